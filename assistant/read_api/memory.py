@@ -299,9 +299,9 @@ def _details(entry: MemoryEntry) -> Details:
 def permitted_entries(call: ReadCall, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
     """The entries that the rules let out; those they keep back are counted."""
     entries = list(entries)
-    given = [entry for entry in entries if _lets_out(call, entry)]
-    call.withheld += len(entries) - len(given)
-    return given
+    permitted = [entry for entry in entries if _permits(call, entry)]
+    call.withheld += len(entries) - len(permitted)
+    return permitted
 
 
 def _permits(call: ReadCall, entry: MemoryEntry) -> bool:

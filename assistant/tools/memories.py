@@ -355,8 +355,8 @@ def search_chats(
     call, context = lookup.call, lookup.context
     filters = MemoryFilters()
     if start is not None or end is not None or context.range_ms:
-        filters = MemoryFilters(*look.within(*answers.span(start, end, call.now_ms)))
-    found = search.search_memory(
+        filters = MemoryFilters(*lookup.within(*answers.span(start, end, call.now_ms)))
+    page = search.search_memory(
         call.database,
         call.library.embedder.asking(query),
         ("chat",),
@@ -385,5 +385,5 @@ def _row(lookup: SourceQuery, entry: MemoryEntry) -> dict[str, object]:
 
 
 def _chat(entry: MemoryEntry) -> ChatSummary:
-    assert isinstance(entry.body, ChatSummary)  # only chats are searched
+    assert isinstance(entry.body, ChatSummary)  # `search_chats` gives nothing else
     return entry.body

@@ -129,8 +129,8 @@ def reset(persona_id: int) -> PersonaAnswer:
 def versions(persona_id: int) -> VersionsAnswer:
     """The newest first; turns name persona and version."""
     database = services().database
-    versions_of_persona = personas.versions(database, personas.get(database, persona_id).id)
-    return VersionsAnswer(data=VersionAnswer.list_of(versions_of_persona))
+    history = personas.versions(database, personas.get(database, persona_id).id)
+    return VersionsAnswer(data=VersionAnswer.list_of(history))
 
 
 def _words(body: PersonaBody) -> PersonaText:

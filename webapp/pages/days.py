@@ -168,9 +168,9 @@ def export(on: date) -> Response:
     fmt = request.args.get("fmt", "md")
     if fmt not in _FORMATS:
         raise Problem(400, "invalid_fmt", f"fmt must be one of {', '.join(_FORMATS)}.")
-    found = day_or_404(on)
-    told = api.one_day(on)
-    content = _markdown(found, told) if fmt == "md" else told.model_dump_json(indent=1)
+    summary = day_or_404(on)
+    document = api.one_day(on)
+    content = _markdown(summary, document) if fmt == "md" else document.model_dump_json(indent=1)
     response = Response(content, content_type=_FORMATS[fmt])
     response.headers["Content-Disposition"] = f'attachment; filename="day-{summary.day}.{fmt}"'
     response.headers["Cache-Control"] = "private, no-store"

@@ -16,10 +16,11 @@ from store.timeline import totals
 from webapp.core import formatting, templating
 from webapp.core.services import Services, Viewer, services, viewer
 from webapp.ops import doctor
-from webapp.ops.control import PauseOrder, current_pause
+from webapp.ops.control import current_pause
 from webapp.ops.health import SILENT_MS
-from webapp.pages import privacy as browsers
-from webapp.views.frames import Picture, picture
+from webapp.pages.privacy import browser_section
+
+blueprint = Blueprint("welcome", __name__)
 
 _TEN_MINUTES_MS = 600_000
 _DAY_MS = 86_400_000
@@ -81,7 +82,7 @@ def _recording(own: Services, viewer: Viewer) -> Row:
         return Row("Recording", "!", "paused", "Resume when you are ready.", frame=newest)
     check = doctor.check_display(own.data_dir)
     if state is None or state.looked_ms is None or viewer.now_ms - state.looked_ms > SILENT_MS:
-        return Row("Recording", check.verdict, check.sentence, check.action, picture=shown)
+        return Row("Recording", check.verdict, check.sentence, check.action, frame=newest)
     monitors = formatting.count(len(state.monitors), "monitor")
     seen = f"newest frame {formatting.clock(newest.captured_ms, viewer.zone)}" if newest else "no frame yet"
     return Row("Recording", "OK", f"{monitors}, {seen}", frame=newest)
