@@ -66,7 +66,7 @@ def of_lines(database: Database, lines: Sequence[Line]) -> list[SourcedLine]:
         if summary is None:
             sourced.append(SourcedLine((SourcedText(line.text),), None, line.sessions))
             continue
-        traces = session_summary.within(line.text, summary, _traces(database, summary))
+        traces = session_summary.traces_within(line.text, summary, _traces(database, summary))
         sourced.append(SourcedLine(split_by_source(line.text, traces), summary.chat_id, line.sessions))
     return sourced
 
@@ -266,7 +266,7 @@ def choose(chat_id: int, body: TopicBody) -> ChosenTopic:
     if not topics.choose(own.database, chat_id, body.way, title, own.clock()):
         raise Problem(404, "session_not_found", f"Nothing was asked in chat {chat_id} in a window.")
     session = chat_sessions.latest_of_chat(own.database, chat_id)
-    topic = topics.stored(session.metadata) if session else None
+    topic = topics.topic_of_session(session.metadata) if session else None
     return ChosenTopic(topic=TopicAnswer.of(topic) if topic else None)
 
 
