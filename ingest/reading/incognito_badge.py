@@ -2,7 +2,7 @@
 
 Capture names the windows of a picture whose state nobody knows, and where their toolbars are. The first
 frames of each window wait until its toolbar was read, enlarged if need be; after `READINGS` toolbars that did
-not say "private" the window counts as ordinary and is read again once in `AGAIN_MS`, in case it had no toolbar
+not say "private" a window counts as ordinary and is read again once in `AGAIN_MS`, in case it had none
 at first (full screen, or not painted yet). A frame of a private window is left out, capture is told
 (`store.spool.window_hints`), and so are the frames of that window that were stored since its toolbar was last
 read.
