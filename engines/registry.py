@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module, metadata
-from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
@@ -65,4 +64,7 @@ class Registry(Generic[T]):
 
 
 def _attribute(module: Any, path: str) -> Any:
-    return attrgetter(path)(module)
+    found = module
+    for part in path.split("."):
+        found = getattr(found, part)
+    return found

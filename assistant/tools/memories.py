@@ -356,11 +356,10 @@ def search_chats(
     filters = MemoryFilters()
     if start is not None or end is not None or context.range_ms:
         filters = MemoryFilters(*lookup.within(*answers.span(start, end, call.now_ms)))
-    page = search.search_memory(
+    page = search.search_chats(
         call.database,
         call.library.embedder.asking(query),
-        ("chat",),
-        filters,
+        filters=filters,
         now_ms=call.now_ms,
         limit=limit + 1,
     )

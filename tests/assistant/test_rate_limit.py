@@ -1,4 +1,4 @@
-"""So many calls of each tool in any minute."""
+"""R2.48: so many calls of each tool in any minute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Browser windows told apart by the extension's list."""
+"""Browser windows told apart by the extension's list (PRI-5)."""
 
 from __future__ import annotations
 

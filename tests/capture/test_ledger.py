@@ -1,4 +1,4 @@
-"""The ledger's two counts agree."""
+"""The ledger's two counts agree (lesson CAP-4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Both transports of a chat model keep one contract, against a real server that speaks both."""
+"""Both transports of a chat model keep one contract, against a real server that speaks both (C9)."""
 
 from __future__ import annotations
 

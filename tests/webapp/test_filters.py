@@ -11,7 +11,7 @@ from store.core import preferences
 from store.core.preferences import zone_named
 from tests.tables import for_each
 from webapp.core import formatting
-from webapp.core.parameters import clock_on, end_moment, moment
+from webapp.core.parameters import clock_on, moment
 from webapp.core.services import viewer
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -28,7 +28,7 @@ HOUR = 3_600_000
     ],
 )
 def test_one_instant_reads_differently_in_two_zones(zone: ZoneInfo, expected: tuple[str, ...]) -> None:
-    """Two zones show the same frame under different labels."""
+    """TL-2: two zones show the same frame under different labels."""
     found = tuple(
         each(FRI_1432, zone)
         for each in (formatting.iso, formatting.clock, formatting.moment, preferences.utc_offset)
@@ -117,7 +117,7 @@ def test_digits_are_milliseconds_at_either_end_of_a_range(app: Flask) -> None:
     """``1795030800000`` is also 8 March 1795 in ISO 8601's short form, and was once read as that."""
     with app.test_request_context():
         for ms in range(1_795_000_000_000, 1_795_400_000_000, 60_000):
-            assert moment(str(ms), viewer()) == end_moment(f" {ms}", viewer()) == ms
+            assert moment(str(ms), viewer()) == moment(f" {ms}", viewer(), is_end=True) == ms
 
 
 def test_a_typed_clock_time_belongs_to_the_logical_day(app: Flask) -> None:

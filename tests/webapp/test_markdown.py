@@ -1,4 +1,4 @@
-"""Model Markdown renders harmlessly, with its citations and claims."""
+"""Model Markdown renders harmlessly, with its citations and claims (SEC-9)."""
 
 from __future__ import annotations
 

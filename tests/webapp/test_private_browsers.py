@@ -1,4 +1,4 @@
-"""What the pages say of private windows of browsers."""
+"""What the pages say of private windows of browsers (PRI-5)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The JSON API, one module per noun."""
+"""The JSON API, one module per noun; each declares its endpoints by importing itself."""
 
 from __future__ import annotations
 
-from webapp.api import (  # noqa: F401  # each declares its endpoints as it is imported
+from webapp.api import (
     attachments,
     capture,
     chat_memory,
@@ -25,4 +25,29 @@ from webapp.api import (  # noqa: F401  # each declares its endpoints as it is i
     tool_calls,
     turns,
 )
-from webapp.api.endpoint import blueprint as blueprint
+from webapp.api.endpoint import blueprint
+
+__all__ = [
+    "attachments",
+    "blueprint",
+    "capture",
+    "chat_memory",
+    "chats",
+    "days",
+    "egress",
+    "entities",
+    "frames",
+    "imports",
+    "ingest",
+    "insights",
+    "memory",
+    "operation",
+    "personas",
+    "privacy",
+    "providers",
+    "questions",
+    "search",
+    "timeline",
+    "tool_calls",
+    "turns",
+]

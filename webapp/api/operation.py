@@ -6,20 +6,21 @@ import json
 from typing import Literal
 
 from flask import Response, g
-from pydantic import Field, RootModel
+from pydantic import RootModel
 
 from store.chats import attachments
+from store.core.times import to_seconds
 from store.frames import tags
-from store.timeline import totals
+from store.timeline import totals as store_stats
 from webapp.api.endpoint import endpoint
 from webapp.api.openapi import openapi_document
-from webapp.api.values import Answer, Timestamp
+from webapp.api.values import Answer
 from webapp.core.services import services
 from webapp.ops import health as app_health
 from webapp.security.access import Permission
 
 
-class HealthPartAnswer(Answer):
+class PartAnswer(Answer):
     """One fact with its verdict; `why` and `action` are sentences, empty when nothing is wrong."""
 
     verdict: Literal["ok", "warn", "bad", "off"]
@@ -28,14 +29,14 @@ class HealthPartAnswer(Answer):
     action: str
 
 
-class HealthPartsAnswer(Answer):
-    capture: HealthPartAnswer
-    ingest: HealthPartAnswer
-    index: HealthPartAnswer
-    meaning: HealthPartAnswer
-    storage: HealthPartAnswer
-    model: HealthPartAnswer
-    canary: HealthPartAnswer
+class PartsAnswer(Answer):
+    capture: PartAnswer
+    ingest: PartAnswer
+    index: PartAnswer
+    meaning: PartAnswer
+    storage: PartAnswer
+    model: PartAnswer
+    canary: PartAnswer
 
 
 class StateAnswer(Answer):
@@ -45,8 +46,8 @@ class StateAnswer(Answer):
 
 
 class FullHealthAnswer(StateAnswer):
-    checked_at: Timestamp
-    parts: HealthPartsAnswer
+    checked_at: float
+    parts: PartsAnswer
 
 
 class HealthAnswer(RootModel[FullHealthAnswer | StateAnswer]):
@@ -62,12 +63,18 @@ class HealthAnswer(RootModel[FullHealthAnswer | StateAnswer]):
 )
 def health() -> tuple[HealthAnswer, int]:
     """200 while healthy or degraded, 503 when something does not work. Without a token: the state only."""
-    health = app_health.check(services())
-    status = 503 if health.status == "unhealthy" else 200
+    found = app_health.check(services())
+    status = 503 if found.status == "unhealthy" else 200
     if not g.signed_in:
-        return HealthAnswer(StateAnswer.of(health)), status
-    parts = {part.name: HealthPartAnswer.of(part) for part in health.parts}
-    return HealthAnswer(FullHealthAnswer.of(health, parts=HealthPartsAnswer(**parts))), status
+        return HealthAnswer(StateAnswer(status=found.status)), status
+    parts = {
+        part.name: PartAnswer(verdict=part.verdict, value=part.value, why=part.why, action=part.action)
+        for part in found.parts
+    }
+    full = FullHealthAnswer(
+        status=found.status, checked_at=to_seconds(found.checked_ms), parts=PartsAnswer(**parts)
+    )
+    return HealthAnswer(full), status
 
 
 class StatsAnswer(Answer):
@@ -88,8 +95,8 @@ class StatsAnswer(Answer):
     chats: int
     attachments: int
     attachments_bytes: int
-    first_frame: Timestamp | None = Field(validation_alias="first_ms")
-    last_frame: Timestamp | None = Field(validation_alias="last_ms")
+    first_frame: float | None
+    last_frame: float | None
 
 
 @endpoint("GET", "/stats", "Numbers")
@@ -97,19 +104,27 @@ def stats() -> StatsAnswer:
     """How much there is."""
     own = services()
     entries, used = own.spool.usage()
-    kept = tags.pinned_usage(own.database)
+    found = store_stats.store_stats(own.database)
+    held = tags.pinned_usage(own.database)
     files, files_bytes = attachments.usage(own.database)
-    return StatsAnswer.of(
-        totals.store_stats(own.database),
-        frames_pinned=kept.pinned,
-        frames_cited=kept.cited,
-        frames_kept=kept.frames,
-        kept_bytes=kept.picture_bytes,
+    return StatsAnswer(
+        frames=found.frames,
+        frames_read=found.frames_read,
+        frames_to_read=found.frames_to_read,
+        frames_failed=found.frames_failed,
+        pictures_bytes=found.pictures_bytes,
+        frames_pinned=held.pinned,
+        frames_cited=held.cited,
+        frames_kept=held.frames,
+        kept_bytes=held.picture_bytes,
         database_bytes=own.data_dir.database.stat().st_size,
         spool_entries=entries,
         spool_bytes=used,
+        chats=found.chats,
         attachments=files,
         attachments_bytes=files_bytes,
+        first_frame=None if found.first_ms is None else to_seconds(found.first_ms),
+        last_frame=None if found.last_ms is None else to_seconds(found.last_ms),
     )
 
 

@@ -1,27 +1,32 @@
-"""What is deleted from the recording, with a receipt of all that went, and what is left out of it."""
+"""Deletion: everything that came from some frames goes, and a receipt says what went."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from store.core.times import to_ms
+from store.core.times import to_ms, to_seconds
 from store.deletion import deletion
 from store.frames import frames
 from store.privacy import rules as privacy
 from store.privacy.rules import OwnChoices, Rule, RuleInvalid, WindowFacts, as_document, validate
 from webapp.api.endpoint import endpoint
-from webapp.api.values import Answer, Ranged, Request, Seconds, Text, Timestamp
+from webapp.api.values import Answer, Request, Seconds, Text, check_range
 from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
 
 
-class DeleteRequest(Ranged):
+class DeleteRequest(Request):
     start_time: Seconds
     end_time: Seconds = Field(description="End of the range, not included.")
     app_name: Text | None = Field(None, description="Only frames of this app, by its whole name.")
     dry_run: bool = Field(False, description="Count what would go; delete nothing.")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        check_range(self.start_time, self.end_time)
+        return self
 
 
 class CountsAnswer(Answer):
@@ -61,12 +66,12 @@ class VerificationAnswer(Answer):
 
 class ReceiptAnswer(Answer):
     dry_run: bool
-    start_time: Timestamp
-    end_time: Timestamp
+    start_time: float
+    end_time: float
     app_name: str | None
     counts: CountsAnswer
     bytes: int = Field(description="Bytes freed; for a dry run the size of the pictures.")
-    deleted_at: Timestamp | None
+    deleted_at: float | None
     verification: VerificationAnswer | None = Field(description="Null for a dry run.")
 
 
@@ -79,10 +84,10 @@ def delete(body: DeleteRequest) -> ReceiptAnswer:
         counts = deletion.preview(own.database, start_ms, end_ms, body.app_name)
         return ReceiptAnswer(
             dry_run=True,
-            start_time=start_ms,
-            end_time=end_ms,
+            start_time=to_seconds(start_ms),
+            end_time=to_seconds(end_ms),
             app_name=body.app_name,
-            counts=CountsAnswer.of(counts),
+            counts=_counts(counts),
             bytes=counts.bytes,
             deleted_at=None,
             verification=None,
@@ -103,16 +108,24 @@ def delete_frame(frame_id: int) -> ReceiptAnswer:
 
 def receipt_answer(receipt: deletion.Receipt, app_name: str | None = None) -> ReceiptAnswer:
     """A receipt as the API tells it."""
-    return ReceiptAnswer.of(
-        receipt,
+    return ReceiptAnswer(
         dry_run=False,
+        start_time=to_seconds(receipt.start_ms),
+        end_time=to_seconds(receipt.end_ms),
         app_name=app_name,
+        counts=_counts(receipt.counts),
         bytes=receipt.bytes_freed,
+        deleted_at=to_seconds(receipt.deleted_ms),
         verification=VerificationAnswer(ok=receipt.verified, left=list(receipt.left)),
     )
 
 
-# -- rules: what they are, and what a window would get ------------------------------------------
+def _counts(counts: deletion.Counts) -> CountsAnswer:
+    return CountsAnswer(**{name: getattr(counts, name) for name in CountsAnswer.model_fields})
+
+
+# ---- api privacy
+# The privacy rules: what they are, and what a window would get.
 
 _MAX_RULES = 1_000
 
@@ -221,5 +234,11 @@ def test(body: WindowBody) -> DecisionAnswer:
     """Decides with the rules in force; stores nothing."""
     own = services()
     rules = privacy.load_rules(own.data_dir, own.settings.privacy)
-    decision = rules.decide_on_screen(WindowFacts(**body.model_dump()))
-    return DecisionAnswer.of(decision, rule=None if decision.rule is None else _rule(decision.rule))
+    found = rules.decide_on_screen(WindowFacts(**body.model_dump()))
+    return DecisionAnswer(
+        action=found.action,
+        reason=found.reason,
+        detail=found.detail,
+        rule=None if found.rule is None else _rule(found.rule),
+        private=found.private,
+    )

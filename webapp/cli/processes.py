@@ -1,4 +1,4 @@
-"""`up`, its parts alone (`capture`, `ingest`, `web`, `mcp`), and how to come in: `open` and `token`."""
+"""`up` and its parts alone: `capture`, `ingest`, `web`."""
 
 from __future__ import annotations
 
@@ -96,6 +96,10 @@ def retry(home: Path | None, as_json: bool, names: tuple[str, ...]) -> int:
     return 0
 
 
+# ---- door
+# `token` and `open`: how to come in.
+
+
 @click.command()
 @home_option
 @json_option
@@ -125,6 +129,10 @@ def open_pages(home: Path | None, as_json: bool) -> None:
     print_json({"link": link}) if as_json else click.echo(link)
     if not as_json:
         open_in_browser(link)
+
+
+# ---- doors
+# `mcp`: the door for assistants.
 
 
 @click.command()

@@ -63,11 +63,13 @@ def number(values: Mapping[str, str], name: str, digits: int = 18) -> int | None
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 
 
-def moment(text: str | None, viewer: Viewer) -> int | None:
-    """Epoch milliseconds of ``1795156328000``, RFC 3339 or ``2026-11-20T14:32``; None when neither."""
-    if not text:
-        return None
-    text = text.strip()
+def moment(text: str | None, viewer: Viewer, *, is_end: bool = False) -> int | None:
+    """Epoch milliseconds of ``1795156328000``, RFC 3339 or ``2026-11-20T14:32``; None when neither.
+
+    Of a wall time that comes twice the first, or the later for the end of a range.
+    """
+    text = (text or "").strip()
+    # Digits alone are milliseconds, though ``1795030800000`` could be the year 1795 in ISO 8601's short form.
     if re.fullmatch(r"\d{1,15}", text):
         ms = int(text)
         return ms if ms <= times.MAX_MS else None
@@ -76,20 +78,8 @@ def moment(text: str | None, viewer: Viewer) -> int | None:
     except ValueError:
         return None
     if at.tzinfo is None:
-        return times.wall_to_ms(at, viewer.zone)
+        return times.wall_to_ms(at, viewer.zone, later=is_end)
     return round(at.timestamp() * 1000)
-
-
-def end_moment(text: str | None, viewer: Viewer) -> int | None:
-    """Like `moment`, for the end of a range: of a wall time that comes twice, the later."""
-    # Digits alone are milliseconds, though ``1795030800000`` could be the year 1795 in ISO 8601's short form.
-    if not text or text.strip().isdecimal():
-        return moment(text, viewer)
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        return moment(text, viewer)
-    return times.wall_to_ms(at, viewer.zone, later=True) if at.tzinfo is None else moment(text, viewer)
 
 
 def day_named(text: str | None, viewer: Viewer) -> times.Day | None:
@@ -160,7 +150,7 @@ def range_of(values: Mapping[str, str], viewer: Viewer, start: str = "from", end
     if when == "custom" and phrase and not (values.get(start) and values.get(end)):
         return _of_phrase(phrase, viewer)
     since = moment(values.get(start) or values.get("from_local"), viewer)
-    until = end_moment(values.get(end) or values.get("to_local"), viewer)
+    until = moment(values.get(end) or values.get("to_local"), viewer, is_end=True)
     if since is None and until is None:
         return NO_RANGE
     start_ms, end_ms = since or 0, viewer.now_ms if until is None else until

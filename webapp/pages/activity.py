@@ -9,12 +9,10 @@ from urllib.parse import urlencode
 
 from flask import Blueprint, render_template, request
 
-from store.core.database import Database
-from store.frames.activity_intervals import Segment
 from store.timeline import gaps, segments
 from store.timeline.totals import Kind, Total, Totals, intervals, of_segments
 from webapp.core.errors import unreadable_address
-from webapp.core.parameters import end_moment, moment
+from webapp.core.parameters import moment
 from webapp.core.services import services, viewer
 
 blueprint = Blueprint("activity", __name__)
@@ -54,26 +52,12 @@ class Group:
     left_out: int
 
 
-@dataclass(frozen=True, slots=True)
-class TotalsPage:
-    """`opened` are the intervals of the total that was asked for; their sum is `opened_ms`."""
-
-    ask: TotalsQuery
-    totals: Totals
-    groups: tuple[Group, ...]
-    opened: tuple[Segment, ...]
-    opened_ms: int
-    opened_left_out: int
-    idle_ms: int  # of the range; in no total
-    whole: str  # the address of the same range with nothing opened
-
-
 @blueprint.get("/activity")
 def show() -> str:
     """The totals of ``from`` to ``to`` (today when missing); with ``kind`` and ``name`` one's intervals."""
     who = viewer()
     args = request.args
-    start_ms, end_ms = moment(args.get("from"), who), end_moment(args.get("to"), who)
+    start_ms, end_ms = moment(args.get("from"), who), moment(args.get("to"), who, is_end=True)
     if args.get("from") is None and args.get("to") is None:
         start_ms, end_ms = who.today.start_ms, who.today.end_ms
     if start_ms is None or end_ms is None or end_ms <= start_ms:
@@ -83,28 +67,21 @@ def show() -> str:
         raise unreadable_address("kind", f"must be one of {', '.join(KINDS)}")
     ask = TotalsQuery(start_ms, end_ms, kind, args.get("name"), args.get("app"))
     own = services()
+    line = segments.segments(own.database, start_ms, end_ms)
+    totals = of_segments(line, start_ms, end_ms)
+    opened = intervals(line, ask.kind, ask.name, ask.app_name) if ask.kind else []
     return render_template(
         "activity/activity.html",
-        page=page(own.database, ask),
-        idle_after_s=own.settings.capture.idle_after_s,
-        section="timeline",
-    )
-
-
-def page(database: Database, ask: TotalsQuery) -> TotalsPage:
-    """The totals of a range, and the intervals of one."""
-    line = segments.segments(database, ask.start_ms, ask.end_ms)
-    totals = of_segments(line, ask.start_ms, ask.end_ms)
-    opened = intervals(line, ask.kind, ask.name, ask.app_name) if ask.kind else []
-    return TotalsPage(
         ask=ask,
         totals=totals,
-        groups=tuple(_groups(ask, totals)),
-        opened=tuple(opened[:MAX_INTERVALS]),
+        groups=list(_groups(ask, totals)),
+        opened=opened[:MAX_INTERVALS],
         opened_ms=sum(segment.duration_ms for segment in opened),
         opened_left_out=max(0, len(opened) - MAX_INTERVALS),
-        idle_ms=gaps.duration_ms(database, ask.start_ms, ask.end_ms),
-        whole=address(ask.start_ms, ask.end_ms),
+        idle_ms=gaps.duration_ms(own.database, start_ms, end_ms),  # in no total
+        idle_after_s=own.settings.capture.idle_after_s,
+        all_totals=address(start_ms, end_ms),
+        section="timeline",
     )
 
 

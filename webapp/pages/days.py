@@ -11,16 +11,13 @@ from flask import Blueprint, Response, request
 from werkzeug.wrappers import Response as BaseResponse
 
 from store.core import preferences, times
-from store.core.database import Database
 from store.core.preferences import DayClock, day_clock
 from store.frames import frames
-from store.frames.frames import FrameRow
 from store.memory import daily_hours, daily_summaries
 from store.memory.daily_hours import Hour, Point
 from store.memory.daily_summaries import DailySummary
 from store.memory.observations import HOUR_MS
 from store.sources import inventory
-from store.sources.inventory import SourceCounts
 from webapp.api import days as api
 from webapp.api.days import DayAnswer, day_or_404
 from webapp.core import templating
@@ -48,25 +45,6 @@ class HourSpan:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DayPage:
-    """Everything `days/day.html` draws. `shots` are the frames of its quotes that are still there;
-    `held` is what imported sources have of the day, `other_clock` the viewer's where days follow another.
-    """
-
-    on: date
-    is_today: bool
-    summary: DailySummary | None
-    lead: str
-    spans: list[HourSpan]
-    shots: dict[int, FrameRow]
-    is_settled: bool
-    previous_day: date | None
-    next_day: date | None
-    other_clock: DayClock | None
-    held: SourceCounts
-
-
 @blueprint.get("/days")
 def show_all() -> Response:
     """All days, the latest first; ``?before=`` goes further back."""
@@ -87,29 +65,24 @@ def show_all() -> Response:
 @blueprint.get("/days/<day:on>")
 def show(on: date) -> Response:
     """One day; one without a summary says so, and shows what imported sources have of it."""
-    page = day_page(services().database, on, viewer())
-    status = 200 if page.summary or page.held else 404
-    return templating.render_page(
-        "days/day.html", status, page=page, other_clock=page.other_clock, section="memory"
-    )
-
-
-def day_page(database: Database, on: date, viewer: Viewer) -> DayPage:
+    database, who = services().database, viewer()
     summary = daily_summaries.of_day(database, on)
     previous_day, next_day = daily_summaries.neighbours(database, on)
     clock = day_clock(database)
-    day = times.day(on, clock.zone, clock.day_start_min)
-    start_ms, end_ms = (summary.start_ms, summary.end_ms) if summary else (day.start_ms, day.end_ms)
+    span = summary or times.day(on, clock.zone, clock.day_start_min)
+    held = inventory.held_between(database, span.start_ms, span.end_ms)  # by imported sources
     hours: list[Hour] = []
     is_settled = True
     if summary is not None:
         with database.read() as connection:
-            hours = daily_hours.between(connection, start_ms, end_ms)
-            is_settled = daily_hours.is_settled(connection, start_ms, end_ms, viewer.now_ms)
+            hours = daily_hours.between(connection, span.start_ms, span.end_ms)
+            is_settled = daily_hours.is_settled(connection, span.start_ms, span.end_ms, who.now_ms)
     quoted = {quote.frame_id for hour in hours for point in hour.points for quote in point.quotes}
-    return DayPage(
+    return templating.render_page(
+        "days/day.html",
+        200 if summary or held else 404,
         on=on,
-        is_today=on == viewer.today.date,
+        is_today=on == who.today.date,
         summary=summary,
         lead=_lead(summary) if summary else "",
         spans=_hour_spans(hours),
@@ -117,8 +90,9 @@ def day_page(database: Database, on: date, viewer: Viewer) -> DayPage:
         is_settled=is_settled,
         previous_day=previous_day,
         next_day=next_day,
-        other_clock=_other_clock(clock, viewer),
-        held=inventory.held_between(database, start_ms, end_ms),
+        other_clock=_other_clock(clock, who),
+        held=held,
+        section="memory",
     )
 
 
@@ -169,7 +143,7 @@ def export(on: date) -> Response:
     if fmt not in _FORMATS:
         raise Problem(400, "invalid_fmt", f"fmt must be one of {', '.join(_FORMATS)}.")
     summary = day_or_404(on)
-    document = api.one_day(on)
+    document = api.document(summary)
     content = _markdown(summary, document) if fmt == "md" else document.model_dump_json(indent=1)
     response = Response(content, content_type=_FORMATS[fmt])
     response.headers["Content-Disposition"] = f'attachment; filename="day-{summary.day}.{fmt}"'
@@ -182,7 +156,7 @@ def _markdown(day: DailySummary, document: DayAnswer) -> str:
     lines = [f"# {formats.escape(day.text.split(chr(10), 1)[0])}", ""]
     for hour in document.hours:
         for point in hour.points:
-            at = formats.when(point.timestamp, zone)
+            at = formats.when(round(point.timestamp * 1000), zone)
             lines.append(f"- {at} {formats.escape(point.text)}")
             for evidence in point.evidence:
                 quoted = f"“{formats.escape(evidence.quote)}” - " if evidence.quote else ""

@@ -57,12 +57,12 @@ def show() -> Response:
     """Requests, newest first, and what each model was sent in the last 30 days."""
     own = services()
     only = next((purpose for purpose in _PURPOSES if purpose == request.args.get("purpose")), None)
-    found = egress_log.latest(own.database, PAGE + 1, number(request.args, "before"), only)
+    listed = egress_log.latest(own.database, PAGE + 1, number(request.args, "before"), only)
     return render_page(
-        "sent/sent.html",
+        "egress/sent.html",
         section="settings",
-        requests=[_view(sent, with_text=False) for sent in found[:PAGE]],
-        older=found[PAGE - 1].id if len(found) > PAGE else None,
+        requests=[_view(sent, with_text=False) for sent in listed[:PAGE]],
+        older=listed[PAGE - 1].id if len(listed) > PAGE else None,
         totals=egress_log.totals_since(own.database, own.clock() - DAYS * _DAY_MS),
         days=DAYS,
         purposes=_PURPOSES,
@@ -75,11 +75,11 @@ def show() -> Response:
 @blueprint.get("/settings/sent/<id:request_id>")
 def one(request_id: int) -> Response:
     """One request with its text."""
-    found = egress_log.get(services().database, request_id)
-    if found is None:
+    sent = egress_log.get(services().database, request_id)
+    if sent is None:
         raise Problem(404, "request_not_found", "There is no such request, or it is too old.")
     return render_page(
-        "sent/requests.html", section="settings", requests=[_view(found)], back="/settings/sent",
+        "egress/requests.html", section="settings", requests=[_view(sent)], back="/settings/sent",
         title="What was sent",
     )  # fmt: skip
 
@@ -90,7 +90,7 @@ def for_answer(chat_id: int, n: int) -> Response:
     turn = turn_or_404(chat_id, n)
     requests = [_view(sent) for sent in egress_log.of_turn(services().database, chat_id, n)]
     return render_page(
-        "sent/requests.html", section="chat", requests=requests,
+        "egress/requests.html", section="chat", requests=requests,
         back=f"/chat/{chat_id}#t{n}", title=f"What was sent for “{turn.question[:80]}”",
     )  # fmt: skip
 

@@ -16,7 +16,6 @@ from store.frames import frames
 from store.frames.frames import FrameRow
 from store.sources import entities, fact_curation
 from store.sources.entities import Entity, EntityKind, Fact, Provenance
-from store.sources.fact_curation import FactUse, Sighting
 from webapp.api.entities import entity_or_404, fact_or_404, merge
 from webapp.core import templating
 from webapp.core.errors import Problem
@@ -71,60 +70,45 @@ class FactRow:
     source: FrameRow | None
 
 
-@dataclass(frozen=True, slots=True)
-class EntityPage:
-    """Everything `remembered/entity.html` draws; `others` may be merged into it."""
-
-    entity: Entity
-    facts: list[FactRow]
-    retracted: list[FactRow]
-    conflicts: list[list[FactRow]]
-    seen: tuple[Sighting, Sighting] | None
-    shots: list[FrameRow]
-    heat: Heat
-    uses: list[FactUse]
-    others: list[Entity]
-
-
 @blueprint.get("/memory/entities")
 def show_entities() -> Response:
     """Who and what is remembered, last changed first; ``?q=`` and ``?kind=`` narrow it."""
     q, offset = request.args.get("q", "").strip()[:200], number(request.args, "offset", 6) or 0
     kind = next((kind for kind in KINDS if kind == request.args.get("kind")), None)
-    found = entities.find_entities(services().database, q, kind, LIMIT + 1, offset)
+    listed = entities.find_entities(services().database, q, kind, LIMIT + 1, offset)
     return templating.render_page(
-        "remembered/entities.html", q=q, kind=kind or "", kinds=KINDS, entities=found[:LIMIT],
-        next_offset=offset + LIMIT if len(found) > LIMIT else None, section="memory",
+        "entities/entities.html", q=q, kind=kind or "", kinds=KINDS, entities=listed[:LIMIT],
+        next_offset=offset + LIMIT if len(listed) > LIMIT else None, section="memory",
     )  # fmt: skip
 
 
 @blueprint.get("/memory/entities/<id:entity_id>")
 def show_entity(entity_id: int) -> Response:
     """One, with what is said of it; one that was merged leads to the other."""
-    found = entity_or_404(entity_id)
-    if found.id != entity_id:
-        return templating.redirect_to(f"/memory/entities/{found.id}", 302)
-    return _entity_page(found)
+    entity = entity_or_404(entity_id)
+    if entity.id != entity_id:
+        return templating.redirect_to(f"/memory/entities/{entity.id}", 302)
+    return _entity_page(entity)
 
 
 @blueprint.post("/memory/entities/<id:entity_id>/describe")
 def describe(entity_id: int) -> Response:
     """Keep the person's description; no chat replaces it."""
-    own, found = services(), entity_or_404(entity_id)
+    own, entity = services(), entity_or_404(entity_id)
     words = request.form.get("description", "").replace("\r\n", "\n")
     with own.database.write() as connection:
-        entities.store_entity(connection, found.kind, found.name, Provenance(own.clock()), words)
-    return templating.redirect_to(f"/memory/entities/{found.id}")
+        entities.store_entity(connection, entity.kind, entity.name, Provenance(own.clock()), words)
+    return templating.redirect_to(f"/memory/entities/{entity.id}")
 
 
 @blueprint.get("/memory/entities/<id:entity_id>/merge")
 def preview_merge(entity_id: int) -> Response:
     """Both side by side; nothing is done yet."""
-    found, into = entity_or_404(entity_id), entity_or_404(number(request.args, "into") or -1)
-    if into.id == found.id:
+    entity, into = entity_or_404(entity_id), entity_or_404(number(request.args, "into") or -1)
+    if into.id == entity.id:
         raise Problem(422, "cannot_merge", "These are one already.")
     return templating.render_page(
-        "remembered/merge.html", entity=found, into=into, sides=[_side(found), _side(into)], section="memory"
+        "entities/merge.html", entity=entity, into=into, sides=[_side(entity), _side(into)], section="memory"
     )
 
 
@@ -151,11 +135,11 @@ def unmerge(entity_id: int) -> Response:
 @blueprint.post("/memory/entities/<id:entity_id>/forget")
 def forget(entity_id: int) -> Response:
     """Delete it with every fact about it, when the word was typed."""
-    own, found = services(), entity_or_404(entity_id)
+    own, entity = services(), entity_or_404(entity_id)
     if request.form.get("confirm", "").strip() != CONFIRMATION:
-        return _entity_page(found, 422, f"Type {CONFIRMATION} to forget it for good.")
+        return _entity_page(entity, 422, f"Type {CONFIRMATION} to forget it for good.")
     with own.database.write() as connection:
-        entities.delete_entity(connection, found.id)
+        entities.delete_entity(connection, entity.id)
     own.database.checkpoint()
     return templating.redirect_to("/memory/entities")
 
@@ -165,16 +149,16 @@ def show_facts() -> Response:
     """What is said, latest first, what disagrees before it; ``?retracted=1`` what was taken back."""
     database = services().database
     offset, retracted = number(request.args, "offset", 6) or 0, request.args.get("retracted") == "1"
-    found = entities.facts_of(database, None, LIMIT + 1, offset, retracted=retracted)
+    facts = entities.facts_of(database, None, LIMIT + 1, offset, retracted=retracted)
     groups: list[list[Fact]] = []
     if not retracted and not offset:
         groups = fact_curation.conflicts(entities.facts_of(database, None, MOST_FACTS))
     return templating.render_page(
-        "remembered/facts.html",
-        facts=_fact_rows(database, found[:LIMIT]),
+        "entities/facts.html",
+        facts=_fact_rows(database, facts[:LIMIT]),
         conflicts=[_fact_rows(database, group) for group in groups],
         retracted=retracted,
-        next_offset=offset + LIMIT if len(found) > LIMIT else None,
+        next_offset=offset + LIMIT if len(facts) > LIMIT else None,
         section="memory",
     )
 
@@ -182,9 +166,9 @@ def show_facts() -> Response:
 @blueprint.get("/memory/facts/<id:fact_id>")
 def show_fact(fact_id: int) -> Response:
     """One fact: where it was learned, and which answers it went into."""
-    found = fact_or_404(fact_id)
-    uses = fact_curation.uses_of_fact(services().database, found.id)
-    return templating.render_page("remembered/fact.html", fact=found, uses=uses, section="memory")
+    fact = fact_or_404(fact_id)
+    uses = fact_curation.uses_of_fact(services().database, fact.id)
+    return templating.render_page("entities/fact.html", fact=fact, uses=uses, section="memory")
 
 
 @blueprint.post("/memory/facts/<id:fact_id>/retract")
@@ -209,14 +193,14 @@ def restore(fact_id: int) -> Response:
 @blueprint.post("/memory/facts/<id:fact_id>/correct")
 def correct(fact_id: int) -> Response:
     """Take it back and remember what the person says instead."""
-    own, found = services(), fact_or_404(fact_id)
+    own, fact = services(), fact_or_404(fact_id)
     value = request.form.get("value", "").strip()
     if not 0 < len(value) <= entities.MAX_TEXT_CHARS:
         problem = f"Say what is true instead, in at most {entities.MAX_TEXT_CHARS:,} characters."
         raise Problem(422, "invalid_fact", problem)
     with own.database.write() as connection:
         number, _ = entities.store_fact(
-            connection, found.subject_id, found.predicate, Provenance(own.clock()), object_value=value
+            connection, fact.subject_id, fact.predicate, Provenance(own.clock()), object_value=value
         )
         fact_curation.restore_fact(connection, number)
         if number != fact_id:
@@ -225,32 +209,25 @@ def correct(fact_id: int) -> Response:
 
 
 def _entity_page(entity: Entity, status: int = 200, forget_problem: str = "") -> Response:
-    page = entity_page(services().database, entity, viewer())
-    return templating.render_page(
-        "remembered/entity.html",
-        status,
-        page=page,
-        conflicts=page.conflicts,
-        confirmation=CONFIRMATION,
-        forget_problem=forget_problem,
-        section="memory",
-    )
-
-
-def entity_page(database: Database, entity: Entity, viewer: Viewer) -> EntityPage:
+    database = services().database
     facts = entities.facts_of(database, [entity.id], MOST_FACTS)
     retracted = entities.facts_of(database, [entity.id], MOST_FACTS, retracted=True)
-    same_kind = entities.find_entities(database, "", entity.kind, 200)
-    return EntityPage(
+    same_kind = entities.find_entities(database, "", entity.kind, 200)  # may be merged into it
+    return templating.render_page(
+        "entities/entity.html",
+        status,
         entity=entity,
         facts=_fact_rows(database, facts),
         retracted=_fact_rows(database, retracted),
         conflicts=[_fact_rows(database, group) for group in fact_curation.conflicts(facts)],
         seen=fact_curation.seen(database, entity),
-        shots=list(frames.get_many(database, sorted(entity.frames)[-_SHOTS:]).values()),
-        heat=_heat(database, entity, viewer),
+        shots=frames.get_many(database, sorted(entity.frames)[-_SHOTS:]).values(),
+        heat=_heat(database, entity, viewer()),
         uses=fact_curation.uses_of_entity(database, entity.id),
         others=sorted((e for e in same_kind if e.id != entity.id), key=lambda e: e.name.casefold()),
+        confirmation=CONFIRMATION,
+        forget_problem=forget_problem,
+        section="memory",
     )
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from flask import Blueprint, request
-from markupsafe import Markup
 from werkzeug.wrappers import Response
 
 from store.chats import records
@@ -15,19 +13,13 @@ from store.core.database import Database
 from store.deletion import deletion
 from store.frames import apps, frames, tags
 from store.frames.frames import FrameRow
-from store.frames.media import Media
-from store.frames.tags import RetentionReason, Tag
 from store.memory import insights
-from store.memory.insights import Insight
 from store.ocr import readings
-from store.ocr.readings import Box, Line, Reading
 from store.timeline import timeline
 from webapp.core import formatting, markdown, templating
 from webapp.core.errors import Problem
 from webapp.core.services import Viewer, services, viewer
 from webapp.views.frames import (
-    FrameHighlights,
-    HighlightRequest,
     citation_text,
     crop_around,
     frame_highlights,
@@ -43,125 +35,44 @@ NEAR_MS = 5 * 60_000
 NEAR_SHOWN = 9
 
 
-@dataclass(frozen=True, slots=True)
-class FramePage:
-    """Everything `frames/frame.html` draws. `gone` is empty while the picture is there."""
-
-    frame: FrameRow
-    colour_slot: int | None
-    reading: Reading | None
-    text: Markup
-    gone: str
-    gone_reason: str
-    marks: FrameHighlights
-    close_up: Box | None
-    previous_id: int | None
-    next_id: int | None
-    near: list[FrameRow]
-    captured_clock: str  # the clock on the wall where it was captured, when that is another one
-    quote: str
-    lines: tuple[tuple[int, Line], ...]
-    hold: RetentionReason
-    readings: tuple[tuple[Reading, bool], ...]  # all of them and which is current, when there are several
-    insight: Insight | None  # the current one of this frame
-    tags: list[Tag]
-    is_waiting: bool  # to be read, for the first time or again
-
-    @property
-    def q(self) -> str:
-        return self.marks.wanted.q
-
-    @property
-    def in_timeline(self) -> str:
-        """The same frame on the stage of the timeline, with the same words marked."""
-        query = {"frame": self.frame.id, **({"q": self.q} if self.q else {}), **self.marks.wanted.on_frame}
-        return f"/timeline?{urlencode(query)}"
-
-    @property
-    def words(self) -> int:
-        return sum(len(line.words) for line in self.reading.lines) if self.reading else 0
-
-    def beside(self, frame_id: int) -> str:
-        """The address of a neighbour, with the same search."""
-        return f"/frames/{frame_id}?{urlencode({'q': self.q})}" if self.q else f"/frames/{frame_id}"
-
-
-def page(
-    database: Database, media: Media, frame: FrameRow, viewer: Viewer, wanted: HighlightRequest
-) -> FramePage:
-    """The page of one frame. Never raises for a picture that is gone: it says so."""
-    reading = readings.current_reading(database, frame.id)
-    marks = frame_highlights(database, frame, reading, wanted)
-    reason = unavailable_reason(media, frame)
-    previous_id, next_id = frames.neighbours(database, frame)
-    versions = readings.of_frame(database, frame.id)
-    return FramePage(
-        frame=frame,
-        colour_slot=apps.colour_slots(database).get(frame.app_name or ""),
-        reading=reading,
-        text=markdown.highlight(reading.text, marks.spans) if reading else Markup(""),
-        gone=unavailable_text(reason),
-        gone_reason=reason,
-        marks=marks,
-        close_up=crop_around(marks.boxes, frame.width_px, frame.height_px),
-        previous_id=previous_id,
-        next_id=next_id,
-        near=_near(database, frame),
-        captured_clock=_captured_clock(frame, viewer),
-        quote=_quote(frame, viewer, marks.words),
-        lines=lines_of(reading),
-        hold=tags.retention_reason(database, frame.id),
-        readings=tuple(versions) if len(versions) > 1 else (),
-        insight=insights.current(
-            database, records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
-        ),
-        tags=tags.listed(database, frame.id),
-        is_waiting=frame.reading_state == "pending",
-    )
-
-
-def _near(database: Database, frame: FrameRow) -> list[FrameRow]:
-    """Frames of the same monitor within five minutes, evenly chosen, this one among them."""
-    marks = timeline.frames_between(
-        database, frame.captured_ms - NEAR_MS, frame.captured_ms + NEAR_MS + 1, 2000, monitor=frame.monitor
-    )
-    ids = [mark.id for mark in marks]
-    if frame.id not in ids:
-        return []
-    at, half = ids.index(frame.id), NEAR_SHOWN // 2
-    left, right = at, len(ids) - 1 - at
-    places = {at - round(i * max(1, left / half)) for i in range(half + 1)}
-    places |= {at + round(i * max(1, right / half)) for i in range(half + 1)}
-    shown = [ids[place] for place in sorted(places) if 0 <= place < len(ids)]
-    rows = frames.get_many(database, shown)
-    return [rows[frame_id] for frame_id in shown if frame_id in rows]
-
-
-def _captured_clock(frame: FrameRow, viewer: Viewer) -> str:
-    if frame.utc_offset_min is None:
-        return ""
-    minutes = frame.utc_offset_min
-    name = f"UTC{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
-    if name == preferences.utc_offset(frame.captured_ms, viewer.zone):
-        return ""
-    seconds = frame.captured_ms // 1000 + minutes * 60
-    return f"{seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d} at {name}"
-
-
-def _quote(frame: FrameRow, viewer: Viewer, words: str) -> str:
-    place = ", ".join(part for part in (frame.app_name, frame.window_name) if part) or "screen"
-    quoted = f"“{words}” - " if words else ""
-    return citation_text(quoted, place, frame.captured_ms, frame.id, viewer.zone)
-
-
 @blueprint.get("/frames/<id:frame_id>")
 def show(frame_id: int) -> Response:
     """The frame; 410 with its text when the picture is gone, and never another frame in its place."""
-    own = services()
-    frame = frames.get(own.database, frame_id)
-    found = page(own.database, own.media, frame, viewer(), highlight_request(request.args))
+    own, who = services(), viewer()
+    database = own.database
+    frame = frames.get(database, frame_id)
+    reading = readings.current_reading(database, frame_id)
+    versions = readings.of_frame(database, frame_id)
+    marks = frame_highlights(database, frame, reading, highlight_request(request.args))
+    gone_reason = unavailable_reason(own.media, frame)
+    previous_id, next_id = frames.neighbours(database, frame)
+    words = {"q": marks.wanted.q} if marks.wanted.q else {}
+    anchor = records.anchors_of_frame(frame_id, frame.captured_ms, frame.ended_ms)
     return templating.render_page(
-        "frames/frame.html", 410 if found.gone else 200, page=found, section="timeline"
+        "frames/frame.html",
+        410 if gone_reason else 200,
+        frame=frame,
+        colour_slot=apps.colour_slots(database).get(frame.app_name or ""),
+        reading=reading,
+        text=markdown.highlight(reading.text, marks.spans) if reading else "",
+        gone=unavailable_text(gone_reason),
+        gone_reason=gone_reason,
+        q=marks.wanted.q,
+        marks=marks,
+        close_up=crop_around(marks.boxes, frame.width_px, frame.height_px),
+        in_timeline=f"/timeline?{urlencode({'frame': frame_id, **words, **marks.wanted.on_frame})}",
+        previous_id=previous_id,
+        next_id=next_id,
+        near=_near(database, frame),
+        captured_clock=_captured_clock(frame, who),
+        quote=_quote(frame, who, marks.words),
+        lines=lines_of(reading),
+        hold=tags.retention_reason(database, frame_id),
+        readings=versions if len(versions) > 1 else (),
+        insight=insights.current(database, anchor),
+        tags=tags.listed(database, frame_id),
+        is_waiting=frame.reading_state == "pending",
+        section="timeline",
     )
 
 
@@ -237,3 +148,37 @@ def delete(frame_id: int) -> Response:
     if not receipt.frames:
         raise Problem(404, "frame_not_found", f"There is no frame {frame_id}.")
     return templating.render_page("frames/deleted.html", frame=frame, receipt=receipt, section="timeline")
+
+
+def _near(database: Database, frame: FrameRow) -> list[FrameRow]:
+    """Frames of the same monitor within five minutes, evenly chosen, this one among them."""
+    marks = timeline.frames_between(
+        database, frame.captured_ms - NEAR_MS, frame.captured_ms + NEAR_MS + 1, 2000, monitor=frame.monitor
+    )
+    ids = [mark.id for mark in marks]
+    if frame.id not in ids:
+        return []
+    at, half = ids.index(frame.id), NEAR_SHOWN // 2
+    left, right = at, len(ids) - 1 - at
+    places = {at - round(i * max(1, left / half)) for i in range(half + 1)}
+    places |= {at + round(i * max(1, right / half)) for i in range(half + 1)}
+    shown = [ids[place] for place in sorted(places) if 0 <= place < len(ids)]
+    rows = frames.get_many(database, shown)
+    return [rows[frame_id] for frame_id in shown if frame_id in rows]
+
+
+def _captured_clock(frame: FrameRow, viewer: Viewer) -> str:
+    if frame.utc_offset_min is None:
+        return ""
+    minutes = frame.utc_offset_min
+    name = f"UTC{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
+    if name == preferences.utc_offset(frame.captured_ms, viewer.zone):
+        return ""
+    seconds = frame.captured_ms // 1000 + minutes * 60
+    return f"{seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d} at {name}"
+
+
+def _quote(frame: FrameRow, viewer: Viewer, words: str) -> str:
+    place = ", ".join(part for part in (frame.app_name, frame.window_name) if part) or "screen"
+    quoted = f"“{words}” - " if words else ""
+    return citation_text(quoted, place, frame.captured_ms, frame.id, viewer.zone)

@@ -112,13 +112,13 @@ def one(insight_id: int) -> Response:
 @blueprint.post("/insights/<id:insight_id>/again")
 def regenerate(insight_id: int) -> Response:
     """Tell the same from the beginning, as another persona or with another model."""
-    who, found = viewer(), insights.get(services().database, insight_id)
+    who, insight = viewer(), insights.get(services().database, insight_id)
     try:
         return _start_telling(
-            anchor_facts.request(found.anchor, who.zone_name, who.now_ms, **_voice()), beside=found
+            anchor_facts.request(insight.anchor, who.zone_name, who.now_ms, **_voice()), beside=insight
         )
     except TurnRefused as refusal:
-        return _page(found, 422, refusal=sentence(refusal))
+        return _page(insight, 422, refusal=sentence(refusal))
 
 
 @blueprint.post("/insights/<id:insight_id>/amend")
@@ -127,7 +127,7 @@ def amend(insight_id: int) -> Response:
 
     The button ``without_note`` sends the turn without the note.
     """
-    who, found = viewer(), insights.get(services().database, insight_id)
+    who, insight = viewer(), insights.get(services().database, insight_id)
     voice = _voice()
     if request.form.get("without_note"):
         voice["style_note"] = ""
@@ -135,15 +135,15 @@ def amend(insight_id: int) -> Response:
         message=request.form.get("message", ""),
         timezone=who.zone_name,
         now_ms=who.now_ms,
-        chat_id=found.chat_id,
+        chat_id=insight.chat_id,
         amend=True,
         **voice,
     )
     try:
-        return _start_telling(question, beside=found)
+        return _start_telling(question, beside=insight)
     except TurnRefused as refusal:
         typed = {"message": question.message, "style_note": request.form.get("style_note", "")}
-        return _page(found, 422, refusal=sentence(refusal), **typed)
+        return _page(insight, 422, refusal=sentence(refusal), **typed)
 
 
 @blueprint.post("/insights/<id:insight_id>/restore")
@@ -156,8 +156,10 @@ def restore(insight_id: int) -> Response:
 @blueprint.get("/insights/<id:insight_id>/delete")
 def confirm(insight_id: int) -> Response:
     """What deleting takes along; nothing is done yet."""
-    found = insights.get(services().database, insight_id)
-    return templating.render("insights/delete.html", "insights/_delete.html", insight=found, section="memory")
+    insight = insights.get(services().database, insight_id)
+    return templating.render(
+        "insights/delete.html", "insights/_delete.html", insight=insight, section="memory"
+    )
 
 
 @blueprint.post("/insights/<id:insight_id>/delete")
@@ -166,15 +168,15 @@ def delete(insight_id: int) -> Response:
     database = services().database
     anchor = insights.get(database, insight_id).anchor
     insights.delete(database, insight_id)
-    left = insights.current(database, anchor)
-    return templating.redirect_to(f"/insights/{left.id}" if left else "/insights")
+    current = insights.current(database, anchor)
+    return templating.redirect_to(f"/insights/{current.id}" if current else "/insights")
 
 
 @blueprint.get("/insights/<id:insight_id>/export")
 def export(insight_id: int) -> Response:
     """The insight as a file, ``fmt`` md or json."""
-    found = insights.get(services().database, insight_id)
-    return files.insight_file(found, "json" if request.args.get("fmt") == "json" else "md")
+    insight = insights.get(services().database, insight_id)
+    return files.insight_file(insight, "json" if request.args.get("fmt") == "json" else "md")
 
 
 def _start_telling(question: TurnRequest, beside: Insight | None = None) -> Response:

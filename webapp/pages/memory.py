@@ -106,14 +106,14 @@ def show() -> Response:
     who = viewer()
     day = day_named(request.args.get("day"), who) or who.today
     database = services().database
-    found = observations.between(database, day.start_ms, day.end_ms)
-    nearest = (None, None) if found else observations.nearest_days(database, day.start_ms, day.end_ms)
+    done = observations.between(database, day.start_ms, day.end_ms)
+    nearest = (None, None) if done else observations.nearest_days(database, day.start_ms, day.end_ms)
     today = who.today.date
     return templating.render_page(
         "memory/memory.html",
         on=day.date,
         is_today=day.date == today,
-        cards=cards(database, map(of_observation, found)),
+        cards=cards(database, map(of_observation, done)),
         previous_day=day.date - timedelta(days=1),
         next_day=day.date + timedelta(days=1) if day.date < today else None,
         nearest_days=(who.date_of(nearest[0]), who.date_of(nearest[1])),
@@ -154,7 +154,7 @@ def _search(asked: MemoryQuery) -> tuple[Sequence[MemoryEntry], str]:
     if asked.range.problem:
         return (), asked.range.problem
     own = services()
-    types = [each for each in ENTRY_TYPES if not asked.type or each == asked.type]
+    types = [kind for kind in ENTRY_TYPES if not asked.type or kind == asked.type]
     found = memory_search.search_memory(
         own.database,
         own.embedder.asking(asked.q),
@@ -177,20 +177,20 @@ def around() -> Response:
     unit: timeline.Unit = "hours" if request.args.get("unit") == "hours" else "records"
     database = services().database
     try:
-        found = timeline.get_context_timeline(
+        context = timeline.get_context_timeline(
             database, anchor, depth_before=depth, depth_after=depth, unit=unit
         )
     except BadAnchor as error:
         raise Problem(400, "invalid_anchor", formatting.sentence(error)) from error
     except UnknownAnchor as error:
         raise Problem(404, "anchor_not_found", formatting.sentence(error)) from error
-    drawn = cards(database, found.entries, found.is_anchor)
+    drawn = cards(database, context.entries, context.is_anchor)
     return templating.render_page(
         "memory/around.html",
         anchor=anchor,
-        at_ms=found.anchor.at_ms if found.anchor.type == "time" else None,  # a moment that is no entry
-        before=drawn[: found.before],
-        after=drawn[found.before :],
+        at_ms=context.anchor.at_ms if context.anchor.type == "time" else None,  # a moment that is no entry
+        before=drawn[: context.before],
+        after=drawn[context.before :],
         depth=depth,
         unit=unit,
         section="memory",
@@ -236,21 +236,21 @@ def revert(observation_id: int) -> Response:
 def hide(observation_id: int) -> Response:
     """Take it out of memory; its frames stay."""
     own = services()
-    found = observation_or_404(observation_id)
+    hidden = observation_or_404(observation_id)
     observation_writer.hide(own.database, observation_id, own.clock())
-    day = viewer().day_of(found.start_ms)
+    day = viewer().day_of(hidden.start_ms)
     return redirect(f"/memory?day={day.date.isoformat()}", 303)
 
 
 def _form(observation_id: int, errors: dict[str, str], status: int) -> Response:
-    found = observation_or_404(observation_id)
-    [card] = cards(services().database, [of_observation(found)])
+    shown = observation_or_404(observation_id)
+    [card] = cards(services().database, [of_observation(shown)])
     return templating.render_page(
         "memory/observation.html",
         status,
         card=card,
-        observation=found,
-        day=viewer().day_of(found.start_ms).date,
+        observation=shown,
+        day=viewer().day_of(shown.start_ms).date,
         errors=errors,
         section="memory",
     )

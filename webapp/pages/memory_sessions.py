@@ -33,13 +33,13 @@ def sessions() -> Response:
     """Windows of chats, newest first; ``before`` is the id that a page ends at."""
     own, database = services(), services().database
     session_closing.close_idle_sessions(own.context)
-    found = chat_sessions.listed(database, PAGE + 1, number(request.args, "before"))
-    shown = found[:PAGE]
+    listed = chat_sessions.listed(database, PAGE + 1, number(request.args, "before"))
+    shown = listed[:PAGE]
     summaries = chat_summaries.get(database, [session.id for session in shown])
     return templating.render_page(
         "memory/sessions.html",
         rows=[(session, *_with_sources(summaries.get(session.id))) for session in shown],
-        older=shown[-1].id if len(found) > PAGE else None,
+        older=shown[-1].id if len(listed) > PAGE else None,
         is_off=chat_sessions.is_off(database),
         off=_off_by_settings(own),
         section="memory",

@@ -8,7 +8,7 @@ A file says what they say, and nothing of where they were; ``recollect_personas`
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from flask import Blueprint, make_response, request
@@ -65,27 +65,6 @@ class Trial:
     cited: tuple[EvidenceItem, ...] = ()
     model: str = ""
     problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PersonasPage:
-    """What `personas/personas.html` draws: the list, and the one that is open (None: a new one)."""
-
-    listed: list[Persona]
-    archived: list[Persona]
-    active_id: int | None
-    open: Persona | None
-    form: Mapping[str, str]
-    errors: Mapping[str, str]
-    versions: list[Version]
-    compared: tuple[Version, list[DiffLine]] | None = None
-    is_saved: bool = False
-    moments: Sequence[Moment] = ()
-    trial: Trial | None = None
-    trial_question: str = QUESTION
-    max_prompt: int = personas.MAX_PROMPT_CHARS
-    max_name: int = personas.MAX_NAME_CHARS
-    max_description: int = personas.MAX_DESCRIPTION_CHARS
 
 
 class _Persona(BaseModel):
@@ -260,13 +239,15 @@ def _page(
     errors: Mapping[str, str] | None = None,
     trial: Trial | None = None,
 ) -> Response:
+    """The list, and the persona that is open, None for a new one."""
     own = services()
-    database = own.database
-    active = personas.active(database)
-    versions = personas.versions(database, persona.id) if persona else []
-    page = PersonasPage(
-        listed=personas.list_personas(database),
-        archived=personas.list_personas(database, archived=True),
+    active = personas.active(own.database)
+    versions = personas.versions(own.database, persona.id) if persona else []
+    return templating.render_page(
+        "personas/personas.html",
+        status,
+        listed=personas.list_personas(own.database),
+        archived=personas.list_personas(own.database, archived=True),
         active_id=active.id if active else None,
         open=persona,
         form=_form(persona),
@@ -275,9 +256,11 @@ def _page(
         compared=_compared(persona, versions),
         moments=moments(own, viewer()),
         trial=trial,
+        trial_question=QUESTION,
+        limits=personas,
         is_saved=request.method == "GET" and request.args.get("saved") == "1",
+        section="personas",
     )
-    return templating.render_page("personas/personas.html", status, page=page, section="personas")
 
 
 def _compared(persona: Persona | None, versions: list[Version]) -> tuple[Version, list[DiffLine]] | None:
@@ -294,8 +277,10 @@ def moments(own: Services, viewer: Viewer) -> list[Moment]:
     last = frames.nearest(own.database, viewer.now_ms)
     if last is None:
         return []
-    found = segments.segments(own.database, last.ended_ms - _DAY_MS, last.ended_ms + 1)
-    long_enough = [each for each in found if each.end_ms - each.start_ms >= _SHORTEST_MS] or found
+    activity = segments.segments(own.database, last.ended_ms - _DAY_MS, last.ended_ms + 1)
+    long_enough = [
+        segment for segment in activity if segment.end_ms - segment.start_ms >= _SHORTEST_MS
+    ] or activity
     return [_moment(segment, viewer) for segment in reversed(long_enough[-MOMENTS:])]
 
 
@@ -342,14 +327,14 @@ def load_personas(data: bytes) -> list[PersonaText]:
     if len(data) > MAX_BYTES:
         raise PersonaInvalid([("file", f"is larger than {MAX_BYTES:,} bytes")])
     try:
-        found = _File.model_validate_json(data)
+        file = _File.model_validate_json(data)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         reason = f"{where}: {first['msg']}" if where else first["msg"]
         raise PersonaInvalid([("file", f"is no file of personas ({reason})")]) from None
-    if found.recollect_personas != FORMAT:
-        raise PersonaInvalid([("file", f"is of a later format ({found.recollect_personas})")])
+    if file.recollect_personas != FORMAT:
+        raise PersonaInvalid([("file", f"is of a later format ({file.recollect_personas})")])
     return [
-        PersonaText(persona.name, persona.system_prompt, persona.description) for persona in found.personas
+        PersonaText(persona.name, persona.system_prompt, persona.description) for persona in file.personas
     ]

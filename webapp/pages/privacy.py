@@ -10,12 +10,11 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from store.deletion import deletion
-from store.deletion.deletion import Counts, Receipt
+from store.deletion.deletion import Counts
 from store.frames import apps
 from store.privacy import rules as privacy
 from store.privacy.defaults import BROWSERS, Browser, private_toolbar_words
 from store.privacy.rules import (
-    Decision,
     OwnChoices,
     Rule,
     RuleInvalid,
@@ -78,29 +77,6 @@ class RuleLine:
     words: str
     action: str
     index: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PrivacyPage:
-    """Everything `privacy/privacy.html` draws."""
-
-    own: list[RuleLine]
-    configured: list[RuleLine]
-    builtin: list[str]
-    defaults: bool
-    unreadable: str
-    browsers: BrowserSection
-    app_names: list[str]
-    rule: dict[str, str]
-    errors: dict[str, str]
-    tried: WindowFacts | None = None
-    decision: Decision | None = None
-    toolbar_tells: bool = False
-    erase: Range = NO_RANGE
-    erase_app: str = ""
-    erase_problem: str = ""
-    counts: Counts | None = None
-    receipt: Receipt | None = None
 
 
 @blueprint.get("/privacy")
@@ -208,10 +184,11 @@ def _counts(chosen: Range, app: str) -> Counts:
 
 
 def _page(status: int = 200, **changes: object) -> Response:
+    """The page, with what a form was refused with or what came of it in `changes`."""
     own = services()
     loaded = privacy.load_rules(own.data_dir, own.settings.privacy)
     mine: tuple[Rule, ...] = () if loaded.unreadable else privacy.own_choices(own.data_dir).rules
-    values: dict[str, object] = {
+    context: dict[str, object] = {
         "own": [RuleLine(_words(rule), rule.action, index) for index, rule in enumerate(mine)],
         "configured": [RuleLine(_words(rule), rule.action) for rule in loaded.rules if rule not in mine],
         "builtin": sorted(rule.app or "" for rule in loaded.all_rules() if rule.builtin),
@@ -221,12 +198,14 @@ def _page(status: int = 200, **changes: object) -> Response:
         "app_names": sorted(apps.colour_slots(own.database), key=str.casefold),
         "rule": {},
         "errors": {},
-        **changes,
+        **dict.fromkeys(("tried", "decision", "counts", "receipt")),
+        "toolbar_tells": False,
+        "erase": NO_RANGE,
+        **dict.fromkeys(("erase_app", "erase_problem"), ""),
+        "confirmation": CONFIRMATION,
+        "section": "privacy",
     }
-    page = PrivacyPage(**values)  # type: ignore[arg-type]
-    return templating.render_page(
-        "privacy/privacy.html", status, page=page, section="privacy", confirmation=CONFIRMATION
-    )
+    return templating.render_page("privacy/privacy.html", status, **context | changes)
 
 
 def _own() -> OwnChoices:

@@ -21,7 +21,7 @@ _YEAR_S = 365 * 86_400
 def show() -> Response:
     """The choices as they are."""
     return templating.render_page(
-        "display/display.html",
+        "settings/display.html",
         section="settings",
         zones=zone_names(),
         chosen_zone=request.cookies.get(ZONE_COOKIE, ""),
@@ -66,7 +66,7 @@ def show_logging() -> Response:
     """Whether what models are told of earlier chats is logged: for a day at most."""
     own = services()
     return templating.render_page(
-        "logging/logging.html",
+        "settings/logging.html",
         section="settings",
         until_ms=chat_sessions.verbose_until_ms(own.database, own.clock()),
         telemetry=context_packs.telemetry(own.database),

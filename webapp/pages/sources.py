@@ -123,13 +123,13 @@ def imported(kind: str, import_id: int) -> Response:
 @blueprint.post("/sources/<kind>/imports/<id:import_id>/remember")
 def remember(kind: str, import_id: int) -> Response:
     """Remember the names that are ticked, or all of them; the page says what came of it."""
-    own, found = services(), _import(kind, import_id)
+    own, source = services(), _import(kind, import_id)
     chosen = None if request.form.get("all") else set(request.form.getlist("name"))
     try:
-        done = imports.accept_names(own.database, found, chosen, own.clock())
+        done = imports.accept_names(own.database, source, chosen, own.clock())
     except LookupError as error:
         raise Problem(422, "invalid_request", "That name is not in this import any more.") from error
-    return _imported(found, done)
+    return _imported(source, done)
 
 
 @blueprint.post("/sources/<kind>/delete")
@@ -153,24 +153,24 @@ def _known(kind: str) -> Kind:
 
 
 def _import(kind: str, import_id: int) -> Import:
-    found = import_or_404(import_id)
-    if found.kind != _known(kind):
+    source = import_or_404(import_id)
+    if source.kind != _known(kind):
         raise Problem(404, "import_not_found", f"There is no import {import_id} of {kind}.")
-    return found
+    return source
 
 
-def _imported(found: Import, done: AcceptedNames | None = None) -> Response:
+def _imported(source: Import, done: AcceptedNames | None = None) -> Response:
     database = services().database
-    names = imports.names(database, found)
+    names = imports.names(database, source)
     return templating.render_page(
         "sources/imported.html",
-        source=found,
-        words=WORDS[found.kind],
-        who=imports.NAMED_KINDS.get(found.kind, ""),
+        source=source,
+        words=WORDS[source.kind],
+        who=imports.NAMED_KINDS.get(source.kind, ""),
         names=names[:_NAMES],
         total=len(names),
         missing=sum(not name.is_noted for name in names),
-        would_go=imports.would_go(database, found),
+        would_go=imports.would_go(database, source),
         done=done,
         section="settings",
     )
@@ -236,21 +236,21 @@ def _messages(database: Database, q: str, on: date | None, before: str) -> Liste
     if on is not None:
         day = _bounds(database, on)
         among, part = messages.Filters(day.start_ms, day.end_ms), f"day={on}&"
-    found = messages.browse(database, among, PAGE + 1, before=cursor)
-    last = found[PAGE - 1] if len(found) > PAGE else None
+    rows = messages.browse(database, among, PAGE + 1, before=cursor)
+    last = rows[PAGE - 1] if len(rows) > PAGE else None
     earlier = f"{part}before={last.sent_ms}.{last.id}" if last else ""
     label = f"{formatting.date_long(on)}, newest first" if on else "Newest first"
-    return Listed(found[:PAGE], label, on, earlier=earlier)
+    return Listed(rows[:PAGE], label, on, earlier=earlier)
 
 
 def _events(database: Database, q: str, on: date | None, viewer: Viewer) -> Listed:
     if q:
-        found, total = calendars.events_between(database, 0, _EVER_MS, q, PAGE)
-        return Listed(found, f"Events with “{q}”, earliest first" if found else "", total=total)
+        events, total = calendars.events_between(database, 0, _EVER_MS, q, PAGE)
+        return Listed(events, f"Events with “{q}”, earliest first" if events else "", total=total)
     first = (on or times.to_local(viewer.now_ms, viewer.zone).date()).replace(day=1)
     after = (first + timedelta(days=32)).replace(day=1)
     start_ms, end_ms = (times.day(each, viewer.zone).start_ms for each in (first, after))
-    found, total = calendars.events_between(database, start_ms, end_ms, "", _POINTS)
+    events, total = calendars.events_between(database, start_ms, end_ms, "", _POINTS)
     span = imports.span(database, "calendar")
     earlier = later = ""
     if span and span[0] < start_ms:
@@ -258,7 +258,7 @@ def _events(database: Database, q: str, on: date | None, viewer: Viewer) -> List
     if span and span[1] >= end_ms:
         later = f"day={after}"
     label = f"{formatting.MONTHS[first.month - 1]} {first.year}"
-    return Listed(found, label, first, earlier, later, total)
+    return Listed(events, label, first, earlier, later, total)
 
 
 def _points(database: Database, on: date | None) -> Listed:
@@ -266,10 +266,10 @@ def _points(database: Database, on: date | None) -> Listed:
     if span is None:
         return Listed()
     day = _bounds(database, on) if on else day_clock(database).day_of(span[1])
-    found, total = locations.points_between(database, day.start_ms, day.end_ms, _POINTS)
+    points, total = locations.points_between(database, day.start_ms, day.end_ms, _POINTS)
     earlier = f"day={day.date - timedelta(days=1)}" if span[0] < day.start_ms else ""
     later = f"day={day.date + timedelta(days=1)}" if span[1] >= day.end_ms else ""
-    return Listed(found, "", day.date, earlier, later, total)
+    return Listed(points, "", day.date, earlier, later, total)
 
 
 def _bounds(database: Database, on: date) -> times.Day:
@@ -279,8 +279,8 @@ def _bounds(database: Database, on: date) -> times.Day:
 
 
 def _places(database: Database, q: str, start: int) -> Listed:
-    found = locations.browse(database, q, PAGE + 1, start)
+    rows = locations.browse(database, q, PAGE + 1, start)
     words = f"q={q}&" if q else ""
     earlier = f"{words}offset={max(0, start - PAGE)}" if start else ""
-    later = f"{words}offset={start + PAGE}" if len(found) > PAGE else ""
-    return Listed(found[:PAGE], "By name", earlier=earlier, later=later)
+    later = f"{words}offset={start + PAGE}" if len(rows) > PAGE else ""
+    return Listed(rows[:PAGE], "By name", earlier=earlier, later=later)

@@ -14,18 +14,16 @@ from werkzeug.wrappers import Response
 
 from store.chats import attachments
 from store.frames import tags
-from store.frames.tags import PinnedUsage
 from store.spool import process_state
-from store.spool.process_state import IngestState
 from store.timeline import ledger, timeline
 from store.timeline.gaps import IDLE
-from store.timeline.ledger import DecisionCount, Reconciliation
+from store.timeline.ledger import DecisionCount
 from webapp.core import formatting, templating
 from webapp.core.errors import FieldError, Problem
 from webapp.core.parameters import number
-from webapp.core.services import Services, Viewer, services, viewer
+from webapp.core.services import Services, services, viewer
 from webapp.ops import control, health
-from webapp.ops.control import PauseOrder, current_pause
+from webapp.ops.control import current_pause
 from webapp.ops.health import recording_indicator
 
 blueprint = Blueprint("status", __name__)
@@ -70,33 +68,29 @@ class Bar:
     frames: int
 
 
-@dataclass(frozen=True, slots=True)
-class StatusPage:
-    """Everything `status/status.html` draws."""
-
-    status: str
-    tiles: list[Tile]
-    pause: PauseOrder | None
-    checked_ms: int
-    bars: list[Bar]
-    busiest: int
-    ledger: Reconciliation
-    decisions: list[DecisionCount]
-    worker: IngestState | None
-    failed: list[tuple[str, str]]
-    versions: list[tuple[str, str]]
-    kept: PinnedUsage
-    files: tuple[int, int]  # attached to questions: how many, and their bytes
-
-
 @blueprint.get("/status")
 def show() -> Response:
     """The page; for htmx the facts alone, asked for every ten seconds."""
+    own, today = services(), viewer().today
+    checked = health.check(own)
+    bars = _bars(own, viewer().now_ms)
     return templating.render(
         "status/status.html",
         "status/facts.html",
-        page=page(services(), viewer()),
-        words=decision_words,
+        status=checked.status,
+        checked_ms=checked.checked_ms,
+        tiles=[_tile(own, part) for part in sorted(checked.parts, key=lambda p: _ORDER.index(p.verdict))],
+        pause=current_pause(own.data_dir, viewer().now_ms),
+        bars=bars,
+        busiest=max(bar.frames for bar in bars),
+        ledger=ledger.reconcile(own.database, today.start_ms, today.end_ms),
+        decisions=ledger.daily(own.database, today.start_ms, today.end_ms),
+        decision_words=decision_words,
+        worker=process_state.read_ingest_state(own.data_dir.spool),
+        failed=list(own.spool.failed())[:10],
+        versions=_versions(),
+        kept=tags.pinned_usage(own.database),
+        files=attachments.usage(own.database),  # how many are attached to questions, and their bytes
         section="status",
     )
 
@@ -124,29 +118,6 @@ def resume() -> Response:
     """Go on recording."""
     control.resume(services().data_dir)
     return templating.redirect_back("/status")
-
-
-def page(own: Services, viewer: Viewer) -> StatusPage:
-    """All facts of this moment; a part that cannot be known says so instead of 0."""
-    checked = health.check(own)
-    today = viewer.today
-    worst_first = sorted(checked.parts, key=lambda part: _ORDER.index(part.verdict))
-    bars = _bars(own, viewer.now_ms)
-    return StatusPage(
-        status=checked.status,
-        tiles=[_tile(own, part) for part in worst_first],
-        pause=current_pause(own.data_dir, viewer.now_ms),
-        checked_ms=checked.checked_ms,
-        bars=bars,
-        busiest=max((bar.frames for bar in bars), default=0),
-        ledger=ledger.reconcile(own.database, today.start_ms, today.end_ms),
-        decisions=ledger.daily(own.database, today.start_ms, today.end_ms),
-        worker=process_state.read_ingest_state(own.data_dir.spool),
-        failed=list(own.spool.failed())[:10],
-        versions=_versions(),
-        kept=tags.pinned_usage(own.database),
-        files=attachments.usage(own.database),
-    )
 
 
 def _tile(own: Services, part: health.Part) -> Tile:

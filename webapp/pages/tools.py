@@ -18,8 +18,7 @@ from assistant.tools.tool import RISKS, Risk, Tool
 from assistant.turns import tool_execution
 from assistant.turns.admission import uses_tools
 from store.chats import tool_calls, tool_permissions
-from store.chats.tool_calls import ToolEvent
-from store.chats.tool_permissions import Mode, Rule
+from store.chats.tool_permissions import Mode
 from store.core.settings import ToolsSettings
 from webapp.core import templating
 from webapp.core.errors import Problem
@@ -85,23 +84,26 @@ class ToolView:
         return "ask" if self.tool.mode == "off" else self.tool.mode
 
 
-@dataclass(frozen=True, slots=True)
-class ToolsPage:
-    """What `tools/tools.html` draws: tools by their kind of risk. `missing` are (name, how to set it up)."""
-
-    groups: list[tuple[str, list[ToolView]]]
-    missing: tuple[tuple[str, str], ...]
-    rules: list[Rule]
-    events: list[tuple[ToolEvent, str]]
-    is_used: bool
-    settings: ToolsSettings
-    approval_minutes: int = APPROVAL_LIFETIME_MS // 60_000
-
-
 @blueprint.get("/settings/tools")
 def show() -> Response:
-    page = tools_page(services())
-    return templating.render_page("tools/tools.html", page=page, mode_words=MODE_WORDS, section="settings")
+    """The tools by their kind of risk, those that have to be set up first, and what was allowed and run."""
+    own = services()
+    views = list(tool_views(own))
+    groups = [(RISKS[risk][1], [view for view in views if view.tool.risk == risk]) for risk in _ORDER]
+    models = own.chat_models
+    return templating.render_page(
+        "tools/tools.html",
+        groups=[(title, members) for title, members in groups if members],
+        missing=not_set_up(own.settings.tools),
+        rules=tool_permissions.rules(own.database),
+        events=tool_calls.latest_events(own.database, MAX_EVENTS),
+        event_words=EVENT_WORDS,
+        mode_words=MODE_WORDS,
+        is_used=any(uses_tools(models, models.get(name)) for name in models.names),
+        limits=own.settings.tools,
+        approval_minutes=APPROVAL_LIFETIME_MS // 60_000,
+        section="settings",
+    )
 
 
 @blueprint.post("/settings/tools/<string:name>")
@@ -127,23 +129,6 @@ def revoke(rule_id: int) -> Response:
     """Take a standing approval back; one that is gone already is as wanted."""
     tool_permissions.revoke(services().database, rule_id)
     return templating.redirect_to("/settings/tools#rules")
-
-
-def tools_page(own: Services) -> ToolsPage:
-    views = list(tool_views(own))
-    groups = [(RISKS[risk][1], [view for view in views if view.tool.risk == risk]) for risk in _ORDER]
-    settings, models = own.settings.tools, own.chat_models
-    return ToolsPage(
-        groups=[(title, members) for title, members in groups if members],
-        missing=tuple((tool.name, how) for tool, how in not_set_up(settings)),
-        rules=tool_permissions.rules(own.database),
-        events=[
-            (event, EVENT_WORDS.get(event.event, event.event))
-            for event in tool_calls.latest_events(own.database, MAX_EVENTS)
-        ],
-        is_used=any(uses_tools(models, models.get(name)) for name in models.names),
-        settings=settings,
-    )
 
 
 def tool_views(own: Services) -> Iterator[ToolView]:

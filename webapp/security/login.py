@@ -41,7 +41,8 @@ def is_csrf_token(shown: str, token: str) -> bool:
     return bool(expected) and hmac.compare_digest(shown.encode(), expected.encode())
 
 
-# -- a launch link gives a session, once --------------------------------------------------------
+# ---- launch
+# The door for browsers: a launch link gives a session, once.
 
 blueprint = Blueprint("launch", __name__)
 

@@ -58,11 +58,11 @@ def topic_view(own: Services, chat_id: int) -> TopicView:
     session = chat_sessions.latest_of_chat(own.database, chat_id)
     if session is None:
         return TopicView(chat_id)
-    found = topics.topic_of_session(session.metadata)
+    topic = topics.topic_of_session(session.metadata)
     is_dismissed = topics.is_dismissed(session.metadata)
-    if found is None:
+    if topic is None:
         return TopicView(chat_id, is_dismissed=is_dismissed)
-    return TopicView(chat_id, found.title, found.score, found.by == "person", is_dismissed)
+    return TopicView(chat_id, topic.title, topic.score, topic.by == "person", is_dismissed)
 
 
 @blueprint.get("/chat/<id:chat_id>/memory")
@@ -88,8 +88,8 @@ def context(chat_id: int, n: int) -> Response:
     pack = context_packs.of_turn(database, chat_id, n)  # None where it was asked in no window
     before = context_packs.of_turn(database, chat_id, n - 1)
     return templating.render(
-        "chat/told.html",
-        "chat/_told.html",
+        "chat/context.html",
+        "chat/_context.html",
         view=_pack(n, pack, [(n - 1, before)] if before else []) if pack else None,
         chat_id=chat_id,
         n=n,

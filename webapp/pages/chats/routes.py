@@ -149,8 +149,8 @@ def _draft_address(chat_id: int | None) -> str:
 
 
 def _page(chat: Chat | None, composer: Composer, who: Viewer, status: int = 200) -> Response:
-    found = page(services(), chat, composer, who)
-    return templating.render_page("chat/chat.html", status, page=found, section="chat")
+    drawn = page(services(), chat, composer, who)
+    return templating.render_page("chat/chat.html", status, page=drawn, section="chat")
 
 
 def turn_fragment(chat_id: int, n: int) -> Response:
@@ -241,8 +241,8 @@ def refused_page(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Respon
     )
     if not templating.wants_fragment():
         return _page(chat, composer, who, 422)
-    found = page(services(), chat, composer, who)
-    response = templating.render_page("chat/composer.html", 422, page=replace(found, turns=()))
+    drawn = page(services(), chat, composer, who)
+    response = templating.render_page("chat/composer.html", 422, page=replace(drawn, turns=()))
     response.headers["HX-Retarget"] = "#composer"
     response.headers["HX-Reswap"] = "outerHTML"
     return response
@@ -251,11 +251,11 @@ def refused_page(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Respon
 @chats_blueprint.get("/chats", endpoint="show")
 def show_chats() -> Response:
     """The list; ``?q=`` are words of titles, questions and answers. htmx gets the list alone."""
-    found = chat_list(
+    chats = chat_list(
         services().database, viewer(), request.args.get("q", ""), request.args.get("before", "")
     )
     return templating.render(
-        "chat/list.html", "chat/_chat_list.html", chats=found, current=None, section="chat"
+        "chat/list.html", "chat/_chat_list.html", chats=chats, current=None, section="chat"
     )
 
 

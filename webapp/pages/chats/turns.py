@@ -10,7 +10,7 @@ from flask import Blueprint, make_response, request
 from werkzeug.wrappers import Response
 
 from assistant.core.errors import TurnRefused
-from assistant.core.records import FirstCall, TurnResult
+from assistant.core.records import FirstCall
 from assistant.turns import stored_turns
 from store.chats import feedback, tool_calls
 from store.chats.tool_calls import Scope, ToolCall
@@ -22,7 +22,7 @@ from webapp.core.errors import Problem
 from webapp.core.lookups import chat_or_404, stored_turn_or_404
 from webapp.core.services import Viewer, services, viewer
 from webapp.exports import files, formats
-from webapp.exports.pack import CROP_PX, Pack, Size, Source
+from webapp.exports.pack import CROP_PX, Size, Source
 from webapp.pages.chats.routes import PATIENCE_S, followed, refused_page, started, turn_fragment
 from webapp.views.evidence import is_retryable
 from webapp.views.frames import crop_around
@@ -44,23 +44,6 @@ class ExportPicture:
     frame: FrameRow | None
     crop: Box | None
     why: str
-
-
-@dataclass(frozen=True, slots=True)
-class ExportView:
-    """Everything `chat/export.html` draws."""
-
-    turn: TurnResult
-    offers: tuple[ExportPicture, ...]
-    range_label: str
-
-    @property
-    def back(self) -> str:
-        return f"/chat/{self.turn.chat_id}#t{self.turn.turn_id}"
-
-    @property
-    def withheld(self) -> int:
-        return sum(bool(offer.source.withheld) for offer in self.offers)
 
 
 @blueprint.post("/chat/<id:chat_id>/turns/<id:n>/sources/<id:source>")
@@ -106,8 +89,15 @@ def export(chat_id: int, n: int) -> Response:
     pack = files.export_pack(chat_id, n, _size if fmt else lambda source: "none", with_files=with_files)
     if fmt:
         return files.answer_file(pack, fmt)
-    view = export_view(pack, viewer())
-    return templating.render_page("chat/export.html", view=view, section="chat")
+    turn, who = pack.turn, viewer()
+    return templating.render_page(
+        "chat/export.html",
+        turn=turn,
+        offers=[_offer(source, who) for source in pack.sources],
+        range_label=formatting.span(turn.start_ms, turn.end_ms, ZoneInfo(turn.timezone), who.now_ms),
+        withheld=sum(bool(source.withheld) for source in pack.sources),
+        section="chat",
+    )
 
 
 def _size(n: int) -> Size:
@@ -176,13 +166,6 @@ def _call(chat_id: int, n: int, call_id: int) -> ToolCall:
     if call is None or (call.chat_id, call.turn) != (chat_id, n):
         raise Problem(404, "tool_call_not_found", f"There is no tool call {call_id} in this turn.")
     return call
-
-
-def export_view(pack: Pack, viewer: Viewer) -> ExportView:
-    """The preview of a pack that has no pictures yet."""
-    turn = pack.turn
-    label = formatting.span(turn.start_ms, turn.end_ms, ZoneInfo(turn.timezone), viewer.now_ms)
-    return ExportView(turn, tuple(_offer(source, viewer) for source in pack.sources), label)
 
 
 def _offer(source: Source, viewer: Viewer) -> ExportPicture:

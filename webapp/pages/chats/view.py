@@ -1,4 +1,4 @@
-"""The list of conversations, by day, and what of it a search leaves."""
+"""What the pages of a chat draw: the conversations at the side, the turns of one, and the composer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from store.frames.frames import FrameRow
 from store.memory import chat_sessions
 from store.timeline import timeline
 from webapp.core import formatting
-from webapp.core.parameters import NO_RANGE, Range
+from webapp.core.parameters import NO_RANGE, Range, of_span
 from webapp.core.services import Services, Viewer
 from webapp.pages.chats.memory import TopicView, topic_view
 from webapp.pages.models import prompt_blocks
@@ -29,6 +29,7 @@ from webapp.pages.models.prompt_blocks import PromptView
 from webapp.views.turns import TurnView, turn_view
 
 LISTED_CHATS = 60
+AROUND_MS = 5 * 60_000
 MAX_FIND_CHARS = 200
 _PLACE = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
 
@@ -78,12 +79,6 @@ def _groups(chats: list[Chat], viewer: Viewer) -> list[tuple[str, list[Chat]]]:
     return groups
 
 
-# ---- conversation
-# The chat page: the conversations at the side, the turns of one of them, and the composer.
-
-AROUND_MS = 5 * 60_000
-
-
 @dataclass(frozen=True, slots=True)
 class Composer:
     """What stands in the composer. `refusal` is why the last try was not accepted; `edited` is the
@@ -104,18 +99,9 @@ class Composer:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
-    """A question that today can answer, and the range it is asked over."""
-
-    message: str
-    when: str
-
-
-@dataclass(frozen=True, slots=True)
 class SystemMessage:
     """What a chat's model is told beside the questions: as whom it speaks, and all of it as last sent."""
 
-    chat_id: int
     identity: str
     turn: int | None
     view: PromptView | None
@@ -130,7 +116,7 @@ class ChatPage:
     chats: ChatList
     composer: Composer
     models: list[ModelInfo]
-    suggestions: list[Suggestion]
+    suggestions: list[tuple[str, str]]  # questions that today can answer, and the range of each
     has_frames: bool
     apps: tuple[str, ...]  # what @mentions may name
     system: SystemMessage | None = None
@@ -156,11 +142,10 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
     """The page of a chat, or of a new one."""
     database = own.database
     turns: list[TurnView] = []
-    if chat is not None:
-        for each in conversations.turns(database, chat.id):
-            result = stored_turn(database, chat.id, each.n)
-            live = own.turns.get(chat.id, each.n)
-            turns.append(turn_view(database, own.media, result, viewer.now_ms, live=live))
+    for turn in conversations.turns(database, chat.id) if chat else ():
+        stored = stored_turn(database, turn.chat_id, turn.n)
+        live = own.turns.get(turn.chat_id, turn.n)
+        turns.append(turn_view(database, own.media, stored, viewer.now_ms, live=live))
     today = viewer.today
     totals = timeline.timeline(
         database, today.start_ms, max(today.end_ms, today.start_ms + 1), now_ms=viewer.now_ms
@@ -185,10 +170,9 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
 
 def around_frame(frame: FrameRow, viewer: Viewer) -> Composer:
     """A composer that asks about one frame: five minutes on each side of it."""
-    start_ms, end_ms = frame.captured_ms - AROUND_MS, frame.captured_ms + AROUND_MS
-    label = formatting.span(start_ms, end_ms, viewer.zone, viewer.now_ms)
     at = formatting.clock_short(frame.captured_ms, viewer.zone)
-    return Composer(f"What was I doing at {at}?", Range("custom", start_ms, end_ms, label))
+    around = of_span(frame.captured_ms - AROUND_MS, frame.captured_ms + AROUND_MS, viewer)
+    return Composer(f"What was I doing at {at}?", around)
 
 
 def edit(turn: TurnResult, viewer: Viewer) -> Composer:
@@ -196,8 +180,7 @@ def edit(turn: TurnResult, viewer: Viewer) -> Composer:
     chosen = NO_RANGE
     # One that was read from the words is read again; one of tools is what they happened to show.
     if turn.mode == "evidence" and not turn.coverage.reading.phrase:
-        label = formatting.span(turn.start_ms, turn.end_ms, viewer.zone, viewer.now_ms)
-        chosen = Range("custom", turn.start_ms, turn.end_ms, label)
+        chosen = of_span(turn.start_ms, turn.end_ms, viewer)
     return Composer(turn.question, chosen, model=turn.model, edited=turn.turn_id, files=turn.attachments)
 
 
@@ -205,19 +188,15 @@ def _system(own: Services, chat_id: int) -> SystemMessage | None:
     """None for a chat from before identities were stored, of which nothing sent is kept either."""
     identity = conversations.identity(own.database, chat_id)
     n, view = prompt_blocks.latest(own.database, chat_id) or (None, None)
-    return SystemMessage(chat_id, identity, n, view) if identity or view else None
+    return SystemMessage(identity, n, view) if identity or view else None
 
 
-def _suggestions(today: timeline.Timeline) -> list[Suggestion]:
+def _suggestions(today: timeline.Timeline) -> list[tuple[str, str]]:
     """Three questions from what today really held."""
     used = [total.name for total in today.totals.by_app if total.name]
     if not used:
         return []
-    found = [Suggestion("Summarise what I did today", "today")]
-    found.append(Suggestion(f"What did I do in {used[0]} today?", "today"))
-    found.append(
-        Suggestion(f"What did I look at in {used[1]} today?", "today")
-        if len(used) > 1
-        else Suggestion("What was on my screen in the last half hour?", "30m")
-    )
-    return found
+    last = ("What was on my screen in the last half hour?", "30m")
+    if len(used) > 1:
+        last = (f"What did I look at in {used[1]} today?", "today")
+    return [("Summarise what I did today", "today"), (f"What did I do in {used[0]} today?", "today"), last]

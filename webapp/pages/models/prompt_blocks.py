@@ -111,10 +111,10 @@ def for_turn(chat_id: int, n: int) -> Response:
 def preview() -> Response:
     """What a model would be told now, without tools and with them."""
     own, name = services(), request.args.get("model", "")
-    found = editor(own, name)
-    if found is None or found.info.name != name:
+    shown = editor(own, name)
+    if shown is None or shown.info.name != name:
         raise Problem(404, "model_not_found", "There is no such model.")
-    info, who = found.info, viewer()
+    info, who = shown.info, viewer()
     views = [("In evidence mode", prompt_preview(own, info, "evidence", who))]
     if info.supports_tools or info.tool_format:
         views.append(("With tools", prompt_preview(own, info, "agent", who)))

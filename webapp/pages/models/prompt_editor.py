@@ -1,16 +1,13 @@
-"""What the editor of a model's system prompt draws, with texts to begin with, and the history of it."""
+"""What the editor of a model's system prompt draws, with texts to begin with."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assistant.core.models import ModelInfo
 from assistant.core.texts import estimate_tokens
 from store.chats import personas, prompts
 from store.chats.prompts import MAX_CHARS, PromptVersion
-from store.chats.versioned_texts import compared
-from webapp.core.formatting import DiffLine, difference
 from webapp.core.services import Services
 
 
@@ -95,17 +92,6 @@ class PromptEditor:
         return self.tokens > LARGE_SHARE * self.info.context_tokens
 
 
-@dataclass(frozen=True, slots=True)
-class PromptHistory:
-    """What `models/prompt_history.html` draws: the versions, and how two of them differ."""
-
-    model: str
-    versions: list[PromptVersion]
-    older: PromptVersion | None
-    newer: PromptVersion | None
-    lines: list[DiffLine]
-
-
 def editor(
     own: Services,
     name: str = "",
@@ -124,8 +110,8 @@ def editor(
     info = infos.get(name) or infos.get(own.chat_models.default) or next(iter(infos.values()), None)
     if info is None:
         return None
-    found = prompts.versions(own.database, info.name)
-    current = found[0] if found else None
+    versions = prompts.versions(own.database, info.name)
+    current = versions[0] if versions else None
     speaker = personas.active(own.database)
     return PromptEditor(
         info=info,
@@ -133,18 +119,9 @@ def editor(
         text=(current.content if current else "") if text is None else text,
         base=(current.edition if current else "") if base is None else base,
         current=current,
-        versions=len(found),
+        versions=len(versions),
         problem=problem,
         theirs=theirs,
-        undo=undo if undo in {version.version for version in found[1:]} else None,
+        undo=undo if undo in {version.version for version in versions[1:]} else None,
         persona=speaker.name if speaker else "",
     )
-
-
-def history(
-    found: Sequence[PromptVersion], model: str, older: int | None, newer: int | None
-) -> PromptHistory:
-    """The versions, newest first, and two of them compared: by default the last two."""
-    old, new = compared(found, older, newer)
-    lines = difference(old.content, new.content) if old and new else []
-    return PromptHistory(model, list(found), old, new, lines)

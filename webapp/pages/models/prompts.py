@@ -6,7 +6,6 @@ The field saves by itself while somebody types (``auto``), and by its button wit
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from urllib.parse import quote
 
 from flask import Blueprint, request
@@ -14,12 +13,14 @@ from werkzeug.wrappers import Response
 
 from store.chats import prompts
 from store.chats.prompts import PromptChanged, PromptInvalid, PromptVersion
+from store.chats.versioned_texts import compared
 from webapp.core import templating
 from webapp.core.errors import Problem
+from webapp.core.formatting import difference
 from webapp.core.parameters import number
 from webapp.core.services import services
 from webapp.core.templating import render_page
-from webapp.pages.models.prompt_editor import BY_KEY, PromptEditor, editor, history
+from webapp.pages.models.prompt_editor import BY_KEY, PromptEditor, editor
 from webapp.pages.models.routes import models_page
 
 blueprint = Blueprint("prompts", __name__)
@@ -81,19 +82,28 @@ def restore() -> Response:
 def versions() -> Response:
     """Every version that is kept; ``from`` and ``to`` are compared."""
     name = request.args.get("model", "")
-    found = prompts.versions(services().database, name)
-    if not found:
+    kept = prompts.versions(services().database, name)
+    if not kept:
         raise Problem(404, "prompt_not_found", "This model never had a system prompt.")
-    view = history(found, name, number(request.args, "from", 9), number(request.args, "to", 9))
-    return render_page("models/prompt_history.html", view=view, back=_address(name), section="settings")
+    older, newer = compared(kept, number(request.args, "from", 9), number(request.args, "to", 9))
+    return render_page(
+        "models/prompt_history.html",
+        model=name,
+        versions=kept,
+        older=older,
+        newer=newer,
+        lines=difference(older.content, newer.content) if older and newer else [],
+        back=_address(name),
+        section="settings",
+    )
 
 
 def _shown(name: str) -> PromptEditor:
     """The editor of a model that takes a prompt. Raises 404."""
-    found = editor(services(), name)
-    if found is None or found.info.name != name:
+    shown = editor(services(), name)
+    if shown is None or shown.info.name != name:
         raise Problem(404, "model_not_found", "There is no such model any more.")
-    return found
+    return shown
 
 
 def _text() -> str:
@@ -106,8 +116,8 @@ def _put(shown: PromptEditor, text: str) -> Response:
     if "system_prompt" in request.form:
         _keep_typed(name)
     before = prompts.current(own.database, name)
-    kept = prompts.save(own.database, name, text, own.clock(), saved_by="person")
-    is_changed = before is not None and kept is not None and kept.version != before.version
+    saved = prompts.save(own.database, name, text, own.clock(), saved_by="person")
+    is_changed = before is not None and saved is not None and saved.version != before.version
     return templating.redirect_to(_address(name, undo=before.version if before and is_changed else None))
 
 
@@ -140,5 +150,4 @@ def _answer(found: PromptEditor | None, status: int) -> Response:
     assert found is not None  # it was there a moment ago
     if templating.wants_fragment():
         return render_page("models/prompt_facts.html", status, prompt=found)
-    page = replace(models_page(), prompt=found)
-    return render_page("models/models.html", status, page=page, section="settings")
+    return models_page(status, prompt=found)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from assistant.core.errors import UnknownModel, turn_error
-from assistant.core.models import ModelInfo
-from engines.chat.endpoint_check import PORTS, FoundServer, ListedModel, Report, find_servers
+from engines.chat.endpoint_check import PORTS, find_servers
 from engines.chat.protocol import ModelError
 from store.egress import providers
 from store.egress.providers import TOOL_FORMATS, Provider, ProviderInvalid
@@ -21,7 +20,7 @@ from webapp.core.parameters import number
 from webapp.core.providers import HostNotAllowed
 from webapp.core.services import services
 from webapp.core.templating import render_page
-from webapp.pages.models.prompt_editor import PromptEditor, editor
+from webapp.pages.models.prompt_editor import editor
 
 blueprint = Blueprint("models", __name__)
 
@@ -31,45 +30,15 @@ _FLAGS = (
     "supports_vision", "supports_tools", "supports_json_schema", "supports_tool_role", "single_system",
     "supports_responses",
 )  # fmt: skip
-_STEPS = (
+_STEP_NAMES = (
     ("address", "Address"), ("key", "Key"), ("model", "Model"), ("answer", "Answer"),
     ("json_schema", "JSON schema"), ("streaming", "Streaming"), ("responses", "Responses API"),
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class ModelsPage:
-    """What `models/models.html` draws. `found` is None until servers were looked for, `prompt` where no
-    model takes one.
-    """
-
-    models: list[ModelInfo]
-    problem: str
-    form: Mapping[str, str]
-    errors: Mapping[str, str]
-    prompt: PromptEditor | None
-    found: list[FoundServer] | None = None
-    ports: str = ", ".join(f"{name} ({port})" for port, name in PORTS.items())
-
-
-@dataclass(frozen=True, slots=True)
-class ModelPage:
-    """What `models/model.html` draws: one provider, its form, and what its endpoint said just now."""
-
-    info: ModelInfo
-    form: Mapping[str, str]
-    errors: Mapping[str, str]
-    listed: tuple[ListedModel, ...] = ()
-    list_problem: str = ""
-    report: Report | None = None
-    action: str = ""
-    step_names: tuple[tuple[str, str], ...] = _STEPS
-    tool_formats: tuple[str, ...] = TOOL_FORMATS
-
-
 @blueprint.get("/settings/models")
 def show() -> Response:
-    return _page()
+    return models_page()
 
 
 @blueprint.post("/settings/models")
@@ -82,17 +51,17 @@ def add() -> Response:
             raise ProviderInvalid(errors)
         added = providing.add(services(), replace(provider, api_key=form.get("api_key", "").strip()))
     except ProviderInvalid as error:
-        return _page(422, form=_shown(form), errors=dict(error.errors))
+        return models_page(422, form=_shown(form), errors=dict(error.errors))
     return templating.redirect_to(f"/settings/models/{added.id}")
 
 
 @blueprint.post("/settings/models/find")
 def find() -> Response:
     """Look for model servers on this machine, and nowhere else."""
-    found = find_servers()
+    servers = find_servers()
     if templating.wants_fragment():
-        return render_page("models/found.html", page=models_page(found=found))
-    return _page(found=found)
+        return render_page("models/found.html", found=servers)
+    return models_page(found=servers)
 
 
 @blueprint.post("/settings/models/default")
@@ -228,33 +197,52 @@ def _form(provider: Provider) -> dict[str, str]:
     return {**texts, **numbers, **flags, "context_tokens": str(provider.context_tokens)}
 
 
-def models_page(**changes: object) -> ModelsPage:
+def models_page(status: int = 200, /, **changes: object) -> Response:
     """The page as its address says: ``model`` is the one whose prompt is edited."""
+    template = "models/models.html"
+    return render_page(template, status, **_models_context(**changes), section="settings")
+
+
+def _models_context(**changes: object) -> dict[str, object]:
+    """`found` is None until servers were looked for, `prompt` where no model takes one."""
     models = services().chat_models
-    values: dict[str, object] = {"form": {}, "errors": {}, **changes}
-    prompt = editor(services(), request.args.get("model", ""), undo=number(request.args, "undo", 9))
-    return ModelsPage(models=models.listed(), problem=models.problem, prompt=prompt, **values)  # type: ignore[arg-type]
+    return {
+        "models": models.listed(),
+        "problem": models.problem,
+        "form": {},
+        "errors": {},
+        "prompt": editor(services(), request.args.get("model", ""), undo=number(request.args, "undo", 9)),
+        "found": None,
+        "ports": ", ".join(f"{name} ({port})" for port, name in PORTS.items()),
+        **changes,
+    }
 
 
-def _page(status: int = 200, **changes: object) -> Response:
-    return render_page("models/models.html", status, page=models_page(**changes), section="settings")
-
-
-def _model_page(provider: Provider, **changes: object) -> ModelPage:
-    listed = services().chat_models.listed()
-    info = next(each for each in listed if each.provider_id == provider.id)
-    values: dict[str, object] = {"form": _form(provider), "errors": {}, **changes}
-    return ModelPage(info=info, **values)  # type: ignore[arg-type]
+def _model_context(provider: Provider, **changes: object) -> dict[str, object]:
+    """One provider, its form, and what its endpoint said just now."""
+    models = services().chat_models.listed()
+    return {
+        "info": next(info for info in models if info.provider_id == provider.id),
+        "form": _form(provider),
+        "errors": {},
+        "listed": (),
+        "list_problem": "",
+        "report": None,
+        "action": "",
+        "step_names": _STEP_NAMES,
+        "tool_formats": TOOL_FORMATS,
+        **changes,
+    }
 
 
 def _one(provider: Provider, status: int = 200, /, **changes: object) -> Response:
-    page = _model_page(provider, **changes)
     saved = request.method == "GET" and request.args.get("saved") == "1"
-    return render_page("models/model.html", status, page=page, section="settings", saved=saved)
+    context = _model_context(provider, **changes)
+    return render_page("models/model.html", status, **context, section="settings", saved=saved)
 
 
 def _fragment(template: str, provider: Provider, **changes: object) -> Response:
     """A piece of the provider's page for htmx, the page for everybody else."""
     if not templating.wants_fragment():
         return _one(provider, **changes)
-    return render_page(template, page=_model_page(provider, **changes))
+    return render_page(template, **_model_context(provider, **changes))

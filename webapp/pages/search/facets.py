@@ -49,8 +49,8 @@ class SearchRequest:
             "sort": self.sort,
             **changes,
         }
-        kept = [(name, value) for name, value in values.items() if value not in (None, "")]
-        return f"/search?{urlencode(kept)}" if kept else "/search"
+        given = [(name, value) for name, value in values.items() if value not in (None, "")]
+        return f"/search?{urlencode(given)}" if given else "/search"
 
     def _range_values(self) -> dict[str, object]:
         if self.range.when == "custom":
@@ -144,18 +144,18 @@ def listed(asked: SearchRequest, meaning: Meaning) -> ListedSearch:
 
 def alternatives(database: Database, asked: SearchRequest) -> tuple[list[Alternative], list[Alternative]]:
     """(other spellings, the same words with fewer filters), each with the frames it would give."""
-    found = suggestions.suggest(database, asked.q, asked.filters, Filters(0))
+    suggested = suggestions.suggest(database, asked.q, asked.filters, Filters(0))
     spellings = [
         Alternative(
             f"{spelling.text}, without any filter" if spelling.without_filters else spelling.text,
             replace(SearchRequest() if spelling.without_filters else asked, q=spelling.text).address(),
             spelling.total,
         )
-        for spelling in found.spellings
+        for spelling in suggested.spellings
     ]
     widenings = [
         Alternative(_without_words(asked, less.without), _without(asked, less.without).address(), less.total)
-        for less in found.widenings
+        for less in suggested.widenings
     ]
     return spellings, widenings
 

@@ -29,12 +29,12 @@ def show() -> Response:
     """The page; for htmx the results, or with ``after`` the next part of them."""
     own, asked = services(), _asked()
     try:
-        found = page(own.database, asked, viewer(), _last_day(), own.embedder.asked(asked.q))
+        results = page(own.database, asked, viewer(), _last_day(), own.embedder.asked(asked.q))
     except BadCursor:
         template = "search/_changed.html" if templating.wants_fragment() else "search/changed.html"
         return templating.render_page(template, 400, asked=asked, section="search")
     fragment = "search/_more.html" if asked.after else "search/_results.html"
-    return templating.render("search/search.html", fragment, page=found, section="search")
+    return templating.render("search/search.html", fragment, page=results, section="search")
 
 
 @blueprint.get("/search/new")

@@ -63,7 +63,6 @@ class Tick:
     """`anchor` keeps the first and last label inside the band; unlabelled ticks have no label."""
 
     x: float
-    ms: int
     label: str
     anchor: str
     is_sparse: bool
@@ -151,4 +150,4 @@ def _tick(ms: int, view: Window, viewer: Viewer) -> Tick:
     share = view.share(ms)
     anchor = "start" if share < 2 else "end" if share > 98 else "middle"
     is_sparse = view.zoom != "day" and not at_edge and minute % (_LABEL_MIN[view.zoom] * 2) != 0
-    return Tick(share, ms, label if is_labelled else "", anchor, is_sparse)
+    return Tick(share, label if is_labelled else "", anchor, is_sparse)

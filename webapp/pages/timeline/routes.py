@@ -45,18 +45,18 @@ def show() -> BaseResponse:
     )
 
 
-def _moment(ask: StageQuery, found: Stage | None, who: Viewer) -> Response:
+def _moment(ask: StageQuery, shown: Stage | None, who: Viewer) -> Response:
     """The stage with its details and what can be selected from here; the address bar follows."""
-    html = render_template("timeline/_moment.html", ask=ask, stage=found, selector=_selector(ask, found, who))
+    html = render_template("timeline/_moment.html", ask=ask, stage=shown, selector=_selector(ask, shown, who))
     response = make_response(html)
-    if found is not None:
-        response.headers["HX-Replace-Url"] = address(ask, found.frame.id)
+    if shown is not None:
+        response.headers["HX-Replace-Url"] = address(ask, shown.frame.id)
     return response
 
 
-def _selector(ask: StageQuery, found: Stage | None, who: Viewer) -> Selector:
-    at_ms = found.frame.captured_ms if found else ask.day.start_ms
-    return selector(ask, found, band.window(ask.day, at_ms, ask.zoom, who))
+def _selector(ask: StageQuery, shown: Stage | None, who: Viewer) -> Selector:
+    at_ms = shown.frame.captured_ms if shown else ask.day.start_ms
+    return selector(ask, shown, band.window(ask.day, at_ms, ask.zoom, who))
 
 
 @blueprint.get("/timeline/selection")
@@ -64,9 +64,9 @@ def selected() -> Response:
     """What can be done with the stretch from ``from`` to ``to``; the rest as of the timeline."""
     who = viewer()
     ask = _stage_query(who)
-    found = stage(services().database, ask)
-    response = templating.render_page("timeline/_selection.html", selector=_selector(ask, found, who))
-    response.headers["HX-Replace-Url"] = address(ask, found.frame.id if found else None)
+    shown = stage(services().database, ask)
+    response = templating.render_page("timeline/_selection.html", selector=_selector(ask, shown, who))
+    response.headers["HX-Replace-Url"] = address(ask, shown.frame.id if shown else None)
     return response
 
 

@@ -74,8 +74,8 @@ def scrub_marks(database: Database, start_ms: int, end_ms: int, app_names: Seque
     The app is that of the activity at the moment, which is what the band shows.
     """
     if end_ms - start_ms <= EVERY_FRAME_MS:
-        found = timeline.frames_between(database, start_ms, end_ms, _MOST)
-        marks = [(mark.id, mark.captured_ms, mark.app_name) for mark in found]
+        covered = timeline.frames_between(database, start_ms, end_ms, _MOST)
+        marks = [(mark.id, mark.captured_ms, mark.app_name) for mark in covered]
     else:
         ids = [frame_id for _, frame_id in timeline.minute_index(database, start_ms, end_ms)]
         marks = _named(ids, segments.segments(database, start_ms, end_ms))
