@@ -144,7 +144,7 @@ def chat(body: ChatRequest) -> TurnAnswer | tuple[RunningAnswer, int]:
     202 when a tool call waits for a person: after the decision the turn goes on by itself, and its
     own address tells how far it is. A turn that failed at the model is kept with its question.
     """
-    result = wait_for_turn(started(body))
+    result = wait_for_turn(start_question(body))
     return (result, 202) if isinstance(result, RunningAnswer) else turn_answer(result)
 
 
@@ -158,7 +158,7 @@ def wait_for_turn(turn: LiveTurn) -> TurnResult | RunningAnswer:
     raise AssertionError("a turn ends with its final event")
 
 
-def started(
+def start_question(
     body: ChatRequest, session_id: int | None = None, context_version: str = "", previous: str = ""
 ) -> LiveTurn:
     """The question as a turn that runs by itself. Raises what it is refused for."""
@@ -188,7 +188,7 @@ def start_turn(request: TurnRequest) -> LiveTurn:
     """A turn that runs by itself. Raises what it is refused for."""
     own = services()
     try:
-        return own.turns.start(turn_deps(own), request)
+        return own.turns.start(turn_services(own), request)
     except TurnRefused as error:
         raise refusal_problem(error) from error
     except TooManyTurns as error:
@@ -196,7 +196,7 @@ def start_turn(request: TurnRequest) -> LiveTurn:
         raise Problem(503, "too_many_turns", detail, headers={"Retry-After": "5"}) from error
 
 
-def turn_deps(own: Services) -> TurnServices:
+def turn_services(own: Services) -> TurnServices:
     """What a turn of this app works with."""
     return TurnServices(
         own.database, own.chat_models, own.clock, own.embedder.asked_in_turn, own.agent, own.context
@@ -316,15 +316,15 @@ def stream(body: StreamRequest) -> Response:
     `v2` where some was sent and `none` where not, `X-Recollect-Context-Reason` why. With
     `X-Recollect-Context-Debug: 1` there are its `-Hash` and its length, `-Chars`, too.
     """
-    turn = started_in_window(body)
+    turn = start_in_window(body)
     response = Response(stream_with_context(_events(turn)), content_type="text/event-stream; charset=utf-8")
     response.headers.update(topic_headers(turn.context))
     return response
 
 
-def started_in_window(body: StreamRequest) -> LiveTurn:
+def start_in_window(body: StreamRequest) -> LiveTurn:
     """The question of a window as a turn that runs by itself. Raises what it is refused for."""
-    return started(
+    return start_question(
         body, number_of(body.session_id or ""), body.context_version or "", body.previous_response_id or ""
     )
 

@@ -24,7 +24,7 @@ from store.chats.personas import MAX_PERSONAS, Persona, PersonaInvalid, PersonaT
 from store.frames import frames
 from store.frames.activity_intervals import Segment
 from store.timeline import segments
-from webapp.api.questions import turn_deps
+from webapp.api.questions import turn_services
 from webapp.core import formatting, markdown, templating
 from webapp.core.errors import Problem
 from webapp.core.formatting import DiffLine, difference
@@ -304,7 +304,7 @@ def try_out(own: Services, system_prompt: str, moment: Moment, viewer: Viewer) -
         system_prompt=system_prompt,
     )
     try:
-        result = answer(turn_deps(own), question)
+        result = answer(turn_services(own), question)
     except TurnRefused as refusal:
         return Trial(moment, problem=formatting.sentence(refusal))
     conversations.delete(own.database, result.chat_id)

@@ -26,7 +26,7 @@ from store.chats import conversations, tool_calls
 from store.chats.tool_calls import Scope
 from webapp.api.endpoint import parse_json
 from webapp.api.event_stream import VERSION, connection_slots, replay_events
-from webapp.api.questions import StreamRequest, started_in_window
+from webapp.api.questions import StreamRequest, start_in_window
 from webapp.api.tool_calls import decide
 from webapp.api.values import MAX_ID
 from webapp.core.errors import Problem
@@ -158,7 +158,7 @@ class _Conversation:
         """Begin a turn and follow it; it goes on whether anybody does."""
         if message.chat_id not in (None, self._chat_id):
             raise Problem(422, "invalid_request", "A socket asks in its own chat only.")
-        live = started_in_window(message.model_copy(update={"chat_id": self._chat_id}))
+        live = start_in_window(message.model_copy(update={"chat_id": self._chat_id}))
         self._chat_id = live.chat_id  # another one where an insight is amended
         self._told = replay_events(self._own, live.chat_id, live.n, 0)
 

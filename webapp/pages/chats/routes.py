@@ -20,7 +20,7 @@ from store.frames import frames
 from store.memory import chat_sessions
 from webapp.api import event_stream
 from webapp.api.event_stream import PageEvent
-from webapp.api.questions import turn_deps
+from webapp.api.questions import turn_services
 from webapp.core import parameters, templating
 from webapp.core.errors import Problem, not_found
 from webapp.core.lookups import chat_or_404, stored_turn_or_404, turn_or_404
@@ -132,7 +132,7 @@ def started(question: TurnRequest) -> LiveTurn:
     window = session_closing.window_for(own.context, question.chat_id, question.session_id)
     question = replace(question, session_id=window, context_version=VERSION)
     try:
-        return own.turns.start(turn_deps(own), question)
+        return own.turns.start(turn_services(own), question)
     except UnknownChat as error:
         raise not_found("chat", error.chat_id) from error
     except TooManyTurns as error:
