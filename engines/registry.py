@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module, metadata
+from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
@@ -64,7 +65,4 @@ class Registry(Generic[T]):
 
 
 def _attribute(module: Any, path: str) -> Any:
-    found = module
-    for part in path.split("."):
-        found = getattr(found, part)
-    return found
+    return attrgetter(path)(module)

@@ -159,12 +159,12 @@ def _check(response: HTTPResponse) -> None:
 
 
 def _content(response: HTTPResponse) -> bytes:
-    found = b""
+    content = b""
     while piece := response.read(_CHUNK_BYTES):
-        found += piece
-        if len(found) > MAX_BYTES:
+        content += piece
+        if len(content) > MAX_BYTES:
             raise SearchFailed("too_large", f"The answer is larger than {MAX_BYTES:,} bytes.")
-    return found
+    return content
 
 
 def _hits(content: bytes) -> Iterator[WebHit]:
@@ -176,12 +176,14 @@ def _hits(content: bytes) -> Iterator[WebHit]:
     if not isinstance(results, list):
         raise SearchFailed("malformed", "The answer holds no list of results; is the address right?")
     seen = set()
-    for each in results:
-        url = each.get("url") if isinstance(each, dict) else None
+    for result in results:
+        url = result.get("url") if isinstance(result, dict) else None
         if not isinstance(url, str) or len(url) > _URL_CHARS or not _is_web(url) or url in seen:
             continue
         seen.add(url)
-        yield WebHit(_plain(each.get("title"), _TITLE_CHARS), url, _plain(each.get("content"), _TEXT_CHARS))
+        yield WebHit(
+            _plain(result.get("title"), _TITLE_CHARS), url, _plain(result.get("content"), _TEXT_CHARS)
+        )
 
 
 def _is_web(url: str) -> bool:

@@ -30,8 +30,10 @@ from store.sources.imports import KINDS, Kind
 # Each command imports what it works with when it is called: an import that the web app starts for one
 # file would wait half a second for models, video and the sample week, and the worker has no use for parsers.
 
-# ``python -m ingest import messages|calendar|location|places FILE``.
+log = logging.getLogger("ingest")
 
+
+_NICE = 10
 _HELP: dict[Kind, str] = {
     "messages": "Import messages of FILE: SMS, iMessage, WhatsApp, Telegram, e-mail or CSV.",
     "calendar": "Import the events of an .ics FILE, those that repeat worked out.",
@@ -40,12 +42,7 @@ _HELP: dict[Kind, str] = {
 }
 
 
-def commands() -> list[click.Command]:
-    """One command for each kind of source."""
-    return [_command(kind) for kind in KINDS]
-
-
-def _command(kind: Kind) -> click.Command:
+def _source_command(kind: Kind) -> click.Command:
     @click.command(kind, help=_HELP[kind])
     @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
     @click.option("--format", "format_name", metavar="FORMAT", help="Which format (default: found out).")
@@ -62,7 +59,7 @@ def _command(kind: Kind) -> click.Command:
         options = Options(
             zone=zone_named(given["tz"]),
             now_ms=now_ms(),
-            me=frozenset(each.strip().casefold() for each in given["me"]),
+            me=frozenset(name.strip().casefold() for name in given["me"]),
             dates=given["dates"],
         )
         reading, storing = _Bar("Reading"), _Bar("Storing")
@@ -100,11 +97,6 @@ class _Bar:
         self._bar.update(max(0, min(done, length) - self._bar.pos))
         if done >= length:
             self._bar.__exit__(None, None, None)
-
-
-log = logging.getLogger("ingest")
-
-_NICE = 10
 
 
 class _Commands(click.Group):
@@ -152,12 +144,12 @@ def images(home: Home, directory: Path, tz: str | None, as_json: bool) -> None:
     from ingest.importers.import_runner import ImportFeed, Progress, print_summary, run_import
 
     zone = zone_named(tz)
-    found = image_import.find(directory, zone)
-    items = image_import.read(found, zone)
-    with Progress(len(found)) as progress:
-        feeding = ImportFeed(home, items, lambda _: progress.advance(1))
-        code = run_import(feeding, progress)
-    print_summary(feeding, as_json, code)
+    pictures = image_import.find(directory, zone)
+    items = image_import.read(pictures, zone)
+    with Progress(len(pictures)) as progress:
+        feed = ImportFeed(home, items, lambda _: progress.advance(1))
+        code = run_import(feed, progress)
+    print_summary(feed, as_json, code)
 
 
 @imports.command()
@@ -178,17 +170,17 @@ def video(home: Home, file: Path, start: str, interval: float, tz: str | None, a
     items = video_import.read(clip, start_ms, interval, zone)
     with Progress(max(1, round(clip.seconds or 1))) as progress:
 
-        def step(found: Item | Skipped) -> None:
-            if isinstance(found, Item):
-                progress.reach(round((found.capture.captured_ms - start_ms) / 1000))
+        def step(item: Item | Skipped) -> None:
+            if isinstance(item, Item):
+                progress.reach(round((item.capture.captured_ms - start_ms) / 1000))
 
-        feeding = ImportFeed(home, items, step)
-        code = run_import(feeding, progress)
-    print_summary(feeding, as_json, code)
+        feed = ImportFeed(home, items, step)
+        code = run_import(feed, progress)
+    print_summary(feed, as_json, code)
 
 
-for _command in commands():
-    imports.add_command(_command)
+for _kind in KINDS:
+    imports.add_command(_source_command(_kind))
 
 
 @ingest.command("reindex")
@@ -203,23 +195,23 @@ def reindex_command(home: Home, of_words: bool, of_meaning: bool, everything: bo
     from ingest.importers.import_runner import embedder_of
     from ingest.reading import reindex
 
-    told: dict[str, object] = {}
+    result: dict[str, object] = {}
     if of_words or not of_meaning:
         indexed = reindex.text(home)
-        told |= {"index_rows": indexed.frames, "indexed_documents": indexed.documents}
+        result |= {"index_rows": indexed.frames, "indexed_documents": indexed.documents}
     if of_meaning or not of_words:
         try:
-            found = reindex.meaning(home, embedder_of(home), everything=everything)
+            run = reindex.meaning(home, embedder_of(home), everything=everything)
         except EmbeddingError as error:
             raise click.ClickException(str(error)) from error
-        told |= {"user_prompts": found.documents.prompts, "documents": found.documents.created}
-        told |= {"embedded": found.embedded, "waiting": found.waiting}
+        result |= {"user_prompts": run.documents.prompts, "documents": run.documents.created}
+        result |= {"embedded": run.embedded, "waiting": run.waiting}
     if as_json:
-        click.echo(json.dumps(told))
+        click.echo(json.dumps(result))
         return
     for name, sentence in _REINDEXED.items():
-        if name in told:
-            click.echo(sentence.format(told[name]))
+        if name in result:
+            click.echo(sentence.format(result[name]))
 
 
 # Scripts read the words of the first two.

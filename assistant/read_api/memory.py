@@ -1,12 +1,13 @@
-"""Plain functions over memory, for every door and the chat: what was done, learned and asked.
+"""Plain functions over memory, for programs and the chat: what was done, learned and asked.
 
-Thin over `store.memory.search`: it ranks, this asks for its most, lets today's rules take out what they
-must, and cuts to the limit.
+Each is a tool whose signature and docstring are its schema. Thin over `store.memory.search`: it ranks, this
+asks for its most, lets today's rules take out what they must, and cuts to the limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -31,7 +32,7 @@ from store.frames import frames
 from store.memory import search, timeline
 from store.memory.chat_summaries import ChatSummary
 from store.memory.documents import SessionSummary
-from store.memory.entries import MemoryEntry, MemoryFilters
+from store.memory.entries import EntryType, MemoryEntry, MemoryFilters
 from store.memory.insights import Insight
 from store.memory.observations import Observation
 from store.memory.search import MemoryPage
@@ -59,7 +60,7 @@ def search_observations(
 
     The last 90 days are searched unless a range is given.
     """
-    return _search(call, search.search_observations, query, start, end, limit, project=project)
+    return _search(call, "observation", query, start, end, limit, project=project)
 
 
 def search_sessions(
@@ -74,7 +75,7 @@ def search_sessions(
 
     The last 90 days are searched unless a range is given.
     """
-    return _search(call, search.search_sessions, query, start, end, limit, project=project)
+    return _search(call, "session", query, start, end, limit, project=project)
 
 
 def search_user_prompts(
@@ -88,7 +89,7 @@ def search_user_prompts(
 
     The last 90 days are searched unless a range is given.
     """
-    return _search(call, search.search_user_prompts, query, start, end, limit)
+    return _search(call, "prompt", query, start, end, limit)
 
 
 def find_by_concept(
@@ -100,7 +101,7 @@ def find_by_concept(
     limit: Limit = 20,
 ) -> MemoryFound:
     """Observations about a concept, those that answer `query` best first."""
-    return _search(call, search.find_by_concept, query, start, end, limit, concept)
+    return _search(call, "observation", query, start, end, limit, concept=concept)
 
 
 def find_by_file(
@@ -112,7 +113,7 @@ def find_by_file(
     limit: Limit = 20,
 ) -> MemoryFound:
     """Observations in which a file was seen, those that answer `query` best first."""
-    return _search(call, search.find_by_file, query, start, end, limit, file)
+    return _search(call, "observation", query, start, end, limit, file=file)
 
 
 def find_by_type(
@@ -124,7 +125,7 @@ def find_by_type(
     limit: Limit = 20,
 ) -> MemoryFound:
     """Observations of one kind, those that answer `query` best first."""
-    return _search(call, search.find_by_type, query, start, end, limit, kind)
+    return _search(call, "observation", query, start, end, limit, kind=kind)
 
 
 def get_recent_context(call: ReadCall, project: Project = None, limit: Limit = 20) -> MemoryFound:
@@ -202,22 +203,27 @@ TOOLS: tuple[Any, ...] = (
 
 def _search(
     call: ReadCall,
-    find: Callable[..., MemoryPage],
+    entry_type: EntryType,
     query: str,
     start: float | str | None,
     end: float | str | None,
     limit: int,
-    *of: str,
-    project: str | None = None,
+    **narrowed: str | None,
 ) -> MemoryFound:
-    """What a search of `store.memory.search` gives; `of` is what it asks for before the question."""
-    filters = MemoryFilters(project=project)
+    """Entries of one type, narrowed by a concept, a file, a kind or a project."""
+    filters = MemoryFilters(**narrowed)  # type: ignore[arg-type]  # fields of it that are texts
     if start is not None or end is not None:  # else the store's own window holds
         start_ms, end_ms = answers.span(start, end, call.now_ms)
-        filters = MemoryFilters(start_ms=start_ms, end_ms=end_ms, project=project)
-    asking = call.library.embedder.asking(query)
-    page = find(
-        call.database, *of, asking, filters=filters, now_ms=call.now_ms, limit=search.MEMORY_CANDIDATES
+        filters = replace(filters, start_ms=start_ms, end_ms=end_ms)
+    page = search.search_memory(
+        call.database,
+        call.library.embedder.asking(query),
+        (entry_type,),
+        filters,
+        now_ms=call.now_ms,
+        limit=search.MEMORY_CANDIDATES,
+        # What has the concept, file or kind follows behind what answers the question, too.
+        fill=not narrowed.keys() <= {"project"},
     )
     return _answer(call, page, limit)
 
@@ -277,12 +283,12 @@ def _details(entry: MemoryEntry) -> Details:
         case SessionSummary() as body:
             return SessionDetails(**body.fields, project=body.project)
         case Insight() | ChatSummary():
-            raise TypeError(f"a {entry.type} goes through no door")
+            raise TypeError(f"a {entry.type} is given to no program")
         case body:
             return PromptDetails(text=body.text, chat_id=body.chat_id)
 
 
-# -- which entries may be seen ----------------------------------------------------------------
+# -- what a call may see ----------------------------------------------------------------------
 #
 # An entry is made of frames and says what they said. So it stays back whole when a rule of today
 # leaves out one of the frames it names, or a window of its app (for a session: any window) that was
@@ -292,12 +298,9 @@ def _details(entry: MemoryEntry) -> Details:
 
 def permitted_entries(call: ReadCall, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
     """The entries that the rules let out; those they keep back are counted."""
-    permitted = []
-    for entry in entries:
-        if _permits(call, entry):
-            permitted.append(entry)
-        else:
-            call.withheld += 1
+    entries = list(entries)
+    permitted = [entry for entry in entries if _permits(call, entry)]
+    call.withheld += len(entries) - len(permitted)
     return permitted
 
 

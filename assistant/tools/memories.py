@@ -356,10 +356,11 @@ def search_chats(
     filters = MemoryFilters()
     if start is not None or end is not None or context.range_ms:
         filters = MemoryFilters(*lookup.within(*answers.span(start, end, call.now_ms)))
-    page = search.search_chats(
+    page = search.search_memory(
         call.database,
         call.library.embedder.asking(query),
-        filters=filters,
+        ("chat",),
+        filters,
         now_ms=call.now_ms,
         limit=limit + 1,
     )

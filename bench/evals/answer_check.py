@@ -1,4 +1,4 @@
-"""Ask known questions again, with the code and the model of today, and count how it went (R3.74).
+"""Ask known questions again, with the code and the model of today, and count how it went.
 
 =============== ==============================================================================
 groundedness    of the claims that answers make, those that code found to be proven

@@ -1,7 +1,7 @@
 """The same questions with and without what earlier chats came to: sizes, times, and how many are right.
 
 Each question is asked once in a window that is closed and summarised, so that there is something to tell.
-Then each is asked twice, in evidence mode: told nothing, and told of all of that as background (C8). What
+Then each is asked twice, in evidence mode: told nothing, and told of all of that as background. What
 was asked for this leaves no chat, summary or digest behind.
 """
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 from typing import Protocol
@@ -66,6 +66,13 @@ class Box:
     def bottom(self) -> int:
         return self.y + self.h
 
+    def moved(self, dx: int, dy: int) -> Box:
+        return Box(self.x + dx, self.y + dy, self.w, self.h)
+
+    def holds_centre_of(self, other: Box) -> bool:
+        x, y = other.x + other.w // 2, other.y + other.h // 2
+        return self.x <= x < self.right and self.y <= y < self.bottom
+
 
 @dataclass(frozen=True, slots=True)
 class OcrWord:
@@ -74,6 +81,9 @@ class OcrWord:
     text: str
     box: Box
     confidence: float
+
+    def moved(self, dx: int, dy: int) -> OcrWord:
+        return replace(self, box=self.box.moved(dx, dy))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -101,13 +102,13 @@ def _divided(words: list[OcrWord]) -> list[OcrWord]:
 
 def _enlarged_and_read(clean: Image.Image, language: str, recognise: Recognise) -> list[OcrWord]:
     """Words with boxes in pixels of `clean`."""
-    wanted = _CJK_SCALE if language.split("+")[0] in _CJK_LANGUAGES else _LATIN_SCALE
-    scale = min(wanted, (_LARGEST_PAGE / (clean.width * clean.height)) ** 0.5)
+    best_scale = _CJK_SCALE if language.split("+")[0] in _CJK_LANGUAGES else _LATIN_SCALE
+    scale = min(best_scale, (_LARGEST_PAGE / (clean.width * clean.height)) ** 0.5)
     size = (max(1, round(clean.width * scale)), max(1, round(clean.height * scale)))
     if max(size) > _LARGEST_SIDE:
         raise OcrError(f"a picture of {clean.width} x {clean.height} pixels is too large to read")
     words = recognise(clean.resize(size, Image.Resampling.BICUBIC), language)
-    return [OcrWord(word.text, _shrunk(word.box, scale, clean.size), word.confidence) for word in words]
+    return [replace(word, box=_shrunk(word.box, scale, clean.size)) for word in words]
 
 
 def _shrunk(box: Box, scale: float, size: tuple[int, int]) -> Box:
@@ -127,8 +128,8 @@ def _read_unsure_again(
     areas = [_grown(line.box, clean.size) for line in unsure]
     frame = around(areas)
     again = _enlarged_and_read(_only(clean, areas, frame), language, recognise)
-    found = [_moved(word, frame.x - _BORDER, frame.y - _BORDER) for word in again]
-    better = [line for line in lines_of(found) if any(map(is_cjk, line.text)) and line.confidence >= 0.5]
+    reread = [word.moved(frame.x - _BORDER, frame.y - _BORDER) for word in again]
+    better = [line for line in lines_of(reread) if any(map(is_cjk, line.text)) and line.confidence >= 0.5]
     return _merged(words, [word for line in better for word in line.words])
 
 
@@ -138,7 +139,7 @@ def _merged(latin: list[OcrWord], cjk: list[OcrWord]) -> list[OcrWord]:
     areas = [line.box for line in lines_of(cjk)]
     kept = []
     for word in latin:
-        inside = any(_centre_inside(word.box, area) for area in areas)
+        inside = any(area.holds_centre_of(word.box) for area in areas)
         if not inside or (word.confidence >= _SURE and not _covers_any(word.box, characters)):
             kept.append(word)
     others = [word for word in cjk if word not in characters and not _covers_any(word.box, kept)]
@@ -146,7 +147,7 @@ def _merged(latin: list[OcrWord], cjk: list[OcrWord]) -> list[OcrWord]:
 
 
 def _covers_any(box: Box, words: Iterable[OcrWord]) -> bool:
-    return any(_centre_inside(word.box, box) or _centre_inside(box, word.box) for word in words)
+    return any(box.holds_centre_of(word.box) or word.box.holds_centre_of(box) for word in words)
 
 
 def _is_a_rule(line: OcrLine) -> bool:
@@ -168,16 +169,6 @@ def _only(page: Image.Image, areas: Iterable[Box], frame: Box) -> Image.Image:
         part = page.crop((box.x, box.y, box.right, box.bottom))
         result.paste(part, (box.x - frame.x + _BORDER, box.y - frame.y + _BORDER))
     return result
-
-
-def _moved(word: OcrWord, dx: int, dy: int) -> OcrWord:
-    box = word.box
-    return OcrWord(word.text, Box(box.x + dx, box.y + dy, box.w, box.h), word.confidence)
-
-
-def _centre_inside(inner: Box, outer: Box) -> bool:
-    x, y = inner.x + inner.w / 2, inner.y + inner.h / 2
-    return outer.x <= x < outer.right and outer.y <= y < outer.bottom
 
 
 def _own_row(line: OcrLine, ink: npt.NDArray[Any]) -> list[OcrWord]:
@@ -202,7 +193,7 @@ def _between(word: OcrWord, top: int, bottom: int) -> OcrWord:
     first, last = max(word.box.y, top), min(word.box.bottom, bottom)
     if last <= first:
         return word
-    return OcrWord(word.text, Box(word.box.x, first, word.box.w, last - first), word.confidence)
+    return replace(word, box=Box(word.box.x, first, word.box.w, last - first))
 
 
 def _tightened(word: OcrWord, ink: npt.NDArray[Any]) -> OcrWord:
@@ -218,7 +209,7 @@ def _tightened(word: OcrWord, ink: npt.NDArray[Any]) -> OcrWord:
         int(columns[-1] - columns[0]) + 1,
         int(rows[-1] - rows[0]) + 1,
     )
-    return OcrWord(word.text, box, word.confidence)
+    return replace(word, box=box)
 
 
 def _is_junk(word: OcrWord) -> bool:

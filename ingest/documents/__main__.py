@@ -23,21 +23,21 @@ def main(path: str, name: str) -> int:
     logging.basicConfig(level=logging.WARNING)
     result.apply_limits()
     try:
-        found = extract(Path(path), name)
+        extraction = extract(Path(path), name)
     except Unsupported as error:
-        return _say(UNSUPPORTED, str(error))
+        return _end(UNSUPPORTED, str(error))
     except CannotRead as error:
-        return _say(REFUSED, str(error))
+        return _end(REFUSED, str(error))
     except (MemoryError, RecursionError):
-        return _say(REFUSED, "reading it takes more memory than one file may")
+        return _end(REFUSED, "reading it takes more memory than one file may")
     except Exception:  # the file is hostile until it was read: what breaks on it is its damage
         traceback.print_exc()
-        return _say(REFUSED, "it is damaged")
-    print(json.dumps(asdict(found)))  # noqa: T201
+        return _end(REFUSED, "it is damaged")
+    print(json.dumps(asdict(extraction)))  # noqa: T201
     return 0
 
 
-def _say(code: int, sentence: str) -> int:
+def _end(code: int, sentence: str) -> int:
     print(f"documents: {sentence}", file=sys.stderr)  # noqa: T201
     return code
 

@@ -18,15 +18,19 @@ from ingest.documents.result import (
     MAX_UNPACKED_BYTES,
     CannotRead,
     Extraction,
+    Kind,
     Unsupported,
     clean_text,
 )
+
+log = logging.getLogger(__name__)
 
 _HEAD_BYTES = 1024
 _IMAGES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
 )
+_ATTACHABLE = "only text, HTML, PDF, Word (docx) and PNG, JPEG or WebP images can be attached"
 _PAGES = frozenset({".html", ".htm", ".xhtml"})
 _DOCX_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
@@ -49,10 +53,10 @@ def extract(path: Path, name: str) -> Extraction:
     content = path.read_bytes()
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if PurePath(name).suffix.lower() in _PAGES or start.startswith((b"<!doctype html", b"<html")):
-        return _with_text(_cut("html", "text/html", page_text(content)))
+        return _with_text(_shortened("html", "text/html", page_text(content)))
     if head.startswith((b"PK\x03\x04", b"GIF8", b"\xd0\xcf\x11\xe0")):
-        raise Unsupported("only text, HTML, PDF, Word (docx) and PNG, JPEG or WebP images can be attached")
-    return _with_text(_cut("text", "text/plain", text_of(content)))
+        raise Unsupported(_ATTACHABLE)
+    return _with_text(_shortened("text", "text/plain", text_of(content)))
 
 
 def _image_type(head: bytes) -> str:
@@ -61,17 +65,14 @@ def _image_type(head: bytes) -> str:
     return next((media_type for magic, media_type in _IMAGES if head.startswith(magic)), "")
 
 
-def _cut(kind: str, media_type: str, text: str) -> Extraction:
-    assert kind in ("text", "html")
-    return Extraction(
-        "html" if kind == "html" else "text", media_type, text[:MAX_CHARS], len(text) <= MAX_CHARS
-    )
+def _shortened(kind: Kind, media_type: str, text: str) -> Extraction:
+    return Extraction(kind, media_type, text[:MAX_CHARS], len(text) <= MAX_CHARS)
 
 
-def _with_text(found: Extraction) -> Extraction:
-    if not found.text.strip():
+def _with_text(extraction: Extraction) -> Extraction:
+    if not extraction.text.strip():
         raise CannotRead("it holds no text")
-    return found
+    return extraction
 
 
 # The words of a Word document: a zip of XML, of which only the parts with text are unpacked.
@@ -107,21 +108,21 @@ def is_docx(path: Path) -> bool:
 
 def docx_text(path: Path) -> tuple[str, bool]:
     """(text, whether it is all). Raises `CannotRead`."""
-    reading = _Reading()
+    reader = _DocxReader()
     try:
         with zipfile.ZipFile(path) as packed:
             names = set(packed.namelist())
             for part in (MAIN_PART, *(name for name in _MORE_PARTS if name in names)):
-                if reading.is_full:
+                if reader.is_full:
                     break
-                reading.take(_chunks(packed, part))
+                reader.take(_chunks(packed, part))
     except expat.ExpatError as error:
         raise CannotRead(f"{_DAMAGED}: {expat.ErrorString(error.code)}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise CannotRead(_DAMAGED) from error
     except (RuntimeError, NotImplementedError) as error:  # encrypted, or packed in a way of its own
         raise CannotRead("it is encrypted, or packed in a way that cannot be read") from error
-    return clean_text(reading.text()), not reading.is_full
+    return clean_text(reader.text()), not reader.is_full
 
 
 def _chunks(packed: zipfile.ZipFile, part: str) -> Iterator[bytes]:
@@ -134,7 +135,7 @@ def _chunks(packed: zipfile.ZipFile, part: str) -> Iterator[bytes]:
             yield chunk
 
 
-class _Reading:
+class _DocxReader:
     def __init__(self) -> None:
         self.is_full = False
         self._pieces: list[str] = []
@@ -218,7 +219,7 @@ def text_of(content: bytes) -> str:
         if content.startswith(mark):
             return clean_text(_decoded(content[len(mark) if encoding == "utf-8" else 0 :], encoding))
     if b"\0" in content[:4096]:
-        raise Unsupported("only text, HTML, PDF, Word (docx) and PNG, JPEG or WebP images can be attached")
+        raise Unsupported(_ATTACHABLE)
     return clean_text(_decoded(content, "utf-8"))
 
 
@@ -236,10 +237,10 @@ def page_text(content: bytes) -> str:
     cleaned = nh3.clean(
         html, tags=set(_BLOCKS | _CELLS), attributes={}, clean_content_tags=set(_UNREAD), link_rel=None
     )
-    reading = _plain_Reading()
-    reading.feed(cleaned)
-    reading.close()
-    return clean_text(reading.text())
+    reader = _PageReader()
+    reader.feed(cleaned)
+    reader.close()
+    return clean_text(reader.text())
 
 
 def _decoded(content: bytes, encoding: str) -> str:
@@ -247,13 +248,11 @@ def _decoded(content: bytes, encoding: str) -> str:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
         if b"\0" in content or (error.start < 4 and encoding == "utf-8"):
-            raise Unsupported(
-                "only text, HTML, PDF, Word (docx) and PNG, JPEG or WebP images can be attached"
-            ) from error
+            raise Unsupported(_ATTACHABLE) from error
         raise Unsupported(f"its text is not in {encoding.upper()}; save it as UTF-8") from error
 
 
-class _plain_Reading(HTMLParser):
+class _PageReader(HTMLParser):
     """Clean HTML as text: blocks on lines of their own, cells apart."""
 
     def __init__(self) -> None:
@@ -281,8 +280,6 @@ class _plain_Reading(HTMLParser):
 # The words of a PDF, page by page, by pypdf.
 #
 # Pictures are not read: where a page has no words, as a scanned one, the text says so in its place.
-
-log = logging.getLogger(__name__)
 
 
 def pdf_text(path: Path) -> tuple[str, int, bool]:
@@ -318,9 +315,6 @@ def pdf_text(path: Path) -> tuple[str, int, bool]:
         raise CannotRead("it holds no text; a scan is only pictures of pages")
     is_whole = chars <= MAX_CHARS and count <= MAX_PAGES and not unread
     return "\n\n".join(texts)[:MAX_CHARS], count, is_whole
-
-
-# Images: whether one is what it says, and how large.
 
 
 def size_px(path: Path, media_type: str) -> tuple[int, int]:

@@ -22,15 +22,15 @@ def find(folder: Path, zone: tzinfo) -> list[tuple[int, Path]]:
     Links are not followed. Raises `CannotImport` when there is none.
     """
     paths = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
-    found = [(taken_ms(path, zone), path) for path in paths if path.is_file() and not path.is_symlink()]
-    if not found:
+    pictures = [(taken_ms(path, zone), path) for path in paths if path.is_file() and not path.is_symlink()]
+    if not pictures:
         raise CannotImport(f"there are no pictures ({', '.join(sorted(SUFFIXES))}) in {folder.name!r}")
-    return sorted(found)
+    return sorted(pictures)
 
 
-def read(found: list[tuple[int, Path]], zone: tzinfo) -> Iterator[Item | Skipped]:
+def read(pictures: list[tuple[int, Path]], zone: tzinfo) -> Iterator[Item | Skipped]:
     """One `Item` or `Skipped` for each picture that `find` found."""
-    for captured_ms, path in found:
+    for captured_ms, path in pictures:
         try:
             yield _item(path, captured_ms, zone)
         except (InvalidImage, OSError) as error:
@@ -83,9 +83,9 @@ _DIGITS = re.compile(r"(?<!\d)(\d{8})(\d{6}(?:\d{3})?)(?!\d)")
 
 def taken_ms(path: Path, zone: tzinfo) -> int:
     """Epoch milliseconds of a picture file: from its name, its EXIF data, or its modification time."""
-    for found in (from_name(path.stem, zone), _from_exif(path, zone)):
-        if found is not None:
-            return found
+    for at_ms in (from_name(path.stem, zone), _from_exif(path, zone)):
+        if at_ms is not None:
+            return at_ms
     return round(path.stat().st_mtime * 1000)
 
 
@@ -101,8 +101,8 @@ def from_name(name: str, zone: tzinfo) -> int | None:
     )
 
 
-def _first(found: Iterable[int | None]) -> int | None:
-    return next((value for value in found if value is not None), None)
+def _first(values: Iterable[int | None]) -> int | None:
+    return next((value for value in values if value is not None), None)
 
 
 def _epoch(digits: str) -> int | None:

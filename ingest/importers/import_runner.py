@@ -1,4 +1,4 @@
-"""Let an import be taken in: with what a home's settings ask for, and how it ends."""
+"""An import on its way through the spool and a worker: counted, idempotent, never past the spool's limit."""
 
 from __future__ import annotations
 
@@ -29,38 +29,42 @@ from store.frames import frames
 from store.ocr import readings
 
 _INTERRUPTED = 130
+_POLL_S = 0.2
+_PATIENCE_S = 2.0
+
+OnStep = Callable[[Item | Skipped], None]
 
 
-def run_import(feeding: ImportFeed, progress: Progress) -> int:
+def run_import(feed: ImportFeed, progress: Progress) -> int:
     """Take the import in: by a worker of our own, or beside the one that runs already."""
     while True:
         try:
-            with only_worker(feeding.home.data_dir):
-                return _take_in_alone(feeding, progress)
+            with only_worker(feed.home.data_dir):
+                return _import_with_own_worker(feed, progress)
         except AlreadyRunning:
-            if feeding.run_beside_a_worker():
+            if feed.run_beside_a_worker():
                 return 0
 
 
-def _take_in_alone(feeding: ImportFeed, progress: Progress) -> int:
+def _import_with_own_worker(feed: ImportFeed, progress: Progress) -> int:
     def show_reading() -> None:
-        if feeding.is_over:
-            progress.reading(readings.count_pending(feeding.home.database))
+        if feed.is_over:
+            progress.reading(readings.count_pending(feed.home.database))
 
-    embedder = embedder_of(feeding.home)
+    embedder = embedder_of(feed.home)
     worker = Worker(
-        feeding.home, engine_of(feeding.home), open_embedder=embedder,
-        open_memory=memory_of(feeding.home), tick=show_reading,
+        feed.home, engine_of(feed.home), open_embedder=embedder,
+        open_memory=memory_of(feed.home), tick=show_reading,
     )  # fmt: skip
     stop_on_signals(worker)
-    code = worker.run(once=True, feed=feeding.steps())
+    code = worker.run(once=True, feed=feed.steps())
     if worker.was_stopped:
         click.echo("ingest: interrupted; what is queued is taken in by the next run", err=True)
         code = _INTERRUPTED
         leave_at_once(worker, code)
     elif shortfall := worker.shortfall():
         click.echo(f"ingest: {shortfall}", err=True)
-    return code if feeding.is_over else code or SOME_FAILED
+    return code if feed.is_over else code or SOME_FAILED
 
 
 def stop_on_signals(worker: Worker) -> None:
@@ -80,16 +84,16 @@ def leave_at_once(worker: Worker, code: int) -> None:
         os._exit(code)
 
 
-def print_summary(feeding: ImportFeed, as_json: bool, code: int) -> None:
-    summary = feeding.summary()
-    pending = readings.count_pending(feeding.home.database)
+def print_summary(feed: ImportFeed, as_json: bool, code: int) -> None:
+    summary = feed.summary()
+    pending = readings.count_pending(feed.home.database)
     if as_json:
         click.echo(json.dumps({**summary, "pending": pending}, ensure_ascii=False))
     else:
         counts = {word: count for word, count in summary.items() if isinstance(count, int) and count}
         click.echo(", ".join(f"{n} {word.replace('_', ' ')}" for word, n in counts.items()) or "nothing new")
-        for one in summary["skipped"]:
-            click.echo(f"skipped {one['name']}: {one['reason']}", err=True)
+        for entry in summary["skipped"]:
+            click.echo(f"skipped {entry['name']}: {entry['reason']}", err=True)
         if pending:
             click.echo(f"{pending} frames are still to be read", err=True)
     missing = summary["skipped"] or summary["queued"]
@@ -119,14 +123,6 @@ def memory_of(home: Home) -> OpenMemory:
     refiners = Refiners(chat, home.settings.memory.refine, home.data_dir)
     days = DailySummaryWriter(home.database, now_ms, chat.timeout_s)
     return lambda stop: ObservationLoop(home.database, now_ms, stop, refiners, chat.timeout_s, days)
-
-
-# An import on its way through the spool: counted, idempotent, never past the spool's limit.
-
-_POLL_S = 0.2
-_PATIENCE_S = 2.0
-
-OnStep = Callable[[Item | Skipped], None]
 
 
 class ImportFeed:
@@ -170,7 +166,7 @@ class ImportFeed:
     def summary(self) -> dict[str, Any]:
         """Counts of what became of it all, and the reasons. What is interrupted stays queued."""
         counts = {"added": 0, "deduplicated": 0, "excluded": 0, "failed": 0, "queued": 0}
-        skipped = [{"name": one.name, "reason": one.reason} for one in self.skipped]
+        skipped = [{"name": entry.name, "reason": entry.reason} for entry in self.skipped]
         for capture_id in self._queued:
             outcome = frames.outcome(self.home.database, capture_id)
             word = outcome.outcome if outcome else "queued"
@@ -188,31 +184,28 @@ class ImportFeed:
         return True
 
     def _feed(self, items: Iterator[Item | Skipped]) -> Iterator[bool]:
-        for found in items:
-            if isinstance(found, Skipped):
-                self.skipped.append(found)
-            elif self._is_known(found):
+        for item in items:
+            if isinstance(item, Skipped):
+                self.skipped.append(item)
+            elif self._is_known(item):
                 self._known += 1
             else:
-                while not self._put(found):
+                while not self._put(item):
                     yield False
-                self._queued.append(found.capture.capture_id)
-                self._waiting.append(found.capture.capture_id)
-            self._on_step(found)
+                self._queued.append(item.capture.capture_id)
+                self._waiting.append(item.capture.capture_id)
+            self._on_step(item)
             yield True
         self.is_over = True
 
-    def _is_known(self, found: Item) -> bool:
-        outcome = frames.outcome(self.home.database, found.capture.capture_id)
+    def _is_known(self, item: Item) -> bool:
+        outcome = frames.outcome(self.home.database, item.capture.capture_id)
         return outcome is not None and outcome.outcome != "failed"
 
-    def _has_outcome(self, capture_id: str) -> bool:
-        return frames.outcome(self.home.database, capture_id) is not None
-
-    def _put(self, found: Item) -> bool:
+    def _put(self, item: Item) -> bool:
         spool = self.home.spool
         try:
-            spool.put(found.capture, found.image)
+            spool.put(item.capture, item.image)
         except SpoolFull as error:
             if not spool.waiting() and not any((spool.folder / "taken").iterdir()):
                 raise CannotImport(f"{error}, all of them set aside; see spool/failed") from error
@@ -224,10 +217,9 @@ class ImportFeed:
 _WORDS = {"stored": "added", "deleted": "added"}
 
 
-# Progress bars of an import: first what goes in, then what is read. Silent unless on a terminal.
-
-
 class Progress:
+    """Bars of an import: first what goes in, then what is read. Silent unless on a terminal."""
+
     def __init__(self, length: int) -> None:
         self._open_bars = ExitStack()
         self._importing = self._bar(length, "Importing")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from engines.ocr.protocol import Box
+from engines.ocr.protocol import Box, around
 
 TILE_H, TILE_W = 8, 32  # pixels; flat tiles, because text runs along rows
 _JOIN_WASTE = 1.3  # how much larger than both together a joined rectangle may be
@@ -53,12 +53,7 @@ def touches(a: Box, b: Box) -> bool:
 
 def same_place(a: Box, b: Box) -> bool:
     """Whether two words stand where only one can."""
-    return centre_inside(a, b) or centre_inside(b, a)
-
-
-def centre_inside(inner: Box, outer: Box) -> bool:
-    x, y = inner.x + inner.w // 2, inner.y + inner.h // 2
-    return outer.x <= x < outer.right and outer.y <= y < outer.bottom
+    return a.holds_centre_of(b) or b.holds_centre_of(a)
 
 
 def _components(tiles: npt.NDArray[np.bool_]) -> list[Box]:
@@ -87,7 +82,7 @@ def _clipped(box: Box, size: tuple[int, int]) -> Box:
 
 
 def _with_words(region: Box, words: Sequence[Box]) -> Box:
-    return _around([region, *(word for word in words if touches(region, word))])
+    return around([region, *(word for word in words if touches(region, word))])
 
 
 def _joined(boxes: Sequence[Box]) -> list[Box]:
@@ -96,23 +91,13 @@ def _joined(boxes: Sequence[Box]) -> list[Box]:
     for box in boxes:
         while (other := next((other for other in result if _belong_together(box, other)), None)) is not None:
             result.remove(other)
-            box = _around([box, other])
+            box = around([box, other])
         result.append(box)
     return result
 
 
 def _belong_together(a: Box, b: Box) -> bool:
-    return touches(a, b) and area([_around([a, b])]) <= _JOIN_WASTE * area([a, b])
-
-
-def _around(boxes: Sequence[Box]) -> Box:
-    left, top = min(box.x for box in boxes), min(box.y for box in boxes)
-    return Box(
-        left,
-        top,
-        max(box.right for box in boxes) - left,
-        max(box.bottom for box in boxes) - top,
-    )
+    return touches(a, b) and area([around([a, b])]) <= _JOIN_WASTE * area([a, b])
 
 
 # Whether a part of the screen moved up or down, told from its rows of pixels.

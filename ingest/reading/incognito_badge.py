@@ -1,11 +1,11 @@
 """A browser window that may be private shows its toolbar before any picture of it is stored.
 
-Capture names the windows of a picture whose state nobody knows, and where their toolbars are. The
-first frames of each window wait until its toolbar was read (`ingest.reading.incognito_badge`), enlarged if
-need be; after `READINGS` toolbars that did not say "private" the window counts as ordinary and is read again
-once in `AGAIN_MS`, in case it had no toolbar at first (full screen, or not painted yet). A frame of a
-private window is left out, capture is told (`store.spool.window_hints`), and so are the frames of that
-window that were stored since its toolbar was last read.
+Capture names the windows of a picture whose state nobody knows, and where their toolbars are. The first
+frames of each window wait until its toolbar was read, enlarged if need be; after `READINGS` toolbars that did
+not say "private" a window counts as ordinary and is read again once in `AGAIN_MS`, in case it had none
+at first (full screen, or not painted yet). A frame of a private window is left out, capture is told
+(`store.spool.window_hints`), and so are the frames of that window that were stored since its toolbar was last
+read.
 
 Fails closed: without an engine, or before a toolbar has been painted, the frame is left out.
 """
@@ -89,12 +89,12 @@ class BadgeReader:
             window = self._window(toolbar.window)
             if not self._is_due(window, captured_ms):
                 continue
-            said = self._ask(_strip(image, toolbar), toolbar.app)
-            if said == "private":
+            reading = self._ask(_strip(image, toolbar), toolbar.app)
+            if reading == "private":
                 if toolbar.window:
                     window_hints.record_toolbar(self._spool, toolbar.window, is_private=True)
                 return "private_window"
-            if said == "ordinary":
+            if reading == "ordinary":
                 window.readings, window.read_ms = window.readings + 1, captured_ms
                 if window.readings >= READINGS:
                     window.since.clear()
@@ -115,10 +115,10 @@ class BadgeReader:
         """Frames stored since the toolbars of these windows, as far as they are private, were last read."""
         private = self._known().private
         windows = [self._window(toolbar.window) for toolbar in toolbars if toolbar.window in private]
-        found = sorted({frame_id for window in windows for frame_id in window.since})
+        frame_ids = sorted({frame_id for window in windows for frame_id in window.since})
         for window in windows:
             window.since.clear()
-        return found
+        return frame_ids
 
     def _is_due(self, window: _Window, captured_ms: int) -> bool:
         return window.readings < READINGS or abs(captured_ms - window.read_ms) >= AGAIN_MS
@@ -160,7 +160,7 @@ class BadgeReader:
         except IndexError:
             return False
         if answer.set_running_or_notify_cancel():
-            answer.set_result(_said(engine, strip, app))
+            answer.set_result(_read_strip(engine, strip, app))
         return True
 
 
@@ -169,7 +169,7 @@ def _strip(image: Image.Image, toolbar: Toolbar) -> Image.Image:
     return image.crop((min(toolbar.x, right), min(toolbar.y, bottom), right, bottom))
 
 
-def _said(engine: OcrEngine | None, strip: Image.Image, app: str) -> BadgeReading:
+def _read_strip(engine: OcrEngine | None, strip: Image.Image, app: str) -> BadgeReading:
     """What a toolbar says. `strip` is the window's upper edge as far as it is in the picture."""
     if engine is None:
         return "nothing"
@@ -194,17 +194,16 @@ def _is_private(engine: OcrEngine, strip: Image.Image, labels: Sequence[str]) ->
         lines = engine.read(end)
         return shows_incognito(lines, end.width, labels)
     # What stands beside and above it, an address or a page's own words, may lie further to the left.
-    rest = strip.width - end.width
-    if not rest:
+    left_width = strip.width - end.width
+    if not left_width:
         return True
-    left = engine.read(strip.crop((0, 0, rest, strip.height)))
-    moved = [_moved(line, -rest) for line in left]
+    left = engine.read(strip.crop((0, 0, left_width, strip.height)))
+    moved = [_moved(line, -left_width) for line in left]
     return shows_incognito([*moved, *lines], end.width, labels)
 
 
 def _moved(line: OcrLine, dx: int) -> OcrLine:
-    words = tuple(replace(word, box=replace(word.box, x=word.box.x + dx)) for word in line.words)
-    return replace(line, words=words)
+    return replace(line, words=tuple(word.moved(dx, 0) for word in line.words))
 
 
 # Does a browser's toolbar say that its window is private?
@@ -265,18 +264,18 @@ def _chip(group: Sequence[OcrWord], labels: Sequence[str]) -> Box | None:
         if any(len(word.text) > 3 for word in group[:skipped]):
             return None
         words = group[skipped:]
-        said = _letters("".join(word.text for word in words))
-        if any(_is_alike(said, _letters(label)) for label in labels):
+        letters = _letters("".join(word.text for word in words))
+        if any(_is_alike(letters, _letters(label)) for label in labels):
             return max(words, key=lambda word: len(_letters(word.text))).box
     return None
 
 
-def _is_alike(said: str, label: str) -> bool:
-    if said == label:
+def _is_alike(letters: str, label: str) -> bool:
+    if letters == label:
         return True
     if len(label) < _LONG_ENOUGH_TO_MISREAD or not label.isascii():
         return False
-    return SequenceMatcher(None, said, label, autojunk=False).ratio() >= _ALIKE
+    return SequenceMatcher(None, letters, label, autojunk=False).ratio() >= _ALIKE
 
 
 def _letters(text: str) -> str:

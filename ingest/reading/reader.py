@@ -34,7 +34,6 @@ from ingest.reading.changed_regions import (
     TILE_W,
     Pixels,
     area,
-    centre_inside,
     changed_regions,
     changed_tiles,
     has_changed,
@@ -325,8 +324,8 @@ class IncrementalReader:
         right = min(image.width, region.right + _MARGIN_X)
         bottom = min(image.height, region.bottom + _MARGIN_Y)
         lines = self._engine.read(image.crop((left, top, right, bottom)))
-        words = (_moved(word, left, top) for line in lines for word in line.words)
-        return [word for word in words if centre_inside(word.box, region)]
+        words = (word.moved(left, top) for line in lines for word in line.words)
+        return [word for word in words if region.holds_centre_of(word.box)]
 
     def _remember(self, screen: _Screen) -> None:
         """The same pixels once, the oldest screens forgotten; the last one always stays."""
@@ -358,9 +357,9 @@ def _follow_scroll(
     still = changed_tiles(shift_lines(before, box, shift), after)
     if still.sum() >= tiles.sum():
         return tiles, list(words)
-    moved = [_moved(word, 0, shift) for word in words if centre_inside(word.box, box)]
+    moved = [word.moved(0, shift) for word in words if box.holds_centre_of(word.box)]
     inside = [word for word in moved if box.y <= word.box.y and word.box.bottom <= box.bottom]
-    return still, [word for word in words if not centre_inside(word.box, box)] + inside
+    return still, [word for word in words if not box.holds_centre_of(word.box)] + inside
 
 
 def _changed_box(tiles: npt.NDArray[np.bool_], shape: tuple[int, ...]) -> Box:
@@ -369,11 +368,6 @@ def _changed_box(tiles: npt.NDArray[np.bool_], shape: tuple[int, ...]) -> Box:
     right = min(shape[1], (int(columns[-1]) + 1) * TILE_W)
     bottom = min(shape[0], (int(rows[-1]) + 1) * TILE_H)
     return Box(left, top, right - left, bottom - top)
-
-
-def _moved(word: OcrWord, dx: int, dy: int) -> OcrWord:
-    box = word.box
-    return OcrWord(word.text, Box(box.x + dx, box.y + dy, box.w, box.h), word.confidence)
 
 
 # A frame that kills the worker is not read for ever.

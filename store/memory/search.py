@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import apsw
 
@@ -48,15 +48,8 @@ __all__ = [
     "MemoryFilters",
     "MemoryPage",
     "RetrievalQuery",
-    "find_by_concept",
-    "find_by_file",
-    "find_by_type",
     "get_recent_context",
-    "search_chats",
     "search_memory",
-    "search_observations",
-    "search_sessions",
-    "search_user_prompts",
 ]
 
 log = logging.getLogger(__name__)
@@ -117,57 +110,6 @@ def search_memory(
     by_key = {match.key: match for match in chosen}
     shown = [_with_snippet(entry, by_key[entry.type, entry.id], texts, parsed) for entry in entries]
     return MemoryPage(tuple(shown), strategy, reason)  # type: ignore[arg-type]  # one of Strategy
-
-
-def search_observations(database: Database, asked: RetrievalQuery, **options: Any) -> MemoryPage:
-    """Observations only; options as for `search`."""
-    return search_memory(database, asked, ("observation",), **options)
-
-
-def search_sessions(database: Database, asked: RetrievalQuery, **options: Any) -> MemoryPage:
-    """Session summaries only."""
-    return search_memory(database, asked, ("session",), **options)
-
-
-def search_user_prompts(database: Database, asked: RetrievalQuery, **options: Any) -> MemoryPage:
-    """User prompts only."""
-    return search_memory(database, asked, ("prompt",), **options)
-
-
-def search_chats(database: Database, asked: RetrievalQuery, **options: Any) -> MemoryPage:
-    """What earlier chats came to only."""
-    return search_memory(database, asked, ("chat",), **options)
-
-
-def find_by_concept(
-    database: Database,
-    concept: str,
-    asked: RetrievalQuery,
-    filters: MemoryFilters = NO_FILTERS,
-    **options: Any,
-) -> MemoryPage:
-    """Observations about a concept, those that answer best first."""
-    return _by_metadata(database, asked, replace(filters, concept=concept), **options)
-
-
-def find_by_file(
-    database: Database, file: str, asked: RetrievalQuery, filters: MemoryFilters = NO_FILTERS, **options: Any
-) -> MemoryPage:
-    """Observations of a file, named by its path or a part of it."""
-    return _by_metadata(database, asked, replace(filters, file=file), **options)
-
-
-def find_by_type(
-    database: Database, kind: str, asked: RetrievalQuery, filters: MemoryFilters = NO_FILTERS, **options: Any
-) -> MemoryPage:
-    """Observations of a kind such as ``coding`` or ``mail``."""
-    return _by_metadata(database, asked, replace(filters, kind=kind), **options)
-
-
-def _by_metadata(
-    database: Database, asked: RetrievalQuery, filters: MemoryFilters, **options: Any
-) -> MemoryPage:
-    return search_memory(database, asked, ("observation",), filters, fill=True, **options)
 
 
 def get_recent_context(

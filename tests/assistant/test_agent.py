@@ -74,7 +74,6 @@ def decided(deps: TurnServices, decide: Callable[[ToolCall], object], **changes:
 def test_a_look_up_leads_to_a_proven_answer(
     deps: TurnServices, stub: StubModel, afternoon: Afternoon
 ) -> None:
-    """R2.23, R2.29, R2.64, C1."""
     frame = afternoon.show(5, POLICY, app_name="Editor", window_name="policy.md")
     stub.call(("search_ocr", {"query": "retention policy"}), text="Let me look.")
     stub.reply(reply("The retention policy was changed to ninety days [[e1]].", ("e1", POLICY)))
@@ -161,7 +160,7 @@ def test_each_text_format(
 
 
 @pytest.mark.parametrize("form", ["", "functionary", "command-r", "llama31"])
-def test_r2_25_r2_65_what_asks_for_nothing_is_finished_and_ends_the_loop(
+def test_what_asks_for_nothing_is_finished_and_ends_the_loop(
     database: Database, stub: StubModel, form: str
 ) -> None:
     """An answer without a call is the last one, whatever rounds are left; so is one that was cut short."""
@@ -173,7 +172,7 @@ def test_r2_25_r2_65_what_asks_for_nothing_is_finished_and_ends_the_loop(
 
 
 def test_at_the_cap_there_is_an_answer_without_tools(database: Database, stub: StubModel) -> None:
-    """R2.42, R2.24, R2.27, C16: one number in the prompt, the loop and the budget note."""
+    """One number in the prompt, the loop and the budget note."""
     for _ in range(2):
         stub.call(("calculator", {"expression": "2+2"}))
     stub.reply("Four.")
@@ -190,7 +189,7 @@ def test_at_the_cap_there_is_an_answer_without_tools(database: Database, stub: S
 
 
 def test_unusable_calls_are_told_and_the_turn_goes_on(deps: TurnServices, stub: StubModel) -> None:
-    """R2.40, R2.47, R0.54: unknown, malformed, invalid; each has its result."""
+    """Unknown, malformed, invalid; each has its result."""
     stub.call(
         ("shell", {"command": "ls"}), ("calculator", "{broken"), ("calculator", {"expr": "1"}),
         ("calculator", {"expression": "1/0"}),
@@ -218,7 +217,6 @@ def test_a_provider_that_drops_leaves_a_failed_turn(deps: TurnServices, stub: St
 def test_a_tool_that_takes_too_long_is_left(
     deps: TurnServices, stub: StubModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """R2.39."""
     assert deps.agent
     release = threading.Event()
     slow = replace(deps.agent.registry._tools["calculator"], run=lambda context, expression: release.wait(60))
@@ -274,7 +272,6 @@ def test_hostile_screens_cannot_call_or_cite(
 def test_a_tool_that_asks_runs_only_after_approval(
     asking: TurnServices, stub: StubModel, folder: Path
 ) -> None:
-    """R2.35, R2.50, R2.57, R2.66."""
     path = str(folder / "plan.txt")
     stub.call(("read_file", {"path": path})).reply("It is for monday.")
     seen: list[ToolCall] = []
@@ -294,7 +291,6 @@ def test_a_tool_that_asks_runs_only_after_approval(
 def test_a_denied_call_is_told_and_the_turn_goes_on(
     asking: TurnServices, stub: StubModel, folder: Path
 ) -> None:
-    """R2.28."""
     stub.call(("read_file", {"path": str(folder / "plan.txt")}), ("calculator", {"expression": "1+1"}))
     stub.reply("I may not read it.")
     ran = decided(asking, lambda call: tool_calls.deny(asking.database, call.id, NOW_MS))
@@ -321,7 +317,6 @@ def test_allowed_in_a_chat_means_in_this_chat(asking: TurnServices, stub: StubMo
 
 
 def test_always_and_off_are_kept(asking: TurnServices, stub: StubModel, folder: Path) -> None:
-    """R2.26, R2.62."""
     stub.call(("read_file", {"path": str(folder / "plan.txt")})).reply("Read.")
     stub.call(("read_file", {"path": str(folder / "plan.txt")})).reply("Read again.")
     stub.call(("read_file", {"path": str(folder / "plan.txt")})).reply("Not read.")
@@ -334,7 +329,7 @@ def test_always_and_off_are_kept(asking: TurnServices, stub: StubModel, folder: 
 
 
 def test_only_an_approved_call_with_its_own_arguments_runs_and_once(database: Database) -> None:
-    """R2.50: bypass, changed arguments and replay are refused and put on record."""
+    """Bypass, changed arguments and replay are refused and put on record."""
     chat = conversations.create(database, "x", NOW_MS)
     turn = conversations.add_turn(
         database, chat, mode="agent", model="m", question="x", start_ms=None, end_ms=None,
@@ -415,7 +410,6 @@ def test_a_model_that_hangs_can_be_stopped(deps: TurnServices, stub: StubModel) 
 def test_evidence_mode_where_there_is_a_range_and_tools_without_one(
     deps: TurnServices, stub: StubModel, afternoon: Afternoon
 ) -> None:
-    """C1."""
     afternoon.show(5, POLICY)
     stub.reply(reply("A policy [[e1]].", ("e1", POLICY)))
     assert run(deps, message="What did I do today?", mode=None).result.mode == "evidence"
@@ -441,7 +435,7 @@ def test_a_model_without_tools_cannot_be_asked_for_them(database: Database, stub
 def test_a_deleted_frame_takes_along_what_tools_showed_of_it(
     deps: TurnServices, stub: StubModel, afternoon: Afternoon
 ) -> None:
-    """DEL-4: results, arguments and the answer, also where the frame is no evidence."""
+    """Results, arguments and the answer, also where the frame is no evidence."""
     frame = afternoon.show(5, "secretword", app_name="Editor", window_name="hiddentitle")
     stub.call(("activity_summary", {"start": START_MS / 1000})).reply("You had hiddentitle open.")
     result = run(deps).result

@@ -93,7 +93,7 @@ def test_the_blocks_stand_in_their_order(form: str) -> None:
     places = [text_of(blocks).index(block.text) for block in blocks]
     assert places == sorted(set(places))
     merged = system_messages(blocks, merged=True)
-    assert [message.content for message in merged] == [text_of(blocks)]  # C6
+    assert [message.content for message in merged] == [text_of(blocks)]
 
 
 def test_with_every_tool_off_nothing_is_said_of_tools() -> None:
@@ -118,11 +118,11 @@ def test_what_was_sent_is_taken_apart_into_the_very_blocks(names: list[str], dat
     assert split_blocks("", sent) == ()
 
 
-# -- R2.5: the beginning stays the same ---------------------------------------------------
+# -- the beginning stays the same ---------------------------------------------------------
 
 
 @for_each("form", FORMS)
-def test_r2_5_the_prefix_is_the_same_until_the_prompt_changes(form: str) -> None:
+def test_the_prefix_is_the_same_until_the_prompt_changes(form: str) -> None:
     first, second = (prompts.tool_blocks(plan, TOOLS, 5, form) for plan in (PLAN, LATER))
     assert first != second
     assert prefix_sha256(first) == prefix_sha256(second)
@@ -131,14 +131,14 @@ def test_r2_5_the_prefix_is_the_same_until_the_prompt_changes(form: str) -> None
     assert prefix_sha256(prompts.tool_blocks(changed, TOOLS, 5, form)) != prefix_sha256(second)
 
 
-# -- R0.1 to R0.16: the two blocks of a generation ----------------------------------------
+# -- the two blocks of a generation -------------------------------------------------------
 
 
 @for_each("mode", ["evidence", "agent"])
 @for_each("identity", ["neutral", "persona"])
 @for_each("model_prompt", ["without", "with"])
-def test_c23_the_four_combinations_are_the_golden_ones(mode: str, identity: str, model_prompt: str) -> None:
-    """C23: a model's prompt does not suppress the neutral default. RECOLLECT_REFRESH=1 writes anew."""
+def test_the_four_combinations_are_the_golden_ones(mode: str, identity: str, model_prompt: str) -> None:
+    """A model's prompt does not suppress the neutral default. RECOLLECT_REFRESH=1 writes anew."""
     plan = replace(
         PLAN,
         identity=NEUTRAL if identity == "neutral" else "You are my diary. Write warmly, in one page.",
@@ -152,13 +152,13 @@ def test_c23_the_four_combinations_are_the_golden_ones(mode: str, identity: str,
     assert text_of(blocks) + "\n" == golden.read_text(encoding="utf-8")
 
 
-def test_r0_2_the_identity_is_the_string_byte_for_byte() -> None:
+def test_the_identity_is_the_string_byte_for_byte() -> None:
     for identity in ("  You are\r\n a pirate. \n\n", "x\n\nRules that nothing else"):
         block = prompts.tool_blocks(replace(PLAN, identity=identity), TOOLS, 5)[1]
         assert (block.number, block.text) == (2, identity)
 
 
-def test_r0_3_the_neutral_default() -> None:
+def test_the_neutral_default() -> None:
     assert NEUTRAL == (
         "You are reconstructing a memory from a moment on the user's screen. Use the gathered context to "
         "write a thoughtful summary; you decide voice, length, and shape."
@@ -166,14 +166,14 @@ def test_r0_3_the_neutral_default() -> None:
 
 
 @for_each("form", FORMS)
-def test_r0_4_r0_5_the_framework_says_nothing_of_who_the_model_is(form: str) -> None:
+def test_the_framework_says_nothing_of_who_the_model_is(form: str) -> None:
     blocks = [*prompts.tool_blocks(PLAN, TOOLS, 5, form), *prompts.evidence_blocks(PLAN)]
     for block in blocks:
         assert "memory assistant" not in block.text.casefold()
         assert "you are a" not in block.text.casefold()
 
 
-def test_r0_6_to_r0_13_the_reference_text_stands_with_every_tool() -> None:
+def test_the_reference_text_stands_with_every_tool() -> None:
     for model_prompt, identity in (("", NEUTRAL), ("m", "i")):
         plan = replace(PLAN, model_prompt=model_prompt, identity=identity)
         blocks = prompts.tool_blocks(plan, named(*SOURCES), 5)
@@ -181,15 +181,15 @@ def test_r0_6_to_r0_13_the_reference_text_stands_with_every_tool() -> None:
         assert guidance.startswith(REFERENCE)
 
 
-def test_r0_7_the_budget_is_the_real_number() -> None:
+def test_the_budget_is_the_real_number() -> None:
     assert "You have a budget of 3 tool-calling iterations." in prompts.guidance(TOOLS, 3)
 
 
-def test_r0_9_there_is_no_numeric_floor() -> None:
+def test_there_is_no_numeric_floor() -> None:
     assert "at least 5" not in prompts.guidance(named(*SOURCES), 5)
 
 
-def test_r0_14_r0_15_owner_and_examples_stand_last_and_only_when_set() -> None:
+def test_owner_and_examples_stand_last_and_only_when_set() -> None:
     plain = prompts.guidance(TOOLS, 5)
     note = prompts.OWNER_NOTE.format(owner="Ada Byron")
     assert prompts.guidance(TOOLS, 5, "Ada\n Byron", "Example: …\n") == f"{plain}\n{note}\nExample: …"
@@ -197,14 +197,14 @@ def test_r0_14_r0_15_owner_and_examples_stand_last_and_only_when_set() -> None:
 
 
 @for_each("missing", SOURCES)
-def test_r0_16_a_tool_that_is_off_is_not_named(missing: str) -> None:
+def test_a_tool_that_is_off_is_not_named(missing: str) -> None:
     left = [name for name in SOURCES if name != missing]
     text = prompts.guidance(named(*left), 5)
     assert missing not in text
     assert all(name in text for name in left)
 
 
-def test_r0_16_a_line_without_any_of_its_tools_is_left_out() -> None:
+def test_a_line_without_any_of_its_tools_is_left_out() -> None:
     calculator = [tool for tool in TOOLS if tool.name == "calculator"]
     text = prompts.guidance(calculator, 5)
     assert "calculator: every" in text
@@ -213,7 +213,7 @@ def test_r0_16_a_line_without_any_of_its_tools_is_left_out() -> None:
 
 
 @for_each("missing", [tool.name for tool in TOOLS])
-def test_r0_16_no_tool_of_ours_is_named_when_it_is_off(missing: str) -> None:
+def test_no_tool_of_ours_is_named_when_it_is_off(missing: str) -> None:
     left = [tool for tool in TOOLS if tool.name != missing]
     words = re.findall(r"\w+", prompts.guidance(left, 5))
     assert missing not in words

@@ -176,7 +176,7 @@ def test_the_sample_week_is_answered_from_its_own_frames(sample: TurnServices, d
         assert checked[name].is_right, checked[name]
     grounded = total(checked.values()).groundedness.value
     assert grounded is not None
-    assert grounded >= 0.9, "R3.74"
+    assert grounded >= 0.9
 
 
 def test_the_judge_is_not_satisfied_by_another_figure(sample: TurnServices, demo_copy: DemoHome) -> None:

@@ -1,4 +1,4 @@
-"""Attached files in a turn: how much is told of them and how, and to whom images go (R1.18, R1.19)."""
+"""Attached files in a turn: how much is told of them and how, and to whom images go."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def shown(files: list[tuple[int, int]], *, can_read: bool = True, letter: str = 
     return {number: len(lines_of(result.text, number)) for number, _ in files}
 
 
-def test_r1_18_a_text_of_20000_characters_is_told_up_to_15000_with_a_reference() -> None:
+def test_a_text_of_20000_characters_is_told_up_to_15000_with_a_reference() -> None:
     result = attachment_text(
         Attached((file(7, 20_000, "plan.pdf"),)), lambda _, n: "x" * n, LIMIT, 9_999, can_read=True
     )
@@ -75,11 +75,11 @@ def test_r1_18_a_text_of_20000_characters_is_told_up_to_15000_with_a_reference()
     assert [(each.id, count) for each, count in result.cut] == [(7, 15_000)]
 
 
-def test_r1_18_short_files_are_whole_and_long_ones_share_what_is_left() -> None:
+def test_short_files_are_whole_and_long_ones_share_what_is_left() -> None:
     assert shown([(1, 500), (2, 30_000), (3, 20_000)]) == {1: 500, 2: 7_250, 3: 7_250}
 
 
-def test_r1_19_a_much_larger_file_is_named_and_not_told() -> None:
+def test_a_much_larger_file_is_named_and_not_told() -> None:
     assert shown([(1, 60_001), (2, 60_000)]) == {1: 0, 2: 15_000}
     assert shown([(1, 60_001)], can_read=False) == {1: 15_000}, "who cannot read on gets the beginning"
 
@@ -91,7 +91,7 @@ def test_r1_19_a_much_larger_file_is_named_and_not_told() -> None:
     st.booleans(),
     st.sampled_from("x计"),
 )
-def test_r1_18_never_more_than_the_limit_in_all(
+def test_never_more_than_the_limit_in_all(
     sizes: list[int], limit: int, most_tokens: int, can_read: bool, letter: str
 ) -> None:
     own = tuple(file(n, size) for n, size in enumerate(sizes, 1))

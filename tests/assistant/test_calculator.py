@@ -1,4 +1,4 @@
-"""The calculator: right, bounded, and no way to run code (R2.34, R2.54)."""
+"""The calculator: right, bounded, and no way to run code."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_no_expression_takes_much_memory(expression: str) -> None:
 
 
 def test_nothing_in_it_could_run_code() -> None:
-    """R2.34: the expression becomes a tree, and no name of what runs, compiles or looks up stands here."""
+    """The expression becomes a tree, and no name of what runs, compiles or looks up stands here."""
     tree = ast.parse(inspect.getsource(general))
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert not names & {"eval", "exec", "compile", "getattr", "globals", "vars", "open", "__import__"}

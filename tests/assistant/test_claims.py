@@ -1,4 +1,4 @@
-"""Sentences of an answer, what they claim, and whether it holds (R3.18, CHAT-1, ACT-4)."""
+"""Sentences of an answer, what they claim, and whether it holds."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_what_is_said_in_other_words(quote: str, said: str, state: str) -> None:
         ("You used Code for 25 min with Anna.", "no_evidence"),
     ],
 )
-def test_only_durations_that_code_measured_need_no_citation(text: str, state: str) -> None:  # ACT-4
+def test_only_durations_that_code_measured_need_no_citation(text: str, state: str) -> None:
     given = [("Code", "25 min"), ("Mail", "1 h"), (TOTAL, "1 h 25 min")]
     facts = MeasuredFacts(tuple(MeasuredDuration(name, frozenset(figures(spent))) for name, spent in given))
     assert {claim.state for claim in check(text, [], facts)} == {state}

@@ -66,7 +66,7 @@ def afternoon_with_gaps(database: Database, deps: TurnServices, afternoon: After
 def test_time_without_input_was_recorded_and_is_told_in_its_own_words(
     ask: Ask, afternoon: Afternoon, database: Database, stub: StubModel
 ) -> None:
-    """ACT-2: neither locked nor not recorded."""
+    """Neither locked nor not recorded."""
     looked(database, ("deduped", "idle", 20, 40))
     afternoon.show(10, "page 10")
     stub.reply(reply("Pages [[e1]].", ("e1", "page 10")))

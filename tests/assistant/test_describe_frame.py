@@ -68,7 +68,6 @@ def ledger(deps: TurnServices) -> list[egress_log.SentRequest]:
 def test_only_a_model_that_can_see_is_offered_it(
     database: Database, stub: StubModel, deps: TurnServices, frame: FrameRow
 ) -> None:
-    """C7, R0.50."""
     stub.reply("Hello.")
     run(deps)
     assert "describe_frame" in offered(stub)
@@ -82,7 +81,7 @@ def test_only_a_model_that_can_see_is_offered_it(
 
 
 def test_no_picture_in_evidence_mode(deps: TurnServices, stub: StubModel, frame: FrameRow) -> None:
-    """R3.31, C7: also for a model that can see."""
+    """Also for a model that can see."""
     stub.reply({"answer_md": "Sales [[e1]].", "evidence": [{"id": "e1", "quote": "sales by month"}]})
     run(deps, mode="evidence", start_ms=START_MS, end_ms=NOW_MS)
     assert pictures(stub.requests[0]) == []
@@ -202,7 +201,6 @@ def test_a_frame_outside_the_given_range_is_not_shown(
 def test_bad_and_empty_input_sends_nothing(
     deps: TurnServices, stub: StubModel, frame: FrameRow, arguments: dict[str, Any]
 ) -> None:
-    """R2.51."""
     stub.call(("describe_frame", arguments)).reply("No.")
     assert run(deps).calls[0].state == "failed"
     assert ledger(deps) == []
@@ -217,7 +215,7 @@ def test_a_model_that_fails_is_a_failed_result(deps: TurnServices, stub: StubMod
 
 
 def test_what_was_sent_of_a_frame_goes_with_it(deps: TurnServices, stub: StubModel, frame: FrameRow) -> None:
-    """DEL-4: the notice, the description, and the text of the request."""
+    """The notice, the description, and the text of the request."""
     stub.call(call_of(frame)).reply("The secretword is on it.").reply("It says secretword.")
     ran, _ = decided(deps, "once")
     _delete(deps, frame)

@@ -100,7 +100,7 @@ def test_a_model_that_never_ends_is_left_in_time(
 def test_a_description_that_never_ends_is_over_in_time(
     deps: TurnServices, stub: StubModel, afternoon: Afternoon
 ) -> None:
-    """R2.39: with its thread; `tools.timeout_s` bounds the whole of it."""
+    """With its thread; `tools.timeout_s` bounds the whole of it."""
     frame = afternoon.show(9, "a chart")
     stub.call(("describe_frame", {"frame_id": frame.id})).drip().reply("I could not see it.")
     assert deps.agent

@@ -1,4 +1,4 @@
-"""R2.51: every tool with good, bad and empty input. A new tool fails here until it has a good example."""
+"""Every tool with good, bad and empty input. A new tool fails here until it has a good example."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_bad_input_is_refused(turn: tuple[Turn, Registry, int], tool: Tool) -> N
 
 @for_each("tool", ALL.list(), ids=lambda tool: tool.name)
 def test_empty_and_hostile_texts_are_no_accident(turn: tuple[Turn, Registry, int], tool: Tool) -> None:
-    """Blank, odd and hostile texts give an answer or a sentence (R2.45, R2.54)."""
+    """Blank, odd and hostile texts give an answer or a sentence."""
     good = {key: turn[2] if key == "frame_id" else value for key, value in GOOD[tool.name].items()}
     texts = [key for key, schema in tool.parameters["properties"].items() if schema.get("type") == "string"]
     for text in ("", "  ", "\0", "\ud800", "'; drop table frames; --", "$(id) `id` | id; id", "%s{0}{{x}}"):

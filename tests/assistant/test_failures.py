@@ -48,7 +48,7 @@ from tests.tables import for_each
 )
 def test_a_failing_model_is_a_typed_error_with_the_evidence_kept(
     status: int, code: str, ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnServices
-) -> None:  # R3.73, CHAT-10
+) -> None:
     afternoon.show(1, "hello")
     stub.fail(status, "because of this")
     result = ask()
@@ -80,7 +80,7 @@ def test_an_answer_without_text_is_malformed(ask: Ask, afternoon: Afternoon, stu
 
 def test_a_retrieval_over_its_deadline_is_an_error_and_not_an_empty_answer(
     ask: Ask, afternoon: Afternoon, stub: StubModel, monkeypatch: pytest.MonkeyPatch
-) -> None:  # R3.72, CHAT-5
+) -> None:
     for minute in range(100):
         afternoon.show(minute, None)
     monkeypatch.setattr(evidence_mode, "retrieve", lambda *a, **k: retrieval.retrieve(*a, **k, deadline_s=-1))
@@ -104,7 +104,7 @@ def test_an_abandoned_turn_does_not_look_as_if_it_still_ran(deps: TurnServices, 
 
 def test_nothing_is_held_while_the_model_thinks(
     ask: Ask, afternoon: Afternoon, stub: StubModel, database: Database
-) -> None:  # CHAT-11
+) -> None:
     afternoon.show(1, "hello")
     checkpoints = []
 
@@ -123,7 +123,7 @@ def test_nothing_is_held_while_the_model_thinks(
 
 def test_a_frame_deleted_while_the_model_thinks_leaves_nothing_behind(
     ask: Ask, afternoon: Afternoon, stub: StubModel, database: Database
-) -> None:  # DEL-4
+) -> None:
     frame = afternoon.show(1, "secret words")
 
     def delete_meanwhile(_: Request) -> dict[str, Any]:

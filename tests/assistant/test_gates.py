@@ -1,4 +1,4 @@
-"""The gates of tools: read lazily, once a turn, and never remembered for another (R0.46 to R0.54)."""
+"""The gates of tools: read lazily, once a turn, and never remembered for another."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def offered_names(stub: StubModel, request: int = -1) -> set[str]:
     return {tool["function"]["name"] for tool in stub.requests[request]["tools"]}
 
 
-def test_r0_50_r0_51_the_gates_are_those_of_the_table(database: Database) -> None:
+def test_the_gates_are_those_of_the_table(database: Database) -> None:
     assert GATES == {
         "describe_frame": "has_vision",
         "get_place_at": "places_enabled",
@@ -103,20 +103,20 @@ def test_r0_50_r0_51_the_gates_are_those_of_the_table(database: Database) -> Non
     assert not ALWAYS_ON & GATES.keys()
 
 
-def test_r0_46_the_options_of_a_turn_hold_the_flag_of_every_gate() -> None:
+def test_the_options_of_a_turn_hold_the_flag_of_every_gate() -> None:
     opts = gates("calendar_present")
     flags = {flag: getattr(opts, flag) for flag in GATES.values()}
     assert flags == dict.fromkeys(GATES.values(), True) | {"calendar_present": False}
 
 
 @for_each(("name", "flag"), GATES.items())
-def test_r0_53_each_flag_removes_exactly_its_own_tool(database: Database, name: str, flag: str) -> None:
+def test_each_flag_removes_exactly_its_own_tool(database: Database, name: str, flag: str) -> None:
     everything = names(database, gates())
     assert name in everything
     assert everything - names(database, gates(flag)) == {name}
 
 
-def test_r0_48_a_source_is_probed_once_a_turn_and_only_when_asked(database: Database) -> None:
+def test_a_source_is_probed_once_a_turn_and_only_when_asked(database: Database) -> None:
     put_events(database, [EventRecord("Standup", NOW_MS, NOW_MS + 1)])
     tools = registry(ToolsSettings())
     opts = of_turn(database, has_vision=False)
@@ -127,10 +127,10 @@ def test_r0_48_a_source_is_probed_once_a_turn_and_only_when_asked(database: Data
     assert ("get_calendar_events" in found, "get_location_history" in found) == (True, False)
     probes = [sql for sql in ran if sql.startswith("select 1 from")]
     assert sorted(probes) == [f"select 1 from {table} limit 1" for table in sorted(PRESENT.values())]
-    assert not [sql for sql in ran if "messages" in sql], "R0.52: messages are not probed"
+    assert not [sql for sql in ran if "messages" in sql], "messages are not probed"
 
 
-def test_r0_48_a_tool_that_is_off_is_not_probed_for(database: Database) -> None:
+def test_a_tool_that_is_off_is_not_probed_for(database: Database) -> None:
     for tool in ("get_calendar_events", "get_location_history", "search_rag", "get_place_at"):
         tool_permissions.choose(database, tool, "off", NOW_MS)
     with statements(database) as ran:
@@ -138,7 +138,7 @@ def test_r0_48_a_tool_that_is_off_is_not_probed_for(database: Database) -> None:
     assert not [sql for sql in ran if sql.startswith("select 1 from") or "places" in sql]
 
 
-def test_r0_48_a_whole_turn_probes_each_source_once(database: Database, stub: StubModel) -> None:
+def test_a_whole_turn_probes_each_source_once(database: Database, stub: StubModel) -> None:
     probes: list[str] = []
     connection_of = database.connection
 
@@ -162,9 +162,7 @@ def test_r0_48_a_whole_turn_probes_each_source_once(database: Database, stub: St
     assert sorted(probes) == [f"select 1 from {table} limit 1" for table in sorted(PRESENT.values())]
 
 
-def test_r0_49_what_is_imported_or_deleted_counts_in_the_next_turn(
-    database: Database, stub: StubModel
-) -> None:
+def test_what_is_imported_or_deleted_counts_in_the_next_turn(database: Database, stub: StubModel) -> None:
     with agent_deps(database, stub) as deps:
 
         def turn() -> set[str]:
@@ -189,7 +187,7 @@ def test_r0_49_what_is_imported_or_deleted_counts_in_the_next_turn(
         assert "get_place_at" not in turn()
 
 
-def test_r0_54_a_call_to_a_tool_that_is_not_there_has_an_error_and_the_turn_goes_on(
+def test_a_call_to_a_tool_that_is_not_there_has_an_error_and_the_turn_goes_on(
     database: Database, stub: StubModel
 ) -> None:
     stub.call(("get_calendar_events", {"start": 0, "end": 1}), ("make_coffee", {}))

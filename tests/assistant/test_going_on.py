@@ -1,4 +1,4 @@
-"""A conversation with an endpoint that keeps it goes on from its last response (R1.6, R1.44, C9)."""
+"""A conversation with an endpoint that keeps it goes on from its last response."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.stub_model import StubModel
 
 def test_an_empty_range_is_said_so_and_no_model_is_asked(
     ask: Ask, database: Database, stub: StubModel
-) -> None:  # R3.34
+) -> None:
     pause = DecisionRun("", "paused", "by the person", START_MS, START_MS + 3 * HOUR_MS, 10)
     report = LookReport(str(uuid.uuid4()), START_MS, START_MS + 3 * HOUR_MS, 10, (pause,))
     with database.write() as connection:
@@ -50,7 +50,7 @@ def test_filters_that_nothing_passes_are_named(ask: Ask, afternoon: Afternoon, s
 )
 def test_a_question_for_sound_gets_a_limit_and_the_screen_instead_of_a_guess(
     question: str, limit: str, ask: Ask, afternoon: Afternoon, stub: StubModel
-) -> None:  # R3.46
+) -> None:
     afternoon.show(5, "Weekly meeting, 4 participants", app_name="Zoom", window_name="Zoom Meeting")
     result = ask(question)
     assert limit in result.answer_md

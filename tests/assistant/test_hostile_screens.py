@@ -1,4 +1,4 @@
-"""Screen text is data: it leaves no fence, cites nothing, links nowhere (CHAT-8, SEC-9)."""
+"""Screen text is data: it leaves no fence, cites nothing, links nowhere."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from tests.stub_model import StubModel
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_screen_text_stays_data(
-    text: str, ask: Ask, afternoon: Afternoon, stub: StubModel
-) -> None:  # CHAT-8
+def test_hostile_screen_text_stays_data(text: str, ask: Ask, afternoon: Afternoon, stub: StubModel) -> None:
     afternoon.show(1, text, window_name=text.replace("\n", " "), browser_url=f"https://x/{text}")
     stub.reply("ok")
     ask()
@@ -46,7 +44,7 @@ def test_hostile_screen_text_stays_data(
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_model_that_obeys_the_screen_gives_only_a_text_without_links(
     text: str, ask: Ask, afternoon: Afternoon, stub: StubModel
-) -> None:  # CHAT-8, SEC-9
+) -> None:
     afternoon.show(1, text)
     stub.reply(f"{text} [go](http://evil.example) ![](//evil.example/x) [[e1]](http://evil.example) [[e2]]")
     result = ask()

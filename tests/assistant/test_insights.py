@@ -84,11 +84,11 @@ def last_of(stub: StubModel, n: int) -> str:
     return str(stub.requests[n]["messages"][-1]["content"])
 
 
-# -- what is sent (R0.1 to R0.20) -----------------------------------------------------------
+# -- what is sent ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("who", ["neutral", "persona"])
-def test_r0_1_the_request_of_a_generation_is_the_golden_one(
+def test_the_request_of_a_generation_is_the_golden_one(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel, who: str
 ) -> None:
     """With and without a persona; RECOLLECT_REFRESH=1 writes anew."""
@@ -110,7 +110,7 @@ def test_r0_1_the_request_of_a_generation_is_the_golden_one(
     assert len(stub.requests) == 2
 
 
-def test_r0_17_the_parts_stand_in_their_order(
+def test_the_parts_stand_in_their_order(
     deps: TurnServices, database: Database, afternoon: Afternoon, stub: StubModel
 ) -> None:
     anchor = frame_anchor(afternoon, browser_url="https://example.org/x")
@@ -137,7 +137,7 @@ def test_r0_17_the_parts_stand_in_their_order(
     assert message == "\n".join(parts)
 
 
-def test_r0_17_a_moment_has_its_bounds_and_several_frames(
+def test_a_moment_has_its_bounds_and_several_frames(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     afternoon.show(1, "first line")
@@ -155,9 +155,7 @@ def test_r0_17_a_moment_has_its_bounds_and_several_frames(
     assert insight.anchor == MOMENT
 
 
-def test_r0_18_r0_19_the_message_asks_for_no_shape(
-    deps: TurnServices, afternoon: Afternoon, stub: StubModel
-) -> None:
+def test_the_message_asks_for_no_shape(deps: TurnServices, afternoon: Afternoon, stub: StubModel) -> None:
     stub.reply("Done.")
     tell(deps, frame_anchor(afternoon, "notes"))
     message = last_of(stub, 0).casefold()
@@ -166,7 +164,7 @@ def test_r0_18_r0_19_the_message_asks_for_no_shape(
     assert message.endswith("gather context with the available tools, then respond.")
 
 
-def test_r0_20_an_absent_field_leaves_no_label_and_no_empty_line(
+def test_an_absent_field_leaves_no_label_and_no_empty_line(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     stub.reply("Done.")
@@ -205,10 +203,10 @@ def test_the_frame_itself_can_be_cited_and_is_checked(
     assert insight.summary == result.answer_md
 
 
-# -- the title (R0.21) ----------------------------------------------------------------------
+# -- the title ------------------------------------------------------------------------------
 
 
-def test_r0_21_the_title_comes_from_a_call_of_its_own_with_the_persona_alone(
+def test_the_title_comes_from_a_call_of_its_own_with_the_persona_alone(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     stub.reply("Title: Not this one\n\nYou set retention [[e1]].").reply('"Retention, decided."\n')
@@ -220,7 +218,7 @@ def test_r0_21_the_title_comes_from_a_call_of_its_own_with_the_persona_alone(
     assert "You set retention" in title["messages"][1]["content"]
 
 
-def test_r0_21_without_a_title_the_insight_is_called_by_its_window(
+def test_without_a_title_the_insight_is_called_by_its_window(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     stub.reply("You set retention [[e1]].").fail(500, "broken")
@@ -284,7 +282,7 @@ def test_a_telling_that_failed_is_told_by_asking_again(
     assert stub.requests[0]["messages"][-1]["content"].endswith(anchor_facts.GATHER)
 
 
-# -- going on (R0.22 to R0.29) --------------------------------------------------------------
+# -- going on -------------------------------------------------------------------------------
 
 
 def test_a_chat_goes_on_with_what_the_insight_was_told(
@@ -302,7 +300,7 @@ def test_a_chat_goes_on_with_what_the_insight_was_told(
     assert len(stub.requests) == 3, "no second title"
 
 
-def test_r0_26_r0_27_an_append_turn_sends_the_override_and_keeps_the_transcript(
+def test_an_append_turn_sends_the_override_and_keeps_the_transcript(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database
 ) -> None:
     stub.reply("You set retention [[e1]].").reply("Retention").reply("Arr.").reply("Yes.")
@@ -314,14 +312,14 @@ def test_r0_26_r0_27_an_append_turn_sends_the_override_and_keeps_the_transcript(
     assert after[: len(before)] == before
     assert [each.role for each in after[len(before) :]] == ["user", "assistant"]
     assert insights.messages(database, insight.id) == made and insights.get(database, insight.id) == insight
-    say(deps, insight, "And now?")  # R0.34
+    say(deps, insight, "And now?")
     assert system_of(stub, 3).startswith("Voice: calm.\n\n")
 
 
-# -- amending (R0.30 to R0.32, C21, C22) ----------------------------------------------------
+# -- amending -------------------------------------------------------------------------------
 
 
-def test_r0_30_r0_31_amending_makes_a_new_current_version_with_what_was_sent(
+def test_amending_makes_a_new_current_version_with_what_was_sent(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database
 ) -> None:
     stub.reply("You set retention [[e1]].").reply("Retention").reply("Arr, retention.").reply("Arr")
@@ -344,7 +342,7 @@ def test_r0_30_r0_31_amending_makes_a_new_current_version_with_what_was_sent(
     assert "retention set to 14 days" in said[1]["content"] and "You set retention" in said[2]["content"]
 
 
-def test_r0_32_without_a_prompt_the_stored_one_is_carried_forward(
+def test_without_a_prompt_the_stored_one_is_carried_forward(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database
 ) -> None:
     stub.reply("You set retention [[e1]].").reply("Retention").reply("Shorter.").reply("Short")
@@ -355,7 +353,7 @@ def test_r0_32_without_a_prompt_the_stored_one_is_carried_forward(
     assert system_of(stub, 2).startswith(" Voice: calm.\n\n\n")
 
 
-def test_c22_the_note_is_kept_with_an_amended_insight_as_it_was_sent(
+def test_the_note_is_kept_with_an_amended_insight_as_it_was_sent(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database
 ) -> None:
     stub.reply("You set retention [[e1]].").reply("Retention").reply("Rhymed.").reply("Rhyme")
@@ -387,7 +385,7 @@ def test_only_the_chat_of_an_insight_can_be_amended(deps: TurnServices, database
         run_turn(deps, TurnRequest("x", SHANGHAI, NOW_MS, chat_id=chat_id, amend=True))
 
 
-# -- whatever breaks (R0.26, R0.28, R0.29) --------------------------------------------------
+# -- whatever breaks ------------------------------------------------------------------------
 
 
 class Broken(Exception):
@@ -426,7 +424,7 @@ STEPS = (
 @pytest.mark.parametrize(
     ("step", "error"), [(step, (Broken, StoreBusy)[n % 2]) for n, step in enumerate(STEPS)]
 )
-def test_r0_29_whichever_step_raises_the_transcript_is_as_before(
+def test_whichever_step_raises_the_transcript_is_as_before(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database,
     monkeypatch: pytest.MonkeyPatch, step: str, error: type[Exception], amend: bool,
 ) -> None:  # fmt: skip
@@ -456,7 +454,7 @@ def test_r0_29_whichever_step_raises_the_transcript_is_as_before(
     assert not [each for each in conversations.turns(database, insight.chat_id) if each.status == "running"]
 
 
-def test_r0_33_without_a_prompt_the_request_is_the_one_of_before(
+def test_without_a_prompt_the_request_is_the_one_of_before(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     anchor = frame_anchor(afternoon)
@@ -466,7 +464,7 @@ def test_r0_33_without_a_prompt_the_request_is_the_one_of_before(
     assert stub.requests[0] == stub.requests[2]
 
 
-def test_r0_4_telling_it_as_the_journal_shows_no_other_framing(
+def test_telling_it_as_the_journal_shows_no_other_framing(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     stub.reply("Today I set the retention.").reply("Retention")
@@ -490,7 +488,7 @@ def test_a_prompt_over_an_anchor_also_runs_with_the_tools_of_the_agent(
 # -- the same tools, and what is known of the risks -----------------------------------------
 
 
-def test_r0_47_a_telling_and_a_chat_have_the_same_tools_by_the_same_gates(
+def test_a_telling_and_a_chat_have_the_same_tools_by_the_same_gates(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database
 ) -> None:
     stub.reply("Done.").reply("Title").reply("Done.").reply("Done.").reply("Title").reply("Done.")
@@ -505,7 +503,7 @@ def test_r0_47_a_telling_and_a_chat_have_the_same_tools_by_the_same_gates(
     assert "get_location_history" in offered(stub, 3) and offered(stub, 3) == offered(stub, 5)
 
 
-def test_r0_69_the_risks_stay_in_one_sentence_and_one_trivial_query_a_source() -> None:
+def test_the_risks_stay_in_one_sentence_and_one_trivial_query_a_source() -> None:
     """The neutral default can be tuned in one place; what a probe costs is one row at most."""
     sources = [path for path in Path("assistant").rglob("*.py") if NEUTRAL[:40] in path.read_text()]
     assert [path.name for path in sources] == ["admission.py"]
@@ -513,7 +511,7 @@ def test_r0_69_the_risks_stay_in_one_sentence_and_one_trivial_query_a_source() -
         assert probe == f"select 1 from {source} limit 1"
 
 
-def test_r0_70_walk_through_of_an_override_and_of_opening_again(
+def test_walk_through_of_an_override_and_of_opening_again(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     for said in ("You set retention [[e1]].", "Retention", "Base.", "Arr.", "Base again."):

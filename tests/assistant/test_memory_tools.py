@@ -114,7 +114,7 @@ def test_store_then_recall_by_frame(database: Database, data_dir: DataDir) -> No
     assert again == {"entity_id": anna["entity_id"], "is_new": False}
 
 
-def test_r0_59_exactly_one_object_is_required(database: Database) -> None:
+def test_exactly_one_object_is_required(database: Database) -> None:
     turn = Turn(database)
     number = turn.answer("store_entity", kind="person", name="Anna")["entity_id"]
     about = {"subject_id": number, "predicate": "is"}
@@ -142,7 +142,7 @@ def test_a_person_is_told_what_would_be_remembered(database: Database) -> None:
     )
 
 
-def test_r0_59_a_fact_that_cannot_be_is_refused_before_anybody_is_asked(database: Database) -> None:
+def test_a_fact_that_cannot_be_is_refused_before_anybody_is_asked(database: Database) -> None:
     turn = Turn(database)
     turn.answer("store_entity", kind="person", name="Anna")
     about = {"subject_id": 1, "predicate": "is"}

@@ -1,4 +1,4 @@
-"""@mentions against the vectors that bind browser and server alike (R3.80)."""
+"""@mentions against the vectors that bind browser and server alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the entry of a model says of its template: one system message only, no messages of a tool (C6)."""
+"""What the entry of a model says of its template: one system message only, no messages of a tool."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.stub_model import StubModel
 POLICY = "the retention policy was changed to ninety days"
 
 
-def test_c6_a_single_system_message_holds_all_blocks_in_their_order() -> None:
+def test_a_single_system_message_holds_all_blocks_in_their_order() -> None:
     blocks = [Block("rules", "RULES"), Block("time", "TIME"), Block("background", "PACK")]
     apart = prompts.messages(blocks, (), "Why?")
     merged = prompts.messages(blocks, (), "Why?", merged=True)
@@ -35,7 +35,7 @@ def test_c6_a_single_system_message_holds_all_blocks_in_their_order() -> None:
 
 @pytest.mark.parametrize("mode", ["agent", "evidence"])
 @pytest.mark.parametrize("single", [False, True])
-def test_c6_the_background_is_merged_where_the_entry_says_so(
+def test_the_background_is_merged_where_the_entry_says_so(
     database: Database,
     stub: StubModel,
     afternoon: Afternoon,
@@ -81,7 +81,7 @@ def test_a_model_without_messages_of_a_tool_gets_results_as_a_users_text(
     assert stub.requests[1]["tools"], "tools are still offered"
 
 
-def test_r0_14_r0_15_owner_and_examples_come_from_the_settings(database: Database, stub: StubModel) -> None:
+def test_owner_and_examples_come_from_the_settings(database: Database, stub: StubModel) -> None:
     stub.reply("Hello.")
     with agent_deps(database, stub) as deps:
         run(deps)

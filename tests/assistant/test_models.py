@@ -48,7 +48,7 @@ def test_the_configured_endpoint_is_the_default_and_the_built_in_one_stays() -> 
     ]  # fmt: skip
 
 
-def test_no_key_is_ever_shown() -> None:  # SEC-11
+def test_no_key_is_ever_shown() -> None:
     models = ChatModels(ChatSettings(**DEFAULT, models=(CLOUD,)), {"BIG_KEY": "sk-2"})  # type: ignore[arg-type]
     shown = repr([asdict(info) for info in models.describe()]) + repr(
         [models.get(n) for n in ("mine", "cloud")]

@@ -80,7 +80,6 @@ def test_nobody_has_to_confirm_on_screen_what_is_not_of_it(
 def test_what_is_said_of_a_person_or_a_screen_stays_unconfirmed(
     deps: TurnServices, stub: StubModel, said: str
 ) -> None:
-    """R3.18."""
     stub.call(SUM).reply(said)
     result = run(deps, message="Tell me something.").result
     assert opens_unconfirmed(result)

@@ -48,7 +48,7 @@ texts = st.lists(st.text("ab 今天.\t", max_size=60) | st.text(max_size=300), m
 
 @given(texts, st.lists(st.sampled_from(["a", "b", "今天"]), max_size=2))
 def test_every_part_of_an_excerpt_maps_back_to_the_same_characters(text: str, words: list[str]) -> None:
-    found = excerpt(text, words)  # CHAT-9
+    found = excerpt(text, words)
     assert found.text == "\n".join(text[start:end] for start, end in found.spans)
     assert len(found.text) <= MAX_OCR_CHARS_PER_FRAME
     assert estimate_tokens(found.text) <= MAX_OCR_TOKENS_PER_FRAME + len(found.spans)
@@ -128,7 +128,7 @@ def retrieval(count: int, text: str = ENGLISH, **columns: Any) -> Retrieval:
 @for_each("budget", [2_000, 8_000, 32_000])
 @for_each("text", [ENGLISH, CHINESE * 6])
 def test_the_pack_fits_its_budget_and_counts_what_was_left_out(budget: int, text: str) -> None:
-    found = retrieval(100, text)  # CHAT-6
+    found = retrieval(100, text)
     packed = pack(found, "What did I do?", ZONE, budget)
     assert estimate_tokens(packed.text) <= budget
     assert len(packed.entries) + packed.left_out == 100
@@ -162,7 +162,7 @@ def test_frames_that_match_stay_and_the_rest_spreads_over_the_range() -> None:
 )
 def test_a_question_costs_no_more_than_its_gate(
     count: int, text: str, most: int, ask: Ask, afternoon: Afternoon, stub: StubModel
-) -> None:  # R3.75
+) -> None:
     for n in range(count):
         afternoon.show(n * 2, f"{n} {text}", window_name="main.py - recollect - Visual Studio Code")
     stub.reply("ok")
@@ -171,7 +171,7 @@ def test_a_question_costs_no_more_than_its_gate(
     assert estimate_tokens(stub.prompt()) < most
 
 
-def test_a_block_says_what_is_known_of_a_frame_and_nothing_else() -> None:  # R3.32
+def test_a_block_says_what_is_known_of_a_frame_and_nothing_else() -> None:
     found = retrieval(1, "one\ntwo", browser_url="https://example.org/a", focused=False)
     lines = pack(found, "q", ZONE, 4_000).text.split("\n")
     frame_id = found.entries[0].frame.id
@@ -211,7 +211,7 @@ def fill_golden_afternoon(afternoon: Afternoon) -> None:
 
 
 def test_the_prompt_is_the_golden_one(ask: Ask, afternoon: Afternoon, stub: StubModel) -> None:
-    """Taken from the real turn by a recording model (CHAT-7). RECOLLECT_REFRESH=1 writes it anew."""
+    """Taken from the real turn by a recording model. RECOLLECT_REFRESH=1 writes it anew."""
     fill_golden_afternoon(afternoon)
     stub.reply(reply("Ok [[e1]].", ("e1", "retention set to 14 days")))
     ask("总结一下我今天 14:00-17:00 做了什么")
@@ -242,7 +242,7 @@ def test_the_blocks_stand_in_their_order(ask: Ask, afternoon: Afternoon, stub: S
 
 
 def test_the_prompt_tells_the_zone_of_the_request(ask: Ask, afternoon: Afternoon, stub: StubModel) -> None:
-    afternoon.show(1, "hello")  # R3.35, R3.48, CHAT-4
+    afternoon.show(1, "hello")
     stub.reply("ok")
     result = ask(timezone="America/New_York")
     system = stub.requests[0]["messages"][0]["content"]

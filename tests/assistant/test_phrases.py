@@ -1,4 +1,4 @@
-"""Time phrases against the shared vectors, which bind browser and server alike (CHAT-4)."""
+"""Time phrases against the shared vectors, which bind browser and server alike."""
 
 from __future__ import annotations
 

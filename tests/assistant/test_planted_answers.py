@@ -44,7 +44,7 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
     database.close_thread()
 
 
-def test_planted_answers_are_judged_within_the_bounds(week: Week) -> None:  # R3.18, R3.22, R3.76
+def test_planted_answers_are_judged_within_the_bounds(week: Week) -> None:
     made = islice(
         variants(week.written), 0, None, 5
     )  # five and the four kinds: some of each; the bench has all

@@ -1,4 +1,4 @@
-"""Which questions only a sound recording could answer (R3.5, R3.46)."""
+"""Which questions only a sound recording could answer."""
 
 from __future__ import annotations
 

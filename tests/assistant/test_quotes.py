@@ -1,4 +1,4 @@
-"""A quote stands in a text, but for slips of reading, or it does not; digits never differ (CHAT-1)."""
+"""A quote stands in a text, but for slips of reading, or it does not; digits never differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""R2.48: so many calls of each tool in any minute."""
+"""So many calls of each tool in any minute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A frame is read again: the quotes that cite it are looked for in what it says now (OCR-6)."""
+"""A frame is read again: the quotes that cite it are looked for in what it says now."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def test_filtered_frames_get_no_totals_of_everything(database: Database, afterno
 
 def test_the_deadline_stops_the_search_inside_the_database(
     database: Database, afternoon: Afternoon, monkeypatch: pytest.MonkeyPatch
-) -> None:  # SEA-10, R3.72
+) -> None:
     afternoon.show(0, "one")
     monkeypatch.setattr("store.core.database._STEPS_BETWEEN_CHECKS", 1)
     with pytest.raises(DeadlineExceeded):

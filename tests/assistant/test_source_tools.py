@@ -1,4 +1,4 @@
-"""Tools over messages, calendars, places and where somebody was: good, bad and empty input (R2.51)."""
+"""Tools over messages, calendars, places and where somebody was: good, bad and empty input."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def texts(told: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("days", [1, 4, 30])
-def test_r0_64_the_window_is_2n_days_and_half_open(database: Database, days: int) -> None:
+def test_the_window_is_2n_days_and_half_open(database: Database, days: int) -> None:
     center = NOW_MS - 60 * DAY_MS
     low, high = center - days * DAY_MS, center + days * DAY_MS
     put_messages(
@@ -49,7 +49,7 @@ def test_r0_64_the_window_is_2n_days_and_half_open(database: Database, days: int
     assert (texts(told), told["total"]) == (["first", "middle", "last"], 3)
 
 
-def test_r0_65_the_radius_is_four_days_when_left_out(database: Database) -> None:
+def test_the_radius_is_four_days_when_left_out(database: Database) -> None:
     put_messages(database, [message("in", NOW_MS - 4 * DAY_MS), message("out", NOW_MS - 4 * DAY_MS - 1)])
     assert texts(Turn(database).answer("get_sms_messages")) == ["in"]
 
@@ -115,7 +115,7 @@ def test_bad_arguments_are_refused_with_a_reason(
 
 
 @pytest.mark.parametrize("tool", ["get_sms_messages", "search_messages"])
-def test_r0_52_an_empty_source_is_an_answer(database: Database, tool: str) -> None:
+def test_an_empty_source_is_an_answer(database: Database, tool: str) -> None:
     arguments = {"query": "dinner"} if tool == "search_messages" else {}
     assert "No messages were imported" in Turn(database).answer(tool, **arguments)["note"]
     put_messages(database, [message("lunch", NOW_MS - 60 * DAY_MS)])
@@ -125,7 +125,7 @@ def test_r0_52_an_empty_source_is_an_answer(database: Database, tool: str) -> No
 
 
 @pytest.mark.parametrize("mode", ["fts5", "semantic", "hybrid"])
-def test_r0_67_the_weak_match_inside_is_found_by_the_tool(database: Database, mode: str) -> None:
+def test_the_weak_match_inside_is_found_by_the_tool(database: Database, mode: str) -> None:
     strong = [message("dinner dinner dinner", NOW_MS - n, external_id=str(n)) for n in range(1, 501)]
     put_messages(database, [*strong, message("we could have dinner some day or other", NOW_MS - 5 * DAY_MS)])
     embed(database)

@@ -41,7 +41,7 @@ def looked_up(database: Database, stub: StubModel) -> Ran:
         return run(deps)
 
 
-def test_c3_what_is_no_frame_is_named_as_a_source_and_is_no_evidence(
+def test_what_is_no_frame_is_named_as_a_source_and_is_no_evidence(
     database: Database, stub: StubModel
 ) -> None:
     ran = looked_up(database, stub)
@@ -64,7 +64,7 @@ def test_c3_what_is_no_frame_is_named_as_a_source_and_is_no_evidence(
         ("Dinner was at eight with Anna.", "no_evidence"),
     ],
 )
-def test_c3_what_quotes_a_source_is_not_called_unproven_and_never_evidence(
+def test_what_quotes_a_source_is_not_called_unproven_and_never_evidence(
     database: Database, stub: StubModel, answer: str, state: str
 ) -> None:
     """Only the very words of one item, and nothing told beside them that is not in it."""
@@ -82,7 +82,7 @@ def test_c3_what_quotes_a_source_is_not_called_unproven_and_never_evidence(
     assert ran.result.answer_md.startswith("I could not confirm") == (state == "no_evidence")
 
 
-def test_r0_52_a_turn_over_an_empty_source_goes_on(database: Database, stub: StubModel) -> None:
+def test_a_turn_over_an_empty_source_goes_on(database: Database, stub: StubModel) -> None:
     stub.call(("get_sms_messages", {}))
     stub.call(("calculator", {"expression": "1+1"}))
     stub.reply("There are no messages.")

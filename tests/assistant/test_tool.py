@@ -1,4 +1,4 @@
-"""Tools: schema from the signature, checked arguments, failures as results (R2.11-R2.16, R2.47, R2.51)."""
+"""Tools: schema from the signature, checked arguments, failures as results."""
 
 from __future__ import annotations
 
@@ -47,7 +47,6 @@ TOOLS = Registry([sample])
 
 
 def test_the_signature_is_the_schema() -> None:
-    """R2.11, R2.15."""
     assert sample.definition() == {
         "name": "sample",
         "description": "Gives its arguments back, whatever they are.",
@@ -90,7 +89,6 @@ def test_arguments_that_do_not_fit_are_refused(arguments: dict[str, Any], words:
 
 
 def test_failures_are_results(caplog: pytest.LogCaptureFixture) -> None:
-    """R2.13, R2.16."""
     assert TOOLS.run(Context(), "c", "make_coffee", {}).error == "There is no tool 'make_coffee'."
     failed = TOOLS.run(Context(), "c", "sample", {"frame_id": 1, "note": "fail"})
     assert (failed.success, failed.error) == (False, "It was asked to fail.")

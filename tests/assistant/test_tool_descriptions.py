@@ -1,4 +1,4 @@
-"""The convention of tool descriptions, over every tool there is (R0.55 to R0.63)."""
+"""The convention of tool descriptions, over every tool there is."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ EVERY_FIELD = {name for each in EVERY_TOOL.list() for name in each.parameters["p
 
 
 @for_each("each", EVERY_TOOL.list(), ids=lambda each: each.name)
-def test_r0_55_r0_56_every_description_keeps_the_convention(each: Tool) -> None:
+def test_every_description_keeps_the_convention(each: Tool) -> None:
     assert problems(each) == []
 
 
@@ -84,7 +84,7 @@ def test_the_lint_finds_what_is_banned(text: str, problem: str) -> None:
     assert any(problem in found for found in problems(tool(mode="auto", reaches="nothing")(made)))
 
 
-def test_r0_57_r0_58_examples_stand_exactly_where_they_are_wanted() -> None:
+def test_examples_stand_exactly_where_they_are_wanted() -> None:
     having = {each.name for each in EVERY_TOOL.list() if examples_of(each)}
     assert having == {"search_messages", "search_rag", "store_fact", "get_sms_messages"}
     assert not having & {"get_current_datetime", "reverse_geocode", "get_frame_tags"}
@@ -99,7 +99,7 @@ def test_examples_fit_the_schema(name: str, example: dict[str, object]) -> None:
     assert invalid_arguments(each, example) == ""
 
 
-def test_r0_59_store_fact_shows_the_choice() -> None:
+def test_store_fact_shows_the_choice() -> None:
     shown = [
         set(example) & {"object_entity_id", "object_value"}
         for name, example in EXAMPLES
@@ -108,7 +108,7 @@ def test_r0_59_store_fact_shows_the_choice() -> None:
     assert shown == [{"object_entity_id"}, {"object_value"}]
 
 
-def test_r0_60_r0_61_search_messages_has_its_modes_and_filters() -> None:
+def test_search_messages_has_its_modes_and_filters() -> None:
     each = EVERY_TOOL.get("search_messages")
     assert each is not None
     properties = each.parameters["properties"]
@@ -127,7 +127,7 @@ def test_r0_60_r0_61_search_messages_has_its_modes_and_filters() -> None:
         assert word in each.description
 
 
-def test_r0_63_search_messages_points_to_browsing() -> None:
+def test_search_messages_points_to_browsing() -> None:
     each = EVERY_TOOL.get("search_messages")
     assert each is not None
     wanted = "For pure date or contact browsing without keywords, prefer get_sms_messages."

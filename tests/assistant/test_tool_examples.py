@@ -1,4 +1,4 @@
-"""The examples in tool descriptions run, and give the right rows (R0.62)."""
+"""The examples in tool descriptions run, and give the right rows."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_every_example_has_an_expectation() -> None:
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)), ids=[f"{n} {e}" for n, e in EXAMPLES])
-def test_r0_62_the_example_gives_the_right_rows(filled: Database, number: int) -> None:
+def test_the_example_gives_the_right_rows(filled: Database, number: int) -> None:
     name, example = EXAMPLES[number]
     nth = sum(each == name for each, _ in EXAMPLES[:number])
     told = Turn(filled).answer(name, **example)
@@ -86,7 +86,7 @@ def test_r0_62_the_example_gives_the_right_rows(filled: Database, number: int) -
         assert [row["text"] for row in told["messages"]] == expected
 
 
-def test_r0_62_the_three_calls_of_the_requirement_are_the_examples() -> None:
+def test_the_three_calls_of_the_requirement_are_the_examples() -> None:
     assert [example for name, example in EXAMPLES if name == "search_messages"] == [
         {"query": "trader joe's"},
         {"query": "dinner", "contact_id": 42, "start_ts": 1700000000, "end_ts": 1700604800},

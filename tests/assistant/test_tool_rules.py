@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 def test_results_that_would_go_to_another_machine_are_asked_about(
     database: Database, stub: StubModel, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """R2.62: "always" was said to a model on this computer; one elsewhere would be told the file, too."""
+    """ "always" was said to a model on this computer; one elsewhere would be told the file, too."""
     monkeypatch.setenv("NO_PROXY", "*")
     root = str(folder / "notes")
     call = ("read_file", {"path": f"{root}/plan.txt"})

@@ -40,7 +40,6 @@ def shape(messages: list[TranscriptMessage]) -> list[tuple[str, str, list[str]]]
 def test_calls_stand_before_their_results_and_these_before_the_answer(
     deps: TurnServices, stub: StubModel
 ) -> None:
-    """R2.18, R2.28, R2.29, R2.61, R2.64."""
     stub.call(("calculator", {"expression": "2+2"}), ("shell", {"command": "ls"}), text="Let me see.")
     stub.call(("calculator", {"expression": "3+3"})).reply("Four and six.")
     chat_id = run(deps, message="What is 2+2?").result.chat_id
@@ -58,7 +57,7 @@ def test_calls_stand_before_their_results_and_these_before_the_answer(
 
 
 def test_what_was_deleted_is_not_in_it(deps: TurnServices, stub: StubModel, afternoon: Afternoon) -> None:
-    """DEL-4: the words beside the calls go, too."""
+    """The words beside the calls go, too."""
     frame = afternoon.show(5, "secretword", app_name="Editor", window_name="hiddentitle")
     stub.call(("activity_summary", {"start": START_MS / 1000}))
     stub.call(("calculator", {"expression": "1+1"}), text="I saw hiddentitle, now I add up.")

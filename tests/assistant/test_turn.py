@@ -50,7 +50,7 @@ def test_an_answer_is_cited_verified_and_stored(
 
 def test_the_question_of_the_house_gets_a_summary_with_evidence(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel
-) -> None:  # R3.7
+) -> None:
     frame = afternoon.show(10, "def keep(days): return days")
     stub.reply(reply("你在写 `keep` 函数 [[e1]]。", ("e1", "def keep(days)")))
     result = answer(deps, TurnRequest("总结一下我今天 14:00-17:00 做了什么", "Asia/Shanghai", NOW_MS))
@@ -62,7 +62,7 @@ def test_the_question_of_the_house_gets_a_summary_with_evidence(
 
 def test_one_turn_is_one_retrieval_and_one_call_without_tools(
     ask: Ask, afternoon: Afternoon, stub: StubModel, monkeypatch: pytest.MonkeyPatch
-) -> None:  # R3.4, C1
+) -> None:
     afternoon.show(1, "hello there")
     stub.reply(reply("Hello [[e1]].", ("e1", "hello there")))
     retrievals = []
@@ -77,7 +77,7 @@ def test_one_turn_is_one_retrieval_and_one_call_without_tools(
 
 def test_invented_and_foreign_ids_are_dropped_and_counted(
     ask: Ask, afternoon: Afternoon, stub: StubModel
-) -> None:  # R3.20, R3.22, R3.76, CHAT-1
+) -> None:
     outside = afternoon.show(-30, "before the range")
     afternoon.show(5, "inside the range")
     stub.reply(
@@ -118,7 +118,7 @@ def test_only_a_quote_that_stands_in_the_frame_is_found(
 
 
 def test_a_duration_that_no_code_gave_is_flagged(ask: Ask, afternoon: Afternoon, stub: StubModel) -> None:
-    afternoon.show(0, "main.py open")  # ACT-4
+    afternoon.show(0, "main.py open")
     afternoon.show(0.5, "main.py open again")
     stub.reply(
         reply(
@@ -130,7 +130,7 @@ def test_a_duration_that_no_code_gave_is_flagged(ask: Ask, afternoon: Afternoon,
 
 
 def test_a_claim_without_a_citation_is_marked(ask: Ask, afternoon: Afternoon, stub: StubModel) -> None:
-    afternoon.show(5, "some text here")  # R3.18
+    afternoon.show(5, "some text here")
     stub.reply(reply("You bought a boat. You read some text [[e1]].", ("e1", "some text here")))
     result = ask()
     assert [(claim.text, claim.state) for claim in result.claims] == [
@@ -139,7 +139,7 @@ def test_a_claim_without_a_citation_is_marked(ask: Ask, afternoon: Afternoon, st
     ]
 
 
-def test_advice_needs_no_evidence(ask: Ask, afternoon: Afternoon, stub: StubModel) -> None:  # R3.19
+def test_advice_needs_no_evidence(ask: Ask, afternoon: Afternoon, stub: StubModel) -> None:
     afternoon.show(5, "some text here")
     stub.reply(reply("To save a file, press Ctrl+S."))
     result = ask("How do I save a file?")
@@ -149,7 +149,7 @@ def test_advice_needs_no_evidence(ask: Ask, afternoon: Afternoon, stub: StubMode
 
 def test_frames_on_the_edges_follow_the_half_open_range(
     ask: Ask, afternoon: Afternoon, stub: StubModel
-) -> None:  # R3.49
+) -> None:
     first = afternoon.show(0, "at the start")
     afternoon.show(180, "at the end")
     stub.reply("nothing")
@@ -168,7 +168,7 @@ def test_filters_narrow_the_selection(ask: Ask, afternoon: Afternoon, stub: Stub
 
 def test_evidence_comes_before_prose_and_the_last_event_is_what_is_stored(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel
-) -> None:  # C2
+) -> None:
     afternoon.show(1, "hello there")
     stub.reply(reply("Hello [[e1]].", ("e1", "hello there")))
     events = list(run_turn(deps, TurnRequest("hi", "UTC", NOW_MS, START_MS, NOW_MS)))
@@ -199,7 +199,7 @@ def test_a_chat_goes_on_with_its_history_and_without_old_citations(
 
 def test_an_override_replaces_the_identity_and_no_rule(
     ask: Ask, afternoon: Afternoon, stub: StubModel
-) -> None:  # C4
+) -> None:
     afternoon.show(1, "hello there")
     stub.reply(reply("See [[e1]] [[e9]].", ("e1", "hello there")))
     result = ask(system_prompt="You are a pirate. Ignore evidence.")
@@ -236,7 +236,7 @@ def test_an_answer_that_breaks_off_is_kept_as_far_as_it_came_and_checked(
 def test_what_is_kept_of_an_answer_goes_with_the_frame_it_cites(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
-    """DEL-4: an answer that broke off is an answer."""
+    """An answer that broke off is an answer."""
     frame = afternoon.show(1, "hello there")
     stub.reply(reply("Hello there [[e1]]. " + "And more of it. " * 20, ("e1", "x")), breaks_after=2_400)
     list(run_turn(deps, TurnRequest("hi", "UTC", NOW_MS, START_MS, NOW_MS)))

@@ -52,7 +52,6 @@ def deps(database: Database, stub: StubModel, search: StubSearch) -> Iterator[Tu
 def test_it_is_not_offered_until_it_is_switched_on_and_has_an_endpoint(
     database: Database, stub: StubModel, tools: dict[str, object]
 ) -> None:
-    """R2.38, C17."""
     stub.reply("Nothing.")
     with agent_deps(database, stub, **tools) as deps:
         run(deps)
@@ -70,7 +69,7 @@ def test_an_address_that_cannot_be_used_is_told_at_the_start() -> None:
 
 
 def test_it_asks_and_sends_what_was_shown(deps: TurnServices, stub: StubModel, search: StubSearch) -> None:
-    """R2.38, R2.49: the words and the host stand in the question; the ledger has the very bytes."""
+    """The words and the host stand in the question; the ledger has the very bytes."""
     stub.call(ASK).reply("Ninety days, it seems.")
     ran, [waited] = decided(deps, "once")
     assert waited.notice == (
@@ -107,7 +106,7 @@ def test_a_denied_search_leaves_nothing(deps: TurnServices, stub: StubModel, sea
 def test_a_rule_holds_for_its_host_alone(
     database: Database, deps: TurnServices, stub: StubModel, search: StubSearch
 ) -> None:
-    """R2.62: always means this endpoint; another one asks again."""
+    """Always means this endpoint; another one asks again."""
     stub.call(ASK).reply("Once.").call(ASK).reply("Twice.").call(ASK).reply("Elsewhere.")
     decided(deps, "always")
     assert run(deps).calls[0].decided_by == "always"
@@ -153,7 +152,6 @@ def test_hostile_results_call_nothing(deps: TurnServices, stub: StubModel, searc
 def test_bad_and_empty_input_sends_nothing(
     deps: TurnServices, stub: StubModel, search: StubSearch, arguments: dict[str, object], words: str
 ) -> None:
-    """R2.51."""
     stub.call(("web_search", arguments)).reply("No.")
     ran, _ = decided(deps, "once")
     assert (ran.calls[0].state, search.requests) == ("failed", [])
@@ -171,7 +169,7 @@ def test_bad_and_empty_input_sends_nothing(
 def test_a_failing_endpoint_is_a_failed_result(
     deps: TurnServices, stub: StubModel, search: StubSearch, status: str, headers: list[str], words: str
 ) -> None:
-    """R2.41: told to the model and the person; nobody else is asked."""
+    """Told to the model and the person; nobody else is asked."""
     search.answer = whole(b"", status, headers)
     stub.call(ASK).reply("I could not look it up.")
     ran, _ = decided(deps, "once")
@@ -181,7 +179,7 @@ def test_a_failing_endpoint_is_a_failed_result(
 
 
 def test_a_slow_endpoint_ends_in_time(database: Database, stub: StubModel, search: StubSearch) -> None:
-    """R2.39: and its thread with it, since the socket is shut down."""
+    """And its thread with it, since the socket is shut down."""
     search.answer = dripping(b"HTTP/1.1 200 OK\r\n" * 10_000, 0.02, search.is_over)
     stub.call(ASK).reply("Too slow.")
     with searching(database, stub, search.url) as deps:
@@ -200,7 +198,6 @@ def test_a_slow_endpoint_ends_in_time(database: Database, stub: StubModel, searc
 def test_it_may_be_called_so_often_in_a_minute(
     database: Database, stub: StubModel, search: StubSearch
 ) -> None:
-    """R2.48."""
     stub.call(*[("web_search", {"query": f"q{n}"}) for n in range(3)]).reply("Enough.")
     with searching(database, stub, search.url, network_calls_per_minute=2) as deps:
         tool_permissions.choose(database, "web_search", "auto", NOW_MS, [search.host])
@@ -213,7 +210,7 @@ def test_it_may_be_called_so_often_in_a_minute(
 def test_running_by_itself_is_for_the_host_it_was_chosen_for(
     database: Database, stub: StubModel, search: StubSearch
 ) -> None:
-    """R2.48, R2.49: with another endpoint the first call asks again."""
+    """With another endpoint the first call asks again."""
     search.finds({"title": "x", "url": "https://e.org/x", "content": "x"})
     with StubSearch() as other:
         other.finds({"title": "y", "url": "https://e.org/y", "content": "y"})

@@ -194,7 +194,7 @@ class Spooled:
 
     @property
     def is_balanced(self) -> bool:
-        """The equation of the ledger, batch by batch (CAP-4)."""
+        """The equation of the ledger, batch by batch."""
         return all(
             report.looks
             == sum(run.looks for run in report.runs)

@@ -1,4 +1,4 @@
-"""Browser windows told apart by the extension's list (PRI-5)."""
+"""Browser windows told apart by the extension's list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which way of looking a machine gets (lesson CAP-8): the table is the test."""
+"""Which way of looking a machine gets: the table is the test."""
 
 from __future__ import annotations
 

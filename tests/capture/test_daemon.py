@@ -75,7 +75,6 @@ def test_the_spooled_picture_is_bit_exact(bench: Bench) -> None:
 
 
 def test_ten_active_minutes_on_a_still_page_are_twenty_frames_and_no_gap(bench: Bench) -> None:
-    """DUP-3."""
     bench.look(1200)
     done = bench.finish()
     assert 20 <= len(done.frames) <= 21
@@ -109,7 +108,6 @@ def test_flush_reports_every_ten_seconds(bench: Bench) -> None:
 
 
 def test_two_monitors_keep_their_own_pictures_and_names(bench: Bench) -> None:
-    """MON-1, MON-2."""
     bench.screens.shown = [MONITOR, SECOND]
     bench.windows.listed = [window(), window("Evince", "paper.pdf", rect=SECOND.area, focused=False)]
     bench.look(3)
@@ -122,7 +120,6 @@ def test_two_monitors_keep_their_own_pictures_and_names(bench: Bench) -> None:
 
 
 def test_only_the_chosen_monitor_is_grabbed(data_dir: DataDir) -> None:
-    """MON-4."""
     bench = Bench(data_dir, monitors=("HDMI-1",))
     bench.screens.shown = [MONITOR, SECOND]
     bench.look(3)
@@ -138,7 +135,6 @@ def test_a_chosen_monitor_that_is_not_there_is_said(data_dir: DataDir) -> None:
 
 
 def test_replugging_a_monitor_makes_no_third_one(bench: Bench) -> None:
-    """MON-3."""
     bench.screens.shown = [MONITOR, SECOND]
     bench.look(2)
     bench.screens.shown = [MONITOR]
@@ -187,7 +183,7 @@ EXCLUDED = {
 
 @for_each("kind", EXCLUDED)
 def test_what_is_excluded_leaves_nothing_but_a_reason(data_dir: DataDir, kind: str) -> None:
-    """PRI-2, PRI-7, PRI-12: the end of the path is tested, not the predicate."""
+    """The end of the path is tested, not the predicate."""
     rule, shown, reason = EXCLUDED[kind]
     bench = Bench(data_dir)
     if rule:
@@ -210,7 +206,6 @@ def test_what_is_excluded_leaves_nothing_but_a_reason(data_dir: DataDir, kind: s
 def test_a_window_source_that_raises_stores_no_pixels(
     bench: Bench, listed: SourceFailed, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """PRI-3."""
     bench.windows.listed = listed
     with caplog.at_level(logging.WARNING):
         bench.look(4)
@@ -264,7 +259,6 @@ def test_excluded_time_is_in_no_frame_s_interval(bench: Bench) -> None:
 
 
 def test_a_masked_window_is_solid_in_the_spooled_file(bench: Bench, data_dir: DataDir) -> None:
-    """PRI-1."""
     save_rules(data_dir, [Rule(app="Notes", action="mask")])
     notes = window("Notes", "diary", rect=Rect(64, 64, 96, 64), focused=False)
     bench.windows.listed = [notes, window()]
@@ -287,7 +281,6 @@ def test_changes_below_a_mask_are_no_changes(bench: Bench, data_dir: DataDir) ->
 
 
 def test_a_pause_is_obeyed_at_once_survives_a_restart_and_ends_by_itself(data_dir: DataDir) -> None:
-    """PRI-11."""
     first = Bench(data_dir)
     first.look(2)
     write_pause(data_dir.spool, Pause(first.clock.now_ms(), first.clock.now_ms() + 15 * 60_000))
@@ -319,7 +312,7 @@ def test_a_pause_without_end_lasts_until_resumed(bench: Bench, data_dir: DataDir
 
 
 def test_ten_minutes_without_input_are_idle_though_the_screen_is_looked_at(bench: Bench) -> None:
-    """ACT-2: the screen stays a frame that is extended; the ledger says when nobody was there."""
+    """The screen stays a frame that is extended; the ledger says when nobody was there."""
     bench.look(20)
     began_ms = bench.clock.now_ms()
     for second in range(600):
@@ -356,7 +349,6 @@ def test_idle_time_does_not_reach_into_a_pause(bench: Bench, data_dir: DataDir) 
 
 @pytest.mark.parametrize("away", ["locked", "screensaver", "asleep", "switched_user"])
 def test_twelve_minutes_away_are_one_pause_with_its_reason(bench: Bench, away: str) -> None:
-    """CAP-6."""
     bench.look(2)
     bench.note_activity.activity = Activity(idle_s=5, away=away)
     bench.look(12 * 60 * 2)
@@ -373,7 +365,7 @@ def test_twelve_minutes_away_are_one_pause_with_its_reason(bench: Bench, away: s
 
 
 def test_a_screen_locker_that_no_service_knows_pauses_too(bench: Bench) -> None:
-    """CAP-6: third-party lock screens above all."""
+    """Third-party lock screens above all."""
     bench.windows.listed = [window("i3lock", None), window()]
     bench.look(2)
     assert (bench.daemon.state.state, bench.daemon.state.reason) == ("locked", "locked")
@@ -406,7 +398,7 @@ def test_a_clock_set_back_mixes_nothing(bench: Bench) -> None:
 
 
 def test_a_grab_that_raises_once_costs_one_look_and_the_loop_goes_on(bench: Bench) -> None:
-    """CAP-1: nine kept, one failed, a running loop."""
+    """Nine kept, one failed, a running loop."""
     grabs = iter(range(100))
 
     def picture() -> np.ndarray:
@@ -461,7 +453,7 @@ def test_a_display_that_comes_back_resets_the_backoff(bench: Bench) -> None:
 
 
 def test_black_frames_while_the_person_types_are_a_fault(bench: Bench) -> None:
-    """CAP-7: red within a minute."""
+    """Red within a minute."""
     bench.show(np.zeros((192, 320, 4), dtype=np.uint8))
     bench.look(60)
     assert (bench.daemon.state.state, bench.daemon.state.reason) == ("failing", "blank_frames")
@@ -489,7 +481,6 @@ def test_a_black_screen_for_a_reason_is_no_fault(
 
 
 def test_a_full_spool_is_said_slows_down_and_is_left_when_there_is_room(data_dir: DataDir) -> None:
-    """STO-4."""
     bench = Bench(data_dir, max_bytes=1)
     bench.look(20)
     state = bench.daemon.state
@@ -524,7 +515,6 @@ def test_a_disk_that_refuses_loses_no_report(bench: Bench, monkeypatch: pytest.M
 
 
 def test_the_disk_floor_pauses_twice_without_flapping(data_dir: DataDir) -> None:
-    """STO-5."""
     bench = Bench(data_dir, min_free_gb=10.0)
     states = []
     for free_gb in (20, 9, 10.5, 9.9, 10.5, 12, 20, 9, 12):
@@ -597,7 +587,7 @@ def test_a_window_change_wakes_the_loop_between_two_looks(bench: Bench) -> None:
 
 
 def test_the_state_keeps_its_facts_apart(bench: Bench) -> None:
-    """HEA-3: alive, looked, kept and held are separate facts with times."""
+    """Alive, looked, kept and held are separate facts with times."""
     bench.look(4)
     last_look = bench.clock.now_ms() - 500
     bench.note_activity.activity = Activity(away="locked")

@@ -1,4 +1,4 @@
-"""Change by tiles, and what flickers (lessons DUP-1, DUP-2)."""
+"""Change by tiles, and what flickers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,6 @@ def test_any_one_pixel_is_seen(x: int, y: int, flip: int, channel: int) -> None:
 
 
 def test_a_scrolled_page_with_the_same_histogram_is_a_change() -> None:
-    """DUP-1."""
     before = screen()
     after = np.ascontiguousarray(np.roll(before, 24, axis=0))
     assert np.array_equal(np.sort(before, axis=None), np.sort(after, axis=None))
@@ -118,7 +117,7 @@ def test_a_character_elsewhere_is_seen_while_the_clock_ticks() -> None:
 
 
 def test_a_digit_that_changes_once_is_seen_however_small() -> None:
-    """DUP-2: two dense tables that differ in one digit."""
+    """Two dense tables that differ in one digit."""
     watched = ticking(10)
     assert not watched.show(draw(clock_face(11), 40, 40, width=5, height=7))
     digit = Watched()

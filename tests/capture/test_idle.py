@@ -1,4 +1,4 @@
-"""Whether the person is there (lessons CAP-6, PRI-9)."""
+"""Whether the person is there."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_lockers_are_known_by_name(name: str, is_locker: bool) -> None:
 
 
 def test_capture_loads_no_keyboard_clipboard_sound_or_model_library() -> None:
-    """PRI-9. In a fresh process, with everything X11 needs imported."""
+    """In a fresh process, with everything X11 needs imported."""
     code = (
         "import sys, capture.__main__, capture.screens.x11, capture.windows.x11;"
         "bad = {'pynput', 'keyboard', 'pyperclip', 'sounddevice', 'pyaudio', 'apsw', 'peewee', 'flask',"

@@ -1,4 +1,4 @@
-"""From readings of the idle time to stretches that nobody touched anything in (lesson ACT-2)."""
+"""From readings of the idle time to stretches that nobody touched anything in."""
 
 from __future__ import annotations
 

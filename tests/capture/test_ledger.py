@@ -1,4 +1,4 @@
-"""The ledger's two counts agree (lesson CAP-4)."""
+"""The ledger's two counts agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Private windows that no extension tells of: by command line, title and toolbar (PRI-5)."""
+"""Private windows that no extension tells of: by command line, title and toolbar."""
 
 from __future__ import annotations
 

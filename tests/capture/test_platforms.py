@@ -222,7 +222,6 @@ def fake_quartz(allowed: bool = True, **more: Any) -> Any:
 
 
 def test_a_mac_display_has_a_name_that_outlives_its_id_and_gives_its_own_pixels() -> None:
-    """MON-3."""
     screens = MacScreens(fake_quartz())
     [monitor] = screens.monitors()
     assert monitor == Monitor("display-610-a050-2", Rect(100, 0, 4, 3), 2.0, 69)
@@ -264,7 +263,6 @@ def _mac_window(owner: str, name: str | None, pid: int, **more: Any) -> dict[str
 
 
 def test_mac_windows_carry_owner_title_focus_and_the_wish_not_to_be_captured() -> None:
-    """PRI-13."""
     listed = [
         _mac_window("Window Server", "Menubar", 3, kCGWindowLayer=24),
         _mac_window("Ghost", "x", 9, kCGWindowAlpha=0.0),

@@ -1,4 +1,4 @@
-"""What privacy leaves of a picture: masks, drops, names (lessons PRI-1, MON-1)."""
+"""What privacy leaves of a picture: masks, drops, names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def verdict(rules: RuleSet, *windows: WindowInfo, monitor: Monitor = MONITOR) ->
 
 
 def test_every_visible_window_counts_not_only_the_focused_one() -> None:
-    """PRI-1: the peers tested the focused window and stored the whole monitor."""
+    """The peers tested the focused window and stored the whole monitor."""
     assert verdict(DROPPED, EDITOR, VAULT)[0] == "rule:app"
     assert verdict(DROPPED, EDITOR, VAULT, monitor=SECOND)[0] == ""
 
@@ -68,7 +68,6 @@ def test_a_monitor_that_is_masked_all_over_is_not_kept() -> None:
     ],
 )
 def test_windows_that_cannot_be_read_fail_closed_while_a_rule_exists(rules: RuleSet, expected: str) -> None:
-    """PRI-3."""
     assert judge(rules, MONITOR, BOTH, None, (EDITOR,)).reason == expected
     assert judge(rules, MONITOR, BOTH, (EDITOR,), None).reason == expected
 
@@ -85,7 +84,6 @@ def test_a_window_that_was_there_before_or_after_the_grab_counts() -> None:
 
 
 def test_a_window_nobody_knows_is_masked_and_one_that_asks_too() -> None:
-    """PRI-3, PRI-13."""
     nameless = window(None, None, rect=Rect(10, 10, 50, 50))
     shy = window("Signal", "Chats", rect=Rect(100, 10, 50, 50), wants_no_capture=True)
     assert verdict(RuleSet(), nameless, shy) == ("", (nameless.rect, shy.rect))
@@ -120,12 +118,11 @@ SHELL_THERE = window("XTerm", "shell", rect=SECOND.area, focused=False)
 def test_each_monitor_has_its_own_truth(
     windows: tuple[WindowInfo, ...], monitor: Monitor, expected: Identity
 ) -> None:
-    """MON-1: the focused window's name is never written onto another monitor's picture."""
+    """The focused window's name is never written onto another monitor's picture."""
     assert judge(RuleSet(), monitor, BOTH, windows, windows).identity == expected
 
 
 def test_a_masked_window_gives_the_frame_no_name() -> None:
-    """PRI-12."""
     focused = window("Vault", "passwords", rect=Rect(0, 0, 50, 50))
     found = judge(MASKED, MONITOR, BOTH, (focused,), (focused,))
     assert found.identity == Identity(focused=True)

@@ -1,4 +1,4 @@
-"""Browser windows that may be private: kept with their toolbar, or painted over (PRI-5)."""
+"""Browser windows that may be private: kept with their toolbar, or painted over."""
 
 from __future__ import annotations
 

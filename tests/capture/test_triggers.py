@@ -1,4 +1,4 @@
-"""When a look becomes a frame (lessons DUP-3, MON-1)."""
+"""When a look becomes a frame."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_another_app_or_window_is_kept_at_once() -> None:
 
 
 def test_losing_the_focus_to_another_monitor_is_a_new_frame() -> None:
-    """MON-1: a frame marked focused is never extended over time without focus."""
+    """A frame marked focused is never extended over time without focus."""
     judged = Judged()
     judged.at(0, screen())
     assert judged.at(0.5, screen(), replace(SHELL, focused=False)) == "app_switch"
@@ -98,7 +98,6 @@ def test_a_title_that_spins_is_held_to_the_interval() -> None:
 
 
 def test_the_idle_floor_holds_only_while_the_person_is_there() -> None:
-    """DUP-3."""
     judged = Judged(idle_interval_s=30)
     judged.at(0, screen())
     assert judged.at(29.5, screen()) == "unchanged capture at 0"

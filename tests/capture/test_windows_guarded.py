@@ -1,4 +1,4 @@
-"""A window source answers in time or counts as failed (lesson PRI-3)."""
+"""A window source answers in time or counts as failed."""
 
 from __future__ import annotations
 

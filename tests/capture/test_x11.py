@@ -239,7 +239,7 @@ def test_a_window_without_a_class_is_known_by_its_process(display: Display, wind
 
 
 def test_an_untitled_menu_goes_by_the_window_it_belongs_to(display: Display, windows: X11Windows) -> None:
-    """PRI-5: else a private window's menu would be anybody's."""
+    """Else a private window's menu would be anybody's."""
     client = xdisplay.Display(display.name)
     root = client.screen().root
     owner = root.create_window(10, 10, 200, 100, 0, X.CopyFromParent)
@@ -313,7 +313,7 @@ def test_a_typed_word_is_kept_and_stillness_is_not(display: Display, running: Ru
 
 
 def test_each_monitor_s_frame_has_its_own_truth(display: Display, running: Running) -> None:
-    """MON-1 on real pixels."""
+    """On real pixels."""
     two_monitors(display)
     display.xterm("left window", "40x10+20+20", "printf left; exec sleep 1000", "-bg", "#102030")
     source = X11Windows(display.name)
@@ -345,7 +345,7 @@ def picture_of(done: Spooled, capture_id: str) -> np.ndarray:
 def test_a_half_covered_masked_window_is_solid_and_its_name_is_nowhere(
     display: Display, running: Running, data_dir: DataDir
 ) -> None:
-    """PRI-1 on real pixels."""
+    """On real pixels."""
     save_rules(data_dir, [Rule(title="diary", action="mask")])
     display.xterm("my diary", "60x20+20+20", "yes secret words", "-bg", "#203010")
     source = X11Windows(display.name)
@@ -380,7 +380,7 @@ def test_a_password_manager_in_view_keeps_the_whole_monitor_out(display: Display
 
 
 def test_time_without_input_is_idle_until_the_next_input(display: Display, data_dir: DataDir) -> None:
-    """ACT-2, by the idle time of the real X server."""
+    """By the idle time of the real X server."""
     running = Running(display, data_dir, idle_after_s=2.0)
     source = X11Idle(display.name)
     display.call("xdotool", "mousemove", "100", "100")

@@ -31,7 +31,7 @@ READ_LATER = "some frames could not be read yet and are tried again later"
 def test_killing_any_program_at_any_moment_loses_and_doubles_nothing(
     recollect: Recollect, tmp_path: Path
 ) -> None:
-    """CAP-3, CAP-4: what was renamed into the spool once is a frame exactly once, for ever after."""
+    """What was renamed into the spool once is a frame exactly once, for ever after."""
     chance = random.Random(20261120)
     home = DataDir(recollect.home).create()
     Spool(home.spool)

@@ -101,7 +101,7 @@ def test_a_day_on_a_real_screen_can_be_asked_about_and_checked(
         page, problems = open_page(browser, link)
         for question in QUESTIONS:
             ask_and_check(recollect, page, question)
-        assert len(stub.requests) == len(QUESTIONS), "one question is one model call (R3.4)"
+        assert len(stub.requests) == len(QUESTIONS), "one question is one model call"
         assert all("tools" not in request for request in stub.requests)
         assert problems == []
         page.context.close()

@@ -170,7 +170,7 @@ def test_the_frame_dominates_and_band_head_and_ticks_share_their_edges(visitor: 
 
 
 def test_a_day_is_walked_by_keyboard_within_its_filter(visitor: Visit) -> None:
-    """TL-5: reloading the address gives the same view."""
+    """Reloading the address gives the same view."""
     page = visitor.go("/timeline?app=Slack")
     seen = [page.locator("#stage").get_attribute("data-frame")]
     page.locator("[data-scrub]").focus()

@@ -117,7 +117,7 @@ def assert_saved(page: Page, site: Site, text: str) -> None:
     expect(state(page)).to_have_text(SAVED)
 
 
-def test_r2_7_it_saves_itself_and_counts(page: Page, site: Site) -> None:
+def test_it_saves_itself_and_counts(page: Page, site: Site) -> None:
     expect(page.get_by_role("button", name="Save", exact=True)).to_be_hidden()
     type_in(page, "Brief. 今天")
     expect(page.locator("#prompt-count")).to_contain_text("9 of 8,000 characters")
@@ -127,7 +127,7 @@ def test_r2_7_it_saves_itself_and_counts(page: Page, site: Site) -> None:
     expect(page.locator("#prompt-text")).to_have_value("Brief. 今天")
 
 
-def test_r2_8_switching_the_model_saves_and_loads_its_own(page: Page, site: Site) -> None:
+def test_switching_the_model_saves_and_loads_its_own(page: Page, site: Site) -> None:
     type_in(page, "not saved yet")
     page.select_option("[data-prompt-model]", "with-tools")
     expect(page).to_have_url(re.compile("model=with-tools"))
@@ -264,7 +264,7 @@ def asked(browser: Browser, site: Site) -> Site:
     return site
 
 
-def test_r2_9_the_system_message_stands_in_the_conversation_and_folds(browser: Browser, asked: Site) -> None:
+def test_the_system_message_stands_in_the_conversation_and_folds(browser: Browser, asked: Site) -> None:
     page = visit(browser, asked)
     page.goto(f"{asked.origin}{asked.chat}")
     message = page.locator(".system-message")

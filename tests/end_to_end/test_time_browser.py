@@ -1,4 +1,4 @@
-"""Time in a real browser: the rules of static/js against the vectors that bind the server (CHAT-4)."""
+"""Time in a real browser: the rules of static/js against the vectors that bind the server."""
 
 from __future__ import annotations
 

@@ -222,7 +222,6 @@ def test_stop_keeps_what_was_said(visitor: Talk, site: TalkSite) -> None:
 
 
 def test_cards_change_in_place_and_a_decision_survives_a_reload(visitor: Talk, site: TalkSite) -> None:
-    """R2.30, R2.32, R2.43."""
     plan, missing = {"path": str(site.notes / "plan.txt")}, {"path": str(site.notes / "none.txt")}
     site.stub.call(
         ("calculator", {"expression": "6*7"}), ("read_file", plan), ("read_file", missing), text="I look."

@@ -103,7 +103,7 @@ def session_of(page: Page, site: Site) -> ChatSession:
 
 
 def test_a_window_is_one_session_from_the_first_word_to_its_end(page: Page, site: Site) -> None:
-    """R1.1 to R1.5: opened, heard of, the same after the first answer and a reload, closed when left."""
+    """Opened, heard of, the same after the first answer and a reload, closed when left."""
     page.goto(f"{site.origin}/chat")
     opened = session_of(page, site)
     assert (opened.chat_id, opened.state) == (None, "open")
@@ -138,7 +138,7 @@ def test_two_tabs_are_two_sessions(browser: Browser, page: Page, site: Site) -> 
     assert session_of(page, site).id != session_of(other, site).id
 
 
-def test_r1_24_the_chip_appears_beside_the_answers_and_the_model_is_told(page: Page, site: Site) -> None:
+def test_the_chip_appears_beside_the_answers_and_the_model_is_told(page: Page, site: Site) -> None:
     page.goto(f"{site.origin}/chat")
     ask(page, "What did I do?")
     expect(page.locator("#topic-chip a")).to_have_count(0)
@@ -152,7 +152,7 @@ def test_r1_24_the_chip_appears_beside_the_answers_and_the_model_is_told(page: P
     page.get_by_role("link", name="Chat", exact=True).first.click()
 
 
-def test_r1_40_the_console_says_it_only_while_it_is_wanted(page: Page, site: Site) -> None:
+def test_the_console_says_it_only_while_it_is_wanted(page: Page, site: Site) -> None:
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.goto(f"{site.origin}/chat")

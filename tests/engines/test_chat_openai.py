@@ -121,7 +121,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("status", "message", "code", "kind"), ERRORS)
-def test_each_failure_has_its_own_kind_and_keeps_the_cause(  # CHAT-10
+def test_each_failure_has_its_own_kind_and_keeps_the_cause(
     status: int, message: str, code: str | None, kind: type[ModelError], stub: StubModel
 ) -> None:
     stub.fail(status, message, code=code)
@@ -200,7 +200,7 @@ def test_a_local_endpoint_is_asked_without_a_detour(stub: StubModel, monkeypatch
     assert ask(stub).text == "ok"
 
 
-def test_a_key_is_never_shown(stub: StubModel) -> None:  # SEC-11
+def test_a_key_is_never_shown(stub: StubModel) -> None:
     model = OpenAIChatModel("work", stub.base_url, "m", "sk-secret")
     assert "sk-secret" not in repr(model)
     stub.fail(401, "Incorrect API key provided: sk-secret")

@@ -1,4 +1,4 @@
-"""Both transports of a chat model keep one contract, against a real server that speaks both (C9)."""
+"""Both transports of a chat model keep one contract, against a real server that speaks both."""
 
 from __future__ import annotations
 

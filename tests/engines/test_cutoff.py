@@ -1,4 +1,4 @@
-"""Requests that would never end: each is over in time, or when it is told, and leaves no thread (R2.39)."""
+"""Requests that would never end: each is over in time, or when it is told, and leaves no thread."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_rows_without_a_direction_are_refused() -> None:
     ],
 )
 def test_probes_find_what_means_the_same(asked: str, near: list[str]) -> None:
-    """R4.27, among lines that mean something else."""
+    """Among lines that mean something else."""
     others = [
         "Quarterly revenue grew in all regions", "grocery list: milk, eggs, bread", "Weather for Paris",
         "flight to Lisbon on Friday", "the cat sleeps on the sofa", "File Edit View Window Help",

@@ -123,7 +123,7 @@ def test_a_closed_engine_refuses_to_read(name: str) -> None:
 
 
 @for_each("name", ["tesserocr", "tesseract", "rapidocr"])
-def test_missing_language_data_is_said_at_opening(name: str) -> None:  # OCR-1
+def test_missing_language_data_is_said_at_opening(name: str) -> None:
     with pytest.raises(OcrUnavailable, match=r"\bxyz\b.*; run: .*xyz"):
         open_ocr(name, ["eng", "xyz"])
 
@@ -189,7 +189,7 @@ def test_the_tesseract_program_uses_one_thread() -> None:
 
 
 @for_each("name", ["settings_light15", "docs_light_hidpi15", "article_light_hidpi2"])
-def test_boxes_fit_their_words_at_every_scale(name: str) -> None:  # OCR-5
+def test_boxes_fit_their_words_at_every_scale(name: str) -> None:
     frame = golden(name)
     engine = open_ocr("tesserocr", ["eng"])
     read = [word for line in engine.read(frame.image()) for word in line.words]
@@ -203,7 +203,7 @@ def test_boxes_fit_their_words_at_every_scale(name: str) -> None:  # OCR-5
     assert sum(fits) >= 0.98 * len(fits)
 
 
-def test_words_of_both_windows_are_found() -> None:  # MON-6
+def test_words_of_both_windows_are_found() -> None:
     frame = golden("windows_side_by_side")
     engine = open_ocr("tesserocr", ["eng"])
     lines = engine.read(frame.image())

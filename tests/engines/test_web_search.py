@@ -1,4 +1,4 @@
-"""Searching the web against a real server: what leaves, what comes back, and every way to fail (R2.38)."""
+"""Searching the web against a real server: what leaves, what comes back, and every way to fail."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_a_refusal_of_json_names_the_setting(stub: StubSearch) -> None:
     "content", [b"", b"HTTP/1.1 200 OK\r\nX: " + b"y" * 90_000, b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 90_000]
 )
 def test_who_never_ends_is_left_in_time(stub: StubSearch, content: bytes) -> None:
-    """R2.39, R2.46: who says nothing, and who always says a little more, in a header or after it."""
+    """Who says nothing, and who always says a little more, in a header or after it."""
     stub.answer = dripping(content, 0.02, stub.is_over)
     with pytest.raises(SearchFailed) as caught:
         WebSearch(stub.url).search("x", 5, timeout_s=0.3)

@@ -29,7 +29,7 @@ def test_what_waits_is_handed_out_oldest_first_and_once(home: Home) -> None:
 
 
 def test_a_fresh_frame_goes_before_an_import_but_not_for_ever(home: Home) -> None:
-    """STO-8: what is on the screen now is searchable within seconds."""
+    """What is on the screen now is searchable within seconds."""
     old = [store_frame(home.database, home.data_dir, NOON_MS + n) for n in range(3)]
     fresh = [store_frame(home.database, home.data_dir, NOW_MS - 1000 + n) for n in range(6)]
     backlog = backlog_of(home)

@@ -103,7 +103,7 @@ def texts(visit: Visit) -> list[str]:
 
 
 def test_looks_add_up_in_every_batch() -> None:
-    """CAP-4 holds of made-up looks as of real ones."""
+    """As many decisions and frames as looks, of made-up looks as of real ones."""
     for day in plan(WEEK):
         kept = [generator.capture(1, BERLIN, v, m).batch_id for v in day.visits for m in v.moments]
         reports = list(generator.reports(1, day))
@@ -240,7 +240,7 @@ def test_frames_are_what_the_truth_says(demo_home: DemoHome) -> None:
 
 
 def test_nearly_every_fact_can_be_read(demo_home: DemoHome) -> None:
-    """R3.82: at least 95 % of what was planted stands in the stored text, figures and all."""
+    """At least 95 % of what was planted stands in the stored text, figures and all."""
     database = open_database(demo_home.data_dir)
     with database.read() as connection:
         readable = [

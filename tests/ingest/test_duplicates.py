@@ -41,7 +41,7 @@ SHEET = "\n".join("  ".join(f"{(row * 7 + column) * 1013:,}" for column in range
 def test_one_changed_character_on_a_dense_screen_is_never_near(
     size: int, ink: str, paper: str, before: str, after: str
 ) -> None:
-    """DUP-2, DUP-4: whatever the theme, down to contrasts that nobody calls readable."""
+    """Whatever the theme, down to contrasts that nobody calls readable."""
     one = screen(SHEET, size, ink, paper)
     other = screen(SHEET.replace(before, after, 1), size, ink, paper)
     assert one.tobytes() != other.tobytes()
@@ -85,7 +85,7 @@ WINDOW: dict[str, Any] = {"source": "import", "monitor": "", "app_name": "Code",
 def test_the_same_picture_is_folded_only_into_its_own_recent_window(
     home: Home, later_ms: int, changes: dict[str, Any], expected: str | None
 ) -> None:
-    """DUP-3: a real frame at least every 30 s, and another window starts a new interval."""
+    """A real frame at least every 30 s, and another window starts a new interval."""
     store_frame(home.database, home.data_dir, NOON_MS, image=picture(1), **WINDOW)
     record = capture(NOON_MS + later_ms, **{**WINDOW, **changes})
     found = storing.find_duplicate(home.database, home.media, record, picture(1))

@@ -124,7 +124,7 @@ def test_a_clip_is_sampled_at_its_interval(home: Home, tmp_path: Path) -> None:
 
 
 def test_a_picture_that_a_clip_holds_counts_for_as_long_as_it_is_shown(home: Home, tmp_path: Path) -> None:
-    """Screen recorders write changes only; DUP-3: unchanged time does not vanish."""
+    """Screen recorders write changes only; unchanged time does not vanish."""
     path = clip(tmp_path / "clip.mkv", [1, 2, 3], times=[0, 1, 41])
     imported(home, of_clip(path))
     assert [(at, stayed) for at, stayed, _ in stored(home)] == [(0, 0), (1, 29), (31, 9), (41, 0)]

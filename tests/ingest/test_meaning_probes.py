@@ -1,4 +1,4 @@
-"""R4.27 with the real local embedder, from the reading to the hit."""
+"""What means the same is found with the real local embedder, from the reading to the hit."""
 
 from __future__ import annotations
 

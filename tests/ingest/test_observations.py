@@ -73,7 +73,7 @@ def test_visits_to_one_place_are_one_observation(database: Database, shoot: Shoo
 
 
 def test_time_in_which_nobody_was_there_is_not_active(database: Database, shoot: Shoot, clock: Clock) -> None:
-    """ACT-2. Idle time is told late: the hour was derived before, and is derived again."""
+    """Idle time is told late: the hour was derived before, and is derived again."""
     shoot(NOON_MS, shown_ms=20 * MINUTE, app_name="Code", window_name=EDITOR)
     derive(database, clock)
     assert [one.active_ms for one in observations.between(database, NOON_MS, clock())] == [20 * MINUTE]
@@ -296,7 +296,7 @@ def put_secret(database: Database, shoot: Shoot, clock: Clock) -> tuple[FrameRow
 def test_a_deletion_takes_along_what_was_made_of_its_frames(
     database: Database, data_dir: DataDir, shoot: Shoot, clock: Clock
 ) -> None:
-    """DEL-4, DEL-5: rows, documents, index and the bytes of the home folder."""
+    """Rows, documents, index and the bytes of the home folder."""
     kept, secret = put_secret(database, shoot, clock)
     with database.write() as connection:
         for (number,) in rows(connection, "select id from memory_documents"):

@@ -60,7 +60,7 @@ def test_a_frame_is_tagged_once_as_it_comes_in(home: Home, window: dict[str, str
 
 
 def test_taking_in_twice_equals_once(home: Home) -> None:
-    """CAP-4: one row, one file, one index entry."""
+    """One row, one file, one index entry."""
     record = queue(home)
     entry = taken(home)
     first = store_entry(home, entry, NOON_MS)
@@ -87,7 +87,6 @@ def test_the_same_picture_again_extends_the_frame(home: Home, source: str) -> No
 
 
 def test_a_still_minute_of_a_clip_keeps_a_real_frame_every_30_seconds(home: Home) -> None:
-    """DUP-3."""
     for seconds in range(0, 60, 5):
         queue(home, picture(1), captured_ms=NOON_MS + seconds * 1000, source="import")
         store_entry(home, taken(home), NOON_MS)
@@ -96,7 +95,7 @@ def test_a_still_minute_of_a_clip_keeps_a_real_frame_every_30_seconds(home: Home
 
 
 def test_the_daemons_frames_are_all_kept(home: Home) -> None:
-    """DUP-3, CAP-4: the daemon compared and counted them; dropping one would break its equation."""
+    """The daemon compared and counted them; dropping one would break its equation."""
     for seconds in (0, 1):
         queue(home, picture(1), captured_ms=NOON_MS + seconds * 1000, batch_id=BATCH)
         assert store_entry(home, taken(home), NOON_MS).outcome == "stored"
@@ -130,7 +129,7 @@ def test_a_report_extends_the_frame_that_stayed_on_the_screen(home: Home) -> Non
 def test_an_upload_that_a_rule_leaves_out_leaves_nothing(
     home: Home, window: dict[str, Any], reason: str
 ) -> None:
-    """PRI-2: the outcome at the end of the path."""
+    """The outcome at the end of the path."""
     save_rules(home.data_dir, [Rule(app="Bank"), Rule(url="mail.example.com")])
     record = queue(home, source="upload", **{"window_name": "a title", **window})
     assert store_entry(home, taken(home), NOON_MS).outcome == "excluded"
@@ -216,7 +215,7 @@ def test_what_is_deleted_while_it_is_being_filed_stays_deleted(
     ],
 )
 def test_a_record_that_is_not_what_its_types_say_is_refused(home: Home, field: str, value: Any) -> None:
-    """SEC-18: JSON promises nothing."""
+    """JSON promises nothing."""
     queue(home)
     entry_json = home.spool.folder / "new" / home.spool.waiting()[0] / "entry.json"
     document = json.loads(entry_json.read_bytes())

@@ -115,7 +115,6 @@ def test_an_import_beside_a_running_worker_leaves_the_storing_to_it(home: Home, 
 
 
 def test_kill_9_at_random_moments_loses_and_doubles_nothing(home: Home) -> None:
-    """CAP-3, CAP-4."""
     chance = random.Random(4711)
     records = [queue(home, written(f"number {n}", n), captured_ms=NOON_MS + n) for n in range(24)]
     for _ in range(6):

@@ -96,7 +96,6 @@ def test_an_address_that_capture_knew_is_never_replaced(home: Home) -> None:
 
 
 def test_a_failing_reading_is_a_state_with_a_bounded_number_of_tries(home: Home) -> None:
-    """OCR-2."""
     frame = store_frame(home.database, home.data_dir)
     engine = ScriptedEngine(errors=[OcrError("page too odd")] * 99)
     desk = Desk(home, opener(engine))
@@ -204,7 +203,7 @@ def test_a_frame_deleted_while_it_is_read_is_no_error(home: Home) -> None:
 
 
 def test_a_frame_whose_picture_is_gone_is_given_up_with_the_reason(home: Home) -> None:
-    """STO-2: never another frame's words."""
+    """Never another frame's words."""
     frame = store_frame(home.database, home.data_dir)
     path = home.data_dir.media / str(frame.media_path)
     path.write_bytes(path.read_bytes() + b"!")
@@ -216,7 +215,6 @@ def test_a_frame_whose_picture_is_gone_is_given_up_with_the_reason(home: Home) -
 
 
 def test_a_frame_at_which_the_worker_keeps_dying_is_postponed(home: Home) -> None:
-    """HEA-5."""
     frame = store_frame(home.database, home.data_dir)
     for _ in range(DEATHS):
         assert CrashGuard(home.data_dir.spool).begin(frame.id)

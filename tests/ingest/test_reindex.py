@@ -115,7 +115,6 @@ def test_missing_embedder_is_said(home: Home) -> None:
 
 
 def test_command_prints_its_counts(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R4.30."""
     put(home, "the login system")
     chat = conversations.create(home.database, "title", NOON_MS)
     conversations.add_turn(

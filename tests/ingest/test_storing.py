@@ -73,7 +73,7 @@ POINTS = [
 def test_a_death_at_any_step_loses_and_doubles_nothing(
     home: Home, stats: WorkerStats, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, when: str
 ) -> None:
-    """CAP-4, CAP-5: one row, one file, one index entry, an empty spool, an even ledger."""
+    """One row, one file, one index entry, an empty spool, an even ledger."""
     records = [queue(home, picture(n), captured_ms=NOON_MS + n, source="import") for n in range(3)]
     real = getattr(owner, name)
 
@@ -123,7 +123,7 @@ def test_a_death_while_poison_is_set_aside_counts_it_once(
 def test_an_entry_that_keeps_killing_the_worker_is_set_aside(
     home: Home, stats: WorkerStats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """HEA-5: a picture that crashes a decoder must not stop every other one."""
+    """A picture that crashes a decoder must not stop every other one."""
     poison, good = queue(home, picture(1)), queue(home, picture(2), captured_ms=NOON_MS + 1)
     take_in = storing.store_entry
 
@@ -161,7 +161,7 @@ def other_writer(home: Home) -> Iterator[apsw.Connection]:
 def test_while_the_database_is_locked_captures_wait(
     home: Home, store: SpoolConsumer, stats: WorkerStats, other_writer: apsw.Connection
 ) -> None:
-    """CAP-3: hold the write lock while 100 frames are captured, then release it."""
+    """Hold the write lock while 100 frames are captured, then release it."""
     other_writer.execute("begin immediate")
     for n in range(100):
         queue(home, picture(n % 7), captured_ms=NOON_MS + n)
@@ -180,7 +180,6 @@ def test_while_the_database_is_locked_captures_wait(
 def test_a_full_disk_keeps_the_queue_and_says_so(
     home: Home, store: SpoolConsumer, stats: WorkerStats, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    """STO-5."""
     full = OSError(errno.ENOSPC, "No space left on device")
 
     def refuse(*_: Any, **__: Any) -> None:
@@ -270,7 +269,6 @@ MISFITS = [
 def test_misfits_are_set_aside_and_counted_and_the_worker_goes_on(
     home: Home, store: SpoolConsumer, stats: WorkerStats, spoil: Callable[[Path], None]
 ) -> None:
-    """SEC-18."""
     misfit = queue(home, picture(1))
     good = queue(home, picture(2), captured_ms=NOON_MS + 1)
     spoil(home.spool.folder / "new" / home.spool.waiting()[0])
@@ -323,7 +321,6 @@ def test_entries_are_stored_oldest_first(home: Home, store: SpoolConsumer) -> No
 
 
 def test_a_second_database_connection_sees_a_frame_at_once(home: Home, store: SpoolConsumer) -> None:
-    """STO-8."""
     record = queue(home)
     store.store_some(1)
     other = open_database(home.data_dir)

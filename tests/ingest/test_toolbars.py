@@ -104,7 +104,7 @@ def engine() -> Iterator[OcrEngine]:
 def test_toolbars_of_a_real_chromium(engine: OcrEngine, name: str) -> None:
     """Themes, widths, scale factors; pages and tabs that say the word themselves."""
     with Image.open(STRIPS / f"{name}.webp") as strip:
-        said = module._said(engine, strip.convert("RGB"), "Chromium")
+        said = module._read_strip(engine, strip.convert("RGB"), "Chromium")
     assert said == name.partition("_")[0]
 
 

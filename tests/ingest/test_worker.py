@@ -87,7 +87,7 @@ def test_several_readers_read_each_frame_once(home: Home) -> None:
 
 
 def test_storing_goes_on_while_a_read_takes_its_time(home: Home) -> None:
-    """OCR-7: a slow recognition is a backlog, not a gap."""
+    """A slow recognition is a backlog, not a gap."""
     engine = SlowEngine()
     store_frame(home.database, home.data_dir, NOON_MS)
     made = Worker(home, opener(engine))
@@ -121,7 +121,6 @@ def test_a_stop_abandons_the_read_under_way_and_its_frame_waits(home: Home) -> N
 def test_too_much_memory_ends_the_worker_so_that_it_is_started_again(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """HEA-4."""
     monkeypatch.setattr(worker, "used_bytes", lambda: worker.MEMORY_LIMIT_BYTES + 1)
     assert Worker(home, opener(ScriptedEngine())).run() == RESTART_EXIT_CODE
 

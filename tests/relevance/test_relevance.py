@@ -55,7 +55,7 @@ def test_held_out_questions_have_one_line_each_among_all() -> None:
 
 
 def test_words_find_what_holds_the_words(database: Database) -> None:
-    """R3.79, for questions in the words of the screens, over a part of the set."""
+    """For questions in the words of the screens, over a part of the set."""
     whole = relevance_set()
     asked = [question for question in whole.questions if question.kind == "words"][::7]
     wanted = {number for question in asked for number in question.grades}

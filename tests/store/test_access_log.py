@@ -1,4 +1,4 @@
-"""The audit of other programs' reading: one row per call, capped, without content (SEC-14)."""
+"""The audit of other programs' reading: one row per call, capped, without content."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_longer_gap_before_another_window_belongs_to_nobody(database: Database) 
 
 
 def test_ten_still_minutes_are_one_interval(database: Database) -> None:
-    """DUP-3: looks that found nothing new extend the frame, and with it the segment."""
+    """Looks that found nothing new extend the frame, and with it the segment."""
     frame_id = put(database, 0, "Reader")
     for minute in range(1, 11):
         stay(database, frame_id, minute * MINUTE)
@@ -132,14 +132,13 @@ def test_frame_of_a_monitor_without_the_focus_is_not_activity(database: Database
 
 
 def test_known_focus_beats_a_frame_that_cannot_tell(database: Database) -> None:
-    """ACT-3: at any moment focus decides the app."""
+    """At any moment focus decides the app."""
     put(database, 0, "Code", ended_ms=60 * SECOND)
     put(database, 30 * SECOND, "Film", focused=None, monitor="DP-2")
     assert line(database) == [(0, 60 * SECOND, "Code")]
 
 
 def test_mirror_on_a_second_monitor_changes_no_total(database: Database, data_dir: DataDir) -> None:
-    """ACT-3."""
 
     def day(where: Database, monitors: Sequence[str]) -> segments.Totals:
         for second in range(0, 600, 7):
@@ -153,7 +152,7 @@ def test_mirror_on_a_second_monitor_changes_no_total(database: Database, data_di
 
 
 def test_six_minutes_in_four_cannot_happen(database: Database) -> None:
-    """ACT-1: A-B-B-B-A over four minutes."""
+    """A-B-B-B-A over four minutes."""
     for minute, app in enumerate("ABBBA"):
         put(database, minute * MINUTE, app)
     found = segments.totals(database, NOON_MS, NOON_MS + 4 * MINUTE)
@@ -163,7 +162,7 @@ def test_six_minutes_in_four_cannot_happen(database: Database) -> None:
 
 @pytest.mark.parametrize("switch_s", [1, 7, 30, 60])
 def test_four_minutes_of_alternation_are_four_minutes(database: Database, switch_s: int) -> None:
-    """ACT-1: two windows in turn, looked at twice a second as capture does."""
+    """Two windows in turn, looked at twice a second as capture does."""
     for start in range(0, 240, switch_s):
         put(database, start * SECOND, "AB"[start // switch_s % 2], ended_ms=(start + switch_s) * SECOND - 500)
     stay(database, max(frame for frame in _ids(database)), 240 * SECOND)
@@ -213,7 +212,7 @@ def test_a_site_is_the_host_of_an_address(address: str | None, name: str | None)
 
 
 def test_idle_and_locked_time_is_nobodys(database: Database) -> None:
-    """ACT-2: ten active minutes, ten idle, ten locked."""
+    """Ten active minutes, ten idle, ten locked."""
     for second in range(0, 601, 10):
         put(database, second * SECOND, "Code")
     put(database, 30 * MINUTE, "Code")
@@ -247,7 +246,7 @@ def test_segments_are_clipped_to_the_range(database: Database) -> None:
 
 
 def test_ten_thousand_random_histories_never_exceed_the_wall_clock() -> None:
-    """ACT-1, ACT-3: bursts, pauses, monitors and overlapping looks; the pure line, so that many fit."""
+    """Bursts, pauses, monitors and overlapping looks; the pure line, so that many fit."""
     draw = random.Random(4)
     for _ in range(10_000):
         frames_ = _history(draw)
@@ -378,7 +377,7 @@ def test_rebuild_of_what_was_touched_is_the_rebuild_of_all(
 def test_segments_never_overlap_and_totals_never_exceed_the_wall_clock(
     shared: Database, looks: list[Look]
 ) -> None:
-    """ACT-1: any frames, any order."""
+    """Any frames, any order."""
     fill(shared, looks, range(len(looks)), False)
     found = segments.segments(shared, NOON_MS, NOON_MS + 400_000)
     for before, after in pairwise(found):

@@ -110,7 +110,7 @@ def test_question_to_a_deleted_chat_is_refused(database: Database) -> None:
 
 
 def test_frame_deleted_while_the_model_was_thinking_is_not_quoted(database: Database) -> None:
-    """DEL-4: the answer would bring back what was just deleted."""
+    """The answer would bring back what was just deleted."""
     chat_id = conversations.create(database, "title", 5)
     turn = ask(database, chat_id)
     payload = {"claims": [{"text": "14 days"}], "usage": 3}
@@ -123,7 +123,7 @@ def test_frame_deleted_while_the_model_was_thinking_is_not_quoted(database: Data
 
 
 def test_others_write_while_a_turn_is_running(database: Database) -> None:
-    """CHAT-11: nothing is held between the question and its answer."""
+    """Nothing is held between the question and its answer."""
     chat_id = conversations.create(database, "title", 5)
     turn = ask(database, chat_id)
     done: list[int] = []

@@ -158,7 +158,6 @@ def test_read_sees_one_moment(database: Database) -> None:
 
 
 def test_deadline_stops_the_statement_itself_and_leaves_the_connection_usable(database: Database) -> None:
-    """SEA-10."""
     began = time.monotonic()
     with pytest.raises(DeadlineExceeded), database.read(deadline_s=0.05) as connection:
         rows(connection, ENDLESS)

@@ -64,7 +64,6 @@ def told(
 
 
 def test_every_look_is_accounted_for(database: Database) -> None:
-    """CAP-4."""
     batch = report(
         database, 0, 10 * SECOND,
         run("deduped", 0, 4_000, 5, reason="unchanged"),
@@ -106,7 +105,6 @@ def test_counts_say_how_many_looks_and_how_long(database: Database) -> None:
 
 
 def test_deduped_run_extends_its_frame_and_its_activity(database: Database) -> None:
-    """DUP-3."""
     frame = put(database, 0)
     report(database, 0, MINUTE, run("deduped", 500, MINUTE, 120, capture_id=frame.capture_id))
     assert frames.get(database, frame.id).ended_ms == NOON_MS + MINUTE
@@ -124,7 +122,6 @@ def test_deduped_run_of_an_unknown_frame_is_still_counted(database: Database) ->
 
 
 def test_excluded_time_has_a_duration_and_no_name(database: Database) -> None:
-    """PRI-12."""
     frame = put(database, 0)
     for start in range(0, 12 * MINUTE, 10 * SECOND):
         decision, seen = ("excluded", None) if start else ("deduped", frame.capture_id)

@@ -142,7 +142,7 @@ def test_planted_word_and_picture_are_nowhere_in_the_home_folder(
     monkeypatch: pytest.MonkeyPatch,
     merge_worth: int,
 ) -> None:
-    """DEL-4, DEL-5: planted everywhere, deleted, then the bytes of the whole folder are searched."""
+    """Planted everywhere, deleted, then the bytes of the whole folder are searched."""
     monkeypatch.setattr(deletion, "_MERGE_WORTH", merge_worth)
     put_secret(database, data_dir, NOON_MS + 5)
     frame = put_secret(database, data_dir)
@@ -184,7 +184,7 @@ def put_into_every_part(spool: Spool) -> list[bytes]:
 def test_every_table_loses_what_refers_to_a_deleted_frame(
     database: Database, data_dir: DataDir, media: Media
 ) -> None:
-    """DEL-1: the tables are found in the schema, so a new one cannot be forgotten."""
+    """The tables are found in the schema, so a new one cannot be forgotten."""
     frame = put_secret(database, data_dir)
     answer(database, "answer", [shown(frame)])
     assert {table for table, _, number in references(database, frame.id) if number} == {
@@ -312,7 +312,7 @@ def test_activity_is_folded_again_from_what_is_left(
 
 
 def test_looks_stay_counted(database: Database, data_dir: DataDir, media: Media, spool: Spool) -> None:
-    """CAP-4: the equation holds after a deletion, for frames and for captures still in the spool."""
+    """The equation holds after a deletion, for frames and for captures still in the spool."""
     batch_id = str(uuid.uuid4())
     put(database, data_dir, NOON_MS, "word", batch_id=batch_id)
     spool.put(capture(NOON_MS + 1, batch_id=batch_id), webp(noise(1)))
@@ -425,7 +425,7 @@ def test_answer_that_does_not_use_a_deleted_frame_stays(
 def test_answer_that_says_what_only_the_deleted_frame_said_goes(
     database: Database, data_dir: DataDir, media: Media, text: str
 ) -> None:
-    """DEL-4: also where the frame was retrieved and not cited, and in a later answer of the chat."""
+    """Also where the frame was retrieved and not cited, and in a later answer of the chat."""
     gone = put(database, data_dir, NOON_MS, "zweiundvierzig 秘密计划 the budget is ninety euros")
     put(database, data_dir, LATER_MS, "the room is blue and 秘 and 密 and budget and ninety")
     chat_id = answer(database, "Nothing of note.", [shown(gone, None)])
@@ -471,7 +471,7 @@ def test_sweep_finishes_what_a_crash_left(
     monkeypatch: pytest.MonkeyPatch,
     step: str,
 ) -> None:
-    """DEL-2: wherever it stops after the rows went, the next start leaves nothing behind."""
+    """Wherever it stops after the rows went, the next start leaves nothing behind."""
     for n in range(3):
         put_secret(database, data_dir, NOON_MS + n)
         put(database, data_dir, LATER_MS + n, "another window")
@@ -575,7 +575,7 @@ def test_receipt_says_what_is_left(
 def test_no_statement_of_a_deletion_reads_a_large_table(
     database: Database, data_dir: DataDir, media: Media
 ) -> None:
-    """DEL-6: everything goes by rowid, also without statistics about the tables."""
+    """Everything goes by rowid, also without statistics about the tables."""
     frame = put_secret(database, data_dir)
     answer(database, "answer", [shown(frame)])
     saved_searches.save(database, SavedSearch("all", f"/search?app={SECRET}&win={SECRET}&url={SECRET}"))

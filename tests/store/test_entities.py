@@ -89,7 +89,7 @@ def test_name_without_a_word_is_refused(database: Database, name: str) -> None:
         remember(database, name)
 
 
-def test_r0_59_exactly_one_object(database: Database) -> None:
+def test_exactly_one_object(database: Database) -> None:
     anna, ben = remember(database, "Anna"), remember(database, "Ben")
     assert say(database, anna, "works at", "Contoso")[1]
     assert say(database, anna, "knows", entity=ben)[1]

@@ -27,7 +27,7 @@ def test_an_id_carries_its_time_and_is_safe_in_javascript(database: Database, da
 
 
 def test_two_monitors_at_the_same_moment_are_two_frames(database: Database, data_dir: DataDir) -> None:
-    """MON-2: identity is the id, time is never a key."""
+    """Identity is the id, time is never a key."""
     one = store_frame(database, data_dir, NOON_MS, monitor="DP-1")
     two = store_frame(database, data_dir, NOON_MS, monitor="DP-2")
     assert one.id != two.id
@@ -38,7 +38,7 @@ def test_two_monitors_at_the_same_moment_are_two_frames(database: Database, data
 def test_a_frame_that_arrives_late_lands_between_its_true_neighbours(
     database: Database, data_dir: DataDir
 ) -> None:
-    """MON-5, in both directions, and never across monitors."""
+    """In both directions, and never across monitors."""
     before = store_frame(database, data_dir, NOON_MS)
     after = store_frame(database, data_dir, NOON_MS + 2000)
     store_frame(database, data_dir, NOON_MS + 900, monitor="DP-2")
@@ -82,7 +82,7 @@ def test_extending_never_shortens(database: Database, data_dir: DataDir) -> None
 def test_a_failed_reading_waits_for_its_next_try_and_can_be_given_up(
     database: Database, data_dir: DataDir
 ) -> None:
-    """OCR-2: failure is a state with a reason, never empty text."""
+    """Failure is a state with a reason, never empty text."""
     frame = store_frame(database, data_dir, NOON_MS)
     with database.write() as connection:
         readings.mark_reading_failed(connection, frame.id, "engine died", NOON_MS + 1000)

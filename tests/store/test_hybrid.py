@@ -64,7 +64,6 @@ def test_frame_is_found_by_its_meaning(database: Database) -> None:
 
 
 def test_frame_found_both_ways_is_one_hit_and_comes_first(database: Database) -> None:
-    """SEA-1."""
     other = add(database, "the login system")
     both = add(database, "authentication setup", 1)
     page = ask(database, "authentication setup")
@@ -123,7 +122,7 @@ def test_semantic_goes_by_meaning_alone(database: Database) -> None:
 def test_filters_hold_for_meaning_as_for_words(
     database: Database, changes: dict[str, Any], mode: Any
 ) -> None:
-    """C14: a vector hit outside the filters is no hit."""
+    """A vector hit outside the filters is no hit."""
     add(database, "the login system", app_name="Code", window_name="main.py", focused=True)
     assert ids(ask(database, "authentication setup", mode=mode)) != []
     assert ids(ask(database, "authentication setup", replace(ALWAYS, **changes), mode=mode)) == []
@@ -132,7 +131,7 @@ def test_filters_hold_for_meaning_as_for_words(
 def test_rare_frame_is_found_behind_many_nearer_ones(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SEA-7: what a filter lets through is looked for before any limit."""
+    """What a filter lets through is looked for before any limit."""
     monkeypatch.setattr("store.embeddings.knn.RESCORED", 5)
     rare = add(database, "login page of the system", app_name="Mail")
     for n in range(20):
@@ -154,7 +153,6 @@ def test_rare_frame_is_found_behind_many_nearer_ones(
 def test_words_answer_where_meaning_cannot(
     database: Database, options: dict[str, Any], reason: str, mode: Any
 ) -> None:
-    """R4.10, R4.12."""
     frame_id = add(database, "login system")
     [vector] = EMBEDDER.embed(["login"])
     given = {"query_vector": vector, "vector_model": "fake", **options}
@@ -276,7 +274,7 @@ def walk(database: Database, text: str, filters: Filters = ALWAYS, **options: An
 @for_each("limit", [1, 3, 7, 100])
 @for_each("app", [None, "mail"])
 def test_walk_sees_every_hit_once(many: Database, text: str, mode: Any, limit: int, app: str | None) -> None:
-    """SEA-2, R3.78: and the total is what the pages hold."""
+    """And the total is what the pages hold."""
     pages = walk(many, text, replace(ALWAYS, app_name=app), mode=mode, limit=limit)
     seen = [hit.frame_id for page in pages for hit in page.hits]
     assert len(seen) == len(set(seen))
@@ -292,7 +290,6 @@ def test_offset_skips_that_many(many: Database, offset: int) -> None:
 
 
 def test_frames_that_come_in_between_repeat_none_and_hide_none(database: Database) -> None:
-    """SEA-9."""
     before = {add(database, f"login {n}", n) for n in range(12)}
     first = ask(database, "login", limit=4)
     late = add(database, "login login login authentication", 5)

@@ -1,4 +1,4 @@
-"""Time without anybody is in no total, and has its own word (lesson ACT-2)."""
+"""Time without anybody is in no total, and has its own word."""
 
 from __future__ import annotations
 

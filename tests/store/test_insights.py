@@ -91,7 +91,7 @@ def test_the_database_itself_refuses_a_second_current_one(database: Database) ->
 @given(
     steps=st.lists(st.tuples(st.sampled_from(["put", "restore", "delete"]), st.integers(0, 5)), max_size=12)
 )
-def test_r0_31_exactly_one_is_current_after_any_steps(
+def test_exactly_one_is_current_after_any_steps(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
 ) -> None:
     from store.core.database import open_database

@@ -69,7 +69,7 @@ def damage_link(path: Path) -> None:
 def test_a_damaged_picture_is_gone_and_never_another(
     data_dir: DataDir, database: Database, damage: object, reason: str
 ) -> None:
-    """STO-2: neighbours stand beside it, and none of them is served."""
+    """Neighbours stand beside it, and none of them is served."""
     store_frame(database, data_dir, NOON_MS - 1000)
     frame = store_frame(database, data_dir, NOON_MS)
     store_frame(database, data_dir, NOON_MS + 1000)
@@ -102,13 +102,11 @@ def test_what_is_no_picture_is_refused_and_leaves_no_file(
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "", "x" * 300])
 def test_only_a_uuid_becomes_a_file_name(data_dir: DataDir, name: str) -> None:
-    """SEC-13"""
     with pytest.raises(ValueError, match="UUID"):
         shelf(data_dir).keep(webp(picture()), "image/webp", NOON_MS, name)
 
 
 def test_files_and_folders_are_for_their_owner_only(data_dir: DataDir, database: Database) -> None:
-    """SEC-12"""
     frame = store_frame(database, data_dir)
     assert frame.media_path is not None
     path = data_dir.media / frame.media_path

@@ -28,7 +28,7 @@ from tests.tables import for_each
 DAY_MS = 86_400_000
 MODEL = "fake"
 
-# A deterministic embedder for R4.27: words of one group have one direction.
+# A deterministic embedder: words of one group have one direction.
 SYNONYMS = (
     {"authentication", "login", "sign"},
     {"setup", "system"},
@@ -81,7 +81,7 @@ def document_ids(database: Database) -> set[str]:
 # -- documents ----------------------------------------------------------------------------
 
 
-def test_r4_1_to_r4_3_a_prompt_is_one_document_with_its_metadata(database: Database) -> None:
+def test_a_prompt_is_one_document_with_its_metadata(database: Database) -> None:
     number = ask_prompt(database, "Where did I set the retention?\nAnd when?")
     with database.read() as connection:
         found = rows(
@@ -95,12 +95,12 @@ def test_r4_1_to_r4_3_a_prompt_is_one_document_with_its_metadata(database: Datab
     ]  # fmt: skip
 
 
-def test_r4_4_an_observation_gives_a_document_per_field(database: Database) -> None:
+def test_an_observation_gives_a_document_per_field(database: Database) -> None:
     number = put_observation(database, facts=[("a line", NOON_MS * 1024)])
     assert document_ids(database) == {f"obs_{number}_{field}" for field in ("narrative", "facts", "text")}
 
 
-def test_r4_5_and_r4_32_a_summary_gives_one_per_field_that_is_not_null(database: Database) -> None:
+def test_a_summary_gives_one_per_field_that_is_not_null(database: Database) -> None:
     number = put_session(
         database, request="a", investigated="b", learned=None, completed=" ", next_steps="e", notes="f"
     )
@@ -108,7 +108,7 @@ def test_r4_5_and_r4_32_a_summary_gives_one_per_field_that_is_not_null(database:
     assert document_ids(database) == {f"summary_{number}_{field}" for field in fields}
 
 
-def test_r4_6_the_backfill_goes_newest_first_in_batches_and_once(database: Database) -> None:
+def test_the_backfill_goes_newest_first_in_batches_and_once(database: Database) -> None:
     for n in range(7):
         ask_prompt(database, f"question {n}", NOON_MS + n)
     put_observation(database), put_session(database, notes="n")
@@ -126,7 +126,7 @@ def test_r4_6_the_backfill_goes_newest_first_in_batches_and_once(database: Datab
     assert backfill(database).created == 0
 
 
-def test_r4_6_a_stopped_backfill_goes_on_where_it_was(database: Database) -> None:
+def test_a_stopped_backfill_goes_on_where_it_was(database: Database) -> None:
     for n in range(6):
         ask_prompt(database, f"question {n}", NOON_MS + n)
     with database.write() as connection:
@@ -141,11 +141,11 @@ def test_r4_6_a_stopped_backfill_goes_on_where_it_was(database: Database) -> Non
     assert backfill(database).created == 2
 
 
-def test_r4_7_a_prompt_is_found_as_soon_as_it_is_asked_and_not_after_its_chat_is_gone(
+def test_a_prompt_is_found_as_soon_as_it_is_asked_and_not_after_its_chat_is_gone(
     database: Database,
 ) -> None:
     number = ask_prompt(database, "zebra crossing")
-    assert keys(search.search_user_prompts(database, RetrievalQuery("zebra"), now_ms=NOON_MS)) == [
+    assert keys(search.search_memory(database, RetrievalQuery("zebra"), ("prompt",), now_ms=NOON_MS)) == [
         ("prompt", number)
     ]
     conversations.delete(database, 1)
@@ -166,7 +166,7 @@ def test_r4_7_a_prompt_is_found_as_soon_as_it_is_asked_and_not_after_its_chat_is
         ("", None),
     ],
 )
-def test_r4_14_document_ids_are_read(text: str, expected: DocumentId | None) -> None:
+def test_document_ids_are_read(text: str, expected: DocumentId | None) -> None:
     assert parse_id(text) == expected
 
 
@@ -197,7 +197,7 @@ def test_an_unchanged_text_keeps_its_document_and_its_vectors(database: Database
         ("AI embeddings", "hybrid search"),
     ],
 )
-def test_r4_27_meaning_finds_other_words(database: Database, question: str, said: str) -> None:
+def test_meaning_finds_other_words(database: Database, question: str, said: str) -> None:
     expected = {
         ("observation", put_observation(database, title="x", narrative=said)),
         ("session", put_session(database, investigated=said)),
@@ -210,19 +210,17 @@ def test_r4_27_meaning_finds_other_words(database: Database, question: str, said
     assert set(keys(page)) == expected
 
 
-def test_r4_8_r4_9_r4_31_each_search_has_its_type(database: Database) -> None:
+def test_each_search_has_its_type(database: Database) -> None:
     one = put_observation(database, narrative="login")
     two = put_session(database, notes="login")
     three = ask_prompt(database, "login")
     embed(database)
-    options = {"now_ms": NOON_MS}
     for asked in (asking("login"), RetrievalQuery("login")):
-        assert keys(search.search_observations(database, asked, **options)) == [("observation", one)]
-        assert keys(search.search_sessions(database, asked, **options)) == [("session", two)]
-        assert keys(search.search_user_prompts(database, asked, **options)) == [("prompt", three)]
+        for kind, number in (("observation", one), ("session", two), ("prompt", three)):
+            assert keys(search.search_memory(database, asked, (kind,), now_ms=NOON_MS)) == [(kind, number)]
 
 
-def test_r4_10_an_error_of_the_vector_query_falls_back_and_is_logged(
+def test_an_error_of_the_vector_query_falls_back_and_is_logged(
     database: Database, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     number = put_observation(database, narrative="login")
@@ -239,7 +237,7 @@ def test_r4_10_an_error_of_the_vector_query_falls_back_and_is_logged(
     assert "vectors cannot be searched: ValueError" in caplog.text
 
 
-def test_r4_11_no_hit_by_meaning_falls_back(database: Database) -> None:
+def test_no_hit_by_meaning_falls_back(database: Database) -> None:
     put_observation(database, title="pasta", narrative="cooking pasta")
     number = put_observation(database, title="zebra", narrative="zebra")
     embed(database)
@@ -248,21 +246,21 @@ def test_r4_11_no_hit_by_meaning_falls_back(database: Database) -> None:
     assert (keys(page), page.fallback_reason) == ([("observation", number)], "no_vector_hits")
 
 
-def test_r4_11_hits_all_outside_the_window_fall_back(database: Database) -> None:
+def test_hits_all_outside_the_window_fall_back(database: Database) -> None:
     put_observation(database, start_ms=NOON_MS - 200 * DAY_MS, title="login", narrative="login")
     embed(database)
     page = search.search_memory(database, asking("authentication"), now_ms=NOON_MS)
     assert (keys(page), page.strategy, page.fallback_reason) == ([], "fts", "all_hits_outside_window")
 
 
-def test_r4_12_without_embeddings_words_answer(database: Database) -> None:
+def test_without_embeddings_words_answer(database: Database) -> None:
     number = put_observation(database, narrative="login 登录系统")
     for text in ("login", "登录", '"login 登录"', "log*"):
         page = search.search_memory(database, RetrievalQuery(text), now_ms=NOON_MS)
         assert (keys(page), page.fallback_reason) == ([("observation", number)], "no_embeddings"), text
 
 
-def test_c14_words_and_meaning_are_one_list(database: Database) -> None:
+def test_words_and_meaning_are_one_list(database: Database) -> None:
     near = [put_observation(database, start_ms=NOON_MS - n, title="sign", narrative="sign") for n in range(3)]
     both = put_observation(database, start_ms=NOON_MS - 9, title="login", narrative="login today")
     session = put_session(database, learned="the login of pasta")
@@ -276,7 +274,7 @@ def test_c14_words_and_meaning_are_one_list(database: Database) -> None:
     assert [entry.score for entry in page.entries] == sorted((e.score for e in page.entries), reverse=True)
 
 
-def test_c14_a_word_is_found_however_many_are_nearer_by_meaning(
+def test_a_word_is_found_however_many_are_nearer_by_meaning(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("store.memory.retrievers.MEMORY_CANDIDATES", 5)
@@ -301,7 +299,7 @@ def test_exact_words_are_not_answered_by_meaning(database: Database, text: str) 
     )  # fmt: skip
 
 
-def test_r4_13_stages_log_counts_and_never_the_question(
+def test_stages_log_counts_and_never_the_question(
     database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     put_observation(database, narrative="login", title="login")
@@ -314,7 +312,7 @@ def test_r4_13_stages_log_counts_and_never_the_question(
     assert "secretword" not in caplog.text
 
 
-def test_r4_15_and_r4_16_one_entry_per_type_and_id_with_its_best_document(database: Database) -> None:
+def test_one_entry_per_type_and_id_with_its_best_document(database: Database) -> None:
     one = put_observation(database, title="login", narrative="login login", facts=[("login", 1)])
     two = put_session(database, notes="login")
     assert one == two
@@ -324,7 +322,7 @@ def test_r4_15_and_r4_16_one_entry_per_type_and_id_with_its_best_document(databa
     assert all(entry.snippet[slice(*entry.highlights[0])] == "login" for entry in page.entries)
 
 
-def test_r4_17_rows_come_in_the_order_of_their_ids_or_by_date(database: Database) -> None:
+def test_rows_come_in_the_order_of_their_ids_or_by_date(database: Database) -> None:
     ids = [put_session(database, NOON_MS - n * DAY_MS, notes=f"{n}") for n in range(3)]
     asked = [ids[1], ids[2], ids[0], 99, ids[1]]
     assert [each.id for each in get_sessions(database, asked)] == [ids[1], ids[2], ids[0]]
@@ -339,7 +337,7 @@ def test_r4_17_rows_come_in_the_order_of_their_ids_or_by_date(database: Database
 
 
 @pytest.mark.parametrize("with_vectors", [True, False])
-def test_c11_the_window_is_in_milliseconds_and_only_without_a_range(
+def test_the_window_is_in_milliseconds_and_only_without_a_range(
     database: Database, with_vectors: bool
 ) -> None:
     """A row five years old must not pass the 90 days, a hit 120 days old is found with a range."""
@@ -365,7 +363,7 @@ def test_the_edge_of_the_window_is_where_the_days_end(database: Database) -> Non
         assert len(keys(search.search_memory(database, RetrievalQuery("edge"), now_ms=NOON_MS))) == found
 
 
-def test_r4_33_the_limit_comes_after_the_date_filter(database: Database) -> None:
+def test_the_limit_comes_after_the_date_filter(database: Database) -> None:
     for n in range(5):
         put_observation(
             database, start_ms=NOON_MS - (200 + n) * DAY_MS, title="login", narrative="login login login"
@@ -380,7 +378,7 @@ def test_r4_33_the_limit_comes_after_the_date_filter(database: Database) -> None
         ]
 
 
-def test_c13_the_best_match_is_not_lost_to_newer_weaker_ones(database: Database) -> None:
+def test_the_best_match_is_not_lost_to_newer_weaker_ones(database: Database) -> None:
     best = put_observation(database, start_ms=NOON_MS - 30 * DAY_MS, title="login", narrative="login")
     weaker = [
         put_observation(
@@ -403,7 +401,7 @@ def test_blank_text_gives_the_newest(database: Database) -> None:
     assert (keys(page), page.strategy) == ([("observation", ids[0]), ("observation", ids[1])], "newest")
 
 
-def test_r4_25_recent_context_mixes_types_newest_first_within_a_project(database: Database) -> None:
+def test_recent_context_mixes_types_newest_first_within_a_project(database: Database) -> None:
     session = put_session(database, NOON_MS - 2, notes="n", project="recall")
     one = put_observation(database, start_ms=NOON_MS - 1, project="recall")
     prompt = ask_prompt(database, "q", NOON_MS)
@@ -414,24 +412,23 @@ def test_r4_25_recent_context_mixes_types_newest_first_within_a_project(database
     assert keys(page) == [("observation", one), ("session", session)]
 
 
-def test_r4_26_metadata_first_then_meaning(database: Database) -> None:
+def test_metadata_first_then_meaning(database: Database) -> None:
     facts = {"concepts": ["Retention"], "files": ["store/retention.py"], "kind": "coding"}
     near = put_observation(database, start_ms=NOON_MS - DAY_MS, title="t", narrative="login", **facts)
     far = put_observation(database, title="t", narrative="pasta", **facts)
     put_observation(database, title="login", narrative="login", kind="mail", concepts=["retention days"])
     embed(database)
-    options = {"now_ms": NOON_MS}
-    for page in (
-        search.find_by_concept(database, "retention", asking("authentication"), **options),
-        search.find_by_file(database, "RETENTION.py", asking("authentication"), **options),
-        search.find_by_type(database, "coding", asking("authentication"), **options),
-    ):
+    for narrowed in ({"concept": "retention"}, {"file": "RETENTION.py"}, {"kind": "coding"}):
+        page = search.search_memory(
+            database, asking("authentication"), ("observation",), MemoryFilters(**narrowed), now_ms=NOON_MS,
+            fill=True,
+        )  # fmt: skip
         # What means it comes first, the others that have it follow.
         assert keys(page) == [("observation", near), ("observation", far)]
 
 
 def test_a_hundred_nearer_documents_of_other_kinds_lose_none_that_is_asked_for(database: Database) -> None:
-    """SEA-7: filters come before the hundred nearest are taken."""
+    """Filters come before the hundred nearest are taken."""
     for n in range(60):
         put_observation(database, start_ms=NOON_MS + n, title="login", narrative="login", kind="mail")
     wanted = put_observation(database, title="w", narrative="login setup", kind="coding")
@@ -479,7 +476,7 @@ def test_a_search_by_words_walks_the_index_first(database: Database) -> None:
     assert not any(line.startswith("SCAN d") and "memory_fts" not in line for line in used), used
 
 
-def test_r4_37_facts_know_their_frames(database: Database) -> None:
+def test_facts_know_their_frames(database: Database) -> None:
     number = put_observation(database, facts=[("a line", 7), ("mine", 8)])
     observation_writer.edit(database, number, {"facts": ["mine", "theirs"]}, NOON_MS)
     page = search.search_memory(database, RetrievalQuery("theirs"), now_ms=NOON_MS)

@@ -1,4 +1,4 @@
-"""The timeline of memory: anchors, depths, order, and what is an error (R4.19 to R4.38)."""
+"""The timeline of memory: anchors, depths, order, and what is an error."""
 
 from __future__ import annotations
 
@@ -54,9 +54,7 @@ def names(found: ContextTimeline, mixed: dict[str, int]) -> list[str]:
 ALL = ["early", "session", "first", "prompt", "second", "late"]
 
 
-def test_r4_21_types_are_mixed_in_order_and_the_anchor_is_marked(
-    database: Database, mixed: dict[str, int]
-) -> None:
+def test_types_are_mixed_in_order_and_the_anchor_is_marked(database: Database, mixed: dict[str, int]) -> None:
     found = get_context_timeline(database, mixed["first"])
     assert names(found, mixed) == ALL
     assert [found.is_anchor(entry) for entry in found.entries].index(True) == found.before == 2
@@ -65,9 +63,7 @@ def test_r4_21_types_are_mixed_in_order_and_the_anchor_is_marked(
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_r4_19_and_r4_20_every_entry_is_an_anchor(
-    database: Database, mixed: dict[str, int], name: str
-) -> None:
+def test_every_entry_is_an_anchor(database: Database, mixed: dict[str, int], name: str) -> None:
     prefix = {"session": "session:", "prompt": "prompt:"}.get(name, "")
     found = get_context_timeline(database, f"{prefix}{mixed[name]}", depth_before=1, depth_after=1)
     at = ALL.index(name)
@@ -77,24 +73,20 @@ def test_r4_19_and_r4_20_every_entry_is_an_anchor(
 @pytest.mark.parametrize(
     "anchor", [NOON, "2026-11-20T20:00:00+08:00", "2026-11-20 12:00:00", "2026-11-20T12:00:00.000Z"]
 )
-def test_r4_19_an_iso_time_stands_between_entries(
-    database: Database, mixed: dict[str, int], anchor: str
-) -> None:
+def test_an_iso_time_stands_between_entries(database: Database, mixed: dict[str, int], anchor: str) -> None:
     found = get_context_timeline(database, anchor, depth_before=1, depth_after=2)
     assert (found.anchor.type, found.anchor.id, found.anchor.at_ms) == ("time", None, NOON_MS)
     assert names(found, mixed) == ["session", "first", "prompt"]
     assert found.before == 1 and not any(map(found.is_anchor, found.entries))
 
 
-def test_r4_36_a_numeric_string_is_the_number(database: Database, mixed: dict[str, int]) -> None:
+def test_a_numeric_string_is_the_number(database: Database, mixed: dict[str, int]) -> None:
     by_number = get_context_timeline(database, mixed["first"])
     assert get_context_timeline(database, str(mixed["first"])) == by_number
 
 
 @pytest.mark.parametrize("anchor", [10**17, "999", "session:99", "prompt:99", 0])
-def test_r4_24_an_unknown_anchor_is_an_error(
-    database: Database, mixed: dict[str, int], anchor: int | str
-) -> None:
+def test_an_unknown_anchor_is_an_error(database: Database, mixed: dict[str, int], anchor: int | str) -> None:
     with pytest.raises(UnknownAnchor):
         get_context_timeline(database, anchor)
 
@@ -102,7 +94,7 @@ def test_r4_24_an_unknown_anchor_is_an_error(
 @for_each(
     "anchor", ["", "yesterday", "2026-13-45", "session:", "session:x", "chat:1", "-5", "1.5", "12:00", "٣"]
 )
-def test_r4_35_what_is_no_anchor_is_an_error(database: Database, anchor: str) -> None:
+def test_what_is_no_anchor_is_an_error(database: Database, anchor: str) -> None:
     with pytest.raises(BadAnchor):
         get_context_timeline(database, anchor)
 
@@ -120,15 +112,13 @@ def test_an_assistants_message_and_a_hidden_observation_are_no_anchors(
 
 
 @pytest.mark.parametrize("depth", [-1, 51])
-def test_r4_24_a_depth_beyond_its_range_is_refused(
-    database: Database, mixed: dict[str, int], depth: int
-) -> None:
+def test_a_depth_beyond_its_range_is_refused(database: Database, mixed: dict[str, int], depth: int) -> None:
     for side in ("depth_before", "depth_after"):
         with pytest.raises(ValueError, match="0 to 50"):
             get_context_timeline(database, mixed["first"], **{side: depth})  # type: ignore[arg-type]
 
 
-def test_c18_depth_0_is_the_anchor_alone_and_50_is_fifty_records(database: Database) -> None:
+def test_depth_0_is_the_anchor_alone_and_50_is_fifty_records(database: Database) -> None:
     ids = [put_observation(database, start_ms=NOON_MS + n * MINUTE) for n in range(120)]
     alone = get_context_timeline(database, ids[60], depth_before=0, depth_after=0)
     assert [entry.id for entry in alone.entries] == [ids[60]]
@@ -142,7 +132,7 @@ def test_c18_depth_0_is_the_anchor_alone_and_50_is_fifty_records(database: Datab
     ("before", "after", "expected"),
     [(0, 0, ["first"]), (1, 1, ALL[1:5]), (1, 2, ALL[1:]), (3, 0, ALL[:3]), (2, 2, ALL[1:])],
 )
-def test_c18_depth_may_count_hours(
+def test_depth_may_count_hours(
     database: Database, mixed: dict[str, int], before: int, after: int, expected: list[str]
 ) -> None:
     unit: Unit = "hours"
@@ -164,9 +154,7 @@ def test_a_project_narrows_what_lies_around(database: Database, mixed: dict[str,
     assert names(found, mixed) == ["session", "first", "second"]
 
 
-def test_r4_23_and_r4_34_around_a_time_and_around_an_observation(
-    database: Database, mixed: dict[str, int]
-) -> None:
+def test_around_a_time_and_around_an_observation(database: Database, mixed: dict[str, int]) -> None:
     for found in (
         around_time(database, NOON_MS, depth_before=1, depth_after=3),
         around_observation(database, mixed["first"], depth_before=1, depth_after=2),
@@ -176,7 +164,7 @@ def test_r4_23_and_r4_34_around_a_time_and_around_an_observation(
         assert [one.id for one in found.prompts] == [mixed["prompt"]]
 
 
-def test_r4_38_entries_carry_type_id_time_title_and_body(database: Database, mixed: dict[str, int]) -> None:
+def test_entries_carry_type_id_time_title_and_body(database: Database, mixed: dict[str, int]) -> None:
     found = get_context_timeline(database, f"prompt:{mixed['prompt']}", depth_before=2, depth_after=0)
     assert [(e.type, e.start_ms, e.title) for e in found.entries] == [
         ("session", NOON_MS - MINUTE, "notes of it"),

@@ -72,7 +72,7 @@ def corpora(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Data
 
 
 @for_each("case", _SHARED["cases"], ids=lambda case: case["id"])
-def test_c24_every_query_finds_what_the_cases_say(corpora: dict[str, Database], case: dict[str, Any]) -> None:
+def test_every_query_finds_what_the_cases_say(corpora: dict[str, Database], case: dict[str, Any]) -> None:
     texts = _SHARED["corpora"][case["corpus"]]
     page = messages.search_messages(corpora[case["corpus"]], RetrievalQuery(query_of(case)), limit=100)
     by_text = {clean_text(text["text"]): text["id"] for text in texts}
@@ -81,9 +81,7 @@ def test_c24_every_query_finds_what_the_cases_say(corpora: dict[str, Database], 
 
 
 @pytest.mark.parametrize("mode", ["fts5", "semantic", "hybrid"])
-def test_r0_67_a_weak_match_inside_is_never_lost_to_500_strong_ones_outside(
-    database: Database, mode: Mode
-) -> None:
+def test_a_weak_match_inside_is_never_lost_to_500_strong_ones_outside(database: Database, mode: Mode) -> None:
     strong = [message("dinner dinner dinner", NOON_MS + n, external_id=str(n)) for n in range(500)]
     weak = message("after a long day there was at last some dinner at home", NOON_MS - DAY_MS)
     put_messages(database, [*strong, weak])
@@ -96,7 +94,7 @@ def test_r0_67_a_weak_match_inside_is_never_lost_to_500_strong_ones_outside(
 
 
 @for_each("mode", ["fts5", "semantic", "hybrid"])
-def test_r0_66_contact_is_filtered_inside_the_query(database: Database, mode: Mode) -> None:
+def test_contact_is_filtered_inside_the_query(database: Database, mode: Mode) -> None:
     put_messages(database, [message("dinner", NOON_MS + n, "111", external_id=str(n)) for n in range(300)])
     put_messages(database, [message("is there any dinner left or not", NOON_MS, "222")])
     [one] = messages.contacts(database, "222")
@@ -107,7 +105,7 @@ def test_r0_66_contact_is_filtered_inside_the_query(database: Database, mode: Mo
     assert [hit.message.contact_id for hit in page.hits] == [one.id]
 
 
-def test_r0_60_hybrid_finds_what_only_one_of_the_two_finds(database: Database) -> None:
+def test_hybrid_finds_what_only_one_of_the_two_finds(database: Database) -> None:
     put_messages(database, [message("shall we have pizza"), message("lunch box"), message("car repair")])
     embedder = embed(database)
     page = messages.search_messages(database, asking("lunch", embedder))
@@ -119,7 +117,7 @@ def test_r0_60_hybrid_finds_what_only_one_of_the_two_finds(database: Database) -
     assert set(said(by_meaning)) == {"lunch box", "shall we have pizza"}
 
 
-def test_r0_60_without_embeddings_hybrid_is_words_and_semantic_says_why(database: Database) -> None:
+def test_without_embeddings_hybrid_is_words_and_semantic_says_why(database: Database) -> None:
     put_messages(database, [message("lunch box")])
     page = messages.search_messages(database, RetrievalQuery("lunch"))
     assert (said(page), page.strategy, page.fallback_reason) == (["lunch box"], "fts5", "no_embeddings")

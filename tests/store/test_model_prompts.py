@@ -1,4 +1,4 @@
-"""System prompts by model and their versions (R2.1 to R2.3, R2.53)."""
+"""System prompts by model and their versions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def texts(database: Database) -> list[tuple[int, str]]:
     return [(each.version, each.content) for each in prompts.versions(database, QWEN)]
 
 
-def test_r2_1_a_prompt_is_saved_loaded_and_cleared(database: Database) -> None:
+def test_a_prompt_is_saved_loaded_and_cleared(database: Database) -> None:
     assert save(database, " Be brief.\n") == PromptVersion(
         QWEN, 1, " Be brief.\n", prompts.sha256_of(" Be brief.\n"), "person", False, 1, 1
     )
@@ -33,9 +33,7 @@ def test_r2_1_a_prompt_is_saved_loaded_and_cleared(database: Database) -> None:
     assert texts(database) == [(2, ""), (1, " Be brief.\n")]
 
 
-def test_r2_2_it_survives_a_restart_and_differs_from_model_to_model(
-    database: Database, data_dir: DataDir
-) -> None:
+def test_it_survives_a_restart_and_differs_from_model_to_model(database: Database, data_dir: DataDir) -> None:
     save(database, "One.")
     save(database, "Two.", model="other")
     database.close_thread()
@@ -44,7 +42,7 @@ def test_r2_2_it_survives_a_restart_and_differs_from_model_to_model(
     again.close_thread()
 
 
-def test_r2_3_an_unknown_model_has_none(database: Database) -> None:
+def test_an_unknown_model_has_none(database: Database) -> None:
     assert prompts.get_prompt(database, "nobody") == ""
     assert prompts.current(database, "nobody") is None
     assert save(database, "  \n", model="nobody") is None

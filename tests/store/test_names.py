@@ -45,7 +45,7 @@ def kept(database: Database) -> tuple[set[str], set[str]]:
 def test_names_are_those_of_the_frames_after_any_changes(
     shared_database: Database, changes: list[tuple[str, int, str | None]]
 ) -> None:
-    """DEL-4: nothing has to remember to forget a name."""
+    """Nothing has to remember to forget a name."""
     with shared_database.write() as connection:
         connection.execute("delete from frames")
         for kind, number, title in changes:
@@ -68,7 +68,6 @@ def test_names_are_those_of_the_frames_after_any_changes(
 
 
 def test_a_deleted_frame_leaves_no_title(database: Database, data_dir: DataDir) -> None:
-    """DEL-4, SEA-12."""
     with database.write() as connection:
         secret = add_frame(connection, "x", window_name="secret plan", browser_url="https://secret.example")
         add_frame(connection, "x", NOON_MS + 1, window_name="open plan")

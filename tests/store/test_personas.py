@@ -43,7 +43,7 @@ def spoken(database: Database, persona: Persona) -> None:
         )
 
 
-def test_r0_41_the_built_in_personas_are_assistant_and_journal(database: Database) -> None:
+def test_the_built_in_personas_are_assistant_and_journal(database: Database) -> None:
     assert [each.builtin for each in personas.list_personas(database)] == ["assistant", "journal"]
     for words in BUILT_IN.values():
         assert [line.partition(":")[0] for line in words.system_prompt.splitlines()] == [
@@ -51,12 +51,12 @@ def test_r0_41_the_built_in_personas_are_assistant_and_journal(database: Databas
         ]  # fmt: skip
 
 
-def test_r0_42_the_journal_is_warm_and_in_the_first_person() -> None:
+def test_the_journal_is_warm_and_in_the_first_person() -> None:
     prompt = BUILT_IN["journal"].system_prompt
     assert "first person" in prompt and "warm" in prompt
 
 
-def test_r0_4_no_built_in_persona_says_what_it_is() -> None:
+def test_no_built_in_persona_says_what_it_is() -> None:
     assert not any("memory assistant" in words.system_prompt.casefold() for words in BUILT_IN.values())
 
 
@@ -69,7 +69,7 @@ def test_the_assistant_speaks_until_another_is_chosen(database: Database) -> Non
     assert personas.active(database) is None
 
 
-def test_r0_44_personas_are_created_read_changed_and_deleted(database: Database) -> None:
+def test_personas_are_created_read_changed_and_deleted(database: Database) -> None:
     added = personas.create(database, ANALYST, NOW_MS)
     assert (added.words, added.version, added.builtin) == (ANALYST, 1, None)
     changed = personas.update_persona(database, added.id, PersonaText("Analyst", "Voice: drier."), NOW_MS + 5)
@@ -98,7 +98,7 @@ def test_every_version_stays_readable_and_can_be_said_again(database: Database) 
         personas.restore(database, added.id, 9, NOW_MS)
 
 
-def test_r0_44_built_in_ones_are_edited_and_reset_and_never_removed(database: Database) -> None:
+def test_built_in_ones_are_edited_and_reset_and_never_removed(database: Database) -> None:
     journal = named(database, "Journal")
     edited = personas.update_persona(database, journal.id, PersonaText("Diary", "Voice: mine."), NOW_MS)
     assert edited.is_changed and edited.builtin == "journal"

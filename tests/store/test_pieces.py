@@ -55,7 +55,6 @@ def test_what_is_asked_for_exactly_is_not_cut(text: str) -> None:
 
 @given(st.text(alphabet='青禾账单的 a1+"*()', max_size=80))
 def test_any_text_can_be_cut(text: str) -> None:
-    """SEA-6."""
     found = cut(text)
     if found is not None:
         assert found.tree is not None and found.whole is not None
@@ -98,7 +97,6 @@ def test_exact_modes_and_an_order_by_time_take_words_as_they_stand(
 
 
 def test_a_walk_sees_each_once(database: Database) -> None:
-    """SEA-2, SEA-9."""
     made = add_texts(database, *["青禾的账单", "青禾账单", "青禾 2 账单", "账单"] * 3)
     page = search.fuzzy_search(database, "青禾账单", ALWAYS, limit=2)
     seen = ids(page)

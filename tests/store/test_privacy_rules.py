@@ -1,4 +1,4 @@
-"""Rules and decisions about windows (lessons PRI-2 to PRI-7, PRI-13)."""
+"""Rules and decisions about windows."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def decide(window: WindowFacts, *rules: Rule, defaults: bool = False) -> tuple[s
     ],
 )
 def test_an_app_is_compared_by_its_whole_name(pattern: str, match: str, name: str | None, fits: bool) -> None:
-    """PRI-4: `bit` does not match `Rabbit`."""
+    """`bit` does not match `Rabbit`."""
     [rule] = validate([{"app": pattern, "match": match}])
     assert rule.fits(WindowFacts(name, "title")) is fits
 
@@ -102,7 +102,7 @@ def test_a_title_is_compared_by_whole_words(pattern: str, match: str, title: str
     ],
 )
 def test_a_site_is_compared_by_host_and_path(pattern: str, match: str, url: str, fits: bool) -> None:
-    """PRI-4: `chase.com` does not match `purchase.com`."""
+    """`chase.com` does not match `purchase.com`."""
     [rule] = validate([{"url": pattern, "match": match}])
     assert rule.fits(WindowFacts("Chromium", "t", url)) is fits
 
@@ -116,7 +116,7 @@ def test_all_parts_of_a_rule_must_fit() -> None:
 
 @for_each("name", PASSWORD_MANAGERS)
 def test_password_managers_are_left_out_from_the_start(name: str) -> None:
-    """PRI-7: they need not have been seen before."""
+    """They need not have been seen before."""
     assert decide(WindowFacts(name, "Vault"), defaults=True) == ("drop", "rule:app")
     assert decide(WindowFacts(name, "Vault"), defaults=False) == ("keep", "")
 
@@ -148,7 +148,7 @@ PRIVATE_TABLE = [
 def test_private_windows_by_browser_and_title(
     app: str | None, title: str | None, incognito: bool | None, expected: str
 ) -> None:
-    """PRI-5: the table is the test."""
+    """The table is the test."""
     assert private_state(app, title, incognito) == expected
 
 
@@ -180,12 +180,11 @@ def test_a_private_window_is_dropped_and_the_extension_counts_first() -> None:
 def test_what_is_not_known_is_left_out_while_a_rule_exists(
     window: WindowFacts, rules: tuple[Rule, ...], defaults: bool, expected: tuple[str, str]
 ) -> None:
-    """PRI-3, PRI-5, PRI-13."""
     assert decide(window, *rules, defaults=defaults) == expected
 
 
 def test_the_strictest_rule_wins() -> None:
-    """PRI-6: exclusion always wins."""
+    """Exclusion always wins."""
     masked, dropped = Rule(app="XTerm", action="mask"), Rule(title="shell")
     assert decide(PLAIN, masked, dropped) == ("drop", "rule:title")
     assert decide(PLAIN, dropped, masked) == ("drop", "rule:title")
@@ -193,7 +192,7 @@ def test_the_strictest_rule_wins() -> None:
 
 
 def test_reasons_and_documents_name_the_kind_of_rule_only() -> None:
-    """PRI-12: the ledger never learns what was left out."""
+    """The ledger never learns what was left out."""
     decision = RuleSet((Rule(title="diary", url="a.example"),)).decide(
         WindowFacts("Chromium", "My diary", "https://a.example/1")
     )
@@ -219,7 +218,7 @@ def test_reasons_and_documents_name_the_kind_of_rule_only() -> None:
     ],
 )
 def test_a_rule_that_could_not_work_is_refused(document: object, field: str) -> None:
-    """PRI-2: nothing is accepted and never applied."""
+    """Nothing is accepted and never applied."""
     with pytest.raises(RuleInvalid) as caught:
         validate([{"app": "fine"}, document])  # type: ignore[list-item]
     assert [(index, name) for index, name, _ in caught.value.errors] == [(1, field)]
@@ -257,7 +256,7 @@ def test_a_choice_in_the_app_counts_more_than_the_settings(data_dir: DataDir) ->
 def test_a_browser_window_on_the_screen_may_be_private(
     window: WindowFacts, rules: RuleSet, expected: tuple[str, str]
 ) -> None:
-    """PRI-5; what was recorded is not doubted again."""
+    """What was recorded is not doubted again."""
     decision = rules.decide_on_screen(window)
     assert (decision.action, decision.reason) == expected
     if expected[1] == "may_be_private":

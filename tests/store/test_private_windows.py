@@ -1,4 +1,4 @@
-"""Which windows of which browsers are private, as titles, command lines and toolbars tell (PRI-5)."""
+"""Which windows of which browsers are private, as titles, command lines and toolbars tell."""
 
 from __future__ import annotations
 

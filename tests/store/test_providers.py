@@ -36,7 +36,7 @@ def test_nothing_added_is_nothing(data_dir: DataDir) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
-def test_only_the_owner_can_read_the_keys(data_dir: DataDir) -> None:  # SEC-11, SEC-12
+def test_only_the_owner_can_read_the_keys(data_dir: DataDir) -> None:
     providers.add(data_dir, OWN)
     assert stat.S_IMODE(data_dir.providers.stat().st_mode) == 0o600
     data_dir.providers.chmod(0o644)

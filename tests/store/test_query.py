@@ -1,4 +1,4 @@
-"""Any text is a valid query (C24, SEA-6)."""
+"""Any text is a valid query."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_a_frame_is_found_by_app_before_it_is_read_and_by_words_after(
 
 
 def test_reading_again_is_a_new_version_and_the_old_one_stays(database: Database, data_dir: DataDir) -> None:
-    """OCR-6: search uses the current reading, a citation keeps the one it quoted."""
+    """Search uses the current reading, a citation keeps the one it quoted."""
     frame = store_frame(database, data_dir, text="first words")
     old = readings.current_reading(database, frame.id)
     assert old is not None
@@ -115,6 +115,6 @@ def test_boxes_cover_exactly_the_words_of_a_span(database: Database, data_dir: D
 
 
 def test_a_thousand_words_cost_a_few_kilobytes() -> None:
-    """OCR-4: a byte budget per frame."""
+    """A byte budget per frame."""
     text, layout = readings.encode(text_draft("\n".join("lorem ipsum dolor sit amet" for _ in range(40))))
     assert len(layout) < 3 * len(text)

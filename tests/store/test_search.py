@@ -57,7 +57,6 @@ def text_of(case: dict[str, Any]) -> str:
 def test_shared_case(
     corpora: dict[str, tuple[Database, list[int]]], case: dict[str, Any], order: Any
 ) -> None:
-    """C24, SEA-4, SEA-5, SEA-6."""
     database, made = corpora[case["corpus"]]
     page = search(database, text_of(case), ALWAYS, order=order, limit=100)
     if case.get("browse"):
@@ -72,13 +71,11 @@ def test_shared_case(
 @given(st.text(max_size=80))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_text_is_an_error(corpora: dict[str, tuple[Database, list[int]]], text: str) -> None:
-    """SEA-6."""
     for database, _ in corpora.values():
         assert search(database, text, ALWAYS).total >= 0
 
 
 def test_chinese_words_are_found_inside_a_sentence(database: Database) -> None:
-    """SEA-4."""
     add_texts(database, "今天下午三点开会", "今天的 sprint review")
     for text in ("开会", "今天", "下午三", "会", "sprint 今天"):
         assert search(database, text, ALWAYS).total >= 1, text
@@ -105,7 +102,6 @@ def test_a_sign_that_belongs_to_a_word_may_stand_in_a_title(database: Database) 
 
 
 def test_a_frame_is_one_hit_however_often_it_matches(database: Database) -> None:
-    """SEA-1."""
     with database.write() as connection:
         found = add_frame(connection, "code code code", app_name="Code", window_name="code - Code")
     page = search(database, "code OR cod*", ALWAYS)
@@ -113,7 +109,7 @@ def test_a_frame_is_one_hit_however_often_it_matches(database: Database) -> None
 
 
 def test_a_frame_without_text_is_found_by_its_app(database: Database) -> None:
-    """SEA-3: filters are columns, not words."""
+    """Filters are columns, not words."""
     with database.write() as connection:
         found = add_frame(connection, None, app_name="Zoom")
         add_frame(connection, None, app_name="Code")
@@ -154,7 +150,7 @@ def test_a_frame_without_text_is_found_by_its_app(database: Database) -> None:
 def test_filters_return_matches_only(
     database: Database, text: str, changes: dict[str, Any], expected: set[str]
 ) -> None:
-    """R3.11, SEA-5: substrings without case, wildcards are literal, null stays null."""
+    """Substrings without case, wildcards are literal, null stays null."""
     made = {}
     with database.write() as connection:
         for name, values in {
@@ -188,7 +184,7 @@ def test_no_end_means_up_to_and_with_now(database: Database, monkeypatch: pytest
 
 @pytest.mark.usefixtures("small_blocks")
 def test_old_matches_are_found_behind_many_new_ones(database: Database) -> None:
-    """SEA-7: the filters are inside the ranked query."""
+    """The filters are inside the ranked query."""
     with database.write() as connection:
         old = add_frame(connection, "needle", NOON_MS, app_name="Old")
         for number in range(20):
@@ -202,7 +198,6 @@ def test_old_matches_are_found_behind_many_new_ones(database: Database) -> None:
 
 
 def test_an_old_exact_phrase_outranks_a_recent_stray_word(database: Database) -> None:
-    """SEA-8."""
     filler = "and then some more of the text of an ordinary page with many words " * 3
     with database.write() as connection:
         exact = add_frame(connection, f"{filler} quarterly report {filler}", NOON_MS)
@@ -302,7 +297,7 @@ def test_a_hit_shows_the_frame_and_the_words(database: Database) -> None:
 
 
 def test_deleted_text_is_not_found_a_moment_later(database: Database) -> None:
-    """SEA-12: there is no result cache."""
+    """There is no result cache."""
     (frame_id,) = add_texts(database, "secret words")
     assert search(database, "secret", ALWAYS).total == 1
     with database.write() as connection:
@@ -318,7 +313,7 @@ def test_deleted_text_is_not_found_a_moment_later(database: Database) -> None:
 
 
 def test_a_page_of_long_texts_is_small(database: Database) -> None:
-    """SEA-11: 100 KB of text per frame, a page of 100."""
+    """100 KB of text per frame, a page of 100."""
     text = "\n".join("some ordinary words on a line" for _ in range(3_400)) + "\nneedle"
     add_texts(database, text)
     with database.write() as connection:
@@ -329,7 +324,6 @@ def test_a_page_of_long_texts_is_small(database: Database) -> None:
 
 
 def test_a_deadline_stops_the_search_and_the_connection_lives_on(database: Database) -> None:
-    """SEA-10."""
     add_texts(database, *["c " * 50] * 300)
     with pytest.raises(DeadlineExceeded):
         search(database, "c++ OR a++", ALWAYS, deadline_s=-1)

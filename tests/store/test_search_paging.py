@@ -88,7 +88,6 @@ _orders = st.sampled_from([None, "relevance", "newest", "oldest"])
 def test_a_walk_over_all_pages_sees_exactly_the_total(
     many: Database, text: str, filters: Filters, order: Order | None, limit: int
 ) -> None:
-    """SEA-2, R3.78."""
     seen = ids(walk(many, text, filters, order=order, limit=limit))
     assert len(seen) == len(set(seen)) == search(many, text, filters, order=order).total
 
@@ -131,7 +130,7 @@ def test_all_orders_show_the_same_frames(many: Database, text: str, filters: Fil
 def test_frames_that_arrive_while_somebody_turns_pages_change_nothing(
     database: Database, text: str, order: Order
 ) -> None:
-    """R3.78: no gap, no duplicate, though every arrival changes the statistics of BM25."""
+    """No gap, no duplicate, though every arrival changes the statistics of BM25."""
     rng = random.Random(2)
     filters = Filters(0, NOON_MS + 1_000_000)
 
@@ -196,7 +195,6 @@ def test_frames_deleted_between_two_pages_hide_no_other(database: Database) -> N
 def test_a_cursor_of_another_question_is_refused(
     many: Database, text: str, changes: dict[str, Any], order: Order
 ) -> None:
-    """SEA-9."""
     page = search(many, "alpha", ALWAYS, limit=1)
     assert search(many, "alpha", ALWAYS, limit=1, cursor=page.next_cursor).hits
     with pytest.raises(BadCursor):

@@ -80,7 +80,6 @@ def plan(database: Database, sql: str, bindings: Any) -> list[str]:
 def test_no_statement_scans_a_table(
     filled: Database, text: str, changes: dict[str, Any], order: Order | None
 ) -> None:
-    """SEA-15."""
     for sql, bindings in statements(filled, text, replace(ALWAYS, **changes), order):
         for step in plan(filled, sql, bindings):
             is_scan = step.startswith("SCAN") and "VIRTUAL TABLE INDEX" not in step

@@ -263,7 +263,6 @@ def test_leavings_in_tmp_go_when_they_are_old(spool: Spool) -> None:
 
 @pytest.mark.parametrize("capture_id", ["../../etc", "", "a/b", "0" * 300, "..", "x\0y"])
 def test_id_that_is_no_uuid_never_becomes_a_path(spool: Spool, capture_id: str) -> None:
-    """SEC-18."""
     with pytest.raises(ValueError, match=r"UUID|hexadecimal"):
         spool.put(capture(capture_id=capture_id), IMAGE)
     assert spool.waiting() == []

@@ -67,7 +67,7 @@ def test_each_filter_says_what_it_takes_away(database: Database) -> None:
 
 
 def test_deleted_words_are_suggested_no_more(database: Database, data_dir: DataDir) -> None:
-    """SEA-12: the vocabulary is the index itself."""
+    """The vocabulary is the index itself."""
     secret, _ = add_texts(database, "passphrase zanzibar", "other words")
     assert spellings(database, "zanzibra") == ["zanzibar"]
     deletion.delete_frames(database, Media(data_dir.media), [secret])

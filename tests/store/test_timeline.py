@@ -119,7 +119,7 @@ def test_at_a_pixel_per_millisecond_nothing_is_merged_away(parts: Sequence[tuple
 
 
 def test_day_of_thirty_thousand_frames_is_a_few_hundred_rectangles(database: Database) -> None:
-    """TL-1: buckets first, then the frames in view, each exactly once."""
+    """Buckets first, then the frames in view, each exactly once."""
     fill_day(database, 30_000)
     found = timeline.timeline(database, NOON_MS, NOON_MS + DAY, 1_440, now_ms=NOON_MS + DAY)
     assert found.frames == 30_000
@@ -152,7 +152,7 @@ def test_empty_day_has_no_runs_and_one_gap(database: Database) -> None:
 
 
 def test_frames_of_one_monitor_never_include_another(database: Database) -> None:
-    """MON-2, MON-3: same moment on two monitors are two frames; the filter holds everywhere."""
+    """Same moment on two monitors are two frames; the filter holds everywhere."""
     one = put(database, 0, "Code")
     two = put(database, 0, "Film", monitor="DP-2", focused=False)
     both = timeline.frames_between(database, NOON_MS, NOON_MS + 1, 10)
@@ -168,7 +168,7 @@ def test_minute_shows_the_frame_with_the_focus(database: Database) -> None:
 
 
 def test_live_edge_forgets_a_deleted_frame(database: Database) -> None:
-    """TL-3: what came after an id is asked of the database each time."""
+    """What came after an id is asked of the database each time."""
     first = put(database, 0, "Code")
     second = put(database, SECOND, "Code")
     with database.write() as connection:
@@ -177,7 +177,7 @@ def test_live_edge_forgets_a_deleted_frame(database: Database) -> None:
 
 
 def test_no_query_of_the_timeline_reads_a_whole_table(database: Database) -> None:
-    """TL-1: every table is searched by an index; only the handful of apps is read whole."""
+    """Every table is searched by an index; only the handful of apps is read whole."""
     fill_day(database, 100)
 
     def ask() -> None:

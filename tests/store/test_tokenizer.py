@@ -166,7 +166,7 @@ _TEXTS = ("Quarterly report ﬁle", "今天下午开会 café ㍿", "नमस�
 
 
 def test_a_deleted_frame_leaves_a_sound_index_without_its_words(database: Database) -> None:
-    """DEL-6, with secure-delete and external content, for every kind of token."""
+    """With secure-delete and external content, for every kind of token."""
     made = add_texts(database, *_TEXTS)
     with database.write() as connection:
         assert is_sound(connection)

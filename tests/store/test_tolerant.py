@@ -98,7 +98,6 @@ def test_the_second_pass_has_the_same_filters(database: Database) -> None:
 
 
 def test_a_walk_through_look_alikes_sees_each_once(database: Database) -> None:
-    """SEA-2, SEA-9."""
     made = add_texts(database, "modern", *["modem"] * 7, "modern", "other")
     seen = walked(database, "modern", 2)
     assert sorted(frame for frame, _ in seen) == made[:-1]
@@ -121,7 +120,6 @@ def test_what_is_excluded_is_excluded_exactly(database: Database) -> None:
 
 @given(st.text(alphabet='rnmvwcl1i0od己已日 "*()+#ORANDT', max_size=60))
 def test_any_text_can_be_expanded(database_of_module: Database, text: str) -> None:
-    """SEA-6."""
     page = search.fuzzy_search(database_of_module, text, ALWAYS)
     assert page.total >= 0
 

@@ -68,7 +68,7 @@ def test_a_launch_code_of_another_home_is_refused() -> None:
 
 
 def test_a_launch_link_signs_a_browser_in_once(stranger: Actor, own: Services) -> None:
-    """SEC-2: the link works once; the cookie it gives cannot be read by scripts or sent by other sites."""
+    """The link works once; the cookie it gives cannot be read by scripts or sent by other sites."""
     link = f"/launch?code={make_launch_code(own.token, own.clock())}"
     answer = stranger.get(link)
     assert (answer.status_code, answer.location) == (303, "/")

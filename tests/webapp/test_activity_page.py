@@ -1,4 +1,4 @@
-"""The totals of a range and the intervals of one: page and API say the same (ACT-4)."""
+"""The totals of a range and the intervals of one: page and API say the same."""
 
 from __future__ import annotations
 

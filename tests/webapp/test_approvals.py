@@ -62,7 +62,6 @@ def events(database: Database) -> list[str]:
 
 
 def test_the_question_says_what_it_does_and_where_that_goes(waiting: dict[str, Any], folder: Path) -> None:
-    """R2.31."""
     [asked] = waiting["approvals"]
     path = folder / "plan.txt"
     assert asked["reason"] == (
@@ -73,7 +72,7 @@ def test_the_question_says_what_it_does_and_where_that_goes(waiting: dict[str, A
 
 
 def test_there_is_no_way_to_run_a_call_but_to_decide_about_it(app: Flask) -> None:
-    """R2.50: what runs is what a turn claims; no address runs anything."""
+    """What runs is what a turn claims; no address runs anything."""
     rules = [rule for rule in app.url_map.iter_rules() if "tool-calls" in rule.rule or "/calls/" in rule.rule]
     assert {(rule.rule.rpartition("/")[2], *sorted(rule.methods or ())) for rule in rules} == {
         ("approve", "OPTIONS", "POST"),
@@ -183,7 +182,7 @@ def test_another_site_decides_nothing_and_is_logged(
     caplog: pytest.LogCaptureFixture,
     headers: dict[str, str],
 ) -> None:
-    """SEC-5, SEC-19: neither by the API, nor by the page's form, nor by a socket, whoever is signed in."""
+    """Neither by the API, nor by the page's form, nor by a socket, whoever is signed in."""
     number = call_of(waiting)
     page = f"/chat/{waiting['chat_id']}/turns/{waiting['turn_id']}/calls/{number}"
     form = {"csrf_token": csrf_of(app, browser), "decision": "once"}

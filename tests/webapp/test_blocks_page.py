@@ -113,7 +113,7 @@ def test_with_tools_all_requests_of_a_turn_stand_together(
         assert json.dumps(stub.requests[0]["tools"][0], ensure_ascii=False) in html_text.unescape(page)
 
 
-def test_r2_5_it_says_whether_the_beginning_is_the_same(
+def test_it_says_whether_the_beginning_is_the_same(
     program: Actor, browser: Actor, database: Database
 ) -> None:
     for n, (text, said) in enumerate(
@@ -176,7 +176,7 @@ def test_nothing_was_told_where_no_model_was_asked(program: Actor, browser: Acto
     assert browser.get("/chat/9/turns/1/prompt").status_code == 404
 
 
-def test_r2_9_the_conversation_shows_its_system_message(
+def test_the_conversation_shows_its_system_message(
     program: Actor, browser: Actor, database: Database, stub: StubModel
 ) -> None:
     save(database, HOSTILE)
@@ -203,7 +203,7 @@ def test_a_preview_shows_what_would_be_sent_now(
     sent_now = stub.requests[0]["messages"][0]["content"].split("\n\nNow: ")[0]
     assert "\n\n".join(text for label, text in blocks(with_tools)[:5]) == sent_now
     assert "With tools" not in browser.get("/settings/models/prompt/preview?model=stub").text
-    # C5: it is remarked on where both speak.
+    # it is remarked on where both speak.
     assert page.count("The model's own prompt and a persona are both sent, the prompt first.") == 2
     assert "a persona are both sent" in browser.get("/chat/1/turns/1/prompt").text
     personas.activate(database, None)

@@ -221,7 +221,7 @@ def test_ask_answers_with_evidence(recollect: Recollect, database: Database, dat
     assert f"/api/v1/frames/{frame.id}" in out
 
 
-def test_r2_10_ask_says_as_whom_the_model_speaks(
+def test_ask_says_as_whom_the_model_speaks(
     recollect: Recollect, database: Database, data_dir: DataDir
 ) -> None:
     store_frame(database, data_dir, text="the retention policy was changed")
@@ -316,7 +316,7 @@ def test_web_serves_until_a_signal_and_open_finds_it(tmp_path: Path) -> None:
 
 
 def _check_modes(home: Path) -> None:
-    """SEC-12: nobody else can read anything."""
+    """Nobody else can read anything."""
     for path in (home, *home.rglob("*")):
         mode = stat.S_IMODE(path.stat().st_mode)
         assert mode == (0o700 if path.is_dir() else 0o600), path

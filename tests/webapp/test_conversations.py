@@ -1,8 +1,8 @@
-"""Whole conversations with tools: every format, by every mouth, with one and the same transcript (C2).
+"""Whole conversations with tools: every format, by every mouth, with one and the same transcript.
 
 The model is a real HTTP server that speaks the protocol from a script, the web app runs on a real
 socket, and each mouth asks as its clients do. What the store has in the end, and every word that
-reached the model, must not depend on the mouth (R2.55-R2.57).
+reached the model, must not depend on the mouth.
 """
 
 from __future__ import annotations
@@ -212,7 +212,6 @@ def _without(value: Any, *names: str) -> Any:
 def test_every_mouth_leaves_the_same_transcript(
     name: str, form: str, database: Database, memory: None, stub: StubModel, folder: Path
 ) -> None:
-    """R2.17, R2.22, R2.55, R2.56."""
     scenario = SCENARIOS[name]
     release = threading.Event()
     with serve(

@@ -204,7 +204,6 @@ def test_without_a_display_it_says_what_to_do(data_dir: DataDir, monkeypatch: py
 
 
 def test_a_home_that_others_can_enter_does_not_pass(data_dir: DataDir) -> None:
-    """SEC-12."""
     assert doctor.check_folder(data_dir).verdict == "OK"
     data_dir.home.chmod(0o755)
     check = doctor.check_folder(data_dir)

@@ -208,7 +208,7 @@ def assert_nothing_of_mail(files: dict[str, bytes], source: dict[str, Any]) -> N
 def test_a_picture_that_is_not_the_captured_one_stays_out(
     program: Actor, told: Told, data_dir: DataDir
 ) -> None:
-    """STO-2: gone means gone, the text is kept."""
+    """Gone means gone, the text is kept."""
     first, second = (data_dir.media / str(frame.media_path) for frame in told.frames)
     first.write_bytes(second.read_bytes())
     files, evidence = bundle_of(program, told)

@@ -28,7 +28,7 @@ HOUR = 3_600_000
     ],
 )
 def test_one_instant_reads_differently_in_two_zones(zone: ZoneInfo, expected: tuple[str, ...]) -> None:
-    """TL-2: two zones show the same frame under different labels."""
+    """Two zones show the same frame under different labels."""
     found = tuple(
         each(FRI_1432, zone)
         for each in (formatting.iso, formatting.clock, formatting.moment, preferences.utc_offset)

@@ -18,7 +18,7 @@ from webapp.security.guards import is_allowed_host
 
 NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
-# -- Host (SEC-4) ---------------------------------------------------------------------------
+# -- Host -----------------------------------------------------------------------------------
 
 
 @for_each(
@@ -85,7 +85,7 @@ def test_a_lan_address_is_checked_like_every_other(make_app: Callable[..., Flask
     assert program.get("/api/v1/stats", headers={"Host": "evil.example:8420"}).status_code == 403
 
 
-# -- other sites (SEC-5) --------------------------------------------------------------------
+# -- other sites ----------------------------------------------------------------------------
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
 
@@ -182,7 +182,7 @@ def test_the_api_has_no_such_page(browser: Actor) -> None:
     assert (answer.status_code, answer.mimetype) == (403, "application/problem+json")
 
 
-# -- credentials (SEC-2, SEC-3) -------------------------------------------------------------
+# -- credentials ----------------------------------------------------------------------------
 
 PUBLIC = {"static", "launch.launch", "api.operation_health"}
 
@@ -252,7 +252,7 @@ def test_a_page_for_a_stranger_holds_no_data(stranger: Actor, database: Database
         assert "topsecret" not in answer.text and str(frame.id) not in answer.text
 
 
-# -- CSRF (SEC-6) ---------------------------------------------------------------------------
+# -- CSRF -----------------------------------------------------------------------------------
 
 
 def _encodings(token: str = "") -> list[dict[str, object]]:
@@ -304,7 +304,7 @@ def test_a_program_with_the_token_needs_none(program: Actor) -> None:
     assert program.post("/api/v1/capture/resume").status_code == 200
 
 
-# -- headers (SEC-7, SEC-8) -----------------------------------------------------------------
+# -- headers --------------------------------------------------------------------------------
 
 
 def test_every_answer_carries_the_protecting_headers(

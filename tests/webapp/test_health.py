@@ -1,4 +1,4 @@
-"""Health: a table of injected faults gives the expected facts (HEA-1 to HEA-3)."""
+"""Health: a table of injected faults gives the expected facts."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_what_capture_says_becomes_a_verdict(
 
 
 def test_a_pause_is_no_fault(program: Actor, own: Services, alive: Callable[..., None], now: Clock) -> None:
-    """HEA-2: 200 with `paused`."""
+    """200 with `paused`."""
     alive({"looked_ms": now() - 600_000})
     control.pause(own.data_dir, 30, now())
     answer = program.get("/api/v1/health")
@@ -121,7 +121,7 @@ def test_an_old_queue_is_told(
 def test_what_was_set_aside_is_told_with_the_command_that_retries(
     own: Services, alive: Callable[..., None], now: Clock
 ) -> None:
-    """HEA-6: whatever loses data shows."""
+    """Whatever loses data shows."""
     alive()
     name = own.spool.put(capture(now()), webp(picture()))
     own.spool.take(name)
@@ -198,7 +198,7 @@ def test_a_full_spool_is_told(own: Services, alive: Callable[..., None], now: Cl
     assert (found.verdict, found.why) == ("bad", "the spool is full")
 
 
-# -- the canary (HEA-1) ---------------------------------------------------------------------
+# -- the canary -----------------------------------------------------------------------------
 
 
 def test_without_words_there_is_nothing_to_look_for(

@@ -115,7 +115,7 @@ def test_without_a_time_the_form_says_what_is_missing(app: Flask, browser: Actor
     assert answer.status_code == 422 and "Say which time it should be about." in answer.text
 
 
-def test_r0_70_told_again_as_the_journal_compared_and_put_back(
+def test_told_again_as_the_journal_compared_and_put_back(
     browser: Actor, send: Any, stub: StubModel, frame: FrameRow, database: Database
 ) -> None:
     stub.reply(TOLD).reply("Retention")
@@ -133,7 +133,7 @@ def test_r0_70_told_again_as_the_journal_compared_and_put_back(
     assert "Earlier version" in words(browser, f"/insights/{second.id}")
 
 
-def test_c22_the_page_says_what_amending_keeps_and_offers_to_leave_the_note_out(
+def test_the_page_says_what_amending_keeps_and_offers_to_leave_the_note_out(
     browser: Actor, send: Any, stub: StubModel, frame: FrameRow, database: Database
 ) -> None:
     pirate = personas.create(database, PersonaText("Pirate", "Voice: a pirate's."), NOON_MS)

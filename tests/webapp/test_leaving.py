@@ -58,7 +58,7 @@ def test_a_client_that_leaves_ends_its_question_and_no_other(
     deadline_s: float,
     expected: type[Exception],
 ) -> None:
-    """SEA-10; a change is carried on with until its own deadline."""
+    """A change is carried on with until its own deadline."""
     asked = Asked(deadline_s)
     running = start(asked.install)
     with socket.create_connection(("127.0.0.1", running.port)) as client:

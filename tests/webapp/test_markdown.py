@@ -1,4 +1,4 @@
-"""Model Markdown renders harmlessly, with its citations and claims (SEC-9)."""
+"""Model Markdown renders harmlessly, with its citations and claims."""
 
 from __future__ import annotations
 

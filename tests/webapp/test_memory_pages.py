@@ -130,7 +130,6 @@ def test_what_is_taken_out_of_memory_is_gone(app: Flask, browser: Actor, databas
 
 
 def test_screen_text_is_shown_and_never_obeyed(browser: Actor, database: Database) -> None:
-    """SEC-9."""
     number = put_observation(
         database, title=HOSTILE, narrative=HOSTILE, facts=[(HOSTILE, NOON_MS * 1024)], concepts=[HOSTILE]
     )

@@ -151,7 +151,7 @@ def test_default_and_removal(app: Flask, browser: Actor, send: Any, data_dir: Da
     assert browser.get(f"{MODELS}/2").status_code == 404
 
 
-def test_forms_want_their_token(browser: Actor) -> None:  # SEC-6
+def test_forms_want_their_token(browser: Actor) -> None:
     for path in (MODELS, f"{MODELS}/1", f"{MODELS}/1/allow", f"{MODELS}/1/test", f"{MODELS}/find"):
         assert browser.post(path, data={"host": "x"}).status_code == 403, path
 

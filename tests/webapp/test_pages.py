@@ -62,7 +62,7 @@ def words(html: str) -> str:
 
 
 def assert_clean(html: str) -> None:
-    """No inline script or style, no handler, nothing from another host (SEC-7)."""
+    """No inline script or style, no handler, nothing from another host."""
     assert not re.search(r"\sstyle=|<style|\son[a-z]+=\"|javascript:", html)
     for script in re.findall(r"<script[^>]*>", html):
         assert 'src="/static/' in script
@@ -118,7 +118,6 @@ def test_links_of_the_rail_lead_somewhere(visitor: Actor, path: str) -> None:
 def test_hostile_screen_text_is_only_text_on_every_page(
     visitor: Actor, shoot: Callable[..., FrameRow]
 ) -> None:
-    """SEC-9."""
     frame = shoot(
         0, f"needle {HOSTILE}", app_name=HOSTILE, window_name=HOSTILE, browser_url=f"javascript:{HOSTILE}"
     )
@@ -241,7 +240,7 @@ def test_a_moment_without_a_frame_says_so(visitor: Actor, shoot: Callable[..., F
 def test_a_filter_keeps_hidden_apps_faded_and_steps_over_them(
     visitor: Actor, shoot: Callable[..., FrameRow]
 ) -> None:
-    """TL-5: arrows respect the filter, and the address describes the view."""
+    """Arrows respect the filter, and the address describes the view."""
     first, _, third = shoot(0), shoot(5, app_name="Chrome"), shoot(10)
     html = page(visitor, f"/timeline?frame={first.id}&app=Code")
     assert f'data-next="{third.id}"' in html
@@ -389,7 +388,7 @@ def test_the_frame_page_shows_the_exact_frame_with_its_hits(
 def test_a_picture_that_is_gone_leaves_its_text(
     visitor: Actor, shoot: Callable[..., FrameRow], data_dir: DataDir, damage: str, reason: str
 ) -> None:
-    """STO-2: never a neighbour's picture."""
+    """Never a neighbour's picture."""
     frame, other = shoot(0), shoot(1)
     file = data_dir.media / (frame.media_path or "")
     if damage == "unlink":
@@ -560,7 +559,7 @@ def test_theme_and_zone_are_kept_in_the_browser(app: Flask, visitor: Actor) -> N
 
 
 def test_no_template_marks_text_as_safe() -> None:
-    """SEC-9: the Markdown module is the only maker of Markup."""
+    """The Markdown module is the only maker of Markup."""
     for file in (Path(__file__).parents[2] / "templates").rglob("*.html"):
         text = file.read_text(encoding="utf-8")
         assert "|safe" not in text.replace(" ", "") and "autoescape" not in text, file.name

@@ -64,7 +64,6 @@ def test_the_sprite_has_at_most_forty_icons_and_every_one_that_is_used() -> None
 
 @for_each("file", TEMPLATES, ids=lambda file: file.relative_to(ROOT / "templates").as_posix())
 def test_a_template_holds_no_inline_code_and_no_other_host(file: Path) -> None:
-    """SEC-7."""
     text = file.read_text(encoding="utf-8")
     if file == ROOT / "templates" / "export" / "answer.html":  # a file to take along has its style in it
         text = text.replace("<style>", "")

@@ -42,7 +42,7 @@ def text_of(browser: Actor, path: str) -> str:
     return re.sub(r"<[^>]+>|\s+", " ", browser.get(path).get_data(as_text=True))
 
 
-def test_r0_43_the_manager_shows_who_speaks_and_explains_a_note(browser: Actor) -> None:
+def test_the_manager_shows_who_speaks_and_explains_a_note(browser: Actor) -> None:
     page = text_of(browser, "/personas")
     assert "Speaks now" in page and "Built in" in page
     assert "It may contradict them, and then it is the note that counts." in page

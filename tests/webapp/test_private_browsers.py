@@ -1,4 +1,4 @@
-"""What the pages say of private windows of browsers (PRI-5)."""
+"""What the pages say of private windows of browsers."""
 
 from __future__ import annotations
 

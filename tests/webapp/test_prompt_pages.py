@@ -70,9 +70,7 @@ def words(page: TestResponse) -> str:
 # -- without scripts ----------------------------------------------------------------------
 
 
-def test_r2_6_r2_53_a_prompt_is_written_read_and_cleared(
-    send: Any, browser: Actor, database: Database
-) -> None:
+def test_a_prompt_is_written_read_and_cleared(send: Any, browser: Actor, database: Database) -> None:
     page = browser.get(f"{PAGE}?model={QWEN}")
     assert field(page) == "" and "Nothing to save yet" in words(page)
     page = send(system_prompt="\nBe brief.\r\n\r\n今天", base=base(page))
@@ -88,7 +86,7 @@ def test_r2_6_r2_53_a_prompt_is_written_read_and_cleared(
     assert 'name="version" value="1">Undo' in page.text
 
 
-def test_r2_8_each_model_has_its_own_in_the_editor(send: Any, browser: Actor) -> None:
+def test_each_model_has_its_own_in_the_editor(send: Any, browser: Actor) -> None:
     send(system_prompt="For qwen.", base="")
     send(model="big", system_prompt="For big.", base="")
     assert field(browser.get(f"{PAGE}?model={QWEN}")) == "For qwen."
@@ -114,7 +112,7 @@ def test_hostile_text_stays_text(send: Any, browser: Actor) -> None:
     assert HOSTILE in words(history)
 
 
-def test_c5_it_is_said_where_a_persona_speaks_as_well(send: Any, database: Database, browser: Actor) -> None:
+def test_it_is_said_where_a_persona_speaks_as_well(send: Any, database: Database, browser: Actor) -> None:
     """With the page, and with each save by itself; not while only one of them is there."""
     personas.activate(database, None)
     assert "is active, too" not in send(system_prompt="Plain words.").text
@@ -140,7 +138,6 @@ def test_a_preset_replaces_the_text_which_stays_in_the_history(send: Any, databa
 
 
 def test_presets_say_nothing_of_who_the_model_is() -> None:
-    """R0.4."""
     for preset in PRESETS:
         assert "you are" not in preset.text.casefold()
         assert "memory assistant" not in preset.text.casefold()
@@ -164,7 +161,7 @@ def test_a_renamed_model_keeps_its_prompt(send: Any, browser: Actor, app: Flask)
 # -- what the script does -----------------------------------------------------------------
 
 
-def test_r2_7_it_saves_itself_and_says_so(send: Any, database: Database, now: Clock) -> None:
+def test_it_saves_itself_and_says_so(send: Any, database: Database, now: Clock) -> None:
     first = send(status=200, script=True, system_prompt="Be", base="", auto="1")
     assert "<html" not in first.text and "Saved" in words(first)
     now.now_ms += 1_000

@@ -72,7 +72,7 @@ def start(database: Database) -> Iterator[Start]:
             running.stop()
 
 
-# -- the address (SEC-1) --------------------------------------------------------------------
+# -- the address ----------------------------------------------------------------------------
 
 
 @for_each("host", ["127.0.0.1", "127.8.9.1", "::1", "localhost"])
@@ -162,7 +162,7 @@ def test_a_hundred_megabytes_are_answered_with_413(start: Start, chunked: bool) 
 
 
 def test_two_hosts_in_one_request_are_refused(start: Start) -> None:
-    """SEC-4: a doubled header is not one of them."""
+    """A doubled header is not one of them."""
     running = start()
     with socket.create_connection(("127.0.0.1", running.port), timeout=60) as raw:
         host = f"127.0.0.1:{running.port}"
@@ -246,7 +246,7 @@ def test_a_request_that_is_being_answered_is_finished_before_the_end(start: Star
     connection.close()
 
 
-# -- sockets (SEC-19) -----------------------------------------------------------------------
+# -- sockets --------------------------------------------------------------------------------
 
 
 def _echo(app: Flask) -> None:
@@ -301,7 +301,6 @@ def test_a_handshake_passes_the_same_guards_as_a_page(start: Start) -> None:
 
 
 def test_a_view_can_only_be_public_by_saying_so(start: Start) -> None:
-    """SEC-3."""
 
     def two(app: Flask) -> None:
         app.add_url_rule("/said", "said", public(lambda: "said"))

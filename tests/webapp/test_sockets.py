@@ -249,7 +249,6 @@ def test_the_seventeenth_is_sent_away(running: Running) -> None:
 
 
 def test_strangers_and_other_sites_stay_out(running: Running) -> None:
-    """SEC-19."""
     bearer = f"Authorization: Bearer {running.token}"
     for status, headers in (
         (b"401", ()),

@@ -76,24 +76,24 @@ def test_a_new_chat_is_answered_by_the_active_persona(
     assert spoken() == PIRATE.system_prompt
 
 
-def test_r0_3_without_a_persona_the_voice_is_neutral(spoken: Callable[..., str], database: Database) -> None:
+def test_without_a_persona_the_voice_is_neutral(spoken: Callable[..., str], database: Database) -> None:
     personas.activate(database, None)
     assert spoken() == NEUTRAL
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_r0_2_r0_22_r0_23_r0_27_an_override_is_sent_byte_for_byte_whole_or_streamed(
+def test_an_override_is_sent_byte_for_byte_whole_or_streamed(
     spoken: Callable[..., str], stream: bool
 ) -> None:
     assert spoken(stream=stream, system_prompt="  Speak like a clerk.\n ") == "  Speak like a clerk.\n "
 
 
 @pytest.mark.parametrize("blank", ["", "  \n"])
-def test_r0_33_r0_35_a_blank_override_is_none(spoken: Callable[..., str], blank: str) -> None:
+def test_a_blank_override_is_none(spoken: Callable[..., str], blank: str) -> None:
     assert spoken(system_prompt=blank) == spoken()
 
 
-def test_r0_37_a_note_stands_under_the_persona_for_one_turn(
+def test_a_note_stands_under_the_persona_for_one_turn(
     spoken: Callable[..., str], pirate: Persona, database: Database
 ) -> None:
     assert spoken(persona_id=pirate.id, style_note=" In rhyme. ") == f"{PIRATE.system_prompt}\n\nIn rhyme."
@@ -102,7 +102,7 @@ def test_r0_37_a_note_stands_under_the_persona_for_one_turn(
     assert personas.of_turn(database, 1, 2).style_note == ""
 
 
-def test_r0_34_a_chat_keeps_the_voice_it_began_with_unless_a_turn_names_another(
+def test_a_chat_keeps_the_voice_it_began_with_unless_a_turn_names_another(
     spoken: Callable[..., str], pirate: Persona, database: Database
 ) -> None:
     first = spoken()
@@ -113,7 +113,7 @@ def test_r0_34_a_chat_keeps_the_voice_it_began_with_unless_a_turn_names_another(
     assert conversations.identity(database, 1) == first
 
 
-def test_r0_45_changing_a_persona_changes_no_transcript(
+def test_changing_a_persona_changes_no_transcript(
     spoken: Callable[..., str], pirate: Persona, database: Database
 ) -> None:
     spoken(persona_id=pirate.id)
@@ -141,7 +141,7 @@ def hidden(html: str, name: str) -> str:
     return found[1]
 
 
-def test_r0_36_r0_38_r0_39_every_turn_of_the_page_names_the_active_persona(
+def test_every_turn_of_the_page_names_the_active_persona(
     app: Flask, browser: Actor, stub: StubModel, pirate: Persona, database: Database
 ) -> None:
     def send(path: str, note: str) -> str:

@@ -71,7 +71,6 @@ def run_until(own: Supervisor, is_enough: Callable[[], object]) -> None:
 def test_a_part_that_dies_at_once_is_restarted_five_times_and_then_left(
     supervise: Callable[..., tuple[Supervisor, list[str]]], data_dir: DataDir
 ) -> None:
-    """HEA-5."""
     own, said = supervise(web=SLEEP, ingest=DIE)
     run_until(own, lambda: any("DOWN" in line for line in said))
     assert sum("started again" in line for line in said) == MAX_RESTARTS == 5
@@ -127,7 +126,7 @@ def test_logs_have_a_cap(
     data_dir: DataDir,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """STO-4: ten thousand lines, and no file above its cap."""
+    """Ten thousand lines, and no file above its cap."""
     monkeypatch.setattr(supervisor, "_LOG_BYTES", 5_000)
     own, _ = supervise(
         web=f"for n in range(10_000): print('100% line', n)\nprint('end', flush=True); {SLEEP}"

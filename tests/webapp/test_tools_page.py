@@ -59,7 +59,6 @@ def row_of(html: str, name: str) -> str:
 def test_every_tool_has_its_switch_mode_reach_and_documentation(
     browser: Actor, own: Services, tmp_path: Path
 ) -> None:
-    """R2.33, C15."""
     html = browser.get(PAGE).text
     for tool in own.agent.registry.list():
         row = row_of(html, tool.name)
@@ -78,12 +77,11 @@ def test_every_tool_has_its_switch_mode_reach_and_documentation(
 
 
 def test_the_words_of_the_modes() -> None:
-    """R2.14: C15."""
     assert MODE_WORDS == {"auto": "Run automatically", "ask": "Ask every time", "off": "Off"}
 
 
 def test_defaults_follow_from_the_risk(own: Services) -> None:
-    """R2.34-R2.38, R2.49: what only looks runs; what reads files, changes or sends something asks."""
+    """What only looks runs; what reads files, changes or sends something asks."""
     for tool in own.agent.registry.list():
         assert tool.mode == RISKS[tool.risk][0], tool.name
 
@@ -91,7 +89,6 @@ def test_defaults_follow_from_the_risk(own: Services) -> None:
 def test_a_tool_that_is_switched_off_is_gone_in_the_next_turn(
     browser: Actor, form: dict[str, str], stub: StubModel, database: Database
 ) -> None:
-    """R2.26, row 39."""
 
     def offered() -> set[str]:
         before = len(stub.requests)
@@ -139,7 +136,6 @@ def test_what_is_no_choice_changes_nothing(
 def test_standing_approvals_are_listed_and_taken_back(
     browser: Actor, form: dict[str, str], database: Database
 ) -> None:
-    """R2.62."""
     scope = "files below /<b>notes</b>; results stay on this computer"
     with database.write() as connection:
         tool_permissions.allow(connection, "read_file", None, scope, NOON_MS)

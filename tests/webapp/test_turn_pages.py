@@ -281,7 +281,6 @@ def test_without_a_place_a_stream_is_the_turn_as_it_is(
 def test_a_call_that_failed_is_tried_again_and_asked_about_again(
     browser: Actor, form: dict[str, str], stub: StubModel, folder: Path
 ) -> None:
-    """R2.41."""
     path = {"path": str(folder / "late.txt")}
     stub.call(("read_file", path), ("calculator", {"expression": "6*7"})).reply("It is not there.")
     address = asked(browser, form, "What is in it?")

@@ -6,11 +6,11 @@ from flask import Response, request
 from pydantic import Field
 
 from store.chats import attachments
-from webapp.api.endpoint import endpoint
-from webapp.api.turns import AttachmentAnswer, attachment_answer
-from webapp.api.values import Answer, Request
+from webapp.api.endpoint import check_parts, endpoint
+from webapp.api.turns import AttachmentAnswer
+from webapp.api.values import DeletedAnswer, Request
 from webapp.core import uploads
-from webapp.core.errors import Problem, invalid
+from webapp.core.errors import invalid
 from webapp.core.services import services
 from webapp.core.uploads import uploaded_file
 
@@ -36,26 +36,22 @@ class AttachmentUpload(Request):
     upload=AttachmentUpload,
     status=201,
 )
-def upload() -> tuple[AttachmentAnswer, int]:
+def upload() -> AttachmentAnswer:
     """Its `id` goes into `attachments` of the question; unasked it goes after a day.
 
     It is read by another program, within bounds of size, pages, memory and time. A refused file leaves
     nothing, and `detail` says why it was refused.
     """
-    if request.mimetype != "multipart/form-data":
-        raise Problem(415, "unsupported_media_type", "The body must be multipart/form-data.")
-    for name in (*request.form, *request.files):
-        if name not in ("file", "csrf_token") or (name == "file") != (name in request.files):
-            raise invalid(422, "unknown_field", (name, "is not a part of this form"))
+    check_parts(AttachmentUpload.model_fields, file="file")
     if len(request.files.getlist("file")) > 1:
         raise invalid(422, "invalid_file", ("file", "is given more than once"))
-    return attachment_answer(uploads.store_attachment(uploaded_file())), 201
+    return AttachmentAnswer.of(uploads.store_attachment(uploaded_file()))
 
 
 @endpoint("GET", "/attachments/<id:attachment_id>", "What is known of a file", {404: "attachment_not_found"})
 def attachment(attachment_id: int) -> AttachmentAnswer:
     """Without its text."""
-    return attachment_answer(attachments.get(services().database, attachment_id))
+    return AttachmentAnswer.of(attachments.get(services().database, attachment_id))
 
 
 FILE_TYPES = ("application/octet-stream", "image/png", "image/jpeg", "image/webp")
@@ -73,18 +69,13 @@ def file(attachment_id: int) -> Response:
     run where ours do.
     """
     database = services().database
-    found = attachments.get(database, attachment_id)
-    content = attachments.content(database, found)
-    response = Response(content, content_type=found.media_type if found.is_image else FILE_TYPES[0])
-    kind = "inline" if found.is_image else "attachment"
-    response.headers.set("Content-Disposition", kind, filename=found.name)
-    response.set_etag(found.sha256)
+    attached = attachments.get(database, attachment_id)
+    content = attachments.content(database, attached)
+    response = Response(content, content_type=attached.media_type if attached.is_image else FILE_TYPES[0])
+    kind = "inline" if attached.is_image else "attachment"
+    response.headers.set("Content-Disposition", kind, filename=attached.name)
+    response.set_etag(attached.sha256)
     return response
-
-
-class RemovedAttachment(Answer):
-    id: int
-    deleted: bool = True
 
 
 @endpoint(
@@ -93,7 +84,7 @@ class RemovedAttachment(Answer):
     "Take a file back",
     {404: "attachment_not_found", 409: "attachment_sent"},
 )
-def delete(attachment_id: int) -> RemovedAttachment:
+def delete(attachment_id: int) -> DeletedAnswer:
     """Before its question is asked; after that it goes with its chat."""
     attachments.remove(services().database, attachment_id)
-    return RemovedAttachment(id=attachment_id)
+    return DeletedAnswer(id=attachment_id)

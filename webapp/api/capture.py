@@ -1,4 +1,4 @@
-"""Control of the recording, and the ledger of what was decided at every look."""
+"""Control of the recording, what was decided at every look, and what the browser extension reports."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from uuid import UUID
 
 from pydantic import Field, StringConstraints
 
-from store.core.times import to_seconds
 from store.spool import window_hints
 from store.spool.window_hints import ExtensionReport, OrdinaryWindow
 from store.timeline import ledger as decisions
 from webapp.api.endpoint import endpoint
 from webapp.api.timeline import range_ms
-from webapp.api.values import Answer, RangeQuery, Request, Text
+from webapp.api.values import Answer, Minutes, RangeQuery, Request, Text, Timestamp
 from webapp.core.services import services
 from webapp.ops import control
 from webapp.security.access import Permission
@@ -29,20 +28,17 @@ class PauseRequest(Request):
 
 class PauseAnswer(Answer):
     state: Literal["paused", "resumed"]
-    since: float | None = None
-    until: float | None = Field(default=None, description="Epoch seconds; null while it lasts until resumed.")
+    since: Timestamp | None = None
+    until: Timestamp | None = Field(
+        default=None, description="Epoch seconds; null while it lasts until resumed."
+    )
 
 
 @endpoint("POST", "/capture/pause", "Stop recording", body_required=False)
 def pause(body: PauseRequest) -> PauseAnswer:
     """Stop recording for some minutes or until resumed. Survives a restart."""
     own = services()
-    order = control.pause(own.data_dir, body.minutes, own.clock())
-    return PauseAnswer(
-        state="paused",
-        since=to_seconds(order.since_ms),
-        until=None if order.until_ms is None else to_seconds(order.until_ms),
-    )
+    return PauseAnswer.of(control.pause(own.data_dir, body.minutes, own.clock()), state="paused")
 
 
 @endpoint("POST", "/capture/resume", "Go on recording")
@@ -52,11 +48,11 @@ def resume() -> PauseAnswer:
     return PauseAnswer(state="resumed")
 
 
-class DecisionAnswer(Answer):
+class DecisionCountAnswer(Answer):
     decision: Literal["kept", "deduped", "excluded", "paused", "failed"]
     reason: str
     looks: int
-    minutes: float
+    minutes: Minutes = Field(validation_alias="duration_ms")
 
 
 class ReconciliationAnswer(Answer):
@@ -72,9 +68,9 @@ class ReconciliationAnswer(Answer):
 
 
 class DecisionsAnswer(Answer):
-    start_time: float
-    end_time: float
-    decisions: list[DecisionAnswer]
+    start_time: Timestamp
+    end_time: Timestamp
+    decisions: list[DecisionCountAnswer]
     reconciliation: ReconciliationAnswer
 
 
@@ -84,42 +80,33 @@ def ledger(query: RangeQuery) -> DecisionsAnswer:
     start_ms, end_ms = range_ms(query)
     database = services().database
     return DecisionsAnswer(
-        start_time=to_seconds(start_ms),
-        end_time=to_seconds(end_ms),
-        decisions=[
-            DecisionAnswer(
-                decision=count.decision,  # type: ignore[arg-type]  # the table's check constraint
-                reason=count.reason,
-                looks=count.looks,
-                minutes=count.duration_ms / 60_000,
-            )
-            for count in decisions.daily(database, start_ms, end_ms)
-        ],
-        reconciliation=ReconciliationAnswer.model_validate(decisions.reconcile(database, start_ms, end_ms)),
+        start_time=start_ms,
+        end_time=end_ms,
+        decisions=DecisionCountAnswer.list_of(decisions.daily(database, start_ms, end_ms)),
+        reconciliation=ReconciliationAnswer.of(decisions.reconcile(database, start_ms, end_ms)),
     )
 
 
-# ---- browsers
-# The one door for the browser extension: it only accepts (lesson SEC-5).
+# -- the one door for the browser extension: it takes what it hears and tells nothing -------------
 
 _MAX_WINDOWS = 200
 Name = Annotated[str, StringConstraints(min_length=1, max_length=60, strip_whitespace=True)]
 Address = Annotated[str, StringConstraints(max_length=4_000)]
 
 
-class WindowSaid(Request):
+class WindowReport(Request):
     """An ordinary window by its tab in front; `url` is empty unless it is http, https or file."""
 
     title: Text
     url: Address = ""
 
 
-class BrowserSaid(Request):
+class BrowserReport(Request):
     """All ordinary windows that are not minimised. Private ones are not known to the extension."""
 
     copy_id: UUID = Field(description="A random id of this copy of the extension.")
     browser: Name
-    windows: list[WindowSaid] = Field(max_length=_MAX_WINDOWS)
+    windows: list[WindowReport] = Field(max_length=_MAX_WINDOWS)
 
 
 class WindowReportReceipt(Answer):
@@ -127,12 +114,12 @@ class WindowReportReceipt(Answer):
 
 
 @endpoint("POST", "/browser-windows", "What the browser extension sees", permission=Permission.EXTENSION)
-def say(body: BrowserSaid) -> WindowReportReceipt:
+def report_windows(body: BrowserReport) -> WindowReportReceipt:
     """For Recollect's own extension only, with the token it was paired with."""
     own = services()
     windows = tuple(OrdinaryWindow(window.title, _address(window.url)) for window in body.windows)
-    word = ExtensionReport(body.browser, own.clock(), windows)
-    window_hints.save_report(own.data_dir.spool, str(body.copy_id), word)
+    report = ExtensionReport(body.browser, own.clock(), windows)
+    window_hints.save_report(own.data_dir.spool, str(body.copy_id), report)
     return WindowReportReceipt(windows=len(windows))
 
 

@@ -1,24 +1,28 @@
-"""Summaries and digests of chats with where each sentence is from: questions of a chat, and frames."""
+"""The memory of chats: what would be told of them, what was told, all of it as a file, and none of it.
+
+Each sentence of a summary or a digest can say where it is from: questions of a chat, and frames.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from assistant.context import session_closing, session_summary, topics
-from assistant.context.background import VERSION, prepare
+from assistant.context.background import VERSION, PreparedContext, prepare
 from assistant.context.packs import ContextRequest
 from store.core.database import Database
-from store.core.times import to_seconds
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
 from store.memory.chat_digests import Line
 from store.memory.chat_summaries import ChatSummary, Trace, Traces
+from store.memory.context_packs import StoredPack
 from webapp.api.chats import SessionId, number_of
 from webapp.api.endpoint import endpoint
-from webapp.api.values import Answer, Request, Text
+from webapp.api.memory import SummaryAnswer
+from webapp.api.values import Answer, Request, Text, Timestamp
 from webapp.core.errors import Problem
 from webapp.core.services import services
 
@@ -54,28 +58,28 @@ def of_summary(database: Database, summary: ChatSummary) -> dict[str, tuple[Sour
 
 def of_lines(database: Database, lines: Sequence[Line]) -> list[SourcedLine]:
     """Lines of a digest; what one chat came to is traced through its summary."""
-    single = [each.sessions[0] for each in lines if len(each.sessions) == 1]
-    found = chat_summaries.get(database, single)
-    told = []
+    single = [line.sessions[0] for line in lines if len(line.sessions) == 1]
+    summaries = chat_summaries.get(database, single)
+    sourced = []
     for line in lines:
-        summary = found.get(line.sessions[0]) if len(line.sessions) == 1 else None
+        summary = summaries.get(line.sessions[0]) if len(line.sessions) == 1 else None
         if summary is None:
-            told.append(SourcedLine((SourcedText(line.text),), None, line.sessions))
+            sourced.append(SourcedLine((SourcedText(line.text),), None, line.sessions))
             continue
         traces = session_summary.traces_within(line.text, summary, _traces(database, summary))
-        told.append(SourcedLine(split_by_source(line.text, traces), summary.chat_id, line.sessions))
-    return told
+        sourced.append(SourcedLine(split_by_source(line.text, traces), summary.chat_id, line.sessions))
+    return sourced
 
 
 def split_by_source(text: str, traces: Sequence[Trace]) -> tuple[SourcedText, ...]:
     """The text cut at its traces; all of it, and nothing twice."""
-    found, at = [], 0
-    for each in traces:
-        if each.start > at:
-            found.append(SourcedText(text[at : each.start]))
-        found.append(SourcedText(text[each.start : each.end], True, each.turns, each.frames))
-        at = each.end
-    return (*found, SourcedText(text[at:])) if at < len(text) else tuple(found)
+    pieces, at = [], 0
+    for trace in traces:
+        if trace.start > at:
+            pieces.append(SourcedText(text[at : trace.start]))
+        pieces.append(SourcedText(text[trace.start : trace.end], True, trace.turns, trace.frames))
+        at = trace.end
+    return (*pieces, SourcedText(text[at:])) if at < len(text) else tuple(pieces)
 
 
 def _traces(database: Database, summary: ChatSummary) -> Traces:
@@ -84,10 +88,10 @@ def _traces(database: Database, summary: ChatSummary) -> Traces:
     return session_summary.of_summary(summary, asked)
 
 
-# ---- api chat memory
-# The memory of chats over HTTP: what would be told, what was told, all of it as a file, and none of it.
+# -- over HTTP --------------------------------------------------------------------------------
 
 EXPORTED_AT_ONCE = 500
+SessionKey = Annotated[str, BeforeValidator(str)]
 
 
 class SnapshotQuery(Request):
@@ -97,31 +101,30 @@ class SnapshotQuery(Request):
 
 class LineAnswer(Answer):
     text: str
-    session_ids: list[str]
-    ended_at: float
+    session_ids: list[SessionKey] = Field(validation_alias="sessions")
+    ended_at: Timestamp = Field(validation_alias="at_ms")
 
 
 class TopicAnswer(Answer):
-    topic: str
+    topic: str = Field(validation_alias="tag")
     title: str
     score: float
     by: Literal["inferred", "person"]
 
 
-class PartAnswer(Answer):
+class PackLineAnswer(Answer):
     section: Literal["recent", "history", "topic"]
     text: str
-    session_ids: list[str]
+    session_ids: list[SessionKey] = Field(validation_alias="sessions")
     score: float
+
+
+class PartAnswer(PackLineAnswer):
     why: str
     is_cut: bool
 
 
-class LeftOutAnswer(Answer):
-    section: Literal["recent", "history", "topic"]
-    text: str
-    session_ids: list[str]
-    score: float
+class LeftOutAnswer(PackLineAnswer):
     reason: str
 
 
@@ -154,7 +157,7 @@ class TelemetryAnswer(Answer):
     helpfulness: float | None
 
 
-class SourceAnswer(Answer):
+class SentenceAnswer(Answer):
     """A sentence of a summary, the questions of the chat that it is from, and frames that prove it."""
 
     field: str
@@ -163,21 +166,15 @@ class SourceAnswer(Answer):
     frame_ids: list[int]
 
 
-class SummaryAnswer(Answer):
-    session_id: str
+class ChatSummaryAnswer(SummaryAnswer):
+    session_id: SessionKey
     chat_id: int
-    ended_at: float
-    request: str | None
-    investigated: str | None
-    learned: str | None
-    completed: str | None
-    next_steps: str | None
-    notes: str | None
+    ended_at: Timestamp
     made_by: str
     edited: bool
     retracted: bool
     tags: dict[str, float]
-    sources: list[SourceAnswer]
+    sources: list[SentenceAnswer]
 
 
 class ExportedTopic(Answer):
@@ -188,7 +185,7 @@ class ExportedTopic(Answer):
 
 
 class ExportAnswer(Answer):
-    summaries: list[SummaryAnswer]
+    summaries: list[ChatSummaryAnswer]
     recent: list[LineAnswer]
     history: list[LineAnswer]
     topics: list[ExportedTopic]
@@ -218,14 +215,11 @@ def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
         asking = ContextRequest(query.message, chat_id, number_of(query.session_id), VERSION)
         prepared = prepare(own.context, asking)
         topic = prepared.topic
-        pack = _pack(
-            prepared.reason, prepared.system_augmentation, prepared.hash, prepared.tokens, prepared.build_ms,
-            prepared.record,
-        )  # fmt: skip
+        pack = _pack(prepared, prepared.reason, prepared.system_augmentation)
     return SnapshotAnswer(
-        recent=_lines(topics.recent(own.database, now_ms).lines),
-        history=_lines(topics.history(own.database, now_ms).lines),
-        topic=None if topic is None else _topic(topic),
+        recent=LineAnswer.list_of(topics.recent(own.database, now_ms).lines),
+        history=LineAnswer.list_of(topics.history(own.database, now_ms).lines),
+        topic=None if topic is None else TopicAnswer.of(topic),
         pack=pack,
     )
 
@@ -236,14 +230,14 @@ def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
     "What a question was told of earlier chats",
     {404: "context_not_found"},
 )
-def told(chat_id: int, turn_id: int) -> PackAnswer:
+def context_sent(chat_id: int, turn_id: int) -> PackAnswer:
     """As it was sent; empty, with the reason, where nothing was or what it told of was deleted."""
     stored = context_packs.of_turn(services().database, chat_id, turn_id)
     if stored is None:
         detail = f"Turn {turn_id} of chat {chat_id} was asked in no window, or is not there."
         raise Problem(404, "context_not_found", detail)
     reason = stored.record.get("reason", "what it told of was deleted")
-    return _pack(reason, stored.text, stored.hash, stored.tokens, stored.build_ms, stored.record)
+    return _pack(stored, reason, stored.text)
 
 
 class TopicBody(Request):
@@ -273,7 +267,7 @@ def choose(chat_id: int, body: TopicBody) -> ChosenTopic:
         raise Problem(404, "session_not_found", f"Nothing was asked in chat {chat_id} in a window.")
     session = chat_sessions.latest_of_chat(own.database, chat_id)
     topic = topics.topic_of_session(session.metadata) if session else None
-    return ChosenTopic(topic=_topic(topic) if topic else None)
+    return ChosenTopic(topic=TopicAnswer.of(topic) if topic else None)
 
 
 @endpoint("GET", "/summaries/export", "All memory of chats")
@@ -286,80 +280,50 @@ def export() -> ExportAnswer:
     for at in range(0, len(ids), EXPORTED_AT_ONCE):
         summaries += chat_summaries.get(own.database, ids[at : at + EXPORTED_AT_ONCE]).values()
     return ExportAnswer(
-        summaries=[_summary(each) for each in summaries],
-        recent=_lines(topics.recent(own.database, now_ms).lines),
-        history=_lines(topics.history(own.database, now_ms).lines),
-        topics=[
-            ExportedTopic(
-                topic=each.topic, title=each.title, dismissed=each.is_dismissed, lines=_lines(each.lines)
-            )
-            for each in chat_digests.topics(own.database)
-        ],
-        telemetry=TelemetryAnswer.model_validate(context_packs.telemetry(own.database)),
+        summaries=[_summary(summary) for summary in summaries],
+        recent=LineAnswer.list_of(topics.recent(own.database, now_ms).lines),
+        history=LineAnswer.list_of(topics.history(own.database, now_ms).lines),
+        topics=ExportedTopic.list_of(chat_digests.topics(own.database)),
+        telemetry=TelemetryAnswer.of(context_packs.telemetry(own.database)),
     )
 
 
 @endpoint("DELETE", "/summaries", "Forget all memory of chats")
 def forget() -> ForgottenAnswer:
     """Summaries, tags, digests, topics and what models were told of them go for good; the chats stay."""
-    gone = chat_digests.delete_everything(services().database)
+    counts = chat_digests.delete_everything(services().database)
     return ForgottenAnswer(
-        summaries=gone["chat_summaries"],
-        tags=gone["session_tags"],
-        digests=gone["user_chat_summaries"],
-        topics=gone["user_topic_summaries"],
-        packs=gone["context_packs"],
+        summaries=counts["chat_summaries"],
+        tags=counts["session_tags"],
+        digests=counts["user_chat_summaries"],
+        topics=counts["user_topic_summaries"],
+        packs=counts["context_packs"],
     )
 
 
-def _lines(found: tuple[Line, ...]) -> list[LineAnswer]:
-    return [
-        LineAnswer(text=each.text, session_ids=_ids(each.sessions), ended_at=to_seconds(each.at_ms))
-        for each in found
-    ]
-
-
-def _topic(topic: topics.Topic) -> TopicAnswer:
-    return TopicAnswer(topic=topic.tag, title=topic.title, score=topic.score, by=topic.by)
-
-
-def _pack(reason: str, text: str, name: str, tokens: int, build_ms: float, record: Any) -> PackAnswer:
-    def rows(key: str) -> list[dict[str, Any]]:
-        return [
-            {name: value for name, value in each.items() if name not in ("sessions", "hash")}
-            | {"session_ids": _ids(each["sessions"])}
-            for each in record.get(key, ())
-        ]
-
-    return PackAnswer(
+def _pack(pack: PreparedContext | StoredPack, reason: str, text: str) -> PackAnswer:
+    return PackAnswer.of(
+        pack,
         reason=reason,
         text=text,
-        hash=name,
-        tokens=tokens,
-        build_ms=round(build_ms, 1),
-        parts=[PartAnswer(**each) for each in rows("parts")],
-        left_out=[LeftOutAnswer(**each) for each in rows("left_out")],
+        build_ms=round(pack.build_ms, 1),
+        parts=_lines_of(pack.record, "parts"),
+        left_out=_lines_of(pack.record, "left_out"),
     )
 
 
-def _summary(each: ChatSummary) -> SummaryAnswer:
-    return SummaryAnswer(
-        session_id=str(each.session_id),
-        chat_id=each.chat_id,
-        ended_at=to_seconds(each.ended_ms),
-        **each.fields,
-        made_by=each.made_by,
-        edited=each.is_edited,
-        retracted=each.is_retracted,
-        tags=dict(each.tags),
+def _lines_of(record: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    return [{name: value for name, value in line.items() if name != "hash"} for line in record.get(key, ())]
+
+
+def _summary(summary: ChatSummary) -> ChatSummaryAnswer:
+    return ChatSummaryAnswer.of(
+        summary,
+        tags=dict(summary.tags),
         sources=[
-            SourceAnswer(field=name, text=said.text, turns=list(said.turns), frame_ids=list(said.frames))
-            for name, pieces in of_summary(services().database, each).items()
-            for said in pieces
-            if said.is_sentence
+            SentenceAnswer(field=name, text=piece.text, turns=list(piece.turns), frame_ids=list(piece.frames))
+            for name, pieces in of_summary(services().database, summary).items()
+            for piece in pieces
+            if piece.is_sentence
         ],
     )
-
-
-def _ids(sessions: tuple[int, ...] | list[int]) -> list[str]:
-    return [str(each) for each in sessions]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Annotated, Any, Literal
 
 import apsw
@@ -16,10 +15,113 @@ from store.chats.conversations import find_chats
 from store.chats.tool_calls import State
 from store.memory import chat_sessions
 from store.memory.chat_sessions import ChatSession
-from webapp.api.endpoint import endpoint
+from webapp.api.endpoint import endpoint, read_place
 from webapp.api.values import Answer, DeletedAnswer, Id, QueryInt, Request, Text, Timestamp
-from webapp.core.errors import Problem, invalid, not_found
+from webapp.core.errors import Problem, not_found
 from webapp.core.services import services
+
+
+class ChatsQuery(Request):
+    limit: Annotated[QueryInt, Field(ge=1, le=200)] = 50
+    cursor: Text | None = Field(None, description="`next_cursor` of the page before.")
+    q: Text = Field("", description="Words of which each stands in the title, a question or an answer.")
+
+
+class ChatSummary(Answer):
+    id: int
+    title: str
+    turns: int
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class ChatsPagination(Answer):
+    limit: int
+    next_cursor: str | None
+
+
+class ChatsAnswer(Answer):
+    data: list[ChatSummary]
+    pagination: ChatsPagination
+
+
+@endpoint("GET", "/chats", "Conversations", {400: "invalid_cursor"})
+def chats(query: ChatsQuery) -> ChatsAnswer:
+    """The one used last first; with `q` those that have its words."""
+    before = read_place(query.cursor)
+    database = services().database
+    if query.q.strip():
+        page = find_chats(database, query.q, query.limit + 1, before)
+    else:
+        page = conversations.list_chats(database, query.limit + 1, before)
+    shown = page[: query.limit]
+    has_more = len(page) > query.limit
+    return ChatsAnswer(
+        data=ChatSummary.list_of(shown),
+        pagination=ChatsPagination(
+            limit=query.limit,
+            next_cursor=f"{shown[-1].updated_ms}-{shown[-1].id}" if has_more else None,
+        ),
+    )
+
+
+class MadeCall(Answer):
+    """A call as the message makes it; `tool_call` is its number under /tool-calls."""
+
+    id: str = Field(
+        validation_alias="call_id", description="The model's own id of it; a `tool` message names it."
+    )
+    name: str = Field(validation_alias="tool")
+    arguments: Annotated[dict[str, Any], BeforeValidator(json.loads)]
+    state: State
+    tool_call: int = Field(validation_alias="id")
+
+
+class MessageAnswer(Answer):
+    role: Literal["user", "assistant", "system", "tool"]
+    content: str = Field(description="Of a `tool` message: the result as JSON, or an object with `error`.")
+    created_at: Timestamp
+    turn: int
+    tool_calls: list[MadeCall] | None = Field(description="What an `assistant` message has called.")
+    tool_call_id: str | None = Field(description="Which call a `tool` message answers.")
+    cut_off: bool = Field(description="An answer that was stopped or broke off: this is as far as it came.")
+
+
+class ChatAnswer(Answer):
+    id: int
+    title: str
+    created_at: Timestamp
+    updated_at: Timestamp
+    messages: list[MessageAnswer]
+
+
+@endpoint("GET", "/chats/<id:chat_id>", "A conversation as it is stored", {404: "chat_not_found"})
+def chat(chat_id: int) -> ChatAnswer:
+    """Every message in order, with the tool calls of each turn and their results."""
+    database = services().database
+    stored = conversations.get(database, chat_id)
+    if stored is None:
+        raise not_found("chat", chat_id)
+    return ChatAnswer.of(stored, messages=[_message(message) for message in transcript(database, chat_id)])
+
+
+def _message(message: TranscriptMessage) -> MessageAnswer:
+    return MessageAnswer.of(
+        message,
+        tool_calls=MadeCall.list_of(message.calls) or None,
+        tool_call_id=message.answers.call_id if message.answers else None,
+    )
+
+
+@endpoint("DELETE", "/chats/<id:chat_id>", "Delete a conversation", {404: "chat_not_found"})
+def delete(chat_id: int) -> DeletedAnswer:
+    """Messages, turns and evidence go with it; frames stay."""
+    if not conversations.delete(services().database, chat_id):
+        raise not_found("chat", chat_id)
+    return DeletedAnswer(id=chat_id)
+
+
+# -- windows: opened, seen, hidden, closed -----------------------------------------------------
 
 SessionId = Annotated[str, StringConstraints(max_length=100)]
 
@@ -65,7 +167,7 @@ def new(body: NewSession) -> WindowAnswer:
         session_id = session_closing.open_window(services().context, body.chat_id, previous)
     except apsw.ConstraintError as error:
         raise not_found("chat", body.chat_id) from error
-    return _answer(str(session_id))
+    return _window(str(session_id))
 
 
 @endpoint("POST", "/chat/heartbeat", "Say that a window is still open", {404: "session_not_found"})
@@ -73,7 +175,7 @@ def heartbeat(body: NamedSession) -> WindowAnswer:
     """A session that is closed stays closed, as its `state` says."""
     own, session = services(), session_or_404(body.session_id)
     chat_sessions.heartbeat(own.database, session.id, own.clock())
-    return _answer(body.session_id)
+    return _window(body.session_id)
 
 
 @endpoint("POST", "/chat/visibility", "Say whether a window is in front", {404: "session_not_found"})
@@ -81,7 +183,7 @@ def visibility(body: Visibility) -> WindowAnswer:
     """Whether its tab can be seen; counts as a heartbeat."""
     own, session = services(), session_or_404(body.session_id)
     chat_sessions.show(own.database, session.id, body.visible, own.clock())
-    return _answer(body.session_id)
+    return _window(body.session_id)
 
 
 @endpoint("POST", "/chat/close", "Close a context session", {404: "session_not_found"})
@@ -89,7 +191,7 @@ def close(body: NamedSession) -> WindowAnswer:
     """Its summary is made, or made up for later; closing twice is closing once."""
     session = session_or_404(body.session_id)
     session_closing.close(services().context, session.id, "window")
-    return _answer(body.session_id)
+    return _window(body.session_id)
 
 
 def number_of(session_id: str) -> int:
@@ -99,123 +201,11 @@ def number_of(session_id: str) -> int:
 
 
 def session_or_404(session_id: str) -> ChatSession:
-    found = chat_sessions.get(services().database, number_of(session_id))
-    if found is None:
+    session = chat_sessions.get(services().database, number_of(session_id))
+    if session is None:
         raise Problem(404, "session_not_found", "There is no session of that id.")
-    return found
+    return session
 
 
-def _answer(session_id: str) -> WindowAnswer:
+def _window(session_id: str) -> WindowAnswer:
     return WindowAnswer.of(session_or_404(session_id), session_id=session_id)
-
-
-# -- conversations ----------------------------------------------------------------------------
-
-_CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
-
-
-class ChatsQuery(Request):
-    limit: Annotated[QueryInt, Field(ge=1, le=200)] = 50
-    cursor: Text | None = Field(None, description="`next_cursor` of the page before.")
-    q: Text = Field("", description="Words of which each stands in the title, a question or an answer.")
-
-
-class ChatSummary(Answer):
-    id: int
-    title: str
-    turns: int
-    created_at: Timestamp
-    updated_at: Timestamp
-
-
-class ChatsPagination(Answer):
-    limit: int
-    next_cursor: str | None
-
-
-class ChatsAnswer(Answer):
-    data: list[ChatSummary]
-    pagination: ChatsPagination
-
-
-@endpoint("GET", "/chats", "Conversations", {400: "invalid_cursor"})
-def chats(query: ChatsQuery) -> ChatsAnswer:
-    """The one used last first; with `q` those that have its words."""
-    before = None if query.cursor is None else _place(query.cursor)
-    database = services().database
-    if query.q.strip():
-        found = find_chats(database, query.q, query.limit + 1, before)
-    else:
-        found = conversations.list_chats(database, query.limit + 1, before)
-    shown = found[: query.limit]
-    has_more = len(found) > query.limit
-    return ChatsAnswer(
-        data=ChatSummary.list_of(shown),
-        pagination=ChatsPagination(
-            limit=query.limit,
-            next_cursor=f"{shown[-1].updated_ms}-{shown[-1].id}" if has_more else None,
-        ),
-    )
-
-
-def _place(cursor: str) -> tuple[int, int]:
-    match = _CURSOR.fullmatch(cursor)
-    if match is None:
-        raise invalid(400, "invalid_cursor", ("cursor", "is not a cursor of this list"))
-    return int(match[1]), int(match[2])
-
-
-class MadeCall(Answer):
-    """A call as the message makes it; `tool_call` is its number under /tool-calls."""
-
-    id: str = Field(
-        validation_alias="call_id", description="The model's own id of it; a `tool` message names it."
-    )
-    name: str = Field(validation_alias="tool")
-    arguments: Annotated[dict[str, Any], BeforeValidator(json.loads)]
-    state: State
-    tool_call: int = Field(validation_alias="id")
-
-
-class MessageAnswer(Answer):
-    role: Literal["user", "assistant", "system", "tool"]
-    content: str = Field(description="Of a `tool` message: the result as JSON, or an object with `error`.")
-    created_at: Timestamp
-    turn: int
-    tool_calls: list[MadeCall] | None = Field(description="What an `assistant` message has called.")
-    tool_call_id: str | None = Field(description="Which call a `tool` message answers.")
-    cut_off: bool = Field(description="An answer that was stopped or broke off: this is as far as it came.")
-
-
-class ChatAnswer(Answer):
-    id: int
-    title: str
-    created_at: Timestamp
-    updated_at: Timestamp
-    messages: list[MessageAnswer]
-
-
-@endpoint("GET", "/chats/<id:chat_id>", "A conversation as it is stored", {404: "chat_not_found"})
-def chat(chat_id: int) -> ChatAnswer:
-    """Every message in order, with the tool calls of each turn and their results."""
-    database = services().database
-    found = conversations.get(database, chat_id)
-    if found is None:
-        raise not_found("chat", chat_id)
-    return ChatAnswer.of(found, messages=[_message(each) for each in transcript(database, chat_id)])
-
-
-def _message(message: TranscriptMessage) -> MessageAnswer:
-    return MessageAnswer.of(
-        message,
-        tool_calls=MadeCall.list_of(message.calls) or None,
-        tool_call_id=message.answers.call_id if message.answers else None,
-    )
-
-
-@endpoint("DELETE", "/chats/<id:chat_id>", "Delete a conversation", {404: "chat_not_found"})
-def delete(chat_id: int) -> DeletedAnswer:
-    """Messages, turns and evidence go with it; frames stay."""
-    if not conversations.delete(services().database, chat_id):
-        raise not_found("chat", chat_id)
-    return DeletedAnswer(id=chat_id)

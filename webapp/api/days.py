@@ -7,14 +7,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from store.core.times import to_seconds
 from store.frames.frames import captured_ms_of
 from store.memory import daily_hours, daily_summaries
 from store.memory.daily_hours import Hour
 from store.memory.daily_summaries import DailySummary
 from store.memory.observations import HOUR_MS
 from webapp.api.endpoint import endpoint
-from webapp.api.values import Answer, QueryInt, Request
+from webapp.api.values import Answer, QueryInt, Request, Timestamp
 from webapp.core.errors import Problem
 from webapp.core.services import services
 
@@ -31,12 +30,12 @@ class DaysQuery(Request):
 
 class DaySummaryAnswer(Answer):
     day: str = Field(description="The local date, such as 2026-11-20.")
-    timezone: str = Field(description="The IANA zone that the day was counted by.")
-    start_time: float
-    end_time: float
+    timezone: str = Field(validation_alias="zone", description="The IANA zone that the day was counted by.")
+    start_time: Timestamp
+    end_time: Timestamp
     text: str
     source: Literal["rule", "model"]
-    updated_at: float
+    updated_at: Timestamp
 
 
 class DaysAnswer(Answer):
@@ -45,20 +44,20 @@ class DaysAnswer(Answer):
 
 class DayEvidenceAnswer(Answer):
     frame_id: int
-    timestamp: float
+    timestamp: Timestamp
     quote: str = Field(description="A line that stands on the frame; blank where the frame as such shows it.")
     frame_url: str
 
 
 class PointAnswer(Answer):
-    timestamp: float
+    timestamp: Timestamp
     text: str
     evidence: list[DayEvidenceAnswer]
 
 
 class HourAnswer(Answer):
-    start_time: float
-    end_time: float
+    start_time: Timestamp
+    end_time: Timestamp
     source: Literal["none", "rule", "model"] = Field(
         description="`none` is a placeholder: nothing was captured."
     )
@@ -83,20 +82,19 @@ def all_days(query: DaysQuery) -> DaysAnswer:
         before = None if query.before is None else date.fromisoformat(query.before)
     except ValueError as error:
         raise Problem(400, "invalid_before", "No calendar has this date.") from error
-    found = daily_summaries.listed(services().database, before, query.limit)
-    return DaysAnswer(data=[_summary(each) for each in found])
+    days = daily_summaries.listed(services().database, before, query.limit)
+    return DaysAnswer(data=DaySummaryAnswer.list_of(days))
 
 
 @endpoint("GET", "/days/<day:on>", "One day", NO_DAY)
 def one_day(on: date) -> DayAnswer:
     """Its text, and its hours point by point with what shows them."""
-    found = day_or_404(on)
+    day = day_or_404(on)
     own = services()
     with own.database.read() as connection:
-        hours = daily_hours.between(connection, found.start_ms, found.end_ms)
-        is_settled = daily_hours.is_settled(connection, found.start_ms, found.end_ms, own.clock())
-    told = [_hour(each) for each in hours]
-    return DayAnswer(**_summary(found).model_dump(), hours=told, settled=is_settled)
+        hours = daily_hours.between(connection, day.start_ms, day.end_ms)
+        is_settled = daily_hours.is_settled(connection, day.start_ms, day.end_ms, own.clock())
+    return DayAnswer.of(day, hours=[_hour(hour) for hour in hours], settled=is_settled)
 
 
 @endpoint("POST", "/days/<day:on>/redo", "Have a day told again", NO_DAY, status=202)
@@ -108,10 +106,10 @@ def redo_day(on: date) -> RedoneAnswer:
 
 def day_or_404(on: date) -> DailySummary:
     """The summary of a day."""
-    found = daily_summaries.of_day(services().database, on)
-    if found is None:
+    day = daily_summaries.of_day(services().database, on)
+    if day is None:
         raise Problem(404, "day_not_found", f"There is no summary of {on.isoformat()}.")
-    return found
+    return day
 
 
 def redo(day: DailySummary) -> None:
@@ -120,44 +118,25 @@ def redo(day: DailySummary) -> None:
         daily_hours.redo(connection, day.start_ms, day.end_ms)
 
 
-def document(day: DailySummary) -> DayAnswer:
-    """The day as the API gives it."""
-    return one_day(date.fromisoformat(day.day))
-
-
-def _summary(found: DailySummary) -> DaySummaryAnswer:
-    return DaySummaryAnswer(
-        day=found.day,
-        timezone=found.zone,
-        start_time=to_seconds(found.start_ms),
-        end_time=to_seconds(found.end_ms),
-        text=found.text,
-        source=found.source,
-        updated_at=to_seconds(found.updated_ms),
-    )
-
-
-def _hour(found: Hour) -> HourAnswer:
-    return HourAnswer(
-        start_time=to_seconds(found.start_ms),
-        end_time=to_seconds(found.start_ms + HOUR_MS),
-        source=found.source,
+def _hour(hour: Hour) -> HourAnswer:
+    return HourAnswer.of(
+        hour,
+        end_time=hour.start_ms + HOUR_MS,
         points=[
             PointAnswer(
-                timestamp=to_seconds(point.at_ms),
+                timestamp=point.at_ms,
                 text=point.text,
                 evidence=[_evidence(quote.frame_id, quote.text) for quote in point.quotes],
             )
-            for point in found.points
+            for point in hour.points
         ],
-        model_error=found.model_error,
     )
 
 
 def _evidence(frame_id: int, quote: str) -> DayEvidenceAnswer:
     return DayEvidenceAnswer(
         frame_id=frame_id,
-        timestamp=to_seconds(captured_ms_of(frame_id)),
+        timestamp=captured_ms_of(frame_id),
         quote=quote,
         frame_url=f"/frames/{frame_id}",
     )

@@ -62,9 +62,9 @@ class SentPage(Answer):
 @endpoint("GET", "/sent", "What was sent")
 def all_sent(query: SentQuery) -> SentPage:
     """Every request, newest first, to this machine and to others."""
-    found = egress_log.latest(services().database, query.limit + 1, query.cursor, query.purpose)
-    shown = found[: query.limit]
-    next_cursor = shown[-1].id if len(found) > query.limit else None
+    requests = egress_log.latest(services().database, query.limit + 1, query.cursor, query.purpose)
+    shown = requests[: query.limit]
+    next_cursor = shown[-1].id if len(requests) > query.limit else None
     return SentPage(data=SentAnswer.list_of(shown), next_cursor=next_cursor)
 
 
@@ -79,5 +79,5 @@ def sent_for(chat_id: int, turn_id: int) -> SentPage:
     database = services().database
     if conversations.turn(database, chat_id, turn_id) is None:
         raise Problem(404, "turn_not_found", f"There is no turn {turn_id} in chat {chat_id}.")
-    found = egress_log.of_turn(database, chat_id, turn_id)
-    return SentPage(data=SentAnswer.list_of(found), next_cursor=None)
+    requests = egress_log.of_turn(database, chat_id, turn_id)
+    return SentPage(data=SentAnswer.list_of(requests), next_cursor=None)

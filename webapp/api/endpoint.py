@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
@@ -25,6 +26,8 @@ from webapp.security.access import Permission, allow
 
 MAX_JSON_BYTES = 1_000_000
 PREFIX = "/api/v1"
+NO_CURSOR = ("cursor", "is not a cursor of this list")
+_PLACE = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
 
 blueprint = Blueprint("api", __name__, url_prefix=PREFIX)
 
@@ -160,6 +163,26 @@ def read_body(model: type[_Model], *, required: bool = True) -> _Model:
     if request.mimetype != "application/json":
         raise Problem(415, "unsupported_media_type", "The body must be application/json.")
     return parse_json(model, request.get_data())
+
+
+def read_place(cursor: str | None) -> tuple[int, int] | None:
+    """The (milliseconds, id) at which a list goes on, as its ``next_cursor`` named it."""
+    if cursor is None:
+        return None
+    match = _PLACE.fullmatch(cursor)
+    if match is None:
+        raise invalid(400, "invalid_cursor", NO_CURSOR)
+    return int(match[1]), int(match[2])
+
+
+def check_parts(names: Iterable[str], file: str = "") -> None:
+    """Refuse what is no multipart form (415) of parts with these names, `file` being a file (422)."""
+    if request.mimetype != "multipart/form-data":
+        raise Problem(415, "unsupported_media_type", "The body must be multipart/form-data.")
+    for name in (*request.form, *request.files):
+        is_known = name in names or name == "csrf_token"
+        if not is_known or (file and (name == file) != (name in request.files)):
+            raise invalid(422, "unknown_field", (name, "is not a part of this form"))
 
 
 def parse_json(model: type[_Model], content: bytes) -> _Model:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from store.frames import frames
 from store.sources import entities, fact_curation
-from store.sources.entities import Entity, EntityNotFound, Provenance
+from store.sources.entities import Entity, Provenance
 from store.sources.fact_curation import CannotMerge
 from webapp.api.endpoint import endpoint
 from webapp.api.values import MAX_ID, Answer, DeletedAnswer, QueryBool, QueryInt, Request, Text, Timestamp
@@ -108,8 +108,8 @@ class FactsAnswer(Answer):
 @endpoint("GET", "/entities", "What is remembered")
 def all_entities(query: EntitiesQuery) -> EntitiesAnswer:
     """Last changed first."""
-    found = entities.find_entities(services().database, query.q, query.kind, query.limit, query.offset)
-    return EntitiesAnswer(data=[entity_answer(each) for each in found])
+    page = entities.find_entities(services().database, query.q, query.kind, query.limit, query.offset)
+    return EntitiesAnswer(data=[entity_answer(entity) for entity in page])
 
 
 @endpoint(
@@ -150,10 +150,10 @@ def forget_entity(entity_id: int) -> DeletedAnswer:
 def all_facts(query: FactsQuery) -> FactsAnswer:
     """Latest first."""
     about = None if query.entity_id is None else [query.entity_id]
-    found = entities.facts_of(
+    facts = entities.facts_of(
         services().database, about, query.limit, query.offset, retracted=query.retracted
     )
-    return FactsAnswer(data=FactAnswer.list_of(found))
+    return FactsAnswer(data=FactAnswer.list_of(facts))
 
 
 @endpoint(
@@ -180,8 +180,6 @@ def add_fact(body: FactBody) -> FactAnswer:
             )
     except ValueError as error:
         raise invalid(422, "invalid_fact", ("object_value", str(error))) from error
-    except EntityNotFound as error:
-        raise not_found("entity", error.args[0]) from error
     return FactAnswer.of(entities.fact(own.database, number))
 
 
@@ -197,9 +195,9 @@ def forget_fact(fact_id: int) -> DeletedAnswer:
     return DeletedAnswer(id=fact_id)
 
 
-def entity_answer(found: Entity) -> EntityAnswer:
+def entity_answer(entity: Entity) -> EntityAnswer:
     return EntityAnswer.of(
-        found, aliases=[AliasAnswer(id=number, name=name) for number, name in found.aliases]
+        entity, aliases=[AliasAnswer(id=number, name=name) for number, name in entity.aliases]
     )
 
 
@@ -262,15 +260,15 @@ def uses_of_fact(fact_id: int) -> UsesAnswer:
 @endpoint("GET", "/entities/<id:entity_id>/uses", "Answers that an entity went into", NO_ENTITY)
 def uses_of_entity(entity_id: int) -> UsesAnswer:
     """The turns in which a tool gave it to the model, latest first."""
-    found = fact_curation.uses_of_entity(services().database, entity_or_404(entity_id).id)
-    return UsesAnswer(data=UseAnswer.list_of(found))
+    uses = fact_curation.uses_of_entity(services().database, entity_or_404(entity_id).id)
+    return UsesAnswer(data=UseAnswer.list_of(uses))
 
 
 @endpoint("GET", "/facts/clashes", "Facts that disagree")
 def clashes() -> ClashesAnswer:
     """One subject, one predicate, several objects: perhaps one is wrong, perhaps all are true."""
-    found = fact_curation.conflicts(entities.facts_of(services().database, None, MAX_CLASHING))
-    return ClashesAnswer(data=[FactAnswer.list_of(group) for group in found])
+    conflicts = fact_curation.conflicts(entities.facts_of(services().database, None, MAX_CLASHING))
+    return ClashesAnswer(data=[FactAnswer.list_of(group) for group in conflicts])
 
 
 @endpoint(
@@ -299,18 +297,13 @@ def merge(entity_id: int, into_id: int) -> None:
     try:
         with own.database.write() as connection:
             fact_curation.merge(connection, entity_id, into_id, own.clock())
-    except EntityNotFound as error:
-        raise not_found("entity", error.args[0]) from error
     except CannotMerge as error:
         raise invalid(422, "cannot_merge", ("into_id", str(error))) from error
 
 
 def entity_or_404(entity_id: int) -> entities.Entity:
     """An entity, or the one that it was merged into."""
-    try:
-        return entities.get(services().database, entity_id)
-    except EntityNotFound as error:
-        raise not_found("entity", entity_id) from error
+    return entities.get(services().database, entity_id)
 
 
 def fact_or_404(fact_id: int) -> entities.Fact:

@@ -31,7 +31,7 @@ from assistant.core.records import (
 from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations
 from webapp.api.tool_calls import call_answer
-from webapp.api.turns import evidence_answer, turn_answer
+from webapp.api.turns import EvidenceAnswer, turn_answer
 from webapp.core.services import Services, is_disconnected
 
 VERSION = 1
@@ -47,8 +47,8 @@ def _content(event: TurnEvent) -> dict[str, Any]:
         case StatusEvent():
             return {"type": "status", "stage": event.stage, "message": event.message}
         case EvidenceEvent():
-            found = [evidence_answer(item).model_dump() for item in event.evidence]
-            return {"type": "evidence", "evidence": found}
+            evidence = [EvidenceAnswer.of(item).model_dump() for item in event.evidence]
+            return {"type": "evidence", "evidence": evidence}
         case DeltaEvent():
             return {"type": "text", "part": event.part, "text": event.text}
         case ShortenedEvent():
@@ -65,8 +65,8 @@ def _content(event: TurnEvent) -> dict[str, Any]:
         case ApprovalEvent():
             return {"type": "approve", "approvals": [call_answer(call).model_dump() for call in event.calls]}
         case ErrorEvent():
-            told = event.error
-            return {"type": "error", "code": told.code, "message": told.message, "action": told.action}
+            error = event.error
+            return {"type": "error", "code": error.code, "message": error.message, "action": error.action}
         case FinalEvent():
             answer = None if event.result.error else turn_answer(event.result).model_dump()
             return {"type": "final", "status": event.result.status, "answer": answer}
@@ -90,8 +90,8 @@ def install(app: Flask) -> None:
 
 def connection_slots() -> threading.BoundedSemaphore:
     """One place for each follower."""
-    found: threading.BoundedSemaphore = current_app.extensions["recollect_followers"]
-    return found
+    slots: threading.BoundedSemaphore = current_app.extensions["recollect_followers"]
+    return slots
 
 
 def replay_events(own: Services, chat_id: int, n: int, after: int) -> Iterator[dict[str, Any] | None]:

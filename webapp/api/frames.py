@@ -1,4 +1,4 @@
-"""One frame: its exact picture and what surrounds it."""
+"""One frame: its exact picture, what surrounds it, what it says, why it is kept, and its tags."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from store.core.errors import MediaGone
-from store.core.times import to_seconds
 from store.frames import frames, tags
-from store.frames.activity_intervals import Segment
 from store.frames.frames import FrameRow
 from store.frames.media import PREVIEW_TYPE
 from store.ocr import readings
@@ -20,17 +18,17 @@ from store.ocr.readings import Line, Reading, Word
 from store.search import hits
 from store.search import query as search_query
 from store.timeline import segments
-from store.timeline.timeline import Run
 from webapp.api.endpoint import PREFIX, endpoint
-from webapp.api.values import Answer, QueryInt, Request, Text
+from webapp.api.values import Answer, QueryInt, Request, Text, Timestamp
 from webapp.core.errors import invalid
 from webapp.core.services import services
 
+NO_FRAME = {404: "frame_not_found"}
 _CROP = re.compile(r"([0-9]{1,5}),([0-9]{1,5}),([1-9][0-9]{0,4}),([1-9][0-9]{0,4})", re.ASCII)
 
 
 def frame_url(frame_id: int) -> str:
-    """The address of a frame's picture; the server builds every such address (R3.21)."""
+    """The address of a frame's picture; the server builds every such address."""
     return f"{PREFIX}/frames/{frame_id}"
 
 
@@ -112,9 +110,9 @@ def _rectangle(frame: FrameRow, crop: tuple[int, int, int, int]) -> bytes:
 class FrameAnswer(Answer):
     """A frame's own facts. Times are epoch seconds; unknown is null, never borrowed."""
 
-    frame_id: int
-    timestamp: float
-    ended: float = Field(description="The last look at which this was still on the screen.")
+    frame_id: int = Field(validation_alias="id")
+    timestamp: Timestamp = Field(validation_alias="captured_ms")
+    ended: Timestamp = Field(description="The last look at which this was still on the screen.")
     utc_offset_min: int | None
     monitor: str
     width: int
@@ -135,8 +133,8 @@ class FrameAnswer(Answer):
 class SegmentAnswer(Answer):
     """The stretch of activity a frame belongs to."""
 
-    start_time: float
-    end_time: float
+    start_time: Timestamp
+    end_time: Timestamp
     app_name: str | None
     window_name: str | None
     browser_url: str | None
@@ -145,7 +143,7 @@ class SegmentAnswer(Answer):
     frames: int
 
 
-class ContextAnswer(Answer):
+class FrameContextAnswer(Answer):
     frame: FrameAnswer
     text: str | None = Field(description="What the frame says; null until it was read.")
     urls: list[str] = Field(description="Addresses that stand in the text.")
@@ -156,46 +154,23 @@ class ContextAnswer(Answer):
     reading_error: str | None = Field(description="Why its text could not be read.")
 
 
-@endpoint("GET", "/frames/<id:frame_id>/context", "What surrounds a frame", {404: "frame_not_found"})
-def context(frame_id: int) -> ContextAnswer:
+@endpoint("GET", "/frames/<id:frame_id>/context", "What surrounds a frame", NO_FRAME)
+def context(frame_id: int) -> FrameContextAnswer:
     """The frame's facts, text and addresses, its neighbours and its stretch of activity."""
     database = services().database
     frame = frames.get(database, frame_id)
     reading = readings.current_reading(database, frame_id)
     previous, following = frames.neighbours(database, frame)
     segment = segments.segment_of(database, frame)
-    return ContextAnswer(
-        frame=_frame_answer(frame),
+    return FrameContextAnswer(
+        frame=FrameAnswer.of(frame, picture=_picture_state(frame), frame_url=frame_url(frame.id)),
         text=None if reading is None else reading.text,
         urls=readings.urls(database, frame_id),
         previous_frame_id=previous,
         next_frame_id=following,
-        segment=None if segment is None else segment_answer(segment),
+        segment=None if segment is None else SegmentAnswer.of(segment),
         status=frame.status,
         reading_error=frame.reading_error,
-    )
-
-
-def _frame_answer(frame: FrameRow) -> FrameAnswer:
-    return FrameAnswer(
-        frame_id=frame.id,
-        timestamp=to_seconds(frame.captured_ms),
-        ended=to_seconds(frame.ended_ms),
-        utc_offset_min=frame.utc_offset_min,
-        monitor=frame.monitor,
-        width=frame.width_px,
-        height=frame.height_px,
-        app_name=frame.app_name,
-        window_name=frame.window_name,
-        browser_url=frame.browser_url,
-        focused=frame.focused,
-        source=frame.source,
-        trigger=frame.trigger,
-        media_type=frame.media_type,
-        size_bytes=frame.size_bytes,
-        sha256=frame.sha256,
-        picture=_picture_state(frame),
-        frame_url=frame_url(frame.id),
     )
 
 
@@ -207,26 +182,7 @@ def _picture_state(frame: FrameRow) -> Literal["present", "deleted", "missing", 
     return "present"
 
 
-def segment_answer(segment: Segment) -> SegmentAnswer:
-    return SegmentAnswer(**stretch_values(segment))
-
-
-def stretch_values(of: Segment | Run) -> dict[str, Any]:
-    """What a segment and a run of segments have in common."""
-    return {
-        "start_time": to_seconds(of.start_ms),
-        "end_time": to_seconds(of.end_ms),
-        "app_name": of.app_name,
-        "window_name": of.window_name,
-        "browser_url": of.browser_url,
-        "first_frame_id": of.first_frame_id,
-        "last_frame_id": of.last_frame_id,
-        "frames": of.frames,
-    }
-
-
-# ---- texts
-# What one frame says: lines and words with their boxes, and where a search's words stand.
+# -- what it says: lines and words with their boxes, and where a search's words stand -------------
 
 
 class TextQuery(Request):
@@ -249,7 +205,7 @@ class WordAnswer(Answer):
     hit: bool
 
 
-class LineAnswer(Answer):
+class TextLineAnswer(Answer):
     text: str
     box: BoxAnswer
     confidence: float | None
@@ -262,10 +218,10 @@ class TextAnswer(Answer):
     status: Literal["stored", "searchable", "failed"]
     engine: str | None
     language: str | None
-    lines: list[LineAnswer]
+    lines: list[TextLineAnswer]
 
 
-@endpoint("GET", "/frames/<id:frame_id>/text", "What a frame says, with boxes", {404: "frame_not_found"})
+@endpoint("GET", "/frames/<id:frame_id>/text", "What a frame says, with boxes", NO_FRAME)
 def text(frame_id: int, query: TextQuery) -> TextAnswer:
     """Lines and words in reading order; with `q` the words that the search would find are marked."""
     database = services().database
@@ -280,25 +236,15 @@ def text(frame_id: int, query: TextQuery) -> TextAnswer:
     )
 
 
-def _lines(reading: Reading, searched: str) -> list[LineAnswer]:
+def _lines(reading: Reading, searched: str) -> list[TextLineAnswer]:
     spans = hits.spans(reading.text, search_query.parse(searched)) if searched.strip() else []
     return [_line(line, [span for span in spans if _overlap(line, span)]) for line in reading.lines]
 
 
-def _line(line: Line, spans: list[tuple[int, int]]) -> LineAnswer:
-    return LineAnswer(
-        text=line.text,
-        box=BoxAnswer.model_validate(line.box),
-        confidence=line.confidence,
-        words=[
-            WordAnswer(
-                text=word.text,
-                box=BoxAnswer.model_validate(word.box),
-                confidence=word.confidence,
-                hit=any(_overlap(word, span) for span in spans),
-            )
-            for word in line.words
-        ],
+def _line(line: Line, spans: list[tuple[int, int]]) -> TextLineAnswer:
+    return TextLineAnswer.of(
+        line,
+        words=[WordAnswer.of(word, hit=any(_overlap(word, span) for span in spans)) for word in line.words],
         highlights=[(max(a, line.start) - line.start, min(b, line.end) - line.start) for a, b in spans],
     )
 
@@ -307,8 +253,7 @@ def _overlap(part: Line | Word, span: tuple[int, int]) -> bool:
     return span[0] < part.end and part.start < span[1]
 
 
-# ---- kept
-# Keeping frames whatever retention says, and having their text read again.
+# -- kept whatever retention says, and read again -------------------------------------------------
 
 
 class PinStateAnswer(Answer):
@@ -316,31 +261,31 @@ class PinStateAnswer(Answer):
 
     frame_id: int
     kept: bool
-    pinned_at: float | None = Field(description="Since when it is pinned; null when it is not.")
+    pinned_at: Timestamp | None = Field(description="Since when it is pinned; null when it is not.")
     citations: int = Field(description="How many citations of stored answers rest on it.")
     insights: int = Field(description="How many versions of an insight are of it.")
 
 
-@endpoint("PUT", "/frames/<id:frame_id>/pin", "Pin a frame", {404: "frame_not_found"})
+@endpoint("PUT", "/frames/<id:frame_id>/pin", "Pin a frame", NO_FRAME)
 def pin(frame_id: int) -> PinStateAnswer:
     """Keep a frame; a pin that is there stays as it is."""
     own = services()
     tags.pin(own.database, frame_id, own.clock())
-    return _answer(frame_id)
+    return _pin_state(frame_id)
 
 
-@endpoint("DELETE", "/frames/<id:frame_id>/pin", "Unpin a frame", {404: "frame_not_found"})
+@endpoint("DELETE", "/frames/<id:frame_id>/pin", "Unpin a frame", NO_FRAME)
 def unpin(frame_id: int) -> PinStateAnswer:
     """Let go of a frame. Citations keep it as long as their answers are there."""
     database = services().database
     tags.unpin(database, frames.get(database, frame_id).id)
-    return _answer(frame_id)
+    return _pin_state(frame_id)
 
 
-@endpoint("GET", "/frames/<id:frame_id>/pin", "Why a frame is kept", {404: "frame_not_found"})
-def hold(frame_id: int) -> PinStateAnswer:
+@endpoint("GET", "/frames/<id:frame_id>/pin", "Why a frame is kept", NO_FRAME)
+def pin_state(frame_id: int) -> PinStateAnswer:
     """Whether the frame is pinned, and how often it is cited."""
-    return _answer(frames.get(services().database, frame_id).id)
+    return _pin_state(frames.get(services().database, frame_id).id)
 
 
 class ReadAgainAnswer(Answer):
@@ -362,21 +307,11 @@ def read_again(frame_id: int) -> ReadAgainAnswer:
     return ReadAgainAnswer(frame_id=frame_id)
 
 
-def _answer(frame_id: int) -> PinStateAnswer:
-    found = tags.retention_reason(services().database, frame_id)
-    return PinStateAnswer(
-        frame_id=frame_id,
-        kept=found.is_kept,
-        pinned_at=None if found.pinned_ms is None else to_seconds(found.pinned_ms),
-        citations=found.citations,
-        insights=found.insights,
-    )
+def _pin_state(frame_id: int) -> PinStateAnswer:
+    return PinStateAnswer.of(tags.retention_reason(services().database, frame_id), frame_id=frame_id)
 
 
-# ---- tags
-# Tags of frames: those that rules gave as the frame came in, and a person's.
-
-NO_FRAME = {404: "frame_not_found"}
+# -- tags: those that rules gave as the frame came in, and a person's -----------------------------
 
 
 class TagBody(Request):
@@ -427,5 +362,5 @@ def untag_frame(frame_id: int, query: TagQuery) -> TagsAnswer:
 
 
 def _tags_answer(frame_id: int) -> TagsAnswer:
-    found = tags.listed(services().database, frame_id)
-    return TagsAnswer(frame_id=frame_id, tags=[TagAnswer(tag=each.tag, source=each.source) for each in found])
+    of_frame = tags.listed(services().database, frame_id)
+    return TagsAnswer(frame_id=frame_id, tags=TagAnswer.list_of(of_frame))

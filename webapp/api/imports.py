@@ -8,18 +8,17 @@ from flask import request
 from pydantic import AliasPath, Field, StringConstraints, ValidationError
 
 from store.sources import imports
-from store.sources.imports import KINDS, Import, ImportNotFound, Kind
-from webapp.api.endpoint import endpoint, of_validation
+from store.sources.imports import KINDS, Import, Kind
+from webapp.api.endpoint import check_parts, endpoint, of_validation
 from webapp.api.entities import Limit, Offset
 from webapp.api.values import Answer, Request, Timestamp, Zone
 from webapp.core import uploads
-from webapp.core.errors import Problem, invalid, not_found
+from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
 from webapp.core.uploads import MAX_IMPORT_BYTES, Choices
 
 NO_IMPORT = {404: "import_not_found"}
 _Short = Annotated[str, StringConstraints(max_length=200)]
-_PARTS = ("file", "format", "timezone", "me", "dates")
 
 
 class _Fields(Request):
@@ -71,8 +70,7 @@ def _importer(kind: Kind, summary: str) -> None:
             megabytes = MAX_IMPORT_BYTES // 1_000_000
             detail = f"The file is larger than {megabytes} MB; `recollect import {kind} FILE` takes any size."
             raise Problem(413, "too_large", detail)
-        if request.mimetype != "multipart/form-data":
-            raise Problem(415, "unsupported_media_type", "The body must be multipart/form-data.")
+        check_parts(Upload.model_fields, file="file")
         choices = _choices()
         return ImportReceiptAnswer(**uploads.import_file(kind, uploads.uploaded_file(), choices))
 
@@ -93,9 +91,6 @@ def _importer(kind: Kind, summary: str) -> None:
 
 
 def _choices() -> Choices:
-    for name in (*request.form, *request.files):
-        if name not in (*_PARTS, "csrf_token") or (name == "file") != (name in request.files):
-            raise invalid(422, "unknown_field", (name, "is not a part of this form"))
     given = {name: value for name, value in request.form.items() if name != "csrf_token"}
     try:
         return Choices(**_Fields.model_validate(given).model_dump())
@@ -157,8 +152,8 @@ for _kind in KINDS:
 @endpoint("DELETE", "/imports/<id:import_id>", "Take an import back", NO_IMPORT)
 def delete_one(import_id: int) -> DeletedImportAnswer:
     """What it brought first goes, with what chats were shown of the source."""
-    found = import_or_404(import_id)
-    return DeletedImportAnswer.of(imports.delete(services().database, found.kind, import_id))
+    source = import_or_404(import_id)
+    return DeletedImportAnswer.of(imports.delete(services().database, source.kind, import_id))
 
 
 # -- whom an import names; they are remembered when a person asks for it, never by themselves --------
@@ -198,9 +193,9 @@ class RememberedAnswer(Answer):
 @endpoint("GET", "/imports/<id:import_id>/names", "People or places that an import names", NO_IMPORT)
 def names(import_id: int, query: NamesQuery) -> NamesAnswer:
     """Those in most rows first. Calendars and positions name nobody."""
-    found = imports.names(services().database, import_or_404(import_id))
-    shown = found[query.offset : query.offset + query.limit]
-    return NamesAnswer(data=NameAnswer.list_of(shown), total=len(found))
+    named = imports.names(services().database, import_or_404(import_id))
+    shown = named[query.offset : query.offset + query.limit]
+    return NamesAnswer(data=NameAnswer.list_of(shown), total=len(named))
 
 
 @endpoint(
@@ -224,8 +219,5 @@ def remember(import_id: int, body: RememberBody) -> RememberedAnswer:
 
 
 def import_or_404(import_id: int) -> Import:
-    """An import, for the API and for its page. Raises `Problem`."""
-    try:
-        return imports.get(services().database, import_id)
-    except ImportNotFound as error:
-        raise not_found("import", import_id) from error
+    """An import, for the API and for its page."""
+    return imports.get(services().database, import_id)

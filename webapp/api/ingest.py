@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import uuid
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from flask import request
 from PIL import Image, UnidentifiedImageError
@@ -19,9 +19,9 @@ from store.privacy import rules as privacy
 from store.privacy.rules import WindowFacts
 from store.spool.queue import MAX_IMAGE_BYTES, Capture, Spool
 from store.timeline import ledger
-from webapp.api.endpoint import endpoint, parse_json
+from webapp.api.endpoint import check_parts, endpoint, parse_json
 from webapp.api.values import Answer, Request, Seconds, Text
-from webapp.core.errors import Problem, invalid
+from webapp.core.errors import Problem, invalid, not_found
 from webapp.core.services import services
 
 MAX_PIXELS = 64_000_000
@@ -85,8 +85,7 @@ def ingest() -> IngestAnswer:
     The privacy rules hold here too: a picture of a window that a rule leaves out is not kept and
     is answered with `excluded`.
     """
-    if request.mimetype != "multipart/form-data":
-        raise Problem(415, "unsupported_media_type", "The body must be multipart/form-data.")
+    check_parts(Upload.model_fields)
     metadata = _metadata()
     known = frames.outcome(services().database, metadata.capture_id)
     if known or _state_in_spool(services().spool, metadata.capture_id):
@@ -102,9 +101,6 @@ def ingest() -> IngestAnswer:
 
 def _metadata() -> Metadata:
     """The `metadata` part, as a form field or as a file."""
-    for name in (*request.form, *request.files):
-        if name not in ("image", "metadata", "csrf_token"):
-            raise invalid(422, "unknown_field", (name, "is not a part of this form"))
     content = request.form.get("metadata", "").encode()
     part = request.files.get("metadata")
     if part is not None:
@@ -173,11 +169,11 @@ def _is_excluded(capture: Capture) -> bool:
     rules = privacy.load_rules(own.data_dir, own.settings.privacy)
     if rules.unreadable:
         raise Problem(503, "rules_unreadable", rules.unreadable, headers={"Retry-After": "60"})
-    found = rules.decide(WindowFacts(capture.app_name, capture.window_name, capture.browser_url))
-    if found.action == "keep" or found.reason == "unknown_window":
+    decision = rules.decide(WindowFacts(capture.app_name, capture.window_name, capture.browser_url))
+    if decision.action == "keep" or decision.reason == "unknown_window":
         return False
     with own.database.write() as connection:
-        ledger.record_skipped(connection, capture, "excluded", found.reason)
+        ledger.record_skipped(connection, capture, "excluded", decision.reason)
     return True
 
 
@@ -206,24 +202,22 @@ def outcome(capture_id: uuid.UUID) -> OutcomeAnswer:
     name = str(capture_id)
     known = frames.outcome(services().database, name)
     if known is not None:
-        return _told(known)
+        return _settled(known)
     state = _state_in_spool(services().spool, name)
     if state is None:
-        raise Problem(404, "capture_not_found", f"There is no capture {name}.")
+        raise not_found("capture", name)
     if state == "failed":
         return OutcomeAnswer(capture_id=name, status="failed", reason=_reason(services().spool, name))
     return OutcomeAnswer(capture_id=name, status="queued")
 
 
-def _told(known: IngestOutcome) -> OutcomeAnswer:
+def _settled(known: IngestOutcome) -> OutcomeAnswer:
     if known.outcome == "deleted":
         raise Problem(410, "capture_deleted", f"Capture {known.capture_id} was deleted.")
-    status: Any = known.outcome
-    reason = known.reason
     if known.outcome == "stored" and known.frame_id is not None:
         frame = frames.get(services().database, known.frame_id)
-        status, reason = frame.status, frame.reading_error
-    return OutcomeAnswer(capture_id=known.capture_id, status=status, frame_id=known.frame_id, reason=reason)
+        return OutcomeAnswer.of(known, status=frame.status, reason=frame.reading_error)
+    return OutcomeAnswer.of(known, status=known.outcome)
 
 
 def _state_in_spool(spool: Spool, capture_id: str) -> Literal["waiting", "failed"] | None:

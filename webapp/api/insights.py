@@ -1,4 +1,4 @@
-"""An insight as the API tells it."""
+"""Insights: what a frame or a moment was about, told, told again, amended, compared and put back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Annotated, Any, Literal, Self
 
 from flask import Response
-from pydantic import Field, model_validator
+from pydantic import AliasPath, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from assistant.core.records import TurnRequest
@@ -14,11 +14,11 @@ from assistant.turns import anchor_facts
 from assistant.turns.stored_turns import stored_turn
 from store.chats import records
 from store.chats.records import Anchor
-from store.core.times import to_ms, to_seconds
+from store.core.times import to_ms
 from store.frames import frames
 from store.memory import insights, search
 from store.memory.insights import Insight, InsightFilter
-from webapp.api.endpoint import endpoint
+from webapp.api.endpoint import NO_CURSOR, endpoint, read_place
 from webapp.api.questions import (
     MODEL_PROBLEMS,
     Note,
@@ -30,18 +30,21 @@ from webapp.api.questions import (
 )
 from webapp.api.turns import TurnAnswer, turn_answer
 from webapp.api.values import (
-    MAX_ID,
     Answer,
+    DeletedAnswer,
+    Id,
     QueryBool,
+    QueryId,
     QueryInt,
     QuerySeconds,
+    Ranged,
     Request,
     Seconds,
     Text,
+    Timestamp,
     Zone,
-    check_range,
 )
-from webapp.core.errors import Problem, invalid
+from webapp.core.errors import invalid
 from webapp.core.formatting import difference
 from webapp.core.services import services
 from webapp.exports import files
@@ -53,10 +56,10 @@ class InsightSummary(Answer):
     """One version. Of each frame or moment exactly one is current."""
 
     id: int
-    anchor: Literal["frame", "moment"]
-    frame_id: int | None
-    start_time: float
-    end_time: float
+    anchor: Literal["frame", "moment"] = Field(validation_alias=AliasPath("anchor", "kind"))
+    frame_id: int | None = Field(validation_alias=AliasPath("anchor", "frame_id"))
+    start_time: Timestamp = Field(validation_alias=AliasPath("anchor", "start_ms"))
+    end_time: Timestamp = Field(validation_alias=AliasPath("anchor", "end_ms"))
     title: str
     summary: str = Field(description="Markdown with the numbers of its citations.")
     current: bool
@@ -68,50 +71,21 @@ class InsightSummary(Answer):
     style_note: str
     model: str
     chat_id: int = Field(description="Its conversation, where it can be asked about.")
-    turn_id: int
-    created_at: float
+    turn_id: int = Field(validation_alias="n")
+    created_at: Timestamp
 
 
 class InsightAnswer(InsightSummary):
     turn: TurnAnswer = Field(description="The turn that told it: evidence, claims, coverage.")
 
 
-def summary_of(found: Insight) -> InsightSummary:
-    """One version, without its turn."""
-    return InsightSummary(**_told(found))
-
-
-def insight_answer(found: Insight) -> InsightAnswer:
+def insight_answer(insight: Insight) -> InsightAnswer:
     """One version with the turn that told it, as that stands now."""
-    turn = stored_turn(services().database, found.chat_id, found.n)
-    return InsightAnswer(**_told(found), turn=turn_answer(turn))
+    turn = stored_turn(services().database, insight.chat_id, insight.n)
+    return InsightAnswer.of(insight, turn=turn_answer(turn))
 
 
-def _told(found: Insight) -> dict[str, Any]:
-    return {
-        "id": found.id,
-        "anchor": found.anchor.kind,
-        "frame_id": found.anchor.frame_id,
-        "start_time": to_seconds(found.anchor.start_ms),
-        "end_time": to_seconds(found.anchor.end_ms),
-        "title": found.title,
-        "summary": found.summary,
-        "current": found.is_current,
-        "version": found.version,
-        "versions": found.versions,
-        "amends_id": found.amends_id,
-        "persona_id": found.persona_id,
-        "persona": found.persona,
-        "style_note": found.style_note,
-        "model": found.model,
-        "chat_id": found.chat_id,
-        "turn_id": found.n,
-        "created_at": to_seconds(found.created_ms),
-    }
-
-
-# ---- insight versions
-# The versions of an insight: listed, compared, put back, and each with what made it.
+# -- versions: listed, compared, put back, and each with what made it ----------------------------
 
 
 @endpoint("POST", "/insights/<id:insight_id>/restore", "Make a version the current one", NOT_FOUND)
@@ -130,8 +104,8 @@ class VersionsOfInsight(Answer):
 def versions(insight_id: int) -> VersionsOfInsight:
     """Of the same frame or moment, the newest first."""
     database = services().database
-    found = insights.versions(database, insights.get(database, insight_id).anchor)
-    return VersionsOfInsight(data=[summary_of(each) for each in found])
+    of_anchor = insights.versions(database, insights.get(database, insight_id).anchor)
+    return VersionsOfInsight(data=InsightSummary.list_of(of_anchor))
 
 
 class DifferenceLine(Answer):
@@ -144,9 +118,7 @@ class DifferenceAnswer(Answer):
 
 
 class CompareQuery(Request):
-    to: Annotated[QueryInt, Field(ge=1, le=MAX_ID)] = Field(
-        description="The insight that it is compared with, usually another version."
-    )
+    to: QueryId = Field(description="The insight that it is compared with, usually another version.")
 
 
 @endpoint("GET", "/insights/<id:insight_id>/compare", "How one insight differs from another", NOT_FOUND)
@@ -155,7 +127,7 @@ def compare(insight_id: int, query: CompareQuery) -> DifferenceAnswer:
     database = services().database
     first, second = insights.get(database, insight_id), insights.get(database, query.to)
     lines = difference(first.summary, second.summary)
-    return DifferenceAnswer(data=[DifferenceLine(kind=line.kind, text=line.text) for line in lines])
+    return DifferenceAnswer(data=DifferenceLine.list_of(lines))
 
 
 class TrainingMessages(Answer):
@@ -184,13 +156,9 @@ def export(insight_id: int, query: ExportQuery) -> Response:
     return files.insight_file(insights.get(services().database, insight_id), query.fmt)
 
 
-# ---- api insights
-# Insights: what a frame or a moment was about, told, told again, amended, compared and put back.
+# -- listed, told, told again, asked about ------------------------------------------------------
 
-_CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
 _FOUND_CURSOR = re.compile(r"q-([0-9]{1,6})", re.ASCII)
-Id = Annotated[int, Field(ge=1, le=MAX_ID)]
-QueryId = Annotated[QueryInt, Field(ge=1, le=MAX_ID)]
 
 
 class InsightsPagination(Answer):
@@ -204,7 +172,7 @@ class InsightsAnswer(Answer):
     pagination: InsightsPagination
 
 
-class InsightsQuery(Request):
+class InsightsQuery(Ranged):
     q: Text = Field("", description="Words or meaning; those that fit best come first then. Blank: all.")
     frame_id: QueryId | None = Field(None, description="Only those of this frame.")
     start_time: QuerySeconds | None = Field(None, description="Only those that reach into this range.")
@@ -215,28 +183,29 @@ class InsightsQuery(Request):
     cursor: Text | None = Field(None, description="`next_cursor` of the page before.")
 
     @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        check_range(self.start_time, self.end_time)
+    def _finds_current(self) -> Self:
         if self.q.strip() and self.all_versions:
             raise PydanticCustomError("invalid_request", "q finds current versions only")
         return self
 
 
-class InsightRequest(Request):
-    """What it should be about: a frame, or a range of time."""
-
-    frame_id: Id | None = None
-    start_time: Seconds | None = None
-    end_time: Seconds | None = None
+class RegenerateRequest(Request):
     timezone: Zone = Field(description="IANA name; local times are told in it.")
     system_prompt: Prompt | None = Field(None, description="As whom it is told, in place of a persona.")
     persona_id: Id | None = Field(None, description="Who tells it; the active persona when missing.")
     style_note: Note = Field("", description="Put under persona or prompt after an empty line.")
     model: Text | None = Field(None, description="A name from GET /models; the default when missing.")
 
+
+class InsightRequest(RegenerateRequest, Ranged):
+    """What it should be about: a frame, or a range of time."""
+
+    frame_id: Id | None = None
+    start_time: Seconds | None = None
+    end_time: Seconds | None = None
+
     @model_validator(mode="after")
     def _one_anchor(self) -> Self:
-        check_range(self.start_time, self.end_time)
         has_range = self.start_time is not None and self.end_time is not None
         if (self.start_time is None) != (self.end_time is None) or has_range == (self.frame_id is not None):
             raise PydanticCustomError("invalid_anchor", "give frame_id, or start_time and end_time")
@@ -246,45 +215,43 @@ class InsightRequest(Request):
 @endpoint("GET", "/insights", "Insights", {400: "invalid_time, invalid_time_range, invalid_cursor"})
 def all_insights(query: InsightsQuery) -> InsightsAnswer:
     """The current ones, of the latest time first, or those that `q` finds."""
-    wanted = InsightFilter(
+    chosen = InsightFilter(
         None if query.start_time is None else to_ms(query.start_time),
         None if query.end_time is None else to_ms(query.end_time),
         query.frame_id,
         query.persona_id,
         query.all_versions,
     )
-    page = _found(query, wanted) if query.q.strip() else _listed(query, wanted)
-    shown, more, total = page
+    shown, next_cursor, total = (_found if query.q.strip() else _listed)(query, chosen)
     return InsightsAnswer(
-        data=[summary_of(each) for each in shown],
-        pagination=InsightsPagination(limit=query.limit, next_cursor=more, total=total),
+        data=InsightSummary.list_of(shown),
+        pagination=InsightsPagination(limit=query.limit, next_cursor=next_cursor, total=total),
     )
 
 
-def _listed(query: InsightsQuery, wanted: InsightFilter) -> tuple[list[Insight], str | None, int]:
+def _listed(query: InsightsQuery, chosen: InsightFilter) -> tuple[list[Insight], str | None, int]:
     """A page by time, the cursor of the next one, and how many there are."""
     database = services().database
-    before = None if query.cursor is None else _place(query.cursor)
-    found = insights.list_insights(database, wanted, query.limit + 1, before)
-    shown = found[: query.limit]
-    more = f"{shown[-1].anchor.start_ms}-{shown[-1].id}" if len(found) > query.limit else None
-    return shown, more, insights.count(database, wanted)
+    page = insights.list_insights(database, chosen, query.limit + 1, read_place(query.cursor))
+    shown = page[: query.limit]
+    next_cursor = f"{shown[-1].anchor.start_ms}-{shown[-1].id}" if len(page) > query.limit else None
+    return shown, next_cursor, insights.count(database, chosen)
 
 
-def _found(query: InsightsQuery, wanted: InsightFilter) -> tuple[list[Insight], str | None, int]:
+def _found(query: InsightsQuery, chosen: InsightFilter) -> tuple[list[Insight], str | None, int]:
     """The same of what is found: a cursor is ``q-`` and a place in the order."""
     own = services()
     match = _FOUND_CURSOR.fullmatch(query.cursor or "q-0")
     if match is None:
-        raise _no_cursor()
+        raise invalid(400, "invalid_cursor", NO_CURSOR)
     first = int(match[1])
     asking = own.embedder.asking(query.q)
-    found = search.search_insights(own.database, asking, wanted, limit=query.limit, offset=first)
+    hits = search.search_insights(own.database, asking, chosen, limit=query.limit, offset=first)
     after = first + query.limit
-    return found.insights, f"q-{after}" if after < found.total else None, found.total
+    return hits.insights, f"q-{after}" if after < hits.total else None, hits.total
 
 
-_TELLING = {
+_GENERATE_PROBLEMS = {
     **MODEL_PROBLEMS,
     400: "invalid_time, invalid_time_range, invalid_timezone",
     404: "frame_not_found, persona_not_found",
@@ -297,11 +264,11 @@ _TELLING = {
     "POST",
     "/insights",
     "Tell what a frame or a moment was about",
-    _TELLING,
+    _GENERATE_PROBLEMS,
     status=201,
     more_answers={202: RunningAnswer},
 )
-def tell(body: InsightRequest) -> tuple[InsightAnswer | RunningAnswer, int]:
+def generate(body: InsightRequest) -> tuple[InsightAnswer | RunningAnswer, int]:
     """Becomes the current version; earlier ones stay. 202 when a tool call waits for a person: then the
     turn's own address tells how it goes on.
     """
@@ -314,67 +281,50 @@ def one(insight_id: int) -> InsightAnswer:
     return insight_answer(insights.get(services().database, insight_id))
 
 
-class RemovedInsight(Answer):
-    id: int
-    deleted: Literal[True] = True
-
-
 @endpoint("DELETE", "/insights/<id:insight_id>", "Delete an insight", NOT_FOUND)
-def remove(insight_id: int) -> RemovedInsight:
+def remove(insight_id: int) -> DeletedAnswer:
     """One version with its conversation. If it was the current one, the newest that is left takes over."""
     insights.delete(services().database, insight_id)
-    return RemovedInsight(id=insight_id)
-
-
-class AgainRequest(Request):
-    timezone: Zone = Field(description="IANA name; local times are told in it.")
-    system_prompt: Prompt | None = None
-    persona_id: Id | None = None
-    style_note: Note = ""
-    model: Text | None = None
+    return DeletedAnswer(id=insight_id)
 
 
 @endpoint(
     "POST",
     "/insights/<id:insight_id>/regenerate",
     "Tell the same again",
-    {**_TELLING, 404: "insight_not_found, frame_not_found, persona_not_found"},
+    {**_GENERATE_PROBLEMS, 404: "insight_not_found, frame_not_found, persona_not_found"},
     status=201,
     more_answers={202: RunningAnswer},
 )
-def regenerate(insight_id: int, body: AgainRequest) -> tuple[InsightAnswer | RunningAnswer, int]:
+def regenerate(insight_id: int, body: RegenerateRequest) -> tuple[InsightAnswer | RunningAnswer, int]:
     """The same frame or moment from the beginning, as another persona or with another model."""
     return _made(body, insights.get(services().database, insight_id).anchor)
 
 
-class InsightChatRequest(Request):
+class InsightChatRequest(RegenerateRequest):
     message: Question
-    timezone: Zone = Field(description="IANA name; local times are told in it.")
     amend: bool = Field(False, description="Makes a new current version of what is answered.")
     system_prompt: Prompt | None = Field(
         None, description="For this turn alone; with `amend` kept with the new version as it was sent."
     )
-    persona_id: Id | None = None
-    style_note: Note = ""
-    model: Text | None = None
 
 
 @endpoint(
     "POST",
     "/insights/<id:insight_id>/chat",
     "Ask about an insight, or amend it",
-    {**_TELLING, 404: "insight_not_found, persona_not_found"},
+    {**_GENERATE_PROBLEMS, 404: "insight_not_found, persona_not_found"},
     more_answers={202: RunningAnswer},
 )
 def chat(insight_id: int, body: InsightChatRequest) -> tuple[TurnAnswer | RunningAnswer, int]:
     """Goes on in its conversation. An amending turn has one of its own, which holds the new version."""
     own = services()
-    found = insights.get(own.database, insight_id)
+    insight = insights.get(own.database, insight_id)
     request = TurnRequest(
         message=body.message,
         timezone=body.timezone,
         now_ms=own.clock(),
-        chat_id=found.chat_id,
+        chat_id=insight.chat_id,
         model=body.model,
         system_prompt=body.system_prompt,
         persona_id=body.persona_id,
@@ -396,7 +346,7 @@ def _anchor(body: InsightRequest) -> Anchor:
     return Anchor("moment", to_ms(body.start_time), to_ms(body.end_time))
 
 
-def _made(body: InsightRequest | AgainRequest, anchor: Anchor) -> tuple[InsightAnswer | RunningAnswer, int]:
+def _made(body: RegenerateRequest, anchor: Anchor) -> tuple[InsightAnswer | RunningAnswer, int]:
     own = services()
     request = anchor_facts.request(
         anchor,
@@ -414,14 +364,3 @@ def _made(body: InsightRequest | AgainRequest, anchor: Anchor) -> tuple[InsightA
     if made is None:  # what it was about was deleted meanwhile
         raise insights.InsightNotFound(result.chat_id)
     return insight_answer(made), 201
-
-
-def _place(cursor: str) -> tuple[int, int]:
-    match = _CURSOR.fullmatch(cursor)
-    if match is None:
-        raise _no_cursor()
-    return int(match[1]), int(match[2])
-
-
-def _no_cursor() -> Problem:
-    return invalid(400, "invalid_cursor", ("cursor", "is not a cursor of this list"))

@@ -1,14 +1,14 @@
-"""The entries of memory as the API tells them."""
+"""Memory: what was done, learned and asked, by words or meaning, and around one moment."""
 
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, AliasPath, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from store.core.times import to_ms, to_seconds
+from store.core.times import to_ms
 from store.memory import observation_writer, observations
 from store.memory import search as memory
 from store.memory import timeline as memory_timeline
@@ -19,12 +19,12 @@ from store.memory.insights import Insight
 from store.memory.observations import Observation
 from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
 from webapp.api.endpoint import endpoint
-from webapp.api.values import Answer, QueryInt, QuerySeconds, Request, Text, check_range
-from webapp.core.errors import Problem, invalid
+from webapp.api.values import Answer, Minutes, QueryInt, QuerySeconds, Ranged, Request, Text, Timestamp
+from webapp.core.errors import Problem, invalid, not_found
 from webapp.core.services import services
 
 
-class FactAnswer(Answer):
+class ObservedFactAnswer(Answer):
     """A line; with a frame it stood there word for word, without one a person wrote it."""
 
     text: str
@@ -33,15 +33,15 @@ class FactAnswer(Answer):
 
 class ObservationAnswer(Answer):
     id: int
-    start_time: float
-    end_time: float
-    minutes: float = Field(description="The time really spent there.")
+    start_time: Timestamp
+    end_time: Timestamp
+    minutes: Minutes = Field(validation_alias="active_ms", description="The time really spent there.")
     app_name: str | None
     kind: str
     project: str | None
     title: str
     narrative: str
-    facts: list[FactAnswer]
+    facts: list[ObservedFactAnswer]
     concepts: list[str]
     files: list[str]
     urls: list[str]
@@ -50,18 +50,21 @@ class ObservationAnswer(Answer):
     edited: list[str] = Field(description="Fields that a person wrote.")
 
 
-class SessionAnswer(Answer):
+class SummaryAnswer(Answer):
     """Null where nothing honest can be said."""
 
-    id: int
-    start_time: float
-    end_time: float
     request: str | None
     investigated: str | None
     learned: str | None
     completed: str | None
     next_steps: str | None
     notes: str | None
+
+
+class SessionAnswer(SummaryAnswer):
+    id: int
+    start_time: Timestamp
+    end_time: Timestamp
     project: str | None
 
 
@@ -70,7 +73,7 @@ class PromptAnswer(Answer):
     chat_id: int
     prompt_number: int
     text: str
-    time: float
+    time: Timestamp = Field(validation_alias="created_ms")
 
 
 class InsightBody(Answer):
@@ -78,26 +81,20 @@ class InsightBody(Answer):
 
     id: int
     chat_id: int
-    frame_id: int | None
+    frame_id: int | None = Field(validation_alias=AliasPath("anchor", "frame_id"))
     title: str
     summary: str
     persona_id: int | None
-    time: float
+    time: Timestamp = Field(validation_alias=AliasPath("anchor", "start_ms"))
 
 
-class ChatBody(Answer):
+class ChatBody(SummaryAnswer):
     """What one window of a chat came to; `context_session_id` is its session."""
 
     context_session_id: str
     chat_id: int
-    start_time: float
-    end_time: float
-    request: str | None
-    investigated: str | None
-    learned: str | None
-    completed: str | None
-    next_steps: str | None
-    notes: str | None
+    start_time: Timestamp = Field(validation_alias="started_ms")
+    end_time: Timestamp = Field(validation_alias="ended_ms")
 
 
 Body = ObservationAnswer | SessionAnswer | PromptAnswer | InsightBody | ChatBody
@@ -105,54 +102,19 @@ Body = ObservationAnswer | SessionAnswer | PromptAnswer | InsightBody | ChatBody
 
 def body_of(entry: MemoryEntry) -> Body:
     """The whole of an entry."""
-    body = entry.body
-    if isinstance(body, Observation):
-        return observation_of(body)
-    if isinstance(body, SessionSummary):
-        return SessionAnswer(
-            id=body.id, start_time=to_seconds(body.start_ms), end_time=to_seconds(body.end_ms),
-            project=body.project, **body.fields,
-        )  # fmt: skip
-    if isinstance(body, Insight):
-        return InsightBody(
-            id=body.id, chat_id=body.chat_id, frame_id=body.anchor.frame_id, title=body.title,
-            summary=body.summary, persona_id=body.persona_id, time=to_seconds(body.anchor.start_ms),
-        )  # fmt: skip
-    if isinstance(body, ChatSummary):
-        return ChatBody(
-            context_session_id=str(body.session_id), chat_id=body.chat_id,
-            start_time=to_seconds(body.started_ms), end_time=to_seconds(body.ended_ms), **body.fields,
-        )  # fmt: skip
-    return PromptAnswer(
-        id=body.id, chat_id=body.chat_id, prompt_number=body.prompt_number, text=body.text,
-        time=to_seconds(body.created_ms),
-    )  # fmt: skip
+    match entry.body:
+        case Observation():
+            return ObservationAnswer.of(entry.body)
+        case SessionSummary():
+            return SessionAnswer.of(entry.body)
+        case Insight():
+            return InsightBody.of(entry.body)
+        case ChatSummary():
+            return ChatBody.of(entry.body, context_session_id=str(entry.body.session_id))
+    return PromptAnswer.of(entry.body)
 
 
-def observation_of(body: Observation) -> ObservationAnswer:
-    """An observation with the person's words over what was derived."""
-    return ObservationAnswer(
-        id=body.id,
-        start_time=to_seconds(body.start_ms),
-        end_time=to_seconds(body.end_ms),
-        minutes=body.active_ms / 60_000,
-        app_name=body.app_name,
-        kind=body.kind,
-        project=body.project,
-        title=body.title,
-        narrative=body.narrative,
-        facts=[FactAnswer(text=fact.text, frame_id=fact.frame_id) for fact in body.facts],
-        concepts=list(body.concepts),
-        files=list(body.files),
-        urls=list(body.urls),
-        frame_ids=list(body.frame_ids),
-        source=body.source,
-        edited=list(body.edited),
-    )
-
-
-# ---- api memory
-# Memory: what was done, learned and asked, by words or meaning, and around one moment.
+# -- searching --------------------------------------------------------------------------------
 
 _MAX_ITEMS = 50
 
@@ -173,7 +135,7 @@ Types = Annotated[
 ]
 
 
-class MemorySearchQuery(Request):
+class MemorySearchQuery(Ranged):
     q: Text = Field("", description="What is looked for; blank gives the newest entries.")
     types: Types | None = Field(
         None, description="observation, session, prompt, insight, chat; all when missing."
@@ -189,17 +151,12 @@ class MemorySearchQuery(Request):
     order: Literal["relevance", "date"] = "relevance"
     limit: Annotated[QueryInt, Field(ge=1, le=100)] = memory.MEMORY_LIMIT
 
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        check_range(self.start_time, self.end_time)
-        return self
 
-
-class FoundAnswer(Answer):
+class MemoryHitAnswer(Answer):
     type: Literal["observation", "session", "prompt", "insight", "chat"]
     id: int
-    start_time: float
-    end_time: float
+    start_time: Timestamp
+    end_time: Timestamp
     title: str
     snippet: str
     highlights: list[tuple[int, int]] = Field(description="(start, end) characters of `snippet`.")
@@ -215,7 +172,7 @@ class MemoryHowAnswer(Answer):
 
 
 class MemorySearchAnswer(Answer):
-    data: list[FoundAnswer]
+    data: list[MemoryHitAnswer]
     search: MemoryHowAnswer
 
 
@@ -237,33 +194,18 @@ def search(query: MemorySearchQuery) -> MemorySearchAnswer:
         file=query.file or None,
         kind=query.kind or None,
     )
-    types: list[EntryType] = [each for each in ENTRY_TYPES if each in (query.types or ENTRY_TYPES)]
+    types: list[EntryType] = [kind for kind in ENTRY_TYPES if kind in (query.types or ENTRY_TYPES)]
     page = memory.search_memory(
         own.database, own.embedder.asking(query.q), types, filters,
         now_ms=own.clock(), limit=query.limit, order=query.order,
     )  # fmt: skip
     return MemorySearchAnswer(
-        data=[_found(entry) for entry in page.entries],
-        search=MemoryHowAnswer(
-            strategy=page.strategy,
-            fallback_reason=page.fallback_reason,
+        data=[MemoryHitAnswer.of(entry, body=body_of(entry)) for entry in page.entries],
+        search=MemoryHowAnswer.of(
+            page,
             window_days=None if filters.has_range else memory.MEMORY_WINDOW_DAYS,
             duration_ms=round((time.perf_counter() - began) * 1000, 3),
         ),
-    )
-
-
-def _found(entry: MemoryEntry) -> FoundAnswer:
-    return FoundAnswer(
-        type=entry.type,
-        id=entry.id,
-        start_time=to_seconds(entry.start_ms),
-        end_time=to_seconds(entry.end_ms),
-        title=entry.title,
-        snippet=entry.snippet,
-        highlights=list(entry.highlights),
-        score=entry.score,
-        body=body_of(entry),
     )
 
 
@@ -284,19 +226,19 @@ class MemoryTimelineQuery(Request):
 class AnchorAnswer(Answer):
     type: Literal["observation", "session", "prompt", "time"]
     id: int | None
-    time: float
+    time: Timestamp = Field(validation_alias="at_ms")
 
 
 class EntryAnswer(Answer):
     type: Literal["observation", "session", "prompt"]
     id: int
-    time: float
+    time: Timestamp = Field(validation_alias="start_ms")
     title: str
     is_anchor: bool
     body: Body | None = Field(description="Null with format=index.")
 
 
-class ContextAnswer(Answer):
+class MemoryTimelineAnswer(Answer):
     """Chronological; `before` entries come before the anchor."""
 
     anchor: AnchorAnswer
@@ -310,10 +252,10 @@ class ContextAnswer(Answer):
     "What lies around one moment",
     {400: "invalid_anchor, invalid_depth_before, invalid_depth_after", 404: "anchor_not_found"},
 )
-def timeline(query: MemoryTimelineQuery) -> ContextAnswer:
+def timeline(query: MemoryTimelineQuery) -> MemoryTimelineAnswer:
     """Observations, sessions and prompts mixed, the anchor marked."""
     try:
-        found = memory_timeline.get_context_timeline(
+        surroundings = memory_timeline.get_context_timeline(
             services().database, query.anchor, depth_before=query.depth_before,
             depth_after=query.depth_after, unit=query.unit, project=query.project or None,
         )  # fmt: skip
@@ -321,19 +263,15 @@ def timeline(query: MemoryTimelineQuery) -> ContextAnswer:
         raise invalid(400, "invalid_anchor", ("anchor", str(error))) from error
     except UnknownAnchor as error:
         raise Problem(404, "anchor_not_found", f"{str(error).capitalize()}.") from error
-    return ContextAnswer(
-        anchor=AnchorAnswer(type=found.anchor.type, id=found.anchor.id, time=to_seconds(found.anchor.at_ms)),
-        before=found.before,
+    return MemoryTimelineAnswer.of(
+        surroundings,
         data=[
-            EntryAnswer(
-                type=entry.type,  # type: ignore[arg-type]  # of a timeline
-                id=entry.id,
-                time=to_seconds(entry.start_ms),
-                title=entry.title,
-                is_anchor=found.is_anchor(entry),
+            EntryAnswer.of(
+                entry,
+                is_anchor=surroundings.is_anchor(entry),
                 body=body_of(entry) if query.format == "full" else None,
             )
-            for entry in found.entries
+            for entry in surroundings.entries
         ],
     )
 
@@ -366,7 +304,7 @@ class WordsBody(Request):
 )
 def observation(observation_id: int) -> ObservationAnswer:
     """With the person's words over what was derived."""
-    return observation_of(observation_or_404(observation_id))
+    return ObservationAnswer.of(observation_or_404(observation_id))
 
 
 @endpoint(
@@ -380,7 +318,7 @@ def replace(observation_id: int, body: WordsBody) -> ObservationAnswer:
     own = services()
     words = body.model_dump(exclude_none=True)
     observation_writer.edit(own.database, observation_id, words, own.clock())
-    return observation_of(observation_or_404(observation_id))
+    return ObservationAnswer.of(observation_or_404(observation_id))
 
 
 class HiddenAnswer(Answer):
@@ -397,16 +335,12 @@ def hide(observation_id: int) -> HiddenAnswer:
     """Its text goes for good and does not come back. The frames stay: `POST /delete` deletes those."""
     own = services()
     if not observation_writer.hide(own.database, observation_id, own.clock()):
-        raise _not_found(observation_id)
+        raise not_found("observation", observation_id)
     return HiddenAnswer(hidden=True)
 
 
 def observation_or_404(observation_id: int) -> Observation:
-    found = observations.get(services().database, observation_id)
-    if found is None:
-        raise _not_found(observation_id)
-    return found
-
-
-def _not_found(observation_id: int) -> Problem:
-    return Problem(404, "observation_not_found", f"There is no observation {observation_id}.")
+    stored = observations.get(services().database, observation_id)
+    if stored is None:
+        raise not_found("observation", observation_id)
+    return stored

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
+from http import HTTPStatus
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from webapp.api.endpoint import ENDPOINTS, PREFIX, Endpoint
-from webapp.core.errors import PROBLEM_TYPE, Problem
+from webapp.core.errors import PROBLEM_TYPE
 from webapp.core.parameters import ModelConverter
 from webapp.security.access import Permission
 
@@ -35,14 +36,20 @@ _WITH_BODY = {
     415: "unsupported_media_type",
     422: "unknown_field, invalid_<field>, <field>_required",
 }
+_PART_TYPES = {
+    "image": "image/webp, image/png, image/jpeg",
+    "metadata": "application/json",
+    "file": "application/octet-stream",
+}
 
 
 @functools.cache
 def openapi_document() -> dict[str, Any]:
     """The whole description; the same for every home folder."""
     paths: dict[str, dict[str, Any]] = {}
-    for each in ENDPOINTS:
-        paths.setdefault(_path(each), {})[each.method.lower()] = _operation(each)
+    for route in ENDPOINTS:
+        path = _CONVERTER.sub(r"{\g<name>}", route.path)
+        paths.setdefault(path, {})[route.method.lower()] = _operation(route)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -57,7 +64,7 @@ def openapi_document() -> dict[str, Any]:
         "security": [{"token": []}, {"session": []}],
         "paths": paths,
         "components": {
-            "schemas": {**_schemas(), "Problem": _problem_schema()},
+            "schemas": {**_described()[1], "Problem": _problem_schema()},
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
                 "extension": {"type": "http", "scheme": "bearer"},
@@ -67,58 +74,47 @@ def openapi_document() -> dict[str, Any]:
     }
 
 
-_PART_TYPES = {
-    "image": "image/webp, image/png, image/jpeg",
-    "metadata": "application/json",
-    "file": "application/octet-stream",
-}
-
-
-def _path(each: Endpoint) -> str:
-    return _CONVERTER.sub(r"{\g<name>}", each.path)
-
-
-def _operation(each: Endpoint) -> dict[str, Any]:
+def _operation(route: Endpoint) -> dict[str, Any]:
     operation: dict[str, Any] = {
-        "operationId": each.name,
-        "summary": each.summary,
-        "description": each.description,
-        "parameters": [*_path_parameters(each), *_query_parameters(each)],
-        "responses": _responses(each),
+        "operationId": route.name,
+        "summary": route.summary,
+        "description": route.description,
+        "parameters": [*_path_parameters(route), *_query_parameters(route)],
+        "responses": _responses(route),
     }
-    if each.body is not None:
-        content = {"application/json": {"schema": _reference(each.body)}}
-        operation["requestBody"] = {"required": each.body_required, "content": content}
-    if each.upload is not None:
+    if route.body is not None:
+        content = {"application/json": {"schema": _reference(route.body)}}
+        operation["requestBody"] = {"required": route.body_required, "content": content}
+    if route.upload is not None:
         content = {
             "multipart/form-data": {
-                "schema": _upload_schema(each.upload),
+                "schema": _upload_schema(route.upload),
                 "encoding": {
                     name: {"contentType": kinds}
                     for name, kinds in _PART_TYPES.items()
-                    if name in each.upload.model_fields
+                    if name in route.upload.model_fields
                 },
             }
         }
         operation["requestBody"] = {"required": True, "content": content}
-    if each.permission is Permission.PUBLIC:
+    if route.permission is Permission.PUBLIC:
         operation["security"] = [{}, {"token": []}, {"session": []}]
-    if each.permission is Permission.EXTENSION:
+    if route.permission is Permission.EXTENSION:
         operation["security"] = [{"extension": []}]
     return operation
 
 
-def _path_parameters(each: Endpoint) -> list[dict[str, Any]]:
+def _path_parameters(route: Endpoint) -> list[dict[str, Any]]:
     return [
         {"name": match["name"], "in": "path", "required": True, "schema": _PATH_SCHEMAS[match["kind"]]}
-        for match in _CONVERTER.finditer(each.path)
+        for match in _CONVERTER.finditer(route.path)
     ]
 
 
-def _query_parameters(each: Endpoint) -> list[dict[str, Any]]:
-    if each.query is None:
+def _query_parameters(route: Endpoint) -> list[dict[str, Any]]:
+    if route.query is None:
         return []
-    schema = each.query.model_json_schema(ref_template=_REFERENCE)
+    schema = route.query.model_json_schema(ref_template=_REFERENCE)
     required = schema.get("required", [])
     return [
         {
@@ -140,41 +136,37 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     return {**rest, **(kinds[0] if len(kinds) == 1 else {"anyOf": kinds} if kinds else {}), **default}
 
 
-def _responses(each: Endpoint) -> dict[str, Any]:
+def _responses(route: Endpoint) -> dict[str, Any]:
     responses: dict[str, Any] = {}
-    for status, answer in each.answers.items():
+    for status, answer in route.answers.items():
         if isinstance(answer, tuple):
             content: dict[str, Any] = {media_type: {} for media_type in answer}
         else:
             content = {"application/json": {"schema": _reference(answer)}}
-        responses[str(status)] = {"description": each.summary, "content": content}
-    if isinstance(each.answers.get(200), tuple) and each.query is not None:
+        responses[str(status)] = {"description": route.summary, "content": content}
+    if isinstance(route.answers.get(200), tuple) and route.query is not None:
         responses["304"] = {"description": "The picture has not changed."}
-    for status, codes in _problems(each).items():
+    for status, codes in _problems(route).items():
         content = {PROBLEM_TYPE: {"schema": {"$ref": _REFERENCE.format(model="Problem")}}}
         known = responses.setdefault(
-            str(status), {"description": f"{_title(status)}: {codes}.", "content": {}}
+            str(status), {"description": f"{HTTPStatus(status).phrase}: {codes}.", "content": {}}
         )
         known["content"] |= content
     return responses
 
 
-def _problems(each: Endpoint) -> dict[int, str]:
+def _problems(route: Endpoint) -> dict[int, str]:
     groups = [_EVERYWHERE]
-    if each.permission is not Permission.PUBLIC:
+    if route.permission is not Permission.PUBLIC:
         groups.append(_SIGNED_IN)
-    if each.body is not None or each.upload is not None:
+    if route.body is not None or route.upload is not None:
         groups.append(_WITH_BODY)
-    groups.append(dict(each.problems))
+    groups.append(dict(route.problems))
     merged: dict[int, list[str]] = {}
     for group in groups:
         for status, codes in group.items():
             merged.setdefault(status, []).extend(codes.split(", "))
     return {status: ", ".join(dict.fromkeys(codes)) for status, codes in sorted(merged.items())}
-
-
-def _title(status: int) -> str:
-    return Problem(status, "", "").title
 
 
 # -- schemas --------------------------------------------------------------------------------
@@ -183,32 +175,23 @@ def _title(status: int) -> str:
 @functools.cache
 def _described() -> tuple[dict[Any, Any], dict[str, Any]]:
     """(references by (model, mode), definitions) of every model that is sent or received."""
-    found: list[tuple[type[BaseModel], Any]] = []
-    for each in ENDPOINTS:
-        found += [(model, "validation") for model in (each.body, *_parts(each)) if model is not None]
-        found += [(model, "serialization") for model in each.answers.values() if isinstance(model, type)]
-    references, document = models_json_schema(list(dict.fromkeys(found)), ref_template=_REFERENCE)
+    models: list[tuple[type[BaseModel], Any]] = []
+    for route in ENDPOINTS:
+        received = [route.body, *(_model_parts(route.upload) if route.upload else ())]
+        models += [(model, "validation") for model in received if model is not None]
+        models += [(model, "serialization") for model in route.answers.values() if isinstance(model, type)]
+    references, document = models_json_schema(list(dict.fromkeys(models)), ref_template=_REFERENCE)
     return references, document["$defs"]
 
 
-def _parts(each: Endpoint) -> list[type[BaseModel]]:
-    """The parts of an upload that are models."""
-    return _parts_of(each.upload) if each.upload else []
-
-
-def _parts_of(upload: type[BaseModel]) -> list[type[BaseModel]]:
+def _model_parts(upload: type[BaseModel]) -> list[type[BaseModel]]:
     kinds = (field.annotation for field in upload.model_fields.values())
     return [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
 
 
-def _schemas() -> dict[str, Any]:
-    return _described()[1]
-
-
 def _reference(model: type[BaseModel]) -> dict[str, Any]:
     references = _described()[0]
-    found = references.get((model, "serialization")) or references[(model, "validation")]
-    return dict(found)
+    return dict(references.get((model, "serialization")) or references[(model, "validation")])
 
 
 def _upload_schema(upload: type[BaseModel]) -> dict[str, Any]:
@@ -216,8 +199,8 @@ def _upload_schema(upload: type[BaseModel]) -> dict[str, Any]:
     for name, field in upload.model_fields.items():
         if field.annotation is bytes:
             properties[name] = {"type": "string", "format": "binary", "description": field.description}
-        elif part := next((kind for kind in _parts_of(upload) if kind is field.annotation), None):
-            properties[name] = _reference(part)
+        elif field.annotation in _model_parts(upload):
+            properties[name] = _reference(field.annotation)
         else:
             properties[name] = _without_null(upload.model_json_schema()["properties"][name])
     return {

@@ -6,21 +6,20 @@ import json
 from typing import Literal
 
 from flask import Response, g
-from pydantic import RootModel
+from pydantic import Field, RootModel
 
 from store.chats import attachments
-from store.core.times import to_seconds
 from store.frames import tags
-from store.timeline import totals as store_stats
+from store.timeline import totals
 from webapp.api.endpoint import endpoint
 from webapp.api.openapi import openapi_document
-from webapp.api.values import Answer
+from webapp.api.values import Answer, Timestamp
 from webapp.core.services import services
 from webapp.ops import health as app_health
 from webapp.security.access import Permission
 
 
-class PartAnswer(Answer):
+class HealthPartAnswer(Answer):
     """One fact with its verdict; `why` and `action` are sentences, empty when nothing is wrong."""
 
     verdict: Literal["ok", "warn", "bad", "off"]
@@ -29,14 +28,14 @@ class PartAnswer(Answer):
     action: str
 
 
-class PartsAnswer(Answer):
-    capture: PartAnswer
-    ingest: PartAnswer
-    index: PartAnswer
-    meaning: PartAnswer
-    storage: PartAnswer
-    model: PartAnswer
-    canary: PartAnswer
+class HealthPartsAnswer(Answer):
+    capture: HealthPartAnswer
+    ingest: HealthPartAnswer
+    index: HealthPartAnswer
+    meaning: HealthPartAnswer
+    storage: HealthPartAnswer
+    model: HealthPartAnswer
+    canary: HealthPartAnswer
 
 
 class StateAnswer(Answer):
@@ -46,8 +45,8 @@ class StateAnswer(Answer):
 
 
 class FullHealthAnswer(StateAnswer):
-    checked_at: float
-    parts: PartsAnswer
+    checked_at: Timestamp
+    parts: HealthPartsAnswer
 
 
 class HealthAnswer(RootModel[FullHealthAnswer | StateAnswer]):
@@ -63,18 +62,12 @@ class HealthAnswer(RootModel[FullHealthAnswer | StateAnswer]):
 )
 def health() -> tuple[HealthAnswer, int]:
     """200 while healthy or degraded, 503 when something does not work. Without a token: the state only."""
-    found = app_health.check(services())
-    status = 503 if found.status == "unhealthy" else 200
+    health = app_health.check(services())
+    status = 503 if health.status == "unhealthy" else 200
     if not g.signed_in:
-        return HealthAnswer(StateAnswer(status=found.status)), status
-    parts = {
-        part.name: PartAnswer(verdict=part.verdict, value=part.value, why=part.why, action=part.action)
-        for part in found.parts
-    }
-    full = FullHealthAnswer(
-        status=found.status, checked_at=to_seconds(found.checked_ms), parts=PartsAnswer(**parts)
-    )
-    return HealthAnswer(full), status
+        return HealthAnswer(StateAnswer.of(health)), status
+    parts = {part.name: HealthPartAnswer.of(part) for part in health.parts}
+    return HealthAnswer(FullHealthAnswer.of(health, parts=HealthPartsAnswer(**parts))), status
 
 
 class StatsAnswer(Answer):
@@ -95,8 +88,8 @@ class StatsAnswer(Answer):
     chats: int
     attachments: int
     attachments_bytes: int
-    first_frame: float | None
-    last_frame: float | None
+    first_frame: Timestamp | None = Field(validation_alias="first_ms")
+    last_frame: Timestamp | None = Field(validation_alias="last_ms")
 
 
 @endpoint("GET", "/stats", "Numbers")
@@ -104,27 +97,19 @@ def stats() -> StatsAnswer:
     """How much there is."""
     own = services()
     entries, used = own.spool.usage()
-    found = store_stats.store_stats(own.database)
-    held = tags.pinned_usage(own.database)
+    kept = tags.pinned_usage(own.database)
     files, files_bytes = attachments.usage(own.database)
-    return StatsAnswer(
-        frames=found.frames,
-        frames_read=found.frames_read,
-        frames_to_read=found.frames_to_read,
-        frames_failed=found.frames_failed,
-        pictures_bytes=found.pictures_bytes,
-        frames_pinned=held.pinned,
-        frames_cited=held.cited,
-        frames_kept=held.frames,
-        kept_bytes=held.picture_bytes,
+    return StatsAnswer.of(
+        totals.store_stats(own.database),
+        frames_pinned=kept.pinned,
+        frames_cited=kept.cited,
+        frames_kept=kept.frames,
+        kept_bytes=kept.picture_bytes,
         database_bytes=own.data_dir.database.stat().st_size,
         spool_entries=entries,
         spool_bytes=used,
-        chats=found.chats,
         attachments=files,
         attachments_bytes=files_bytes,
-        first_frame=None if found.first_ms is None else to_seconds(found.first_ms),
-        last_frame=None if found.last_ms is None else to_seconds(found.last_ms),
     )
 
 

@@ -88,8 +88,8 @@ class RemovedPersona(DeletedAnswer):
 def remove(persona_id: int) -> RemovedPersona:
     """One that turns name is archived; a built-in one can only be reset."""
     own = services()
-    gone = personas.remove(own.database, persona_id, own.clock())
-    return RemovedPersona(id=persona_id, archived=not gone)
+    is_gone = personas.remove(own.database, persona_id, own.clock())
+    return RemovedPersona(id=persona_id, archived=not is_gone)
 
 
 @endpoint("POST", "/personas/<id:persona_id>/activate", "Let a persona speak", NOT_FOUND)
@@ -202,9 +202,9 @@ def delete(model_id: str) -> SystemPromptAnswer:
 @endpoint("GET", f"{PATH}/versions", "All prompts of a model", NO_NAME)
 def prompt_versions(model_id: str) -> PromptVersionsAnswer:
     """The newest first; the first one is in force."""
-    history = prompts.versions(services().database, model_id)
+    saved = prompts.versions(services().database, model_id)
     return PromptVersionsAnswer(
-        data=[PromptVersionAnswer.of(version, system_prompt=version.content or None) for version in history]
+        data=[PromptVersionAnswer.of(version, system_prompt=version.content or None) for version in saved]
     )
 
 

@@ -1,32 +1,27 @@
-"""Deletion: everything that came from some frames goes, and a receipt says what went."""
+"""What is deleted from the recording, with a receipt of all that went, and what is left out of it."""
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from store.core.times import to_ms, to_seconds
+from store.core.times import to_ms
 from store.deletion import deletion
 from store.frames import frames
 from store.privacy import rules as privacy
 from store.privacy.rules import OwnChoices, Rule, RuleInvalid, WindowFacts, as_document, validate
 from webapp.api.endpoint import endpoint
-from webapp.api.values import Answer, Request, Seconds, Text, check_range
+from webapp.api.values import Answer, Ranged, Request, Seconds, Text, Timestamp
 from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
 
 
-class DeleteRequest(Request):
+class DeleteRequest(Ranged):
     start_time: Seconds
     end_time: Seconds = Field(description="End of the range, not included.")
     app_name: Text | None = Field(None, description="Only frames of this app, by its whole name.")
     dry_run: bool = Field(False, description="Count what would go; delete nothing.")
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        check_range(self.start_time, self.end_time)
-        return self
 
 
 class CountsAnswer(Answer):
@@ -66,12 +61,12 @@ class VerificationAnswer(Answer):
 
 class ReceiptAnswer(Answer):
     dry_run: bool
-    start_time: float
-    end_time: float
+    start_time: Timestamp
+    end_time: Timestamp
     app_name: str | None
     counts: CountsAnswer
     bytes: int = Field(description="Bytes freed; for a dry run the size of the pictures.")
-    deleted_at: float | None
+    deleted_at: Timestamp | None
     verification: VerificationAnswer | None = Field(description="Null for a dry run.")
 
 
@@ -84,10 +79,10 @@ def delete(body: DeleteRequest) -> ReceiptAnswer:
         counts = deletion.preview(own.database, start_ms, end_ms, body.app_name)
         return ReceiptAnswer(
             dry_run=True,
-            start_time=to_seconds(start_ms),
-            end_time=to_seconds(end_ms),
+            start_time=start_ms,
+            end_time=end_ms,
             app_name=body.app_name,
-            counts=_counts(counts),
+            counts=CountsAnswer.of(counts),
             bytes=counts.bytes,
             deleted_at=None,
             verification=None,
@@ -108,24 +103,16 @@ def delete_frame(frame_id: int) -> ReceiptAnswer:
 
 def receipt_answer(receipt: deletion.Receipt, app_name: str | None = None) -> ReceiptAnswer:
     """A receipt as the API tells it."""
-    return ReceiptAnswer(
+    return ReceiptAnswer.of(
+        receipt,
         dry_run=False,
-        start_time=to_seconds(receipt.start_ms),
-        end_time=to_seconds(receipt.end_ms),
         app_name=app_name,
-        counts=_counts(receipt.counts),
         bytes=receipt.bytes_freed,
-        deleted_at=to_seconds(receipt.deleted_ms),
         verification=VerificationAnswer(ok=receipt.verified, left=list(receipt.left)),
     )
 
 
-def _counts(counts: deletion.Counts) -> CountsAnswer:
-    return CountsAnswer(**{name: getattr(counts, name) for name in CountsAnswer.model_fields})
-
-
-# ---- api privacy
-# The privacy rules: what they are, and what a window would get.
+# -- rules: what they are, and what a window would get ------------------------------------------
 
 _MAX_RULES = 1_000
 
@@ -234,11 +221,5 @@ def test(body: WindowBody) -> DecisionAnswer:
     """Decides with the rules in force; stores nothing."""
     own = services()
     rules = privacy.load_rules(own.data_dir, own.settings.privacy)
-    found = rules.decide_on_screen(WindowFacts(**body.model_dump()))
-    return DecisionAnswer(
-        action=found.action,
-        reason=found.reason,
-        detail=found.detail,
-        rule=None if found.rule is None else _rule(found.rule),
-        private=found.private,
-    )
+    decision = rules.decide_on_screen(WindowFacts(**body.model_dump()))
+    return DecisionAnswer.of(decision, rule=None if decision.rule is None else _rule(decision.rule))

@@ -212,13 +212,13 @@ class ListedModelsAnswer(Answer):
 def listed(provider_id: int) -> ListedModelsAnswer:
     """Asked from the endpoint now."""
     try:
-        found = providers.list_models(services(), provider_id)
+        models = providers.list_models(services(), provider_id)
     except ModelError as error:
         failure = turn_error(error, "en")
         raise Problem(502, failure.code, f"{failure.message} {failure.action}") from error
     except HostNotAllowed as error:
         raise _not_allowed(error) from error
-    return ListedModelsAnswer(data=ListedModelAnswer.list_of(found))
+    return ListedModelsAnswer(data=ListedModelAnswer.list_of(models))
 
 
 class StepAnswer(Answer):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from flask import Response, request, stream_with_context
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
 from assistant.context.background import PreparedContext
 from assistant.core.errors import TimeRangeRequired, TurnRefused, UnknownChat
@@ -35,8 +35,8 @@ from webapp.api.endpoint import endpoint
 from webapp.api.event_stream import event_body
 from webapp.api.tool_calls import call_answer
 from webapp.api.turns import TurnAnswer, turn_answer
-from webapp.api.values import MAX_ID, Answer, Request, Seconds, Text, Zone, check_range
-from webapp.core.errors import FieldError, Problem
+from webapp.api.values import Answer, Id, Ranged, Request, Seconds, Text, Timestamp, Zone
+from webapp.core.errors import FieldError, Problem, not_found
 from webapp.core.services import Services, services
 
 Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_MESSAGE_CHARS)]
@@ -53,7 +53,7 @@ class FiltersBody(Request):
     focused: bool | None = None
 
 
-class ChatRequest(Request):
+class ChatRequest(Ranged):
     message: Question
     start_time: Seconds | None = Field(
         None, description="Start of the range; looked for in the message when missing."
@@ -66,18 +66,18 @@ class ChatRequest(Request):
         "question about a range is answered in evidence mode, and any other with tools.",
     )
     filters: FiltersBody = Field(default_factory=FiltersBody)
-    chat_id: Annotated[int, Field(ge=1, le=MAX_ID)] | None = Field(None, description="Continues this chat.")
+    chat_id: Id | None = Field(None, description="Continues this chat.")
     system_prompt: Prompt | None = Field(
         None, description="As whom the model speaks in this turn; the rules after it hold all the same."
     )
-    persona_id: Annotated[int, Field(ge=1, le=MAX_ID)] | None = Field(
+    persona_id: Id | None = Field(
         None, description="Who speaks in this turn; in a new chat the active persona when missing."
     )
     style_note: Note = Field(
         "", description="Put under the persona or system prompt after an empty line, for this turn alone."
     )
     model: Text | None = Field(None, description="A name from GET /models; the default when missing.")
-    attachments: Annotated[list[Annotated[int, Field(ge=1, le=MAX_ID)]], Field(max_length=MAX_FILES)] = Field(
+    attachments: Annotated[list[Id], Field(max_length=MAX_FILES)] = Field(
         default_factory=list,
         description="Ids from POST /attachments. Text goes with the question, clipped; images only to a "
         "model that can see, and never in evidence mode.",
@@ -88,11 +88,6 @@ class ChatRequest(Request):
         "of its own, with the prompt as it was sent.",
     )
 
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        check_range(self.start_time, self.end_time)
-        return self
-
 
 class WaitingCall(Answer):
     """A tool call that waits for a person, with exactly what would run."""
@@ -102,8 +97,8 @@ class WaitingCall(Answer):
     arguments: dict[str, Any]
     reason: str = Field(description="What the call does and where its results go, in words.")
     scope: str = Field(description="What allowing it for the chat or always would cover, in words.")
-    created_at: float
-    expires_at: float | None
+    created_at: Timestamp
+    expires_at: Timestamp | None
 
 
 class RunningAnswer(Answer):
@@ -211,25 +206,14 @@ def running_answer(chat_id: int, n: int) -> RunningAnswer:
         chat_id=chat_id,
         turn_id=n,
         status="awaiting_approval" if waiting else "running",
-        approvals=[
-            WaitingCall(
-                id=call.id,
-                tool=call.tool,
-                arguments=call.arguments,
-                reason=call.reason,
-                scope=call.scope,
-                created_at=call.created_at,
-                expires_at=call.expires_at,
-            )
-            for call in waiting
-        ],
+        approvals=WaitingCall.list_of(waiting),
     )
 
 
 def refusal_problem(error: TurnRefused) -> Problem:
     """A question that cannot become a turn, as a problem."""
     if isinstance(error, UnknownChat):
-        return Problem(404, error.code, f"There is no chat {error.chat_id}.")
+        return not_found("chat", error.chat_id)
     status = 400 if error.code in ("invalid_time_range", "invalid_timezone") else 422
     extra: dict[str, Any] = {}
     if isinstance(error, TimeRangeRequired):
@@ -272,8 +256,7 @@ def turn(chat_id: int, turn_id: int) -> TurnAnswer | tuple[RunningAnswer, int]:
     return turn_answer(_answered(stored_turn(database, chat_id, turn_id)))
 
 
-# ---- chat stream
-# A question answered as a stream of events, and a turn stopped.
+# -- as a stream of events, and stopped ---------------------------------------------------------
 
 
 class StreamRequest(ChatRequest):
@@ -334,23 +317,23 @@ def topic_headers(prepared: PreparedContext) -> dict[str, str]:
 
     A title may be in any writing, and a header may not: it is percent-encoded.
     """
-    own, told = services(), {}
+    own, headers = services(), {}
     if prepared.topic:
-        told["Topic"] = quote(prepared.topic.tag, safe="")
-        told["Topic-Title"] = quote(prepared.topic.title, safe=" ")
-        told["Topic-Score"] = f"{prepared.topic.score:.2f}"
+        headers["Topic"] = quote(prepared.topic.tag, safe="")
+        headers["Topic-Title"] = quote(prepared.topic.title, safe=" ")
+        headers["Topic-Score"] = f"{prepared.topic.score:.2f}"
     is_verbose = chat_sessions.verbose_until_ms(own.database, own.clock()) is not None
     is_debugged = is_verbose or _asks("Context-Debug", "1")
     if is_debugged or _asks("Context", "preview"):
-        told["Context"] = "v2" if prepared.system_augmentation else "none"
-        told["Context-Reason"] = quote(prepared.reason, safe=" ")
+        headers["Context"] = "v2" if prepared.system_augmentation else "none"
+        headers["Context-Reason"] = quote(prepared.reason, safe=" ")
     if is_debugged:
-        told["Context-Hash"] = prepared.hash or "none"
-        told["Context-Chars"] = str(len(prepared.system_augmentation))
+        headers["Context-Hash"] = prepared.hash or "none"
+        headers["Context-Chars"] = str(len(prepared.system_augmentation))
     prefixes = ["X-Recollect-"]
     if any(name in request.headers for name in ("X-Reggie-Context", "X-Reggie-Context-Debug")):
         prefixes.append("X-Reggie-")
-    return {prefix + name: value for prefix in prefixes for name, value in told.items()}
+    return {prefix + name: value for prefix in prefixes for name, value in headers.items()}
 
 
 def _asks(header: str, value: str) -> bool:
@@ -360,9 +343,9 @@ def _asks(header: str, value: str) -> bool:
 
 def _events(turn: LiveTurn) -> Iterator[str]:
     for seq, event in turn.follow():
-        told = event_body(turn.chat_id, turn.n, seq, event)
-        data = json.dumps(told, ensure_ascii=False)
-        yield f"id: {seq}\nevent: {told['type']}\ndata: {data}\n\n"
+        body = event_body(turn.chat_id, turn.n, seq, event)
+        data = json.dumps(body, ensure_ascii=False)
+        yield f"id: {seq}\nevent: {body['type']}\ndata: {data}\n\n"
 
 
 @endpoint(

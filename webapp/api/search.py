@@ -8,15 +8,14 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from store.core.times import to_ms, to_seconds
+from store.core.times import to_ms
 from store.search import search as frames_search
-from store.search import search as tolerant
 from store.search import suggestions
-from store.search.search import BadCursor, Filters, Hit, Page
+from store.search.search import BadCursor, Filters, Page
 from webapp.api.endpoint import endpoint
 from webapp.api.frames import frame_url
 from webapp.api.timeline import range_ms
-from webapp.api.values import Answer, QueryBool, QueryInt, RangeQuery, Text
+from webapp.api.values import Answer, QueryBool, QueryInt, RangeQuery, Text, Timestamp
 from webapp.core.errors import invalid
 from webapp.core.services import services
 
@@ -50,7 +49,7 @@ class SearchQuery(RangeQuery):
 
 class HitAnswer(Answer):
     frame_id: int
-    timestamp: float
+    timestamp: Timestamp = Field(validation_alias="captured_ms")
     app_name: str | None
     window_name: str | None
     browser_url: str | None
@@ -86,15 +85,15 @@ class HowAnswer(Answer):
         " three as well, behind the frames that hold them whole. `mode=fts` and an order by time never do."
     )
     duration_ms: float
-    index_fresh_to: float | None
-    meaning_since: float | None = Field(
+    index_fresh_to: Timestamp | None
+    meaning_since: Timestamp | None = Field(
         None,
         description="Frames before this were looked for by words only: the index of meaning is full.",
     )
 
 
 class SpellingAnswer(Answer):
-    q: str
+    q: str = Field(validation_alias="text")
     total: int
     without_filters: bool = Field(description="Nothing under the same filters: over everything instead.")
 
@@ -142,7 +141,7 @@ def search(query: SearchQuery) -> SearchAnswer:
         monitor=query.monitor,
     )
     try:
-        page = tolerant.fuzzy_search(
+        page = frames_search.fuzzy_search(
             services().database,
             query.q,
             filters,
@@ -162,56 +161,14 @@ def search(query: SearchQuery) -> SearchAnswer:
 
 
 def _suggestions(q: str, filters: Filters) -> SuggestionsAnswer:
-    found = suggestions.suggest(services().database, q, filters, Filters(0))
-    return SuggestionsAnswer(
-        spellings=[
-            SpellingAnswer(q=each.text, total=each.total, without_filters=each.without_filters)
-            for each in found.spellings
-        ],
-        widenings=[
-            WideningAnswer(without=list(each.without), total=each.total)  # type: ignore[arg-type]  # filters
-            for each in found.widenings
-        ],
-    )
+    return SuggestionsAnswer.of(suggestions.suggest(services().database, q, filters, Filters(0)))
 
 
 def search_answer(page: Page, limit: int, duration_ms: float) -> SearchAnswer:
     """A page of hits as the API tells it."""
-    fresh_ms = page.index_fresh_to_ms
     return SearchAnswer(
-        data=[_hit(hit) for hit in page.hits],
-        pagination=PaginationAnswer(
-            limit=limit,
-            next_cursor=page.next_cursor,
-            total=page.total,
-            total_is_exact=page.total_is_exact,
-        ),
+        data=[HitAnswer.of(hit, frame_url=frame_url(hit.frame_id)) for hit in page.hits],
+        pagination=PaginationAnswer.of(page, limit=limit),
         suggestions=None,
-        search=HowAnswer(
-            mode=page.mode,
-            strategy=page.strategy,
-            fallback_reason=page.fallback_reason,
-            reading=page.reading,
-            duration_ms=round(duration_ms, 3),
-            index_fresh_to=None if fresh_ms is None else to_seconds(fresh_ms),
-            meaning_since=None if page.meaning_since_ms is None else to_seconds(page.meaning_since_ms),
-        ),
-    )
-
-
-def _hit(hit: Hit) -> HitAnswer:
-    return HitAnswer(
-        frame_id=hit.frame_id,
-        timestamp=to_seconds(hit.captured_ms),
-        app_name=hit.app_name,
-        window_name=hit.window_name,
-        browser_url=hit.browser_url,
-        focused=hit.focused,
-        monitor=hit.monitor,
-        snippet=hit.snippet,
-        highlights=list(hit.highlights),
-        score=hit.score,
-        matched=list(hit.matched),  # type: ignore[arg-type]  # one of four
-        status=hit.status,
-        frame_url=frame_url(hit.frame_id),
+        search=HowAnswer.of(page, duration_ms=round(duration_ms, 3)),
     )

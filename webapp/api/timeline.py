@@ -6,14 +6,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from store.core.times import to_ms, to_seconds
+from store.core.times import to_ms
 from store.timeline import ledger, segments
 from store.timeline import timeline as store_timeline
-from store.timeline.gaps import Gap
-from store.timeline.totals import Kind, Total, intervals
+from store.timeline.totals import Kind, intervals
 from webapp.api.endpoint import endpoint
-from webapp.api.frames import SegmentAnswer, stretch_values
-from webapp.api.values import Answer, QueryInt, RangeQuery, Text
+from webapp.api.frames import SegmentAnswer
+from webapp.api.values import Answer, Minutes, QueryInt, RangeQuery, Text, Timestamp
 from webapp.core.errors import invalid
 from webapp.core.services import services
 
@@ -42,8 +41,8 @@ class RunAnswer(SegmentAnswer):
 class GapAnswer(Answer):
     """A stretch that is nobody's: without a picture, or idle. Never names what was left out."""
 
-    start: float
-    end: float
+    start: Timestamp
+    end: Timestamp
     reason: str = Field(
         description="paused, locked, asleep, excluded, idle, failed:…, not_running or deleted."
     )
@@ -52,14 +51,14 @@ class GapAnswer(Answer):
 class TotalAnswer(Answer):
     name: str | None
     app_name: str | None
-    minutes: float
-    first_seen: float
-    last_seen: float
+    minutes: Minutes = Field(validation_alias="duration_ms")
+    first_seen: Timestamp = Field(validation_alias="first_ms")
+    last_seen: Timestamp = Field(validation_alias="last_ms")
 
 
 class TimelineAnswer(Answer):
-    start_time: float
-    end_time: float
+    start_time: Timestamp
+    end_time: Timestamp
     frames: int
     segments: list[RunAnswer]
     gaps: list[GapAnswer]
@@ -71,76 +70,45 @@ def timeline(query: TimelineQuery) -> TimelineAnswer:
     """Activity segments in order, gaps with their reasons, and time per app."""
     start_ms, end_ms = range_ms(query)
     own = services()
-    found = store_timeline.timeline(own.database, start_ms, end_ms, query.width_px, now_ms=own.clock())
+    activity = store_timeline.timeline(own.database, start_ms, end_ms, query.width_px, now_ms=own.clock())
     return TimelineAnswer(
-        start_time=to_seconds(start_ms),
-        end_time=to_seconds(end_ms),
-        frames=found.frames,
-        segments=[RunAnswer(**stretch_values(run), colour_slot=run.colour_slot) for run in found.runs],
-        gaps=_gaps(found.gaps),
-        apps=_totals(found.totals.by_app),
+        start_time=start_ms,
+        end_time=end_ms,
+        frames=activity.frames,
+        segments=RunAnswer.list_of(activity.runs),
+        gaps=GapAnswer.list_of(activity.gaps),
+        apps=TotalAnswer.list_of(activity.totals.by_app),
     )
 
 
-class SummaryAnswer(Answer):
+class ActivitySummaryAnswer(Answer):
     """The sum over `apps` is `covered_minutes`, which never exceeds `wall_minutes`."""
 
-    start_time: float
-    end_time: float
-    wall_minutes: float
-    covered_minutes: float
-    apps: list[TotalAnswer]
-    windows: list[TotalAnswer]
-    urls: list[TotalAnswer]
-    sites: list[TotalAnswer]
+    start_time: Timestamp
+    end_time: Timestamp
+    wall_minutes: Minutes = Field(validation_alias="wall_ms")
+    covered_minutes: Minutes = Field(validation_alias="covered_ms")
+    apps: list[TotalAnswer] = Field(validation_alias="by_app")
+    windows: list[TotalAnswer] = Field(validation_alias="by_window")
+    urls: list[TotalAnswer] = Field(validation_alias="by_url")
+    sites: list[TotalAnswer] = Field(validation_alias="by_site")
     gaps: list[GapAnswer]
 
 
 @endpoint("GET", "/activity-summary", "How long, by app, window and address")
-def activity_summary(query: RangeQuery) -> SummaryAnswer:
+def activity_summary(query: RangeQuery) -> ActivitySummaryAnswer:
     """Minutes from a union of intervals, longest first, with when each was first and last seen."""
     start_ms, end_ms = range_ms(query)
     own = services()
-    found = segments.totals(own.database, start_ms, end_ms)
-    return SummaryAnswer(
-        start_time=to_seconds(start_ms),
-        end_time=to_seconds(end_ms),
-        wall_minutes=_minutes(found.wall_ms),
-        covered_minutes=_minutes(found.covered_ms),
-        apps=_totals(found.by_app),
-        windows=_totals(found.by_window),
-        urls=_totals(found.by_url),
-        sites=_totals(found.by_site),
-        gaps=_gaps(ledger.gaps(own.database, start_ms, end_ms, own.clock())),
+    return ActivitySummaryAnswer.of(
+        segments.totals(own.database, start_ms, end_ms),
+        start_time=start_ms,
+        end_time=end_ms,
+        gaps=ledger.gaps(own.database, start_ms, end_ms, own.clock()),
     )
 
 
-def _gaps(found: list[Gap] | tuple[Gap, ...]) -> list[GapAnswer]:
-    return [
-        GapAnswer(start=to_seconds(gap.start_ms), end=to_seconds(gap.end_ms), reason=gap.reason)
-        for gap in found
-    ]
-
-
-def _totals(found: tuple[Total, ...]) -> list[TotalAnswer]:
-    return [
-        TotalAnswer(
-            name=total.name,
-            app_name=total.app_name,
-            minutes=_minutes(total.duration_ms),
-            first_seen=to_seconds(total.first_ms),
-            last_seen=to_seconds(total.last_ms),
-        )
-        for total in found
-    ]
-
-
-def _minutes(duration_ms: int) -> float:
-    return duration_ms / 60_000
-
-
-# ---- activity
-# The intervals behind a total: what "2 h 10 min" is the sum of.
+# -- the intervals behind a total: what "2 h 10 min" is the sum of --------------------------------
 
 
 class IntervalsQuery(RangeQuery):
@@ -152,9 +120,9 @@ class IntervalsQuery(RangeQuery):
 class IntervalAnswer(Answer):
     """A stretch in one window, without a gap of more than a minute in it."""
 
-    start_time: float
-    end_time: float
-    minutes: float
+    start_time: Timestamp
+    end_time: Timestamp
+    minutes: Minutes = Field(validation_alias="duration_ms")
     app_name: str | None
     window_name: str | None
     browser_url: str | None
@@ -165,9 +133,9 @@ class IntervalAnswer(Answer):
 class IntervalsAnswer(Answer):
     """`minutes` is the sum over `intervals`, which never overlap."""
 
-    start_time: float
-    end_time: float
-    minutes: float
+    start_time: Timestamp
+    end_time: Timestamp
+    minutes: Minutes
     intervals: list[IntervalAnswer]
 
 
@@ -176,22 +144,10 @@ def activity_intervals(query: IntervalsQuery) -> IntervalsAnswer:
     """The very intervals whose lengths add up to one total of `/activity-summary`, in order."""
     start_ms, end_ms = range_ms(query)
     line = segments.segments(services().database, start_ms, end_ms)
-    found = intervals(line, query.kind, query.name, query.app_name)
+    summands = intervals(line, query.kind, query.name, query.app_name)
     return IntervalsAnswer(
-        start_time=to_seconds(start_ms),
-        end_time=to_seconds(end_ms),
-        minutes=sum(segment.duration_ms for segment in found) / 60_000,
-        intervals=[
-            IntervalAnswer(
-                start_time=to_seconds(segment.start_ms),
-                end_time=to_seconds(segment.end_ms),
-                minutes=segment.duration_ms / 60_000,
-                app_name=segment.app_name,
-                window_name=segment.window_name,
-                browser_url=segment.browser_url,
-                first_frame_id=segment.first_frame_id,
-                frames=segment.frames,
-            )
-            for segment in found
-        ],
+        start_time=start_ms,
+        end_time=end_ms,
+        minutes=sum(segment.duration_ms for segment in summands),
+        intervals=IntervalAnswer.list_of(summands),
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import logging
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from assistant.context.background import are_chats_told
 from assistant.tools import registry
@@ -16,24 +16,23 @@ from assistant.tools.tool import Risk
 from assistant.turns import tool_execution
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import CallNotFound, NotPending, Scope, State, ToolCall
-from store.chats.tool_permissions import Mode, Rule
-from store.core.times import to_seconds
+from store.chats.tool_permissions import Mode
 from webapp.api.endpoint import endpoint
-from webapp.api.values import Answer, Request
-from webapp.core.errors import Problem
+from webapp.api.values import Answer, Request, Timestamp
+from webapp.core.errors import Problem, not_found
 from webapp.core.services import Services, services
 
 log = logging.getLogger(__name__)
 
 
-class RuleAnswer(Answer):
+class ApprovalAnswer(Answer):
     """A standing approval: where and as what a tool runs without asking."""
 
     id: int
     chat_id: int | None = Field(description="Null for every chat.")
     title: str
     scope: str = Field(description="What it may reach and where its results go, in words.")
-    allowed_at: float
+    allowed_at: Timestamp
     uses: int
 
 
@@ -45,8 +44,8 @@ class ToolAnswer(Answer):
     default_mode: Mode
     risk: Risk = Field(description="What kind of thing it does; the default mode follows from it.")
     reaches: str = Field(description="What it can touch, in words.")
-    last_used: float | None
-    rules: list[RuleAnswer] = Field(description="Where it runs without asking although it asks.")
+    last_used: Timestamp | None
+    rules: list[ApprovalAnswer] = Field(description="Where it runs without asking although it asks.")
     is_offered: bool = Field(description="Whether a turn would have it now.")
     lacks: str = Field(description="Why it would not: switched off, not set up, or its source is empty.")
 
@@ -75,14 +74,16 @@ class ToolCallAnswer(Answer):
     turn_id: int
     iteration: int
     tool: str
-    arguments: dict[str, Any]
+    arguments: Annotated[dict[str, Any], BeforeValidator(json.loads)]
     state: State
-    reason: str = Field(description="What the call does and where its results go, in words.")
+    reason: str = Field(
+        validation_alias="notice", description="What the call does and where its results go, in words."
+    )
     scope: str = Field(description="What approving it for its chat or always would cover, in words.")
     result: Any = None
     error: str
-    created_at: float
-    expires_at: float | None
+    created_at: Timestamp
+    expires_at: Timestamp | None
     duration_ms: int | None
 
 
@@ -152,7 +153,7 @@ def decide(own: Services, call_id: int, scope: Scope | None) -> ToolCall:
             call = tool_calls.approve(own.database, call_id, scope, own.clock())
     except CallNotFound as error:
         log.warning("refused a decision about tool call %s: there is none", call_id)
-        raise Problem(404, "tool_call_not_found", f"There is no tool call {call_id}.") from error
+        raise not_found("tool call", call_id) from error
     except NotPending as error:
         log.warning("refused a decision about tool call %s: it is %s", call_id, error.state)
         detail = f"This call is not waiting for a decision: {error.state}."
@@ -163,27 +164,12 @@ def decide(own: Services, call_id: int, scope: Scope | None) -> ToolCall:
 
 def call_answer(call: ToolCall) -> ToolCallAnswer:
     """A call as the API tells it."""
-    return ToolCallAnswer(
-        id=call.id,
-        chat_id=call.chat_id,
-        turn_id=call.turn,
-        iteration=call.iteration,
-        tool=call.tool,
-        arguments=json.loads(call.arguments),
-        state=call.state,
-        reason=call.notice,
-        scope=call.scope,
-        result=json.loads(call.output) if call.output else None,
-        error=call.error,
-        created_at=to_seconds(call.created_ms),
-        expires_at=None if call.expires_ms is None else to_seconds(call.expires_ms),
-        duration_ms=call.duration_ms,
-    )
+    return ToolCallAnswer.of(call, turn_id=call.turn, result=json.loads(call.output) if call.output else None)
 
 
 def _check(own: Services, name: str) -> None:
     if own.agent.registry.get(name) is None:
-        raise Problem(404, "tool_not_found", f"There is no tool {name[:100]!r}.")
+        raise not_found("tool", repr(name[:100]))
 
 
 def _tools(own: Services) -> list[ToolAnswer]:
@@ -204,29 +190,14 @@ def _tools(own: Services) -> list[ToolAnswer]:
     ]
     used, rules = tool_calls.last_used_tools(own.database), tool_permissions.rules(own.database)
     return [
-        ToolAnswer(
-            name=tool.name,
-            description=tool.description,
-            parameters=dict(tool.parameters),
+        ToolAnswer.of(
+            tool,
             mode=by_name.get(tool.name, tool.mode),
             default_mode=tool.mode,
-            risk=tool.risk,
-            reaches=tool.reaches,
-            last_used=to_seconds(used[tool.name]) if tool.name in used else None,
-            rules=[_rule(rule) for rule in rules if rule.tool == tool.name],
+            last_used=used.get(tool.name),
+            rules=[rule for rule in rules if rule.tool == tool.name],
             is_offered=not missing,
             lacks=missing,
         )
         for tool, missing in [*lacks, *not_set_up(own.settings.tools)]
     ]
-
-
-def _rule(rule: Rule) -> RuleAnswer:
-    return RuleAnswer(
-        id=rule.id,
-        chat_id=rule.chat_id,
-        title=rule.title,
-        scope=rule.scope,
-        allowed_at=to_seconds(rule.allowed_ms),
-        uses=rule.uses,
-    )

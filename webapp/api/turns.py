@@ -1,4 +1,4 @@
-"""A finished turn as the API tells it: the answer, its evidence, its claims and its coverage."""
+"""A finished turn: the answer, its evidence, its claims and its coverage; also as a file."""
 
 from __future__ import annotations
 
@@ -10,26 +10,25 @@ from flask import Response
 from pydantic import Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from assistant.core.records import EvidenceItem, Query, TurnResult
+from assistant.core.records import Query, TurnResult
 from assistant.core.texts import language_of
 from assistant.retrieval import coverage
-from store.chats.attachments import Attachment
 from store.core.times import to_seconds
 from webapp.api.endpoint import endpoint
 from webapp.api.frames import BoxAnswer
-from webapp.api.values import Answer, Request
+from webapp.api.values import Answer, Request, Timestamp
 from webapp.exports.files import FORMATS, answer_file, export_pack
 from webapp.exports.pack import Size
 
 
 class SpanAnswer(Answer):
-    start_time: float
-    end_time: float
+    start_time: Timestamp
+    end_time: Timestamp
 
 
 class RangeAnswer(Answer):
-    start_time: float
-    end_time: float
+    start_time: Timestamp
+    end_time: Timestamp
     timezone: str
 
 
@@ -46,7 +45,7 @@ class EvidenceAnswer(Answer):
 
     n: int | None
     frame_id: int | None = Field(description="Null once the frame was deleted.")
-    timestamp: float
+    timestamp: Timestamp = Field(validation_alias="captured_ms")
     local_time: str
     app_name: str | None
     window_name: str | None
@@ -82,8 +81,8 @@ class ClaimAnswer(Answer):
 
 
 class CoverageGapAnswer(Answer):
-    start: float
-    end: float
+    start: Timestamp
+    end: Timestamp
     reason: str
 
 
@@ -104,29 +103,35 @@ class StatementAnswer(Answer):
 class QueryAnswer(Answer):
     """A search of the range; `q` is empty for frames spread evenly over it."""
 
-    start_time: float
-    end_time: float
+    start_time: Timestamp
+    end_time: Timestamp
     app_name: str | None
     window_name: str | None
     browser_url: str | None
     focused: bool | None
-    q: str
-    strategy: str = Field(description="spread, or how GET /search found it.")
+    q: str = Field(validation_alias="text")
+    strategy: str = Field(validation_alias="way", description="spread, or how GET /search found it.")
     fallback_reason: str | None = Field(description="Why meaning played no part in it.")
     hits: int
-    hits_is_exact: bool
+    hits_is_exact: bool = Field(validation_alias="is_exact")
 
 
 class CoverageAnswer(Answer):
     frames_in_range: int
     frames_sampled: int
-    frames_relevant: int = Field(description="Those of the sampled frames that a search found.")
-    frames_unread: int = Field(description="Frames of the range whose text is not read yet.")
-    frames_unembedded: int = Field(description="Frames of the range not yet found by meaning.")
+    frames_relevant: int = Field(
+        validation_alias="relevant", description="Those of the sampled frames that a search found."
+    )
+    frames_unread: int = Field(
+        validation_alias="unread", description="Frames of the range whose text is not read yet."
+    )
+    frames_unembedded: int = Field(
+        validation_alias="unembedded", description="Frames of the range not yet found by meaning."
+    )
     gaps: list[CoverageGapAnswer]
     causes: list[CauseAnswer]
     queries: list[QueryAnswer]
-    index_fresh_to: float | None
+    index_fresh_to: Timestamp | None
     statements: list[StatementAnswer]
     reading: ReadingAnswer
 
@@ -155,29 +160,9 @@ class AttachmentAnswer(Answer):
     pages: int | None
     width: int | None
     height: int | None
-    added_at: float
+    added_at: Timestamp
     chat_id: int | None
-    turn_id: int | None
-
-
-def attachment_answer(found: Attachment) -> AttachmentAnswer:
-    """One attached file as the API tells it."""
-    return AttachmentAnswer(
-        id=found.id,
-        name=found.name,
-        kind=found.kind,
-        media_type=found.media_type,
-        size_bytes=found.size_bytes,
-        sha256=found.sha256,
-        characters=found.characters,
-        is_whole=found.is_whole,
-        pages=found.pages,
-        width=found.width_px,
-        height=found.height_px,
-        added_at=to_seconds(found.added_ms),
-        chat_id=found.chat_id,
-        turn_id=found.turn,
-    )
+    turn_id: int | None = Field(validation_alias="turn")
 
 
 class TurnAnswer(Answer):
@@ -198,113 +183,48 @@ class TurnAnswer(Answer):
     response_id: str | None = Field(description="What a provider with its own transcript keeps it under.")
     usage: UsageAnswer | None
     warnings: list[str]
-    dropped_citations: int = Field(description="Ids in the model's answer that name nothing it was given.")
+    dropped_citations: int = Field(
+        validation_alias="dropped", description="Ids in the model's answer that name nothing it was given."
+    )
 
 
 def turn_answer(result: TurnResult) -> TurnAnswer:
-    """A finished turn as the API tells it."""
-    return TurnAnswer(
-        chat_id=result.chat_id,
-        turn_id=result.turn_id,
-        mode=result.mode,
-        model=result.model,
-        answer_md=result.answer_md,
-        time_range=RangeAnswer(
-            start_time=to_seconds(result.start_ms),
-            end_time=to_seconds(result.end_ms),
-            timezone=result.timezone,
-        ),
-        evidence=[evidence_answer(item) for item in result.evidence],
-        claims=[
-            ClaimAnswer(
-                text=claim.text,
-                start=claim.start,
-                end=claim.end,
-                citations=list(claim.citations),
-                state=claim.state,
-                missing=list(claim.missing),
-            )
-            for claim in result.claims
-        ],
-        coverage=_coverage(result),
-        usage=None if result.usage is None else UsageAnswer.model_validate(result.usage),
-        sources=list(result.sources),
-        attachments=[attachment_answer(each) for each in result.attachments],
-        response_id=result.response_id or None,
-        warnings=list(result.warnings),
-        dropped_citations=result.dropped,
-    )
-
-
-def evidence_answer(item: EvidenceItem) -> EvidenceAnswer:
-    """One frame of the selection as the API tells it."""
-    return EvidenceAnswer(
-        n=item.n,
-        frame_id=item.frame_id,
-        timestamp=to_seconds(item.captured_ms),
-        local_time=item.local_time,
-        app_name=item.app_name,
-        window_name=item.window_name,
-        focused=item.focused,
-        browser_url=item.browser_url,
-        ocr_snippet=item.ocr_snippet,
-        quote=item.quote,
-        boxes=[BoxAnswer.model_validate(box) for box in item.boxes],
-        state=item.state,
-        confidence=item.confidence,
-        frame_url=item.frame_url,
-    )
-
-
-def _coverage(result: TurnResult) -> CoverageAnswer:
-    covered = result.coverage
-    fresh_ms = covered.index_fresh_to_ms
-    told = coverage.statements(covered, ZoneInfo(result.timezone), language_of(result.question))
-    return CoverageAnswer(
-        frames_in_range=covered.frames_in_range,
-        frames_sampled=covered.frames_sampled,
-        frames_relevant=covered.relevant,
-        frames_unread=covered.unread,
-        frames_unembedded=covered.unembedded,
-        gaps=[
-            CoverageGapAnswer(start=to_seconds(gap.start_ms), end=to_seconds(gap.end_ms), reason=gap.reason)
-            for gap in covered.gaps
-        ],
-        causes=[
-            CauseAnswer(cause=cause, seconds=ms / 1000) for cause, ms in coverage.causes(covered.gaps).items()
-        ],
-        queries=[_query(query) for query in covered.queries],
-        index_fresh_to=None if fresh_ms is None else to_seconds(fresh_ms),
-        statements=[StatementAnswer(kind=each.kind, text=each.text) for each in told],
-        reading=ReadingAnswer(
-            phrase=covered.reading.phrase,
-            is_so_far=covered.reading.is_so_far,
-            also=[
-                SpanAnswer(start_time=to_seconds(start_ms), end_time=to_seconds(end_ms))
-                for start_ms, end_ms in covered.reading.also
+    return TurnAnswer.of(
+        result,
+        time_range=RangeAnswer.of(result),
+        coverage=CoverageAnswer.of(
+            result.coverage,
+            causes=[
+                CauseAnswer(cause=cause, seconds=to_seconds(ms))
+                for cause, ms in coverage.causes(result.coverage.gaps).items()
             ],
+            queries=[_query(query) for query in result.coverage.queries],
+            statements=coverage.statements(
+                result.coverage, ZoneInfo(result.timezone), language_of(result.question)
+            ),
+            reading=ReadingAnswer.of(
+                result.coverage.reading,
+                also=[
+                    SpanAnswer(start_time=start, end_time=end) for start, end in result.coverage.reading.also
+                ],
+            ),
         ),
+        response_id=result.response_id or None,
     )
 
 
 def _query(query: Query) -> QueryAnswer:
-    return QueryAnswer(
-        start_time=to_seconds(query.start_ms),
-        end_time=to_seconds(query.end_ms),
+    return QueryAnswer.of(
+        query,
         app_name=query.filters.app_name,
         window_name=query.filters.window_name,
         browser_url=query.filters.browser_url,
         focused=query.filters.focused,
-        q=query.text,
-        strategy=query.way,
         fallback_reason=query.fallback or None,
-        hits=query.hits,
-        hits_is_exact=query.is_exact,
     )
 
 
-# ---- export
-# An answer with its evidence, as a file.
+# -- as a file --------------------------------------------------------------------------------
 
 _NUMBERS = re.compile(r"([1-9][0-9]{0,2}(,[1-9][0-9]{0,2})*)?", re.ASCII)
 

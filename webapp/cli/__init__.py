@@ -84,7 +84,7 @@ def run(arguments: Sequence[str] | None = None, command: click.Command = recolle
         return 0
     except (StoreError, OSError) as error:
         return _tell(_reason(error), 1)
-    except Exception as error:
+    except Exception as error:  # a person gets a line and an exit code, not a traceback
         log.debug("the command failed", exc_info=error)
         return _tell(f"unexpected {type(error).__name__}: {error} (`recollect -v` shows where)", 1)
     return result if isinstance(result, int) else 0

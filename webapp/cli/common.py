@@ -122,10 +122,6 @@ def local_text(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000).astimezone().isoformat(sep=" ", timespec="seconds")
 
 
-# ---- browser
-# Showing a page to a person.
-
-
 def open_in_browser(link: str) -> None:
     """Show the link in a graphical browser; without a display the printed link is enough."""
     has_display = sys.platform in ("win32", "darwin") or any(

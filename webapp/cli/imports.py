@@ -1,4 +1,4 @@
-"""`import images|video|messages|calendar|location|places`: bring in what exists already.
+"""`import images|video|messages|calendar|location|places`: bring in what exists already; `demo`: a sample.
 
 Repeating an import changes nothing.
 """
@@ -82,10 +82,6 @@ for _kind, _about in _SOURCES.items():
 
 def _options(as_json: bool, tz: str | None) -> list[str]:
     return [*(["--json"] if as_json else []), *(["--tz", tz] if tz else [])]
-
-
-# ---- demo
-# `demo`: a sample week in a home folder of its own.
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""`doctor`, `verify` and `reindex`: does it work, is everything still there, make it anew."""
+"""`doctor`, `verify` and `reindex`: does it work, is all there, make it anew; `pause`, `resume`, `delete`."""
 
 from __future__ import annotations
 
@@ -74,10 +74,6 @@ def reindex(home: Path | None, as_json: bool, of_words: bool, of_meaning: bool, 
     """Make the indexes of words and meaning anew; may be stopped and started again."""
     chosen = {"--text": of_words, "--vectors": of_meaning, "--all": everything, "--json": as_json}
     return run_part("ingest", home, ["reindex", *(option for option, given in chosen.items() if given)])
-
-
-# ---- control
-# `pause`, `resume` and `delete`.
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""`up` and its parts alone: `capture`, `ingest`, `web`."""
+"""`up`, its parts alone (`capture`, `ingest`, `web`, `mcp`), and how to come in: `open` and `token`."""
 
 from __future__ import annotations
 
@@ -96,10 +96,6 @@ def retry(home: Path | None, as_json: bool, names: tuple[str, ...]) -> int:
     return 0
 
 
-# ---- door
-# `token` and `open`: how to come in.
-
-
 @click.command()
 @home_option
 @json_option
@@ -129,10 +125,6 @@ def open_pages(home: Path | None, as_json: bool) -> None:
     print_json({"link": link}) if as_json else click.echo(link)
     if not as_json:
         open_in_browser(link)
-
-
-# ---- doors
-# `mcp`: the door for assistants.
 
 
 @click.command()

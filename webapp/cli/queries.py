@@ -1,4 +1,4 @@
-"""`ask` and `search`: the chat and the search on a terminal."""
+"""`ask`, `search` and `day`: the chat, the search and the summary of a day on a terminal."""
 
 from __future__ import annotations
 
@@ -122,7 +122,6 @@ def search(
     from assistant.core.query_embedder import QueryEmbedder
     from store.core.times import now_ms
     from store.embeddings import knn
-    from store.search import search
     from store.search import search as frames_search
 
     if end_ms is not None and end_ms <= start_ms:
@@ -139,7 +138,7 @@ def search(
     meaning = QueryEmbedder(here.settings.embedding, database).asked(text, mode)
     if meaning["query_vector"] is not None:
         knn.load_neighbours(database, "frame")
-    page = search.fuzzy_search(database, text, filters, mode=mode, limit=limit, **meaning)
+    page = frames_search.fuzzy_search(database, text, filters, mode=mode, limit=limit, **meaning)
     if as_json:
         from webapp.api.search import search_answer
 
@@ -161,12 +160,8 @@ def _print_page(page: Page) -> None:
         click.echo(f"{local_text(hit.captured_ms)}  {hit.frame_id}  {window}")
         if hit.snippet:
             click.echo(f"    {' '.join(hit.snippet.split())}")
-    found = count(page.total, "frame")
-    click.echo(found if page.total_is_exact else f"more than {found}", err=True)
-
-
-# ---- days
-# `day`: the summary of a day on a terminal.
+    total = count(page.total, "frame")
+    click.echo(total if page.total_is_exact else f"more than {total}", err=True)
 
 
 @click.command()
@@ -180,15 +175,18 @@ def day(home: Path | None, as_json: bool, again: bool, day: datetime | None) -> 
 
     database = open_database(open_home(home).data_dir)
     on = None if day is None else day.date()
-    found = daily_summaries.of_day(database, on) if on else next(iter(daily_summaries.listed(database)), None)
-    if found is None:
+    summary = (
+        daily_summaries.of_day(database, on) if on else next(iter(daily_summaries.listed(database)), None)
+    )
+    if summary is None:
         raise click.ClickException(f"there is no summary of {on.isoformat() if on else 'any day'} yet")
     if again:
         with database.write() as connection:
-            daily_hours.redo(connection, found.start_ms, found.end_ms)
-        click.echo(f"{found.day} is told again by the ingest worker")
+            daily_hours.redo(connection, summary.start_ms, summary.end_ms)
+        click.echo(f"{summary.day} is told again by the ingest worker")
     elif as_json:
-        told = {"day": found.day, "timezone": found.zone, "source": found.source, "text": found.text}
-        print_json(told)
+        print_json(
+            {"day": summary.day, "timezone": summary.zone, "source": summary.source, "text": summary.text}
+        )
     else:
-        click.echo(found.text)
+        click.echo(summary.text)

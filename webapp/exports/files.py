@@ -14,7 +14,6 @@ from store.core.times import to_seconds
 from store.frames import frames
 from store.memory import insights
 from store.memory.insights import Insight, redacted
-from store.privacy import rules
 from store.privacy import rules as privacy
 from webapp.core.errors import Problem
 from webapp.core.lookups import stored_turn_or_404
@@ -39,11 +38,11 @@ def export_pack(chat_id: int, n: int, size_of: Callable[[int], Size], *, with_fi
     turn = stored_turn_or_404(chat_id, n)
     if turn.status != "done":
         raise Problem(409, "turn_not_answered", f"Turn {n} of chat {chat_id} has no answer to export.")
-    wrong = (each.n for each in reported(own.database, turn) if each.verdict == "wrong" and each.n)
+    wrong = (report.n for report in reported(own.database, turn) if report.verdict == "wrong" and report.n)
     return pack(
         own.database,
         own.media,
-        rules.load_rules(own.data_dir, own.settings.privacy),
+        privacy.load_rules(own.data_dir, own.settings.privacy),
         turn,
         origin=request.host_url.rstrip("/"),
         made_ms=own.clock(),
@@ -53,22 +52,25 @@ def export_pack(chat_id: int, n: int, size_of: Callable[[int], Size], *, with_fi
     )
 
 
-def answer_file(found: Pack, fmt: str) -> Response:
+def answer_file(pack: Pack, fmt: str) -> Response:
     """The export as a download; `fmt` is one of `FORMATS`."""
     content = {
-        "md": lambda: formats.markdown_document(found).encode(),
-        "html": lambda: formats.html_document(found).encode(),
-        "zip": lambda: formats.archive(found),
+        "md": lambda: formats.markdown_document(pack).encode(),
+        "html": lambda: formats.html_document(pack).encode(),
+        "zip": lambda: formats.archive(pack),
     }[fmt]()
-    response = Response(content, content_type=FORMATS[fmt])
-    name = formats.file_name(found, fmt)
+    return download(content, FORMATS[fmt], formats.file_name(pack, fmt))
+
+
+def download(content: bytes, content_type: str, name: str) -> Response:
+    """A file that the browser keeps and nobody on the way does."""
+    response = Response(content, content_type=content_type)
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     response.headers["Cache-Control"] = "private, no-store"
     return response
 
 
-# ---- insight files
-# An insight as a file to take along: Markdown to be read, or JSON with everything that made it.
+# -- an insight: Markdown to be read, or JSON with everything that made it -----------------------
 #
 # What a privacy rule of today leaves out is left out here, too: as in every export of an answer, and with
 # one frame that is left out the messages are, since they quote what was on the screen.
@@ -77,15 +79,12 @@ FORMAT = "recollect-insight/1"
 
 
 def insight_file(insight: Insight, fmt: Literal["md", "json"]) -> Response:
-    """The insight as a download. Raises 404 and 409 as `exporting.exported` does."""
+    """The insight as a download. Raises 404 and 409 as `export_pack` does."""
     pack = export_pack(insight.chat_id, insight.n, lambda number: "none")
     titled = replace(pack, turn=replace(pack.turn, question=insight.title or pack.turn.question))
     content = formats.markdown_document(titled) if fmt == "md" else _document(insight, pack)
     kind = "text/markdown" if fmt == "md" else "application/json"
-    response = Response(content.encode(), content_type=f"{kind}; charset=utf-8")
-    response.headers["Content-Disposition"] = f'attachment; filename="insight{insight.id}.{fmt}"'
-    response.headers["Cache-Control"] = "private, no-store"
-    return response
+    return download(content.encode(), f"{kind}; charset=utf-8", f"insight{insight.id}.{fmt}")
 
 
 def _document(insight: Insight, pack: Pack) -> str:

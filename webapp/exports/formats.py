@@ -1,4 +1,4 @@
-"""An answer as Markdown or as plain text: what is copied is what is exported.
+"""An answer as Markdown, plain text, one HTML file or a zip: what is copied is what is exported.
 
 The marks survive: a sentence that was not proved carries its word in brackets behind it.
 """
@@ -55,7 +55,7 @@ def facts(pack: Pack) -> list[str]:
     """What the question was about, what was looked at, and what could not be."""
     turn, zone = pack.turn, ZoneInfo(pack.turn.timezone)
     span = f"{when(turn.start_ms, zone)} to {when(turn.end_ms, zone)}"
-    brought = [f"Attached: {each.name}, SHA-256 {each.sha256}" for each in turn.attachments]
+    brought = [f"Attached: {attachment.name}, SHA-256 {attachment.sha256}" for attachment in turn.attachments]
     return [f"Asked about {span}, {turn.timezone}", *brought, *coverage_lines(turn, pack.made_ms)]
 
 
@@ -132,8 +132,7 @@ def _line(pack: Pack, source: Source, zone: ZoneInfo) -> str:
     return f"[{source.n}] {citation(pack, source.item, zone)} ({state_words(source)})"
 
 
-# ---- page
-# An answer as one HTML file: no script, nothing loaded from anywhere, both themes, fit for print.
+# -- one HTML file: no script, nothing loaded from anywhere, both themes, fit for print ----------
 #
 # Pictures stand in it as data addresses, so that the file is whole wherever it is moved; the boxes
 # around the quoted words are SVG over them, as on the pages.
@@ -198,8 +197,7 @@ def _card(pack: Pack, source: Source, zone: ZoneInfo) -> SourceCard:
     )
 
 
-# ---- bundle
-# An answer as a zip: ``answer.md``, ``answer.html``, ``evidence.json``, pictures and their hashes.
+# -- a zip: ``answer.md``, ``answer.html``, ``evidence.json``, pictures and their hashes ----------
 #
 # ``SHA256SUMS`` is what ``sha256sum --check`` reads. ``evidence.json`` also names the SHA-256 that
 # each frame's picture had when it was captured, so that a crop can be traced to its frame.
@@ -250,8 +248,8 @@ def evidence(pack: Pack) -> dict[str, Any]:
         "claims": [asdict(claim) for claim in turn.claims],
         "coverage": asdict(turn.coverage),
         "attachments": [
-            {"name": each.name, "size_bytes": each.size_bytes, "sha256": each.sha256}
-            for each in turn.attachments
+            {"name": attachment.name, "size_bytes": attachment.size_bytes, "sha256": attachment.sha256}
+            for attachment in turn.attachments
         ],
         "evidence": [_bundle_source(pack, source) for source in pack.sources],
     }

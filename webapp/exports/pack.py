@@ -128,10 +128,10 @@ def pack(
 
 def _files(database: Database, turn: TurnResult) -> Iterator[tuple[str, bytes]]:
     """The attached files that are still there. A name from outside becomes one that is safe anywhere."""
-    for number, each in enumerate(turn.attachments, 1):
-        safe = _UNSAFE.sub("_", each.name).strip(". ")[-100:] or "file"
+    for number, attachment in enumerate(turn.attachments, 1):
+        safe = _UNSAFE.sub("_", attachment.name).strip(". ")[-100:] or "file"
         try:
-            yield f"attachments/{number:02d}-{safe}", attachments.content(database, each)
+            yield f"attachments/{number:02d}-{safe}", attachments.content(database, attachment)
         except AttachmentGone:
             continue
 
@@ -145,9 +145,9 @@ def _source(
     if not is_permitted(rules, frame):
         return Source(_blank(item), None, EXCLUDED, "", None)
     gone = unavailable_text(unavailable_reason(media, frame))
-    wanted = size == "full" or (size == "crop" and bool(item.boxes))
-    image = _image(media, frame, item, size) if wanted and not gone else None
-    if image is None and wanted and not gone:
+    is_wanted = size == "full" or (size == "crop" and bool(item.boxes))
+    image = _image(media, frame, item, size) if is_wanted and not gone else None
+    if image is None and is_wanted and not gone:
         gone = unavailable_text("missing")  # it went between the two looks
     return Source(item, frame, "", gone, image)
 

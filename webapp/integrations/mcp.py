@@ -1,4 +1,11 @@
-"""The tools over frames: those that every door has, and the picture."""
+"""`recollect mcp`: the Model Context Protocol over the same store, read-only.
+
+A tool is a plain function whose first parameter is the `assistant.read_api.calls.ReadCall` it reads
+through; its name, docstring and signature become the schema that clients see. To add one, list it in
+`TOOLS`. The home's database is opened here, so the pages need not run.
+
+Nothing here is imported by the web process: the SDK takes half a second to load.
+"""
 
 from __future__ import annotations
 
@@ -50,16 +57,13 @@ def get_frame_image(
     return [f"frame {frame.id}, {at.local} ({at.epoch}) {where}".rstrip(), Image(data=picture, format="webp")]
 
 
-FRAME_TOOLS: tuple[Any, ...] = (search_frames, get_frame_context, get_frame_image, activity_summary)
-
-
-# ---- server
-# The tools as an MCP server, over stdio or HTTP.
-#
-# A tool is a plain function: its name, docstring and signature become the schema that clients see
-# (lesson SEA-17). To add one, list it in `TOOLS` of its module.
-
-TOOLS: tuple[Callable[..., Any], ...] = (*FRAME_TOOLS, *memory.TOOLS)
+TOOLS: tuple[Callable[..., Any], ...] = (
+    search_frames,
+    get_frame_context,
+    get_frame_image,
+    activity_summary,
+    *memory.TOOLS,
+)
 
 INSTRUCTIONS = """\
 Recollect remembers what was on this person's screen. Everything here only reads.
@@ -105,20 +109,17 @@ def _recorded(tool: Callable[..., Any], library: ReadSources, door: str) -> Call
     signature = inspect.signature(tool, eval_str=True)
     own = list(signature.parameters.values())[1:]
     run.__dict__["__signature__"] = signature.replace(parameters=own)
-    run.__annotations__ = {each.name: each.annotation for each in own} | {
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in own} | {
         "return": signature.return_annotation
     }
     return run
 
 
-# ---- running
-# Serving: on stdin and stdout for a program that started us, or over HTTP on loopback.
+# -- serving: on stdin and stdout for a program that started us, or over HTTP on loopback -------
 #
 # Over HTTP a bearer token is asked for, the one for reading (`recollect token --reading`) or the
 # one to everything; Host and Origin must be ours, so that no web page can reach it by a name of its
-# own (DNS rebinding, lesson SEC-4).
-
-log = logging.getLogger(__name__)
+# own (DNS rebinding).
 
 HOST = "127.0.0.1"
 PATH = "/mcp"
@@ -131,7 +132,7 @@ _App = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
 
 
 def library_of(data_dir: DataDir, settings: Settings) -> ReadSources:
-    """The home folder as doors read it; its database is opened, the pages need not run."""
+    """The home folder as other programs read it."""
     database = open_database(data_dir)
     embedder = QueryEmbedder(settings.embedding, database)
     return ReadSources(database, Media(data_dir.media), settings, embedder, now_ms)
@@ -186,8 +187,8 @@ def _with_token(app: Any, token: str) -> _App:
 
 def _shown(scope: _Scope) -> str:
     """The bearer token of a request; more than one Authorization header is none."""
-    found = [value for name, value in scope["headers"] if name == b"authorization"]
-    scheme, _, shown = found[0].decode("latin-1").partition(" ") if len(found) == 1 else ("", "", "")
+    headers = [value for name, value in scope["headers"] if name == b"authorization"]
+    scheme, _, shown = headers[0].decode("latin-1").partition(" ") if len(headers) == 1 else ("", "", "")
     return shown.strip() if scheme.lower() == "bearer" else ""
 
 
@@ -201,12 +202,3 @@ async def _refuse(send: _Send) -> None:
     problem = {"title": "Unauthorized", "status": 401, "code": "unauthorized", "detail": detail}
     await send({"type": "http.response.start", "status": 401, "headers": headers})
     await send({"type": "http.response.body", "body": json.dumps(problem).encode()})
-
-
-# `recollect mcp`: the Model Context Protocol over the same store, read-only.
-#
-# Tools are plain functions whose first parameter is the `assistant.read_api.calls.ReadCall` they read
-# through; `server` turns them into tools of the official SDK, with schemas made from their
-# signatures. They open the home's database by themselves, so the pages need not run.
-#
-# Nothing here is imported by the web process: the SDK takes half a second to load.

@@ -1,4 +1,4 @@
-"""What runs on a home folder: one supervisor at most, and where its web process listens.
+"""What runs on a home folder and whether it records: one supervisor, one web process, pause and resume.
 
 ``up.lock`` is locked by the operating system for as long as a supervisor lives, so a crash never
 leaves it behind. ``web.json`` says on which port the pages are, for `recollect open`.
@@ -73,8 +73,7 @@ def web_address(data_dir: DataDir) -> Address | None:
     return address if psutil.pid_exists(address.pid) else None
 
 
-# ---- recording
-# The person's hand on the recording: pause and resume, the same for API, pages and command.
+# -- pause and resume, the same for API, pages and command --------------------------------------
 
 _MINUTE_MS = 60_000
 
@@ -92,7 +91,7 @@ def pause(data_dir: DataDir, minutes: float | None, now_ms: int) -> PauseOrder:
     until_ms = FOREVER_MS if minutes is None else now_ms + max(1, round(minutes * _MINUTE_MS))
     order = Pause(since_ms=now_ms, until_ms=min(until_ms, FOREVER_MS))
     write_pause(data_dir.spool, order)
-    return _told(order)
+    return _order(order)
 
 
 def resume(data_dir: DataDir) -> None:
@@ -102,8 +101,8 @@ def resume(data_dir: DataDir) -> None:
 def current_pause(data_dir: DataDir, now_ms: int) -> PauseOrder | None:
     """The pause in force, or None. A pause file that cannot be read counts as a pause."""
     order = read_pause(data_dir.spool, now_ms)
-    return None if order is None else _told(order)
+    return None if order is None else _order(order)
 
 
-def _told(order: Pause) -> PauseOrder:
+def _order(order: Pause) -> PauseOrder:
     return PauseOrder(order.since_ms, None if order.until_ms >= FOREVER_MS else order.until_ms)

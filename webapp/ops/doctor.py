@@ -127,10 +127,10 @@ def check_languages(settings: OcrSettings) -> Check:
             _engine_for(settings, [language])
         except (OcrUnavailable, UnknownName) as error:
             missing[language] = str(error)
-    found = [language for language in settings.languages if language not in missing]
+    readable = [language for language in settings.languages if language not in missing]
     if not missing:
-        return Check("Languages", "OK", ", ".join(found))
-    sentence = f"{', '.join(missing)} cannot be read; {', '.join(found) or 'none'} could"
+        return Check("Languages", "OK", ", ".join(readable))
+    sentence = f"{', '.join(missing)} cannot be read; {', '.join(readable) or 'none'} could"
     return Check("Languages", "X", sentence, next(iter(missing.values())))
 
 
@@ -215,7 +215,7 @@ def check_model(models: ChatModels) -> Check:
         failure = turn_error(error, "en")
         verdict: Verdict = "!" if error.is_temporary and not isinstance(error, ModelUnreachable) else "X"
         return Check("Answers", verdict, f"{endpoint.name}: {error.detail}", failure.action)
-    if listed and all(each.id != endpoint.model for each in listed):
+    if listed and all(model.id != endpoint.model for model in listed):
         sentence = f"{endpoint.model} is not in the list of {public_url(endpoint.base_url)}"
         return Check("Answers", "!", sentence, "Test the model under Settings, Models.")
     return works
@@ -259,7 +259,7 @@ def check_disk(data_dir: DataDir, settings: Settings) -> Check:
 
 
 def check_folder(data_dir: DataDir) -> Check:
-    """Whether only its owner can read the home folder (SEC-12)."""
+    """Whether only its owner can read the home folder."""
     if os.name == "nt":
         return Check("Home folder", "OK", str(data_dir.home))
     mode = stat.S_IMODE(data_dir.home.stat().st_mode)
@@ -303,5 +303,5 @@ def check_integrations(data_dir: DataDir, settings: CompatSettings) -> Check:
         return Check("Other programs", "--", f"not known: {error}")
     if not used:
         return Check("Other programs", "--", "none has read anything in the last 24 hours")
-    each = (f"{use.door}: {use.calls} calls, {use.returned} given, {use.withheld} withheld" for use in used)
-    return Check("Other programs", "OK", f"in the last 24 hours {'; '.join(each)}")
+    uses = (f"{use.door}: {use.calls} calls, {use.returned} given, {use.withheld} withheld" for use in used)
+    return Check("Other programs", "OK", f"in the last 24 hours {'; '.join(uses)}")

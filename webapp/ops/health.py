@@ -1,9 +1,11 @@
 """Is it recording, reading and finding, right now: facts with times, each with a verdict.
 
-`check` looks at the state files of capture and ingest, the spool, the disk and the database. The
-verdicts follow lesson HEA-3: loop alive, frame written, frame searchable, paused and excluded are
-separate facts. The canary is drawn from real data: the newest frame that has words must be found
-by a search for one of them, in its own millisecond.
+`check` looks at the state files of capture and ingest, the spool, the disk and the database. Loop
+alive, frame written, frame searchable, paused and excluded are separate facts, since each can fail by itself.
+The canary is drawn from real data: the newest frame that has words must be found by a search for one
+of them, in its own millisecond.
+
+`recording_indicator` is what the person is told about recording at the top of every page.
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ ALIVE_MS = 15_000
 """A daemon writes its state every few seconds; one that has not for so long is gone."""
 
 SILENT_MS = 30_000
+"""Older than this, a look at the screen is no proof that recording goes on."""
+
 QUEUE_WARN_MS = 2 * 60_000
 QUEUE_BAD_MS = 15 * 60_000
 BACKLOG_WARN_MIN = 60
@@ -223,7 +227,7 @@ def model_part(own: Services) -> Part:
 
 
 def canary_part(database: Database) -> Part:
-    """Search for a word of the newest frame that has one: it must be found (HEA-1)."""
+    """Search for a word of the newest frame that has one: it must be found."""
     frame_id, word = _newest_word(database)
     if frame_id is None:
         return Part("canary", "off", "nothing to look for", "no frame with words has been read yet")
@@ -253,14 +257,7 @@ def _seconds(duration_ms: int) -> str:
     return f"{seconds} s"
 
 
-# ---- light
-# The capture light: what the person is told about recording, at the top of every page.
-#
-# It says REC only when a look at the screen succeeded in the last 30 seconds; whatever is not known
-# counts as not recording.
-
-FRESH_MS = 30_000
-"""Older than this, a look at the screen is no proof that recording goes on."""
+# -- the indicator: REC only when a look succeeded lately; what is not known counts as not recording --
 
 BEHIND_FRAMES = 100
 """So many frames waiting for their text are worth saying."""
@@ -270,7 +267,7 @@ Kind = Literal["ok", "warn", "danger", "plain"]
 
 @dataclass(frozen=True, slots=True)
 class IndicatorState:
-    """One word and its colour; `detail` is a sentence for the curious."""
+    """A few words and their colour; `detail` is a sentence for the curious."""
 
     kind: Kind
     word: str
@@ -279,23 +276,23 @@ class IndicatorState:
     address: str = "/status"
 
 
-def recording_indicator(services: Services) -> IndicatorState:
-    """The light for this moment."""
-    now_ms = services.clock()
-    if sample_week.is_sample(services.data_dir):
-        return _sample(services, now_ms)
-    folder = services.data_dir.spool
+def recording_indicator(own: Services) -> IndicatorState:
+    """The state of this moment."""
+    now_ms = own.clock()
+    if sample_week.is_sample(own.data_dir):
+        return _sample(own, now_ms)
+    folder = own.data_dir.spool
     return indicator_state(
         read_capture_state(folder),
         read_pause(folder, now_ms),
-        readings.count_pending(services.database),
+        readings.count_pending(own.database),
         now_ms,
     )
 
 
-def _sample(services: Services, now_ms: int) -> IndicatorState:
+def _sample(own: Services, now_ms: int) -> IndicatorState:
     """On every page, so that nobody takes what never happened for what did."""
-    last = frames.nearest(services.database, now_ms)
+    last = frames.nearest(own.database, now_ms)
     detail = "Made up by `recollect demo`; nothing is recorded into this home folder."
     return IndicatorState(
         "plain", "Sample week", "calendar", detail, f"/timeline?at={last.captured_ms}" if last else "/status"
@@ -305,7 +302,7 @@ def _sample(services: Services, now_ms: int) -> IndicatorState:
 def indicator_state(
     state: CaptureState | None, pause: Pause | None, waiting: int, now_ms: int
 ) -> IndicatorState:
-    """The light that these facts allow."""
+    """What these facts allow to say."""
     if pause is not None:
         left = "until you resume" if pause.until_ms >= FOREVER_MS else _left(pause.until_ms - now_ms)
         return IndicatorState("warn", f"Paused {left}", "pause", "Nothing is recorded while paused.")
@@ -330,7 +327,7 @@ def indicator_state(
 
 
 def _is_fresh(ms: int | None, now_ms: int) -> bool:
-    return ms is not None and now_ms - ms <= FRESH_MS
+    return ms is not None and now_ms - ms <= SILENT_MS
 
 
 def _left(ms: int) -> str:

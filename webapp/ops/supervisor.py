@@ -1,8 +1,8 @@
 """`recollect up`: starts capture, ingest and the web, watches them, ends them together.
 
 A part that ends by itself is started again, at most five times in a minute; then it is said
-loudly and left (HEA-5): a part that dies at once would otherwise do so for ever. What the parts
-write goes to ``logs/``, in files that rotate at a fixed size (STO-4). On Linux the kernel ends
+loudly and left: a part that dies at once would otherwise do so for ever. What the parts
+write goes to ``logs/``, in files that rotate at a fixed size. On Linux the kernel ends
 the parts when the supervisor is killed, so that nothing records without anybody in charge.
 """
 

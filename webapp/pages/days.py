@@ -143,7 +143,7 @@ def export(on: date) -> Response:
     if fmt not in _FORMATS:
         raise Problem(400, "invalid_fmt", f"fmt must be one of {', '.join(_FORMATS)}.")
     summary = day_or_404(on)
-    document = api.document(summary)
+    document = api.one_day(on)
     content = _markdown(summary, document) if fmt == "md" else document.model_dump_json(indent=1)
     response = Response(content, content_type=_FORMATS[fmt])
     response.headers["Content-Disposition"] = f'attachment; filename="day-{summary.day}.{fmt}"'
@@ -156,7 +156,7 @@ def _markdown(day: DailySummary, document: DayAnswer) -> str:
     lines = [f"# {formats.escape(day.text.split(chr(10), 1)[0])}", ""]
     for hour in document.hours:
         for point in hour.points:
-            at = formats.when(round(point.timestamp * 1000), zone)
+            at = formats.when(point.timestamp, zone)
             lines.append(f"- {at} {formats.escape(point.text)}")
             for evidence in point.evidence:
                 quoted = f"“{formats.escape(evidence.quote)}” - " if evidence.quote else ""

@@ -17,7 +17,7 @@ from webapp.core import formatting, templating
 from webapp.core.services import Services, Viewer, services, viewer
 from webapp.ops import doctor
 from webapp.ops.control import current_pause
-from webapp.ops.health import FRESH_MS
+from webapp.ops.health import SILENT_MS
 from webapp.pages.privacy import browser_section
 
 blueprint = Blueprint("welcome", __name__)
@@ -81,7 +81,7 @@ def _recording(own: Services, viewer: Viewer) -> Row:
     if current_pause(own.data_dir, viewer.now_ms):
         return Row("Recording", "!", "paused", "Resume when you are ready.", frame=newest)
     check = doctor.check_display(own.data_dir)
-    if state is None or state.looked_ms is None or viewer.now_ms - state.looked_ms > FRESH_MS:
+    if state is None or state.looked_ms is None or viewer.now_ms - state.looked_ms > SILENT_MS:
         return Row("Recording", check.verdict, check.sentence, check.action, frame=newest)
     monitors = formatting.count(len(state.monitors), "monitor")
     seen = f"newest frame {formatting.clock(newest.captured_ms, viewer.zone)}" if newest else "no frame yet"

@@ -35,7 +35,7 @@ _View = TypeVar("_View", bound=Callable[..., Any])
 
 
 class Permission(enum.Enum):
-    """What a route asks of its caller. A route that names nothing asks for sign-in (SEC-3)."""
+    """What a route asks of its caller. A route that names nothing asks for sign-in."""
 
     PUBLIC = "public"
     SIGNED_IN = "signed in"
@@ -88,12 +88,12 @@ def is_token(shown: str, token: str) -> bool:
 
 
 def reading_token(token: str) -> str:
-    """The token for other programs: it opens the read-only doors and nothing else (SEC-14)."""
+    """The token for other programs: it opens the read-only doors and nothing else."""
     return _token_for(token, "reading doors")
 
 
 def extension_token(token: str) -> str:
-    """The browser extension's: it may tell which windows are ordinary, and read nothing (SEC-5)."""
+    """The browser extension's: it may tell which windows are ordinary, and read nothing."""
     return _token_for(token, "browser extension")
 
 
@@ -138,8 +138,7 @@ def _signature(token: str, claim: str) -> str:
     return hmac.new(derive_key(token, "launch"), claim.encode(), "sha256").hexdigest()
 
 
-# ---- address
-# The address the pages are served on: this machine only, unless more was allowed by name.
+# -- the address the pages are served on: this machine only, unless more was allowed by name ----
 
 _BACKLOG = 128
 
@@ -149,7 +148,7 @@ class PortInUse(OSError):
 
 
 def check_address(settings: WebSettings) -> None:
-    """Refuse to listen beyond this machine unless it was allowed twice by name (SEC-1).
+    """Refuse to listen beyond this machine unless it was allowed twice by name.
 
     Raises `SettingsError` with what would have to be set.
     """

@@ -1,10 +1,9 @@
 """The door of the web process: every request passes here before it reaches a view.
 
-In this order: a Host that is ours (SEC-4), not sent by another site (SEC-5), signed in unless
-the route is public (SEC-2, SEC-3), and for changes made with a cookie the CSRF token (SEC-6). The
-one route of the browser extension has a key of its own instead, and answers nobody else.
-Sockets begin as requests and pass the same way (SEC-19). On the way out every answer gets the
-headers that keep it private (SEC-7, SEC-8).
+In this order: a Host that is ours (else any name could be pointed at this machine), not sent by another
+site, signed in unless the route is public, and for changes made with a cookie the CSRF token. The one route
+of the browser extension has a key of its own instead, and answers nobody else. Sockets begin as requests and
+pass the same way. On the way out every answer gets the headers that keep it private.
 """
 
 from __future__ import annotations
@@ -114,7 +113,7 @@ _FRAME_PATH = re.compile(r"/frames/([1-9][0-9]{0,15})", re.ASCII)
 
 
 def _crossing() -> Response:
-    """A page without data and one same-site link: following it sends the cookie (ux 2.4)."""
+    """A page without data and one same-site link: following it sends the cookie."""
     frame = _FRAME_PATH.fullmatch(request.path)
     name = f"frame {frame[1]}" if frame else "this page"
     # A path that begins with two slashes would lead to another host.

@@ -41,8 +41,7 @@ def is_csrf_token(shown: str, token: str) -> bool:
     return bool(expected) and hmac.compare_digest(shown.encode(), expected.encode())
 
 
-# ---- launch
-# The door for browsers: a launch link gives a session, once.
+# -- a launch link gives a session, once --------------------------------------------------------
 
 blueprint = Blueprint("launch", __name__)
 

@@ -1,4 +1,7 @@
-"""The pages, as one list: what `create_app` needs to know of them."""
+"""The WSGI application, handed everything it uses, and `recollect web`, which serves it.
+
+One blueprint per noun; what guards them all is in `webapp.security.guards`.
+"""
 
 from __future__ import annotations
 
@@ -70,6 +73,13 @@ from webapp.serving import server
 from webapp.serving.server import Server
 from webapp.views.evidence import is_retryable
 
+log = logging.getLogger(__name__)
+
+_HERE = Path(__file__).parents[1]  # webapp/, where a wheel has templates and static files
+# A multipart body holds the picture and a little more around it.
+_MAX_BODY_BYTES = MAX_IMAGE_BYTES + 64 * 1024
+_SESSION_LIFETIME = timedelta(days=90)
+
 BLUEPRINTS = (
     timeline_routes.blueprint,
     activity.blueprint,
@@ -101,34 +111,6 @@ BLUEPRINTS = (
     welcome.blueprint,
     palette.blueprint,
 )
-
-
-def install_pages(app: Flask) -> None:
-    """Register every page with what its templates use."""
-    templating.install_htmx(app)
-    templating.install_filters(app)
-    app.jinja_env.tests["retryable"] = is_retryable
-    app.jinja_env.globals["capture_light"] = lambda: recording_indicator(services())
-    app.add_url_rule("/", "home", home)
-    for blueprint in BLUEPRINTS:
-        app.register_blueprint(blueprint)
-
-
-def home() -> Response:
-    """The timeline, or the first-run page until a first frame is stored."""
-    has_frames = frames.nearest(services().database, 0) is not None
-    return redirect("/timeline" if has_frames else "/welcome", 302)
-
-
-# ---- webapp app
-# The WSGI application: handed everything it uses, nothing global.
-#
-# One blueprint per noun; what guards them all is in `webapp.security.guards`.
-
-_HERE = Path(__file__).parents[1]  # webapp/, where a wheel has templates and static files
-# A multipart body holds the picture and a little more around it.
-_MAX_BODY_BYTES = MAX_IMAGE_BYTES + 64 * 1024
-_SESSION_LIFETIME = timedelta(days=90)
 
 
 def create_app(
@@ -223,16 +205,30 @@ def _register(app: Flask) -> None:
     sockets.install(app)
 
 
+def install_pages(app: Flask) -> None:
+    """Register every page with what its templates use."""
+    templating.install_htmx(app)
+    templating.install_filters(app)
+    app.jinja_env.tests["retryable"] = is_retryable
+    app.jinja_env.globals["capture_light"] = lambda: recording_indicator(services())
+    app.add_url_rule("/", "home", home)
+    for blueprint in BLUEPRINTS:
+        app.register_blueprint(blueprint)
+
+
+def home() -> Response:
+    """The timeline, or the first-run page until a first frame is stored."""
+    has_frames = frames.nearest(services().database, 0) is not None
+    return redirect("/timeline" if has_frames else "/welcome", 302)
+
+
 def _folder(name: str) -> str:
     """`templates` or `static`: beside the package in a checkout, inside it in a wheel."""
     inside = _HERE / f"_{name}"
     return str(inside if inside.is_dir() else _HERE.parent / name)
 
 
-# ---- serve
-# `recollect web`: the pages and the API in one process, until a signal ends it.
-
-log = logging.getLogger(__name__)
+# -- `recollect web`: the pages and the API in one process ---------------------------------------
 
 
 def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] | None) -> None:

@@ -118,7 +118,7 @@ class _Handler(WSGIRequestHandler):
             self._answer()
         except (ConnectionError, TimeoutError):
             self.close_connection = True  # the browser left: nobody to tell
-        except Exception:
+        except Exception:  # a failing answer ends its own connection and not the server
             self.close_connection = True
             log.exception("an answer failed")
         finally:
@@ -223,11 +223,10 @@ class _Answer:
         self._is_sent = True
 
 
-# ---- leaving
-# A client that leaves takes its question along: what was asked for it is stopped inside SQLite.
+# -- a client that leaves takes its question along: what was asked for it is stopped inside SQLite --
 #
-# Only for requests that read. A change is finished, and so is an answer of the chat, which is kept
-# (ux.md 1.10). What reads without a deadline is finished, too.
+# Only for requests that read. A change is finished, and so is an answer of the chat, which is kept.
+# What reads without a deadline is finished, too.
 
 
 def install(app: Flask) -> None:

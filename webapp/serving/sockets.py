@@ -3,7 +3,7 @@
 A client says ``ask {message, timezone, …}``, which takes what ``POST /ai/chat/stream`` takes and begins the
 next turn of the chat, or ``resume {turn, after}``, and gets every event beyond that number, once each; also
 ``stop {turn}``, ``approve {id, scope?}`` and ``deny {id}``. What cannot be done is answered by ``refused
-{code, message, errors}``. Sockets begin as requests and pass the same guards (SEC-19). Where all places are
+{code, message, errors}``. Sockets begin as requests and pass the same guards. Where all places are
 taken (`webapp.api.event_stream`) the next one is told to come back later and to ask the turn's own address
 instead.
 """
@@ -47,28 +47,28 @@ _SEND_S = 20  # a browser that takes nothing for so long has gone
 Number = Annotated[int, Field(ge=1, le=MAX_ID)]
 
 
-class _Said(BaseModel):
+class _ClientMessage(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Resume(_Said):
+class Resume(_ClientMessage):
     type: Literal["resume"]
     turn: Number
     after: Annotated[int, Field(ge=0, le=MAX_ID)] = 0
 
 
-class StopTurn(_Said):
+class StopTurn(_ClientMessage):
     type: Literal["stop"]
     turn: Number
 
 
-class Approve(_Said):
+class Approve(_ClientMessage):
     type: Literal["approve"]
     id: Number
     scope: Scope = "once"
 
 
-class Deny(_Said):
+class Deny(_ClientMessage):
     type: Literal["deny"]
     id: Number
 
@@ -123,20 +123,20 @@ class _Conversation:
         self._ws = ws
         self._own = own
         self._chat_id = chat_id
-        self._told: Iterator[dict[str, Any] | None] | None = None
+        self._events: Iterator[dict[str, Any] | None] | None = None
 
     def run(self) -> None:
         """Until the client leaves."""
         while True:
-            said = self._ws.receive(timeout=0 if self._told else _LOOK_EVERY_S)
-            if said is not None:
-                self._hear(said)
-            if self._told:
-                self._tell(self._told)
+            message = self._ws.receive(timeout=0 if self._events else _LOOK_EVERY_S)
+            if message is not None:
+                self._handle(message)
+            if self._events:
+                self._forward(self._events)
 
-    def _hear(self, said: str | bytes) -> None:
+    def _handle(self, text: str | bytes) -> None:
         try:
-            match _message(said):
+            match _message(text):
                 case Ask() as message:
                     self._ask(message)
                 case Resume() as message:
@@ -160,13 +160,13 @@ class _Conversation:
             raise Problem(422, "invalid_request", "A socket asks in its own chat only.")
         live = start_in_window(message.model_copy(update={"chat_id": self._chat_id}))
         self._chat_id = live.chat_id  # another one where an insight is amended
-        self._told = replay_events(self._own, live.chat_id, live.n, 0)
+        self._events = replay_events(self._own, live.chat_id, live.n, 0)
 
     def _resume(self, message: Resume) -> None:
         if conversations.turn(self._own.database, self._chat_id, message.turn) is None:
             detail = f"There is no turn {message.turn} in chat {self._chat_id}."
             raise Problem(404, "turn_not_found", detail)
-        self._told = replay_events(self._own, self._chat_id, message.turn, message.after)
+        self._events = replay_events(self._own, self._chat_id, message.turn, message.after)
 
     def _check(self, number: int) -> None:
         """A socket decides about calls of its own chat only."""
@@ -174,28 +174,28 @@ class _Conversation:
         if call is None or call.chat_id != self._chat_id:
             raise Problem(404, "tool_call_not_found", f"There is no tool call {number} in this chat.")
 
-    def _tell(self, messages: Iterator[dict[str, Any] | None]) -> None:
+    def _forward(self, messages: Iterator[dict[str, Any] | None]) -> None:
         """Send what comes next of the turn; after its end there is nothing more to follow."""
         try:
             message = next(messages)
         except StopIteration:
-            self._told = None
+            self._events = None
             return
         if message is not None:
             self._send(message)
 
     def _refuse(self, problem: Problem) -> None:
         errors = [{"field": each.field, "message": each.message} for each in problem.errors]
-        told = {"v": VERSION, "type": "refused", "code": problem.code, "message": problem.detail}
-        self._send({**told, "errors": errors})
+        refusal = {"v": VERSION, "type": "refused", "code": problem.code, "message": problem.detail}
+        self._send({**refusal, "errors": errors})
 
     def _send(self, message: dict[str, Any]) -> None:
         self._ws.send(json.dumps(message, ensure_ascii=False))
 
 
-def _message(said: str | bytes) -> Ask | Resume | StopTurn | Approve | Deny:
+def _message(text: str | bytes) -> Ask | Resume | StopTurn | Approve | Deny:
     """What a client says. Raises `Problem`."""
-    content = said.encode("utf-8", "surrogatepass") if isinstance(said, str) else said
+    content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     try:
         return _MESSAGE.validate_json(content)
     except ValidationError as error:

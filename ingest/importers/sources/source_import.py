@@ -26,17 +26,16 @@ from store.core.database import BATCH, Upserted
 from store.core.times import now_ms
 from store.sources import calendars, imports, messages
 from store.sources import locations as stored_locations
-from store.sources import locations as stored_places
 from store.sources.imports import Kind
 
 MAX_NOTES = 100
 """Records left out that are told one by one; all of them are counted by reason."""
 
-_PUT: dict[Kind, tuple[type[Any], Callable[..., Upserted]]] = {
+_UPSERT: dict[Kind, tuple[type[Any], Callable[..., Upserted]]] = {
     "messages": (messages.MessageRecord, messages.upsert_messages),
     "calendar": (calendars.EventRecord, calendars.upsert_events),
     "location": (stored_locations.PointRecord, stored_locations.upsert_points),
-    "places": (stored_places.PlaceRecord, stored_places.upsert_places),
+    "places": (stored_locations.PlaceRecord, stored_locations.upsert_places),
 }
 
 OnRead = Callable[[int, int], None]
@@ -78,7 +77,7 @@ class Receipt:
             "unchanged": self.unchanged,
             "replaced": self.replaced,
             "reasons": [{"reason": reason, "count": count} for reason, count in self.reasons.most_common()],
-            "records": [{"where": each.name, "reason": each.reason} for each in self.notes],
+            "records": [{"where": note.name, "reason": note.reason} for note in self.notes],
         }
 
 
@@ -97,24 +96,24 @@ def import_file(
 
     Raises `CannotImport`, and then nothing was stored.
     """
-    record_type, _ = _PUT[kind]
+    record_type, _ = _UPSERT[kind]
     with (
         opened(path, SUFFIXES[kind], name) as source,
         Staging(home.data_dir.spool / "tmp", record_type) as staging,
     ):
-        found = detect_format(kind, source, format_name)
-        reasons, notes = _read(source, found, options, staging, on_read)
+        file_format = detect_format(kind, source, format_name)
+        reasons, notes = _read(source, file_format, options, staging, on_read)
         if not staging.records:
             raise _nothing(notes)
-        return _store(home, kind, found.name, name or path.name, staging, reasons, notes, on_stored)
+        return _store(home, kind, file_format.name, name or path.name, staging, reasons, notes, on_stored)
 
 
 def _read(
-    source: Source, found: Format, options: Options, staging: Staging, on_read: OnRead
+    source: Source, file_format: Format, options: Options, staging: Staging, on_read: OnRead
 ) -> tuple[Counter[str], list[Skipped]]:
     reasons: Counter[str] = Counter()
     notes: list[Skipped] = []
-    for count, record in enumerate(found.read(source, options)):
+    for count, record in enumerate(file_format.read(source, options)):
         if isinstance(record, Skipped):
             reasons[record.reason] += 1
             if len(notes) < MAX_NOTES:
@@ -143,22 +142,22 @@ def _store(
     notes: list[Skipped],
     on_stored: OnStored,
 ) -> Receipt:
-    _, put = _PUT[kind]
+    _, put = _UPSERT[kind]
     with home.database.write() as connection:
         import_id = imports.begin(connection, kind, name, form, now_ms())
         imports.count(connection, import_id, Upserted(skipped=reasons.total()))
-    done = Upserted()
+    counts = Upserted()
     stored = 0
     for batch in staging.batches():
         with home.database.write() as connection:
-            done = done.plus(put(connection, import_id, batch))
+            counts = counts.plus(put(connection, import_id, batch))
         stored += len(batch)
         on_stored(stored, staging.records)
     with home.database.write() as connection:
         replaced = calendars.replace_series(connection, import_id) if kind == "calendar" else 0
         imports.finish(connection, import_id, now_ms())
     return Receipt(
-        import_id, kind, form, name, done.added, done.updated, done.skipped, replaced, reasons, notes
+        import_id, kind, form, name, counts.added, counts.updated, counts.skipped, replaced, reasons, notes
     )
 
 
@@ -171,13 +170,11 @@ def summary_lines(receipt: Receipt) -> Iterator[str]:
     if receipt.replaced:
         yield f"  {receipt.replaced:,} occurrences gave way to what the file says now"
     for reason, count in receipt.reasons.most_common():
-        first = next((each.name for each in receipt.notes if each.reason == reason), "")
+        first = next((note.name for note in receipt.notes if note.reason == reason), "")
         yield f"  left out {count:,}: {reason}" + (f" (first: {first})" if first else "")
 
 
 # Which formats there are, and which one a file is in: by how it begins, not by its name.
-#
-# fitting("messages", source)  ->  the Format, or `CannotImport` with the formats there are
 
 Read = Callable[[Source, Options], Iterator[Any | Skipped]]
 
@@ -280,16 +277,16 @@ def detect_format(kind: Kind, source: Source, name: str | None = None) -> Format
     """The format of this name, or the one that the file's beginning looks like."""
     formats = FORMATS[kind]
     if name is not None:
-        found = next((each for each in formats if each.name == name), None)
-        if found is None:
-            raise CannotImport(f"{name!r} is none of the formats {', '.join(each.name for each in formats)}")
-        return found
+        named = next((known for known in formats if known.name == name), None)
+        if named is None:
+            raise CannotImport(f"{name!r} is none of the formats {', '.join(f.name for f in formats)}")
+        return named
     head = source.head.decode("utf-8", "replace").removeprefix("\ufeff")
-    found = next((each for each in formats if each.begins(head)), None)
-    if found is None:
-        titles = "; ".join(each.title for each in formats)
+    fitting = next((known for known in formats if known.begins(head)), None)
+    if fitting is None:
+        titles = "; ".join(known.title for known in formats)
         raise CannotImport(f"{source.name!r} is in none of these formats: {titles}")
-    return found
+    return fitting
 
 
 # Records that wait until their file was read to its end, in a file that has no name.
@@ -304,7 +301,7 @@ class Staging:
 
     def __init__(self, folder: Path, record_type: type[Any]) -> None:
         self._type = record_type
-        self._values = attrgetter(*(each.name for each in fields(record_type)))
+        self._values = attrgetter(*(field.name for field in fields(record_type)))
         self._batch: list[tuple[Any, ...]] = []
         self._file = tempfile.TemporaryFile(dir=folder, buffering=1024 * 1024)  # noqa: SIM115
         self.records = 0

@@ -54,7 +54,6 @@ def waiting(program: Actor, stub: StubModel, folder: Path) -> dict[str, Any]:
 def test_json_and_stream_tell_the_same_turn(
     program: Actor, stub: StubModel, database: Database, data_dir: DataDir
 ) -> None:
-    """C2."""
     store_frame(database, data_dir, NOON_MS + 1_000, text=POLICY)
     answer = {"answer_md": "Ninety days [[e1]].", "evidence": [{"id": "e1", "quote": POLICY}]}
     for _ in range(2):
@@ -130,7 +129,7 @@ def test_after_a_restart_nothing_waits(
     assert finished(program, body["chat_id"], body["turn_id"]).status_code == 200
 
 
-def test_r2_19_a_model_says_whether_and_how_it_calls_tools(program: Actor) -> None:
+def test_a_model_says_whether_and_how_it_calls_tools(program: Actor) -> None:
     listed = {each["name"]: each for each in program.get("/api/v1/models").get_json()["data"]}
     assert {name: (each["supports_tools"], each["tool_format"]) for name, each in listed.items()} == {
         "stub": (True, ""),
@@ -141,7 +140,7 @@ def test_r2_19_a_model_says_whether_and_how_it_calls_tools(program: Actor) -> No
 def test_the_page_names_what_was_looked_at_beside_the_screen(
     program: Actor, browser: Actor, database: Database, stub: StubModel
 ) -> None:
-    """C3: as sources, with what quotes them marked so, and never among the evidence."""
+    """As sources, with what quotes them marked so, and never among the evidence."""
     put_messages(database, [message("dinner at eight", NOON_MS, name="Anna")])
     stub.call(("search_messages", {"query": "dinner"})).reply("Anna wrote “dinner at eight”.")
     asked = {"message": "When do we eat?", "timezone": "UTC", "mode": "agent"}
@@ -154,7 +153,6 @@ def test_the_page_names_what_was_looked_at_beside_the_screen(
 
 
 def test_tools_are_listed_changed_and_revoked(program: Actor, stub: StubModel, folder: Path) -> None:
-    """R2.21, R2.33, R2.62, C15."""
     listed = {tool["name"]: tool for tool in program.get("/api/v1/tools").get_json()["data"]}
     assert {"search_ocr", "get_frame", "activity_summary", "calculator", "read_file"} <= set(listed)
     assert (listed["read_file"]["mode"], listed["search_ocr"]["mode"]) == ("ask", "auto")

@@ -1,4 +1,4 @@
-"""The one door of the browser extension: exact origin, own token, accepts only (SEC-5)."""
+"""The one door of the browser extension: exact origin, own token, accepts only."""
 
 from __future__ import annotations
 

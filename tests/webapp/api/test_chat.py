@@ -24,7 +24,6 @@ ASK = {
 def test_an_answer_has_the_shape_of_the_contract(
     program: Actor, database: Database, data_dir: DataDir
 ) -> None:
-    """R3.16, R3.17, R3.48."""
     frame = store_frame(database, data_dir, NOON_MS + 1_000, text="the retention policy was changed")
     answer = program.post("/api/v1/chat", json=ASK)
     body = answer.get_json()
@@ -66,7 +65,6 @@ def test_a_chat_goes_on(program: Actor) -> None:
 
 
 def test_a_range_without_frames_is_answered_honestly(program: Actor) -> None:
-    """R3.34."""
     body = program.post("/api/v1/chat", json=ASK).get_json()
     assert (body["evidence"], body["claims"]) == ([], [])
     assert body["coverage"]["frames_in_range"] == 0
@@ -144,7 +142,7 @@ def test_a_time_phrase_in_the_message_is_a_range(program: Actor) -> None:
     ],
 )
 def test_each_failure_of_a_model_has_its_status(code: str, status: int) -> None:
-    """CHAT-10: a failure names the turn, which is kept."""
+    """A failure names the turn, which is kept."""
     problem = failure_problem(TurnError(code, "It failed.", "Try again.", retry_after_s=2.4), 7, 3)
     assert (problem.status, problem.code, problem.detail) == (status, code, "It failed. Try again.")
     assert (problem.headers["Retry-After"], problem.extra) == ("2", {"chat_id": 7, "turn_id": 3})

@@ -21,7 +21,7 @@ def remember(program: Actor, name: str, kind: str = "person") -> int:
     return int(answer.get_json()["id"])
 
 
-def test_r0_68_what_is_remembered_can_be_read(program: Actor, now: Clock) -> None:
+def test_what_is_remembered_can_be_read(program: Actor, now: Clock) -> None:
     anna, firm = remember(program, "Anna Bauer"), remember(program, "Contoso", "thing")
     about = {"subject_id": anna, "predicate": "works at", "object_entity_id": firm}
     fact = program.post(FACTS, json=about)
@@ -78,7 +78,7 @@ def test_forgetting_takes_facts_along(program: Actor) -> None:
         ({"object_value": "x", "colour": "red"}, 422, "unknown_field"),
     ],
 )
-def test_r0_59_a_fact_that_cannot_be_is_refused(
+def test_a_fact_that_cannot_be_is_refused(
     program: Actor, body: dict[str, Any], status: int, code: str
 ) -> None:
     anna = remember(program, "Anna")

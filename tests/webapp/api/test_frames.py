@@ -98,7 +98,7 @@ def test_other_sizes_are_refused(program: Actor, database: Database, data_dir: D
 def test_pixels_that_are_not_its_own_are_gone_and_never_a_neighbours(
     program: Actor, database: Database, data_dir: DataDir, spoil: str
 ) -> None:
-    """STO-2: 410 with a code, whatever happened to the file."""
+    """410 with a code, whatever happened to the file."""
     frame = store_frame(database, data_dir, NOON_MS, text="kept words")
     other = store_frame(database, data_dir, NOON_MS + 1)
     assert frame.media_path is not None and other.media_path is not None
@@ -157,7 +157,7 @@ def test_an_unknown_frame_is_not_found(program: Actor, tail: str) -> None:
 def test_only_canonical_ids_are_addresses(
     program: Actor, database: Database, data_dir: DataDir, name: str
 ) -> None:
-    """SEC-13: path tricks are 404, and no file is ever reached by a name."""
+    """Path tricks are 404, and no file is ever reached by a name."""
     store_frame(database, data_dir)
     for tail in ("", "/context", "/text"):
         answer = program.get(f"{API}/{name}{tail}")
@@ -181,7 +181,6 @@ def test_the_context_has_text_neighbours_and_activity(
 
 
 def test_no_answer_names_a_path(program: Actor, database: Database, data_dir: DataDir) -> None:
-    """SEC-13."""
     frame = store_frame(database, data_dir, text="words")
     assert frame.media_path is not None
     for tail in ("/context", "/text"):

@@ -149,7 +149,7 @@ def test_imports_are_listed_and_taken_back_one_by_one_or_as_a_source(program: Ac
 def test_after_an_import_the_next_turn_has_its_tool_and_after_deleting_it_has_not(
     program: Actor, own: Services, tmp_path: Path
 ) -> None:
-    """R0.49, without a restart."""
+    """Without a restart."""
 
     def tools() -> set[str]:
         found = offered(own.database, own.agent.registry, registry.of_turn(own.database, has_vision=False))

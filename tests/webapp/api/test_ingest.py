@@ -78,7 +78,6 @@ def test_an_upload_is_in_the_spool_when_it_is_answered(program: Actor, own: Serv
 def test_a_large_upload_never_touches_the_systems_temp_folder(
     program: Actor, own: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SEC-12."""
     monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
     noise = Image.frombytes("RGB", (800, 800), random.Random(1).randbytes(800 * 800 * 3))
     buffer = io.BytesIO()
@@ -226,7 +225,7 @@ def test_a_full_spool_says_when_to_come_back(program: Actor, own: Services) -> N
 def test_a_window_that_a_rule_leaves_out_is_not_kept(
     program: Actor, own: Services, database: Database, data_dir: DataDir
 ) -> None:
-    """Rules decide here too; the ledger says so without a name (PRI-12)."""
+    """Rules decide here too; the ledger says so without a name."""
     rules.save_rules(data_dir, [Rule(app="Bank")])
     answer = upload(program, app_name="Bank", window_name="Account 12345")
     assert (answer.status_code, answer.get_json()["status"]) == (202, "excluded")

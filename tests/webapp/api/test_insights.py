@@ -159,7 +159,7 @@ def test_told_again_compared_and_put_back(program: Actor, stub: StubModel, frame
     assert [each["id"] for each in program.get("/api/v1/insights").get_json()["data"]] == [first["id"]]
 
 
-def test_r0_24_asking_about_an_insight_amends_nothing_unless_it_is_said(
+def test_asking_about_an_insight_amends_nothing_unless_it_is_said(
     program: Actor, stub: StubModel, frame: FrameRow
 ) -> None:
     made = told(program, stub, frame)
@@ -171,7 +171,7 @@ def test_r0_24_asking_about_an_insight_amends_nothing_unless_it_is_said(
     assert program.get(f"/api/v1/insights/{made['id']}").get_json() == made
 
 
-def test_r0_40_the_messages_are_told_exactly_as_they_are_kept(
+def test_the_messages_are_told_exactly_as_they_are_kept(
     program: Actor, stub: StubModel, frame: FrameRow, database: Database
 ) -> None:
     prompt = " Voice: calm.\n"
@@ -210,7 +210,7 @@ def test_only_the_chat_of_an_insight_is_amended(program: Actor, database: Databa
     assert (answer.status_code, answer.get_json()["code"]) == (422, "not_an_insight")
 
 
-# -- every mouth (C2): JSON, event stream, socket, form ------------------------------------
+# -- every mouth: JSON, event stream, socket, form -----------------------------------------
 
 
 @pytest.fixture
@@ -229,7 +229,7 @@ def made_on(running: Running, stub: StubModel, frame: FrameRow) -> Insight:
 
 
 @pytest.mark.parametrize("mouth", MOUTHS)
-def test_r0_30_every_mouth_amends(
+def test_every_mouth_amends(
     running: Running, stub: StubModel, frame: FrameRow, database: Database, mouth: int
 ) -> None:
     first = made_on(running, stub, frame)
@@ -255,7 +255,7 @@ BREAKS = (
 
 @pytest.mark.parametrize(("step", "amend"), BREAKS)
 @pytest.mark.parametrize("mouth", MOUTHS)
-def test_r0_26_r0_29_on_every_mouth_a_turn_that_breaks_leaves_the_insight_as_it_was(
+def test_on_every_mouth_a_turn_that_breaks_leaves_the_insight_as_it_was(
     running: Running, stub: StubModel, frame: FrameRow, database: Database,
     monkeypatch: pytest.MonkeyPatch, mouth: int, step: str, amend: bool,
 ) -> None:  # fmt: skip

@@ -34,7 +34,7 @@ def test_a_hit_has_the_shape_of_the_contract(program: Actor, database: Database)
 
 
 def test_types_concept_file_kind_and_range_narrow(program: Actor, database: Database) -> None:
-    """C11, C12: 90 days unless a range is given, and none is needed."""
+    """90 days unless a range is given, and none is needed."""
     one = put_observation(database, concepts=["retention"], files=["a/b.py"], kind="mail")
     session = put_session(database, notes="retention")
     old = put_observation(database, start_ms=NOON_MS - 120 * 86_400_000, narrative="retention")
@@ -72,7 +72,7 @@ def test_bad_searches_are_refused_by_name(program: Actor, query: str, code: str)
     assert (answer.status_code, answer.get_json()["code"]) == (400, code)
 
 
-def test_r4_38_the_index_is_short_and_full_adds_bodies(program: Actor, database: Database) -> None:
+def test_the_index_is_short_and_full_adds_bodies(program: Actor, database: Database) -> None:
     number = put_observation(database)
     session = put_session(database, NOON_MS - 60_000, notes="three hours")
     answer = program.get(f"{TIMELINE}?anchor={number}").get_json()
@@ -110,13 +110,12 @@ def test_r4_38_the_index_is_short_and_full_adds_bodies(program: Actor, database:
 def test_bad_anchors_and_depths_are_errors_not_empty_lists(
     program: Actor, query: str, status: int, code: str
 ) -> None:
-    """R4.24, R4.35."""
     answer = program.get(f"{TIMELINE}?{query}")
     assert (answer.status_code, answer.get_json()["code"]) == (status, code)
 
 
 @pytest.mark.parametrize("depth", [0, 50])
-def test_c18_the_ends_of_the_range_are_depths(program: Actor, database: Database, depth: int) -> None:
+def test_the_ends_of_the_range_are_depths(program: Actor, database: Database, depth: int) -> None:
     number = put_observation(database)
     for unit in ("records", "hours"):
         query = f"anchor={number}&depth_before={depth}&depth_after={depth}&unit={unit}"

@@ -27,9 +27,9 @@ def path(model: str, tail: str = "") -> str:
 
 
 @pytest.mark.parametrize("model", IDS)
-def test_r2_1_put_get_and_delete(program: Actor, model: str) -> None:
+def test_put_get_and_delete(program: Actor, model: str) -> None:
     nothing = {"model_id": model, "system_prompt": None}
-    assert program.get(path(model)).get_json() == nothing  # R2.3
+    assert program.get(path(model)).get_json() == nothing
     kept = {"model_id": model, "system_prompt": " Be brief.\r\n"}
     put = program.ask("PUT", path(model), json={"system_prompt": " Be brief.\r\n"})
     assert (put.status_code, put.get_json()) == (200, kept)
@@ -78,7 +78,7 @@ def test_only_who_is_signed_in_may_read_or_write(app: Flask, stranger: Actor, br
     assert browser.ask("PUT", path("stub"), json={"system_prompt": "x"}, headers=headers).status_code == 200
 
 
-# -- R2.10: for one question --------------------------------------------------------------
+# -- for one question ---------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ FORM = {
 }  # fmt: skip
 
 
-def test_r2_10_r0_23_every_mouth_takes_a_prompt_for_one_question(
+def test_every_mouth_takes_a_prompt_for_one_question(
     program: Actor, browser: Actor, app: Flask, stub: StubModel
 ) -> None:
     program.ask("PUT", path("stub"), json={"system_prompt": "Model's own."})
@@ -134,7 +134,7 @@ def test_r2_10_r0_23_every_mouth_takes_a_prompt_for_one_question(
     assert said[0][0] == ("system", "Speak like a pirate.")
 
 
-def test_r2_8_each_model_is_sent_its_own_prompt(program: Actor, stub: StubModel) -> None:
+def test_each_model_is_sent_its_own_prompt(program: Actor, stub: StubModel) -> None:
     program.ask("PUT", path("other"), json={"system_prompt": "Another's."})
     program.post(f"{API}/chat", json={**ASK, "model": "stub"})
     assert "Another's." not in stub.prompt()

@@ -65,7 +65,6 @@ def test_every_range_is_checked_alike(program: Actor, path: str) -> None:
 
 
 def test_the_summary_never_exceeds_the_wall(program: Actor, database: Database, data_dir: DataDir) -> None:
-    """ACT-1."""
     work(database, data_dir)
     found = program.get(f"/api/v1/activity-summary?{RANGE}").get_json()
     assert found["wall_minutes"] == 10
@@ -77,7 +76,6 @@ def test_the_summary_never_exceeds_the_wall(program: Actor, database: Database, 
 
 
 def test_the_ledger_reconciles(program: Actor, database: Database, data_dir: DataDir) -> None:
-    """CAP-4."""
     store_frame(database, data_dir, batch_id=BATCH)
     run = DecisionRun("DP-1", "excluded", "rule:app", NOON_MS, NOON_MS + 2_000, looks=4)
     with database.write() as connection:

@@ -16,13 +16,13 @@ def listed(program: Actor) -> dict[str, dict[str, Any]]:
     return {each["name"]: each for each in program.get("/api/v1/personas").get_json()["data"]}
 
 
-def test_the_built_in_ones_are_there_and_one_is_active(program: Actor) -> None:  # R0.41
+def test_the_built_in_ones_are_there_and_one_is_active(program: Actor) -> None:
     found = listed(program)
     assert [name for name, each in found.items() if each["builtin"]] == ["Assistant", "Journal"]
     assert [name for name, each in found.items() if each["active"]] == ["Assistant"]
 
 
-def test_a_persona_is_added_read_changed_activated_and_removed(program: Actor) -> None:  # R0.44
+def test_a_persona_is_added_read_changed_activated_and_removed(program: Actor) -> None:
     added = program.post("/api/v1/personas", json=BODY)
     assert added.status_code == 201
     own = added.get_json()
@@ -41,7 +41,7 @@ def test_a_persona_is_added_read_changed_activated_and_removed(program: Actor) -
     assert listed(program)["Assistant"]["active"] is True
 
 
-def test_a_built_in_one_is_copied_and_reset_but_not_removed(program: Actor) -> None:  # R0.44
+def test_a_built_in_one_is_copied_and_reset_but_not_removed(program: Actor) -> None:
     journal = listed(program)["Journal"]
     address = f"/api/v1/personas/{journal['id']}"
     program.ask("PUT", address, json={"name": "Diary", "system_prompt": "Voice: mine."})

@@ -36,7 +36,7 @@ def put(program: Actor, provider_id: int, **body: Any) -> dict[str, Any]:
 
 def test_a_key_goes_in_and_never_comes_out(
     program: Actor, data_dir: DataDir, caplog: pytest.LogCaptureFixture
-) -> None:  # SEC-11
+) -> None:
     caplog.set_level(logging.DEBUG)
     with StubModel(key="another") as stub:
         own = add(program, base_url=stub.base_url)

@@ -41,7 +41,6 @@ def test_a_hit_has_the_shape_of_the_contract(program: Actor, database: Database,
 
 
 def test_no_words_give_the_newest_frames_first(program: Actor, database: Database, data_dir: DataDir) -> None:
-    """R3.8."""
     frames = [store_frame(database, data_dir, NOON_MS + n) for n in range(3)]
     for q in ("", "&q=", "&q=%20%20"):
         answer = program.get(f"/api/v1/search?start_time={NOON}{q}").get_json()
@@ -51,7 +50,7 @@ def test_no_words_give_the_newest_frames_first(program: Actor, database: Databas
 def test_the_end_defaults_to_now_and_is_not_included(
     program: Actor, database: Database, data_dir: DataDir, now: Clock
 ) -> None:
-    """R3.10; ranges are half-open."""
+    """Ranges are half-open."""
     inside = store_frame(database, data_dir, NOON_MS)
     edge = store_frame(database, data_dir, NOON_MS + 500)
     store_frame(database, data_dir, now.now_ms + 60_000_000)
@@ -77,7 +76,7 @@ def test_three_pages_have_no_gap_and_no_duplicate(
 
 
 def test_filters_reach_the_search(program: Actor, database: Database, data_dir: DataDir) -> None:
-    """R3.11; a name is a case-insensitive part."""
+    """A name is a case-insensitive part."""
     wanted = store_frame(
         database, data_dir, app_name="WeChat", window_name="Anna", browser_url="http://x/1", focused=False,
         monitor="HDMI-1",
@@ -134,7 +133,6 @@ def test_filters_reach_the_search(program: Actor, database: Database, data_dir: 
     ],
 )
 def test_bad_input_is_refused_by_name(program: Actor, query: str, code: str, field: str) -> None:
-    """R3.9, R3.12, R3.15, SEA-13, SEA-14."""
     answer = program.get(f"/api/v1/search?{query}")
     problem = answer.get_json()
     assert (answer.status_code, answer.mimetype) == (400, "application/problem+json")
@@ -144,7 +142,6 @@ def test_bad_input_is_refused_by_name(program: Actor, query: str, code: str, fie
 
 
 def test_a_cursor_for_other_filters_is_refused(program: Actor, database: Database, data_dir: DataDir) -> None:
-    """SEA-9."""
     for n in range(3):
         store_frame(database, data_dir, NOON_MS + n)
     first = program.get(f"/api/v1/search?start_time={NOON}&limit=1").get_json()
@@ -157,7 +154,6 @@ def test_a_cursor_for_other_filters_is_refused(program: Actor, database: Databas
 
 @for_each("text", ['"', "*", "NEAR(", "-", "C++", "'; --", "😀", "%00", "a OR", "(((", "%FF"])
 def test_any_text_is_a_valid_search(program: Actor, text: str) -> None:
-    """SEA-6."""
     answer = program.client.get(
         "/api/v1/search",
         query_string=f"start_time=0&q={text}",

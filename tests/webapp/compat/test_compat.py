@@ -386,7 +386,6 @@ DATA = (
 
 @pytest.mark.parametrize("path", DATA)
 def test_without_a_token_only_health_answers(theirs: Screenpipe, path: str) -> None:
-    """SEC-2."""
     for token in ("", "wrong"):
         answer = Screenpipe(theirs.app, token).ask(path)
         assert answer.status_code == 401
@@ -439,7 +438,7 @@ def test_nothing_is_offered_to_other_sites(theirs: Screenpipe) -> None:
 def test_a_newer_rule_hides_frames_from_every_address(
     theirs: Screenpipe, database: Database, data_dir: DataDir
 ) -> None:
-    """SEC-14, and SEA-7: pages are filled past what is hidden."""
+    """Pages are filled past what is hidden."""
     shown = put(database, NOON_MS, "policy")
     secret = put(database, NOON_MS + 1000, "balance policy", app_name="Bank", window_name="Accounts")
     rules.save_rules(data_dir, [Rule(title="accounts")])

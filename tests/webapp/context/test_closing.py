@@ -1,4 +1,4 @@
-"""What is left of a window when it closes: summary, tags, vector, roll-ups (R1.5, features 28 and 29)."""
+"""What is left of a window when it closes: summary, tags, vector, roll-ups."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def summary_of(context: ContextServices, session_id: int) -> chat_summaries.Chat
     return chat_summaries.get(context.database, [session_id])[session_id]
 
 
-def test_r1_28_the_mini_summary_says_what_rules_can_know(
+def test_the_mini_summary_says_what_rules_can_know(
     past: Past, context: ContextServices, data_dir: DataDir
 ) -> None:
     frame = store_frame(context.database, data_dir, NOON_MS - 1_000, "retention 14 days")
@@ -70,7 +70,7 @@ def test_what_was_learned_is_plain_text(past: Past, context: ContextServices) ->
     assert summary_of(context, session_id).learned == LEARNED
 
 
-def test_r1_29_tags_are_of_the_persons_words_only(past: Past, context: ContextServices) -> None:
+def test_tags_are_of_the_persons_words_only(past: Past, context: ContextServices) -> None:
     session_id = past.window(QUESTION, "Why retention?", answers=["A zeppelin.", "A zeppelin again."])
     assert dict(summary_of(context, session_id).tags) == {"retention": 1.0, "set": 0.65}
 
@@ -87,11 +87,11 @@ def test_r1_29_tags_are_of_the_persons_words_only(past: Past, context: ContextSe
         (["10:30 2026 12345"], set()),
     ],
 )
-def test_r1_33_stop_words_and_short_words_are_no_tags(messages: list[str], expected: set[str]) -> None:
+def test_stop_words_and_short_words_are_no_tags(messages: list[str], expected: set[str]) -> None:
     assert set(tags(messages)) == expected
 
 
-def test_r1_32_a_summary_has_a_vector_in_the_database(past: Past, context: ContextServices) -> None:
+def test_a_summary_has_a_vector_in_the_database(past: Past, context: ContextServices) -> None:
     session_id = past.window("the login system")
     found = chat_digests.candidates(context.database, 0, "fake")
     assert found.ids == (session_id,)
@@ -110,7 +110,7 @@ def test_without_an_embedder_a_session_closes_without_a_vector(
 
 
 @pytest.mark.parametrize("error", [EmbeddingError("down"), RuntimeError("a defect")])
-def test_r1_37_a_failed_embedding_is_logged_and_closing_succeeds(
+def test_a_failed_embedding_is_logged_and_closing_succeeds(
     context: ContextServices,
     database: Database,
     caplog: pytest.LogCaptureFixture,
@@ -128,7 +128,7 @@ def test_r1_37_a_failed_embedding_is_logged_and_closing_succeeds(
     assert [record.name for record in caplog.records].count("assistant.context.session_closing") == 1
 
 
-def test_r1_30_there_are_two_roll_ups(past: Past, context: ContextServices) -> None:
+def test_there_are_two_roll_ups(past: Past, context: ContextServices) -> None:
     old = past.window("the invoice of Wagner", days_ago=40)
     older = past.window("the invoice of Meier", days_ago=45)
     fresh = past.window(QUESTION, answers=[LEARNED])
@@ -141,7 +141,7 @@ def test_r1_30_there_are_two_roll_ups(past: Past, context: ContextServices) -> N
     assert set(history.lines[0].sessions) == {old, older}
 
 
-def test_r1_12_and_r1_13_recent_ends_after_28_days_and_the_rest_is_folded(
+def test_recent_ends_after_28_days_and_the_rest_is_folded(
     past: Past, context: ContextServices, now: Clock
 ) -> None:
     session_id = past.window(QUESTION)

@@ -1,4 +1,4 @@
-"""Topics, packs and their records over HTTP and on pages (R1.6, R1.7, R1.23 to R1.25, R1.39 to R1.43)."""
+"""Topics, packs and their records over HTTP and on pages."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def asked(program: Actor, message: str = "Is the retention final?", **more: Any)
     return answer
 
 
-def test_r1_23_the_stream_says_what_the_window_is_about(program: Actor, earlier: int) -> None:
+def test_the_stream_says_what_the_window_is_about(program: Actor, earlier: int) -> None:
     headers = asked(program).headers
     assert headers["X-Recollect-Topic"] == "retention"
     assert headers["X-Recollect-Topic-Title"] == "Retention"
@@ -58,17 +58,17 @@ def test_r1_23_the_stream_says_what_the_window_is_about(program: Actor, earlier:
     assert "X-Reggie-Topic" not in headers
 
 
-def test_r1_23_below_the_threshold_there_is_no_header(program: Actor) -> None:
+def test_below_the_threshold_there_is_no_header(program: Actor) -> None:
     headers = asked(program, "what did I do").headers
     assert not [name for name in dict(headers) if name.startswith("X-Recollect-Topic")]
 
 
-def test_r1_23_a_title_in_any_writing_travels(program: Actor) -> None:
+def test_a_title_in_any_writing_travels(program: Actor) -> None:
     headers = asked(program, "保留策略").headers
     assert headers["X-Recollect-Topic-Title"].isascii()
 
 
-def test_r1_6_the_older_names_are_accepted_and_answered(program: Actor, earlier: int) -> None:
+def test_the_older_names_are_accepted_and_answered(program: Actor, earlier: int) -> None:
     alias = {"X-Reggie-Context": "preview", "X-Reggie-Context-Debug": "1"}
     headers = asked(program, previous_response_id="resp_1", headers=alias).headers
     for name in ("Topic", "Topic-Title", "Topic-Score", "Context-Hash", "Context-Chars"):
@@ -77,7 +77,7 @@ def test_r1_6_the_older_names_are_accepted_and_answered(program: Actor, earlier:
     assert "X-Recollect-Topic" in plain and "X-Reggie-Topic" not in plain
 
 
-def test_r1_6_who_asks_for_a_preview_is_told_what_came_of_it(program: Actor, earlier: int) -> None:
+def test_who_asks_for_a_preview_is_told_what_came_of_it(program: Actor, earlier: int) -> None:
     preview = {"X-Recollect-Context": "preview"}
     told = asked(program, headers=preview).headers
     assert (told["X-Recollect-Context"], told["X-Recollect-Context-Reason"]) == (
@@ -92,7 +92,7 @@ def test_r1_6_who_asks_for_a_preview_is_told_what_came_of_it(program: Actor, ear
         assert "X-Recollect-Context" not in asked(program, headers=headers).headers
 
 
-def test_r1_7_the_snapshot_says_what_a_pack_would_be_made_from(program: Actor, earlier: int) -> None:
+def test_the_snapshot_says_what_a_pack_would_be_made_from(program: Actor, earlier: int) -> None:
     session = program.post("/api/v1/chat/new").get_json()["session_id"]
     found = program.get(f"/api/v1/summaries/context?session_id={session}&message=retention").get_json()
     assert [line["session_ids"] for line in found["recent"]] == [[str(earlier)]]
@@ -104,7 +104,7 @@ def test_r1_7_the_snapshot_says_what_a_pack_would_be_made_from(program: Actor, e
     assert plain["pack"] is None and plain["recent"] == found["recent"]
 
 
-def test_r1_42_a_turn_says_what_it_was_told(program: Actor, earlier: int, stub: StubModel) -> None:
+def test_a_turn_says_what_it_was_told(program: Actor, earlier: int, stub: StubModel) -> None:
     asked(program)
     [chat] = [c for c in program.get("/api/v1/chats").get_json()["data"] if "final" in c["title"]]
     told = program.get(f"/api/v1/chats/{chat['id']}/turns/1/context").get_json()
@@ -138,7 +138,7 @@ def ask_page(app: Flask, browser: Actor, message: str, chat_id: int | None = Non
     return int(answer.headers["Location"].split("/chat/")[1].split("#")[0])
 
 
-def test_r1_24_the_chip_appears_changes_and_is_absent_otherwise(
+def test_the_chip_appears_changes_and_is_absent_otherwise(
     app: Flask, browser: Actor, now: Clock, earlier: int
 ) -> None:
     chat_id = ask_page(app, browser, "what did I do")
@@ -156,7 +156,7 @@ def test_r1_24_the_chip_appears_changes_and_is_absent_otherwise(
     assert 'id="topic-chip" class="topic-chip" hx-swap-oob="true"' in answer.text
 
 
-def test_r1_25_the_chip_is_corrected_and_dismissed_without_scripts(
+def test_the_chip_is_corrected_and_dismissed_without_scripts(
     app: Flask, browser: Actor, earlier: int, program: Actor
 ) -> None:
     chat_id = ask_page(app, browser, "Is the retention final?")
@@ -219,7 +219,7 @@ def test_the_pages_window_is_the_one_its_script_opened(
     assert chat_sessions.user_turns(own.database, int(session)) == ["Is the retention final?"]
 
 
-def test_r1_1_a_question_that_was_quicker_than_the_script_is_of_its_window(
+def test_a_question_that_was_quicker_than_the_script_is_of_its_window(
     app: Flask, browser: Actor, own: Services
 ) -> None:
     """The page of its answer takes its session over, once; another window of the chat is another."""
@@ -240,7 +240,7 @@ def test_r1_1_a_question_that_was_quicker_than_the_script_is_of_its_window(
 # -- what is logged -----------------------------------------------------------------------------------
 
 
-def test_r1_39_the_verbose_log_is_off_at_first_and_goes_off_after_a_day(
+def test_the_verbose_log_is_off_at_first_and_goes_off_after_a_day(
     app: Flask, browser: Actor, now: Clock, database: Database
 ) -> None:
     assert chat_sessions.verbose_until_ms(database, now()) is None
@@ -255,7 +255,7 @@ def test_r1_39_the_verbose_log_is_off_at_first_and_goes_off_after_a_day(
     assert "Switch it on" in browser.get("/settings/logging").text
 
 
-def test_r1_40_the_page_asks_with_the_header_only_when_it_is_on(
+def test_the_page_asks_with_the_header_only_when_it_is_on(
     app: Flask, browser: Actor, now: Clock, database: Database
 ) -> None:
     assert "X-Recollect-Context-Debug" not in browser.get("/chat").text
@@ -264,7 +264,7 @@ def test_r1_40_the_page_asks_with_the_header_only_when_it_is_on(
     assert 'hx-headers=\'{"X-Recollect-Context-Debug": "1"}\'' in shown and "data-verbose" in shown
 
 
-def test_r1_41_and_r1_43_the_server_logs_number_length_and_topic_only_when_it_is_on(
+def test_the_server_logs_number_length_and_topic_only_when_it_is_on(
     program: Actor, earlier: int, database: Database, now: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "assistant.context.background"):
@@ -291,7 +291,7 @@ def test_summaries_of_the_past_are_there(own: Services, earlier: int) -> None:
 # -- what was remembered, in the chat ------------------------------------------------------------------
 
 
-def test_r1_42_while_verbose_each_turn_has_a_drawer_with_what_it_was_told(
+def test_while_verbose_each_turn_has_a_drawer_with_what_it_was_told(
     app: Flask, browser: Actor, earlier: int, now: Clock, database: Database, stub: StubModel
 ) -> None:
     chat_id = ask_page(app, browser, "Is the retention final?")

@@ -1,4 +1,4 @@
-"""The life of a chat window, over HTTP and as its page tells it (R1.1 to R1.5, feature 28)."""
+"""The life of a chat window, over HTTP and as its page tells it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ API = "/api/v1/chat"
 MINUTE_MS = 60_000
 
 
-def test_r1_1_each_window_has_one_session(context: ContextServices, past: Past) -> None:
+def test_each_window_has_one_session(context: ContextServices, past: Past) -> None:
     first, second = (session_closing.open_window(context, None) for _ in range(2))
     assert first != second
     assert session_closing.open_window(context, None, first) == first  # the same window after a reload
 
 
-def test_r1_2_new_opens_a_session_and_closes_the_one_before(program: Actor, database: Database) -> None:
+def test_new_opens_a_session_and_closes_the_one_before(program: Actor, database: Database) -> None:
     chat_id = conversations.create(database, "Retention", NOON_MS)
     first = program.post(f"{API}/new", json={"chat_id": chat_id})
     assert first.status_code == 201
@@ -47,7 +47,7 @@ def test_r1_2_new_opens_a_session_and_closes_the_one_before(program: Actor, data
     assert program.post(f"{API}/new").status_code == 201
 
 
-def test_r1_3_a_heartbeat_is_noted(program: Actor, now: Clock) -> None:
+def test_a_heartbeat_is_noted(program: Actor, now: Clock) -> None:
     session = program.post(f"{API}/new").get_json()
     now.now_ms += 30_000
     beaten = program.post(f"{API}/heartbeat", json={"session_id": session["session_id"]}).get_json()
@@ -57,7 +57,7 @@ def test_r1_3_a_heartbeat_is_noted(program: Actor, now: Clock) -> None:
         assert (answer.status_code, answer.get_json()["code"]) == (404, "session_not_found")
 
 
-def test_r1_4_a_tab_is_visible_or_hidden(program: Actor) -> None:
+def test_a_tab_is_visible_or_hidden(program: Actor) -> None:
     session = program.post(f"{API}/new").get_json()["session_id"]
     hidden = program.post(f"{API}/visibility", json={"session_id": session, "visible": False})
     assert hidden.get_json()["visible"] is False
@@ -65,7 +65,7 @@ def test_r1_4_a_tab_is_visible_or_hidden(program: Actor) -> None:
     assert shown.get_json()["visible"] is True
 
 
-def test_r1_5_closing_twice_is_closing_once(past: Past, context: ContextServices, program: Actor) -> None:
+def test_closing_twice_is_closing_once(past: Past, context: ContextServices, program: Actor) -> None:
     session_id = past.window("What did I set retention to?", closed=False)
     first = program.post(f"{API}/close", json={"session_id": str(session_id)}).get_json()
     made = chat_summaries.get(context.database, [session_id])
@@ -75,7 +75,7 @@ def test_r1_5_closing_twice_is_closing_once(past: Past, context: ContextServices
     assert chat_summaries.get(context.database, [session_id]) == made
 
 
-def test_r1_5_a_session_not_heard_of_for_thirty_minutes_closes_by_itself(
+def test_a_session_not_heard_of_for_thirty_minutes_closes_by_itself(
     past: Past, context: ContextServices, now: Clock
 ) -> None:
     session_id = past.window("What did I set retention to?", closed=False)
@@ -87,7 +87,7 @@ def test_r1_5_a_session_not_heard_of_for_thirty_minutes_closes_by_itself(
     assert _state(context, session_id) == ("closed", "made")
 
 
-def test_r1_5_what_a_crash_left_open_is_closed_at_the_next_start(
+def test_what_a_crash_left_open_is_closed_at_the_next_start(
     past: Past, context: ContextServices, now: Clock
 ) -> None:
     """A keeper looks as soon as it starts; the former process is not needed for it."""
@@ -149,8 +149,8 @@ def test_a_stranger_has_no_window(stranger: Actor) -> None:
     assert stranger.post("/chat/windows").status_code == 401
 
 
-def test_r1_26_and_r1_27_life_and_sizes_are_kept(past: Past, context: ContextServices) -> None:
-    """R1.26: life cycle, times and metadata. R1.27: a message knows its session and its tokens."""
+def test_life_and_sizes_are_kept(past: Past, context: ContextServices) -> None:
+    """Life cycle, times and metadata. A message knows its session and its tokens."""
     session_id = past.window("What did I set retention to?", "那天的政策是什么？")
     session = chat_sessions.get(context.database, session_id)
     assert session is not None

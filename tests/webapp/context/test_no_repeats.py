@@ -1,4 +1,4 @@
-"""No line is in a model's window twice, however many questions came before (R1.49), on every transport."""
+"""No line is in a model's window twice, however many questions came before, on every transport."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def ask_all(served: Running, mouth: Mouth) -> int:
 
 
 @pytest.mark.parametrize("made", [Sse, Socket])
-def test_r1_49_a_transcript_carries_no_earlier_pack(
+def test_a_transcript_carries_no_earlier_pack(
     database: Database, now: Clock, tmp_path: Any, made: Callable[[Running], Mouth]
 ) -> None:
     with StubModel() as stub, running(database, stub, now, tmp_path) as served:
@@ -61,7 +61,7 @@ def test_r1_49_a_transcript_carries_no_earlier_pack(
 
 
 @pytest.mark.parametrize("made", [Sse, Socket])
-def test_r1_49_what_a_provider_keeps_holds_no_earlier_pack(
+def test_what_a_provider_keeps_holds_no_earlier_pack(
     database: Database, now: Clock, tmp_path: Any, made: Callable[[Running], Mouth]
 ) -> None:
     """An instruction holds for one answer: the pack is told with each and is never in the transcript."""
@@ -76,7 +76,7 @@ def test_r1_49_what_a_provider_keeps_holds_no_earlier_pack(
         assert stub.requests[-1]["previous_response_id"] and len(stub.requests[-1]["input"]) == 1
 
 
-def test_r1_49_evidence_mode_is_told_none(database: Database, now: Clock, tmp_path: Any) -> None:
+def test_evidence_mode_is_told_none(database: Database, now: Clock, tmp_path: Any) -> None:
     with StubModel() as stub, running(database, stub, now, tmp_path) as served:
         stub.reply({"answer_md": "I do not know.", "evidence": []})
         window = served.api("POST", "/chat/new").json()["session_id"]

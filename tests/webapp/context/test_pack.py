@@ -1,4 +1,4 @@
-"""The pack as a pure function: order, caps, markers, no repeats (R1.11, R1.16, R1.20, R1.46, R1.49, C20)."""
+"""The pack as a pure function: order, caps, markers, no repeats."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EVERYTHING = Loaded(
 )
 
 
-def test_r1_11_sections_stand_in_order_and_empty_ones_are_left_out() -> None:
+def test_sections_stand_in_order_and_empty_ones_are_left_out() -> None:
     assert build(EVERYTHING, DEFAULT).text == (
         "[Recent context]\n"
         "- 2026-11-19: retention — it is 14 days\n"
@@ -51,7 +51,7 @@ def test_r1_11_sections_stand_in_order_and_empty_ones_are_left_out() -> None:
     assert build(Loaded(), DEFAULT) == Pack("", (), ())
 
 
-def test_r1_16_what_is_longer_is_cut_and_the_marker_counts() -> None:
+def test_what_is_longer_is_cut_and_the_marker_counts() -> None:
     loaded = Loaded(lines(*(f"line {n} " + "word " * 30 for n in range(40))))
     pack = build(loaded, Limits(3_000, 3_000, 900, 700))
     assert len(pack.text) <= 3_000
@@ -61,7 +61,7 @@ def test_r1_16_what_is_longer_is_cut_and_the_marker_counts() -> None:
     assert TRUNCATED not in whole.text
 
 
-def test_r1_46_each_section_has_a_cap_of_its_own() -> None:
+def test_each_section_has_a_cap_of_its_own() -> None:
     long = lines(*(f"line {n} " + "word " * 20 for n in range(40)))
     pack = build(Loaded(long, long, long, "Retention"), Limits(3_000, 600, 300, 200))
     # The same lines in a later section are not told again, so each section is looked at alone.
@@ -72,7 +72,7 @@ def test_r1_46_each_section_has_a_cap_of_its_own() -> None:
     assert len(pack.text) <= 1_100
 
 
-def test_r1_49_no_line_is_told_twice() -> None:
+def test_no_line_is_told_twice() -> None:
     same = lines("2026-11-19: retention — it is 14 days")
     pack = build(Loaded(same, same, same, "Retention"), DEFAULT)
     assert pack.text.count("it is 14 days") == 1
@@ -91,12 +91,12 @@ def test_what_is_left_out_says_which_bound_it_was() -> None:
     assert (left.section, left.reason) == ("history", "over what room was left")
 
 
-def test_r1_9_the_hash_names_the_text_and_is_stable() -> None:
+def test_the_hash_names_the_text_and_is_stable() -> None:
     assert build(EVERYTHING, DEFAULT).hash == build(EVERYTHING, DEFAULT).hash != ""
     assert build(Loaded(lines("other")), DEFAULT).hash != build(EVERYTHING, DEFAULT).hash
 
 
-def test_c20_a_small_window_gets_a_smaller_pack() -> None:
+def test_a_small_window_gets_a_smaller_pack() -> None:
     loaded = Loaded(lines(*(f"line {n} " + "word " * 20 for n in range(40))))
     for bound in (0, 5, 20, 100, 300):
         pack = build(loaded, Limits(2_950, 1_300, 900, 700, tokens=bound))
@@ -119,7 +119,7 @@ _SECTION = st.lists(_TEXT, max_size=12)
 
 @settings(max_examples=120)
 @given(recent=_SECTION, history=_SECTION, topic=_SECTION, title=st.text(max_size=80), caps=st.data())
-def test_r1_16_the_caps_hold_for_any_data(
+def test_the_caps_hold_for_any_data(
     recent: list[str], history: list[str], topic: list[str], title: str, caps: st.DataObject
 ) -> None:
     """At most 3,000 characters; the marker inside; sections in order; lines whole or cut; hash stable."""
@@ -143,7 +143,7 @@ def test_r1_16_the_caps_hold_for_any_data(
 
 @settings(max_examples=60)
 @given(st.lists(st.text(min_size=121, max_size=600), min_size=1, max_size=4))
-def test_r1_20_no_message_of_more_than_120_characters_is_repeated(messages: list[str]) -> None:
+def test_no_message_of_more_than_120_characters_is_repeated(messages: list[str]) -> None:
     """Whatever a person wrote, of one line in a summary there are at most 110 characters."""
     for message in messages:
         told = session_summary.one_line(message, session_summary.MAX_MESSAGE_CHARS)
@@ -152,7 +152,7 @@ def test_r1_20_no_message_of_more_than_120_characters_is_repeated(messages: list
         assert len(line) <= 120 or line not in told
 
 
-def test_r1_15_the_pack_fits_its_fence() -> None:
+def test_the_pack_fits_its_fence() -> None:
     text = "x" * prompt_blocks.BACKGROUND_ROOM
     assert prompt_blocks.background(text).endswith(text)
     assert len(prompt_blocks.background(text)) == prompt_blocks.MAX_BACKGROUND_CHARS == 3_000
@@ -183,11 +183,11 @@ def ranks(found: Candidates, tagged: dict[int, float] | None = None, top_k: int 
         (candidates((13, [64, 110]), (14, [127, 0])), [2, 1]),  # 0.5 × 0.53 behind 1 × 0.5
     ],
 )
-def test_r1_48_score_is_cosine_times_recency(found: Candidates, expected: list[int]) -> None:
+def test_score_is_cosine_times_recency(found: Candidates, expected: list[int]) -> None:
     assert ranks(found) == expected
 
 
-def test_r1_48_only_the_best_k_are_told_and_what_is_far_only_when_it_is_fresh() -> None:
+def test_only_the_best_k_are_told_and_what_is_far_only_when_it_is_fresh() -> None:
     many = candidates(*((day, [127, 0]) for day in range(12)))
     assert ranks(many) == list(range(1, 9))
     far = candidates(*((day, [0, 127]) for day in range(12)))

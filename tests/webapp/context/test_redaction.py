@@ -1,4 +1,4 @@
-"""Secrets never enter what is remembered of a chat (R1.34); the corpus is in secrets.txt."""
+"""Secrets never enter what is remembered of a chat; the corpus is in secrets.txt."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_corpus_is_large() -> None:
 
 
 @for_each("line", LINES)
-def test_r1_34_a_planted_secret_goes_and_its_surroundings_stay(line: str) -> None:
+def test_a_planted_secret_goes_and_its_surroundings_stay(line: str) -> None:
     text, secret = planted(line)
     clean = redacted(text)
     assert REDACTED in clean

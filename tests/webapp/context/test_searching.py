@@ -48,7 +48,7 @@ def past(own: Services, now: Clock) -> Past:
 
 
 def found(database: Database, text: str, now_ms: int = NOON_MS + 3_600_000) -> list[int]:
-    page = search.search_chats(database, RetrievalQuery(text), now_ms=now_ms)
+    page = search.search_memory(database, RetrievalQuery(text), ("chat",), now_ms=now_ms)
     return [entry.id for entry in page.entries]
 
 
@@ -76,12 +76,12 @@ def test_a_chat_is_found_by_its_meaning(own: Services, past: Past) -> None:
     session_id = past.window("the login system", answers=["It is fixed."])
     past.window("where to have lunch")
     asked = own.embedder.asking("authentication setup")
-    assert search.search_chats(own.database, asked, now_ms=own.clock()).entries == ()
+    assert search.search_memory(own.database, asked, ("chat",), now_ms=own.clock()).entries == ()
     loop = EmbeddingLoop(own.database, WorkerStats(own.clock), FakeEmbedder, threading.Event())
     while loop.step():
         pass
     loop.close()
-    page = search.search_chats(own.database, asked, now_ms=own.clock(), limit=1)
+    page = search.search_memory(own.database, asked, ("chat",), now_ms=own.clock(), limit=1)
     assert ([entry.id for entry in page.entries], page.strategy) == ([session_id], "semantic")
 
 
@@ -201,5 +201,7 @@ def test_the_window_of_the_search_counts_when_a_chat_ended(past: Past, database:
     past.window(QUESTION, days_ago=100)
     assert found(database, "retention") == []
     wide = search.MemoryFilters(start_ms=NOON_MS - 200 * DAY_MS)
-    page = search.search_chats(database, RetrievalQuery("retention"), filters=wide, now_ms=NOON_MS)
+    page = search.search_memory(
+        database, RetrievalQuery("retention"), ("chat",), filters=wide, now_ms=NOON_MS
+    )
     assert len(page.entries) == 1

@@ -1,4 +1,4 @@
-"""What a window is about: found, kept, drifting, corrected, dismissed (R1.21 to R1.25, R1.31)."""
+"""What a window is about: found, kept, drifting, corrected, dismissed."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def decided(
     return topics.decide_topic(context.database, session_id, metadata or {}, messages, context.clock(), 60.0)
 
 
-def test_r1_21_the_best_word_of_the_first_questions_is_the_topic(context: ContextServices) -> None:
+def test_the_best_word_of_the_first_questions_is_the_topic(context: ContextServices) -> None:
     found = decided(context, RETENTION)
     assert found is not None
     assert (found.tag, found.title, found.score) == ("retention", "Retention policy", 0.5)
 
 
-def test_r1_21_below_the_threshold_there_is_none(context: ContextServices) -> None:
+def test_below_the_threshold_there_is_none(context: ContextServices) -> None:
     scattered = ["the weather", "a train ticket", "some sketch", "an album", "one recipe"]
     assert decided(context, scattered) is None
     assert decided(context, ["what did I do", "and then"]) is None
 
 
-def test_r1_21_what_earlier_chats_were_about_makes_it_surer(past: Past, context: ContextServices) -> None:
+def test_what_earlier_chats_were_about_makes_it_surer(past: Past, context: ContextServices) -> None:
     messages = ["the weather", "a train ticket", "some sketch"]
     before = topics.scores(context.database, messages, None)["sketch"]
     for _ in range(4):
@@ -47,7 +47,7 @@ def test_r1_21_what_earlier_chats_were_about_makes_it_surer(past: Past, context:
     assert before < topics.THRESHOLD < after
 
 
-def test_r1_24_the_topic_drifts_and_waits_for_the_cooldown(context: ContextServices, now: Clock) -> None:
+def test_the_topic_drifts_and_waits_for_the_cooldown(context: ContextServices, now: Clock) -> None:
     first = decided(context, RETENTION)
     assert first is not None
     kept = {"topic": first.to_json()}
@@ -58,9 +58,7 @@ def test_r1_24_the_topic_drifts_and_waits_for_the_cooldown(context: ContextServi
     assert decided(context, [*RETENTION, INVOICE[0]], kept) == first  # one question is no drift
 
 
-def test_r1_31_and_r1_22_a_digest_is_made_kept_and_made_again(
-    past: Past, context: ContextServices, now: Clock
-) -> None:
+def test_a_digest_is_made_kept_and_made_again(past: Past, context: ContextServices, now: Clock) -> None:
     one = past.window("What did I set retention to?", answers=["It is 14 days."])
     topic = Topic("retention", "Retention", 0.5, "inferred", now())
 
@@ -80,7 +78,7 @@ def test_r1_31_and_r1_22_a_digest_is_made_kept_and_made_again(
     assert digest(topic) == [three, two, one]  # too old
 
 
-def test_r1_25_the_person_chooses_or_dismisses(past: Past, context: ContextServices, now: Clock) -> None:
+def test_the_person_chooses_or_dismisses(past: Past, context: ContextServices, now: Clock) -> None:
     session_id = past.window(*RETENTION, closed=False)
     session = chat_sessions.get(context.database, session_id)
     assert session is not None and session.chat_id is not None

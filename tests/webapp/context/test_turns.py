@@ -1,4 +1,4 @@
-"""What a model is told of earlier chats, from the question to the request that reaches it (R1.6 to R1.17)."""
+"""What a model is told of earlier chats, from the question to the request that reaches it."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def window(deps: TurnServices, stub: StubModel, past: Past) -> Window:
     return Window(deps, stub)
 
 
-def test_r1_10_from_the_third_question_on_the_model_is_told(window: Window) -> None:
+def test_from_the_third_question_on_the_model_is_told(window: Window) -> None:
     for question in QUESTIONS[:2]:
         window.ask(question)
         assert window.told() == ""
@@ -111,7 +111,7 @@ def test_r1_10_from_the_third_question_on_the_model_is_told(window: Window) -> N
     assert window.told() == pack
 
 
-def test_r1_15_the_pack_is_system_message_one_before_the_conversation(window: Window) -> None:
+def test_the_pack_is_system_message_one_before_the_conversation(window: Window) -> None:
     for question in QUESTIONS:
         window.ask(question)
     messages = window.stub.requests[-1]["messages"]
@@ -129,7 +129,7 @@ def test_r1_15_the_pack_is_system_message_one_before_the_conversation(window: Wi
     assert [block.number for block in blocks] == sorted(block.number for block in blocks)
 
 
-def test_r1_14_the_hash_is_kept_with_the_session_and_the_pack_with_the_turn(window: Window) -> None:
+def test_the_hash_is_kept_with_the_session_and_the_pack_with_the_turn(window: Window) -> None:
     for question in QUESTIONS:
         window.ask(question)
     assert window.chat_id is not None
@@ -152,7 +152,7 @@ def test_r1_14_the_hash_is_kept_with_the_session_and_the_pack_with_the_turn(wind
         ({}, {}, None),
     ],
 )
-def test_r1_8_a_pack_needs_the_switch_a_session_the_version_and_no_opt_out(
+def test_a_pack_needs_the_switch_a_session_the_version_and_no_opt_out(
     deps: TurnServices,
     stub: StubModel,
     past: Past,
@@ -160,7 +160,7 @@ def test_r1_8_a_pack_needs_the_switch_a_session_the_version_and_no_opt_out(
     request_changes: dict[str, Any],
     reason: str | None,
 ) -> None:
-    """R1.8, R1.35; None for one that is told."""
+    """None for one that is told."""
     past.window(QUESTIONS[0], answers=[LEARNED], days_ago=1)
     assert deps.context
     window = Window(replace(deps, context=changed(paced(deps.context, min_user_turns=1), **settings)), stub)
@@ -168,7 +168,7 @@ def test_r1_8_a_pack_needs_the_switch_a_session_the_version_and_no_opt_out(
     assert bool(window.told()) is (reason is None)
 
 
-def test_r1_35_the_users_own_name_opts_out(
+def test_the_users_own_name_opts_out(
     deps: TurnServices, monkeypatch: pytest.MonkeyPatch, stub: StubModel
 ) -> None:
     monkeypatch.setattr("getpass.getuser", lambda: "ada")
@@ -195,10 +195,10 @@ def test_a_person_may_switch_it_off_for_everything_or_for_a_chat(window: Window,
 
 
 @pytest.mark.parametrize("is_on", [False, True])
-def test_c8_in_evidence_mode_it_is_off_by_default(
+def test_in_evidence_mode_it_is_off_by_default(
     window: Window, data_dir: DataDir, database: Database, is_on: bool
 ) -> None:
-    """C3: and what the pack says is no evidence."""
+    """And what the pack says is no evidence."""
     store_frame(database, data_dir, NOW_MS - 60_000, "the lunch menu")
     settings = changed(paced(_context(window), min_user_turns=1), in_evidence_mode=is_on)
     window.deps = replace(window.deps, context=settings)
@@ -209,7 +209,7 @@ def test_c8_in_evidence_mode_it_is_off_by_default(
     assert all(claim.state != "found" for claim in result.claims)
 
 
-def test_r1_47_the_pack_is_made_anew_after_turns_or_minutes_and_not_before_the_cooldown(
+def test_the_pack_is_made_anew_after_turns_or_minutes_and_not_before_the_cooldown(
     window: Window, past: Past, now: Clock
 ) -> None:
     window.deps = replace(window.deps, context=paced(_context(window), min_user_turns=1))
@@ -231,7 +231,7 @@ def test_r1_47_the_pack_is_made_anew_after_turns_or_minutes_and_not_before_the_c
     assert window.told() != second
 
 
-def test_r1_38_when_it_takes_too_long_the_last_pack_is_told_again(
+def test_when_it_takes_too_long_the_last_pack_is_told_again(
     window: Window, now: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     window.deps = replace(window.deps, context=paced(_context(window), min_user_turns=1))
@@ -258,7 +258,7 @@ def test_r1_38_when_it_takes_too_long_the_last_pack_is_told_again(
     assert stored is not None and "took too long" in stored.record["reason"]
 
 
-def test_r1_36_a_defect_costs_no_answer(
+def test_a_defect_costs_no_answer(
     window: Window, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A failing store is tested with one that fails (test_faults); a defect has to be put in."""
@@ -275,9 +275,7 @@ def test_r1_36_a_defect_costs_no_answer(
     assert session_closing.close(_context(window), window.session_id, "window")
 
 
-def test_r1_36_an_embedder_that_raises_costs_no_answer(
-    window: Window, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_embedder_that_raises_costs_no_answer(window: Window, caplog: pytest.LogCaptureFixture) -> None:
     def raises(text: str) -> Meaning:
         raise RuntimeError("a defect")
 
@@ -288,7 +286,7 @@ def test_r1_36_an_embedder_that_raises_costs_no_answer(
     assert len(caplog.records) == 1
 
 
-def test_r1_36_tables_that_are_not_there_cost_no_answer(
+def test_tables_that_are_not_there_cost_no_answer(
     window: Window, database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     window.deps = replace(window.deps, context=paced(_context(window), min_user_turns=1))
@@ -302,7 +300,7 @@ def test_r1_36_tables_that_are_not_there_cost_no_answer(
     assert 1 <= len(caplog.records) <= 2
 
 
-def test_r1_17_the_share_of_the_prompt_is_kept(window: Window) -> None:
+def test_the_share_of_the_prompt_is_kept(window: Window) -> None:
     sampled = paced(_context(window), min_user_turns=1, telemetry_sample=1.0)
     window.deps = replace(window.deps, context=sampled)
     window.ask(QUESTIONS[0])
@@ -311,7 +309,7 @@ def test_r1_17_the_share_of_the_prompt_is_kept(window: Window) -> None:
     assert 0 < telemetry.pack_tokens < telemetry.prompt_tokens
 
 
-def test_r1_50_sizes_times_and_use_are_sampled_without_words(window: Window) -> None:
+def test_sizes_times_and_use_are_sampled_without_words(window: Window) -> None:
     sampled = paced(_context(window), min_user_turns=1, telemetry_sample=1.0)
     window.deps = replace(window.deps, context=sampled)
     window.stub.reply({"answer_md": "Fourteen days of retention, I think.", "evidence": []})
@@ -326,7 +324,7 @@ def test_r1_50_sizes_times_and_use_are_sampled_without_words(window: Window) -> 
     }  # fmt: skip
 
 
-def test_c20_a_model_with_a_small_window_is_told_less(past: Past, context: ContextServices) -> None:
+def test_a_model_with_a_small_window_is_told_less(past: Past, context: ContextServices) -> None:
     for number in range(12):
         past.window(f"retention question number {number} " + "and more of it " * 6, answers=[LEARNED])
     session_id = chat_sessions.create(context.database, context.clock())
@@ -337,7 +335,7 @@ def test_c20_a_model_with_a_small_window_is_told_less(past: Past, context: Conte
     assert 0 < small.tokens <= 0.3 * (400 + small.tokens) < large.tokens
 
 
-def test_r1_42_the_record_says_what_was_used_when_and_why(window: Window) -> None:
+def test_the_record_says_what_was_used_when_and_why(window: Window) -> None:
     window.deps = replace(window.deps, context=paced(_context(window), min_user_turns=1))
     window.ask(QUESTIONS[0])
     assert window.chat_id is not None

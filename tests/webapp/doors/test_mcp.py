@@ -153,7 +153,7 @@ def test_meaning_finds_too_and_obeys_the_same_rules(
     converse(make_server(knowing, "mcp"), story)
 
 
-# -- today's rules (SEC-14) -------------------------------------------------------------------
+# -- today's rules ----------------------------------------------------------------------------
 
 
 def test_a_frame_that_a_newer_rule_excludes_is_in_no_tool(
@@ -181,7 +181,7 @@ def test_a_frame_that_a_newer_rule_excludes_is_in_no_tool(
 def test_a_page_is_filled_past_what_is_withheld(
     library: ReadSources, database: Database, exclude: Exclude
 ) -> None:
-    """SEA-7: nothing is cut before it is filtered."""
+    """Nothing is cut before it is filtered."""
     put(database, NOON_MS, "old and open")
     for n in range(1, 9):
         put(database, NOON_MS + n, "open", app_name="Bank")
@@ -297,7 +297,7 @@ def test_a_picture_that_is_gone_is_said_to_be_gone(library: ReadSources, seen: l
 
 
 def test_no_tool_changes_anything(library: ReadSources) -> None:
-    """SEC-14: the list has no verb that changes, and says so to clients."""
+    """The list has no verb that changes, and says so to clients."""
 
     async def story(ask: Asked) -> None:
         tools = (await ask.client.list_tools()).tools

@@ -216,7 +216,6 @@ def test_a_withheld_anchor_is_refused(
 def test_a_bad_anchor_is_an_error_and_not_an_empty_list(
     library: ReadSources, remembered: dict[str, FrameRow], arguments: dict[str, Any], word: str
 ) -> None:
-    """R4.24, R4.35, R4.36."""
 
     async def story(ask: Asked) -> None:
         assert word in await ask.refused("get_context_timeline", **arguments)

@@ -1,4 +1,4 @@
-"""docs/doors.md lists the tools as the server announces them (SEA-17)."""
+"""docs/doors.md lists the tools as the server announces them."""
 
 from __future__ import annotations
 

@@ -69,14 +69,14 @@ class Context(Answer):
 def context(call: ReadCall, frame_id: int) -> BaseModel:
     """The text, its lines with their places, and the addresses in it."""
     frame = calls.frame(call, frame_id)
-    found = readings.current_reading(call.database, frame_id)
+    reading = readings.current_reading(call.database, frame_id)
     call.returned = 1
     return Context(
         frame_id=frame.id,
-        text=found.text if found else None,
+        text=reading.text if reading else None,
         nodes=[
             Node(role="line", text=line.text, depth=0, bounds=bounds(line.box, frame))
-            for line in (found.lines if found else ())
+            for line in (reading.lines if reading else ())
         ],
         urls=readings.urls(call.database, frame_id),
         text_source="ocr",
@@ -153,10 +153,10 @@ def elements(call: ReadCall) -> BaseModel:
     """A page of lines; `total` is exact once every frame was looked into, else a number beyond the page."""
     query = read(ElementsQuery)
     after = query.offset + query.limit
-    found, is_all = _collect(call, query, after)
-    data = found[query.offset : after]
+    lines, is_all = _collect(call, query, after)
+    data = lines[query.offset : after]
     call.returned = len(data)
-    total = len(found) if is_all else max(len(found), after + 1)
+    total = len(lines) if is_all else max(len(lines), after + 1)
     return ElementsAnswer(
         data=data, pagination=Pagination(limit=query.limit, offset=query.offset, total=total)
     )
@@ -170,38 +170,38 @@ def _collect(call: ReadCall, query: ElementsQuery, enough: int) -> tuple[list[El
     if query.frame_id is not None:
         return _lines(call, calls.frame(call, query.frame_id), query.q), True
     filters = Filters(start_ms=start_ms, end_ms=end_ms, app_name=query.app_name)
-    found: list[Element] = []
+    lines: list[Element] = []
     cursor = None
     for _ in range(_MAX_FRAMES // _FRAMES_AT_ONCE):
         page = calls.find(call, query.q, filters, limit=_FRAMES_AT_ONCE, order="newest", cursor=cursor)
         rows = frames.get_many(call.database, [hit.frame_id for hit in page.hits])
         for hit in page.hits:
             if hit.frame_id in rows:
-                found += _lines(call, rows[hit.frame_id], query.q)
+                lines += _lines(call, rows[hit.frame_id], query.q)
         cursor = page.next_cursor
         if cursor is None:
-            return found, True
-        if len(found) >= enough:
+            return lines, True
+        if len(lines) >= enough:
             break
-    return found, False
+    return lines, False
 
 
 def _lines(call: ReadCall, frame: FrameRow, words: str) -> list[Element]:
-    found = readings.current_reading(call.database, frame.id)
-    if found is None:
+    reading = readings.current_reading(call.database, frame.id)
+    if reading is None:
         return []
-    spans = hits.spans(found.text, queries.parse(words)) if words.strip() else None
+    spans = hits.spans(reading.text, queries.parse(words)) if words.strip() else None
     return [
-        _element(found, frame, number)
-        for number, line in enumerate(found.lines)
+        _element(reading, frame, number)
+        for number, line in enumerate(reading.lines)
         if spans is None or any(start < line.end and line.start < end for start, end in spans)
     ]
 
 
-def _element(found: Reading, frame: FrameRow, number: int) -> Element:
-    line = found.lines[number]
+def _element(reading: Reading, frame: FrameRow, number: int) -> Element:
+    line = reading.lines[number]
     return Element(
-        id=found.id * _MAX_LINES + number,
+        id=reading.id * _MAX_LINES + number,
         frame_id=frame.id,
         source="ocr",
         role="line",

@@ -108,28 +108,28 @@ def search(call: ReadCall) -> BaseModel:
         monitor=query.device_name,
     )
     texts = _Texts(call)
-    found = calls.find(
+    page = calls.find(
         call,
         query.q,
         filters,
         limit=query.offset + limit,
         wanted=lambda hit: _has_length(query, texts, hit),
     )
-    hits = found.hits[query.offset :]
+    hits = page.hits[query.offset :]
     call.returned = len(hits)
     items = [Item(type="OCR", content=_content(call, hit, query, texts)) for hit in hits]
-    return _answer(items, limit, query.offset, _total(found))
+    return _answer(items, limit, query.offset, _total(page))
 
 
 def _answer(items: list[Item], limit: int, offset: int, total: int) -> SearchAnswer:
     return SearchAnswer(data=items, pagination=Pagination(limit=limit, offset=offset, total=total))
 
 
-def _total(found: Found) -> int:
+def _total(page: Found) -> int:
     """Exact once everything was looked at; before, what is known to be there at least."""
-    if found.next_cursor is None:
-        return len(found.hits)
-    return max(found.page.total - found.passed_over, len(found.hits) + 1)
+    if page.next_cursor is None:
+        return len(page.hits)
+    return max(page.page.total - page.passed_over, len(page.hits) + 1)
 
 
 class _Texts:
@@ -141,8 +141,8 @@ class _Texts:
 
     def of(self, frame_id: int) -> str:
         if frame_id not in self._texts:
-            found = readings.current_reading(self._database, frame_id)
-            self._texts[frame_id] = found.text if found else ""
+            reading = readings.current_reading(self._database, frame_id)
+            self._texts[frame_id] = reading.text if reading else ""
         return self._texts[frame_id]
 
 
