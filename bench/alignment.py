@@ -23,7 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from bench.report import Report
-from engines.embeddings.local import ALIGNMENT, MiniLM, MultilingualEncoder, minilm_folder, use_one_thread
+from engines.embeddings.local import use_one_thread
+from engines.embeddings.minilm import MiniLM, minilm_folder
+from engines.embeddings.multilingual import ALIGNMENT, MultilingualEncoder
 from engines.embeddings.protocol import Vectors
 
 ON_REQUEST = True

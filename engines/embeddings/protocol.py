@@ -21,7 +21,7 @@ Importing this module loads no model. What goes wrong::
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -128,15 +128,3 @@ def unit(vectors: npt.NDArray[np.floating]) -> Vectors:
     if not np.isfinite(lengths).all() or (lengths == 0).any():
         raise EmbeddingError("the model gave a vector without a direction")
     return np.asarray(vectors / lengths, dtype=np.float32)
-
-
-def batches(sizes: Sequence[int], tokens_at_once: int) -> Iterator[list[int]]:
-    """Numbers of texts, shortest first, in batches of at most so many padded tokens."""
-    batch: list[int] = []
-    for number in sorted(range(len(sizes)), key=lambda number: sizes[number]):
-        if batch and sizes[number] * (len(batch) + 1) > tokens_at_once:
-            yield batch
-            batch = []
-        batch.append(number)
-    if batch:
-        yield batch

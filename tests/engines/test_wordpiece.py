@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.embeddings.local import minilm_folder
-from engines.embeddings.tokenization import WordPiece, words
+from engines.embeddings.minilm import WordPiece, minilm_folder, words
 from tests.tables import for_each
 
 PIECES = (minilm_folder() / "vocab.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")

