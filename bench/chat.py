@@ -17,9 +17,9 @@ from assistant.retrieval.sampling import select_in
 from bench.report import Report, percentile, timed_ms
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
+from store.frames.activity_intervals import MERGE_GAP_MS
 from store.ocr.readings import Box, DraftLine, DraftWord, TextDraft, encode
 from store.search.filters import Filters
-from store.timeline.segments import MERGE_GAP_MS
 
 FRAMES = 100_000
 STEP_MS = 1_000

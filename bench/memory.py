@@ -23,8 +23,9 @@ from store.core.paths import DataDir
 from store.embeddings import vectors
 from store.frames.frames import ID_STEP
 from store.memory import documents, observation_writer, search, timeline
+from store.memory.entries import MemoryFilters
 from store.memory.observations import HOUR_MS, Draft, Fact
-from store.memory.search import MemoryFilters, RetrievalQuery
+from store.memory.retrievers import RetrievalQuery
 
 OBSERVATIONS = 20_000
 QUERIES = 60

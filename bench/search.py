@@ -17,7 +17,8 @@ from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.frames.frames import id_range
 from store.search import query
-from store.search.search import Filters, search
+from store.search.filters import Filters
+from store.search.search import search
 
 FRAMES = 100_000
 QUERIES = 200

@@ -18,7 +18,7 @@ from assistant.context import packs, topics
 from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import FAULTS, ContextServices, is_opted_out
 from assistant.context.topics import Topic
-from store.chats.conversations import StoredTurn
+from store.chats.records import StoredTurn
 from store.memory import chat_digests, chat_sessions, context_packs
 from store.memory.chat_sessions import ChatSession
 from store.memory.context_packs import StoredPack

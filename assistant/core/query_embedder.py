@@ -23,7 +23,7 @@ from store.core.errors import StoreError
 from store.core.settings import EmbeddingSettings
 from store.core.times import now_ms
 from store.egress.egress_log import EgressRecorder, RequestContext
-from store.memory.search import RetrievalQuery
+from store.memory.retrievers import RetrievalQuery
 
 log = logging.getLogger(__name__)
 

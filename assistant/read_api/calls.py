@@ -27,9 +27,11 @@ from store.frames.media import Media
 from store.privacy import rules as privacy
 from store.privacy.rules import RuleSet, WindowFacts
 from store.search import search
-from store.search.hits import BadCursor
-from store.search.search import Filters, Hit, Order, Page
-from store.timeline import ledger
+from store.search.filters import Filters
+from store.search.hits import BadCursor, Hit
+from store.search.hybrid import Order
+from store.search.search import Page
+from store.timeline import gaps
 from store.timeline import segments as activity
 from store.timeline.gaps import Gap
 from store.timeline.totals import Totals, of_segments
@@ -218,4 +220,4 @@ def segments(call: ReadCall, start_ms: int, end_ms: int) -> list[Segment]:
 def summary(call: ReadCall, start_ms: int, end_ms: int) -> tuple[Totals, list[Gap]]:
     """Time by app, window and address, and the gaps with their reasons."""
     totals = of_segments(segments(call, start_ms, end_ms), start_ms, end_ms)
-    return totals, ledger.gaps(call.database, start_ms, end_ms, call.now_ms)
+    return totals, gaps.gaps(call.database, start_ms, end_ms, call.now_ms)

@@ -28,7 +28,8 @@ from assistant.read_api.answers import (
 from assistant.read_api.calls import ReadCall
 from store.frames.activity_intervals import Segment
 from store.ocr import readings
-from store.search.search import Filters, Hit
+from store.search.filters import Filters
+from store.search.hits import Hit
 from store.timeline import segments
 from store.timeline.gaps import Gap
 from store.timeline.totals import Total

@@ -18,7 +18,7 @@ from assistant.core.strings import local_time, reason
 from assistant.core.texts import estimate_tokens, matches, neutralized
 from assistant.retrieval import measured_facts
 from assistant.retrieval.retrieval import Entry, Retrieval
-from store.timeline.ledger import Gap
+from store.timeline.gaps import Gap
 
 OPEN, CLOSE = "BEGIN SCREEN DATA", "END SCREEN DATA"
 MAX_TITLE_CHARS = 100

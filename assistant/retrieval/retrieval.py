@@ -34,10 +34,11 @@ from store.embeddings import vectors
 from store.ocr import readings
 from store.search import sample, search
 from store.search.filters import Filters
+from store.search.hits import Hit
 from store.search.sample import SampledFrame
-from store.search.search import Hit, Page
-from store.timeline import ledger, segments
-from store.timeline.ledger import Gap
+from store.search.search import Page
+from store.timeline import gaps, segments
+from store.timeline.gaps import Gap
 from store.timeline.totals import Totals
 
 RETRIEVAL_TIMEOUT_S = 30.0
@@ -116,13 +117,12 @@ def retrieve(
         in_range = sample.count(connection, filters)
         chosen = select_frames(database, connection, filters, words, in_range, meaning, max_frames)
         selected = sample.load(connection, chosen.ids)
-        gaps = ledger.gaps(database, start_ms, end_ms, now_ms)
         totals = None if is_narrowed(filters) else segments.totals(database, start_ms, end_ms)
         return Retrieval(
             filters=filters,
             entries=tuple(_entries(selected, words)),
             frames_in_range=in_range,
-            gaps=tuple(gaps),
+            gaps=tuple(gaps.gaps(database, start_ms, end_ms, now_ms)),
             totals=totals,
             index_fresh_to_ms=readings.index_fresh_to_ms(database),
             searched=chosen.searched,

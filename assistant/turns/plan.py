@@ -33,8 +33,8 @@ from assistant.tools.registry import AgentServices
 from assistant.turns.anchor_facts import AnchorFacts
 from engines.chat.protocol import Completion, Message, ModelError, Usage
 from store.chats.attachments import Attachment
-from store.chats.conversations import StoredTurn
 from store.chats.personas import Persona
+from store.chats.records import StoredTurn
 from store.core.database import Database
 
 MAX_ANSWER_TOKENS = 1_500

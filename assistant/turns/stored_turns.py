@@ -39,7 +39,7 @@ from assistant.retrieval.packing import frame_url
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices
 from engines.chat.protocol import ModelError, Usage
 from store.chats import attachments, conversations, feedback, personas, tool_calls
-from store.chats.conversations import StoredEvidence, StoredTurn
+from store.chats.records import StoredEvidence, StoredTurn
 from store.core.database import Database
 from store.core.errors import AttachmentNotFound, StoreError
 from store.frames import frames

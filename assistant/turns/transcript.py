@@ -20,8 +20,8 @@ from assistant.turns.tool_execution import WHY_NOT
 from engines.chat.protocol import Message
 from engines.chat.responses import OpenAIResponsesModel
 from store.chats import conversations, records, tool_calls
-from store.chats.conversations import DELETED_ANSWER, StoredTurn
-from store.chats.records import AnchoredChat
+from store.chats.conversations import DELETED_ANSWER
+from store.chats.records import AnchoredChat, StoredTurn
 from store.chats.tool_calls import ToolCall
 from store.core.database import Database
 from store.memory import insights

@@ -20,13 +20,13 @@ from ingest.observations.keyword_extraction import is_to_do
 from store.core import times
 from store.core.database import Database
 from store.core.times import Day
+from store.frames.activity_intervals import Segment
 from store.memory import documents, observations
 from store.memory.daily_hours import Hour, Point, Quote
 from store.memory.documents import SESSION_GAP_MS
 from store.memory.observations import HOUR_MS, Draft, Fact, Observation
 from store.timeline import segments
 from store.timeline.gaps import Interval, merge_intervals
-from store.timeline.segments import Segment
 from store.timeline.totals import Totals
 
 MAX_OF_HOUR = 20

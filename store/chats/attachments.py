@@ -13,7 +13,7 @@ import re
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -80,19 +80,10 @@ def add(database: Database, staged: Staged, name: str, found: Contents, now_ms: 
                 :width_px, :height_px, :added_ms)
             """,
             {
-                "sha256": staged.sha256,
-                "name": name[:MAX_NAME_CHARS],
-                "kind": found.kind,
-                "media_type": found.media_type,
-                "size_bytes": staged.size_bytes,
-                "text": found.text,
-                "is_whole": int(found.is_whole),
-                "pages": found.pages,
-                "width_px": found.width_px,
-                "height_px": found.height_px,
-                "added_ms": now_ms,
+                **asdict(found), "sha256": staged.sha256, "name": name[:MAX_NAME_CHARS],
+                "size_bytes": staged.size_bytes, "added_ms": now_ms,
             },
-        )
+        )  # fmt: skip
         attachment_id = connection.last_insert_rowid()
         connection.execute("delete from attachment_trash where sha256 = ?", (staged.sha256,))
     return get(database, attachment_id)

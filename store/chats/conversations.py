@@ -36,31 +36,6 @@ from store.core.database import Database, scalar
 from store.core.tokenizer import estimate_tokens
 from store.spool import residual_files
 
-__all__ = [
-    "DELETED_ANSWER",
-    "MAX_TITLE_CHARS",
-    "Chat",
-    "StoredEvidence",
-    "StoredMessage",
-    "StoredTurn",
-    "add_turn",
-    "blank",
-    "create",
-    "delete",
-    "fail_interrupted",
-    "fail_turn",
-    "finish_turn",
-    "get",
-    "identity",
-    "is_outdated",
-    "list_chats",
-    "messages",
-    "redact_answer",
-    "title_of",
-    "turn",
-    "turns",
-]
-
 MAX_TITLE_CHARS = 80
 
 DELETED_ANSWER = "This answer was removed because something it rested on was deleted."

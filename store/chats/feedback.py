@@ -15,8 +15,7 @@ from typing import Any, Literal
 import apsw
 
 from store.chats import conversations
-from store.chats.conversations import StoredTurn
-from store.chats.records import Evidence, StoredEvidence, evidence_of
+from store.chats.records import Evidence, StoredEvidence, StoredTurn, evidence_of
 from store.core.database import Database, rows, scalar
 
 MAX_NOTE_CHARS = 500

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import apsw
@@ -125,29 +125,15 @@ def add(database: Database, turn_id: int, asked: Sequence[NewToolCall], now_ms: 
                 insert into tool_calls (turn_id, iteration, call_id, tool, arguments, arguments_sha256,
                     state, decided_by, error, created_ms, expires_ms, finished_ms, said, notice, scope,
                     shown_from_ms, shown_until_ms)
-                values (:turn, :iteration, :call, :tool, :arguments, :sha256, :state, :by, :error,
-                    :now, :expires, :finished, :said, :notice, :scope, :low, :high)
+                values (:turn, :iteration, :call_id, :tool, :arguments, :sha256, :state, :approved_by, :error,
+                    :now, :expires_ms, :finished, :said, :notice, :scope, :low, :high)
                 """,
                 {
-                    "turn": turn_id,
-                    "iteration": each.iteration,
-                    "call": each.call_id,
-                    "tool": each.tool,
-                    "arguments": arguments,
-                    "sha256": _sha256(arguments),
-                    "state": state,
-                    "by": each.approved_by,
-                    "error": each.error,
-                    "now": now_ms,
-                    "expires": each.expires_ms,
-                    "finished": now_ms if each.error else None,
-                    "said": each.said,
-                    "notice": each.notice,
-                    "scope": each.scope,
-                    "low": each.shown_ms[0],
-                    "high": each.shown_ms[1],
+                    **asdict(each), "turn": turn_id, "arguments": arguments, "sha256": _sha256(arguments),
+                    "state": state, "now": now_ms, "finished": now_ms if each.error else None,
+                    "low": each.shown_ms[0], "high": each.shown_ms[1],
                 },
-            )
+            )  # fmt: skip
             ids.append(connection.last_insert_rowid())
     return _calls(database, f"c.id in ({', '.join('?' * len(ids))}) order by c.id", ids)
 
@@ -288,19 +274,11 @@ def finish(database: Database, number: int, outcome: Outcome, now_ms: int) -> No
             """
             update tool_calls
             set state = :state, output = :output, error = :error, finished_ms = :now,
-                shown_from_ms = coalesce(:low, shown_from_ms),
-                shown_until_ms = coalesce(:high, shown_until_ms)
+                shown_from_ms = coalesce(:shown_from_ms, shown_from_ms),
+                shown_until_ms = coalesce(:shown_until_ms, shown_until_ms)
             where id = :id and state = 'executing'
             """,
-            {
-                "id": number,
-                "state": outcome.state,
-                "output": outcome.output,
-                "error": outcome.error,
-                "low": outcome.shown_from_ms,
-                "high": outcome.shown_until_ms,
-                "now": now_ms,
-            },
+            {**asdict(outcome), "id": number, "now": now_ms},
         )
         tool, turn_id, started_ms = rows(
             connection, "select tool, turn_id, started_ms from tool_calls where id = ?", (number,)

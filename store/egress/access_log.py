@@ -7,7 +7,7 @@ become a second copy of it, and nothing in it has to be deleted with a frame.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 import apsw
@@ -82,14 +82,7 @@ def record(connection: apsw.Connection, access: Access) -> None:
         insert into access_log (at_ms, door, tool, outcome, returned, withheld)
         values (:at_ms, :door, :tool, :outcome, :returned, :withheld)
         """,
-        {
-            "at_ms": access.at_ms,
-            "door": access.door,
-            "tool": access.tool,
-            "outcome": access.outcome,
-            "returned": access.returned,
-            "withheld": access.withheld,
-        },
+        asdict(access),
     )
     # The newest row always stays, so ids never start again and are a count of calls.
     connection.execute(

@@ -176,15 +176,7 @@ def complete(database: Database, request_id: int, outcome: Outcome) -> None:
             is_estimated = :is_estimated, cost = :cost, currency = :currency
         where id = :id
         """,
-        {
-            "id": request_id,
-            "outcome": outcome.outcome,
-            "input_tokens": outcome.input_tokens,
-            "output_tokens": outcome.output_tokens,
-            "is_estimated": int(outcome.is_estimated),
-            "cost": outcome.cost,
-            "currency": outcome.currency,
-        },
+        {**asdict(outcome), "id": request_id},
     )
 
 

@@ -29,28 +29,15 @@ from store.memory import entries as memory_entries
 from store.memory import insights, retrievers
 from store.memory.entries import (
     ENTRY_TYPES,
-    MEMORY_WINDOW_DAYS,
     RECORD_TYPES,
     EntryType,
     MemoryEntry,
     MemoryFilters,
 )
 from store.memory.insights import Insight, InsightFilter
-from store.memory.retrievers import MEMORY_CANDIDATES, Match, RetrievalQuery, Strategy
+from store.memory.retrievers import Match, RetrievalQuery, Strategy
 from store.search import query
 from store.search.query import Query
-
-__all__ = [
-    "MEMORY_CANDIDATES",
-    "MEMORY_LIMIT",
-    "MEMORY_WINDOW_DAYS",
-    "MemoryEntry",
-    "MemoryFilters",
-    "MemoryPage",
-    "RetrievalQuery",
-    "get_recent_context",
-    "search_memory",
-]
 
 log = logging.getLogger(__name__)
 

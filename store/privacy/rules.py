@@ -1,8 +1,15 @@
-"""A privacy rule as a value: what it names, how it is checked, what it fits.
+"""Privacy rules: which windows are left out, and why; rules as values, the decision as a pure function.
 
-Rules are typed: an app is compared by its whole name, a title by whole words, a
-site by host and path, so ``chase.com`` never meets ``purchase.com`` and ``bit`` never meets
-``Rabbit``. All functions here are pure.
+A rule names an app, a title, a site, or several of these (then all must fit). Rules are typed: an app is
+compared by its whole name, a title by whole words, a site by host and path, so ``chase.com`` never meets
+``purchase.com`` and ``bit`` never meets ``Rabbit``. They come from three places: the settings, the person's
+own file ``privacy.json`` and the built-in table.
+
+Everything fails closed. While any rule exists a window that cannot be identified is left out, and rules that
+cannot be read leave out everything. Exclusion always wins; there is no allow list.
+
+The capture daemon applies this to windows and pixels (`capture.privacy`); the web app uses it to store rules
+and to answer what a window would get.
 """
 
 from __future__ import annotations
@@ -228,37 +235,6 @@ def _site(address: str) -> tuple[str, str]:
 
 
 # -- the rules of a home ------------------------------------------------------------------
-# Which windows are left out, and why: rules as values, and the decision as a pure function.
-#
-# A rule names an app, a title, a site, or several of these (then all must fit). Rules are typed
-# an app is compared by its whole name, a title by whole words, a site by host and
-# path, so ``chase.com`` never meets ``purchase.com`` and ``bit`` never meets ``Rabbit``. They come
-# from three places: the settings, the person's own file ``privacy.json`` and the built-in table.
-#
-# Everything fails closed. While any rule exists a window that cannot be identified is left out,
-# and rules that cannot be read leave out everything. Exclusion always wins; there is no allow list.
-#
-# The capture daemon applies this to windows and pixels (`capture.privacy`); the web app uses it to
-# store rules and to answer what a window would get.
-
-__all__ = [
-    "ACTIONS",
-    "MATCHES",
-    "Action",
-    "Decision",
-    "Match",
-    "OwnChoices",
-    "Rule",
-    "RuleInvalid",
-    "RuleSet",
-    "WindowFacts",
-    "as_document",
-    "load_rules",
-    "own_choices",
-    "save_choices",
-    "save_rules",
-    "validate",
-]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,11 +33,9 @@ from store.search import fuzzy, hybrid, query
 from store.search import hits as cursors
 from store.search.filters import Filters
 from store.search.finder import RANKED_BLOCK, Block, Finder, Ranked
-from store.search.hits import BadCursor, Cursor, Hit, of_rows, spans, with_match_kind
+from store.search.hits import BadCursor, Cursor, Hit, of_rows, with_match_kind
 from store.search.hybrid import FusedPage, Mode, Order, SemanticQuery, SemanticResult, is_exact
 from store.search.query import Query
-
-__all__ = ["BadCursor", "Filters", "Hit", "Order", "Page", "search", "spans"]
 
 log = logging.getLogger(__name__)
 

@@ -17,8 +17,6 @@ import apsw
 from store.core import tokenizer
 from store.core.database import Database, clean_text, rows, scalar
 
-__all__ = ["Entity", "EntityKind", "EntityNotFound", "Fact", "Origin", "Provenance"]
-
 MAX_NAME_CHARS = 200
 MAX_TEXT_CHARS = 2_000
 

@@ -19,18 +19,7 @@ from store.core.database import Database, rows, scalar
 from store.frames import frames
 from store.spool.queue import Capture, DecisionRun, LookReport
 from store.timeline import segments
-from store.timeline.gaps import LONGEST_RUN_MS, Gap, gaps
-
-__all__ = [
-    "DecisionCount",
-    "Gap",
-    "Reconciliation",
-    "add",
-    "add_report",
-    "daily",
-    "gaps",
-    "reconcile",
-]
+from store.timeline.gaps import LONGEST_RUN_MS
 
 
 @dataclass(frozen=True, slots=True)

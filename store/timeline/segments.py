@@ -17,9 +17,7 @@ import apsw
 from store.core.database import Database, column, rows, scalar
 from store.frames import apps
 from store.frames.activity_intervals import (
-    CONTINUOUS_MS,
     MERGE_GAP_MS,
-    PIECE_MS,
     Segment,
     ShownFrame,
     fold_intervals,
@@ -30,24 +28,7 @@ from store.frames.activity_intervals import (
 from store.frames.frames import ID_STEP, FrameRow, captured_ms_of
 from store.timeline import gaps
 from store.timeline.gaps import Interval, subtract_intervals
-from store.timeline.totals import Total, Totals, of_segments
-
-__all__ = [
-    "CONTINUOUS_MS",
-    "MERGE_GAP_MS",
-    "PIECE_MS",
-    "Segment",
-    "Total",
-    "Totals",
-    "extend",
-    "folded_line",
-    "heartbeat",
-    "rebuild",
-    "segment_of",
-    "segments",
-    "stored_line",
-    "totals",
-]
+from store.timeline.totals import Totals, of_segments
 
 _HALF_A_DAY_MS = 12 * 3_600_000
 
@@ -186,18 +167,14 @@ def _frames_from(connection: apsw.Connection, from_id: int) -> Iterator[ShownFra
     found: Iterator[tuple[Any, ...]] = connection.execute(
         f"select {_SHOWN} from frames where id >= ? and {_MAY_HAVE_FOCUS} order by id", (from_id,)
     )
-    return (_shown_row(row) for row in found)
+    return (ShownFrame(*row) for row in found)
 
 
 def _shown(connection: apsw.Connection, frame_id: int) -> ShownFrame | None:
     row = connection.execute(
         f"select {_SHOWN} from frames where id = ? and {_MAY_HAVE_FOCUS}", (frame_id,)
     ).fetchone()
-    return _shown_row(row) if row else None
-
-
-def _shown_row(row: tuple[Any, ...]) -> ShownFrame:
-    return ShownFrame(*row)
+    return ShownFrame(*row) if row else None
 
 
 def _is_followed(connection: apsw.Connection, frame_id: int, reach_ms: int) -> bool:
@@ -275,13 +252,7 @@ def _update(connection: apsw.Connection, segment: Segment) -> None:
         set end_ms = :end_ms, last_frame_id = :last_frame_id, frames = :frames
         where start_ms = :start_ms and first_frame_id = :first_frame_id
         """,
-        {
-            "end_ms": segment.end_ms,
-            "last_frame_id": segment.last_frame_id,
-            "frames": segment.frames,
-            "start_ms": segment.start_ms,
-            "first_frame_id": segment.first_frame_id,
-        },
+        asdict(segment),
     )
 
 

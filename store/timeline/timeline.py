@@ -2,8 +2,7 @@
 
 A day can hold 30,000 frames; a page never loads them. The band comes from activity segments,
 merged to one pixel; pictures are found through an index of one frame a minute; frames come in
-bounded lists, each exactly once. Nothing is cached: every answer is read from the database
-.
+bounded lists, each exactly once. Nothing is cached: every answer is read from the database.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from store.chats import attachments
-from store.chats.conversations import StoredEvidence
+from store.chats.records import StoredEvidence
 from store.egress import providers
 from store.egress.providers import Provider
 from store.memory import chat_digests, chat_sessions

@@ -24,7 +24,8 @@ from store.core.settings import Settings
 from store.egress import egress_log, providers
 from store.egress.egress_log import OutgoingRequest
 from store.egress.providers import Provider
-from store.search.search import Filters, search
+from store.search.filters import Filters
+from store.search.search import search
 from store.sources.calendars import EventRecord
 from store.sources.locations import PointRecord
 from store.sources.messages import MessageRecord

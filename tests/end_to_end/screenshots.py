@@ -17,7 +17,8 @@ from assistant.core.models import ChatModels
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import Settings
-from store.search.search import Filters, search
+from store.search.filters import Filters
+from store.search.search import search
 from tests.end_to_end import demo_chats, demo_home, demo_memories
 from tests.end_to_end.programs import chromium_path
 from tests.stub_model import StubModel

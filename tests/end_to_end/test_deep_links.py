@@ -21,7 +21,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from store.chats import conversations
-from store.chats.conversations import StoredEvidence
+from store.chats.records import StoredEvidence
 from store.core.database import Database, open_database, rows
 from store.frames.frames import FrameRow, get_many
 from store.ocr import readings

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Request, Route, expect
 
-from store.search.search import Filters, search
+from store.search.filters import Filters
+from store.search.search import search
 from tests.end_to_end.accessibility import assert_clean, violations
 from tests.end_to_end.pages_site import NOW_MS, Site, Visit, visit
 from tests.end_to_end.programs import eventually

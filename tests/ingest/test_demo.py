@@ -26,7 +26,7 @@ from store.core.settings import Settings
 from store.frames import frames
 from store.frames.media import Media
 from store.spool.queue import Spool
-from store.timeline import ledger, sample_week, segments
+from store.timeline import gaps, ledger, sample_week, segments
 from store.timeline.sample_week import SampleWeek
 from store.verify.verify import verify
 from tests import demo_week
@@ -264,7 +264,7 @@ def test_ledger_index_and_pictures_agree(demo_home: DemoHome) -> None:
     report = verify(database, Media(data_dir.media), Spool(data_dir.spool))
     assert report.problems == ()
     assert ledger.reconcile(database, week.start_ms - 600_000, week.end_ms).difference == 0
-    assert ledger.gaps(database, week.start_ms, week.end_ms, week.end_ms + 1) == []
+    assert gaps.gaps(database, week.start_ms, week.end_ms, week.end_ms + 1) == []
     database.close_thread()
 
 

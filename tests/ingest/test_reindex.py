@@ -16,6 +16,7 @@ from store.chats import conversations
 from store.embeddings import vectors
 from store.frames import text_index
 from store.memory import search as memory
+from store.memory.retrievers import RetrievalQuery
 from store.search import search
 from store.search.filters import Filters
 from store.verify.verify import verify
@@ -45,7 +46,7 @@ def test_words_of_memory_are_found_again_after_their_index_was_lost(home: Home) 
     assert [each for each in verify(home.database, home.media, home.spool).problems if "index" in each]
     assert reindex.text(home).documents == 2
     assert not [each for each in verify(home.database, home.media, home.spool).problems if "index" in each]
-    page = memory.search_memory(home.database, memory.RetrievalQuery("login"), now_ms=NOON_MS)
+    page = memory.search_memory(home.database, RetrievalQuery("login"), now_ms=NOON_MS)
     assert [entry.title for entry in page.entries] == ["The login system"]
 
 

@@ -22,7 +22,7 @@ from store.frames import frames
 from store.spool import window_hints
 from store.spool.queue import Capture, DecisionRun, LookReport
 from store.spool.window_hints import Toolbar
-from store.timeline import ledger
+from store.timeline import gaps, ledger
 from store.verify import verify
 from tests.factories import NOON_MS, picture
 from tests.ingest.conftest import ScriptedEngine, queue, taken
@@ -247,8 +247,8 @@ def test_the_ledger_adds_up_when_frames_are_taken_back(home: Home, put: Callable
     store_all(home, toolbars)
     sums = ledger.reconcile(home.database, NOON_MS - 1, NOON_MS + DAY_MS)
     assert (sums.difference, sums.kept, sums.excluded, sums.deduped) == (0, READINGS, 7, 0)
-    gaps = ledger.gaps(home.database, NOON_MS + 4000, NOON_MS + 9000, NOON_MS + DAY_MS)
-    assert [gap.reason for gap in gaps] == ["excluded"]
+    found = gaps.gaps(home.database, NOON_MS + 4000, NOON_MS + 9000, NOON_MS + DAY_MS)
+    assert [gap.reason for gap in found] == ["excluded"]
     assert verify.verify(home.database, home.media, home.spool).problems == ()
 
 

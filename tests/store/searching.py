@@ -12,7 +12,8 @@ from store.frames import frames
 from store.frames.frames import Still
 from store.ocr import readings
 from store.search.filters import Filters
-from store.search.search import Hit, Page, search
+from store.search.hits import Hit
+from store.search.search import Page, search
 from tests.factories import NOON_MS, capture, text_draft
 
 ALWAYS = Filters(0, 2 * NOON_MS)

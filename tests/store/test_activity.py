@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from store.core.database import Database, open_database, rows
 from store.core.paths import DataDir
 from store.frames import frames
-from store.frames.activity_intervals import ShownFrame, fold_intervals
+from store.frames.activity_intervals import CONTINUOUS_MS, MERGE_GAP_MS, PIECE_MS, ShownFrame, fold_intervals
 from store.frames.frames import Still
 from store.timeline import gaps, segments
-from store.timeline.segments import CONTINUOUS_MS, MERGE_GAP_MS, PIECE_MS
-from store.timeline.totals import Kind, Total, intervals, of_segments, site
+from store.timeline.totals import Kind, Total, Totals, intervals, of_segments, site
 from tests.factories import NOON_MS, capture
 from tests.tables import for_each
 
@@ -140,7 +139,7 @@ def test_known_focus_beats_a_frame_that_cannot_tell(database: Database) -> None:
 
 def test_mirror_on_a_second_monitor_changes_no_total(database: Database, data_dir: DataDir) -> None:
 
-    def day(where: Database, monitors: Sequence[str]) -> segments.Totals:
+    def day(where: Database, monitors: Sequence[str]) -> Totals:
         for second in range(0, 600, 7):
             for monitor in monitors:
                 put(where, second * SECOND, "ABC"[second // 100 % 3], focused=None, monitor=monitor)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from store.chats import conversations, feedback
-from store.chats.conversations import StoredTurn
 from store.chats.feedback import MAX_NOTE_CHARS, WHOLE_ANSWER, Report
+from store.chats.records import StoredTurn
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.deletion import deletion

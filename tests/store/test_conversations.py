@@ -9,7 +9,8 @@ import pytest
 from peewee import IntegrityError
 
 from store.chats import conversations
-from store.chats.conversations import DELETED_ANSWER, Chat, StoredEvidence, StoredMessage, StoredTurn
+from store.chats.conversations import DELETED_ANSWER
+from store.chats.records import Chat, StoredEvidence, StoredMessage, StoredTurn
 from store.core.database import Database, rows
 from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame

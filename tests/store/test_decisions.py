@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from store.core.database import Database, rows
 from store.frames import frames
+from store.frames.activity_intervals import CONTINUOUS_MS
 from store.frames.frames import Still
 from store.spool.queue import DecisionRun, LookReport
 from store.timeline import gaps, ledger, segments
-from store.timeline.ledger import DecisionCount, Gap, Reconciliation
+from store.timeline.gaps import Gap
+from store.timeline.ledger import DecisionCount, Reconciliation
 from tests.factories import NOON_MS, capture
 
 SECOND = 1_000
@@ -56,7 +58,7 @@ def put(database: Database, at_ms: int, **changes: Any) -> frames.FrameRow:
 def told(
     database: Database, start_ms: int, end_ms: int, now_ms: int = LATER_MS
 ) -> list[tuple[int, int, str]]:
-    found = ledger.gaps(database, NOON_MS + start_ms, NOON_MS + end_ms, now_ms)
+    found = gaps.gaps(database, NOON_MS + start_ms, NOON_MS + end_ms, now_ms)
     return [(gap.start_ms - NOON_MS, gap.end_ms - NOON_MS, gap.reason) for gap in found]
 
 
@@ -165,7 +167,7 @@ def test_what_no_look_covers_is_not_running(database: Database) -> None:
 
 def test_looks_a_few_seconds_apart_are_continuous(database: Database) -> None:
     report(database, 0, MINUTE)
-    report(database, MINUTE + segments.CONTINUOUS_MS, 2 * MINUTE)
+    report(database, MINUTE + CONTINUOUS_MS, 2 * MINUTE)
     assert told(database, 0, 2 * MINUTE) == []
 
 
@@ -264,7 +266,7 @@ def test_gaps_do_not_overlap_and_stay_in_the_range(database: Database) -> None:
     report(
         database, 0, MINUTE, run("paused", 0, 40_000, 3), run("excluded", 20_000, 70_000, 3, monitor="DP-2")
     )
-    found = ledger.gaps(database, NOON_MS + 5_000, NOON_MS + 90_000, LATER_MS)
+    found = gaps.gaps(database, NOON_MS + 5_000, NOON_MS + 90_000, LATER_MS)
     assert found == [
         Gap(NOON_MS + 5_000, NOON_MS + 40_000, "paused"),
         Gap(NOON_MS + 40_000, NOON_MS + 70_000, "excluded"),

@@ -13,7 +13,8 @@ import pytest
 from PIL import Image
 
 from store.chats import conversations
-from store.chats.conversations import DELETED_ANSWER, StoredEvidence
+from store.chats.conversations import DELETED_ANSWER
+from store.chats.records import StoredEvidence
 from store.core import migrations
 from store.core.database import Database, open_database, rows, scalar
 from store.core.errors import FrameNotFound
@@ -25,7 +26,8 @@ from store.search import saved_searches
 from store.search.saved_searches import SavedSearch
 from store.spool import residual_files
 from store.spool.queue import LookReport, Spool
-from store.timeline import ledger, segments
+from store.timeline import gaps, ledger, segments
+from store.timeline.gaps import Gap
 from store.verify.verify import verify
 from tests.factories import NOON_MS, capture, store_frame, webp
 from tests.store.plans import plans
@@ -327,7 +329,7 @@ def test_empty_range_still_leaves_a_tombstone(database: Database, media: Media) 
     with database.write() as connection:
         ledger.add_report(connection, LookReport("b", NOON_MS, END_MS, 5))
     deletion.delete_range(database, media, NOON_MS, END_MS, now_ms=LATER_MS)
-    assert ledger.gaps(database, NOON_MS, END_MS, LATER_MS) == [ledger.Gap(NOON_MS, END_MS, "deleted")]
+    assert gaps.gaps(database, NOON_MS, END_MS, LATER_MS) == [Gap(NOON_MS, END_MS, "deleted")]
 
 
 def test_tombstone_ends_now(database: Database, data_dir: DataDir, media: Media) -> None:

@@ -17,7 +17,9 @@ from store.embeddings import vectors
 from store.frames.frames import captured_ms_of
 from store.frames.media import Media
 from store.search import hybrid
-from store.search.search import BadCursor, Filters, Page, search
+from store.search.filters import Filters
+from store.search.hits import BadCursor
+from store.search.search import Page, search
 from tests.factories import NOON_MS
 from tests.fake_embedder import FakeEmbedder
 from tests.store.searching import ALWAYS, add_frame, ids

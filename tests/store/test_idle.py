@@ -66,7 +66,7 @@ def line(database: Database, end_ms: int = HOUR) -> list[tuple[int, int, str | N
 
 
 def told(database: Database, end_ms: int) -> list[tuple[int, int, str]]:
-    found = ledger.gaps(database, NOON_MS, NOON_MS + end_ms, LATER_MS)
+    found = gaps.gaps(database, NOON_MS, NOON_MS + end_ms, LATER_MS)
     return [(gap.start_ms - NOON_MS, gap.end_ms - NOON_MS, gap.reason) for gap in found]
 
 
@@ -212,7 +212,7 @@ def test_totals_never_exceed_the_time_that_was_not_idle(database: Database) -> N
         assert gaps.subtract_intervals(used, whole) == gaps.merge_intervals(
             part for part in used if part[0] < part[1]
         )
-        for gap in ledger.gaps(database, NOON_MS + start_ms, NOON_MS + end_ms, LATER_MS):
+        for gap in gaps.gaps(database, NOON_MS + start_ms, NOON_MS + end_ms, LATER_MS):
             if gap.reason == "idle":
                 part = (gap.start_ms - NOON_MS, gap.end_ms - NOON_MS)
                 assert (

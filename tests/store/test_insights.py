@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store.chats import conversations, records
-from store.chats.conversations import DELETED_ANSWER, StoredEvidence
-from store.chats.records import Anchor, AnchoredChat
+from store.chats.conversations import DELETED_ANSWER
+from store.chats.records import Anchor, AnchoredChat, StoredEvidence
 from store.core.database import Database, rows, scalar
 from store.core.paths import DataDir
 from store.deletion import deletion

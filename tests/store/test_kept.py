@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from store.chats import conversations
-from store.chats.conversations import StoredEvidence
+from store.chats.records import StoredEvidence
 from store.core.database import Database, rows
 from store.core.errors import FrameNotFound
 from store.core.paths import DataDir

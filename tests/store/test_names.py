@@ -14,7 +14,8 @@ from store.core.paths import DataDir
 from store.deletion import deletion
 from store.frames.media import Media
 from store.search import filters
-from store.search.search import Filters, search
+from store.search.filters import Filters
+from store.search.search import search
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame, ids
 

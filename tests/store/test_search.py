@@ -17,7 +17,8 @@ from store.core.errors import DeadlineExceeded
 from store.core.paths import DataDir
 from store.ocr import readings
 from store.search import hits
-from store.search.search import Filters, search
+from store.search.filters import Filters
+from store.search.search import search
 from tests.factories import CASES, NOON_MS
 from tests.store.searching import ALWAYS, add_frame, add_texts, ids
 from tests.tables import for_each

@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.search import hits as cursors
-from store.search.hits import Cursor
-from store.search.search import BadCursor, Filters, Order, search
+from store.search.filters import Filters
+from store.search.hits import BadCursor, Cursor
+from store.search.hybrid import Order
+from store.search.search import search
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame, ids, walk
 from tests.tables import for_each

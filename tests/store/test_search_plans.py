@@ -11,7 +11,9 @@ import pytest
 
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
-from store.search.search import Filters, Order, search
+from store.search.filters import Filters
+from store.search.hybrid import Order
+from store.search.search import search
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame
 from tests.tables import for_each

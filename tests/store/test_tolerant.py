@@ -13,7 +13,8 @@ from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.search import fuzzy, query, search
 from store.search.filters import Filters
-from store.search.search import BadCursor, Page
+from store.search.hits import BadCursor
+from store.search.search import Page
 from tests.factories import NOON_MS
 from tests.store.searching import ALWAYS, add_frame, add_texts, ids
 

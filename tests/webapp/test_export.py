@@ -14,7 +14,7 @@ from flask import Flask
 from PIL import Image
 
 from store.chats import conversations, feedback
-from store.chats.conversations import StoredEvidence
+from store.chats.records import StoredEvidence
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.deletion import deletion

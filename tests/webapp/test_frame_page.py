@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 
 from store.chats import conversations
-from store.chats.conversations import StoredEvidence
+from store.chats.records import StoredEvidence
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.frames import tags

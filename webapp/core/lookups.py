@@ -6,7 +6,7 @@ from assistant.core.errors import UnknownChat
 from assistant.core.records import TurnResult
 from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations
-from store.chats.conversations import Chat, StoredTurn
+from store.chats.records import Chat, StoredTurn
 from webapp.core.errors import Problem, not_found
 from webapp.core.services import services
 

@@ -19,7 +19,8 @@ from store.core.database import Database
 from store.embeddings import vectors
 from store.frames import frames
 from store.ocr import readings
-from store.search.search import Filters, search
+from store.search.filters import Filters
+from store.search.search import search
 from store.spool import process_state
 from store.spool.process_state import (
     FOREVER_MS,

@@ -18,7 +18,14 @@ from store.memory import observation_writer, observations, timeline
 from store.memory import search as memory_search
 from store.memory.chat_summaries import ChatSummary
 from store.memory.documents import SessionSummary, UserPrompt
-from store.memory.entries import ENTRY_TYPES, EntryType, MemoryEntry, MemoryFilters, of_observation
+from store.memory.entries import (
+    ENTRY_TYPES,
+    MEMORY_WINDOW_DAYS,
+    EntryType,
+    MemoryEntry,
+    MemoryFilters,
+    of_observation,
+)
 from store.memory.observations import Observation
 from store.memory.timeline import BadAnchor, UnknownAnchor
 from webapp.api.memory import observation_or_404
@@ -163,7 +170,7 @@ def _search(asked: MemoryQuery) -> tuple[Sequence[MemoryEntry], str]:
         now_ms=viewer().now_ms,
         limit=LIMIT,
     )
-    where = "" if asked.range.is_given else f", the last {memory_search.MEMORY_WINDOW_DAYS} days"
+    where = "" if asked.range.is_given else f", the last {MEMORY_WINDOW_DAYS} days"
     count = formatting.count(len(found.entries), "entry", "entries")
     return found.entries, f"{count}, {_ORDERS[found.strategy]}{where}"
 

@@ -8,7 +8,7 @@ from typing import Any
 from assistant.context import session_closing
 from assistant.context.session_closing import ContextServices
 from store.chats import conversations
-from store.chats.conversations import StoredEvidence
+from store.chats.records import StoredEvidence
 from store.memory import chat_sessions
 from tests.webapp.conftest import Clock
 

@@ -18,7 +18,7 @@ from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from engines.embeddings.protocol import EmbeddingError
 from store.chats import conversations
-from store.chats.conversations import StoredEvidence
+from store.chats.records import StoredEvidence
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings, EmbeddingSettings

@@ -7,7 +7,7 @@ import pytest
 from assistant.context import topics
 from assistant.context.session_closing import ContextServices, look
 from store.chats import conversations
-from store.chats.conversations import StoredEvidence
+from store.chats.records import StoredEvidence
 from store.core.database import Database, rows
 from store.core.paths import DataDir
 from store.deletion import deletion

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from store.chats.conversations import StoredEvidence
+from store.chats.records import StoredEvidence
 from store.core.paths import DataDir
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from tests.factories import NOON_MS, store_frame

@@ -7,7 +7,7 @@ from typing import Any
 
 from assistant.context import session_closing, session_summary, topics
 from assistant.context.session_closing import ContextServices
-from store.chats.conversations import StoredEvidence
+from store.chats.records import StoredEvidence
 from store.core.paths import DataDir
 from store.memory import chat_summaries
 from store.memory.chat_summaries import ChatSummary, SessionTurn, Trace, Traces

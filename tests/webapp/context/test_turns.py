@@ -24,7 +24,7 @@ from assistant.turns.stored_turns import stored_turn
 from assistant.turns.turn import answer
 from engines.embeddings.protocol import EmbeddingError
 from store.chats import conversations
-from store.chats.conversations import StoredEvidence
+from store.chats.records import StoredEvidence
 from store.core.database import Database, rows
 from store.core.errors import SettingsError
 from store.core.paths import DataDir

@@ -18,7 +18,7 @@ from store.core.database import scalar
 from store.core.errors import StoreError
 from store.frames.activity_intervals import Segment
 from store.frames.frames import captured_ms_of
-from store.search.search import Filters
+from store.search.filters import Filters
 from store.timeline.totals import of_segments
 from webapp.core.parameters import IdConverter
 from webapp.core.services import Services, services

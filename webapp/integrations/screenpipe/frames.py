@@ -14,7 +14,7 @@ from store.ocr import readings
 from store.ocr.readings import Box, Reading
 from store.search import hits
 from store.search import query as queries
-from store.search.search import Filters
+from store.search.filters import Filters
 from webapp.integrations.screenpipe.values import (
     Answer,
     Limit,

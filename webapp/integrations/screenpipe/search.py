@@ -17,7 +17,8 @@ from assistant.read_api.calls import Found, ReadCall
 from store.core.errors import MediaGone
 from store.frames import frames, tags
 from store.ocr import readings
-from store.search.search import Filters, Hit
+from store.search.filters import Filters
+from store.search.hits import Hit
 from webapp.integrations.screenpipe.values import (
     Answer,
     Length,

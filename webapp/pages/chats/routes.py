@@ -15,7 +15,7 @@ from assistant.core.errors import AttachmentRefused, BadRange, TimeRangeRequired
 from assistant.core.records import MAX_MESSAGE_CHARS, TurnFilters, TurnRequest
 from assistant.turns.live import LiveTurn, TooManyTurns
 from store.chats import conversations
-from store.chats.conversations import Chat
+from store.chats.records import Chat
 from store.frames import frames
 from store.memory import chat_sessions
 from webapp.api import event_stream

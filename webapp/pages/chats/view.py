@@ -12,8 +12,9 @@ from assistant.core.records import TurnResult
 from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations, personas
 from store.chats.attachments import Attachment
-from store.chats.conversations import Chat, find_chats
+from store.chats.conversations import find_chats
 from store.chats.personas import Persona
+from store.chats.records import Chat
 from store.core import times
 from store.core.database import Database
 from store.frames import apps

@@ -9,8 +9,8 @@ from flask import Blueprint, render_template, request
 from werkzeug.wrappers import Response
 
 from store.search import filters, saved_searches, search
+from store.search.hits import BadCursor
 from store.search.saved_searches import SavedSearch
-from store.search.search import BadCursor
 from webapp.core import parameters, templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number

@@ -17,9 +17,10 @@ from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.ocr.readings import Box
 from store.search import fuzzy, query, saved_searches, search
+from store.search.hits import Hit, spans
 from store.search.query import Query
 from store.search.saved_searches import SavedSearch
-from store.search.search import Hit, Page, spans
+from store.search.search import Page
 from webapp.core import markdown
 from webapp.core.services import Viewer
 from webapp.pages.search.facets import Alternative, Refining, SearchRequest, alternatives, refining

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from store.core.database import Database
 from store.frames import frames
+from store.frames.activity_intervals import Segment
 from store.frames.frames import captured_ms_of
 from store.timeline import segments, timeline
 from webapp.core.services import Viewer
@@ -82,7 +83,7 @@ def scrub_marks(database: Database, start_ms: int, end_ms: int, app_names: Seque
     return [mark for mark in marks if not app_names or mark[2] in app_names]
 
 
-def _named(ids: Sequence[int], segments: Sequence[segments.Segment]) -> list[Mark]:
+def _named(ids: Sequence[int], segments: Sequence[Segment]) -> list[Mark]:
     """Both are in order of time, so one walk joins them."""
     marks: list[Mark] = []
     at = 0
