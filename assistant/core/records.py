@@ -159,7 +159,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class CoverageGap:
-    """A stretch of the range without looks. `reason` as in `store.timeline.ledger.gaps`."""
+    """A stretch of the range without looks. `reason` as in `store.timeline.gaps`."""
 
     start_ms: int
     end_ms: int

@@ -35,6 +35,7 @@ from store.memory.documents import SessionSummary
 from store.memory.entries import EntryType, MemoryEntry, MemoryFilters
 from store.memory.insights import Insight
 from store.memory.observations import Observation
+from store.memory.retrievers import MEMORY_CANDIDATES
 from store.memory.search import MemoryPage
 from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
 from store.timeline import segments
@@ -43,7 +44,7 @@ _SNIPPET_CHARS = 300
 
 Asked = Annotated[Words, Field(description="What to look for, by meaning or words; blank: the newest.")]
 Project = Annotated[Words | None, Field(description="Only of this project.")]
-Limit = Annotated[int, Field(ge=1, le=search.MEMORY_CANDIDATES)]
+Limit = Annotated[int, Field(ge=1, le=MEMORY_CANDIDATES)]
 Depth = Annotated[int, Field(ge=0, le=MAX_DEPTH, description="Records, or hours with unit=hours.")]
 
 
@@ -131,7 +132,7 @@ def find_by_type(
 def get_recent_context(call: ReadCall, project: Project = None, limit: Limit = 20) -> MemoryFound:
     """What was done, learned and asked last, newest first. A good first call."""
     page = search.get_recent_context(
-        call.database, now_ms=call.now_ms, project=project, limit=search.MEMORY_CANDIDATES
+        call.database, now_ms=call.now_ms, project=project, limit=MEMORY_CANDIDATES
     )
     return _answer(call, page, limit)
 
@@ -221,7 +222,7 @@ def _search(
         (entry_type,),
         filters,
         now_ms=call.now_ms,
-        limit=search.MEMORY_CANDIDATES,
+        limit=MEMORY_CANDIDATES,
         # What has the concept, file or kind follows behind what answers the question, too.
         fill=not narrowed.keys() <= {"project"},
     )

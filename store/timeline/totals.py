@@ -2,7 +2,7 @@
 
 Segments never overlap, so adding them is a union of intervals: the sum never exceeds the wall
 clock, whatever the frames and however many monitors. Time that no segment covers
-(idle, paused, locked, excluded) is nobody's; `store.timeline.ledger.gaps` names it.
+(idle, paused, locked, excluded) is nobody's; `store.timeline.gaps` names it.
 """
 
 from __future__ import annotations

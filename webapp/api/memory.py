@@ -14,7 +14,7 @@ from store.memory import search as memory
 from store.memory import timeline as memory_timeline
 from store.memory.chat_summaries import ChatSummary
 from store.memory.documents import SessionSummary
-from store.memory.entries import ENTRY_TYPES, EntryType, MemoryEntry, MemoryFilters
+from store.memory.entries import ENTRY_TYPES, MEMORY_WINDOW_DAYS, EntryType, MemoryEntry, MemoryFilters
 from store.memory.insights import Insight
 from store.memory.observations import Observation
 from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
@@ -203,7 +203,7 @@ def search(query: MemorySearchQuery) -> MemorySearchAnswer:
         data=[MemoryHitAnswer.of(entry, body=body_of(entry)) for entry in page.entries],
         search=MemoryHowAnswer.of(
             page,
-            window_days=None if filters.has_range else memory.MEMORY_WINDOW_DAYS,
+            window_days=None if filters.has_range else MEMORY_WINDOW_DAYS,
             duration_ms=round((time.perf_counter() - began) * 1000, 3),
         ),
     )

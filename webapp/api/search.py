@@ -11,7 +11,9 @@ from pydantic_core import PydanticCustomError
 from store.core.times import to_ms
 from store.search import search as frames_search
 from store.search import suggestions
-from store.search.search import BadCursor, Filters, Page
+from store.search.filters import Filters
+from store.search.hits import BadCursor
+from store.search.search import Page
 from webapp.api.endpoint import endpoint
 from webapp.api.frames import frame_url
 from webapp.api.timeline import range_ms

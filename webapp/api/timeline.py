@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from store.core.times import to_ms
-from store.timeline import ledger, segments
+from store.timeline import gaps, segments
 from store.timeline import timeline as store_timeline
 from store.timeline.totals import Kind, intervals
 from webapp.api.endpoint import endpoint
@@ -104,7 +104,7 @@ def activity_summary(query: RangeQuery) -> ActivitySummaryAnswer:
         segments.totals(own.database, start_ms, end_ms),
         start_time=start_ms,
         end_time=end_ms,
-        gaps=ledger.gaps(own.database, start_ms, end_ms, own.clock()),
+        gaps=gaps.gaps(own.database, start_ms, end_ms, own.clock()),
     )
 
 

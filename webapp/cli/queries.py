@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from store.search.filters import Filters
 from webapp.cli.common import (
     MOMENT,
     home_option,
@@ -128,7 +129,7 @@ def search(
         raise click.ClickException("--to must be later than --from")
     here = open_home(home)
     database = open_database(here.data_dir)
-    filters = frames_search.Filters(
+    filters = Filters(
         start_ms=start_ms,
         end_ms=now_ms() if end_ms is None else end_ms,
         app_name=app,

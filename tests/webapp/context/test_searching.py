@@ -12,13 +12,14 @@ from flask import Flask
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading.embedding import EmbeddingLoop
 from store.chats import conversations, tool_calls
-from store.chats.conversations import StoredEvidence
+from store.chats.records import StoredEvidence
 from store.core.database import Database, rows
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.egress import egress_log
 from store.frames.media import Media
 from store.memory import chat_digests, chat_sessions, chat_summaries, search
+from store.memory.entries import MemoryFilters
 from store.memory.retrievers import RetrievalQuery
 from store.spool.queue import Spool
 from store.verify import verify
@@ -200,7 +201,7 @@ def test_forgetting_all_memory_takes_what_the_tool_told(
 def test_the_window_of_the_search_counts_when_a_chat_ended(past: Past, database: Database) -> None:
     past.window(QUESTION, days_ago=100)
     assert found(database, "retention") == []
-    wide = search.MemoryFilters(start_ms=NOON_MS - 200 * DAY_MS)
+    wide = MemoryFilters(start_ms=NOON_MS - 200 * DAY_MS)
     page = search.search_memory(
         database, RetrievalQuery("retention"), ("chat",), filters=wide, now_ms=NOON_MS
     )
