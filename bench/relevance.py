@@ -38,7 +38,7 @@ from tests.relevance.held_out import HeldOut
 from tests.relevance.metrics import ndcg, precision, recall
 from tests.relevance.paraphrases import KINDS, Paraphrase
 from tests.relevance.screens import Question, RelevanceSet, relevance_set
-from tests.store.searching import add_frame
+from tests.store.search.searching import add_frame
 
 ON_REQUEST = True
 """Left out when all measurements run."""

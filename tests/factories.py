@@ -22,6 +22,16 @@ CASES = Path(__file__).parent / "cases"
 NOON_MS = 1_795_176_000_000  # 2026-11-20 12:00:00 UTC
 
 
+class Clock:
+    """Now, as a test sets it; epoch milliseconds."""
+
+    def __init__(self, now_ms: int) -> None:
+        self.now_ms = now_ms
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
 def picture(seed: int = 0, size: tuple[int, int] = (64, 48)) -> Image.Image:
     """A small picture that differs from every other seed's."""
     colour = hashlib.sha256(str(seed).encode()).digest()

@@ -1,7 +1,7 @@
 """An embedder for quick tests: words and what they mean, hashed into 64 numbers.
 
 Words of one group mean the same, every other word only itself. Deterministic in any
-process, and held to the same contract as the real ones (tests/engines/test_embedding.py).
+process, and held to the same contract as the real ones (tests/engines/embeddings/test_embedding.py).
 """
 
 from __future__ import annotations

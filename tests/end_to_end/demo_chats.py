@@ -11,9 +11,9 @@ from store.egress.providers import Provider
 from store.memory import chat_digests, chat_sessions
 from store.search.filters import Filters
 from store.search.search import search
+from tests.assistant.context.helpers import Past
+from tests.factories import Clock
 from tests.stub_model import StubModel
-from tests.webapp.conftest import Clock
-from tests.webapp.context.helpers import Past
 from webapp.core.services import Services
 
 QUESTIONS = (

@@ -12,9 +12,9 @@ import pytest
 from playwright.sync_api import Browser, Page, Route
 
 from assistant.language.time_phrases import Calendar, in_field, in_message
-from tests.assistant.test_mentions import VECTORS as MENTIONS
-from tests.assistant.test_phrases import DOCUMENT, LOCAL_DAYS, TYPED, WEEKDAYS, in_ms, ms, repeated
-from tests.assistant.test_phrases import outcome as server_outcome
+from tests.assistant.language.test_mentions import VECTORS as MENTIONS
+from tests.assistant.language.test_phrases import DOCUMENT, LOCAL_DAYS, TYPED, WEEKDAYS, in_ms, ms, repeated
+from tests.assistant.language.test_phrases import outcome as server_outcome
 
 STATIC = Path(__file__).parents[2] / "static"
 ORIGIN = "http://recollect.test"

@@ -8,7 +8,7 @@ from tests.factories import NOON_MS
 from tests.relevance import held_out
 from tests.relevance.metrics import ndcg, precision, recall
 from tests.relevance.screens import relevance_set
-from tests.store.searching import ALWAYS, add_frame
+from tests.store.search.searching import ALWAYS, add_frame
 from tests.tables import for_each
 
 

@@ -19,7 +19,7 @@ from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from store.core.database import Database
 from store.core.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
-from tests.factories import NOON_MS
+from tests.factories import NOON_MS, Clock
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
 from webapp import create_app
@@ -29,16 +29,6 @@ from webapp.security.access import make_launch_code
 PORT = 8420
 ORIGIN = f"http://127.0.0.1:{PORT}"
 API = "/api/v1"
-
-
-class Clock:
-    """Now, as a test sets it; epoch milliseconds."""
-
-    def __init__(self, now_ms: int) -> None:
-        self.now_ms = now_ms
-
-    def __call__(self) -> int:
-        return self.now_ms
 
 
 @pytest.fixture

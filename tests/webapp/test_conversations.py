@@ -21,9 +21,9 @@ from store.core.database import Database
 from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
+from tests.voices import FORMS, Voice
 from tests.webapp.conftest import agent_settings
 from tests.webapp.mouths import Form, Mouth, Running, mouths, serve
-from tests.webapp.voices import FORMS, Voice
 
 POLICY = "the retention policy was changed to ninety days"
 INVOICE = "invoice from Wagner about 420 EUR"

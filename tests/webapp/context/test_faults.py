@@ -26,11 +26,11 @@ from assistant.turns.plan import TurnServices
 from store.core.database import Database
 from store.core.settings import ChatModelSettings, ChatSettings
 from store.memory import chat_sessions, chat_summaries, context_packs
+from tests.assistant.context.conftest import paced
+from tests.assistant.context.helpers import Past
+from tests.assistant.context.test_turns import LEARNED, QUESTIONS, Window, deps, now, stub
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock
-from tests.webapp.context.conftest import paced
-from tests.webapp.context.helpers import Past
-from tests.webapp.context.test_turns import LEARNED, QUESTIONS, Window, deps, now, stub
 from webapp.core.services import Services
 
 __all__ = ["deps", "now", "stub"]

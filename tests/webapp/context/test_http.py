@@ -13,10 +13,10 @@ from flask import Flask
 from store.chats import conversations
 from store.core.database import Database
 from store.memory import chat_sessions, chat_summaries
+from tests.assistant.context.helpers import Past
 from tests.factories import NOON_MS
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock, agent_settings, csrf_of
-from tests.webapp.context.helpers import Past
 from tests.webapp.mouths import with_pace
 from webapp.core.services import Services
 

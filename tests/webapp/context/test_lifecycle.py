@@ -12,10 +12,10 @@ from assistant.context.session_closing import ContextServices, Keeper, look
 from store.chats import conversations
 from store.core.database import Database
 from store.memory import chat_sessions, chat_summaries
+from tests.assistant.context.conftest import changed
+from tests.assistant.context.helpers import Past
 from tests.factories import NOON_MS
 from tests.webapp.conftest import Actor, Clock, csrf_of
-from tests.webapp.context.conftest import changed
-from tests.webapp.context.helpers import Past
 
 API = "/api/v1/chat"
 MINUTE_MS = 60_000

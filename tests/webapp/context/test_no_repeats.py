@@ -11,9 +11,9 @@ import pytest
 
 from store.core.database import Database
 from store.memory import context_packs
+from tests.assistant.context.helpers import Past
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Clock, agent_settings
-from tests.webapp.context.helpers import Past
 from tests.webapp.mouths import Mouth, Running, Socket, Sse, serve
 
 LEARNED = "It is 14 days."

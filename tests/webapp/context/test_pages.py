@@ -8,9 +8,9 @@ from flask import Flask
 from store.chats.records import StoredEvidence
 from store.core.paths import DataDir
 from store.memory import chat_digests, chat_sessions, chat_summaries
+from tests.assistant.context.helpers import Past
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor, Clock, csrf_of
-from tests.webapp.context.helpers import Past
 from webapp.core.services import Services
 
 LEARNED = "It is 14 days."

@@ -23,11 +23,11 @@ from store.memory.entries import MemoryFilters
 from store.memory.retrievers import RetrievalQuery
 from store.spool.queue import Spool
 from store.verify import verify
+from tests.assistant.context.helpers import DAY_MS, Past
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock, agent_settings
-from tests.webapp.context.helpers import DAY_MS, Past
 from tests.webapp.mouths import with_pace
 from webapp.core.services import Services
 

@@ -1,0 +1,283 @@
+"""What is left of a window when it closes: summary, tags, vector, roll-ups."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assistant.context import session_closing, topics
+from assistant.context.session_closing import SETTLE_MS, ContextServices, look
+from assistant.context.topics import tags
+from assistant.core.models import ChatModels
+from assistant.core.query_embedder import QueryEmbedder
+from engines.embeddings.protocol import EmbeddingError
+from store.chats import conversations
+from store.chats.records import StoredEvidence
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.core.settings import ChatModelSettings, ChatSettings, EmbeddingSettings
+from store.egress import egress_log
+from store.memory import chat_digests, chat_sessions, chat_summaries
+from tests.assistant.context.conftest import changed, paced
+from tests.assistant.context.helpers import DAY_MS, Past
+from tests.factories import NOON_MS, Clock, store_frame
+from tests.fake_embedder import FakeEmbedder
+from tests.stub_model import StubModel
+from tests.tables import for_each
+
+QUESTION = "What did I set retention to?"
+LEARNED = "You set retention to 14 days."
+
+
+def summary_of(context: ContextServices, session_id: int) -> chat_summaries.ChatSummary:
+    return chat_summaries.get(context.database, [session_id])[session_id]
+
+
+def test_the_mini_summary_says_what_rules_can_know(
+    past: Past, context: ContextServices, data_dir: DataDir
+) -> None:
+    frame = store_frame(context.database, data_dir, NOON_MS - 1_000, "retention 14 days")
+    evidence = [StoredEvidence(1, frame.id, NOON_MS, app_name="Code", state="found")]
+    session_id = past.window(QUESTION, "And why?", answers=[LEARNED, "Because."], evidence=evidence)
+    found = summary_of(context, session_id)
+    assert found.fields == {
+        "request": f"{QUESTION} Later: And why?",
+        "investigated": "Looked at Code.",
+        "learned": f"Because. {LEARNED}",
+        "completed": "2 of 2 questions answered.",
+        "next_steps": None,
+        "notes": None,
+    }
+    assert (found.made_by, found.tokens, found.ended_ms) == ("rules", 19, NOON_MS)
+
+
+def test_only_proven_sentences_are_learned(past: Past, context: ContextServices) -> None:
+    session_id = past.window(QUESTION, answers=["Aliens did it."], states=["no_evidence"])
+    found = summary_of(context, session_id)
+    assert found.learned is None
+    assert found.notes == "1 statement had no evidence."
+
+
+def test_what_was_learned_is_plain_text(past: Past, context: ContextServices) -> None:
+    session_id = past.window(QUESTION, answers=["You set **retention** to 14 days. [1]"])
+    assert summary_of(context, session_id).learned == LEARNED
+
+
+def test_tags_are_of_the_persons_words_only(past: Past, context: ContextServices) -> None:
+    session_id = past.window(QUESTION, "Why retention?", answers=["A zeppelin.", "A zeppelin again."])
+    assert dict(summary_of(context, session_id).tags) == {"retention": 1.0, "set": 0.65}
+
+
+@for_each(
+    ("messages", "expected"),
+    [
+        (["what did I do today"], set()),
+        (["ok so go on"], set()),
+        (["an ox at it"], set()),  # too short
+        (["昨天我看了什么"], set()),
+        (["今天的保留策略是什么"], {"保留", "留策", "策略"}),
+        (["invoice invoices"], {"invoice"}),
+        (["10:30 2026 12345"], set()),
+    ],
+)
+def test_stop_words_and_short_words_are_no_tags(messages: list[str], expected: set[str]) -> None:
+    assert set(tags(messages)) == expected
+
+
+def test_a_summary_has_a_vector_in_the_database(past: Past, context: ContextServices) -> None:
+    session_id = past.window("the login system")
+    found = chat_digests.candidates(context.database, 0, "fake")
+    assert found.ids == (session_id,)
+    assert found.vectors is not None and found.vectors.shape == (1, 64) and found.vectors.dtype == np.int8
+    assert chat_digests.candidates(context.database, 0, "another").vectors is None
+
+
+def test_without_an_embedder_a_session_closes_without_a_vector(
+    past: Past, context: ContextServices, database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    off = QueryEmbedder(EmbeddingSettings(engine="off"), database)
+    session_id = Past(replace(context, embed=off.asked), past.clock).window(QUESTION)
+    assert summary_of(context, session_id).request == QUESTION
+    assert chat_digests.candidates(database, 0, "fake").vectors is None
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("error", [EmbeddingError("down"), RuntimeError("a defect")])
+def test_a_failed_embedding_is_logged_and_closing_succeeds(
+    context: ContextServices,
+    database: Database,
+    caplog: pytest.LogCaptureFixture,
+    now: Clock,
+    error: Exception,
+) -> None:
+    class Broken(FakeEmbedder):
+        def embed(self, texts: Any) -> Any:
+            raise error
+
+    broken = QueryEmbedder(EmbeddingSettings(), database, Broken)
+    with caplog.at_level(logging.WARNING, "assistant.context.session_closing"):
+        session_id = Past(replace(context, embed=broken.asked), now).window(QUESTION)
+    assert summary_of(context, session_id).request == QUESTION
+    assert [record.name for record in caplog.records].count("assistant.context.session_closing") == 1
+
+
+def test_there_are_two_roll_ups(past: Past, context: ContextServices) -> None:
+    old = past.window("the invoice of Wagner", days_ago=40)
+    older = past.window("the invoice of Meier", days_ago=45)
+    fresh = past.window(QUESTION, answers=[LEARNED])
+    recent, history = (chat_digests.get(context.database, kind) for kind in ("recent", "history"))
+    assert recent is not None and history is not None
+    assert [(line.text, line.sessions) for line in recent.lines] == [
+        (f"2026-11-20: {QUESTION} — {LEARNED}", (fresh,))
+    ]
+    assert [line.text for line in history.lines] == ["2026-10: 2 chats about invoice, meier, wagner."]
+    assert set(history.lines[0].sessions) == {old, older}
+
+
+def test_recent_ends_after_28_days_and_the_rest_is_folded(
+    past: Past, context: ContextServices, now: Clock
+) -> None:
+    session_id = past.window(QUESTION)
+    now.now_ms += 28 * DAY_MS
+    assert [line.sessions for line in topics.recent(context.database, now()).lines] == [(session_id,)]
+    assert topics.history(context.database, now()).lines == ()
+    now.now_ms += 1
+    assert topics.recent(context.database, now()).lines == ()
+    assert [line.sessions for line in topics.history(context.database, now()).lines] == [(session_id,)]
+
+
+def test_a_window_that_asked_nothing_has_no_summary(past: Past, context: ContextServices) -> None:
+    session_id = past.window()
+    session = chat_sessions.get(context.database, session_id)
+    assert session is not None and session.summary_state == "empty"
+
+
+def test_a_failed_turn_is_what_is_still_open(
+    past: Past, context: ContextServices, database: Database
+) -> None:
+    session_id = past.window(QUESTION, closed=False)
+    session = chat_sessions.get(database, session_id)
+    assert session is not None and session.chat_id is not None
+    turn = conversations.add_turn(
+        database, session.chat_id, mode="agent", model="stub", question="And before?", start_ms=None,
+        end_ms=None, timezone="UTC", now_ms=NOON_MS, session_id=session_id,
+    )  # fmt: skip
+    conversations.fail_turn(database, turn.id, {})
+    session_closing.close(context, session_id, "window")
+    assert summary_of(context, session_id).next_steps == "Not answered: And before?"
+
+
+# -- a model ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stub() -> Iterator[StubModel]:
+    with StubModel() as running:
+        yield running
+
+
+@pytest.fixture
+def with_model(context: ContextServices, stub: StubModel) -> Iterator[ContextServices]:
+    entry = ChatModelSettings("stub", stub.base_url, "stub", context_tokens=8192)
+    models = ChatModels(ChatSettings(models=(entry,)), {}, waits_s=())
+    yield replace(context, models=models)
+    models.close()
+
+
+def words(request: str) -> dict[str, str | None]:
+    fields = dict.fromkeys(("request", "investigated", "learned", "completed", "next_steps", "notes"))
+    return {**fields, "request": request}
+
+
+def test_a_model_puts_it_into_better_words_in_the_background(
+    with_model: ContextServices, stub: StubModel, now: Clock, database: Database
+) -> None:
+    stub.reply(words("The retention of frames, with password: hunter2"))
+    session_id = Past(with_model, now).window(QUESTION, answers=[LEARNED])
+    look(with_model)
+    assert stub.requests == []  # it may come back in a moment
+    now.now_ms += SETTLE_MS + 1
+    look(with_model)
+    found = summary_of(with_model, session_id)
+    assert (found.request, found.made_by) == ("The retention of frames, with password: [redacted]", "stub")
+    assert dict(found.tags) == {"retention": 1.0, "set": 1.0}
+    assert "Person: What did I set retention to?" in stub.requests[0]["messages"][1]["content"]
+    [request] = egress_log.of_turn(database, found.chat_id, 1)
+    assert (request.purpose, request.outcome) == ("refine", "answered")
+    look(with_model)
+    assert len(stub.requests) == 1
+
+
+@pytest.mark.parametrize("bad", ["no json", "{}", '{"request": 3}'])
+def test_what_is_no_summary_leaves_the_rules_words(
+    with_model: ContextServices, stub: StubModel, now: Clock, bad: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    stub.reply(bad)
+    session_id = Past(with_model, now).window(QUESTION)
+    assert not session_closing.refine(with_model, session_id)
+    assert summary_of(with_model, session_id).made_by == "rules"
+    assert len(caplog.records) == 1
+
+
+def test_a_model_that_times_out_leaves_the_rules_words(
+    with_model: ContextServices, stub: StubModel, now: Clock
+) -> None:
+    import threading
+
+    never = threading.Event()
+    stub.reply(words("late"), wait_for=never)
+    deps = paced(with_model, summary_timeout_s=1.0)
+    session_id = Past(deps, now).window(QUESTION)
+    assert not session_closing.refine(deps, session_id)
+    never.set()
+    assert summary_of(deps, session_id).made_by == "rules"
+
+
+def test_a_model_elsewhere_is_asked_only_when_that_was_chosen(
+    with_model: ContextServices, stub: StubModel, now: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assistant.context.session_summary.is_local", lambda url: False)
+    stub.reply(words("Retention"))
+    session_id = Past(with_model, now).window(QUESTION)
+    assert not session_closing.refine(with_model, session_id)
+    assert not session_closing.refine(changed(with_model, summaries="off"), session_id)
+    assert stub.requests == []
+    assert session_closing.refine(changed(with_model, summaries="any"), session_id)
+
+
+def test_no_long_message_is_repeated_whoever_wrote_the_summary(
+    with_model: ContextServices, stub: StubModel, now: Clock
+) -> None:
+    long = "Please tell me " + "all about retention " * 8
+    stub.reply(words(long))
+    session_id = Past(with_model, now).window(long)
+    assert " ".join(long.split()) not in json.dumps(summary_of(with_model, session_id).fields)
+    assert session_closing.refine(with_model, session_id)
+    assert " ".join(long.split()) not in json.dumps(summary_of(with_model, session_id).fields)
+
+
+# -- the person's own words ---------------------------------------------------------------------------
+
+
+def test_an_edited_summary_stays_and_a_retracted_one_is_told_to_nobody(
+    past: Past, context: ContextServices, now: Clock
+) -> None:
+    session_id = past.window(QUESTION)
+    fields = {**summary_of(context, session_id).fields, "learned": "It is 30 days."}
+    assert chat_summaries.edit(context.database, session_id, fields, now())
+    session_closing.summarise(context, session_id)
+    assert summary_of(context, session_id).learned == "It is 30 days."
+    assert "It is 30 days." in topics.recent(context.database, now()).lines[0].text
+    assert chat_summaries.retract(context.database, session_id, True, now())
+    assert topics.recent(context.database, now()).lines == ()
+    assert chat_summaries.retract(context.database, session_id, False, now())
+    assert len(topics.recent(context.database, now()).lines) == 1
+    assert chat_summaries.drop_edits(context.database, session_id)
+    look(context)
+    assert summary_of(context, session_id).learned != "It is 30 days."

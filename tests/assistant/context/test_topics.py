@@ -1,0 +1,116 @@
+"""What a window is about: found, kept, drifting, corrected, dismissed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assistant.context import topics
+from assistant.context.session_closing import ContextServices
+from assistant.context.topics import Topic
+from store.memory import chat_digests, chat_sessions
+from tests.assistant.context.helpers import Past
+from tests.factories import Clock
+from tests.tables import for_each
+
+RETENTION = [
+    "What did I set retention to?",
+    "Who changed the retention policy?",
+    "Is the retention policy final?",
+]
+INVOICE = ["Where is the invoice of Wagner?", "How much was the invoice?", "Did I pay that invoice?"]
+
+
+def decided(
+    context: ContextServices, messages: list[str], metadata: dict[str, Any] | None = None, session_id: int = 0
+) -> Topic | None:
+    return topics.decide_topic(context.database, session_id, metadata or {}, messages, context.clock(), 60.0)
+
+
+def test_the_best_word_of_the_first_questions_is_the_topic(context: ContextServices) -> None:
+    found = decided(context, RETENTION)
+    assert found is not None
+    assert (found.tag, found.title, found.score) == ("retention", "Retention policy", 0.5)
+
+
+def test_below_the_threshold_there_is_none(context: ContextServices) -> None:
+    scattered = ["the weather", "a train ticket", "some sketch", "an album", "one recipe"]
+    assert decided(context, scattered) is None
+    assert decided(context, ["what did I do", "and then"]) is None
+
+
+def test_what_earlier_chats_were_about_makes_it_surer(past: Past, context: ContextServices) -> None:
+    messages = ["the weather", "a train ticket", "some sketch"]
+    before = topics.scores(context.database, messages, None)["sketch"]
+    for _ in range(4):
+        past.window("my sketch of the house")
+    after = topics.scores(context.database, messages, None)["sketch"]
+    assert before < topics.THRESHOLD < after
+
+
+def test_the_topic_drifts_and_waits_for_the_cooldown(context: ContextServices, now: Clock) -> None:
+    first = decided(context, RETENTION)
+    assert first is not None
+    kept = {"topic": first.to_json()}
+    assert decided(context, RETENTION + INVOICE, kept) == first  # too soon
+    now.now_ms += 60_000
+    drifted = decided(context, RETENTION + INVOICE, kept)
+    assert drifted is not None and (drifted.tag, drifted.since_ms) == ("invoice", now())
+    assert decided(context, [*RETENTION, INVOICE[0]], kept) == first  # one question is no drift
+
+
+def test_a_digest_is_made_kept_and_made_again(past: Past, context: ContextServices, now: Clock) -> None:
+    one = past.window("What did I set retention to?", answers=["It is 14 days."])
+    topic = Topic("retention", "Retention", 0.5, "inferred", now())
+
+    def digest(topic: Topic) -> list[int]:
+        lines = topics.digest(context.database, topic, now())
+        return [session for line in lines for session in line.sessions]
+
+    assert digest(topic) == [one]  # it was missing
+    stored = chat_digests.topic(context.database, "retention")
+    assert stored is not None
+    assert (stored.title, stored.expires_ms - now()) == ("Retention", 24 * 3_600_000)
+    two = past.window("And retention of text?")
+    assert digest(topic) == [one]  # it holds for a day
+    assert digest(Topic("retention", "Retention", 0.9, "inferred", now())) == [two, one]  # surer now
+    three = past.window("Why that retention?")
+    now.now_ms += 24 * 3_600_000 + 1
+    assert digest(topic) == [three, two, one]  # too old
+
+
+def test_the_person_chooses_or_dismisses(past: Past, context: ContextServices, now: Clock) -> None:
+    session_id = past.window(*RETENTION, closed=False)
+    session = chat_sessions.get(context.database, session_id)
+    assert session is not None and session.chat_id is not None
+    database, chat_id = context.database, session.chat_id
+
+    def after(way: str, title: str = "") -> Topic | None:
+        assert topics.choose(database, chat_id, way, title, now())
+        kept = chat_sessions.get(database, session_id)
+        assert kept is not None
+        return decided(context, RETENTION, dict(kept.metadata), session_id)
+
+    chosen = after("chosen", "How long we keep frames")
+    assert chosen is not None and (chosen.title, chosen.by) == ("How long we keep frames", "person")
+    now.now_ms += 3_600_000
+    assert decided(context, INVOICE, {"topic": chosen.to_json()}) == chosen  # it does not drift
+    assert after("none") is None
+    found = after("automatic")
+    assert found is not None and (found.title, found.by) == ("Retention policy", "inferred")
+    assert not topics.choose(database, 999, "none", "", now())
+
+
+def test_a_topic_that_was_dismissed_for_good_is_never_found_again(
+    context: ContextServices, now: Clock
+) -> None:
+    chat_digests.put_topic(context.database, "retention", "Retention", (), 0.5, now(), now())
+    known = chat_digests.topic(context.database, "retention")
+    assert known is not None
+    chat_digests.dismiss_topic(context.database, known.id, True)
+    found = decided(context, RETENTION)
+    assert found is None or found.tag != "retention"
+
+
+@for_each("messages", [[], [""], ["。"], ["?" * 500], ["\x00\ud800 retention"]])
+def test_odd_questions_have_a_topic_or_none(context: ContextServices, messages: list[str]) -> None:
+    decided(context, messages)

@@ -1,0 +1,26 @@
+"""@mentions against the vectors that bind browser and server alike."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from assistant.language.time_phrases import in_field, in_message
+from assistant.turns import admission
+from tests.assistant.language.test_phrases import SHANGHAI, in_ms, outcome
+from tests.tables import for_each
+
+VECTORS = json.loads((Path(__file__).parent / "mentions.json").read_text(encoding="utf-8"))
+
+
+@for_each("case", VECTORS["mentions"], ids=lambda case: case["message"])
+def test_a_mention_means_what_the_vector_says(case: dict[str, Any]) -> None:
+    found = admission.read_mentions(case["message"], VECTORS["apps"])
+    assert (found.app, found.has_selection, found.rest) == (case["app"], case["selection"], case["rest"])
+
+
+@for_each("case", VECTORS["phrases"], ids=lambda case: case["phrase"])
+def test_a_mentioned_time_means_what_the_vector_says(case: dict[str, Any]) -> None:
+    read = in_message if case.get("in") == "message" else in_field
+    assert outcome(read(case["phrase"], SHANGHAI)) == in_ms(case["expect"])

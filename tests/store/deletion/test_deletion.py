@@ -1,0 +1,612 @@
+"""Deletion: nothing of a deleted frame is left anywhere in the home folder."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from store.chats import conversations
+from store.chats.conversations import DELETED_ANSWER
+from store.chats.records import StoredEvidence
+from store.core import migrations
+from store.core.database import Database, open_database, rows, scalar
+from store.core.errors import FrameNotFound
+from store.core.paths import DataDir
+from store.deletion import chat_hooks, deletion
+from store.frames import frames, text_index
+from store.frames.media import Media
+from store.search import saved_searches
+from store.search.saved_searches import SavedSearch
+from store.spool import residual_files
+from store.spool.queue import LookReport, Spool
+from store.timeline import gaps, ledger, segments
+from store.timeline.gaps import Gap
+from store.verify.verify import verify
+from tests.factories import NOON_MS, capture, store_frame, webp
+from tests.store.search.plans import plans
+
+SECRET = "xylophonequark"
+SECRET_CJK = "獬豸秘密计划"
+SECOND = 1_000
+END_MS = NOON_MS + SECOND
+LATER_MS = NOON_MS + 3_600_000
+
+
+@pytest.fixture
+def media(data_dir: DataDir) -> Media:
+    return Media(data_dir.media)
+
+
+@pytest.fixture
+def spool(data_dir: DataDir) -> Spool:
+    return Spool(data_dir.spool)
+
+
+def noise(seed: int) -> Image.Image:
+    """A picture whose bytes are its own from the first to the last."""
+    pixels = np.random.default_rng(seed).integers(0, 256, (48, 64, 3), dtype=np.uint8)
+    return Image.fromarray(pixels)
+
+
+def put(database: Database, data_dir: DataDir, at_ms: int, text: str, **changes: Any) -> frames.FrameRow:
+    frame = store_frame(database, data_dir, at_ms, text, **{"image": noise(at_ms), **changes})
+    with database.write() as connection:
+        segments.heartbeat(connection, frame)
+    return frames.get(database, frame.id)
+
+
+def put_secret(
+    database: Database, data_dir: DataDir, at_ms: int = NOON_MS, **changes: Any
+) -> frames.FrameRow:
+    """A frame whose text, app, window, URL and picture are found nowhere else."""
+    frame = put(
+        database, data_dir, at_ms, f"the word is {SECRET} and {SECRET_CJK}",
+        app_name=f"App{SECRET}", window_name=f"window {SECRET}", browser_url=f"https://{SECRET}.example/",
+    )  # fmt: skip
+    with database.write() as connection:
+        connection.execute(
+            "insert into frame_urls (frame_id, url) values (?, ?)", (frame.id, f"https://{SECRET}.example/")
+        )
+    return frame
+
+
+def answer(database: Database, text: str, evidence: list[StoredEvidence], question: str = "what?") -> int:
+    """A chat with one answered question; returns the chat's id."""
+    chat_id = conversations.create(database, question, LATER_MS)
+    add_answer(database, chat_id, text, evidence, question)
+    return chat_id
+
+
+def add_answer(
+    database: Database, chat_id: int, text: str, evidence: list[StoredEvidence], question: str = "what?"
+) -> None:
+    turn = conversations.add_turn(
+        database, chat_id, mode="evidence", model="m", question=question,
+        start_ms=NOON_MS, end_ms=END_MS, timezone="UTC", now_ms=LATER_MS,
+    )  # fmt: skip
+    payload = {"claims": [{"text": text}], "usage": None}
+    conversations.finish_turn(database, turn.id, text, payload, evidence, LATER_MS)
+
+
+def shown(frame: frames.FrameRow, n: int | None = 1) -> StoredEvidence:
+    return StoredEvidence(
+        n, frame.id, frame.captured_ms, frame.app_name, frame.window_name, True, frame.browser_url,
+        snippet=f"the word is {SECRET}", quote=SECRET, boxes=((1, 2, 3, 4),), state="found",
+    )  # fmt: skip
+
+
+def answers_of(database: Database, chat_id: int) -> list[str]:
+    return [turn.answer_md for turn in conversations.turns(database, chat_id)]
+
+
+def home_bytes(data_dir: DataDir) -> Iterator[tuple[Path, bytes]]:
+    for path in sorted(data_dir.home.rglob("*")):
+        yield path, str(path.relative_to(data_dir.home)).encode()
+        if path.is_file():
+            yield path, path.read_bytes()
+
+
+def places_with(data_dir: DataDir, needles: list[bytes]) -> list[str]:
+    """Files (and names) of the home folder in which one of these byte strings occurs."""
+    return [
+        str(path.relative_to(data_dir.home))
+        for path, content in home_bytes(data_dir)
+        if any(needle in content for needle in needles)
+    ]
+
+
+def needles(*pictures: bytes) -> list[bytes]:
+    """The secret words in every way they may be written, and a stretch out of each picture."""
+    written = [
+        form
+        for word in (SECRET, SECRET.upper(), SECRET_CJK)
+        for form in (word.encode(), word.encode("utf-16-le"), json.dumps(word)[1:-1].encode())
+    ]
+    return [*written, *(picture[100:140] for picture in pictures)]
+
+
+# -- everywhere ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("merge_worth", [0, 10**9], ids=["word by word", "merging the index"])
+def test_planted_word_and_picture_are_nowhere_in_the_home_folder(
+    database: Database,
+    data_dir: DataDir,
+    media: Media,
+    spool: Spool,
+    monkeypatch: pytest.MonkeyPatch,
+    merge_worth: int,
+) -> None:
+    """Planted everywhere, deleted, then the bytes of the whole folder are searched."""
+    monkeypatch.setattr(deletion, "_MERGE_WORTH", merge_worth)
+    put_secret(database, data_dir, NOON_MS + 5)
+    frame = put_secret(database, data_dir)
+    for n in range(50):
+        put(database, data_dir, NOON_MS - (n + 2) * SECOND, f"something else {n} in another window")
+    chat_id = answer(database, f"You wrote {SECRET} [1].", [shown(frame)])
+    waiting = put_into_every_part(spool)
+    data_dir.backups.joinpath("before-m006-1.db").write_bytes(data_dir.database.read_bytes())
+    secrets = needles(webp(noise(NOON_MS)), *waiting)
+    planted = places_with(data_dir, secrets)
+    assert len(planted) >= 6, planted
+
+    receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
+
+    assert places_with(data_dir, secrets) == []
+    assert (receipt.verified, receipt.left) == (True, ())
+    assert receipt.counts.frames == receipt.counts.pictures == receipt.counts.index_rows == 2
+    assert (receipt.counts.spool, receipt.counts.copies, receipt.counts.answers) == (3, 1, 1)
+    assert answers_of(database, chat_id) == [DELETED_ANSWER]
+    assert "something else 7" in str(rows(database.connection(), "select text from readings"))
+    assert scalar(database.connection(), "select v from frames_fts_config where k = 'secure-delete'") == 1
+    assert verify(database, media, spool).problems == ()
+
+
+def put_into_every_part(spool: Spool) -> list[bytes]:
+    """A secret capture in `new`, one in `taken`, one in `failed`; returns their pictures."""
+    pictures = []
+    for n, part in enumerate(("new", "taken", "failed")):
+        record = capture(NOON_MS + n, app_name=f"App{SECRET}", window_name=SECRET)
+        pictures.append(webp(noise(n)))
+        name = spool.put(record, pictures[-1])
+        if part != "new":
+            spool.take(name)
+        if part == "failed":
+            spool.fail(name, "a reason")
+    return pictures
+
+
+def test_every_table_loses_what_refers_to_a_deleted_frame(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    """The tables are found in the schema, so a new one cannot be forgotten."""
+    frame = put_secret(database, data_dir)
+    answer(database, "answer", [shown(frame)])
+    assert {table for table, _, number in references(database, frame.id) if number} == {
+        "readings", "frame_urls", "ingest_records", "segments", "evidence",
+    }  # fmt: skip
+    deletion.delete_range(database, media, NOON_MS, END_MS)
+    assert [found for found in references(database, frame.id) if found[2]] == []
+
+
+def references(database: Database, frame_id: int) -> list[tuple[str, str, int]]:
+    """(table, column, rows) for every column that may hold a frame's id."""
+    with database.read() as connection:
+        columns = rows(
+            connection,
+            """
+            select m.name, c.name
+            from sqlite_schema m
+            join pragma_table_info(m.name) c
+            where m.type = 'table' and c.name like '%frame_id'
+            union
+            select m.name, k."from"
+            from sqlite_schema m
+            join pragma_foreign_key_list(m.name) k
+            where m.type = 'table' and k."table" = 'frames'
+            """,
+        )
+        return [
+            (
+                table,
+                column,
+                scalar(connection, f"select count(*) from {table} where {column} = ?", (frame_id,)),
+            )
+            for table, column in columns
+        ]
+
+
+def test_deleted_frame_cannot_be_found_or_opened(database: Database, data_dir: DataDir, media: Media) -> None:
+    frame = put_secret(database, data_dir)
+    deletion.delete_frames(database, media, [frame.id])
+    with pytest.raises(FrameNotFound):
+        frames.get(database, frame.id)
+    with database.read() as connection:
+        for words in (SECRET, SECRET_CJK):
+            found = rows(connection, "select rowid from frames_fts where frames_fts match ?", (f'"{words}"',))
+            assert found == []
+
+
+def test_capture_of_a_deleted_frame_is_not_stored_again(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    frame = put_secret(database, data_dir)
+    copy = capture(NOON_MS + 5)
+    with database.write() as connection:
+        frames.record_outcome(connection, copy.capture_id, "deduplicated", NOON_MS + 5, frame.id)
+    deletion.delete_frames(database, media, [frame.id])
+    for capture_id in (frame.capture_id, copy.capture_id):
+        known = frames.outcome(database, capture_id)
+        assert known is not None
+        assert (known.outcome, known.frame_id) == ("deleted", None)
+
+
+def test_capture_waiting_in_the_spool_is_refused(database: Database, media: Media, spool: Spool) -> None:
+    record = capture(NOON_MS)
+    spool.put(record, webp(noise(1)))
+    deletion.delete_range(database, media, NOON_MS, END_MS)
+    known = frames.outcome(database, record.capture_id)
+    assert known is not None
+    assert known.outcome == "deleted"
+    assert spool.waiting() == []
+
+
+def test_reports_of_looks_stay_in_the_spool(database: Database, media: Media, spool: Spool) -> None:
+    spool.put(LookReport(str(uuid.uuid4()), NOON_MS, NOON_MS + 5, 3))
+    deletion.delete_range(database, media, NOON_MS, END_MS)
+    assert len(spool.waiting()) == 1
+
+
+# -- what is deleted ----------------------------------------------------------------------
+
+
+def test_range_is_half_open(database: Database, data_dir: DataDir, media: Media) -> None:
+    ids = [put(database, data_dir, at, "word").id for at in (NOON_MS - 1, NOON_MS, END_MS - 1, END_MS)]
+    deletion.delete_range(database, media, NOON_MS, END_MS)
+    assert list(frames.get_many(database, ids)) == [ids[0], ids[3]]
+
+
+def test_frame_that_reaches_into_the_range_loses_that_time(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    frame = put(database, data_dir, NOON_MS - 60_000, "word")
+    with database.write() as connection:
+        frames.extend(connection, frame.capture_id, NOON_MS + 60_000)
+        segments.extend(connection, frame.id, NOON_MS + 60_000)
+    deletion.delete_range(database, media, NOON_MS, END_MS, now_ms=LATER_MS)
+    assert frames.get(database, frame.id).ended_ms == NOON_MS - 1
+    [segment] = segments.segments(database, NOON_MS - 60_000, LATER_MS)
+    assert segment.end_ms == NOON_MS - 1
+
+
+def test_only_the_named_app_is_deleted(
+    database: Database, data_dir: DataDir, media: Media, spool: Spool
+) -> None:
+    mail = put(database, data_dir, NOON_MS, "a", app_name="Mail")
+    code = put(database, data_dir, NOON_MS + 100, "b", app_name="Code")
+    spool.put(capture(NOON_MS + 200, app_name="mail"), webp(noise(1)))
+    spool.put(capture(NOON_MS + 300, app_name="Code"), webp(noise(2)))
+    receipt = deletion.delete_range(database, media, NOON_MS, END_MS, "MAIL", now_ms=LATER_MS)
+    assert list(frames.get_many(database, [mail.id, code.id])) == [code.id]
+    assert (receipt.frames, receipt.counts.spool, len(spool.waiting())) == (1, 1, 1)
+    with database.read() as connection:
+        assert rows(connection, "select name from apps") == [("Code",)]
+        assert "ail" not in str(rows(connection, "select * from deletions"))
+
+
+def test_activity_is_folded_again_from_what_is_left(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    for n in range(6):
+        put(database, data_dir, NOON_MS + n * SECOND, "word", app_name="Code" if n != 3 else "Mail")
+    deletion.delete_range(database, media, NOON_MS + 3 * SECOND, NOON_MS + 4 * SECOND)
+    [segment] = segments.segments(database, NOON_MS, LATER_MS)
+    assert (segment.app_name, segment.frames) == ("Code", 5)
+    with database.read() as connection:
+        assert segments.stored_line(connection) == segments.folded_line(connection)
+
+
+def test_looks_stay_counted(database: Database, data_dir: DataDir, media: Media, spool: Spool) -> None:
+    """The equation holds after a deletion, for frames and for captures still in the spool."""
+    batch_id = str(uuid.uuid4())
+    put(database, data_dir, NOON_MS, "word", batch_id=batch_id)
+    spool.put(capture(NOON_MS + 1, batch_id=batch_id), webp(noise(1)))
+    with database.write() as connection:
+        ledger.add_report(connection, LookReport(batch_id, NOON_MS, END_MS, 2))
+    deletion.delete_range(database, media, NOON_MS, END_MS)
+    found = ledger.reconcile(database, NOON_MS, LATER_MS)
+    assert (found.looks, found.kept, found.difference) == (2, 2, 0)
+
+
+def test_empty_range_still_leaves_a_tombstone(database: Database, media: Media) -> None:
+    with database.write() as connection:
+        ledger.add_report(connection, LookReport("b", NOON_MS, END_MS, 5))
+    deletion.delete_range(database, media, NOON_MS, END_MS, now_ms=LATER_MS)
+    assert gaps.gaps(database, NOON_MS, END_MS, LATER_MS) == [Gap(NOON_MS, END_MS, "deleted")]
+
+
+def test_tombstone_ends_now(database: Database, data_dir: DataDir, media: Media) -> None:
+    deletion.delete_range(database, media, NOON_MS, LATER_MS, now_ms=END_MS)
+    with database.read() as connection:
+        assert rows(connection, "select start_ms, end_ms from deletions") == [(NOON_MS, END_MS)]
+
+
+def test_single_frame_leaves_a_tombstone_of_its_own_time(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    frame = put(database, data_dir, NOON_MS, "word")
+    receipt = deletion.delete_frames(database, media, [frame.id, 5], now_ms=LATER_MS)
+    with database.read() as connection:
+        [(start_ms, end_ms, kept)] = rows(connection, "select start_ms, end_ms, receipt from deletions")
+    assert (start_ms, end_ms) == (NOON_MS, NOON_MS + 1)
+    assert json.loads(kept)["counts"]["frames"] == receipt.frames == 1
+    assert receipt.bytes_freed == frame.size_bytes
+
+
+def test_nothing_to_delete_is_no_error(database: Database, media: Media) -> None:
+    receipt = deletion.delete_frames(database, media, [])
+    assert (receipt.frames, receipt.verified) == (0, True)
+
+
+def test_preview_counts_what_a_deletion_removes(
+    database: Database, data_dir: DataDir, media: Media, spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletion, "FRAMES_AT_ONCE", 2)
+    for n in range(5):
+        put(database, data_dir, NOON_MS + n, f"text {n}", app_name="Code")
+    spool.put(capture(NOON_MS + 9), webp(noise(9)))
+    before = deletion.preview(database, NOON_MS, END_MS)
+    receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
+    assert (before.frames, before.bytes, before.readings, before.spool) == (
+        receipt.counts.frames, receipt.counts.bytes, receipt.counts.readings, receipt.counts.spool,
+    )  # fmt: skip
+    assert before.frames == 5
+    assert deletion.preview(database, NOON_MS, END_MS).frames == 0
+
+
+# -- saved searches -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["win", "url", "app"])
+def test_saved_search_for_what_only_a_deleted_frame_had_goes(
+    database: Database, data_dir: DataDir, media: Media, name: str
+) -> None:
+    put_secret(database, data_dir)
+    other = put(database, data_dir, NOON_MS - 9 * SECOND, "kept", app_name="Code", window_name="notes.txt",
+                browser_url="https://kept.example/")  # fmt: skip
+    mine = [
+        SavedSearch("mine", f"/search?q={SECRET}"),
+        SavedSearch("never seen", "/search?url=never.example"),
+    ]
+    theirs = SavedSearch("a title", f"/search?q=word&{name}={SECRET[2:9].upper()}")
+    still = [SavedSearch("kept", "/search?win=NOTES&app=code&url=kept")]
+    for each in (*mine, theirs, *still):
+        saved_searches.save(database, each)
+    receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
+    assert receipt.verified and receipt.counts.saved_searches == 1
+    assert set(saved_searches.everything(database)) == {*mine, *still}
+    deletion.delete_frames(database, media, [other.id])
+    assert set(saved_searches.everything(database)) == set(mine)
+
+
+# -- conversations ------------------------------------------------------------------------
+
+
+def test_evidence_of_a_deleted_frame_keeps_its_number_and_its_time(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    frame = put_secret(database, data_dir)
+    chat_id = answer(database, f"You wrote {SECRET} [1].", [shown(frame)])
+    deletion.delete_range(database, media, NOON_MS, END_MS)
+    [turn] = conversations.turns(database, chat_id)
+    assert turn.evidence == (StoredEvidence(1, None, NOON_MS, state="deleted"),)
+    assert turn.payload == {"claims": [], "usage": None}
+    assert [m.content for m in conversations.messages(database, chat_id)] == ["what?", DELETED_ANSWER]
+
+
+def test_answer_that_does_not_use_a_deleted_frame_stays(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    gone = put(database, data_dir, NOON_MS, "the budget is ninety euros")
+    kept = put(database, data_dir, LATER_MS, "the meeting is at three in the blue room")
+    chat_id = answer(database, "The meeting is at three [1].", [shown(kept), shown(gone, None)])
+    deletion.delete_range(database, media, NOON_MS, END_MS)
+    assert answers_of(database, chat_id) == ["The meeting is at three [1]."]
+
+
+@pytest.mark.parametrize(
+    "text", ["It says zweiundvierzig.", "那里写着秘密计划的内容。", "You saw the budget is ninety."]
+)
+def test_answer_that_says_what_only_the_deleted_frame_said_goes(
+    database: Database, data_dir: DataDir, media: Media, text: str
+) -> None:
+    """Also where the frame was retrieved and not cited, and in a later answer of the chat."""
+    gone = put(database, data_dir, NOON_MS, "zweiundvierzig 秘密计划 the budget is ninety euros")
+    put(database, data_dir, LATER_MS, "the room is blue and 秘 and 密 and budget and ninety")
+    chat_id = answer(database, "Nothing of note.", [shown(gone, None)])
+    add_answer(database, chat_id, text, [])
+    deletion.delete_range(database, media, NOON_MS, END_MS)
+    assert answers_of(database, chat_id) == ["Nothing of note.", DELETED_ANSWER]
+
+
+def test_words_of_the_persons_own_question_are_no_reason(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    gone = put(database, data_dir, NOON_MS, "zweiundvierzig")
+    chat_id = answer(database, "No zweiundvierzig was seen.", [shown(gone, None)], "where is zweiundvierzig?")
+    deletion.delete_range(database, media, NOON_MS, END_MS)
+    assert answers_of(database, chat_id) == ["No zweiundvierzig was seen."]
+
+
+def test_phrases_are_words_and_runs_of_three() -> None:
+    assert chat_hooks.trigrams("A red fox, 开会了") == {
+        "red",
+        "fox",
+        "a red fox",
+        "red fox 开",
+        "fox 开 会",
+        "开 会 了",
+    }
+    assert chat_hooks.trigrams("") == set()
+
+
+# -- crashes ------------------------------------------------------------------------------
+
+
+class Crash(Exception):
+    """The process dies here."""
+
+
+@pytest.mark.parametrize("step", ["pictures", "index", "spool", "copies", "checkpoint"])
+def test_sweep_finishes_what_a_crash_left(
+    database: Database,
+    data_dir: DataDir,
+    media: Media,
+    spool: Spool,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+) -> None:
+    """Wherever it stops after the rows went, the next start leaves nothing behind."""
+    for n in range(3):
+        put_secret(database, data_dir, NOON_MS + n)
+        put(database, data_dir, LATER_MS + n, "another window")
+    pictures = put_into_every_part(spool)
+    spool.recover()
+    data_dir.backups.joinpath("before-m006-1.db").write_bytes(SECRET.encode())
+
+    def die(*_: object) -> None:
+        raise Crash
+
+    owner, name = {
+        "pictures": (Media, "remove"),
+        "index": (text_index, "merge"),
+        "spool": (residual_files, "discard"),
+        "copies": (residual_files, "drop"),
+        "checkpoint": (Database, "checkpoint"),
+    }[step]
+    with monkeypatch.context() as patched, pytest.raises(Crash):
+        patched.setattr(owner, name, die)
+        deletion.delete_range(database, media, NOON_MS, END_MS)
+    database.close_thread()
+
+    again = open_database(data_dir)
+    deletion.sweep(again, media)
+    assert len(media.files()) == 3
+    assert places_with(data_dir, needles(webp(noise(NOON_MS)), *pictures)) == []
+    assert deletion.sweep(again, media) == 0
+    assert verify(again, media, spool).problems == ()
+    again.close_thread()
+
+
+def test_crash_in_the_middle_of_the_rows_changes_nothing(
+    database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = put_secret(database, data_dir)
+
+    def die(*_: object) -> None:
+        raise Crash
+
+    monkeypatch.setattr(segments, "rebuild", die)
+    with pytest.raises(Crash):
+        deletion.delete_range(database, media, NOON_MS, END_MS)
+    assert media.exact(frames.get(database, frame.id))
+    assert scalar(database.connection(), "select count(*) from media_trash") == 0
+
+
+def test_picture_of_a_worker_that_died_in_the_middle_goes_too(
+    database: Database, data_dir: DataDir, media: Media, spool: Spool
+) -> None:
+    record = capture(NOON_MS)
+    spool.put(record, webp(noise(1)))
+    still = media.keep(webp(noise(1)), "image/webp", NOON_MS, record.capture_id)
+    half = (media.folder / still.media_path).with_name(f".{record.capture_id}.webp.tmp")
+    half.write_bytes(webp(noise(1)))
+    deletion.delete_range(database, media, NOON_MS, END_MS)
+    assert media.files() == []
+
+
+def test_capture_that_a_worker_is_storing_meanwhile_is_waited_for(
+    database: Database, data_dir: DataDir, media: Media, spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker has claimed it and finishes while the deletion waits: neither frame nor entry is left."""
+    record = capture(NOON_MS)
+    name = spool.put(record, webp(noise(1)))
+    spool.take(name)
+
+    def work(_: float) -> None:
+        store_frame(database, data_dir, NOON_MS, "word", capture_id=str(uuid.uuid4()))
+        spool.finish(name)
+
+    monkeypatch.setattr("store.deletion.deletion.time.sleep", work)
+    receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
+    assert (receipt.frames, receipt.verified, media.files()) == (1, True, [])
+
+
+def test_sweep_keeps_copies_younger_than_the_last_deletion(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    deletion.delete_range(database, media, NOON_MS, END_MS)
+    copy = data_dir.backups / "before-m999-1.db"
+    copy.write_bytes(b"made afterwards")
+    with database.write() as connection:
+        connection.execute("update deletions set deleted_ms = deleted_ms - 60000")
+    assert deletion.sweep(database, media) == 0
+    assert copy.exists()
+
+
+def test_receipt_says_what_is_left(
+    database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_secret(database, data_dir)
+    monkeypatch.setattr(Media, "remove", lambda *_: 0)
+    receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
+    assert receipt.verified is False
+    assert receipt.left == ("1 pictures are still on the disk.",)
+
+
+# -- large --------------------------------------------------------------------------------
+
+
+def test_no_statement_of_a_deletion_reads_a_large_table(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    """Everything goes by rowid, also without statistics about the tables."""
+    frame = put_secret(database, data_dir)
+    answer(database, "answer", [shown(frame)])
+    saved_searches.save(database, SavedSearch("all", f"/search?app={SECRET}&win={SECRET}&url={SECRET}"))
+    found = plans(database, lambda: deletion.delete_range(database, media, NOON_MS, END_MS))
+    scans = {plan.split()[1] for plan in found if plan.startswith("SCAN")}
+    large = {
+        "frames",
+        "f",
+        "readings",
+        "r",
+        "frame_urls",
+        "u",
+        "ingest_records",
+        "evidence",
+        "e",
+        "decisions",
+    }
+    assert scans.isdisjoint(large)
+
+
+def test_frames_go_in_several_transactions(
+    database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletion, "FRAMES_AT_ONCE", 2)
+    ids = [put(database, data_dir, NOON_MS + n, f"word{n}").id for n in range(5)]
+    receipt = deletion.delete_frames(database, media, ids)
+    assert (receipt.frames, receipt.verified) == (5, True)
+
+
+def test_no_migration_is_newer_than_these_tests() -> None:
+    """A later one may add a place where something of a frame lives: look at `purge.PLACES`."""
+    assert migrations.names()[-1] == "001_initial"

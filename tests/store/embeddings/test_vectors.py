@@ -1,0 +1,237 @@
+"""Vectors as rows, their queue, and the index of their signs."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from store.core.database import Database, rows, scalar
+from store.embeddings import knn, vectors
+from store.embeddings.knn import SemanticUnavailable, SignIndex
+from tests.store.search.plans import plans
+from tests.store.search.searching import add_frame
+from tests.tables import for_each
+
+RNG = np.random.default_rng(7)
+D = 96
+
+
+def directions(number: int) -> np.ndarray:
+    found = RNG.normal(size=(number, D)).astype(np.float32)
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+def fill(database: Database, made: np.ndarray, *, step: int = 1, model: str = "m") -> None:
+    """One chunk for each thing, their ids in steps."""
+    with database.write() as connection:
+        for number, vector in enumerate(vectors.quantize(made)):
+            vectors.add(connection, "document", number * step, model, [(0, 1, vector)])
+
+
+def model_of(database: Database) -> vectors.Model:
+    [found] = vectors.models(database)
+    return found
+
+
+def near_ids(database: Database, query: np.ndarray, **options: object) -> list[int]:
+    return [near.id for near in knn.nearest(database, "document", "m", query, **options)]  # type: ignore[arg-type]
+
+
+# -- rows and the queue -------------------------------------------------------------------
+
+
+@given(
+    arrays.arrays(
+        np.float32, (3, 8), elements=st.floats(-1, 1, width=32).filter(lambda x: x == 0 or abs(x) > 1e-3)
+    )
+)
+def test_bytes_keep_the_direction(made: np.ndarray) -> None:
+    if (np.abs(made).max(axis=1) == 0).any():
+        with pytest.raises(ValueError, match="direction"):
+            vectors.quantize(made)
+        return
+    kept = vectors.quantize(made).astype(np.float64)
+    cosines = (kept * made).sum(axis=1) / np.linalg.norm(kept, axis=1) / np.linalg.norm(made, axis=1)
+    assert cosines.min() > 0.999
+
+
+def test_things_wait_newest_first_until_they_have_vectors(database: Database) -> None:
+    vectors.activate_model(database, "m", D)
+    with database.write() as connection:
+        ids = [add_frame(connection, f"text {n}", 1_000 + n) for n in range(3)]
+    assert vectors.missing(database, "frame", "m", 2) == [ids[2], ids[1]]
+    with database.write() as connection:
+        vectors.add(connection, "frame", ids[2], "m", [])
+    assert vectors.missing(database, "frame", "m", 9) == [ids[1], ids[0]]
+    assert vectors.count_missing(database) == 2
+    assert vectors.count_missing(database, at_most=1) == 1
+
+
+def test_what_waits_is_asked_of_the_active_model_only(database: Database) -> None:
+    vectors.activate_model(database, "m", D)
+    with pytest.raises(ValueError, match="not the active model"):
+        vectors.missing(database, "frame", "other", 1)
+
+
+def test_vector_of_another_dimension_is_refused(database: Database) -> None:
+    fill(database, directions(1))
+    with database.write() as connection, pytest.raises(ValueError, match=r"int8\[96\]"):
+        vectors.add(connection, "document", 1, "m", [(0, 1, np.ones(3, np.int8))])
+
+
+def test_change_of_model_queues_what_has_none_of_it(database: Database) -> None:
+    fill(database, directions(3))
+    assert vectors.activate_model(database, "m", D) == 0
+    assert vectors.activate_model(database, "new", 8) == 3
+    assert vectors.activate_model(database, "new", 8) == 0
+    with database.write() as connection:
+        vectors.add(connection, "document", 2, "new", [(0, 1, np.ones(8, np.int8))])
+    assert vectors.activate_model(database, "m", D) == 1  # the other two are still there
+
+
+def test_model_with_another_dimension_loses_its_vectors(database: Database) -> None:
+    fill(database, directions(2))
+    vectors.activate_model(database, "m", 8)
+    with database.read() as connection:
+        assert rows(connection, "select * from vectors") == []
+    assert model_of(database).dimension == 8
+
+
+def test_vectors_are_looked_up_by_their_thing(database: Database) -> None:
+    fill(database, directions(3))
+    steps = plans(database, lambda: vectors.having(database, "document", {1}))
+    assert any("vectors_by_thing" in step for step in steps)
+    assert not any(step.startswith("SCAN v") for step in steps)
+
+
+# -- the nearest --------------------------------------------------------------------------
+
+
+def test_nearest_are_those_of_an_exact_search(database: Database) -> None:
+    made = directions(600)
+    fill(database, made)
+    query = made[17] + 0.4 * directions(1)[0]
+    query /= np.linalg.norm(query)
+    cosines = vectors.quantize(made).astype(np.float32) @ query
+    cosines /= np.linalg.norm(vectors.quantize(made).astype(np.float32), axis=1)
+    exact = [int(n) for n in np.argsort(-cosines) if cosines[n] >= knn.MIN_COSINE]
+    assert near_ids(database, query) == exact
+
+
+def test_bits_choose_the_nearest_few(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = directions(2_000)
+    fill(database, made)
+    monkeypatch.setattr(knn, "RESCORED", 50)
+    for number in (3, 999, 1_999):
+        assert near_ids(database, made[number], limit=1) == [number]
+
+
+def test_range_and_filter_hold(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    [one] = directions(1)
+    fill(database, np.stack([one] * 100))
+    monkeypatch.setattr(knn, "RESCORED", 4)
+    monkeypatch.setattr(knn, "_STEP_ROWS", 16)
+    assert near_ids(database, one, low=10, high=13) == [12, 11, 10]
+    odd = list(range(1, 100, 2))
+
+    def narrow(ids: list[int] | None) -> list[int]:
+        return odd if ids is None else [number for number in ids if number % 2]
+
+    assert set(near_ids(database, one, narrow=narrow, limit=3)) <= set(odd)
+    assert near_ids(database, one, narrow=lambda ids: [7] if ids is None else []) == [7]
+    assert near_ids(database, one, narrow=lambda ids: []) == []
+
+
+def test_thing_counts_with_its_best_chunk(database: Database) -> None:
+    one, other = directions(2)
+    with database.write() as connection:
+        first, second = vectors.quantize(np.stack([one, other]))
+        vectors.add(connection, "document", 5, "m", [(0, 4, second), (5, 9, first)])
+    [near] = knn.nearest(database, "document", "m", one)
+    assert (near.id, near.start, near.end) == (5, 5, 9)
+    assert near.score > 0.99
+
+
+@for_each(
+    ("kind", "model", "size", "reason"),
+    [
+        ("frame", "m", D, "no_embeddings"),
+        ("document", "x", D, "model_changed"),
+        ("document", "m", 3, "model_changed"),
+    ],
+)
+def test_reason_why_nothing_can_be_said(
+    database: Database, kind: vectors.Kind, model: str, size: int, reason: str
+) -> None:
+    fill(database, directions(1))
+    with pytest.raises(SemanticUnavailable, match=reason):
+        knn.nearest(database, kind, model, np.ones(size, np.float32))
+
+
+def test_large_index_is_loaded_beside_the_questions(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = directions(30)
+    fill(database, made)
+    monkeypatch.setattr(knn, "AT_ONCE_ROWS", 10)
+    with pytest.raises(SemanticUnavailable, match="index_building"):
+        near_ids(database, made[3])
+    for thread in threading.enumerate():
+        if thread.name == "vectors-document":
+            thread.join()
+    assert near_ids(database, made[3], limit=1) == [3]
+
+
+# -- the index in memory ------------------------------------------------------------------
+
+
+def test_index_follows_what_is_stored_and_deleted(database: Database) -> None:
+    made = directions(40)
+    fill(database, made[:20])
+    assert near_ids(database, made[3], limit=1) == [3]
+    with database.write() as connection:
+        for number, vector in enumerate(vectors.quantize(made[20:]), 20):
+            vectors.add(connection, "document", number, "m", [(0, 1, vector)])
+        vectors.delete(connection, "document", [3])
+    assert near_ids(database, made[33], limit=1) == [33]
+    assert 3 not in near_ids(database, made[3])
+
+
+def test_row_id_never_comes_back(database: Database) -> None:
+    """Else the bits of a deleted vector would stand for another's."""
+    fill(database, directions(2))
+    with database.write() as connection:
+        last = scalar(connection, "select max(id) from vectors")
+        vectors.delete(connection, "document", [0, 1])
+        vectors.add(connection, "document", 9, "m", [(0, 1, np.ones(D, np.int8))])
+        assert scalar(connection, "select max(id) from vectors") > last
+
+
+def test_index_is_bounded_to_the_newest(database: Database) -> None:
+    made = directions(100)
+    fill(database, made)
+    model = model_of(database)
+    index = SignIndex("document", model, max_bytes=32 * 40)
+    with database.read() as connection:
+        index.refresh(connection)
+    assert (len(index), index.floor) == (40, 60)
+    with database.write() as connection:
+        for number in range(100, 110):
+            vectors.add(connection, "document", number, "m", [(0, 1, np.ones(D, np.int8))])
+    with database.read() as connection:
+        index.refresh(connection)
+    assert (len(index), index.floor) == (30, 80)
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.integers(1, 70))
+def test_smallest_are_the_smallest(distances: list[int], count: int) -> None:
+    places, is_all = knn._smallest(np.arange(len(distances)), np.array(distances, np.uint16), count)
+    chosen = sorted(distances[place] for place in places)
+    assert is_all is (len(distances) <= count)
+    assert len(chosen) >= min(count, len(distances))
+    assert chosen == sorted(distances)[: len(chosen)]

@@ -1,0 +1,181 @@
+"""The timeline of memory: anchors, depths, order, and what is an error."""
+
+from __future__ import annotations
+
+import pytest
+
+from store.chats import conversations
+from store.core.database import Database, scalar
+from store.memory import observation_writer
+from store.memory.timeline import (
+    BadAnchor,
+    ContextTimeline,
+    Unit,
+    UnknownAnchor,
+    around_observation,
+    around_time,
+    get_context_timeline,
+)
+from tests.factories import NOON_MS
+from tests.memories import put_observation, put_session
+from tests.store.search.plans import plans
+from tests.tables import for_each
+
+MINUTE = 60_000
+NOON = "2026-11-20T12:00:00Z"
+
+
+@pytest.fixture
+def mixed(database: Database) -> dict[str, int]:
+    """Session, observation, prompt, observation, a minute apart, then two observations hours away."""
+    found = {
+        "session": put_session(database, NOON_MS - MINUTE, notes="notes of it", project="recall"),
+        "first": put_observation(database, start_ms=NOON_MS, title="First", project="recall"),
+    }
+    chat = conversations.create(database, "q", NOON_MS)
+    conversations.add_turn(
+        database, chat, mode="evidence", model="m", question="what was\nit?", start_ms=None, end_ms=None,
+        timezone="UTC", now_ms=NOON_MS + MINUTE,
+    )  # fmt: skip
+    with database.read() as connection:
+        found["prompt"] = scalar(connection, "select max(id) from messages")
+    found["second"] = put_observation(database, start_ms=NOON_MS + 2 * MINUTE, title="Second")
+    found["early"] = put_observation(database, start_ms=NOON_MS - 3 * 60 * MINUTE, title="Early")
+    found["late"] = put_observation(database, start_ms=NOON_MS + 90 * MINUTE, title="Late")
+    return found
+
+
+def names(found: ContextTimeline, mixed: dict[str, int]) -> list[str]:
+    kinds = {"session": "session", "prompt": "prompt"}
+    by_key = {(kinds.get(name, "observation"), number): name for name, number in mixed.items()}
+    return [by_key[entry.type, entry.id] for entry in found.entries]
+
+
+ALL = ["early", "session", "first", "prompt", "second", "late"]
+
+
+def test_types_are_mixed_in_order_and_the_anchor_is_marked(database: Database, mixed: dict[str, int]) -> None:
+    found = get_context_timeline(database, mixed["first"])
+    assert names(found, mixed) == ALL
+    assert [found.is_anchor(entry) for entry in found.entries].index(True) == found.before == 2
+    times = [entry.start_ms for entry in found.entries]
+    assert times == sorted(times)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_entry_is_an_anchor(database: Database, mixed: dict[str, int], name: str) -> None:
+    prefix = {"session": "session:", "prompt": "prompt:"}.get(name, "")
+    found = get_context_timeline(database, f"{prefix}{mixed[name]}", depth_before=1, depth_after=1)
+    at = ALL.index(name)
+    assert names(found, mixed) == ALL[max(0, at - 1) : at + 2]
+
+
+@pytest.mark.parametrize(
+    "anchor", [NOON, "2026-11-20T20:00:00+08:00", "2026-11-20 12:00:00", "2026-11-20T12:00:00.000Z"]
+)
+def test_an_iso_time_stands_between_entries(database: Database, mixed: dict[str, int], anchor: str) -> None:
+    found = get_context_timeline(database, anchor, depth_before=1, depth_after=2)
+    assert (found.anchor.type, found.anchor.id, found.anchor.at_ms) == ("time", None, NOON_MS)
+    assert names(found, mixed) == ["session", "first", "prompt"]
+    assert found.before == 1 and not any(map(found.is_anchor, found.entries))
+
+
+def test_a_numeric_string_is_the_number(database: Database, mixed: dict[str, int]) -> None:
+    by_number = get_context_timeline(database, mixed["first"])
+    assert get_context_timeline(database, str(mixed["first"])) == by_number
+
+
+@pytest.mark.parametrize("anchor", [10**17, "999", "session:99", "prompt:99", 0])
+def test_an_unknown_anchor_is_an_error(database: Database, mixed: dict[str, int], anchor: int | str) -> None:
+    with pytest.raises(UnknownAnchor):
+        get_context_timeline(database, anchor)
+
+
+@for_each(
+    "anchor", ["", "yesterday", "2026-13-45", "session:", "session:x", "chat:1", "-5", "1.5", "12:00", "٣"]
+)
+def test_what_is_no_anchor_is_an_error(database: Database, anchor: str) -> None:
+    with pytest.raises(BadAnchor):
+        get_context_timeline(database, anchor)
+
+
+def test_an_assistants_message_and_a_hidden_observation_are_no_anchors(
+    database: Database, mixed: dict[str, int]
+) -> None:
+    with database.write() as connection:
+        connection.execute("update messages set role = 'assistant' where id = ?", (mixed["prompt"],))
+    observation_writer.hide(database, mixed["second"], NOON_MS)
+    for anchor in (f"prompt:{mixed['prompt']}", mixed["second"]):
+        with pytest.raises(UnknownAnchor):
+            get_context_timeline(database, anchor)
+    assert names(get_context_timeline(database, NOON), mixed) == ["early", "session", "first", "late"]
+
+
+@pytest.mark.parametrize("depth", [-1, 51])
+def test_a_depth_beyond_its_range_is_refused(database: Database, mixed: dict[str, int], depth: int) -> None:
+    for side in ("depth_before", "depth_after"):
+        with pytest.raises(ValueError, match="0 to 50"):
+            get_context_timeline(database, mixed["first"], **{side: depth})  # type: ignore[arg-type]
+
+
+def test_depth_0_is_the_anchor_alone_and_50_is_fifty_records(database: Database) -> None:
+    ids = [put_observation(database, start_ms=NOON_MS + n * MINUTE) for n in range(120)]
+    alone = get_context_timeline(database, ids[60], depth_before=0, depth_after=0)
+    assert [entry.id for entry in alone.entries] == [ids[60]]
+    most = get_context_timeline(database, ids[60], depth_before=50, depth_after=50)
+    assert [entry.id for entry in most.entries] == ids[10:111]
+    usual = get_context_timeline(database, ids[60])
+    assert [entry.id for entry in usual.entries] == ids[50:71]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [(0, 0, ["first"]), (1, 1, ALL[1:5]), (1, 2, ALL[1:]), (3, 0, ALL[:3]), (2, 2, ALL[1:])],
+)
+def test_depth_may_count_hours(
+    database: Database, mixed: dict[str, int], before: int, after: int, expected: list[str]
+) -> None:
+    unit: Unit = "hours"
+    found = get_context_timeline(database, mixed["first"], depth_before=before, depth_after=after, unit=unit)
+    assert names(found, mixed) == expected
+
+
+def test_entries_of_one_moment_are_neither_lost_nor_doubled(database: Database) -> None:
+    ids = [put_observation(database, start_ms=NOON_MS) for _ in range(5)]
+    put_session(database, NOON_MS, notes="n")
+    for at, number in enumerate(ids):
+        found = get_context_timeline(database, number)
+        assert [(e.type, e.id) for e in found.entries] == [*(("observation", n) for n in ids), ("session", 1)]
+        assert found.before == at
+
+
+def test_a_project_narrows_what_lies_around(database: Database, mixed: dict[str, int]) -> None:
+    found = get_context_timeline(database, mixed["second"], project="RECALL")
+    assert names(found, mixed) == ["session", "first", "second"]
+
+
+def test_around_a_time_and_around_an_observation(database: Database, mixed: dict[str, int]) -> None:
+    for found in (
+        around_time(database, NOON_MS, depth_before=1, depth_after=3),
+        around_observation(database, mixed["first"], depth_before=1, depth_after=2),
+    ):
+        assert [one.id for one in found.observations] == [mixed["first"], mixed["second"]]
+        assert [one.id for one in found.sessions] == [mixed["session"]]
+        assert [one.id for one in found.prompts] == [mixed["prompt"]]
+
+
+def test_entries_carry_type_id_time_title_and_body(database: Database, mixed: dict[str, int]) -> None:
+    found = get_context_timeline(database, f"prompt:{mixed['prompt']}", depth_before=2, depth_after=0)
+    assert [(e.type, e.start_ms, e.title) for e in found.entries] == [
+        ("session", NOON_MS - MINUTE, "notes of it"),
+        ("observation", NOON_MS, "First"),
+        ("prompt", NOON_MS + MINUTE, "what was"),
+    ]
+    assert found.entries[2].body.text == "what was\nit?"  # type: ignore[union-attr]
+
+
+def test_each_side_walks_its_indexes(database: Database, mixed: dict[str, int]) -> None:
+    used = plans(database, lambda: get_context_timeline(database, NOON))
+    assert not [line for line in used if line.startswith("SCAN") and "observations" in line]
+    assert any("observations_by_time" in line for line in used)
+    assert any("messages_asked" in line for line in used)

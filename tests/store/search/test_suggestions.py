@@ -1,0 +1,76 @@
+"""Suggestions: spellings and widenings that give frames, made from what is there now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.frames.media import Media
+from store.search.filters import Filters
+from store.search.suggestions import Spelling, Suggestions, Widening, suggest
+from tests.factories import NOON_MS
+from tests.store.search.searching import ALWAYS, add_frame, add_texts
+from tests.tables import for_each
+
+
+def spellings(database: Database, text: str, filters: Filters = ALWAYS) -> list[str]:
+    return [each.text for each in suggest(database, text, filters, ALWAYS).spellings]
+
+
+@for_each(
+    ("asked", "expected"),
+    [
+        ("retenton", "retention"),
+        ("retnetion", "retention"),
+        ("retentiom policy", "retention policy"),
+        ("Retentoin  policcy", "retention  policy"),
+        ("rete", "rete*"),
+        ('"retenton policy"', '"retention policy"'),
+        ("会儀 retenton", None),
+        ("retention", None),
+        ("zzzzzz", None),
+        ("", None),
+    ],
+)
+def test_did_you_mean(database: Database, asked: str, expected: str | None) -> None:
+    add_texts(database, "the retention policy", "会议记录")
+    assert spellings(database, asked)[:1] == ([expected] if expected else [])
+
+
+def test_the_more_frequent_word_is_suggested_first(database: Database) -> None:
+    add_texts(database, "cat", "cart", "cart")
+    assert spellings(database, "cazt") == ["cart", "cat"]
+
+
+def test_a_spelling_gives_frames_under_the_filters_or_says_that_it_does_not(database: Database) -> None:
+    with database.write() as connection:
+        add_frame(connection, "retention", app_name="Code")
+    narrow = replace(ALWAYS, app_name="zoom")
+    assert suggest(database, "retenton", narrow, ALWAYS).spellings == (Spelling("retention", 1, True),)
+    assert suggest(database, "retenton", ALWAYS, ALWAYS).spellings == (Spelling("retention", 1),)
+
+
+def test_each_filter_says_what_it_takes_away(database: Database) -> None:
+    with database.write() as connection:
+        add_frame(connection, "needle", app_name="Code", window_name="a")
+        add_frame(connection, "needle", NOON_MS + 1, app_name="Zoom", window_name="b")
+        add_frame(connection, "needle", NOON_MS + 9_000, app_name="Code", window_name="b")
+    narrow = Filters(NOON_MS, NOON_MS + 5_000, app_name="code", window_name="b")
+    assert suggest(database, "needle", narrow, ALWAYS).widenings == (
+        Widening(("app_name",), 1),
+        Widening(("window_name",), 1),
+        Widening(("time",), 1),
+        Widening(("app_name", "window_name", "time"), 3),
+    )
+
+
+def test_deleted_words_are_suggested_no_more(database: Database, data_dir: DataDir) -> None:
+    """The vocabulary is the index itself."""
+    secret, _ = add_texts(database, "passphrase zanzibar", "other words")
+    assert spellings(database, "zanzibra") == ["zanzibar"]
+    deletion.delete_frames(database, Media(data_dir.media), [secret])
+    nothing = Suggestions((), ())
+    for text in ("zanzibra", "zanz", "passphrasee", "passphras"):
+        assert suggest(database, text, ALWAYS, ALWAYS) == nothing

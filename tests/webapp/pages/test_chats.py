@@ -1,0 +1,82 @@
+"""The list of chats: by day, searched by words, page by page, with and without scripts."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from store.core.database import Database
+from tests.store.chats.test_conversation_search import talk
+from tests.tables import for_each
+from tests.webapp.conftest import Actor, Clock
+from webapp.pages.chats import view
+
+HTMX = {"HX-Request": "true"}
+DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def chats(database: Database, now: Clock) -> list[int]:
+    """One of today, one of yesterday."""
+    return [
+        talk(database, now.now_ms - DAY_MS, ("Which <b>budget</b>?", "The one of Wagner.")),
+        talk(database, now.now_ms, ("What did I read?", "The policy & the budget.")),
+    ]
+
+
+def listed(html: str) -> list[int]:
+    """Ids of the chats of the page's own list, in order."""
+    return [int(found) for found in re.findall(r'<li><a href="/chat/(\d+)"', html)]
+
+
+def test_all_chats_stand_by_day(browser: Actor, chats: list[int]) -> None:
+    html = browser.get("/chats").text
+    assert listed(html) == [chats[1], chats[0]]
+    assert html.index("<h2>Today</h2>") < html.index("<h2>Yesterday</h2>")
+    assert "Which &lt;b&gt;budget&lt;/b&gt;?" in html
+    assert browser.get("/chat").text.count('role="search"') >= 1
+
+
+def test_a_search_without_scripts_is_a_page(browser: Actor, chats: list[int]) -> None:
+    html = browser.get("/chats?q=Wagner").text
+    assert listed(html) == [chats[0]]
+    assert 'name="q" value="Wagner"' in html
+    assert "1 chat with “Wagner”" in html
+    assert "<title>Chats with “Wagner”" in html
+    none = browser.get("/chats?q=%3Cscript%3E").text
+    assert listed(none) == []
+    assert "0 chats with “&lt;script&gt;”" in none
+    assert "No chats yet" not in none
+
+
+def test_htmx_gets_the_list_alone(browser: Actor, chats: list[int]) -> None:
+    part = browser.get("/chats?q=budget", headers=HTMX).text
+    assert part.startswith('<div class="chat-list">')
+    assert listed(part) == [chats[1], chats[0]]
+
+
+def test_older_chats_follow(browser: Actor, chats: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view, "LISTED_CHATS", 1)
+    first = browser.get("/chats?q=budget").text
+    assert listed(first) == [chats[1]]
+    assert "1 chat or more with" in first
+    older = re.search(r'href="(/chats\?q=budget&amp;before=[0-9-]+)"', first)
+    assert older
+    second = browser.get(older[1].replace("&amp;", "&")).text
+    assert listed(second) == [chats[0]]
+    assert "Older chats" not in second
+
+
+@for_each("query", ["before=x", "before=1-2-3", f"before={'9' * 40}-1", "q=%00%FF", f"q={'a ' * 5000}"])
+def test_strange_addresses_give_a_list(browser: Actor, chats: list[int], query: str) -> None:
+    assert browser.get(f"/chats?{query}").status_code == 200
+
+
+def test_the_api_searches_too(program: Actor, chats: list[int]) -> None:
+    found = program.get("/api/v1/chats?q=budget&limit=1").get_json()
+    assert [chat["id"] for chat in found["data"]] == [chats[1]]
+    cursor = found["pagination"]["next_cursor"]
+    again = program.get(f"/api/v1/chats?q=budget&limit=1&cursor={cursor}").get_json()
+    assert [chat["id"] for chat in again["data"]] == [chats[0]]
+    assert program.get("/api/v1/chats?q=giraffe").get_json()["data"] == []

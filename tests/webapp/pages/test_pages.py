@@ -1,0 +1,565 @@
+"""Every page in its states, as it comes from the server: cold, without scripts."""
+
+from __future__ import annotations
+
+import html as html_text
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from store.chats import conversations
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.frames.frames import FrameRow
+from store.spool.process_state import CaptureState, Pause, write_capture_state, write_pause
+from store.timeline.segments import heartbeat
+from tests.factories import NOON_MS, store_frame
+from tests.tables import for_each
+from tests.webapp.conftest import Actor, Clock, csrf_of
+from webapp.ops.health import indicator_state
+
+MINUTE = 60_000
+PAGES = [
+    "/timeline", "/activity", "/search", "/chat", "/memory", "/days", "/memory/entities", "/memory/facts",
+    "/privacy", "/settings/display", "/settings/models", "/settings/tools", "/settings/sent", "/status",
+    "/welcome", "/insights", "/insights/new",
+]  # fmt: skip
+HOSTILE = "<img src=x onerror=alert(1)>{{ 7919*7907 }}\u202e</script><script>alert(2)</script>"
+
+
+@pytest.fixture
+def shoot(database: Database, data_dir: DataDir) -> Callable[..., FrameRow]:
+    """Stores a frame, with its place in the activity."""
+
+    def make(minute: int = 0, text: str | None = "retention set to 14 days", **changes: object) -> FrameRow:
+        frame = store_frame(database, data_dir, NOON_MS + minute * MINUTE, text, **changes)  # type: ignore[arg-type]
+        with database.write() as connection:
+            heartbeat(connection, frame)
+        return frame
+
+    return make
+
+
+@pytest.fixture
+def visitor(browser: Actor) -> Actor:
+    """A signed-in browser in Shanghai."""
+    browser.client.set_cookie("tz", "Asia/Shanghai", domain="127.0.0.1")
+    return browser
+
+
+def page(actor: Actor, path: str, status: int = 200, **headers: str) -> str:
+    answer = actor.get(path, headers=headers)
+    assert answer.status_code == status, answer.text[:500]
+    return answer.text
+
+
+def words(html: str) -> str:
+    """The text of a page, white space collapsed."""
+    return html_text.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html)))
+
+
+def assert_clean(html: str) -> None:
+    """No inline script or style, no handler, nothing from another host."""
+    assert not re.search(r"\sstyle=|<style|\son[a-z]+=\"|javascript:", html)
+    for script in re.findall(r"<script[^>]*>", html):
+        assert 'src="/static/' in script
+    for address in re.findall(r'(?:src|href|action|hx-get|hx-post)="([^"]*)"', html):
+        assert address.startswith(("/", "#")) or address == "", address
+
+
+# -- every page -----------------------------------------------------------------------------
+
+
+@for_each("path", PAGES)
+def test_every_page_opens_on_an_empty_home(visitor: Actor, path: str) -> None:
+    html = page(visitor, path)
+    assert_clean(html)
+    assert html.count("<h1") == 1
+    assert "Not recording" in html
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_is_clean_with_frames(visitor: Actor, shoot: Callable[..., FrameRow], path: str) -> None:
+    shoot(0), shoot(2, app_name="Chrome", window_name="Docs", browser_url="https://sqlite.org/fts5.html")
+    assert_clean(page(visitor, path))
+
+
+@for_each("path", PAGES)
+def test_pages_are_never_stored_and_vary_by_htmx(visitor: Actor, path: str) -> None:
+    answer = visitor.get(path)
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert {"HX-Request", "HX-History-Restore-Request"} <= {
+        name.strip() for name in answer.headers["Vary"].split(",")
+    }
+
+
+@pytest.mark.parametrize("path", ["/timeline", "/search", "/status"])
+def test_htmx_gets_a_fragment_and_a_history_restore_the_page(
+    visitor: Actor, shoot: Callable[..., FrameRow], path: str
+) -> None:
+    frame = shoot()
+    path = f"{path}?frame={frame.id}" if path == "/timeline" else path
+    assert "<html" not in page(visitor, path, **{"HX-Request": "true"})
+    assert "<html" in page(visitor, path, **{"HX-Request": "true", "HX-History-Restore-Request": "true"})
+
+
+@for_each("path", PAGES)
+def test_links_of_the_rail_lead_somewhere(visitor: Actor, path: str) -> None:
+    rail = re.search(r'<nav class="rail".*?</nav>', page(visitor, path), re.S)
+    assert rail is not None
+    for address in re.findall(r'href="(/[^"#]*)"', rail[0]):
+        if not address.startswith("/static"):
+            page(visitor, address)
+
+
+def test_hostile_screen_text_is_only_text_on_every_page(
+    visitor: Actor, shoot: Callable[..., FrameRow]
+) -> None:
+    frame = shoot(
+        0, f"needle {HOSTILE}", app_name=HOSTILE, window_name=HOSTILE, browser_url=f"javascript:{HOSTILE}"
+    )
+    for path in [
+        *PAGES,
+        f"/timeline?frame={frame.id}",
+        "/search?q=needle",
+        f"/frames/{frame.id}?q=needle",
+        "/palette?q=i",
+    ]:
+        html = page(visitor, path)
+        assert "<img src=x" not in html and "<script>" not in html and str(7919 * 7907) not in html
+        assert 'href="javascript' not in html
+
+
+def test_a_stranger_sees_a_page_without_data(stranger: Actor, shoot: Callable[..., FrameRow]) -> None:
+    shoot()
+    html = page(stranger, "/timeline", 401)
+    assert "recollect open" in html and "main.py" not in html and "rail" not in html
+
+
+def test_a_link_from_elsewhere_gets_one_same_site_link(visitor: Actor) -> None:
+    html = page(
+        visitor, "/frames/81234", 403,
+        **{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"},
+    )  # fmt: skip
+    assert re.findall(r'<a [^>]*href="([^"]*)"', html) == ["/frames/81234"]
+    assert "Open frame 81234 in Recollect" in html
+
+
+def test_the_root_goes_to_welcome_until_a_frame_is_there(
+    visitor: Actor, shoot: Callable[..., FrameRow]
+) -> None:
+    before = visitor.get("/").headers["Location"]
+    shoot()
+    assert (before, visitor.get("/").headers["Location"]) == ("/welcome", "/timeline")
+
+
+# -- capture light --------------------------------------------------------------------------
+
+NOW = NOON_MS
+
+
+def state(**changes: object) -> CaptureState:
+    values = {
+        "pid": 1,
+        "started_ms": NOW,
+        "written_ms": NOW - 500,
+        "looked_ms": NOW - 2000,
+        "state": "recording",
+    }
+    return CaptureState(**{**values, **changes})  # type: ignore[arg-type]
+
+
+@for_each(
+    ("found", "pause", "waiting", "expected"),
+    [
+        (None, None, 0, ("danger", "Not recording")),
+        (state(), None, 0, ("ok", "REC 2 s ago")),
+        (state(looked_ms=NOW - 30_000), None, 0, ("ok", "REC 30 s ago")),
+        (state(looked_ms=NOW - 30_001), None, 0, ("danger", "Not recording 30 s")),
+        (state(looked_ms=None, state="starting"), None, 0, ("danger", "Not recording")),
+        (state(looked_ms=NOW - 240_000, state="failing"), None, 0, ("danger", "Not recording 4 m")),
+        (state(), Pause(NOW, NOW + 12 * MINUTE), 0, ("warn", "Paused 12 m left")),
+        (state(), Pause(NOW, 2**53), 0, ("warn", "Paused until you resume")),
+        (state(), None, 214, ("warn", "Behind 214")),
+        (state(state="locked", looked_ms=None), None, 0, ("plain", "Screen locked")),
+        (
+            state(state="locked", looked_ms=None, written_ms=NOW - 60_000),
+            None,
+            0,
+            ("danger", "Not recording"),
+        ),
+    ],
+)
+def test_the_light_says_rec_only_after_a_fresh_look(
+    found: CaptureState | None, pause: Pause | None, waiting: int, expected: tuple[str, str]
+) -> None:
+    light = indicator_state(found, pause, waiting, NOW)
+    assert (light.kind, light.word) == expected
+
+
+def test_pausing_and_resuming_work_by_plain_forms(
+    app: Flask, visitor: Actor, data_dir: DataDir, now: Clock
+) -> None:
+    write_capture_state(data_dir.spool, state(written_ms=now.now_ms, looked_ms=now.now_ms - 1000))
+    form = {"csrf_token": csrf_of(app, visitor), "minutes": "15"}
+    assert visitor.post("/status/pause", data=form).status_code == 303
+    assert "Paused 15 m left" in page(visitor, "/status/light")
+    assert visitor.post("/status/resume", data=form).status_code == 303
+    assert "REC 1 s ago" in page(visitor, "/status/light")
+    assert visitor.post("/status/pause", data={"minutes": "15"}).status_code == 403
+
+
+def test_a_redirect_never_leads_away(app: Flask, visitor: Actor, data_dir: DataDir) -> None:
+    for target in ["//evil.example", "https://evil.example", "/\\evil.example"]:
+        form = {"csrf_token": csrf_of(app, visitor), "next": target}
+        assert visitor.post("/status/resume", data=form).headers["Location"] == "/status"
+    write_pause(data_dir.spool, None)
+
+
+# -- timeline -------------------------------------------------------------------------------
+
+
+def test_a_deep_link_opens_that_very_frame(visitor: Actor, shoot: Callable[..., FrameRow]) -> None:
+    frames = [shoot(minute, window_name=f"window {minute}") for minute in range(0, 60, 7)]
+    for frame in frames:
+        html = page(visitor, f"/timeline?frame={frame.id}")
+        assert f'data-frame="{frame.id}"' in html and f"/api/v1/frames/{frame.id}" in html
+        at = page(visitor, f"/timeline?at={frame.captured_ms}")
+        assert f'data-frame="{frame.id}"' in at and "Nearest" not in at
+
+
+def test_a_moment_without_a_frame_says_so(visitor: Actor, shoot: Callable[..., FrameRow]) -> None:
+    shoot(0)
+    html = page(visitor, f"/timeline?at={NOON_MS + 28_000}")
+    assert "No frame at 20:00:28 . Nearest 20:00:00 (28 s earlier)" in words(html)
+
+
+def test_a_filter_keeps_hidden_apps_faded_and_steps_over_them(
+    visitor: Actor, shoot: Callable[..., FrameRow]
+) -> None:
+    """Arrows respect the filter, and the address describes the view."""
+    first, _, third = shoot(0), shoot(5, app_name="Chrome"), shoot(10)
+    html = page(visitor, f"/timeline?frame={first.id}&app=Code")
+    assert f'data-next="{third.id}"' in html
+    assert re.search(r'class="run [^"]*faded"', html)
+    fragment = visitor.get(f"/timeline?frame={third.id}&app=Code&z=1h", headers={"HX-Request": "true"})
+    assert fragment.headers["HX-Replace-Url"] == f"/timeline?frame={third.id}&z=1h&app=Code"
+    assert 'hx-swap-oob="true"' in fragment.text
+
+
+def test_an_empty_day_names_the_nearest_days(visitor: Actor, shoot: Callable[..., FrameRow]) -> None:
+    shoot(-48 * 60)
+    html = page(visitor, "/timeline?day=2026-11-20")
+    assert "Nothing captured on Fri 20 Nov" in words(html) and 'href="/timeline?day=2026-11-18"' in html
+
+
+def test_a_day_that_did_not_exist_says_so(visitor: Actor) -> None:
+    html = page(visitor, "/timeline?day=2011-12-30&tz=Pacific/Apia")
+    assert "This date did not exist here" in html
+
+
+@pytest.mark.parametrize(("on", "ticks"), [("2026-03-08", 24), ("2026-11-01", 26), ("2026-11-20", 25)])
+def test_a_day_has_a_tick_for_each_of_its_hours(
+    visitor: Actor, shoot: Callable[..., FrameRow], on: str, ticks: int
+) -> None:
+    from datetime import date, datetime
+
+    start = round(datetime.fromisoformat(f"{date.fromisoformat(on)}T18:00:00+00:00").timestamp() * 1000)
+    shoot((start - NOON_MS) // MINUTE)
+    html = page(visitor, f"/timeline?day={on}&tz=America/New_York")
+    drawn = re.search(r'<svg class="ticks".*?</svg>', html, re.S)
+    assert drawn is not None and drawn[0].count("<line") == ticks
+
+
+@pytest.mark.parametrize(
+    ("typed", "location"),
+    [
+        ("14:32", "/timeline?at=1795156320000"),
+        ("2026-11-18", "/timeline?day=2026-11-18"),
+        ("yesterday", "/timeline?day=2026-11-19"),
+        ("yesterday 14:00-14:30", "/timeline?at=1795068000000&z=1h"),
+        ("昨天下午", "/timeline?at=1795060800000"),
+    ],
+)
+def test_a_typed_time_goes_there(visitor: Actor, typed: str, location: str) -> None:
+    answer = visitor.get(f"/timeline?day=2026-11-20&go={typed}")
+    assert (answer.status_code, answer.headers["Location"]) == (303, location)
+
+
+@for_each("query", ["frame=x", "at=soon", "z=week", "day=30.2.", "frame=-1"])
+def test_a_senseless_address_is_refused_in_words(visitor: Actor, query: str) -> None:
+    html = page(visitor, f"/timeline?{query}", 400)
+    assert "cannot be understood" in html and "Traceback" not in html
+
+
+def test_a_phrase_that_is_not_understood_stays_in_its_field(visitor: Actor) -> None:
+    html = page(visitor, "/timeline?go=next+banana", 422)
+    assert 'value="next banana"' in html and "is not a time I know" in html and 'role="alert"' in html
+    assert "has not come yet" in page(visitor, "/timeline?go=tomorrow", 422)
+
+
+def test_the_index_for_scrubbing_names_each_minute_once(
+    visitor: Actor, shoot: Callable[..., FrameRow]
+) -> None:
+    frames = [shoot(0), shoot(1), shoot(5, app_name="Chrome")]
+    address = f"/timeline/marks?from={NOON_MS - MINUTE}&to={NOON_MS + 120 * MINUTE}"
+    assert [mark[0] for mark in visitor.get(address).get_json()["marks"]] == [frame.id for frame in frames]
+    assert [mark[0] for mark in visitor.get(f"{address}&app=Chrome").get_json()["marks"]] == [frames[2].id]
+
+
+# -- search ---------------------------------------------------------------------------------
+
+
+def test_searched_words_are_marked_in_text_and_on_the_picture(
+    visitor: Actor, shoot: Callable[..., FrameRow]
+) -> None:
+    frame = shoot()
+    html = page(visitor, "/search?q=retention")
+    assert "<mark>retention</mark> set to 14 days" in html
+    assert re.search(
+        rf'id="hit-{frame.id}".*?<svg class="boxes" viewBox="0 0 64 48".*?<rect class="outer"', html, re.S
+    )
+    assert f'href="/frames/{frame.id}?q=retention"' in html
+
+
+def test_browsing_shows_the_newest_first_under_its_day(
+    visitor: Actor, shoot: Callable[..., FrameRow]
+) -> None:
+    shoot(-24 * 60, window_name="earlier window"), shoot(0, window_name="later window")
+    _, _, listed = page(visitor, "/search").partition('<ol class="results">')
+    text = words(listed)
+    assert (
+        text.index("Fri 20 Nov 2026")
+        < text.index("later window")
+        < text.index("Thu 19 Nov 2026")
+        < text.index("earlier window")
+    )
+
+
+def test_load_more_reaches_every_frame_once(visitor: Actor, shoot: Callable[..., FrameRow]) -> None:
+    frames = {shoot(minute, f"page {minute}").id for minute in range(45)}
+    address, seen = "/search?sort=old", []
+    for _ in range(5):
+        html = page(visitor, address, **({"HX-Request": "true"} if seen else {}))
+        seen += [int(number) for number in re.findall(r'id="hit-(\d+)"', html)]
+        more = re.search(r'<a class="button" href="([^"]+)" [^>]*data-load-more', html)
+        if more is None:
+            break
+        address = more[1].replace("&amp;", "&")
+    assert len(seen) == 45 and set(seen) == frames
+
+
+def test_an_empty_result_says_which_filter_empties_it(visitor: Actor, shoot: Callable[..., FrameRow]) -> None:
+    shoot()
+    html = words(page(visitor, "/search?q=retention&app=Firefox"))
+    assert "No frame matches" in html and "without the app “Firefox” : 1 frame" in html.replace("”:", "” :")
+
+
+def test_a_cursor_of_another_search_is_refused_with_a_way_back(
+    visitor: Actor, shoot: Callable[..., FrameRow]
+) -> None:
+    for minute in range(25):
+        shoot(minute, f"page {minute}")
+    more = re.search(r'after=([^&"]+)', page(visitor, "/search"))
+    assert more is not None
+    assert "start again" in page(visitor, f"/search?app=Code&after={more[1]}", 400)
+    assert "start again" in page(visitor, "/search?after=rubbish", 400, **{"HX-Request": "true"})
+
+
+# -- frame ----------------------------------------------------------------------------------
+
+
+def test_the_frame_page_shows_the_exact_frame_with_its_hits(
+    visitor: Actor, shoot: Callable[..., FrameRow]
+) -> None:
+    frame = shoot(0, "retention one\nretention two")
+    html = page(visitor, f"/frames/{frame.id}?q=retention&hit=2")
+    assert f'<img src="/api/v1/frames/{frame.id}" ' in html
+    assert "Hits 2 of 2" in html and html.count("<mark>retention</mark>") == 2
+    assert re.search(r'<g class="current[^>]*>\s*<rect class="outer" x="-6" y="14"', html)
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"), [("unlink", "missing on the disk"), ("swap", "no longer the picture")]
+)
+def test_a_picture_that_is_gone_leaves_its_text(
+    visitor: Actor, shoot: Callable[..., FrameRow], data_dir: DataDir, damage: str, reason: str
+) -> None:
+    """Never a neighbour's picture."""
+    frame, other = shoot(0), shoot(1)
+    file = data_dir.media / (frame.media_path or "")
+    if damage == "unlink":
+        file.unlink()
+    else:
+        file.write_bytes((data_dir.media / (other.media_path or "")).read_bytes())
+    html = page(visitor, f"/frames/{frame.id}", 410)
+    assert reason in html and "retention set to 14 days" in html
+    assert f'<img src="/api/v1/frames/{other.id}" ' not in html
+    assert f'<img src="/api/v1/frames/{frame.id}" ' not in html
+
+
+def test_an_unknown_frame_is_a_page(visitor: Actor) -> None:
+    assert "No such frame" in page(visitor, "/frames/5", 404)
+    assert "Nothing here" in page(visitor, "/frames/007", 404)
+
+
+def test_deleting_a_frame_asks_first_and_gives_a_receipt(
+    app: Flask, visitor: Actor, shoot: Callable[..., FrameRow]
+) -> None:
+    frame = shoot()
+    assert "cannot be undone" in page(visitor, f"/frames/{frame.id}/delete")
+    assert visitor.get(f"/frames/{frame.id}").status_code == 200
+    answer = visitor.post(f"/frames/{frame.id}/delete", data={"csrf_token": csrf_of(app, visitor)})
+    assert "1 frame deleted" in answer.text and "nothing of it is left" in answer.text
+    page(visitor, f"/frames/{frame.id}", 404)
+
+
+# -- chat -----------------------------------------------------------------------------------
+
+
+def ask(app: Flask, visitor: Actor, path: str = "/chat", **form: str):  # type: ignore[no-untyped-def]
+    return visitor.post(path, data={"csrf_token": csrf_of(app, visitor), **form})
+
+
+def test_a_question_works_without_scripts(app: Flask, visitor: Actor, shoot: Callable[..., FrameRow]) -> None:
+    frame = shoot()
+    answer = ask(
+        app,
+        visitor,
+        message="What did I set retention to?",
+        from_ms=str(NOON_MS - MINUTE),
+        to_ms=str(NOON_MS + MINUTE),
+    )
+    assert answer.status_code == 303
+    address, _, anchor = answer.headers["Location"].partition("#")
+    html = page(visitor, address)
+    assert f'id="{anchor}"' in html and "What did I set retention to?" in html
+    cite = re.search(r'<a class="cite" href="(/frames/\d+\?cite=[\d.]+)"', html)
+    assert cite is not None and cite[1].startswith(f"/frames/{frame.id}?")
+    assert "Quote found" in html and "searched" in html
+    proof = page(visitor, cite[1])
+    assert f'href="{address}#{anchor}"' in proof and "Back to answer" in proof
+    assert re.search(r'<g class="current[^>]*>\s*<rect', proof)
+
+
+def test_a_question_without_a_range_keeps_its_words(app: Flask, visitor: Actor) -> None:
+    answer = ask(app, visitor, message="what happened")
+    assert answer.status_code == 422
+    assert ">what happened</textarea>" in answer.text
+    assert 'name="offered" value="yesterday"' in answer.text
+
+
+def test_a_wall_time_range_is_read_in_the_zone_of_the_browser(
+    app: Flask, visitor: Actor, shoot: Callable[..., FrameRow], database: Database
+) -> None:
+    shoot()
+    answer = ask(
+        app, visitor, message="What was it?", when="custom",
+        from_local="2026-11-20T19:30", to_local="2026-11-20T20:30",
+    )  # fmt: skip
+    assert answer.status_code == 303
+    turn = conversations.turns(database, 1)[0]
+    assert (turn.start_ms, turn.end_ms, turn.timezone) == (
+        NOON_MS - 30 * MINUTE,
+        NOON_MS + 30 * MINUTE,
+        "Asia/Shanghai",
+    )
+
+
+def test_htmx_gets_the_turn_and_a_new_chat_its_address(
+    app: Flask, visitor: Actor, shoot: Callable[..., FrameRow]
+) -> None:
+    shoot()
+    visitor.headers["HX-Request"] = "true"
+    first = ask(app, visitor, message="What was it?", when="today")
+    assert (first.status_code, first.headers["HX-Redirect"]) == (204, "/chat/1#t1")
+    second = ask(app, visitor, "/chat/1", message="And then?", when="today")
+    assert second.status_code == 200 and second.text.lstrip().startswith('<article class="turn" id="t2"')
+    refused = ask(app, visitor, "/chat/1", message="And?")
+    assert refused.headers["HX-Retarget"] == "#composer" and 'id="composer"' in refused.text
+
+
+def test_a_turn_reads_the_same_as_fragment_and_on_the_page(
+    app: Flask, visitor: Actor, shoot: Callable[..., FrameRow]
+) -> None:
+    shoot()
+    ask(app, visitor, message="What was it?", when="today")
+    fragment = page(visitor, "/chat/1/turns/1", **{"HX-Request": "true"})
+    # The chip of the topic comes after it, to be put where the page has its own.
+    turns = [
+        re.search(r'<article class="turn" id="t1".*?</article>', html, re.S)
+        for html in (page(visitor, "/chat/1"), fragment)
+    ]
+    assert turns[0] and turns[1] and turns[0][0].split() == turns[1][0].split()
+    assert fragment.lstrip().startswith("<article")
+
+
+def test_a_deleted_frame_leaves_its_card_without_content(
+    app: Flask, visitor: Actor, shoot: Callable[..., FrameRow]
+) -> None:
+    frame = shoot()
+    ask(app, visitor, message="What did I set retention to?", when="today")
+    visitor.post(f"/frames/{frame.id}/delete", data={"csrf_token": csrf_of(app, visitor)})
+    html = page(visitor, "/chat/1")
+    assert "Image removed" in html and "14 days" not in html
+
+
+def test_a_chat_that_is_not_there_is_404(app: Flask, visitor: Actor) -> None:
+    page(visitor, "/chat/99", 404)
+    assert ask(app, visitor, "/chat/99", message="x", when="today").status_code == 404
+
+
+# -- privacy and display --------------------------------------------------------------------
+
+
+def test_a_rule_is_added_tested_and_removed(app: Flask, visitor: Actor) -> None:
+    token = {"csrf_token": csrf_of(app, visitor)}
+    assert visitor.post("/privacy/rules", data={**token, "app": "Signal"}).status_code == 303
+    assert "It would be recorded" in page(visitor, "/privacy/test?app=Code&title=main.py")
+    assert "would be left out" in page(visitor, "/privacy/test?app=Signal&title=Chats")
+    html = page(visitor, "/privacy")
+    shown = re.search(r'name="words" value="([^"]*Signal[^"]*)"', html)
+    assert shown is not None
+    assert visitor.post("/privacy/rules/0/remove", data={**token, "words": shown[1]}).status_code == 303
+    assert "It would be recorded" in page(visitor, "/privacy/test?app=Signal&title=Chats")
+
+
+def test_a_senseless_rule_is_refused_at_its_field(app: Flask, visitor: Actor) -> None:
+    answer = visitor.post("/privacy/rules", data={"csrf_token": csrf_of(app, visitor), "url": "https://"})
+    assert (
+        answer.status_code == 422
+        and 'aria-invalid="true"' in answer.text
+        and 'value="https://"' in answer.text
+    )
+
+
+def test_erasing_needs_the_typed_word(app: Flask, visitor: Actor, shoot: Callable[..., FrameRow]) -> None:
+    frame = shoot()
+    assert "deletes 1 frame" in words(page(visitor, "/privacy/erase?when=today"))
+    form = {"csrf_token": csrf_of(app, visitor), "when": "today"}
+    assert visitor.post("/privacy/erase", data={**form, "confirm": "yes"}).status_code == 422
+    page(visitor, f"/frames/{frame.id}")
+    assert "1 frame deleted" in visitor.post("/privacy/erase", data={**form, "confirm": "DELETE"}).text
+    page(visitor, f"/frames/{frame.id}", 404)
+
+
+def test_theme_and_zone_are_kept_in_the_browser(app: Flask, visitor: Actor) -> None:
+    form = {"csrf_token": csrf_of(app, visitor), "theme": "dark", "zone": "Europe/Berlin", "next": "/search"}
+    answer = visitor.post("/settings/display", data=form)
+    assert answer.headers["Location"] == "/search"
+    html = page(visitor, "/search")
+    assert '<html lang="en" data-theme="dark">' in html and "UTC+01:00 Europe/Berlin" in html
+    assert visitor.post("/settings/display", data={**form, "zone": "../etc"}).status_code == 422
+
+
+# -- templates ------------------------------------------------------------------------------
+
+
+def test_no_template_marks_text_as_safe() -> None:
+    """The Markdown module is the only maker of Markup."""
+    for file in (Path(__file__).parents[3] / "templates").rglob("*.html"):
+        text = file.read_text(encoding="utf-8")
+        assert "|safe" not in text.replace(" ", "") and "autoescape" not in text, file.name

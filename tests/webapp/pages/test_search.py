@@ -1,0 +1,193 @@
+"""What stands around the hits: facets, chips, what has come since, saved searches, spellings."""
+
+from __future__ import annotations
+
+import html as html_text
+import re
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+from flask import Flask
+
+from store.core.database import Database
+from store.deletion import deletion
+from store.embeddings import vectors
+from store.frames.frames import FrameRow
+from tests.fake_embedder import FakeEmbedder
+from tests.webapp.conftest import Actor, csrf_of
+from tests.webapp.pages.test_pages import page, shoot, visitor, words  # noqa: F401  # two are fixtures
+
+Shoot = Callable[..., FrameRow]
+
+
+def links(html: str) -> dict[str, str]:
+    """Address by words of every link."""
+    found = re.findall(r'<a [^>]*href="([^"]*)"[^>]*>(.*?)</a>', html, re.DOTALL)
+    return {words(text).strip(): address.replace("&amp;", "&") for address, text in found}
+
+
+def test_facets_count_the_frames_and_narrow_to_them(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(0, app_name="Code"), shoot(1, app_name="Code"), shoot(2, app_name="Zoom", window_name="a call")
+    found = links(page(visitor, "/search?q=retention"))
+    assert found["Code 2"] == "/search?q=retention&app=Code"
+    assert found["a call 1"] == "/search?q=retention&win=a+call"
+    assert "1 frame," in words(page(visitor, found["Zoom 1"]))
+
+
+def test_every_filter_that_is_set_is_a_chip_that_removes_it(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(0, app_name="Code", window_name="main.py")
+    found = links(page(visitor, "/search?q=retention&app=Code&win=main&when=today&sort=new"))
+    assert found["App: Code"] == "/search?q=retention&win=main&when=today&sort=new"
+    assert found["Window: main"] == "/search?q=retention&app=Code&when=today&sort=new"
+    assert any(name.startswith("Time: ") and "when" not in address for name, address in found.items())
+
+
+def test_what_has_come_is_counted_under_the_same_predicate(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(-30, app_name="Code")
+    html = page(visitor, "/search?q=retention&app=Code")
+    asking = re.search(r'hx-get="(/search/new[^"]*)" hx-trigger="every', html)
+    assert asking is not None
+    address = asking[1].replace("&amp;", "&")
+    assert address in page(visitor, address).replace("&amp;", "&")
+    shoot(-20, app_name="Code"), shoot(-19, app_name="Zoom"), shoot(-18, "other words", app_name="Code")
+    answer = page(visitor, address)
+    assert links(answer) == {"1 new": "/search?q=retention&app=Code"}
+    assert "hx-trigger" not in answer
+
+
+def pill_address(html: str) -> str:
+    asking = re.search(r'hx-get="(/search/new[^"]*)" hx-trigger="every', html)
+    assert asking is not None
+    return asking[1].replace("&amp;", "&")
+
+
+@pytest.fixture
+def think(database: Database) -> Callable[[FrameRow, str], None]:
+    """Gives a frame the vector of a text, as ingest does."""
+
+    def store(frame: FrameRow, text: str) -> None:
+        with database.write() as connection:
+            [vector] = vectors.quantize(FakeEmbedder().embed([text]))
+            vectors.add(connection, "frame", frame.id, "fake", [(0, len(text), vector)])
+
+    return store
+
+
+def test_what_has_come_is_counted_by_meaning_too(
+    visitor: Actor,  # noqa: F811
+    shoot: Shoot,  # noqa: F811
+    think: Callable[[FrameRow, str], None],
+) -> None:
+    shoot(-40, "authentication setup", app_name="Code")
+    think(shoot(-30, "the login system", app_name="Code"), "the login system")
+    html = page(visitor, "/search?q=authentication+setup&app=Code")
+    assert "similar meaning" in words(html)
+    address = pill_address(html)
+    # The newest of the list was found by its meaning only: it is not new.
+    assert not links(page(visitor, address))
+    think(shoot(-20, "a login system", app_name="Code"), "a login system")
+    think(shoot(-19, "a login system", app_name="Zoom"), "a login system")
+    think(shoot(-18, "pizza for lunch", app_name="Code"), "pizza for lunch")
+    shoot(-17, "authentication setup", app_name="Code")
+    assert "2 new" in links(page(visitor, address))
+    assert "authentication setup" in words(page(visitor, "/search?q=authentication+setup&app=Code"))
+    # In order of time the list goes by words alone, and so does the count.
+    by_time = pill_address(page(visitor, "/search?q=authentication+setup&app=Code&sort=new"))
+    think(shoot(-10, "a login system", app_name="Code"), "a login system")
+    assert not links(page(visitor, by_time))
+
+
+def test_what_has_come_is_counted_where_it_looks_alike(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(-30, "the modem router")
+    address = pill_address(page(visitor, f"/search?q={quote('modern router')}"))
+    assert not links(page(visitor, address))
+    shoot(-20, "the modem router"), shoot(-19, "another text")
+    assert "1 new" in links(page(visitor, address))
+
+
+def test_a_range_that_is_over_asks_for_nothing_new(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(-60 * 24)
+    assert "/search/new" not in page(visitor, "/search?when=yesterday")
+
+
+@pytest.mark.parametrize("newest", ["", "x", "-1", "9" * 40])
+def test_what_is_new_can_be_asked_with_anything(visitor: Actor, newest: str) -> None:  # noqa: F811
+    assert 'id="search-new"' in page(visitor, f"/search/new?q=a&newest={newest}")
+
+
+def test_a_search_is_saved_opened_and_forgotten_without_a_script(
+    app: Flask,
+    visitor: Actor,  # noqa: F811
+    shoot: Shoot,  # noqa: F811
+) -> None:
+    shoot()
+    address = "/search?q=retention&app=Code"
+    assert "Save this search" in page(visitor, address)
+    form = {"csrf_token": csrf_of(app, visitor), "address": address, "name": "retention, Code"}
+    assert visitor.post("/search/saved", data=form).headers["Location"] == address
+    assert links(page(visitor, "/search"))["retention, Code"] == address
+    assert "Forget this search" in page(visitor, address)
+    assert visitor.post("/search/saved", data={**form, "forget": "1"}).status_code == 303
+    assert "retention, Code" not in links(page(visitor, "/search"))
+
+
+@pytest.mark.parametrize(
+    "address", ["/chat", "//evil.example/search?q=a", "https://evil.example", "/search", ""]
+)
+def test_only_a_search_is_saved(app: Flask, visitor: Actor, address: str) -> None:  # noqa: F811
+    form = {"csrf_token": csrf_of(app, visitor), "address": address, "name": "x"}
+    assert visitor.post("/search/saved", data=form).status_code == 400
+
+
+def test_no_hits_offer_another_spelling(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot()
+    found = links(page(visitor, "/search?q=retentoin"))
+    assert found["retention: 1 frame"] == "/search?q=retention"
+    narrowed = links(page(visitor, "/search?q=retentoin&app=Zoom"))
+    assert narrowed["retention, without any filter: 1 frame"] == "/search?q=retention"
+
+
+def test_what_looks_alike_says_so_and_is_marked(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(0, "the modem router")
+    html = page(visitor, f"/search?q={quote('modern router')}")
+    assert "looks alike" in words(html) and "<mark>modem</mark>" in html
+
+
+def test_words_apart_say_so_and_are_marked(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(0, "青禾上个月的账单")
+    html = page(visitor, f"/search?q={quote('青禾账单')}")
+    assert "in parts" in words(html) and "looked for in parts, too" in words(html)
+    assert "<mark>青禾</mark>上个月的<mark>账单</mark>" in html
+
+
+def options(html: str) -> list[str]:
+    return [html_text.unescape(value) for value in re.findall(r'<option value="([^"]*)">', html)]
+
+
+def test_window_and_address_are_offered_while_they_are_typed(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot(0, window_name='"Notes" <b>', browser_url="https://notes.example/a")
+    shoot(1, window_name="Release notes", browser_url="https://notes.example/b")
+    shoot(2, window_name='"Notes" <b>', browser_url=None)
+    shoot(3, window_name="Mail")
+    assert options(page(visitor, "/search/names?win=NOTES")) == ['"Notes" <b>', "Release notes"]
+    assert options(page(visitor, "/search/names?url=notes.ex")) == [
+        "https://notes.example/b",
+        "https://notes.example/a",
+    ]
+    for nothing in ("", "?win=", "?win=++", "?url=100%25", "?win=" + quote("\x00'\"%_")):
+        assert options(page(visitor, f"/search/names{nothing}")) == []
+    field = re.search(r'<input[^>]*name="win"[^>]*>', page(visitor, "/search"))
+    assert field is not None and 'list="names-win"' in field[0] and 'hx-get="/search/names"' in field[0]
+
+
+def test_deleted_titles_are_not_offered(
+    app: Flask,
+    visitor: Actor,  # noqa: F811
+    shoot: Shoot,  # noqa: F811
+) -> None:
+    frame = shoot(0, window_name="a secret plan")
+    assert options(page(visitor, "/search/names?win=secret")) == ["a secret plan"]
+    own = app.extensions["recollect"]
+    deletion.delete_frames(own.database, own.media, [frame.id])
+    assert options(page(visitor, "/search/names?win=secret")) == []
