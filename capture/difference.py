@@ -40,22 +40,24 @@ _FEW_CONTENTS = 3
 _COLOUR = np.uint32(0x00FFFFFF)  # little endian BGRX: the unused byte may hold anything
 
 
-def same(one: Pixels, other: Pixels) -> bool:
+def same(before: Pixels, after: Pixels) -> bool:
     """Whether two pictures are equal in size and in every byte."""
-    return one is other or (one.shape == other.shape and bool(np.array_equal(_wide(one), _wide(other))))
+    return before is after or (
+        before.shape == after.shape and bool(np.array_equal(_wide(before), _wide(after)))
+    )
 
 
-def changed_tiles(one: Pixels, other: Pixels) -> npt.NDArray[np.bool_]:
+def changed_tiles(before: Pixels, after: Pixels) -> npt.NDArray[np.bool_]:
     """bool[tile rows, tile columns]: which tiles differ in colour. The shapes must be equal."""
-    height, width = one.shape[:2]
+    height, width = before.shape[:2]
     tiles = np.zeros((-(-height // TILE), -(-width // TILE)), dtype=np.bool_)
-    differing = (_wide(one) != _wide(other)).any(axis=1).nonzero()[0]
+    differing = (_wide(before) != _wide(after)).any(axis=1).nonzero()[0]
     if not differing.size:
         return tiles
     # Most changes touch few rows: only their band of tiles is looked at closely.
     first = int(differing[0]) // TILE * TILE
     last = min(height, (int(differing[-1]) // TILE + 1) * TILE)
-    colour = one[first:last].view(np.uint32)[..., 0] ^ other[first:last].view(np.uint32)[..., 0]
+    colour = before[first:last].view(np.uint32)[..., 0] ^ after[first:last].view(np.uint32)[..., 0]
     colour &= _COLOUR
     rows = np.bitwise_or.reduceat(colour, np.arange(0, last - first, TILE), axis=0)
     band = np.bitwise_or.reduceat(rows, np.arange(0, width, TILE), axis=1) != 0

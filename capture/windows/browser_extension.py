@@ -122,8 +122,8 @@ def _is_asked(window: WindowInfo) -> bool:
     return window.incognito is None and is_browser(window.app_name)
 
 
-def _named_alike(one: WindowInfo, other: WindowInfo) -> bool:
-    return (one.app_name, one.window_name) == (other.app_name, other.window_name)
+def _named_alike(window: WindowInfo, other: WindowInfo) -> bool:
+    return (window.app_name, window.window_name) == (other.app_name, other.window_name)
 
 
 def _one_address(matches: Sequence[OrdinaryWindow]) -> str | None:

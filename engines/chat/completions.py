@@ -230,11 +230,11 @@ class OpenAIChatModel:
         def request(response_format: Mapping[str, Any]) -> Any:
             if self._is_over:
                 raise ModelUnknown(f"{self.name} was changed or removed meanwhile")
-            given = {"model": self.model, "timeout": max(0.001, call.left_s()), **parameters}
+            sent = {"model": self.model, "timeout": max(0.001, call.left_s()), **parameters}
             with translated_errors(
                 self.base_url, self._api_key, call.timeout_s, call.on_send, call.cancellation
             ):
-                return self._create(self._connected(), {**given, **response_format})
+                return self._create(self._connected(), {**sent, **response_format})
 
         for level, response_format in formats(schema, self.format_level):
             try:
@@ -456,8 +456,8 @@ class _ChunkAccumulator:
         if index not in self.calls and len(self.calls) >= _MAX_CALLS:
             return
         kept = self.calls.setdefault(index, {"id": None, "name": "", "arguments": ""})
-        given = getattr(call, "id", None)
-        kept["id"] = given if isinstance(given, str) and given else kept["id"]
+        call_id = getattr(call, "id", None)
+        kept["id"] = call_id if isinstance(call_id, str) and call_id else kept["id"]
         function = getattr(call, "function", None)
         for key in ("name", "arguments"):
             piece = getattr(function, key, None)

@@ -128,7 +128,7 @@ def _failed_call(error: ModelError, model: str, models: Sequence[ListedModel], a
     if isinstance(error, _KEY_FAILS):
         return [Step("key", "failed", error.detail)]
     steps = [Step("key", "ok", "accepted" if api_key else "none is set, none was asked for")]
-    if models and all(each.id != model for each in models):
+    if models and all(listed.id != model for listed in models):
         return [*steps, Step("model", "failed", f"{model} is not in its list ({error.detail})")]
     return [*steps, Step("answer", "failed", error.detail)]
 
@@ -245,7 +245,7 @@ def find_servers(ports: Sequence[int] = tuple(PORTS), timeout_s: float = 1.0) ->
     out. Nothing beyond this machine is asked.
     """
     with ThreadPoolExecutor(max_workers=max(1, len(ports))) as pool:
-        return [found for found in pool.map(lambda port: _probe(port, timeout_s), ports) if found]
+        return [server for server in pool.map(lambda port: _probe(port, timeout_s), ports) if server]
 
 
 def _probe(port: int, timeout_s: float) -> FoundServer | None:

@@ -105,12 +105,12 @@ def _answers(evidence: Evidence) -> list[_Quote]:
     return sorted(chosen, key=lambda quote: order.index(quote.shown.id))
 
 
-def _says_the_same(one: str, other: str) -> bool:
+def _says_the_same(text: str, other: str) -> bool:
     """Whether two lines have the same numbers, and one has nearly all words of the other.
 
     A reading may put a sign before a line or lose one, so the lines need not be equal.
     """
-    words, others = set(_words(one)), set(_words(other))
+    words, others = set(_words(text)), set(_words(other))
     if _numbers(words) != _numbers(others):
         return False
     return len(words & others) >= _SAME_SHARE * min(len(words), len(others))

@@ -65,12 +65,12 @@ class OpenAIEmbedder:
             raise EmbeddingError("the embedder was closed")
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        found: list[list[float]] = []
+        vectors: list[list[float]] = []
         for at in range(0, len(texts), TEXTS_AT_ONCE):
-            found += self._asked([text[:MAX_CHARS] or " " for text in texts[at : at + TEXTS_AT_ONCE]])
-        if any(len(vector) != self.dimension for vector in found):
+            vectors += self._asked([text[:MAX_CHARS] or " " for text in texts[at : at + TEXTS_AT_ONCE]])
+        if any(len(vector) != self.dimension for vector in vectors):
             raise EmbeddingError("the endpoint changed the length of its vectors")
-        return unit(np.array(found, dtype=np.float64))
+        return unit(np.array(vectors, dtype=np.float64))
 
     def reads(self, text: str) -> bool:
         """Whatever the model was trained on; such models know many languages."""
@@ -86,12 +86,12 @@ class OpenAIEmbedder:
     def _asked(self, texts: list[str]) -> list[list[float]]:
         """One request, noted with its outcome. Raises as `_vectors_of`, and what the notes raise."""
         try:
-            found, tokens = self._vectors_of(texts)
+            vectors, tokens = self._vectors_of(texts)
         except EmbeddingError as error:
             self._notes.finish("texts_refused" if isinstance(error, EmbeddingRefused) else "no_vectors")
             raise
         self._notes.finish("answered", tokens)
-        return found
+        return vectors
 
     def _vectors_of(self, texts: list[str]) -> tuple[list[list[float]], int | None]:
         """The vectors, and the tokens the endpoint counted.
@@ -138,10 +138,10 @@ def _vectors(answer: object, count: int) -> list[list[float]]:
     if not isinstance(data, list) or len(data) != count:
         raise EmbedderUnavailable("the endpoint gave another number of vectors; is the base URL right?")
     numbered = sorted(data, key=lambda item: getattr(item, "index", 0) or 0)
-    found = [getattr(item, "embedding", None) for item in numbered]
-    if not all(isinstance(vector, list) and vector for vector in found):
+    vectors = [getattr(item, "embedding", None) for item in numbered]
+    if not all(isinstance(vector, list) and vector for vector in vectors):
         raise EmbedderUnavailable("the endpoint's answer holds no vectors")
-    return [list(map(float, vector)) for vector in found if vector]
+    return [list(map(float, vector)) for vector in vectors if vector]
 
 
 def _typed(error: APIStatusError) -> EmbeddingError:

@@ -94,9 +94,9 @@ class Refiners:
             return None
         added = self._added()
         endpoints = [*_configured(self._chat, self._environ), *_allowed(added, self._environ)]
-        found = [each for each in endpoints if self._refine == "any" or is_local(each.base_url)]
-        chosen = (each for each in found if each.name == added.default)
-        return next(chosen, found[0] if found else None)
+        permitted = [e for e in endpoints if self._refine == "any" or is_local(e.base_url)]
+        chosen = (endpoint for endpoint in permitted if endpoint.name == added.default)
+        return next(chosen, permitted[0] if permitted else None)
 
     def _added(self) -> providers.Providers:
         if self._data_dir is None:

@@ -45,16 +45,16 @@ def urls_in_text(lines: Iterable[str]) -> list[str]:
 
     One that the screen cut off with an ellipsis is left out: it leads somewhere else.
     """
-    found: dict[str, None] = {}
+    urls: dict[str, None] = {}
     for line in lines:
         for match in _IN_TEXT.finditer(line):
-            candidate, rest = match[0], line[match.end() :]
-            if rest.startswith("…") or candidate.endswith("..."):
+            candidate, tail = match[0], line[match.end() :]
+            if tail.startswith("…") or candidate.endswith("..."):
                 continue
             url = normalise(_trimmed(candidate))
             if url is not None:
-                found.setdefault(url)
-    return list(found)[:MAX_URLS]
+                urls.setdefault(url)
+    return list(urls)[:MAX_URLS]
 
 
 def normalise(address: str) -> str | None:

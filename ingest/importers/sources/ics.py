@@ -132,9 +132,9 @@ class _Calendar:
             if component == b"VTIMEZONE":
                 self._learn_zone(text)
                 return
-            found = icalendar.Calendar.from_ical(b"BEGIN:VCALENDAR\n" + text + b"END:VCALENDAR\n")
-            self._name = self._name or name_of((found.calendar_name or "")[:MAX_NAME_CHARS])
-            self._zone = tzp.timezone(str(found.get("X-WR-TIMEZONE", ""))) or self._zone
+            calendar = icalendar.Calendar.from_ical(b"BEGIN:VCALENDAR\n" + text + b"END:VCALENDAR\n")
+            self._name = self._name or name_of((calendar.calendar_name or "")[:MAX_NAME_CHARS])
+            self._zone = tzp.timezone(str(calendar.get("X-WR-TIMEZONE", ""))) or self._zone
 
     def _learn_zone(self, text: bytes) -> None:
         named = re.search(rb"^TZID:(.+)$", text, re.MULTILINE | re.IGNORECASE)
@@ -171,17 +171,17 @@ class _Calendar:
 
     def _settle_times(self, event: Event) -> None:
         """Put times that name no zone into that of the calendar, and refuse those in an unknown one."""
-        for value in [each for name in _TIMES for each in _every(event, name)]:
+        for value in [value for name in _TIMES for value in _every(event, name)]:
             name = str(value.params.get("TZID", ""))
             if name:
                 self._zone_names.add(name)
             if len(self._zone_names) > _MAX_ZONES:
                 raise CannotImport(f"it names more than {_MAX_ZONES} time zones")
-            for each in [] if isinstance(value, icalendar.vRecur) else value.dts:
-                if isinstance(each.dt, datetime) and each.dt.tzinfo is None:
+            for moment in [] if isinstance(value, icalendar.vRecur) else value.dts:
+                if isinstance(moment.dt, datetime) and moment.dt.tzinfo is None:
                     if name:
                         raise BadRecord("its time zone is not known")
-                    each.dt = each.dt.replace(tzinfo=self._zone)
+                    moment.dt = moment.dt.replace(tzinfo=self._zone)
 
     def _check_rules(self, event: Event) -> None:
         """Refuse rules that would be worked on for ever."""
@@ -235,16 +235,16 @@ class _Calendar:
         whole = icalendar.Calendar()
         whole.subcomponents = versions
         (series,) = CalendarQuery(whole).series
-        found = sorted(islice(series.between(_FIRST, until), MAX_OCCURRENCES + 1))
-        if len(found) > MAX_OCCURRENCES:
+        occurrences = sorted(islice(series.between(_FIRST, until), MAX_OCCURRENCES + 1))
+        if len(occurrences) > MAX_OCCURRENCES:
             raise BadRecord(f"it happens more than {MAX_OCCURRENCES:,} times")
-        if not found:
+        if not occurrences:
             raise BadRecord("its time is not between 1970 and 2100, or it never takes place")
-        for each in found:
-            if repeats and self._ms(each.start) < EARLIEST_MS:
+        for occurrence in occurrences:
+            if repeats and self._ms(occurrence.start) < EARLIEST_MS:
                 continue
-            record = self._record(each.as_component(False), repeats)
-            yield None if each.recurrence_ids and record.status == "cancelled" else record
+            record = self._record(occurrence.as_component(False), repeats)
+            yield None if occurrence.recurrence_ids and record.status == "cancelled" else record
 
     def _record(self, event: Event, repeats: bool) -> EventRecord:
         start = event["DTSTART"].dt
@@ -263,7 +263,7 @@ class _Calendar:
             calendar=self._name,
             description=text_of(_text(event, "DESCRIPTION")),
             location=name_of(_text(event, "LOCATION")),
-            attendees=tuple(_person(each) for each in _every(event, "ATTENDEE")[:_MAX_ATTENDEES]),
+            attendees=tuple(_person(person) for person in _every(event, "ATTENDEE")[:_MAX_ATTENDEES]),
             is_all_day=not isinstance(start, datetime),
             status=status if status in ("confirmed", "tentative", "cancelled") else "",
         )
@@ -274,8 +274,8 @@ class _Calendar:
 
 
 def _every(event: Event, name: str) -> list[Any]:
-    found = event.get(name, [])
-    return found if isinstance(found, list) else [found]
+    values = event.get(name, [])
+    return values if isinstance(values, list) else [values]
 
 
 def _text(event: Event, name: str) -> str:
