@@ -69,6 +69,7 @@ def ask(turn: RunningTurn, retrieval: Retrieval) -> Generator[TurnEvent, None, U
         opening = f"{text('audio', plan.language)} {text('audio_screen', plan.language)}"
         return quotation(plan, retrieval, opening, is_asked=False)
     yield turn.status("thinking", model=plan.model.name)
+    turn.stop.check()
     if isinstance(plan.model, ExtractiveModel):
         unread = attachments.unread_warnings(plan.attached, plan.language)
         return quotation(plan, retrieval, text("extractive", plan.language), unread)
