@@ -66,8 +66,15 @@ def database(migrated: DataDir) -> Iterator[Database]:
 
 @pytest.fixture(scope="session")
 def demo_home(tmp_path_factory: pytest.TempPathFactory) -> DemoHome:
-    """The first three and a half hours of a sample week, really read. For reading only."""
-    return demo_week.make(tmp_path_factory.mktemp("demo") / "home", "--hours", "3.5")
+    """The first three and a half hours of a sample week, really read: for reading only.
+
+    Made once for all processes of a run; each has a copy, so that none finds another's files of SQLite.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    made = demo_week.make_once(folder / "sample-week", "--hours", "3.5")
+    return made.copied(tmp_path_factory.mktemp("demo") / "home")
 
 
 @pytest.fixture

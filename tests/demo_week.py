@@ -1,6 +1,6 @@
 """A home folder with a sample week, made by the real program: drawn, queued, read.
 
-`demo_home` (in `tests/conftest.py`) is the first hours of a Monday, made once a session: read it,
+`demo_home` (in `tests/conftest.py`) is the first hours of a Monday, made once a run: read it,
 and take `demo_copy` where something is changed. `make` makes any other.
 """
 
@@ -9,10 +9,11 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from store.core.paths import DataDir
+from store.core.paths import DataDir, file_lock
 from store.timeline import sample_week
 from store.timeline.sample_week import SampleWeek
 
@@ -33,10 +34,23 @@ class DemoHome:
         return DemoHome(DataDir(shutil.copytree(self.data_dir.home, folder)), self.week)
 
 
+def make_once(folder: Path, *arguments: str) -> DemoHome:
+    """As `make`, but by the first process that asks; the others wait for it."""
+    while True:
+        with file_lock(folder.with_suffix(".lock")) as is_ours:
+            if is_ours:
+                return read(folder) if folder.exists() else make(folder, *arguments)
+        time.sleep(0.1)
+
+
 def make(folder: Path, *arguments: str) -> DemoHome:
     """A sample week in `folder`, by `python -m ingest demo` with these arguments."""
     done = run(folder, "--tz", ZONE, "--until", LAST_DAY, *arguments)
     assert done.returncode == 0, done.stderr
+    return read(folder)
+
+
+def read(folder: Path) -> DemoHome:
     data_dir = DataDir(folder)
     week = sample_week.read(data_dir)
     assert week is not None and week.is_complete
