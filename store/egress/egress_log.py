@@ -79,7 +79,7 @@ class Outcome:
 class SentRequest:
     """A row. `body` is None once the text was erased; `chat_id` and `turn` while the chat is there.
 
-    `texts`, `first_ms`, `last_ms`, `blocks` and `prefix_sha256` as in `Leaving`.
+    `texts`, `first_ms`, `last_ms`, `blocks` and `prefix_sha256` as in `OutgoingRequest`.
     """
 
     id: int
@@ -128,7 +128,7 @@ def record(
 ) -> int:
     """Note a request before it leaves; returns its id. The oldest texts and rows of its purpose go.
 
-    Raises `Outdated`, and has noted nothing, where `still` says no in the same transaction.
+    Raises `StaleRequest`, and has noted nothing, where `still` says no in the same transaction.
     """
     with database.write() as connection:
         if still is not None and not still(connection):
@@ -277,7 +277,7 @@ ASKED_AGAIN = "asked_again"
 
 
 class Sending(Protocol):
-    """A request as an engine announces it. `model` may be empty where `About` names it."""
+    """A request as an engine announces it. `model` may be empty where `RequestContext` names it."""
 
     @property
     def url(self) -> str: ...
@@ -297,7 +297,7 @@ class RequestContext:
 
     Without `keeps_text` the bytes are counted and not kept. `named` are pictures in the body, as
     (their text in it, what is kept in its place).
-    `blocks` and `prefix_sha256` as in `Leaving`.
+    `blocks` and `prefix_sha256` as in `OutgoingRequest`.
     """
 
     purpose: Purpose

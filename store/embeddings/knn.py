@@ -63,7 +63,7 @@ def nearest(
 ) -> list[Near]:
     """The things nearest to the unit vector `query`, best first, the newer of two equal ones first.
 
-    Only things with ids in ``[low, high)`` that `narrow` lets through. Raises `NotNow`:
+    Only things with ids in ``[low, high)`` that `narrow` lets through. Raises `SemanticUnavailable`:
     ``no_embeddings`` while no vector of `model` is stored, ``model_changed`` when another one is
     active, ``index_building`` while a large index is being loaded.
     """

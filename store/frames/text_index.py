@@ -1,7 +1,7 @@
 """The index of words over frames: rows put in, taken out, and the whole of it made anew.
 
 The index is external-content: the words are stored once, in `readings` and `frames`, and to take
-a row out it must be shown the old words. So: `take_out`, then change the words, then `put_in`.
+a row out it must be shown the old words. So: `remove`, then change the words, then `add`.
 
 Making it anew fills a second index, ``frames_fts_next``, in the order of ids and some frames at a
 time, while searches use the first and frames come and go. What is put in or taken out meanwhile

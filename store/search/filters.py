@@ -200,7 +200,7 @@ def typed(database: Database, column: Literal["window_name", "browser_url"], nee
     )
 
 
-def is_doomed(connection: apsw.Connection, column: str, needle: str) -> bool:
+def is_going(connection: apsw.Connection, column: str, needle: str) -> bool:
     """Whether frames in ``deletion_scope``, and no others, have a name that contains `needle`."""
     condition, value = contains(f"f.{column}", "needle", needle)
     bound = {"needle": value}

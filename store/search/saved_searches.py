@@ -75,7 +75,7 @@ _FILTERS = {"app": "app_name", "win": "window_name", "url": "browser_url"}
 def _names_what_goes(connection: apsw.Connection, saved: SavedSearch) -> bool:
     asked = parse_qs(urlsplit(saved.address).query)
     return any(
-        filters.is_doomed(connection, column, value)
+        filters.is_going(connection, column, value)
         for name, column in _FILTERS.items()
         for value in asked.get(name, ())
     )

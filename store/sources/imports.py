@@ -120,10 +120,8 @@ def span(database: Database, kind: Literal["messages", "calendar", "location"]) 
 def delete(database: Database, kind: Kind, import_id: int | None = None) -> Deleted:
     """Delete a source as a whole, or what one import brought.
 
-    What chats were shown of the source is forgotten with it (`store.sources.imports`), who was
-    remembered
-    from it alone, too (`store.sources.imports`), and copies of the database that still hold it are
-    dropped. Raises `ImportNotFound`.
+    What chats were shown of the source is forgotten with it, who was remembered from it alone, too, and
+    copies of the database that still hold it are dropped. Raises `ImportNotFound`.
     """
     with database.write() as connection:
         if import_id is not None and not _is_there(connection, kind, import_id):
@@ -175,10 +173,9 @@ where not exists (select 1 from text_messages m where m.contact_id = contacts.id
 # -- the names of an import ---------------------------------------------------------------
 # The people and places that an imported file names, and what of them a person has remembered.
 #
-# An import remembers nobody by itself: `remember` runs when the person asked for it. The entity then knows
-# the
-# import as one of those that name it, beside what else it was learned from. Deleting the import takes that
-# away again, and with it the entities of which nothing else is known.
+# An import remembers nobody by itself: `accept_names` runs when the person asked for it. The entity then
+# knows the import as one of those that name it, beside what else it was learned from. Deleting the import
+# takes that away again, and with it the entities of which nothing else is known.
 
 NAMED_KINDS: dict[Kind, EntityKind] = {"messages": "person", "places": "place"}
 """What the names in a kind of source are names of; a source of another kind names nobody."""
@@ -279,7 +276,7 @@ def forget_names(connection: apsw.Connection, kind: Kind, import_id: int | None)
 
 
 def would_go(database: Database, source: Import) -> Forgotten:
-    """What `forget` of one import would come to."""
+    """What `forget_names` of one import would come to."""
     with database.read() as connection:
         total = scalar(connection, "select count(*) from entity_imports where import_id = ?", (source.id,))
         gone = scalar(connection, _WOULD_GO, {"id": source.id})

@@ -97,7 +97,7 @@ def merge_intervals(parts: Iterable[Interval], tolerance_ms: int = 0) -> list[In
 
 
 def subtract_intervals(parts: Iterable[Interval], taken: list[Interval]) -> list[Interval]:
-    """What is left of some intervals outside a union (as `joined` makes it)."""
+    """What is left of some intervals outside a union (as `merge_intervals` makes it)."""
     left: list[Interval] = []
     ordered = merge_intervals(parts)
     position = 0
