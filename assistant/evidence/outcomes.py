@@ -9,7 +9,7 @@ Contrasts work the other way: "west" over a quote that says "south" is flagged, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -146,15 +146,6 @@ _BARRED = re.compile(
     re.IGNORECASE,
 )
 _BARRED_HERE = re.compile(r"(?:\bnot|\bnever|\bagainst|n['’]t|不|勿|禁止)\s*(?:\w+\s+)?\Z", re.IGNORECASE)
-_FROM_TO = re.compile(
-    r"(?:\bfrom|由|从)\s*(?:EUR|USD|[€$￥¥])?\s*(?P<before>\d[\d,]*(?:\.\d+)?)[^\d,.;，。；]{0,24}?"
-    r"(?:\bto|到了?|至)\s*(?:EUR|USD|[€$￥¥])?\s*(?P<after>\d[\d,]*(?:\.\d+)?)",
-    re.IGNORECASE,
-)
-_TO = re.compile(
-    r"(?:\bto|\bat|到了?|至)\s*(?:just\s+|only\s+)?(?:EUR|USD|[€$¥])?\s*(?P<after>\d[\d,]*(?:\.\d+)?)",
-    re.IGNORECASE,
-)
 _WITH = re.compile(
     r"(?:\b(?:with|including|includes?|plus)\s+(?:the\s+)?|(?<!不)(?:包含|含))(?P<what>[a-z]+|[\u4e00-\u9fff]{2})",
     re.IGNORECASE,
@@ -165,8 +156,6 @@ _WITHOUT = re.compile(
 )
 # "A ClockLost error" is called so; nothing is said to have failed.
 _NAMED_ERROR = re.compile(r"(?<=[a-z])[A-Z]\w*`?\s+(?:error|exception)s?\b")
-_FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?")
-_ALL = re.compile(r"\b(?:all|every|each|everything)\b|全部|所有|都", re.IGNORECASE)
 _NEAR_CHARS = 24
 _NOUN_WORDS = 2
 _CLAUSE = re.compile(r"[;:!?…，；。！？\n|]|[,.](?!\d)")
@@ -198,15 +187,6 @@ def contrasts(text: str, other: str, beside: str = "") -> tuple[str, ...]:
     return tuple(found)
 
 
-def exceptions(text: str, others: Iterable[str]) -> Iterator[str]:
-    """The "all" of a text that says that all passed, where another text tells of one that failed."""
-    said = _ALL.search(text)
-    if not said or not OUTCOMES["passed"].search(text) or OUTCOMES["failed"].search(text):
-        return
-    if any(OUTCOMES["failed"].search(other) and not denies(other, "failed") for other in others):
-        yield said[0]
-
-
 def includes_otherwise(text: str, other: str) -> tuple[str, ...]:
     """What a text includes and the other leaves out, or the other way round: "including travel" and
     "without travel".
@@ -217,28 +197,6 @@ def includes_otherwise(text: str, other: str) -> tuple[str, ...]:
         same = {match["what"].lower() for match in ours.finditer(other)}
         found += [match[0] for match in ours.finditer(text) if match["what"].lower() in there - same]
     return tuple(found)
-
-
-def is_shown_by_figures(outcome: str, sentence: str, whole: str) -> bool:
-    """Whether a text shows that something rose or fell to a figure of a sentence: lines that differ in
-    nothing but that figure all have a smaller one, or a larger one.
-    """
-    found = _TO.search(sentence)
-    if outcome not in ("rose", "fell") or not found:
-        return False
-    after = found["after"]
-    lines = [
-        (_FIGURE.findall(line), _FIGURE.sub("#", line).strip(" #*•·«»¢-")) for line in whole.splitlines()
-    ]
-    like = {form for told, form in lines if after in told}
-    others = [
-        float(number.replace(",", ""))
-        for told, form in lines
-        if form in like and after not in told
-        for number in told[-1:]
-    ]
-    value = float(after.replace(",", ""))
-    return bool(others) and all((other > value) == (outcome == "fell") and other != value for other in others)
 
 
 def is_denied(text: str) -> bool:
@@ -272,15 +230,6 @@ def denied_parts(text: str, near_chars: int = _NEAR_CHARS) -> str:
             before = text[max(0, found.start() - near_chars) : found.start()].rstrip(" :")
             parts.append(_CLAUSE.split(before)[-1])
     return " ".join(parts)
-
-
-def direction(sentence: str) -> str | None:
-    """``rose`` or ``fell`` as the figures of "from A to B" (由 A 到 B) have it; None without them."""
-    found = _FROM_TO.search(sentence)
-    if not found:
-        return None
-    before, after = (float(found[name].replace(",", "")) for name in ("before", "after"))
-    return "rose" if after > before else "fell" if after < before else None
 
 
 def _is_denied_at(text: str, start: int, end: int) -> bool:

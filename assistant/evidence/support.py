@@ -21,11 +21,8 @@ from assistant.evidence.outcomes import (
     OUTCOMES,
     contrasts,
     denies,
-    direction,
-    exceptions,
     includes_otherwise,
     is_denied,
-    is_shown_by_figures,
     outcomes,
     unproven_reason,
 )
@@ -53,7 +50,6 @@ _COUNTED = re.compile(
     r"\b(?P<number>two|three|four|five|six|seven|eight|nine|ten)\s+(?P<what>[a-z]+(?:\s[a-z]+)?)",
     re.IGNORECASE,
 )
-_WAYS = ("rose", "fell")
 _OPPOSITE = {"passed": "failed", "failed": "passed"}
 
 
@@ -113,10 +109,9 @@ def untold(said: str, sources: Sources) -> list[str]:
 
 def _untold(said: str, sources: Sources) -> Iterator[tuple[str, str]]:
     bare = _bare(said)
-    digits, around = in_digits(bare), "\n".join(sources.around)
+    digits = in_digits(bare)
     for outcome, word in outcomes(digits).items():
-        is_shown = (outcome in _WAYS and direction(bare)) or is_shown_by_figures(outcome, bare, around)
-        if not is_shown and _told(outcome, digits, sources) is None:
+        if _told(outcome, digits, sources) is None:
             yield outcome, word
 
 
@@ -129,16 +124,9 @@ def _otherwise(bare: str, sources: Sources) -> Iterator[str]:
     """What the sources say the other way round, or of another."""
     around = "\n".join(sources.around)
     for outcome, word in outcomes(in_digits(bare)).items():
-        way = direction(bare) if outcome in _WAYS else None
-        if way:
-            if way != outcome:
-                yield word
-        elif is_shown_by_figures(outcome, bare, around):
-            continue
-        elif _told(outcome, in_digits(bare), sources) is False:
+        if _told(outcome, in_digits(bare), sources) is False:
             yield word
     if sources.said:
-        yield from exceptions(bare, (_whole(sources), *sources.beside))
         quoted, beside = (in_digits("\n".join(texts)) for texts in (sources.said, sources.beside))
         yield from contrasts(in_digits(bare), quoted, beside)
         yield from includes_otherwise(bare, around)
