@@ -244,19 +244,7 @@ _ROLES = (
 )
 _GROUPS = ("department", "division", "office", "committee", "council", "agency", "company", "board")
 _ROLE = re.compile(rf"\b(?P<of>[a-z]{{3,}})\s+(?P<who>{_ROLES})(?:['’]s|(?<!lead)(?<!head)s)?\b")
-_DOERS_TEXT = """
-accountant administrator agency agent ambassador architect auditor authority bank board boss buyer
-captain carpenter ceo cfo chairman chairwoman chancellor client coach commissioner committee company
-consultant contractor council councillor court cto customer dean department deputy designer developer
-director doctor driver editor electrician employee employer firm fisherman founder government governor
-inspector insurer intern investor journalist judge landlord lawyer lecturer librarian maintainer
-manufacturer mayor mechanic minister ministry neighbour neighbor nurse office officer operator owner
-parent parliament partner passenger patient physician pilot plumber police policeman president principal
-professor programmer publisher receptionist researcher sailor school scientist secretary seller
-shareholder skipper student subcontractor subsidiary surgeon teacher technician tenant tester trainee
-treasurer university
-"""
-_DOERS = frozenset(lexical_overlap.stem(word) for word in _DOERS_TEXT.split())
+_DOERS = frozenset(lexical_overlap.stem(word) for word in lexical_overlap.words("doers"))
 
 
 def unaccounted(said: str, texts: Iterable[str]) -> set[str]:

@@ -15,6 +15,7 @@ from typing import Literal
 from markdown_it import MarkdownIt
 
 from assistant.core.texts import HAN, normalize
+from assistant.language.lexical_overlap import words
 
 Kind = Literal["sentence", "row", "heading", "code"]
 Span = tuple[int, int]
@@ -173,30 +174,13 @@ _ACTS = re.compile(
     r"|publishes|announces|hosts|uses|reads|does|moves|knows|shows|tells|watches|keeps|sees|wins|loses)\b"
 )
 _ABSTRACT = re.compile(r"(?:ing|tion|sion|ness|ment|ity)\Z")
-_ORDINARY_TEXT = """
-i i'm i've you you're your yours he she it it's its we we're they the a an this that these those there
-here monday tuesday wednesday thursday friday saturday sunday january february march april may june july
-august september october november december jan feb mar apr jun jul aug sep sept oct nov dec am pm ok okay
-recollect url ui id ai faq pdf pr eur usd cny rmb gbp todo app english chinese mandarin utc gmt
-evidence summary note work time text code someone somebody
-everyone everything nobody overall first second then next also later
-after before during while when between from at on in by with for to of as until since around both morning
-afternoon evening night no not yes nothing none one several some many most all each another other and or
-but so if because e.g i.e a.m p.m vs etc he's she's let's that's what's there's
-"""
 _MEASURED = re.compile(r"\d\s*$")
 _MEASURES_TEXT = """
 ms s min h m km cm mm kg g mb kb gb tb v mv ma a w kw hz khz mhz ghz db pct px k
 """
 _MEASURES = frozenset(_MEASURES_TEXT.split())
-_NUMBER_WORD = re.compile(
-    r"(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-(?:one|two|three|four|five|six|seven|eight|nine))?"
-    r"|(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
-    r"|eighteen|nineteen)",
-    re.IGNORECASE,
-)
 _VERSION = re.compile(r"^v(?=\d)", re.IGNORECASE)
-_ORDINARY = frozenset(_ORDINARY_TEXT.split())
+_ORDINARY = frozenset(words("ordinary"))
 _ORDINARY_IN_HAN = frozenset(["app", "ok", "id", "ui", "url", "wifi", "web", "pm", "am", "pr", "bug", "utc"])
 
 # Without those that mostly begin other words, such as 方, 高, 周, 任 and 程.
@@ -277,7 +261,7 @@ def _latin_names(sentence: str) -> Iterator[str]:
     in_han = bool(HAN.search(sentence))
     for found in _TOKEN.finditer(sentence):
         token = re.sub(r"['’]s$", "", found[0].rstrip(".:'’-/&"))
-        if not token or token.lower() in _ORDINARY or _NUMBER_WORD.fullmatch(token):
+        if not token or token.lower() in _ORDINARY:
             continue
         if _MEASURED.search(sentence[: found.start()]) and token.lower() in _MEASURES:
             continue
