@@ -96,9 +96,8 @@ def search(
         raise ValueError(f"limit must be at least 1 and offset from 0 to {MAX_OFFSET}: {limit}, {offset}")
     asked = query.parse(text)
     order = _order(asked, order)
-    words = asked
-    if in_pieces and mode == "hybrid" and order == "relevance":
-        words = fuzzy.split_ngrams(asked) or asked
+    is_cut = in_pieces and mode == "hybrid" and order == "relevance"
+    words = (fuzzy.split_ngrams(asked) if is_cut else None) or asked
     log.debug("search read as %s, order %s", words.reading, order)
     key = _key(asked, filters, order, mode)
     place = None if cursor is None else cursors.decode(cursor, key)
@@ -120,19 +119,7 @@ def search(
         if words.whole is not None:
             as_asked = Finder(connection, asked, filters, end_ms).among(hit.frame_id for hit in hits)
             hits = tuple(hit if hit.frame_id in as_asked else with_match_kind(hit, "pieces") for hit in hits)
-        fresh_to_ms = readings.index_fresh_to_ms(database)
-    return Page(
-        hits=hits,
-        next_cursor=cursors.encode(found.next) if found.next else None,
-        total=min(found.total, TOTAL_LIMIT),
-        total_is_exact=found.total <= TOTAL_LIMIT and found.is_whole,
-        mode=found.mode,
-        strategy=found.strategy,
-        fallback_reason=leg.reason,
-        reading=words.reading,
-        index_fresh_to_ms=fresh_to_ms,
-        meaning_since_ms=leg.since_ms,
-    )
+        return _page(hits, found, leg, words.reading, readings.index_fresh_to_ms(database))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +133,27 @@ class _Found:
     strategy: str
     by_words: frozenset[int] | None = None  # None: every row
     is_whole: bool = True
+
+
+def _page(
+    hits: tuple[Hit, ...],
+    found: _Found,
+    leg: SemanticResult,
+    reading: query.Reading,
+    fresh_to_ms: int | None,
+) -> Page:
+    return Page(
+        hits=hits,
+        next_cursor=cursors.encode(found.next) if found.next else None,
+        total=min(found.total, TOTAL_LIMIT),
+        total_is_exact=found.total <= TOTAL_LIMIT and found.is_whole,
+        mode=found.mode,
+        strategy=found.strategy,
+        fallback_reason=leg.reason,
+        reading=reading,
+        index_fresh_to_ms=fresh_to_ms,
+        meaning_since_ms=leg.since_ms,
+    )
 
 
 def _by_words(
