@@ -233,7 +233,7 @@ def test_sessions_are_summarised_when_they_are_over(database: Database, shoot: S
     shoot(NOON_MS + 100 * MINUTE, window_name="later")
     clock.now_ms = NOON_MS + 125 * MINUTE
     derive(database, clock)
-    page = search.search_sessions(database, RetrievalQuery(""), now_ms=clock.now_ms)
+    page = search.search_memory(database, RetrievalQuery(""), ("session",), now_ms=clock.now_ms)
     [session] = [entry.body for entry in page.entries]
     assert (session.start_ms, session.end_ms) == (NOON_MS, NOON_MS + 21 * MINUTE)  # type: ignore[union-attr]
     assert session.fields == {  # type: ignore[union-attr]
