@@ -15,9 +15,8 @@ not_found   the cited quotes are not in their frames, or `missing` stands in non
 no_evidence nothing is cited: marked, never presented as a fact
 =========== ================================================================================
 
-`assistant.evidence.claims` adds `not_from_screen` for what nobody looked for on a screen, and
-`from_source` for what quotes another source (`assistant.evidence.claims`).
-Only `found` and `measured` are proof. `assistant.evidence.claims` says what claims nothing.
+Two more: `not_from_screen` for what nobody looked for on a screen, and `from_source` for what quotes
+another source. Only `found` and `measured` are proof.
 """
 
 from __future__ import annotations
@@ -469,7 +468,7 @@ class OffScreen:
     has_looked: bool = False
     """Whether a tool showed something that was recorded."""
     quotable: list[str] = field(default_factory=list)
-    """Items of other sources, whose words may be quoted (`assistant.evidence.claims`)."""
+    """Items of other sources, whose words may be quoted."""
 
     def take(self, tool: str, output: str, sources: Set[str] = frozenset()) -> None:
         """Note what a tool has returned, and of which sources."""

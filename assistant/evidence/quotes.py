@@ -1,10 +1,10 @@
 """Does this quote stand in that text? Deterministic, and says where.
 
-Both sides are compared in normal form: NFKC, case folded, white space collapsed, spaces between
-CJK characters dropped (a reader puts them in, a model does not). Where that does not find it, the
-place most like it is looked for, because models repair small misreadings; it stands there when
-nothing differs but slips of reading (`assistant.evidence.quotes`). The place is found by Myers'
-bit-vector algorithm (J. ACM 46(3), 1999), which takes one pass over the text.
+Both sides are compared in normal form: NFKD without accents, case folded, white space collapsed, spaces
+between CJK characters dropped (a reader puts them in, a model does not). Where that does not find it, the
+place most like it is looked for, because models repair small misreadings; it stands there when nothing
+differs but slips of reading. The place is found by Myers' bit-vector algorithm (J. ACM 46(3), 1999), which
+takes one pass over the text.
 """
 
 from __future__ import annotations

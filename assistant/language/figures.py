@@ -4,7 +4,7 @@
 nothing about 14 days. So the text is read once, what is longest first, and each figure becomes a
 word that says its kind: ``2:32 pm`` is ``clock 14:32``, ``11月20日`` is ``date 11-20``, ``1 h 20
 min`` is ``minutes 80``, ``Friday`` is ``weekday 5``, and what is left are plain numbers. Figures in
-words count as figures: "three hours", "半小时", "两个文件" (`assistant.language.figures`). The same
+words count as figures: "three hours", "半小时", "两个文件". The same
 length of time is the same figure in any unit: ``500 ms`` and "half a second" are ``seconds 0.5``.
 """
 

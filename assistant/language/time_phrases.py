@@ -36,7 +36,7 @@ from assistant.language.time_words import (
 from store.core import times as days
 
 MOMENT_MARGIN_MS = 300_000
-"""A single moment, where a range is wanted, is widened by this much on each side (ux.md 6.2)."""
+"""A single moment, where a range is wanted, is widened by this much on each side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,9 +251,9 @@ def _named(**kinds: str) -> tuple[tuple[str, str], ...]:
 
 
 # ---- phrase grammar
-# From the words of a time phrase to what they mean on a calendar, before any zone (ux.md 6.4).
+# From the words of a time phrase to what they mean on a calendar, before any zone.
 #
-# The grammar is drawn in `phrases`. Dates are settled here, since "last Friday" needs to know today;
+# Dates are settled here, since "last Friday" needs to know today;
 # milliseconds are not.
 
 _UNIT_MS = {"minute": 60_000, "hour": 3_600_000}

@@ -1,4 +1,4 @@
-"""The words of time phrases, English and Chinese, as tokens (ux.md 6.4, rules 1 and 3).
+"""The words of time phrases, English and Chinese, as tokens.
 
 `lex` cuts a text into tokens, at each place the longest word it knows; what it does not know is an
 `UNKNOWN` token, so that nothing is skipped silently. Latin words count only as whole words: there is

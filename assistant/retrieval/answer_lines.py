@@ -7,7 +7,7 @@ Every line of the selected frames is weighed:
   are compared by their stems;
 * words that only stand around it, in the lines just before, in the line after or in the window's title,
   count for a part. What follows a question on the screen is likely its answer;
-* the sum is lowered where the line has not the kind of thing asked for (`assistant.retrieval.answer_lines`),
+* the sum is lowered where the line has not the kind of thing asked for (`AnswerType`),
   where it is a question itself, and where it says nothing that the question does not say.
 
 Only the best lines are returned, each with the same weight in every run.
@@ -200,7 +200,7 @@ def _says_more(line: str, question: str) -> bool:
 #
 # "How many" wants a number, "how far" one with a unit, "how long" a duration, "when" a time or a date,
 # "why" a reason. A line that names the same things and has none of it is about the matter, but does not
-# answer. Nothing here decides alone: it is one weight among others (`assistant.retrieval.answer_lines`).
+# answer. Nothing here decides alone: it is one weight among others.
 
 
 class AnswerType(Enum):

@@ -193,7 +193,7 @@ def of_turn(
 ) -> ToolGateOpts:
     """The flags of a turn that begins now; nothing is read yet.
 
-    `wants_chats` says whether it may be told of earlier chats (`context.are_chats_told`).
+    `wants_chats` says whether it may be told of earlier chats (`background.are_chats_told`).
     """
     return ToolGateOpts(
         has_vision,

@@ -5,7 +5,7 @@ summed up again, and its day written anew; each is one transaction, and a restar
 ended. An hour without activity between others becomes an empty placeholder. Days follow the clock of the
 person (`store.core.preferences`): when that changes, they are counted and written again from the same hours.
 
-Where a chat model may be used (`ingest.observations.daily_summaries`) it then puts hours into better words;
+Where a chat model may be used it then puts hours into better words;
 until it has answered well, the rules' words stand, and the hour stays marked.
 """
 
@@ -131,7 +131,7 @@ def _state(connection: apsw.Connection, hour: int) -> tuple[int | None, int | No
 # data, whatever it says.
 
 DAILY_RETRY_MS = 5 * 60_000
-"""`DAILY_RETRY_MINUTES` of the requirements."""
+"""A model that failed is asked again after this long."""
 _MAX_SENTENCE_CHARS = 300
 _MOST_CHARS = 8_000
 _CHARS_PER_TOKEN = 1.5

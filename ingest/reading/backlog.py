@@ -1,9 +1,9 @@
 """Which frame is read next.
 
-The database is the queue (`reading_queue.to_read`); this is the window on it that reader threads share.
-A frame that was just captured goes before older ones, so that what is on the screen now can be
-found within seconds while an import of ten thousand pictures is being read behind it. One old
-frame goes after every `FRESH_IN_A_ROW` fresh ones: nothing waits for ever.
+The database is the queue (`store.ocr.readings.pending_frames`); this is the window on it
+that reader threads share. A frame that was just captured goes before older ones, so that what is on the
+screen now can be found within seconds while an import of ten thousand pictures is being read behind
+it. One old frame goes after every `FRESH_IN_A_ROW` fresh ones: nothing waits for ever.
 """
 
 from __future__ import annotations

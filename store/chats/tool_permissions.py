@@ -88,7 +88,7 @@ def end(connection: apsw.Connection, tool: str) -> None:
 # How each tool may run: ``auto``, ``ask`` or ``off``, as a person chose.
 #
 # Without a choice the tool's own default holds, which the caller knows. What runs although it asks
-# is in `store.chats.tool_permissions`.
+# is granted above.
 
 Mode = Literal["auto", "ask", "off"]
 

@@ -267,7 +267,7 @@ def _requests(database: Database, condition: str, parameters: dict[str, Any]) ->
 
 
 # -- the recorder -------------------------------------------------------------------------
-# Notes requests in the ledger of what was sent (`store.egress.egress_log`), one undertaking at a time.
+# Notes requests in the ledger of what was sent, one undertaking at a time.
 #
 # Handed to an engine as what it calls before a request leaves: a request that cannot be noted does
 # not leave. One undertaking may take several requests, as when one is refused and repeated.

@@ -1,8 +1,8 @@
 """Which things mean what a text means: the nearest vectors, under the filters of the search.
 
-The bits in memory choose `RESCORED` candidates (`store.embeddings.knn`), their stored bytes put them
+The bits in memory choose `RESCORED` candidates, their stored bytes put them
 in order, and a thing counts with its best chunk: around the one line that answers, a screen is
-full of others (technology.md, "Meaning": whole text 0.58, best line 0.89).
+full of others (measured: whole text 0.58, best line 0.89).
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _rescored(
 #
 # Of each vector one bit per number is held, whether it is positive. Vectors whose bits differ in few
 # places lie close together (Charikar, "Similarity estimation techniques from rounding algorithms",
-# 2002), so the bits choose candidates and the stored bytes put them in order (`store.embeddings.knn`). A
+# 2002), so the bits choose candidates and the stored bytes put them in order. A
 # million vectors of 384 numbers take 64 MB, load in 1.2 s and are compared in 8 ms.
 #
 # An index belongs to one process. It is loaded when first asked, follows the table by row id, and

@@ -141,7 +141,7 @@ def request_more(database: Database, *, everything: bool = False) -> int:
 def missing(database: Database, kind: Kind, model: str, limit: int) -> list[int]:
     """Things that wait for vectors of the active model, newest first.
 
-    Raises `ValueError` when `model` is not the active one (`use_model`).
+    Raises `ValueError` when `model` is not the active one (`activate_model`).
     """
     with database.read() as connection:
         now = active(connection)

@@ -48,7 +48,7 @@ class Anchor:
 class ContextTimeline:
     """Entries in the order of time; `before` of them come before the anchor.
 
-    `anchor_entry` is the anchor itself, None for a moment.
+    `anchor` may be a moment: then no entry is the anchor itself.
     """
 
     anchor: Anchor

@@ -127,7 +127,7 @@ def _narrow(allowed: Finder) -> knn.Narrow:
 #
 # Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet", 2009. The first
 # `LEG_DEPTH` frames of each list are fused; the other frames that match by words follow in their own
-# order. The words must all be there: with an "or" half of the exact finds were lost (technology.md).
+# order. The words must all be there: with an "or" half of the exact finds were lost.
 #
 # A place in a fused list shifts whenever a frame comes or goes, so a page does not begin behind a
 # place: the cursor knows which frames of the fused part were shown, and a page is what is best of the

@@ -346,7 +346,7 @@ def _marked(page: Page, known: Page) -> Page:
 # -- new results --------------------------------------------------------------------------
 # What has come since a list was shown: frames that the same search would list now.
 #
-# The list is of two legs (`store.search.search`, `store.search.search`), so both are asked here, too: by
+# The list is of two legs (by words, by meaning), so both are asked here, too: by
 # words with the filters, or by what few words may have been read as; and the nearest by meaning.
 
 _DEADLINE_S = 5.0

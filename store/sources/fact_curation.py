@@ -178,7 +178,7 @@ def conflicts(facts: Iterable[Fact]) -> list[list[Fact]]:
     """Facts that give one subject several different objects for the same predicate, group by group.
 
     That need not be wrong, as with what somebody likes: a person looks at them side by side. A predicate is
-    the same however it was written (`store.sources.fact_curation`).
+    the same however it was written (`predicate_key`).
     """
     groups: dict[tuple[int, str], list[Fact]] = {}
     for fact in facts:

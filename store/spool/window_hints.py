@@ -1,4 +1,4 @@
-"""What the browser extension says: which windows of a browser are ordinary ones.
+"""What capture is told of browser windows: which are ordinary, which are private.
 
 The extension cannot see private windows at all; it lists the others, so that whatever it does not
 list is not recorded. Its words reach capture as one file in the spool folder, ``browsers.json``,
@@ -7,6 +7,9 @@ browser's name, when it spoke, and its ordinary windows.
 
 A browser that has spoken once is *paired*. When its extension falls silent its list counts as
 empty, so that its windows are left out until it speaks again or the person forgets it.
+
+Without an extension, ingest reads in a window's toolbar whether it is private, before it stores a
+picture (`ingest.reading.incognito_badge`), and leaves the windows' keys in ``toolbars.json``.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ and nobody touched anything.
 Looks cover the time of their batch; a look batch is written about every ten seconds, so the last
 `UNREPORTED_MS` before now may be unreported and are not called a gap. Frames that no batch counts
 (imports, uploads, batches still on their way) cover themselves, and the time to the next one up
-to `activity.MERGE_GAP_MS`, because nothing says how often their source looked.
+to `activity_intervals.MERGE_GAP_MS`, because nothing says how often their source looked.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The `recollect` command.
 
-Each command lives in `webapp.cli` and is imported when it is called or listed; those
+Each command lives in a module of this package and is imported when it is called or listed; those
 modules import what they work with inside the command, so that help appears at once. A failure is
 one line on stderr and a non-zero exit code.
 """

@@ -94,7 +94,7 @@ def test_frames_in_both_lists_are_counted_once(
 
 
 def test_words_must_all_be_there(database: Database) -> None:
-    """An "or" half loses exact finds (technology.md)."""
+    """An "or" half loses exact finds."""
     add(database, "zebra crossing far away")
     page = ask(database, "zebra authentication")
     assert not [hit for hit in page.hits if "text" in hit.matched]
