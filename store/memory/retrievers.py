@@ -266,10 +266,10 @@ def find_texts(database: Database, connection: apsw.Connection, question: Questi
     near: Ranked = []
     reason = None
     if question.mode != "fts5":
-        near, reason = _source_search_by_meaning(database, connection, question, depth)
+        near, reason = _texts_by_meaning(database, connection, question, depth)
     if question.mode == "semantic":
         return Found(near[:limit], "semantic", reason)
-    words = _source_search_by_words(connection, question, depth)
+    words = _texts_by_words(connection, question, depth)
     table = question.corpus.table
     log.info("search of %s: %d by words, %d by meaning (%s)", table, len(words), len(near), reason or "whole")
     if not near:
@@ -278,7 +278,7 @@ def find_texts(database: Database, connection: apsw.Connection, question: Questi
     return Found(both[:limit], "hybrid", None)
 
 
-def _source_search_by_words(connection: apsw.Connection, question: Question, limit: int) -> Ranked:
+def _texts_by_words(connection: apsw.Connection, question: Question, limit: int) -> Ranked:
     corpus, parsed = question.corpus, question.parsed
     if parsed.match is None:
         return []
@@ -300,7 +300,7 @@ def _source_search_by_words(connection: apsw.Connection, question: Question, lim
     )
 
 
-def _source_search_by_meaning(
+def _texts_by_meaning(
     database: Database, connection: apsw.Connection, question: Question, limit: int
 ) -> tuple[Ranked, str | None]:
     asked, corpus = question.asked, question.corpus
