@@ -33,12 +33,12 @@ class StepLoop(threading.Thread):
                 has_worked = self.step()
             except StoreBusy as error:
                 log.info("%s waits: %s", self.work, error)
-                self.on_failure(f"the database is busy: {error}")
+                self.on_busy(f"the database is busy: {error}")
                 has_worked = False
             except Exception as error:
                 # The outermost edge: whatever it is, the next step may be fine.
                 log.exception("%s stumbled", self.work)
-                self.on_failure(f"{self.work} stumbled: {type(error).__name__}")
+                self.on_surprise(f"{self.work} stumbled: {type(error).__name__}")
                 has_worked = False
             if not has_worked:
                 self.rest()
@@ -49,8 +49,11 @@ class StepLoop(threading.Thread):
         """Do something; False when there is nothing to do, or nothing can be done."""
         raise NotImplementedError
 
-    def on_failure(self, sentence: str) -> None:
-        """A step ended in an error, which is logged already."""
+    def on_busy(self, sentence: str) -> None:
+        """The database had no time for a step, which is logged already."""
+
+    def on_surprise(self, sentence: str) -> None:
+        """A step ended in an error that nobody expected, which is logged already."""
 
     def rest(self) -> None:
         self._stopping.wait(self.idle_s)

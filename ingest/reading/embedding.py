@@ -110,6 +110,10 @@ class EmbeddingLoop(StepLoop):
             return False
         return True
 
+    def on_surprise(self, sentence: str) -> None:
+        """Words are still found, health tells, and the embedder is opened anew."""
+        self._lose_embedder(sentence)
+
     def _next(self, embedder: Embedder) -> tuple[Kind, list[int]]:
         """Things of one kind that wait, of the first kind of which some do."""
         for kind in _ORDER:

@@ -108,8 +108,10 @@ class ReaderLoop(StepLoop):
             self._backlog.done(frame)
         return True
 
-    def on_failure(self, sentence: str) -> None:
+    def on_busy(self, sentence: str) -> None:
         self._stats.error(sentence)
+
+    on_surprise = on_busy
 
     def rest(self) -> None:
         self._backlog.wait(self.idle_s)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from datetime import date
 
 import pytest
 
-from engines.embeddings.protocol import Embedder, EmbedderUnavailable, EmbeddingError, EmbeddingRefused
+from engines.embeddings.protocol import (
+    Embedder,
+    EmbedderUnavailable,
+    EmbeddingError,
+    EmbeddingRefused,
+    Vectors,
+)
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading import embedding
@@ -282,3 +289,20 @@ def test_worker_ends_though_nothing_can_be_embedded(home: Home) -> None:
     assert state is not None
     assert (state.read, state.to_embed, state.embedder_problem) == (1, 1, "not installed")
     assert readings.count_pending(home.database) == 0
+
+
+def test_a_surprise_lets_the_embedder_go_and_health_tells(home: Home) -> None:
+    class Strange(FakeEmbedder):
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            raise RuntimeError("nobody expected this")
+
+    put(home, "a line that is long enough to be embedded")
+    desk = Desk(home, Strange())
+    desk.loop.start()
+    for _ in range(200):
+        if desk.stats.embedder_problem:
+            break
+        time.sleep(0.05)
+    desk.loop._stopping.set()
+    desk.loop.join(10)
+    assert desk.stats.embedder_problem == "embedding stumbled: RuntimeError"
