@@ -338,8 +338,8 @@ class BlankWatch:
         if not self._at_fault:
             return ""
         return (
-            "The screen comes out in one colour although somebody is using it: this way of looking does not "
-            "work here. Run `recollect doctor` for another one."
+            "The screen comes out in one colour although somebody is using it: it cannot be read this way "
+            "here. Log in to another kind of session (X11, Wayland)."
         )
 
     def is_fault(

@@ -1,6 +1,6 @@
 """From the spool into the store, one entry after the other, oldest first.
 
-What cannot be stored just now (disk full, database busy) goes back to the queue, and the entries
+What cannot be stored just now (disk full or read-only, database busy) goes back to the queue, and the entries
 after it wait with it. What can never be stored goes to ``spool/failed`` with a reason. Anything
 unexpected is tried `MAX_TRIES` times, deaths of the whole worker included.
 """
@@ -45,7 +45,11 @@ log = logging.getLogger(__name__)
 MAX_TRIES = 5
 _SHORTEST_WAIT_S = 0.2
 _LONGEST_WAIT_S = 5.0
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+_NO_SPACE = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EROFS: "the disk can only be read",
+}
 _DEATHS = "deaths"
 
 
@@ -112,8 +116,8 @@ class SpoolConsumer:
         except (StoreBusy, TryLater) as error:
             return self._postpone(name, str(error))
         except OSError as error:
-            if error.errno in _FULL:
-                return self._postpone(name, f"the disk is full ({error.strerror})")
+            if error.errno in _NO_SPACE:
+                return self._postpone(name, f"{_NO_SPACE[error.errno]} ({error.strerror})")
             return self._try_again_or_set_aside(name, entry, error)
         except Exception as error:
             # The outermost edge: one entry must not stop the others.

@@ -147,6 +147,13 @@ def latest_on_monitor(database: Database, monitor: str, before_ms: int) -> Frame
     return rows[0] if rows else None
 
 
+def newest_id(database: Database) -> int | None:
+    """The frame captured last, None without any."""
+    with database.read() as connection:
+        found = scalar(connection, "select max(id) from frames")
+    return None if found is None else int(found)
+
+
 def neighbours(database: Database, frame: FrameRow) -> tuple[int | None, int | None]:
     """(previous, next) frame ids on the same monitor, by time and id."""
     key = {"monitor": frame.monitor, "at": frame.captured_ms, "id": frame.id}

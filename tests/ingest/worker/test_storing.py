@@ -176,11 +176,24 @@ def test_while_the_database_is_locked_captures_wait(
     assert verify(home.database, home.media, home.spool).counts["frames"] == 100
 
 
-@pytest.mark.parametrize("where", ["picture", "database"])
-def test_a_full_disk_keeps_the_queue_and_says_so(
-    home: Home, store: SpoolConsumer, stats: WorkerStats, monkeypatch: pytest.MonkeyPatch, where: str
+@pytest.mark.parametrize(
+    ("where", "code", "said"),
+    [
+        ("picture", errno.ENOSPC, "disk is full"),
+        ("database", errno.ENOSPC, "disk is full"),
+        ("picture", errno.EROFS, "disk can only be read"),
+    ],
+)
+def test_a_disk_that_takes_nothing_keeps_the_queue_and_says_so(
+    home: Home,
+    store: SpoolConsumer,
+    stats: WorkerStats,
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+    code: int,
+    said: str,
 ) -> None:
-    full = OSError(errno.ENOSPC, "No space left on device")
+    full = OSError(code, os.strerror(code))
 
     def refuse(*_: Any, **__: Any) -> None:
         raise full
@@ -193,7 +206,7 @@ def test_a_full_disk_keeps_the_queue_and_says_so(
             patch.setattr(storing.frames, "insert", refuse)
         for _ in range(8):
             assert not store.store_some(10)
-    assert "disk is full" in stats.problem and store.is_stuck
+    assert said in stats.problem and store.is_stuck
     assert len(states(home)["new"]) == 1 and stats["failed"] == 0
     assert store.store_some(10) and states(home) == EMPTY and stats.problem == ""
 

@@ -14,10 +14,9 @@ from werkzeug.exceptions import HTTPException
 
 from assistant.read_api import calls
 from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
-from store.core.database import scalar
 from store.core.errors import StoreError
 from store.frames.activity_intervals import Segment
-from store.frames.frames import captured_ms_of
+from store.frames.frames import captured_ms_of, newest_id
 from store.search.filters import Filters
 from store.timeline.totals import of_segments
 from webapp.core.parameters import IdConverter
@@ -234,8 +233,7 @@ def health(*, is_known: bool) -> dict[str, Any]:
     own = services()
     state = app_health.check(own)
     capture = next(part for part in state.parts if part.name == "capture")
-    with own.database.read() as connection:
-        newest = scalar(connection, "select max(id) from frames")
+    newest = newest_id(own.database)
     frame_status = "not_started" if newest is None else "ok" if capture.verdict == "ok" else "stale"
     return {
         "status": state.status,
