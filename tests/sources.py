@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from store.core.database import Database, Upserted
+from store.core.database import Database
 from store.sources import calendars, imports, locations, messages
 from store.sources.calendars import EventRecord
 from store.sources.locations import PlaceRecord, PointRecord
 from store.sources.messages import MessageRecord
+from store.sources.upserts import Upserted
 from tests.factories import NOON_MS
 
 

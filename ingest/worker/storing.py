@@ -3,6 +3,18 @@
 What cannot be stored just now (disk full or read-only, database busy) goes back to the queue, and the entries
 after it wait with it. What can never be stored goes to ``spool/failed`` with a reason. Anything
 unexpected is tried `MAX_TRIES` times, deaths of the whole worker included.
+
+An entry becomes a frame in two steps: everything is computed first; then one transaction writes the row,
+its index entry, its activity and its outcome. A capture whose outcome is known changes nothing, so any
+step may be cut off and done again:
+
+- killed before `Media.keep`: nothing has happened;
+- killed after it: the picture lies where the next try puts it again, byte for byte, and a try
+  that ends differently (a rule excludes it now) removes it;
+- killed after the commit: the outcome is known, the entry is only finished.
+
+The text is read later (`ingest.reading.reader`): a frame is browsable before that. A frame with a window
+that may be private is not: its toolbar is read first (`ingest.reading.incognito_badge`).
 """
 
 from __future__ import annotations
@@ -13,9 +25,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
-
-from PIL import Image, ImageChops
 
 from ingest.core.home import Home
 from ingest.core.validation import (
@@ -29,13 +38,12 @@ from ingest.core.worker_stats import WorkerStats
 from ingest.observations import places
 from ingest.reading.backlog import Backlog
 from ingest.reading.incognito_badge import BadgeReader, ReaderBusy
-from store.core.database import Database
-from store.core.errors import MediaGone, SpoolEntryInvalid, StoreBusy
+from ingest.worker.duplicates import Likeness, find_duplicate, may_be_duplicate
+from store.core.errors import SpoolEntryInvalid, StoreBusy
 from store.deletion import deletion
 from store.frames import frames
 from store.frames import tags as frame_tags
-from store.frames.frames import FrameRow
-from store.frames.media import Media, path_of, pixels_sha256, temporary_of
+from store.frames.media import path_of, temporary_of
 from store.privacy.rules import WindowFacts, load_rules
 from store.spool.queue import Capture, Entry, LookReport
 from store.timeline import ledger, sample_week, segments
@@ -51,6 +59,10 @@ _NO_SPACE = {
     errno.EROFS: "the disk can only be read",
 }
 _DEATHS = "deaths"
+
+
+class TryLater(Exception):
+    """The entry is fine but cannot be judged at the moment; it stays in the queue."""
 
 
 class SpoolConsumer:
@@ -96,13 +108,13 @@ class SpoolConsumer:
         """Take in up to `limit` entries; False when there was none or none could be stored."""
         names = self._home.spool.waiting()[:limit]
         for name in names:
-            if not self._store(name):
+            if not self._take_in(name):
                 return False
             self.wait_s = 0.0
             self._stats.set_problem("")
         return bool(names)
 
-    def _store(self, name: str) -> bool:
+    def _take_in(self, name: str) -> bool:
         """Take in one entry. False: not now, and neither the entries after it."""
         entry = None
         try:
@@ -195,25 +207,6 @@ def _count_death(folder: Path) -> int:
         before = 0
     path.write_text(str(before + 1))
     return before + 1
-
-
-# Step one: a spool entry becomes a frame, or it is said why not.
-#
-# Everything is computed first; then one transaction writes the row, its index entry, its activity
-# and its outcome. A capture whose outcome is known changes nothing, so that any step may be cut off
-# and done again:
-#
-# - killed before `Media.keep`: nothing has happened;
-# - killed after it: the picture lies where the next try puts it again, byte for byte, and a try
-#   that ends differently (a rule excludes it now) removes it;
-# - killed after the commit: the outcome is known, the entry is only finished.
-#
-# The text is read later (`ingest.reading.reader`): a frame is browsable before that. A frame with a window
-# that may be private is not: its toolbar is read first (`ingest.reading.incognito_badge`).
-
-
-class TryLater(Exception):
-    """The entry is fine but cannot be judged at the moment; it stays in the queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,61 +362,3 @@ def _remove_unused_picture(home: Home, capture: Capture) -> None:
     if frames.by_capture_id(home.database, capture.capture_id) is None:
         path = path_of(capture.image_type, capture.captured_ms, capture.capture_id)
         home.media.remove([path, temporary_of(path)])
-
-
-# Two pictures of the same screen, as far as anyone could read.
-#
-# *Exact* means the same pixels. *Near* means that no channel of any pixel differs by more than
-# `NEAR_TOLERANCE` of 255 levels: what H.264 changes on a still screen between two key frames
-# (measured: 0 to 3). Four levels are a contrast of 1.07:1 at most, where readable text begins near
-# 2:1, so a changed digit or one typed character is never near, however dense the screen.
-# There is no hash of a shrunk picture, no average, no share of changed pixels here: all of
-# these forgive one digit.
-#
-# Only captures that no daemon compared are asked: imports, clips, uploads. What a capture daemon
-# kept (it carries a `batch_id`) stays kept, because the daemon saw the pixels, counted the frame in
-# its ledger and owes a real frame every 30 s. The same debt is honoured here: a picture is
-# folded into an earlier frame for less than `REAL_FRAME_EVERY_MS`, then a real frame comes again.
-
-NEAR_TOLERANCE = 4
-REAL_FRAME_EVERY_MS = 30_000
-
-Likeness = Literal["exact", "near"]
-
-
-def may_be_duplicate(capture: Capture) -> bool:
-    """Whether ingest may fold this capture into an earlier frame at all."""
-    return capture.batch_id is None and capture.source != "screen"
-
-
-def find_duplicate(
-    database: Database, media: Media, capture: Capture, image: Image.Image
-) -> tuple[FrameRow, Likeness] | None:
-    """The frame just before on the same monitor that already shows this picture, or None.
-
-    It must have the same app, window, address and focus: another window starts a new interval
-    even when the pixels agree.
-    """
-    earlier = frames.latest_on_monitor(database, capture.monitor, capture.captured_ms)
-    if earlier is None or capture.captured_ms - earlier.captured_ms >= REAL_FRAME_EVERY_MS:
-        return None
-    if _window(earlier) != _window(capture):
-        return None
-    if earlier.pixels_sha256 == pixels_sha256(image):
-        return earlier, "exact"
-    if (earlier.width_px, earlier.height_px) != image.size:
-        return None
-    try:
-        return (earlier, "near") if is_near(media.image(earlier), image) else None
-    except MediaGone:
-        return None
-
-
-def is_near(earlier: Image.Image, later: Image.Image) -> bool:
-    """Whether two RGB pictures of one size differ by nothing a reader could see."""
-    extremes = cast("tuple[tuple[int, int], ...]", ImageChops.difference(earlier, later).getextrema())
-    return all(high <= NEAR_TOLERANCE for _, high in extremes)
-
-
-def _window(shown: FrameRow | Capture) -> tuple[object, ...]:
-    return shown.app_name, shown.window_name, shown.browser_url, shown.focused

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import apsw
 
 from store.core import tokenizer
-from store.core.database import Database, Upserted, UpsertTable, clean_text, natural_key, rows, scalar
+from store.core.database import Database, clean_text, rows, scalar
 from store.sources import imports
+from store.sources.upserts import Upserted, UpsertTable, natural_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ _TABLE = UpsertTable(
 
 
 def upsert_events(connection: apsw.Connection, import_id: int, records: Iterable[EventRecord]) -> Upserted:
-    """Put events; at most `store.core.database.BATCH` at once, inside `Database.write()`.
+    """Put events; at most `store.sources.upserts.BATCH` at once, inside `Database.write()`.
 
     Raises `ValueError` for one that ends before it begins.
     """

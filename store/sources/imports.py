@@ -10,9 +10,10 @@ import apsw
 
 from store.chats.conversations import DELETED_ANSWER, redact_answer
 from store.core import preferences
-from store.core.database import BATCH, Database, Upserted, clean_text, column, rows, scalar
+from store.core.database import Database, clean_text, column, rows, scalar
 from store.sources import entities
 from store.sources.entities import MAX_NAME_CHARS, EntityKind, Provenance
+from store.sources.upserts import BATCH, Upserted
 from store.spool import residual_files
 
 Kind = Literal["messages", "calendar", "location", "places"]

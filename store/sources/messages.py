@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import apsw
 
 from store.core import tokenizer
-from store.core.database import Database, Upserted, UpsertTable, clean_text, natural_key, rows, scalar
+from store.core.database import Database, clean_text, rows, scalar
 from store.memory import retrievers
 from store.memory.retrievers import Mode, Question, RetrievalQuery, TextStrategy
 from store.search import hits as snippet
 from store.search import query
 from store.sources import imports
+from store.sources.upserts import Upserted, UpsertTable, natural_key
 
 SMS_DAYS_RADIUS = 4
 """Days before and after a date that messages are shown of."""

@@ -22,11 +22,11 @@ from ingest.importers.items import CannotImport, Skipped
 from ingest.importers.sources import ics, locations, mbox, messengers, text_messages
 from ingest.importers.sources.record_streams import Aliases, has_columns
 from ingest.importers.sources.source_file import Options, Source, opened
-from store.core.database import BATCH, Upserted
 from store.core.times import now_ms
 from store.sources import calendars, imports, messages
 from store.sources import locations as stored_locations
 from store.sources.imports import Kind
+from store.sources.upserts import BATCH, Upserted
 
 MAX_NOTES = 100
 """Records left out that are told one by one; all of them are counted by reason."""
@@ -297,7 +297,7 @@ def detect_format(kind: Kind, source: Source, name: str | None = None) -> Format
 
 
 class Staging:
-    """Batches of at most `store.core.database.BATCH` records of one type, in the order they came."""
+    """Batches of at most `store.sources.upserts.BATCH` records of one type, in the order they came."""
 
     def __init__(self, folder: Path, record_type: type[Any]) -> None:
         self._type = record_type

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from ingest.core.home import Home
-from ingest.worker import storing
+from ingest.worker import duplicates
 from store.frames import frames
 from tests.factories import NOON_MS, capture, picture, store_frame
 from tests.tables import for_each
@@ -45,23 +45,23 @@ def test_one_changed_character_on_a_dense_screen_is_never_near(
     one = screen(SHEET, size, ink, paper)
     other = screen(SHEET.replace(before, after, 1), size, ink, paper)
     assert one.tobytes() != other.tobytes()
-    assert not storing.is_near(one, other)
+    assert not duplicates.is_near(one, other)
 
 
 def test_a_blinking_caret_is_not_near() -> None:
     one = screen(SHEET)
     other = one.copy()
     ImageDraw.Draw(other).line([(200, 100), (200, 112)], fill="#111")
-    assert not storing.is_near(one, other)
+    assert not duplicates.is_near(one, other)
 
 
 def test_noise_that_nobody_sees_is_near() -> None:
     one, chance = screen(SHEET), random.Random(7)
     noise = Image.frombytes("L", one.size, bytes(chance.randrange(5) for _ in range(480 * 320)))
     other = Image.merge("RGB", [Image.eval(channel, lambda v: max(0, v - 4)) for channel in one.split()])
-    assert storing.is_near(one, other)
+    assert duplicates.is_near(one, other)
     louder = Image.composite(Image.new("RGB", one.size, "#777"), one, noise.point(lambda v: 255 * (v == 4)))
-    assert not storing.is_near(one, louder)
+    assert not duplicates.is_near(one, louder)
 
 
 WINDOW: dict[str, Any] = {"source": "import", "monitor": "", "app_name": "Code", "window_name": "a.py"}
@@ -88,7 +88,7 @@ def test_the_same_picture_is_folded_only_into_its_own_recent_window(
     """A real frame at least every 30 s, and another window starts a new interval."""
     store_frame(home.database, home.data_dir, NOON_MS, image=picture(1), **WINDOW)
     record = capture(NOON_MS + later_ms, **{**WINDOW, **changes})
-    found = storing.find_duplicate(home.database, home.media, record, picture(1))
+    found = duplicates.find_duplicate(home.database, home.media, record, picture(1))
     assert (found and found[1]) == expected
 
 
@@ -96,9 +96,9 @@ def test_a_gone_picture_equals_nothing(home: Home) -> None:
     frame = store_frame(home.database, home.data_dir, NOON_MS, image=picture(1), **WINDOW)
     nearly = picture(1).point(lambda value: value ^ 1)
     record = capture(NOON_MS + 1000, **WINDOW)
-    assert storing.find_duplicate(home.database, home.media, record, nearly) == (frame, "near")
+    assert duplicates.find_duplicate(home.database, home.media, record, nearly) == (frame, "near")
     home.media.remove([str(frame.media_path)])
-    assert storing.find_duplicate(home.database, home.media, record, nearly) is None
+    assert duplicates.find_duplicate(home.database, home.media, record, nearly) is None
     assert frames.get(home.database, frame.id) == frame
 
 
@@ -107,4 +107,4 @@ def test_a_gone_picture_equals_nothing(home: Home) -> None:
     [("screen", None, False), ("folder", "a-batch", False), ("import", None, True), ("upload", None, True)],
 )
 def test_what_a_daemon_kept_is_not_asked_again(source: str, batch_id: str | None, expected: bool) -> None:
-    assert storing.may_be_duplicate(capture(source=source, batch_id=batch_id)) is expected
+    assert duplicates.may_be_duplicate(capture(source=source, batch_id=batch_id)) is expected

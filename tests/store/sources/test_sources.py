@@ -9,7 +9,7 @@ import pytest
 from store.chats import conversations, tool_calls
 from store.chats.conversations import DELETED_ANSWER
 from store.core import preferences
-from store.core.database import Database, Upserted, rows, scalar
+from store.core.database import Database, rows, scalar
 from store.embeddings import vectors
 from store.sources import calendars, entities, imports, locations, messages
 from store.sources.calendars import EventRecord
@@ -17,6 +17,7 @@ from store.sources.entities import Provenance
 from store.sources.imports import ImportNotFound
 from store.sources.locations import PlaceRecord, PointRecord
 from store.sources.messages import Filters, MessageRecord
+from store.sources.upserts import Upserted
 from store.verify import verify
 from tests.factories import NOON_MS
 from tests.sources import message, put_events, put_messages, put_places, put_points
