@@ -143,36 +143,36 @@ class Daemon:
             self.recorder.skip_all(now_ms, pause.decision, pause.reason)
             return pause
         self.recorder.begin(now_ms)
-        observation = observe(sources, monitors, watched, windows)
-        self._record_failures(observation, unknown, now_ms)
-        excluded = [self._record(shot, observation, activity, due_s) for shot in observation.shots.values()]
+        look = take_look(sources, monitors, watched, windows)
+        self._record_failures(look, unknown, now_ms)
+        excluded = [self._record(shot, look, activity, due_s) for shot in look.shots.values()]
         self._excluded = excluded[0] if all(excluded) else ""
         return None
 
-    def _record_failures(self, observation: Observation, unknown: str, now_ms: int) -> None:
+    def _record_failures(self, look: Look, unknown: str, now_ms: int) -> None:
         """Monitors that could not be grabbed. Raises the failure when there is no picture at all."""
-        failures = observation.failures
-        if failures and not observation.shots:
+        failures = look.failures
+        if failures and not look.shots:
             raise next(iter(failures.values()))
         self._backoff.clear()
         self._status.note(looked_ms=now_ms)
         causes = {name: str(error) for name, error in failures.items()}
-        self._log_unseen({"windows": unknown or observation.unknown, **causes})
+        self._log_unseen({"windows": unknown or look.unknown, **causes})
         for name, error in failures.items():
             self.recorder.record_skipped(name, now_ms, "failed", error.reason)
 
-    def _record(self, shot: Screenshot, observation: Observation, activity: Activity, due_s: float) -> str:
+    def _record(self, shot: Screenshot, look: Look, activity: Activity, due_s: float) -> str:
         """One decision for one screenshot: excluded, failed, kept or extended. Returns why privacy left
         it out, or "".
         """
         monitor, at_ms = shot.monitor, shot.captured_ms
         rules = self._parts.rules.current()
-        verdict = privacy.judge(rules, monitor, observation.monitors, observation.before, observation.after)
+        verdict = privacy.judge(rules, monitor, look.monitors, look.before, look.after)
         if verdict.reason:
             self.recorder.record_skipped(monitor.name, at_ms, "excluded", verdict.reason)
             return verdict.reason
         privacy.mask(shot.pixels, monitor, verdict.masks)
-        if self._blank.is_fault(monitor, shot.pixels, activity, observation.after, due_s):
+        if self._blank.is_fault(monitor, shot.pixels, activity, look.after, due_s):
             self.recorder.record_skipped(monitor.name, at_ms, "failed", "blank_frames")
             return ""
         assert self._sources is not None
@@ -278,7 +278,7 @@ class MonitorMissing(SourceFailed):
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
+class Look:
     """One look at the desktop: windows, then pixels, then windows again."""
 
     monitors: tuple[Monitor, ...]
@@ -302,9 +302,7 @@ def watched_monitors(monitors: list[Monitor], names: tuple[str, ...]) -> list[Mo
     return watched
 
 
-def observe(
-    sources: Sources, monitors: list[Monitor], watched: list[Monitor], before: Windows
-) -> Observation:
+def take_look(sources: Sources, monitors: list[Monitor], watched: list[Monitor], before: Windows) -> Look:
     """Grab the watched monitors. One that cannot be grabbed does not cost the others."""
     shots: dict[str, Screenshot] = {}
     failures: dict[str, SourceFailed] = {}
@@ -314,7 +312,7 @@ def observe(
         except SourceFailed as error:
             failures[monitor.name] = error
     after, unknown = read_windows(sources.windows)
-    return Observation(tuple(monitors), shots, failures, before, after, unknown)
+    return Look(tuple(monitors), shots, failures, before, after, unknown)
 
 
 def read_windows(source: WindowSource) -> tuple[Windows, str]:

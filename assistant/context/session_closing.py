@@ -313,7 +313,7 @@ SETTLE_MS = 120_000
 _DAY_MS = 86_400_000
 
 
-class Keeper:
+class SessionJanitor:
     """`start` begins; `stop` ends within a moment, or when the request that is under way has ended."""
 
     def __init__(self, services: ContextServices, every_s: float = LOOK_EVERY_S) -> None:

@@ -34,10 +34,11 @@ class SentLedger:
         blocks: Sequence[Block] = (),
         shows: tuple[int | None, int | None] = (None, None),
         named: tuple[tuple[str, str], ...] = (),
-        still: Callable[[apsw.Connection], bool] | None = None,
+        is_current: Callable[[apsw.Connection], bool] | None = None,
     ) -> None:
-        """`blocks` are what the system prompt is made of; `shows`, `named` and `still` as in `RequestContext`
-        and `EgressRecorder`. Without an endpoint nothing leaves, and there is nothing to note.
+        """`blocks` are what the system prompt is made of; `shows`, `named` and `is_current` as in
+        `RequestContext` and `EgressRecorder`. Without an endpoint nothing leaves, and there is nothing
+        to note.
         """
         self._recorder: EgressRecorder | None = None
         if endpoint is None:
@@ -54,7 +55,7 @@ class SentLedger:
             blocks=prompt_blocks.layout(blocks) if blocks else "",
             prefix_sha256=prompt_blocks.prefix_sha256(blocks) if blocks else "",
         )
-        self._recorder = EgressRecorder(database, clock, about, still)
+        self._recorder = EgressRecorder(database, clock, about, is_current)
 
     def __call__(self, sending: OutgoingRequest) -> None:
         """Note a request that is about to leave. Raises `StoreError` when that cannot be done."""

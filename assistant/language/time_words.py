@@ -29,8 +29,8 @@ class Kind(Enum):
     ELAPSED = auto()  # int: milliseconds back from now
     NUMBER = auto()  # float
     UNIT = auto()  # minute, hour, day, week, month
-    LAST = auto()
-    PAST = auto()
+    LAST = auto()  # the one before ("last week"), or a stretch up to now ("last 3 hours")
+    PAST = auto()  # only a stretch up to now ("past 3 hours")
     THIS = auto()
     NEXT = auto()
     DASH = auto()

@@ -206,7 +206,7 @@ class VisionAccess:
             self.turn_id,
             shows=(frame.captured_ms, frame.captured_ms),
             named=((pictures[0].data_url, named),),
-            still=lambda connection: frames.has_picture(connection, frame.id, frame.sha256),
+            is_current=lambda connection: frames.has_picture(connection, frame.id, frame.sha256),
         )
         try:
             completion = self.model.complete(messages, timeout_s=timeout_s, on_send=ledger)

@@ -120,7 +120,7 @@ def _understood(
     """What the message mentions with an @, and what it says of time."""
     if about and anchor_facts.is_label(message):  # its time is the anchor's, not a range to look at
         return Mentions(None, False, ""), None
-    app_names = apps.colour_slots(services.database) if "@" in message else ()
+    app_names = apps.names(services.database) if "@" in message else ()
     mentions = read_mentions(message, app_names)
     calendar = Calendar(request.now_ms, zone, request.day_start_min, request.week_start)
     return mentions, time_phrases.in_message(mentions.rest, calendar)

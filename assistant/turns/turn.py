@@ -27,7 +27,7 @@ from assistant.core.records import (
     TurnRequest,
     TurnResult,
 )
-from assistant.turns import evidence_mode, insights, loop, transcript
+from assistant.turns import agent_mode, evidence_mode, insights, transcript
 from assistant.turns.admission import admit
 from assistant.turns.answering import check, future, no_captures
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices
@@ -83,7 +83,7 @@ def _retrieve_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, Che
     plan, agent = turn.plan, turn.services.agent
     if plan.mode == "agent" and agent:
         yield turn.status("searching")
-        said = yield from loop.ask(turn, agent)
+        said = yield from agent_mode.ask(turn, agent)
         return check(turn, said)
     if plan.is_future:
         return future(plan)

@@ -223,12 +223,12 @@ def recorded_request(
     request leaves, it does not. Raises as `refine`.
     """
 
-    def still(connection: apsw.Connection) -> bool:
+    def is_current(connection: apsw.Connection) -> bool:
         return observations.last_deletion(connection) == since
 
     first_ms, last_ms = shown_ms
     about = RequestContext("refine", endpoint.name, endpoint.model, first_ms=first_ms, last_ms=last_ms)
-    recorder = EgressRecorder(database, clock, about, still)
+    recorder = EgressRecorder(database, clock, about, is_current)
     try:
         answer = ask(recorder)
         checked = check(answer.text)

@@ -26,7 +26,7 @@ from store.core.database import Database, rows, scalar
 from store.frames.activity_intervals import overlaps_deletion
 
 State = Literal["pending", "approved", "executing", "completed", "failed", "denied", "timed_out", "expired"]
-Scope = Literal["once", "chat", "always"]
+ApprovalScope = Literal["once", "chat", "always"]
 
 
 class CallNotFound(LookupError):
@@ -165,7 +165,7 @@ def pending(database: Database, chat_id: int, n: int, now_ms: int) -> list[ToolC
 # -- decisions ------------------------------------------------------------------------------
 
 
-def approve(database: Database, number: int, scope: Scope, now_ms: int) -> ToolCall:
+def approve(database: Database, number: int, scope: ApprovalScope, now_ms: int) -> ToolCall:
     """Let a waiting call run: this once, or what it reaches also later, in its chat or in every one.
 
     Raises `CallNotFound`, and `NotPending` when it was decided or has expired; that is put on record.
@@ -213,7 +213,7 @@ def _expire(database: Database, condition: str, values: dict[str, int | None], n
     return len(found)
 
 
-_EVENTS: dict[Scope | None, str] = {
+_EVENTS: dict[ApprovalScope | None, str] = {
     None: "denied",
     "once": "approved",
     "chat": "allowed_in_chat",
@@ -221,7 +221,7 @@ _EVENTS: dict[Scope | None, str] = {
 }
 
 
-def _decide(database: Database, number: int, scope: Scope | None, now_ms: int) -> ToolCall:
+def _decide(database: Database, number: int, scope: ApprovalScope | None, now_ms: int) -> ToolCall:
     """Settle a call that was waiting until now: denied without a scope."""
     state: State = "approved" if scope else "denied"
     with database.write() as connection:

@@ -171,7 +171,7 @@ _MERGE_WORTH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class DeletionScope:
     """Which frames go: everything after ``select id`` but for the order and the chunk."""
 
     source: str
@@ -291,7 +291,7 @@ class Erasure:
                         monitor=entry.monitor, batch_id=entry.batch_id,
                     )  # fmt: skip
 
-    def remove(self, scope: Scope, *, with_tombstones: bool) -> None:
+    def remove(self, scope: DeletionScope, *, with_tombstones: bool) -> None:
         """Remove the frames of a scope from the database, then their pictures."""
         with self._database.read() as connection:
             number = scope.count(connection)
@@ -302,7 +302,7 @@ class Erasure:
         if merge_later and number:
             text_index.merge(self._database)
 
-    def _remove_some(self, scope: Scope, with_tombstones: bool, merge_later: bool) -> bool:
+    def _remove_some(self, scope: DeletionScope, with_tombstones: bool, merge_later: bool) -> bool:
         """One transaction; False when there was nothing left to do."""
         with self._database.write() as connection:
             if not scope.select(connection):
@@ -322,7 +322,7 @@ class Erasure:
         self._freed += residual_files.discard(self._data_dir, waiting)
         self._counts = self._counts.plus({"spool": len(waiting)})
 
-    def finish(self, scope: Scope) -> Receipt:
+    def finish(self, scope: DeletionScope) -> Receipt:
         """Drop what copies hold, truncate the log, look for what is left, and keep the receipt."""
         copies = residual_files.copies(self._data_dir)
         self._freed += residual_files.drop(copies) + empty_trash(self._database, self._media)
@@ -340,7 +340,7 @@ class Erasure:
         log.info("deleted %d frames, verified: %s", receipt.frames, receipt.verified)
         return receipt
 
-    def _left(self, scope: Scope) -> list[str]:
+    def _left(self, scope: DeletionScope) -> list[str]:
         """Search for what should be gone, place by place."""
         with self._database.read() as connection:
             frames_left = scope.count(connection)
@@ -363,17 +363,17 @@ _TRASH = "insert or ignore into media_trash (path) values (?)"
 _SELECTED = "select f.id, f.media_path, f.size_bytes from deletion_scope d cross join frames f on f.id = d.id"
 
 
-def range_scope(start_ms: int, end_ms: int, app_name: str | None) -> Scope:
+def range_scope(start_ms: int, end_ms: int, app_name: str | None) -> DeletionScope:
     first, after = id_range(start_ms, end_ms)
-    return Scope(
+    return DeletionScope(
         "from frames f where f.id >= :first and f.id < :after"
         " and (:app is null or f.app_name = :app collate nocase)",
         {"first": first, "after": after, "app": app_name},
     )
 
 
-def list_scope(frame_ids: list[int]) -> Scope:
-    return Scope(
+def list_scope(frame_ids: list[int]) -> DeletionScope:
+    return DeletionScope(
         "from json_each(:ids) j cross join frames f on f.id = j.value where true",
         {"ids": json.dumps(frame_ids)},
     )

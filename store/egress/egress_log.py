@@ -124,14 +124,14 @@ class SentTotal:
 
 
 def record(
-    database: Database, leaving: OutgoingRequest, still: Callable[[apsw.Connection], bool] | None = None
+    database: Database, leaving: OutgoingRequest, is_current: Callable[[apsw.Connection], bool] | None = None
 ) -> int:
     """Note a request before it leaves; returns its id. The oldest texts and rows of its purpose go.
 
-    Raises `StaleRequest`, and has noted nothing, where `still` says no in the same transaction.
+    Raises `StaleRequest`, and has noted nothing, where `is_current` says no in the same transaction.
     """
     with database.write() as connection:
-        if still is not None and not still(connection):
+        if is_current is not None and not is_current(connection):
             raise StaleRequest("something was deleted while the request was made")
         connection.execute(
             """
@@ -326,7 +326,7 @@ class RequestContext:
 class EgressRecorder:
     """The requests of one undertaking, in order; the last one gets the outcome.
 
-    `still` is asked in the transaction that notes a request; where it says no, nothing leaves.
+    `is_current` is asked in the transaction that notes a request; where it says no, nothing leaves.
     """
 
     def __init__(
@@ -334,12 +334,12 @@ class EgressRecorder:
         database: Database,
         clock: Callable[[], int],
         about: RequestContext,
-        still: Callable[[apsw.Connection], bool] | None = None,
+        is_current: Callable[[apsw.Connection], bool] | None = None,
     ) -> None:
         self.about = about
         self._database = database
         self._clock = clock
-        self._still = still
+        self._is_current = is_current
         self._open: int | None = None
 
     def __call__(self, sending: Sending) -> None:
@@ -363,7 +363,7 @@ class EgressRecorder:
             blocks=about.blocks,
             prefix_sha256=about.prefix_sha256,
         )
-        self._open = record(self._database, leaving, self._still)
+        self._open = record(self._database, leaving, self._is_current)
 
     def finish(
         self,

@@ -19,6 +19,11 @@ _ALL = "select name, colour_slot from apps order by name"
 _RECENT_MS = 30 * 24 * 3_600_000
 
 
+def names(database: Database) -> list[str]:
+    """Every app that was seen, by name."""
+    return database.column("select name from apps order by name")
+
+
 def colour_slots(database: Database) -> dict[str, int | None]:
     """The slot (0..11) of every app that was seen; None means "other"."""
     return {name: slot for name, slot in database.rows(_ALL)}

@@ -24,7 +24,7 @@ from assistant.tools.registry import AgentServices, registry
 from assistant.turns.plan import TurnServices
 from assistant.turns.turn import run_turn
 from store.chats import tool_calls
-from store.chats.tool_calls import Scope, ToolCall
+from store.chats.tool_calls import ApprovalScope, ToolCall
 from store.core.database import Database
 from store.core.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings
 from store.frames.media import Media
@@ -94,7 +94,7 @@ def run(deps: TurnServices, *, stop: CancelToken | None = None, **changes: Any) 
     return Ran(list(run_turn(deps, asked(**changes), stop)))
 
 
-def decided(deps: TurnServices, scope: Scope | None, **changes: Any) -> tuple[Ran, list[ToolCall]]:
+def decided(deps: TurnServices, scope: ApprovalScope | None, **changes: Any) -> tuple[Ran, list[ToolCall]]:
     """(the turn, the calls that waited); another thread allows each with that scope, or denies it."""
     events: list[TurnEvent] = []
     waited: list[ToolCall] = []

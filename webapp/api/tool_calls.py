@@ -15,7 +15,7 @@ from assistant.tools.registry import modes, not_set_up
 from assistant.tools.tool import Risk
 from assistant.turns import tool_execution
 from store.chats import tool_calls, tool_permissions
-from store.chats.tool_calls import CallNotFound, NotPending, Scope, State, ToolCall
+from store.chats.tool_calls import ApprovalScope, CallNotFound, NotPending, State, ToolCall
 from store.chats.tool_permissions import Mode
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request, Timestamp
@@ -61,7 +61,7 @@ class ToolChange(Request):
 
 
 class Decision(Request):
-    scope: Scope = Field(
+    scope: ApprovalScope = Field(
         "once", description="This call only, or all calls with its `scope`: in its chat, or always."
     )
 
@@ -144,7 +144,7 @@ def deny(call_id: int) -> ToolCallAnswer:
     return call_answer(decide(services(), call_id, None))
 
 
-def decide(own: Services, call_id: int, scope: Scope | None) -> ToolCall:
+def decide(own: Services, call_id: int, scope: ApprovalScope | None) -> ToolCall:
     """Approve a call, or deny it with no scope. Raises 404 and 409."""
     try:
         if scope is None:

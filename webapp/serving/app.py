@@ -17,7 +17,7 @@ from flask import Flask, redirect
 from jinja2 import StrictUndefined
 from werkzeug.wrappers import Response
 
-from assistant.context.session_closing import ContextServices, Keeper
+from assistant.context.session_closing import ContextServices, SessionJanitor
 from assistant.core.errors import interrupted
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
@@ -248,15 +248,15 @@ def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] |
     _stop_on_signals(server)
     compat = _compat(app)
     threading.Thread(target=_sweep, args=(database,), name="sweep", daemon=True).start()
-    keeper = Keeper(app.extensions["recollect"].context)
-    keeper.start()
+    janitor = SessionJanitor(app.extensions["recollect"].context)
+    janitor.start()
     with advertise_address(data_dir, settings.web.host, port) as address:
         if tell:
             tell(f"Open this link once, within five minutes:\n  {launch_link(data_dir, address.url)}")
         log.info("serving %s", address.url)
         server.run()
         log.info("the pages have ended")
-    keeper.stop()
+    janitor.stop()
     if compat:
         compat.stop()
     database.close_thread()

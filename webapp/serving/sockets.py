@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from simple_websocket import Server
 
 from store.chats import conversations, tool_calls
-from store.chats.tool_calls import Scope
+from store.chats.tool_calls import ApprovalScope
 from webapp.api.endpoint import parse_json
 from webapp.api.event_stream import VERSION, connection_slots, replay_events
 from webapp.api.questions import StreamRequest, start_in_window
@@ -65,7 +65,7 @@ class StopTurn(_ClientMessage):
 class Approve(_ClientMessage):
     type: Literal["approve"]
     id: Number
-    scope: Scope = "once"
+    scope: ApprovalScope = "once"
 
 
 class Deny(_ClientMessage):

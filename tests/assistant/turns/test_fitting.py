@@ -9,7 +9,7 @@ import pytest
 
 from assistant.core.prompt_blocks import tokens_of
 from assistant.core.records import ShortenedEvent
-from assistant.turns.loop import LEFT_OUT, fit
+from assistant.turns.agent_mode import LEFT_OUT, fit
 from assistant.turns.plan import TurnServices
 from assistant.turns.prompts import RESULTS
 from engines.chat.protocol import Message, RequestedCall

@@ -246,10 +246,10 @@ def test_every_mouth_amends(
 
 
 BREAKS = (
-    ("assistant.turns.loop._generate", False),
+    ("assistant.turns.agent_mode._generate", False),
     ("assistant.turns.tool_execution._outcome", False),
     ("assistant.turns.turn.check", False),
-    ("assistant.turns.loop._generate", True),
+    ("assistant.turns.agent_mode._generate", True),
 )
 
 

@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 
 from assistant.context import session_closing
-from assistant.context.session_closing import ContextServices, Keeper, look
+from assistant.context.session_closing import ContextServices, SessionJanitor, look
 from store.chats import conversations
 from store.core.database import Database
 from store.memory import chat_sessions, chat_summaries
@@ -90,16 +90,16 @@ def test_a_session_not_heard_of_for_thirty_minutes_closes_by_itself(
 def test_what_a_crash_left_open_is_closed_at_the_next_start(
     past: Past, context: ContextServices, now: Clock
 ) -> None:
-    """A keeper looks as soon as it starts; the former process is not needed for it."""
+    """A janitor looks as soon as it starts; the former process is not needed for it."""
     session_id = past.window("What did I set retention to?", closed=False)
     now.now_ms += 31 * MINUTE_MS
-    keeper = Keeper(context, every_s=60)
-    keeper.start()
+    janitor = SessionJanitor(context, every_s=60)
+    janitor.start()
     for _ in range(3000):
         if _state(context, session_id) == ("closed", "made"):
             break
         threading.Event().wait(0.02)
-    keeper.stop()
+    janitor.stop()
     assert _state(context, session_id) == ("closed", "made")
 
 

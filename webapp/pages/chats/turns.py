@@ -13,7 +13,7 @@ from assistant.core.errors import TurnRefused
 from assistant.core.records import FirstCall
 from assistant.turns import stored_turns
 from store.chats import feedback, tool_calls
-from store.chats.tool_calls import Scope, ToolCall
+from store.chats.tool_calls import ApprovalScope, ToolCall
 from store.frames.frames import FrameRow
 from store.ocr.readings import Box
 from webapp.api.tool_calls import decide
@@ -31,7 +31,12 @@ from webapp.views.turns import turn_view
 blueprint = Blueprint("turns", __name__)
 decisions_blueprint = Blueprint("decisions", __name__)
 
-_DECISIONS: dict[str, Scope | None] = {"deny": None, "once": "once", "chat": "chat", "always": "always"}
+_DECISIONS: dict[str, ApprovalScope | None] = {
+    "deny": None,
+    "once": "once",
+    "chat": "chat",
+    "always": "always",
+}
 
 
 @dataclass(frozen=True, slots=True)

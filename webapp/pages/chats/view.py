@@ -161,7 +161,7 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         models=own.chat_models.describe(),
         suggestions=[] if chat else _suggestions(totals),
         has_frames=totals.frames > 0,
-        apps=tuple(apps.colour_slots(database)),
+        apps=tuple(apps.names(database)),
         persona=personas.active(database),
         system=_system(own, chat.id) if chat else None,
         topic=topic_view(own, chat.id) if chat else None,
