@@ -65,7 +65,9 @@ def said(request: Request) -> str | dict[str, object]:
 
 
 @pytest.fixture
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    for page in ("insights", "chats.routes", "chats.turns"):  # every answer is followed, however quick it is
+        monkeypatch.setattr(f"webapp.pages.{page}.PATIENCE_S", 0)
     data_dir = DataDir(tmp_path_factory.mktemp("insights") / "home").create()
     database = open_database(data_dir)
     frame = store_frame(database, data_dir, now_ms() - 60_000, text="retention set to 14 days")

@@ -216,6 +216,7 @@ class TurnView:
     spoken: TurnPersona = NOBODY
     groups: tuple[CallGroup, ...] = ()  # of tool calls
     progress: Progress | None = None
+    heard: int | None = None  # number of the last event in it while more may come
     insight: Insight | None = None  # that this turn told
     is_verbose: bool = False  # whether what it was told of earlier chats is shown with it
 
@@ -249,6 +250,11 @@ class TurnView:
     def is_running(self) -> bool:
         return self.turn.status == "running"
 
+    @property
+    def is_followed(self) -> bool:
+        """Whether more may come: an answered turn may still be writing its insight."""
+        return self.heard is not None
+
 
 def turn_view(
     database: Database,
@@ -263,6 +269,8 @@ def turn_view(
     `live` is the turn while it runs in this process.
     """
     zone = ZoneInfo(turn.timezone)
+    # Asked before anything is looked up: what a turn that is over made, an insight, say, is found below.
+    goes_on = live is not None and not live.is_over
     rows = frames.get_many(database, [e.frame_id for e in turn.evidence if e.frame_id is not None])
     reports = {report.n: report for report in reported(database, turn) if report.verdict == "wrong"}
     cards = [
@@ -270,6 +278,7 @@ def turn_view(
         for item in turn.evidence
     ]
     rounds = call_rounds(database, turn.chat_id, turn.turn_id)
+    running = progress(database, media, turn, live, rounds) if turn.status == "running" else None
     cited = sorted((c for c in cards if c.item.n is not None), key=lambda c: c.item.n or 0)
     disputed = [card for card in cited if card.report]
     return TurnView(
@@ -288,7 +297,8 @@ def turn_view(
         is_verbose=chat_sessions.verbose_until_ms(database, now_ms) is not None,
         insight=insights.of_turn(database, turn.chat_id, turn.turn_id),
         groups=tuple(group for groups in rounds.values() for group in groups),
-        progress=progress(database, media, turn, live, rounds) if turn.status == "running" else None,
+        progress=running,
+        heard=running.seq if running else len(live.after(0)) if live and goes_on else None,
     )
 
 

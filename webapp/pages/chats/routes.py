@@ -174,7 +174,7 @@ def _turn_event(chat_id: int, n: int) -> PageEvent:
     except Problem:  # deleted meanwhile
         return PageEvent("turn", "", None)
     html = render_template("chat/turn.html", view=view).strip()
-    return PageEvent("turn", html, view.progress.seq if view.progress else None)
+    return PageEvent("turn", html, view.heard)
 
 
 def _turn_view(chat_id: int, n: int) -> TurnView:

@@ -136,7 +136,7 @@ class ChatPage:
     @property
     def running(self) -> TurnView | None:
         """The last turn that still runs."""
-        return next((turn for turn in reversed(self.turns) if turn.is_running), None)
+        return next((turn for turn in reversed(self.turns) if turn.is_followed), None)
 
 
 def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -> ChatPage:
