@@ -57,6 +57,35 @@ class Parts:
     disk: DiskFloor
 
 
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What capture looks through, opened together; frames carry `kind` as their source."""
+
+    screens: ScreenSource
+    windows: WindowSource
+    activity: ActivitySource
+    kind: str = "screen"
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self.screens.close()
+        self.windows.close()
+        self.activity.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look at the desktop: windows, then pixels, then windows again."""
+
+    monitors: tuple[Monitor, ...]
+    shots: dict[str, Screenshot]
+    failures: dict[str, SourceFailed]
+    before: Windows
+    after: Windows
+    unknown: str = ""
+    """Why windows are not known, when they are not."""
+
+
 class Daemon:
     """Looks until it is told to stop."""
 
@@ -251,22 +280,6 @@ class Daemon:
         return self._status.publish(self._clock.now_ms(), self._clock.monotonic_s(), **change)
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """What capture looks through, opened together; frames carry `kind` as their source."""
-
-    screens: ScreenSource
-    windows: WindowSource
-    activity: ActivitySource
-    kind: str = "screen"
-
-    def close(self) -> None:
-        """Let go of everything."""
-        self.screens.close()
-        self.windows.close()
-        self.activity.close()
-
-
 OpenSources = Callable[[], Sources]
 """Raises `SourceFailed` when there is nothing to look at."""
 
@@ -275,19 +288,6 @@ class MonitorMissing(SourceFailed):
     """None of the chosen monitors is connected."""
 
     reason = "monitor_missing"
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """One look at the desktop: windows, then pixels, then windows again."""
-
-    monitors: tuple[Monitor, ...]
-    shots: dict[str, Screenshot]
-    failures: dict[str, SourceFailed]
-    before: Windows
-    after: Windows
-    unknown: str = ""
-    """Why windows are not known, when they are not."""
 
 
 def watched_monitors(monitors: list[Monitor], names: tuple[str, ...]) -> list[Monitor]:

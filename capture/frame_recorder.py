@@ -35,6 +35,41 @@ from store.spool.window_hints import Toolbar
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A screenshot with the window in front of it, ready to be judged.
+
+    `due_s` is when the look was due, on a monotonic clock: intervals are counted in due times,
+    so that a look that ran late by a few milliseconds does not cost a whole interval. `toolbars` of
+    windows that may be private go with the picture.
+    """
+
+    shot: Screenshot
+    identity: Identity
+    due_s: float
+    toolbars: tuple[Toolbar, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    candidate: Candidate
+    trigger: Trigger
+
+
+@dataclass(frozen=True, slots=True)
+class Extend:
+    capture_id: str
+    reason: Literal["unchanged", "restless"]
+
+
+@dataclass(frozen=True, slots=True)
+class PendingWrite:
+    """A frame that was handed over. `done` ends with None, or with why it could not be written."""
+
+    capture: Capture
+    done: Future[None]
+
+
 class FrameRecorder:
     """The frames and counts of one daemon."""
 
@@ -195,33 +230,6 @@ Trigger = Literal["start", "app_switch", "window_change", "visual_change", "idle
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A screenshot with the window in front of it, ready to be judged.
-
-    `due_s` is when the look was due, on a monotonic clock: intervals are counted in due times,
-    so that a look that ran late by a few milliseconds does not cost a whole interval. `toolbars` of
-    windows that may be private go with the picture.
-    """
-
-    shot: Screenshot
-    identity: Identity
-    due_s: float
-    toolbars: tuple[Toolbar, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Keep:
-    candidate: Candidate
-    trigger: Trigger
-
-
-@dataclass(frozen=True, slots=True)
-class Extend:
-    capture_id: str
-    reason: Literal["unchanged", "restless"]
-
-
-@dataclass(frozen=True, slots=True)
 class Wait:
     pass
 
@@ -336,14 +344,6 @@ def encode(pixels: Pixels) -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, "WEBP", lossless=True, quality=20, method=2)
     return buffer.getvalue()
-
-
-@dataclass(frozen=True, slots=True)
-class PendingWrite:
-    """A frame that was handed over. `done` ends with None, or with why it could not be written."""
-
-    capture: Capture
-    done: Future[None]
 
 
 class Writer:

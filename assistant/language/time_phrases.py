@@ -182,6 +182,19 @@ def _left_over(text: str, tokens: Sequence[Token], at: int) -> str:
     return text[left[0].start : left[-1].end] if left else text.strip()
 
 
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """What was understood. `days` holds the readings, the likeliest first; none means today.
+
+    `elapsed_ms` counts back from now instead; `is_open` runs up to now.
+    """
+
+    days: tuple[Days, ...] = ()
+    times: Times | None = None
+    elapsed_ms: int | None = None
+    is_open: bool = False
+
+
 # -- from words to milliseconds -----------------------------------------------------------
 
 
@@ -271,19 +284,6 @@ class Days:
     first: date
     last: date
     is_today: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """What was understood. `days` holds the readings, the likeliest first; none means today.
-
-    `elapsed_ms` counts back from now instead; `is_open` runs up to now.
-    """
-
-    days: tuple[Days, ...] = ()
-    times: Times | None = None
-    elapsed_ms: int | None = None
-    is_open: bool = False
 
 
 class Reader:

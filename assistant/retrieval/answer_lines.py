@@ -70,6 +70,17 @@ class Answering:
     weight: float
 
 
+class AnswerType(Enum):
+    """What the words of a question ask for; `ANYTHING` when they do not tell."""
+
+    DURATION = "duration"
+    MOMENT = "moment"
+    MEASURE = "measure"
+    FIGURE = "figure"
+    REASON = "reason"
+    ANYTHING = "anything"
+
+
 @dataclass(frozen=True, slots=True)
 class _Terms:
     """Words of a question with their weights, and what else counts when a line is weighed."""
@@ -201,17 +212,6 @@ def _says_more(line: str, question: str) -> bool:
 # "How many" wants a number, "how far" one with a unit, "how long" a duration, "when" a time or a date,
 # "why" a reason. A line that names the same things and has none of it is about the matter, but does not
 # answer. Nothing here decides alone: it is one weight among others.
-
-
-class AnswerType(Enum):
-    """What the words of a question ask for; `ANYTHING` when they do not tell."""
-
-    DURATION = "duration"
-    MOMENT = "moment"
-    MEASURE = "measure"
-    FIGURE = "figure"
-    REASON = "reason"
-    ANYTHING = "anything"
 
 
 _TIME_UNIT = r"(?:ms|milliseconds?|seconds?|minutes?|hours?|days?|weeks?|months?|years?)"

@@ -114,6 +114,15 @@ def _message(request: TurnRequest) -> str:
     return message
 
 
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """What was mentioned. `rest` is the message without it; of several apps the first counts."""
+
+    app: str | None
+    has_selection: bool
+    rest: str
+
+
 def _understood(
     services: TurnServices, request: TurnRequest, message: str, about: AnchorFacts | None, zone: ZoneInfo
 ) -> tuple[Mentions, Found | Refusal | None]:
@@ -299,15 +308,6 @@ def _with_note(identity: str, note: str) -> str:
 _AT = re.compile(r"(?<![A-Za-z0-9_.+-])@(app:)?", re.IGNORECASE)
 _SELECTION = re.compile(r"selection(?![A-Za-z0-9])|选区", re.IGNORECASE)
 _NAMED = re.compile(r"\"([^\"\n]{1,100})\"|([^\s\",，。;；:：?？!！]{1,100})")
-
-
-@dataclass(frozen=True, slots=True)
-class Mentions:
-    """What was mentioned. `rest` is the message without it; of several apps the first counts."""
-
-    app: str | None
-    has_selection: bool
-    rest: str
 
 
 def read_mentions(message: str, app_names: Iterable[str]) -> Mentions:

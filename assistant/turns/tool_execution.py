@@ -95,6 +95,24 @@ class ToolSession:
         return endpoint is not None and not endpoint.supports_tool_role
 
 
+@dataclass(frozen=True, slots=True)
+class WantedCall:
+    """A call as the model wants it; with `error` it cannot be made, and the model is told why."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """A model's answer: what it says, and what it wants called."""
+
+    prose: str
+    wanted: tuple[WantedCall, ...]
+
+
 # -- one round of calls ---------------------------------------------------------------------
 
 
@@ -159,6 +177,19 @@ def _new_call(session: ToolSession, iteration: int, wanted: WantedCall) -> NewTo
         scope=notice.scope,
         shown_ms=(notice.shown_from_ms, notice.shown_until_ms),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class CallNotice:
+    """What a call will do and what a standing approval of it would cover, both in words.
+
+    The span is of what the words already tell of the screen, None for nothing.
+    """
+
+    notice: str
+    scope: str
+    shown_from_ms: int | None
+    shown_until_ms: int | None
 
 
 def _notice_or_problem(session: ToolSession, tool: Tool, wanted: WantedCall) -> CallNotice | str:
@@ -244,19 +275,6 @@ def _stored(session: ToolSession, call: ToolCall) -> ToolCall:
 # -- what a call is handed, and what a person is told of it ----------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class CallNotice:
-    """What a call will do and what a standing approval of it would cover, both in words.
-
-    The span is of what the words already tell of the screen, None for nothing.
-    """
-
-    notice: str
-    scope: str
-    shown_from_ms: int | None
-    shown_until_ms: int | None
-
-
 def context_of(session: ToolSession, findings: Findings) -> ToolContext:
     """What a call is handed that notes in `findings` what it shows."""
     settings, plan, endpoint = session.agent.settings, session.plan, session.endpoint
@@ -340,24 +358,6 @@ ALIASES: Mapping[str, str] = {"get_current_time": "get_current_datetime"}
 """Names that a tool is called by as well; they are not offered."""
 
 _MAX_ID_CHARS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class WantedCall:
-    """A call as the model wants it; with `error` it cannot be made, and the model is told why."""
-
-    id: str
-    name: str
-    arguments: Mapping[str, Any]
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelReply:
-    """A model's answer: what it says, and what it wants called."""
-
-    prose: str
-    wanted: tuple[WantedCall, ...]
 
 
 def read(completion: Completion, tools: Sequence[Tool], form: str) -> ModelReply:

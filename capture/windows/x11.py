@@ -40,6 +40,26 @@ _TELLING_OF_ROOT = ("_NET_ACTIVE_WINDOW", "_NET_CURRENT_DESKTOP", "_NET_CLIENT_L
 _EVERYWHERE = 0xFFFFFFFF
 
 
+@dataclass(slots=True)
+class Child:
+    """A child of the root, as last read."""
+
+    window: int
+    rect: Rect
+    is_viewable: bool
+    client: int = 0
+    owner: int | None = None  # the window a menu or dialog belongs to
+    opaque: bool = False
+    app_name: str | None = None
+    window_name: str | None = None
+    pid: int | None = None
+    kind: Kind = "window"
+    role: str = ""
+    desktop: int | None = None
+    is_hidden: bool = False
+    watched: set[int] = field(default_factory=set)
+
+
 class X11Windows:
     """The windows of one X display."""
 
@@ -235,26 +255,6 @@ _KINDS: dict[str, Kind] = {
     "_NET_WM_WINDOW_TYPE_TOOLTIP": "popup",
     "_NET_WM_WINDOW_TYPE_NOTIFICATION": "popup",
 }
-
-
-@dataclass(slots=True)
-class Child:
-    """A child of the root, as last read."""
-
-    window: int
-    rect: Rect
-    is_viewable: bool
-    client: int = 0
-    owner: int | None = None  # the window a menu or dialog belongs to
-    opaque: bool = False
-    app_name: str | None = None
-    window_name: str | None = None
-    pid: int | None = None
-    kind: Kind = "window"
-    role: str = ""
-    desktop: int | None = None
-    is_hidden: bool = False
-    watched: set[int] = field(default_factory=set)
 
 
 class X11Reader:

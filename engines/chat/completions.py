@@ -75,6 +75,28 @@ class Accumulator(Protocol):
         ...
 
 
+class Call:
+    """One question with everything it takes: its time, and what ends it."""
+
+    def __init__(self, timeout_s: float, on_send: RequestHook | None) -> None:
+        self.timeout_s = timeout_s
+        self.on_send = on_send
+        self.cancellation = Cancellation()
+        self._until_s = time.monotonic() + timeout_s
+
+    def left_s(self) -> float:
+        return self._until_s - time.monotonic()
+
+    def raise_if_over(self) -> None:
+        raise_if_over(self.cancellation, self.timeout_s)
+
+    @contextmanager
+    def timed(self) -> Iterator[Self]:
+        """Ended when its time is up, wherever it is then."""
+        with self.cancellation.at(self._until_s):
+            yield self
+
+
 class OpenAIChatModel:
     """A `StreamingModel` behind ``POST {base_url}/chat/completions``.
 
@@ -287,28 +309,6 @@ class OpenAIChatModel:
             if self._client is None:
                 self._client = connect(self.base_url, self._api_key)
             return self._client
-
-
-class Call:
-    """One question with everything it takes: its time, and what ends it."""
-
-    def __init__(self, timeout_s: float, on_send: RequestHook | None) -> None:
-        self.timeout_s = timeout_s
-        self.on_send = on_send
-        self.cancellation = Cancellation()
-        self._until_s = time.monotonic() + timeout_s
-
-    def left_s(self) -> float:
-        return self._until_s - time.monotonic()
-
-    def raise_if_over(self) -> None:
-        raise_if_over(self.cancellation, self.timeout_s)
-
-    @contextmanager
-    def timed(self) -> Iterator[Self]:
-        """Ended when its time is up, wherever it is then."""
-        with self.cancellation.at(self._until_s):
-            yield self
 
 
 def formats(schema: Schema | None, first: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:

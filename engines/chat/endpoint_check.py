@@ -61,6 +61,15 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedModel:
+    """One model of an endpoint; `context_tokens` only where the endpoint says it."""
+
+    id: str
+    owned_by: str = ""
+    context_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The steps in order. `error` is what kept it from answering; `models` are those it lists."""
 
@@ -207,15 +216,6 @@ OLLAMA_CONTEXT_TOKENS = 4_096
 
 A longer prompt is cut without a word, so a larger window must have been set on the server's side.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class ListedModel:
-    """One model of an endpoint; `context_tokens` only where the endpoint says it."""
-
-    id: str
-    owned_by: str = ""
-    context_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

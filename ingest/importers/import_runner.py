@@ -35,6 +35,41 @@ _PATIENCE_S = 2.0
 OnStep = Callable[[Item | Skipped], None]
 
 
+class Progress:
+    """Bars of an import: first what goes in, then what is read. Silent unless on a terminal."""
+
+    def __init__(self, length: int) -> None:
+        self._open_bars = ExitStack()
+        self._importing = self._bar(length, "Importing")
+        self._reading: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open_bars.close()
+
+    def advance(self, steps: int) -> None:
+        self._importing.update(steps)
+
+    def reach(self, position: int) -> None:
+        self.advance(position - self._importing.pos)
+
+    def reading(self, pending: int) -> None:
+        """So many frames are still to be read."""
+        if self._reading is None:
+            if not pending:
+                return
+            self._importing.update(self._importing.length - self._importing.pos)
+            self._open_bars.close()
+            self._reading = self._bar(pending, "Reading  ")
+        self._reading.update(max(0, self._reading.length - pending - self._reading.pos))
+
+    def _bar(self, length: int, label: str) -> Any:
+        bar = click.progressbar(length=length, label=label, file=sys.stderr, hidden=not sys.stderr.isatty())
+        return self._open_bars.enter_context(bar)
+
+
 def run_import(feed: ImportFeed, progress: Progress) -> int:
     """Take the import in: by a worker of our own, or beside the one that runs already."""
     while True:
@@ -215,38 +250,3 @@ class ImportFeed:
 
 # An item of this import may be deleted again before the import ends: it was added all the same.
 _WORDS = {"stored": "added", "deleted": "added"}
-
-
-class Progress:
-    """Bars of an import: first what goes in, then what is read. Silent unless on a terminal."""
-
-    def __init__(self, length: int) -> None:
-        self._open_bars = ExitStack()
-        self._importing = self._bar(length, "Importing")
-        self._reading: Any = None
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._open_bars.close()
-
-    def advance(self, steps: int) -> None:
-        self._importing.update(steps)
-
-    def reach(self, position: int) -> None:
-        self.advance(position - self._importing.pos)
-
-    def reading(self, pending: int) -> None:
-        """So many frames are still to be read."""
-        if self._reading is None:
-            if not pending:
-                return
-            self._importing.update(self._importing.length - self._importing.pos)
-            self._open_bars.close()
-            self._reading = self._bar(pending, "Reading  ")
-        self._reading.update(max(0, self._reading.length - pending - self._reading.pos))
-
-    def _bar(self, length: int, label: str) -> Any:
-        bar = click.progressbar(length=length, label=label, file=sys.stderr, hidden=not sys.stderr.isatty())
-        return self._open_bars.enter_context(bar)

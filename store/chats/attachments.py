@@ -68,6 +68,19 @@ class Attachment:
         return self.kind == "image"
 
 
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A file that is on the disk and not kept yet."""
+
+    path: Path
+    sha256: str
+    size_bytes: int
+
+    def discard(self) -> None:
+        """It is not wanted; no error when it is kept already."""
+        self.path.unlink(missing_ok=True)
+
+
 def add(database: Database, staged: Staged, name: str, found: Contents, now_ms: int) -> Attachment:
     """Keep a staged file with what was found in it; it belongs to no chat yet."""
     with database.write() as connection:
@@ -234,19 +247,6 @@ _STAGED = ".staged"
 _NAME = re.compile(r"[0-9a-f]{64}")
 _ABANDONED_S = 3_600.0
 """A staged file this old belongs to nobody: reading one takes seconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Staged:
-    """A file that is on the disk and not kept yet."""
-
-    path: Path
-    sha256: str
-    size_bytes: int
-
-    def discard(self) -> None:
-        """It is not wanted; no error when it is kept already."""
-        self.path.unlink(missing_ok=True)
 
 
 def stage(data_dir: DataDir, content: bytes) -> Staged:

@@ -27,6 +27,15 @@ DEFAULT = "assistant"
 
 
 @dataclass(frozen=True, slots=True)
+class PersonaText:
+    """What a person writes of a persona: all of it, and nothing else."""
+
+    name: str
+    system_prompt: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Persona:
     """`builtin` is its key, None for a person's own. `turns` is how many turns spoke with it."""
 
@@ -169,6 +178,14 @@ def ensure_built_in(database: Database, now_ms: int) -> None:
 def create(database: Database, words: PersonaText, now_ms: int) -> Persona:
     """A new persona. Raises `PersonaInvalid`."""
     return create_all(database, [words], now_ms)[0]
+
+
+class PersonaInvalid(StoreError, ValueError):
+    """What was written cannot be kept; `errors` is (field, message) by field."""
+
+    def __init__(self, errors: Sequence[tuple[str, str]]) -> None:
+        super().__init__("; ".join(f"{name} {message}" for name, message in errors))
+        self.errors = tuple(errors)
 
 
 def create_all(database: Database, many: Sequence[PersonaText], now_ms: int) -> list[Persona]:
@@ -316,15 +333,6 @@ MAX_DESCRIPTION_CHARS = 200
 MAX_PROMPT_CHARS = 4_000
 
 
-@dataclass(frozen=True, slots=True)
-class PersonaText:
-    """What a person writes of a persona: all of it, and nothing else."""
-
-    name: str
-    system_prompt: str
-    description: str = ""
-
-
 BUILT_IN = MappingProxyType(
     {
         "assistant": PersonaText(
@@ -346,14 +354,6 @@ BUILT_IN = MappingProxyType(
     }
 )
 """The personas that are always there, by the key that marks them."""
-
-
-class PersonaInvalid(StoreError, ValueError):
-    """What was written cannot be kept; `errors` is (field, message) by field."""
-
-    def __init__(self, errors: Sequence[tuple[str, str]]) -> None:
-        super().__init__("; ".join(f"{name} {message}" for name, message in errors))
-        self.errors = tuple(errors)
 
 
 def tidied(words: PersonaText) -> PersonaText:

@@ -200,6 +200,18 @@ def _close(database: Database, condition: str, values: dict[str, int | None], no
     return _expire(database, condition, values, now_ms)
 
 
+@dataclass(frozen=True, slots=True)
+class ToolEvent:
+    """`event`: a decision (approved, allowed_in_chat, always_allowed, denied, refused, expired) or how a
+    run ended (completed, failed, timed_out), which also has a `duration_ms`.
+    """
+
+    at_ms: int
+    tool: str
+    event: str
+    duration_ms: int | None = None
+
+
 def _expire(database: Database, condition: str, values: dict[str, int | None], now_ms: int) -> int:
     with database.write() as connection:
         found = rows(
@@ -366,18 +378,6 @@ def _call(*values: Any) -> ToolCall:
 # Which tools ran and what was decided about them: one row per event, without arguments or results.
 
 MAX_ROWS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class ToolEvent:
-    """`event`: a decision (approved, allowed_in_chat, always_allowed, denied, refused, expired) or how a
-    run ended (completed, failed, timed_out), which also has a `duration_ms`.
-    """
-
-    at_ms: int
-    tool: str
-    event: str
-    duration_ms: int | None = None
 
 
 def latest_events(database: Database, limit: int = 50) -> list[ToolEvent]:

@@ -48,6 +48,41 @@ _ROUND_S = 0.2
 """A worker that has claimed a capture of the range gets these rounds to finish it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much goes, or went. `bytes` is of the pictures; files of the spool and copies come on top."""
+
+    frames: int = 0
+    bytes: int = 0
+    pictures: int = 0
+    index_rows: int = 0
+    readings: int = 0
+    vectors: int = 0  # of meaning
+    embedding_queue: int = 0  # frames that waited for theirs
+    urls: int = 0
+    segments: int = 0
+    apps: int = 0
+    quotes: int = 0  # evidence shown in conversations
+    answers: int = 0  # answers that rested on it
+    insights: int = 0  # narratives of it, or made with it
+    chat_summaries: int = 0  # what chats came to that may tell of it
+    sent: int = 0  # texts of requests to a model
+    measured: int = 0  # answers that lost the durations they were judged by
+    tool_calls: int = 0  # calls of a chat whose result may show it
+    memory: int = 0  # observations and session summaries made of it
+    summaries: int = 0  # of days that may show it
+    knowledge: int = 0  # facts and entities that were learned from it
+    tags: int = 0
+    saved_searches: int = 0  # that named what only it had
+    pins: int = 0  # frames that had been kept from retention
+    captures: int = 0  # capture ids that will not be stored again
+    spool: int = 0
+    copies: int = 0
+
+    def plus(self, more: dict[str, int]) -> Counts:
+        return replace(self, **{name: getattr(self, name) + number for name, number in more.items()})
+
+
 def preview(database: Database, start_ms: int, end_ms: int, app_name: str | None = None) -> Counts:
     """What `delete_range` would remove now."""
     counts = Counts()
@@ -60,6 +95,23 @@ def preview(database: Database, start_ms: int, end_ms: int, app_name: str | None
     waiting = residual_files.captures(database.data_dir, start_ms, end_ms, app_name)
     copies = residual_files.copies(database.data_dir)
     return counts.plus({"spool": sum(1 for _ in waiting), "copies": len(copies)})
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was deleted. `left` says, in sentences, what the search afterwards still found."""
+
+    start_ms: int
+    end_ms: int
+    deleted_ms: int
+    counts: Counts
+    bytes_freed: int
+    verified: bool
+    left: tuple[str, ...] = field(default=())
+
+    @property
+    def frames(self) -> int:
+        return self.counts.frames
 
 
 def delete_range(
@@ -188,58 +240,6 @@ class DeletionScope:
     def count(self, connection: apsw.Connection) -> int:
         """How many frames there are in all."""
         return int(scalar(connection, f"select count(*) {self.source}", self.parameters))
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How much goes, or went. `bytes` is of the pictures; files of the spool and copies come on top."""
-
-    frames: int = 0
-    bytes: int = 0
-    pictures: int = 0
-    index_rows: int = 0
-    readings: int = 0
-    vectors: int = 0  # of meaning
-    embedding_queue: int = 0  # frames that waited for theirs
-    urls: int = 0
-    segments: int = 0
-    apps: int = 0
-    quotes: int = 0  # evidence shown in conversations
-    answers: int = 0  # answers that rested on it
-    insights: int = 0  # narratives of it, or made with it
-    chat_summaries: int = 0  # what chats came to that may tell of it
-    sent: int = 0  # texts of requests to a model
-    measured: int = 0  # answers that lost the durations they were judged by
-    tool_calls: int = 0  # calls of a chat whose result may show it
-    memory: int = 0  # observations and session summaries made of it
-    summaries: int = 0  # of days that may show it
-    knowledge: int = 0  # facts and entities that were learned from it
-    tags: int = 0
-    saved_searches: int = 0  # that named what only it had
-    pins: int = 0  # frames that had been kept from retention
-    captures: int = 0  # capture ids that will not be stored again
-    spool: int = 0
-    copies: int = 0
-
-    def plus(self, more: dict[str, int]) -> Counts:
-        return replace(self, **{name: getattr(self, name) + number for name, number in more.items()})
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What was deleted. `left` says, in sentences, what the search afterwards still found."""
-
-    start_ms: int
-    end_ms: int
-    deleted_ms: int
-    counts: Counts
-    bytes_freed: int
-    verified: bool
-    left: tuple[str, ...] = field(default=())
-
-    @property
-    def frames(self) -> int:
-        return self.counts.frames
 
 
 class Erasure:

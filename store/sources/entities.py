@@ -21,6 +21,22 @@ MAX_NAME_CHARS = 200
 MAX_TEXT_CHARS = 2_000
 
 
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where something was learned: in which turn of a chat, on which frame, in which import, and when."""
+
+    at_ms: int
+    turn_id: int | None = None
+    frame_id: int | None = None
+    import_id: int | None = None
+
+    @property
+    def origin(self) -> Origin:
+        if self.import_id is not None:
+            return "import"
+        return "person" if self.turn_id is None else "chat"
+
+
 # -- storing (inside `database.write()`) ----------------------------------------------------
 
 
@@ -64,6 +80,10 @@ def store_entity(
             (number, learned.frame_id),
         )
     return number, known is None
+
+
+class EntityNotFound(LookupError):
+    """There is no entity with this id."""
 
 
 def store_fact(
@@ -131,6 +151,29 @@ def _shown(connection: apsw.Connection, turn_id: int | None) -> tuple[int | None
     return low, high
 
 
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """An entity; `frames` are those it was found on, `facts` counts what is known of it, `imports` name it.
+
+    `aliases` are (id, name) of what was merged into it. Until it was stored its chat had been shown screens
+    of ``[shown_from_ms, shown_until_ms)``, None for none.
+    """
+
+    id: int
+    kind: EntityKind
+    name: str
+    description: str
+    created_ms: int
+    updated_ms: int
+    frames: tuple[int, ...]
+    facts: int
+    shown_from_ms: int | None
+    shown_until_ms: int | None
+    origin: Origin
+    aliases: tuple[tuple[int, str], ...]
+    imports: tuple[NamedBy, ...]
+
+
 # -- recalling ----------------------------------------------------------------------------
 
 
@@ -172,6 +215,30 @@ def on_frame(database: Database, frame_id: int, said: str) -> list[Entity]:
         )
     )"""
     return load_entities(database, condition, {"frame": frame_id, "words": words, "limit": 100})
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact, with names. One of the two objects is None; the span is that of `Entity`.
+
+    One that was taken back has `retracted_ms`, and perhaps a reason.
+    """
+
+    id: int
+    subject_id: int
+    subject: str
+    predicate: str
+    object_entity_id: int | None
+    object_entity: str | None
+    object_value: str | None
+    source_frame_id: int | None
+    created_ms: int
+    shown_from_ms: int | None
+    shown_until_ms: int | None
+    origin: Origin
+    turn_id: int | None
+    retracted_ms: int | None
+    retract_reason: str
 
 
 def facts_of(
@@ -262,26 +329,6 @@ EntityKind = Literal["person", "place", "event", "thing"]
 Origin = Literal["chat", "person", "import"]
 
 
-class EntityNotFound(LookupError):
-    """There is no entity with this id."""
-
-
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """Where something was learned: in which turn of a chat, on which frame, in which import, and when."""
-
-    at_ms: int
-    turn_id: int | None = None
-    frame_id: int | None = None
-    import_id: int | None = None
-
-    @property
-    def origin(self) -> Origin:
-        if self.import_id is not None:
-            return "import"
-        return "person" if self.turn_id is None else "chat"
-
-
 @dataclass(frozen=True, slots=True)
 class NamedBy:
     """An imported file that names an entity."""
@@ -289,53 +336,6 @@ class NamedBy:
     import_id: int
     kind: Literal["messages", "places"]
     name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """An entity; `frames` are those it was found on, `facts` counts what is known of it, `imports` name it.
-
-    `aliases` are (id, name) of what was merged into it. Until it was stored its chat had been shown screens
-    of ``[shown_from_ms, shown_until_ms)``, None for none.
-    """
-
-    id: int
-    kind: EntityKind
-    name: str
-    description: str
-    created_ms: int
-    updated_ms: int
-    frames: tuple[int, ...]
-    facts: int
-    shown_from_ms: int | None
-    shown_until_ms: int | None
-    origin: Origin
-    aliases: tuple[tuple[int, str], ...]
-    imports: tuple[NamedBy, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A fact, with names. One of the two objects is None; the span is that of `Entity`.
-
-    One that was taken back has `retracted_ms`, and perhaps a reason.
-    """
-
-    id: int
-    subject_id: int
-    subject: str
-    predicate: str
-    object_entity_id: int | None
-    object_entity: str | None
-    object_value: str | None
-    source_frame_id: int | None
-    created_ms: int
-    shown_from_ms: int | None
-    shown_until_ms: int | None
-    origin: Origin
-    turn_id: int | None
-    retracted_ms: int | None
-    retract_reason: str
 
 
 def load_entities(database: Database, condition: str, values: dict[str, object]) -> list[Entity]:
