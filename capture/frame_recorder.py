@@ -212,16 +212,6 @@ class FrameRecorder:
             trigger.reset()
 
 
-# When a look becomes a frame: one `FrameTrigger` per monitor, with no clock and no files of its own.
-#
-# A look ends in one of three ways. *Keep* it: the first look, another app or window (at once), a
-# change of pixels (at most one per interval), or the idle floor (nothing changed for long while the
-# person is there). *Extend* the last frame: nothing changed, or only what always flickers. *Wait*:
-# something changed too soon after the last frame, or that one is still being written.
-#
-# A change that has to wait is not forgotten. At the next allowed moment the screen of that moment
-# is kept; and if it went back to how it was, the picture that waited is kept in its place.
-
 SWITCHES_AT_ONCE = 3
 """So many switches are kept at once in `SWITCH_WINDOW_S`; a title that spins faster has to wait."""
 SWITCH_WINDOW_S = 5.0
@@ -241,7 +231,14 @@ class _Kept:
 
 
 class FrameTrigger:
-    """Decides for one monitor. Call `judge` for every look, `kept` for every frame accepted."""
+    """Decides for one monitor. Call `judge` for every look, `kept` for every frame accepted.
+
+    A look ends in one of three ways. *Keep* it: the first look, another app or window (at once), a
+    change of pixels (at most one per interval), or the idle floor (nothing changed for long while the
+    person is there). *Extend* the last frame: nothing changed, or only what always flickers. *Wait*:
+    something changed too soon after the last frame, or that one is still being written. Then the screen of
+    the next allowed moment is kept; if it went back to how it was, the picture that waited is.
+    """
 
     def __init__(self, interval_s: float, idle_interval_s: float) -> None:
         self._interval_s = interval_s

@@ -242,17 +242,6 @@ def _draft(line: OcrLine) -> DraftLine:
     return DraftLine(box, line.confidence, words, line.text)
 
 
-# Reading a screen again costs only what changed on it.
-#
-# From one look to the next most of a screen stays the same. The reader remembers the last screens of
-# each monitor with their words, takes the one nearest to the new picture, reads only the regions that
-# differ and keeps every word that did not change. Scrolled text is recognised by its rows and moves along
-# with its words. On a mixed desktop run this is many times cheaper than reading each frame whole, and
-# finds as much of the true text: the figures are in ``bench/reading.py``.
-#
-# Several screens are remembered, not one: switching between two windows would otherwise read both
-# of them whole each time.
-
 _READ_WHOLE_ABOVE = 0.6  # of the screen's area
 _SCROLL_ABOVE = 0.04  # of the tiles: less than a strip of lines is cheaper to read than to explain
 _NEAR_ENOUGH = 0.02  # of the tiles: no need to look for a nearer screen
@@ -268,7 +257,14 @@ class _Screen:
 
 
 class IncrementalReader:
-    """One per worker. Not for several threads: the engine is not either."""
+    """Reads only what changed on a screen. One per worker, not for several threads: the engine is not either.
+
+    From one look to the next most of a screen stays the same. The last screens of each monitor are remembered
+    with their words (several: switching between two windows would read both whole each time); the one
+    nearest to the new picture is taken, only the regions that differ are read, and every word that did not
+    change is kept. Scrolled text is recognised by its rows and moves along with its words. The
+    figures are in ``bench/reading.py``.
+    """
 
     def __init__(self, engine: OcrEngine, memory_bytes: int = _MEMORY_BYTES) -> None:
         self._engine = engine
@@ -372,18 +368,16 @@ def _changed_box(tiles: npt.NDArray[np.bool_], shape: tuple[int, ...]) -> Box:
     return Box(left, top, right - left, bottom - top)
 
 
-# A frame that kills the worker is not read for ever.
-#
-# Before a frame is read its id goes into a small file, and out of it afterwards. A file that is
-# found at start-up therefore names the frame at which the last worker died. One death proves
-# nothing (somebody may have killed it); after `DEATHS` at the same frame it counts as a failed
-# reading, and a restart loop ends.
-
 DEATHS = 3
 
 
 class CrashGuard:
-    """The file of one reader thread."""
+    """Ends a restart loop: a frame that kills the worker is not read for ever. One file per reader thread.
+
+    The id of a frame goes into the file before it is read, and out of it afterwards. A file found at start-up
+    names the frame at which the last worker died. One death proves nothing (somebody may have killed
+    it); after `DEATHS` at the same frame it counts as a failed reading.
+    """
 
     def __init__(self, folder: Path, number: int = 0) -> None:
         self._path = folder / f"reading-{number}.json"

@@ -3,6 +3,17 @@
 FTS5 can say almost everything here. It cannot say that a word's signs belong to it (C++, C#), and
 its parser overflows on deep nesting. So `match` finds at least the right rows, and `Condition`
 rejects the wrong ones among them in the same ``where``.
+
+`Statistics` and what follows put hits in order: BM25 (Robertson and Zaragoza, "The Probabilistic Relevance
+Framework", 2009), words side by side, and a little for the recent::
+
+    score = bm25 * (1 + 0.5 * share of the query's neighbouring words that are neighbours here too)
+                 * (1 + 0.1 * 2 ** (-age / 7 days))
+            + 10,000 for each run of characters that stands there whole, where it was cut
+              (`store.search.fuzzy`)
+
+FTS5's own ``bm25()`` looks at the whole index each time, so its order shifts while somebody turns pages and
+frames come in. Here the statistics are taken once and travel in the page cursor.
 """
 
 from __future__ import annotations
@@ -210,17 +221,6 @@ class Condition:
 
 
 # -- ranking ------------------------------------------------------------------------------
-# The order of hits by relevance: BM25, words side by side, and a little for the recent.
-#
-#     score = bm25 * (1 + 0.5 * share of the query's neighbouring words that are neighbours here too)
-#                  * (1 + 0.1 * 2 ** (-age / 7 days))
-#             + 10,000 for each run of characters that stands there whole, where it was cut
-#             (`store.search.fuzzy`)
-#
-# FTS5's own ``bm25()`` looks at the whole index each time it is asked, so its order shifts while
-# somebody turns pages and new frames come in. Here the statistics (average length, rarity of each
-# word) are taken once and travel in the page cursor, and the score of a frame stays what it was.
-# BM25: Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009.
 
 # K1: how soon repeating a word stops to matter; B: how far long frames are held back. As in FTS5.
 K1 = 1.2

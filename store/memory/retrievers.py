@@ -1,4 +1,14 @@
-"""The two ways to find a memory document, by meaning and by words, under the same filters."""
+"""The two ways to find a memory document, by meaning and by words, under the same filters.
+
+The second half finds other texts that are not of the screen (messages, summaries of days)::
+
+    fts5       the index of words, best first (BM25 of FTS5), the newer of two equal ones first
+    semantic   the nearest vectors
+    hybrid     both fused by reciprocal rank; without vectors, words alone, and `reason` says why
+
+Filters are part of both queries, so that nothing inside them is lost to what ranks better outside. Quotes,
+operators and ``*`` ask for these very words, and in hybrid meaning has nothing to add.
+"""
 
 from __future__ import annotations
 
@@ -204,16 +214,6 @@ def distinct(found: Iterable[Match]) -> list[Match]:
 
 
 # -- texts that are not of the screen -----------------------------------------------------
-# Texts that are not of the screen, by words, by meaning, or both: messages, and summaries of days.
-#
-# ::
-#
-#     fts5       the index of words, best first (BM25 of FTS5), the newer of two equal ones first
-#     semantic   the nearest vectors
-#     hybrid     both fused by reciprocal rank; without vectors, words alone, and `reason` says why
-#
-# Filters are part of both queries, so that nothing inside them is lost to what ranks better outside
-# . Quotes, operators and ``*`` ask for these very words, and in hybrid meaning has nothing to add.
 
 Mode = Literal["fts5", "semantic", "hybrid"]
 Ranked = list[tuple[float, int]]

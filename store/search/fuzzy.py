@@ -3,6 +3,11 @@
 A variant is the word with one or two of its shapes exchanged for others of their group. Variants
 that no frame holds are dropped by asking the index itself, one look-up each, so nothing is kept
 that a deletion would have to find.
+
+Words written without spaces are looked for in pieces, too: 青禾账单 finds a frame with 青禾 and 账单 apart.
+The index can only look for such a run as a whole, so it is cut into pieces of two or three characters, in
+every way that comes out even; all pieces of one way must be on the frame. No dictionary decides what
+a word is, and a cut in the wrong place finds nothing.
 """
 
 from __future__ import annotations
@@ -133,12 +138,6 @@ def _inside(node: Node) -> str:
 
 
 # -- words without spaces -----------------------------------------------------------------
-# Words written without spaces, also in pieces: 青禾账单 finds a frame with 青禾 and 账单 apart.
-#
-# Chinese and Japanese write a question as one run of characters, which the index can only look for as
-# a whole. Here such a run may be cut as well: into pieces of two or three characters, which is what
-# most of their words have, in every way that comes out even; all pieces of one way must be on the
-# frame. So no dictionary decides what a word is, and a cut in the wrong place finds nothing.
 
 PIECES = (2, 3)
 SHORTEST, LONGEST = 4, 6

@@ -1,6 +1,14 @@
 """The half of a search that goes by meaning: which frames say nearly what was asked.
 
 It answers under the very filters of the other half, and says in one word why it does not.
+
+`fused` makes words and meaning one list, by reciprocal rank: score = sum over the two of 1 / (60 + place)
+(Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet", 2009). The first `LEG_DEPTH`
+frames of each are fused; the others that match by words follow in their own order. The words must all be
+there: with an "or", half of the exact finds were lost.
+
+A place in a fused list shifts whenever a frame comes or goes, so a page does not begin behind a place: the
+cursor knows which frames of the fused part were shown, and a page is what is best of the rest.
 """
 
 from __future__ import annotations
@@ -121,17 +129,6 @@ def _narrow(allowed: Finder) -> knn.Narrow:
 
 
 # -- fusion -------------------------------------------------------------------------------
-# Words and meaning as one list: reciprocal rank fusion, page by page.
-#
-#     score = sum over the two lists of 1 / (60 + place in it)
-#
-# Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet", 2009. The first
-# `LEG_DEPTH` frames of each list are fused; the other frames that match by words follow in their own
-# order. The words must all be there: with an "or" half of the exact finds were lost.
-#
-# A place in a fused list shifts whenever a frame comes or goes, so a page does not begin behind a
-# place: the cursor knows which frames of the fused part were shown, and a page is what is best of the
-# rest. So nothing is shown twice, and nothing that stays is passed over.
 
 RRF_K = 60
 LEG_DEPTH = 150

@@ -9,8 +9,13 @@ newest, and so on. A word that is on every frame thus costs no more than others,
 says when it was so.
 
 Where the caller hands in what the question means, as a vector, frames are also found by meaning
-(`store.search.hybrid`) and both lists become one (`store.search.hybrid`). When one half cannot answer the
-other does, and `fallback_reason` says why.
+and both lists become one (`store.search.hybrid`). When one half cannot answer the other does, and
+`fallback_reason` says why.
+
+A search forgives (`store.search.fuzzy`): words without spaces are looked for in pieces, too. When the words,
+whole or in pieces, are on fewer than `LITTLE` frames, the search is made again with what they may have been
+read as, under the same filters. Frames that have only a look-alike say ``lookalike`` in `Hit.matched`, and
+`Page.strategy` ends in ``+lookalike``; a cursor remembers that its list was made this way.
 """
 
 from __future__ import annotations
@@ -271,13 +276,6 @@ def _rows(
 
 
 # -- the second pass ----------------------------------------------------------------------
-# Search that forgives: words without spaces are found in pieces, and words that look alike are found.
-#
-# Words without spaces are looked for in pieces, too (`store.search.fuzzy`). When the words of a question,
-# whole or in pieces, are on fewer than `LITTLE` frames, it is asked again with what they may have been
-# read as (`store.search.fuzzy`), under the very same filters. Frames that have only a look-alike say
-# ``lookalike`` in `Hit.matched`, and `Page.strategy` ends in ``+lookalike``. A cursor remembers that its
-# list was made this way.
 
 LITTLE = 3
 _MARK = "~"

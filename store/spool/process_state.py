@@ -1,8 +1,11 @@
-"""What capture is doing right now, and what it was told: two small files in the spool folder.
+"""What capture and ingest are doing right now, and what capture was told: small files in the spool folder.
 
 Capture never opens the database, so its live state and its orders travel as files that are
 replaced as a whole. ``capture.json`` is written by the daemon every few seconds and read by
 everyone; ``pause.json`` is written by the person's pause and survives a restart.
+
+The worker of ingest replaces ``ingest.json`` every two seconds and on change: so health tells a worker that
+is behind from one that is gone, without asking the process.
 """
 
 from __future__ import annotations
@@ -91,11 +94,6 @@ def read_pause(spool_folder: Path, now_ms: int) -> Pause | None:
 
 
 # -- ingest -------------------------------------------------------------------------------
-# What the ingest worker is doing right now: one small file in the spool folder.
-#
-# ``ingest.json`` is replaced as a whole every two seconds and on change, like the capture daemon's
-# ``capture.json``. It is how health tells a worker that is behind from one that is gone, without
-# asking the process.
 
 FILE_NAME = "ingest.json"
 

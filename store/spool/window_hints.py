@@ -9,7 +9,9 @@ A browser that has spoken once is *paired*. When its extension falls silent its 
 empty, so that its windows are left out until it speaks again or the person forgets it.
 
 Without an extension, ingest reads in a window's toolbar whether it is private, before it stores a
-picture (`ingest.reading.incognito_badge`), and leaves the windows' keys in ``toolbars.json``.
+picture (`ingest.reading.incognito_badge`), and leaves the windows' keys, no title and no address, in
+``toolbars.json``. A window never turns private and never ceases to be, so a key holds while its window
+lives; the oldest make room.
 """
 
 from __future__ import annotations
@@ -118,13 +120,6 @@ def _write(spool_folder: Path, words: dict[str, ExtensionReport]) -> None:
 
 
 # -- toolbars -----------------------------------------------------------------------------
-# What ingest read in the toolbars of browser windows, for capture: which windows are private.
-#
-# Chrome and its relatives tell no other program which of their windows are private, but draw it
-# into the toolbar, where ingest reads it before it stores a picture (`ingest.reading.incognito_badge`). What
-# it learned reaches capture as one file in the spool folder, ``toolbars.json``, replaced as a whole: the
-# keys of windows, no title and no address. A window never turns private and never ceases to be, so
-# that a key holds for as long as its window lives; the oldest make room.
 
 MAX_WINDOWS = 500
 

@@ -202,8 +202,8 @@ def _range(start_ms: int, end_ms: int) -> dict[str, int]:
 # Captures that do not become a frame of their own: their outcome and their place in the ledger.
 #
 # Each call runs inside `database.write()` and may be repeated: what is already noted is not noted
-# twice, so a worker that died between its commit and the spool changes nothing when it starts again
-# . The ledger row names no app, title or address.
+# twice, so a worker that died between its commit and the spool changes nothing when it starts again.
+# The ledger row names no app, title or address.
 
 Skipped = Literal["deduplicated", "excluded", "failed"]
 
