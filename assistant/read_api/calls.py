@@ -5,6 +5,10 @@
 
 The row is written before the answer leaves: when it cannot be written, the call fails, so that
 nothing is read without a record of it.
+
+Rules are regular expressions and word rules over app, title and address, which SQL cannot ask for. So a page
+is read, what the rules keep back is taken out, and the next page fills the space, until the page is full or
+`MAX_ROUNDS` pages were read. The page is then short and says how to go on; nothing is skipped.
 """
 
 from __future__ import annotations
@@ -127,17 +131,16 @@ def _refusing() -> Iterator[None]:
 
 
 # -- refusals ---------------------------------------------------------------------------------
-#
-# Why a door gives nothing, as one exception with a machine word.
-#
-# ``not_found``, ``withheld`` (today's rules leave it out), ``gone`` (the pixels are), ``invalid``
-# (an argument), ``rules_unreadable``, ``busy`` (try again).
 
 Code = Literal["not_found", "withheld", "gone", "invalid", "rules_unreadable", "busy"]
 
 
 class ReadRefused(Exception):
-    """A refusal that its caller may read: a code and a sentence without content."""
+    """A refusal that its caller may read: a code and a sentence without content.
+
+    ``withheld``: today's rules leave it out; ``gone``: the pixels are; ``invalid``: an argument;
+    ``busy``: try again.
+    """
 
     def __init__(self, code: Code, sentence: str) -> None:
         super().__init__(sentence)
@@ -145,11 +148,6 @@ class ReadRefused(Exception):
 
 
 # -- reading past the rules -------------------------------------------------------------------
-#
-# Rules are regular expressions and word rules over app, title and address, which SQL cannot ask
-# for. So a page is read, what the rules keep back is taken out, and the next page fills the space,
-# until the page is full or `MAX_ROUNDS` pages were read. The page is then short and says how to go
-# on; nothing is skipped.
 
 MAX_ROUNDS = 50
 """Pages that one answer may read: some tenths of a second where a rule hides almost everything."""

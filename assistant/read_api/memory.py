@@ -290,15 +290,15 @@ def _details(entry: MemoryEntry) -> Details:
 
 
 # -- what a call may see ----------------------------------------------------------------------
-#
-# An entry is made of frames and says what they said. So it stays back whole when a rule of today
-# leaves out one of the frames it names, or a window of its app (for a session: any window) that was
-# in use within its time. That keeps back too much rather than a line too little; a question that
-# the person typed is nobody's window and is always given.
 
 
 def permitted_entries(call: ReadCall, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
-    """The entries that the rules let out; those they keep back are counted."""
+    """The entries that the rules let out; those they keep back are counted.
+
+    An entry is made of frames and says what they said. So it stays back whole when a rule of today leaves out
+    one of the frames it names, or a window of its app (for a session: any window) that was in use within
+    its time. A question that the person typed is nobody's window and is always given.
+    """
     entries = list(entries)
     permitted = [entry for entry in entries if _permits(call, entry)]
     call.withheld += len(entries) - len(permitted)

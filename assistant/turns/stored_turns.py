@@ -260,15 +260,15 @@ def _coverage(kept: dict[str, Any] | None) -> Coverage:
 
 
 # -- quotes of frames that were read again ----------------------------------------------------
-#
-# The store marks such quotes in the transaction of the reading, so that in between nothing is said about
-# them; here, when their turn is next asked for, they are judged by the same deterministic check as at first
-# (`citations.judge`). A quote that the new reading lacks is `not_found`; the reading it did stand in stays
-# named (`reading_id`) and kept: made current again, it proves it again.
 
 
 def checked_again(database: Database, turn: StoredTurn) -> StoredTurn:
-    """The turn with every quote judged by its frame's current reading; unchanged when they are."""
+    """The turn with every quote judged by its frame's current reading; unchanged when they are.
+
+    The store marks such quotes in the transaction of the reading; here they are judged by the same
+    deterministic check as at first (`citations.judge`). A quote that the new reading lacks is `not_found`;
+    the reading it did stand in stays named (`reading_id`) and kept: made current again, it proves it again.
+    """
     if not any(item.needs_check for item in turn.evidence):
         return turn
     with database.write() as connection:

@@ -3,6 +3,10 @@
 A file belongs to nobody until its question is asked; from then on to that turn of its chat, and goes with
 the chat. What nobody asked about goes after `UNSENT_MS`. The same file attached twice is two rows and one
 file on the disk.
+
+Files lie under their SHA-256 (``attachments/ab/abcd…``), and this is the only door to them. One comes in two
+steps: it is staged under a name that nobody looks for, and kept (one rename) in the transaction that enters
+its row. It is served only while its bytes are those of its name; anything else is `AttachmentGone`.
 """
 
 from __future__ import annotations
@@ -237,11 +241,6 @@ _FIELDS = tuple(each.name for each in fields(Attachment))
 
 
 # -- files --------------------------------------------------------------------------------
-# The files that were attached, each once, under its SHA-256: ``attachments/ab/abcd…``.
-#
-# The only door to them. A file comes in two steps: it is staged under a name that nobody looks for, and
-# kept (one rename) in the transaction that enters its row (`add`). It is served only
-# while its bytes are those of its name; anything else is `AttachmentGone`.
 
 _STAGED = ".staged"
 _NAME = re.compile(r"[0-9a-f]{64}")

@@ -2,6 +2,10 @@
 
 An hour is written as a whole. One whose frames and texts are as they were is left alone, a model's
 words included; documents follow what the observation says with the person's edits over it.
+
+`due` is the queue of observations that a chat model may put into better words: of settled hours, the newest
+first. What a model wrote is kept while the frames stay as they are; a failure waits longer each time and is
+given up in the end, and the rules' words stay.
 """
 
 from __future__ import annotations
@@ -243,11 +247,6 @@ def _keep_edits(
 
 
 # -- refinements --------------------------------------------------------------------------
-# The queue of observations that a chat model may put into better words.
-#
-# Only observations of settled hours are in it, the newest first. What a model wrote is kept while
-# the frames stay as they are; a failure waits longer each time and is given up in the end, and the
-# rules' words stay.
 
 RETRY_AFTER_MS = (60_000, 600_000, 3_600_000)
 """Waits between the tries at one observation; after the last try it is given up."""

@@ -1,4 +1,9 @@
-"""Filters of a search: columns of the frame, never words of the index."""
+"""Filters of a search: columns of the frame, never words of the index.
+
+A filter on apps, titles or addresses that contain a piece of text is resolved to names first: there are far
+fewer of them than frames, and equality an index answers in the order of time. Apps are read from the
+index on frames; titles and addresses have tables of their own, which triggers keep.
+"""
 
 from __future__ import annotations
 
@@ -128,11 +133,6 @@ def _match(column: str, names: list[str]) -> str | None:
 
 
 # -- names --------------------------------------------------------------------------------
-# The names that a filter means: apps, window titles and addresses that contain a piece of text.
-#
-# There are far fewer different names than frames, so they are looked through first. What is left is
-# equality, and that an index answers in the order of time. Apps are few enough to be read from the
-# index on frames; titles and addresses have tables of their own, which triggers keep.
 
 MAX_NAMES = 200
 """With more names than this a filter is tested on each frame: then it is a common one."""

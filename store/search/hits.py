@@ -1,4 +1,9 @@
-"""The hits of a page: each frame with the piece of its text that shows why it was found."""
+"""The hits of a page: each frame with the piece of its text that shows why it was found.
+
+A `Cursor` says where a page ended, as an opaque string: it names the last frame that was shown, not a number
+of rows, so that frames which arrive or go in between neither repeat nor hide another one. It carries a hash
+of the question it belongs to; with another question it is refused.
+"""
 
 from __future__ import annotations
 
@@ -262,11 +267,6 @@ def _hit(frame: FrameRow, shown: Snippet, score: float, matched: tuple[str, ...]
 
 
 # -- cursors ------------------------------------------------------------------------------
-# Where a page of search results ended, as an opaque string.
-#
-# A cursor names the last frame that was shown, not a number of rows, so that frames which arrive or
-# go in between neither repeat nor hide another one. It carries a hash of the question it
-# belongs to; with another question it is refused.
 
 _MAX_CHARS = 4_096
 _MAX_ID = 2**62

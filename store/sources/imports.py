@@ -1,4 +1,12 @@
-"""Which files were imported, what they brought, and how one of them is taken back."""
+"""Which files were imported, what they brought, and how one of them is taken back.
+
+An import remembers nobody by itself: `accept_names` runs when the person asked for it. The entity then knows
+the import as one of those that name it; deleting the import takes that away again, and with it the
+entities of which nothing else is known.
+
+When something of an imported source is deleted, results of tools over it go, and what was said after them in
+the same chat: nobody can tell for how long an answer rests on it. Questions stay; they are the person's own.
+"""
 
 from __future__ import annotations
 
@@ -172,11 +180,6 @@ where not exists (select 1 from text_messages m where m.contact_id = contacts.id
 
 
 # -- the names of an import ---------------------------------------------------------------
-# The people and places that an imported file names, and what of them a person has remembered.
-#
-# An import remembers nobody by itself: `accept_names` runs when the person asked for it. The entity then
-# knows the import as one of those that name it, beside what else it was learned from. Deleting the import
-# takes that away again, and with it the entities of which nothing else is known.
 
 NAMED_KINDS: dict[Kind, EntityKind] = {"messages": "person", "places": "place"}
 """What the names in a kind of source are names of; a source of another kind names nobody."""
@@ -344,11 +347,6 @@ where named.import_id = :id and {_NOTHING_ELSE.format(but=" and n.import_id <> :
 
 
 # -- what chats were shown ----------------------------------------------------------------
-# What has to be forgotten of chats when something of an imported source is deleted.
-#
-# A result of a tool over the source, and what was said after it in the same chat, may show what goes.
-# Nobody can tell for how long an answer still rests on it, so all of it goes: results and arguments of
-# calls, answers, and texts of requests. Questions stay; they are the person's own.
 
 SHOWN_BY: dict[str, tuple[str, ...]] = {
     "messages": ("get_sms_messages", "search_messages"),

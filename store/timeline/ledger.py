@@ -6,6 +6,9 @@ frames that carry the batch's id; a frame that was deleted leaves a `kept` row w
 
 `gaps` reads the same ledger the other way round: which stretches have no picture, and why. What
 was left out is told by its reason and its duration, never by a name.
+
+Captures that do not become a frame of their own are noted by calls that run inside `database.write()` and may
+be repeated: a worker that died between its commit and the spool changes nothing when it starts again.
 """
 
 from __future__ import annotations
@@ -199,11 +202,6 @@ def _range(start_ms: int, end_ms: int) -> dict[str, int]:
 
 
 # -- what became of a capture -------------------------------------------------------------
-# Captures that do not become a frame of their own: their outcome and their place in the ledger.
-#
-# Each call runs inside `database.write()` and may be repeated: what is already noted is not noted
-# twice, so a worker that died between its commit and the spool changes nothing when it starts again.
-# The ledger row names no app, title or address.
 
 Skipped = Literal["deduplicated", "excluded", "failed"]
 
