@@ -179,13 +179,6 @@ def _escaped(label: str) -> str:
     return "".join(parts)
 
 
-# Stretches without keyboard or mouse input: from the last input until the next, once they are long.
-#
-# Reading needs no keys, so a stretch counts only when it has lasted `after_s`; then all of it does,
-# from its last input on (the rule of ActivityWatch's watcher). Looks go on meanwhile, and what
-# changes is kept: only the time is nobody's. Who watches a film without touching
-# anything cannot be told from who went away.
-
 _JITTER_MS = 1_000
 """Two clocks tell when the last input was; a difference under this is no new input."""
 
@@ -198,8 +191,10 @@ IdleInterval = tuple[int, int]
 class Inactivity:
     """Turns readings of the idle time into stretches ``[start_ms, end_ms)``; `take` gives what is new.
 
-    A stretch that goes on is given in parts that meet. Nothing is said of the time before `now_ms`,
-    nor of the time between `left` and the reading after it.
+    Reading needs no keys, so a stretch counts only when it has lasted `after_s`; then all of it does, from
+    its last input on (the rule of ActivityWatch's watcher). Who watches a film without touching anything
+    cannot be told from who went away. A stretch that goes on is given in parts that meet. Nothing is said
+    of the time before `now_ms`, nor of the time between `left` and the reading after it.
     """
 
     def __init__(self, after_s: float, now_ms: int) -> None:

@@ -235,13 +235,6 @@ def _has_id(event: Any, name: str) -> bool:
     return hasattr(getattr(event, name, None), "id")
 
 
-# Reads one X11 window: whose it is, what it is called, where it is.
-#
-# A child of the root is the client itself or a window manager's frame around it, so the client is
-# searched inside (as xprop does, by WM_STATE or WM_CLASS). Names come from ``_NET_WM_NAME`` and
-# ``WM_CLASS``; a window without a class is asked for its process through the X-Resource extension,
-# which the server answers even for windows that say nothing of themselves.
-
 _DEPTH_OF_FRAMES = 4  # a client sits at most so deep inside its frame
 _BREADTH_OF_FRAMES = 100
 _LONG_TITLE = 1000
@@ -258,7 +251,12 @@ _KINDS: dict[str, Kind] = {
 
 
 class X11Reader:
-    """Reads windows of one display, and asks to be told when what it read changes."""
+    """Reads windows of one display, and asks to be told when what it read changes.
+
+    A child of the root is the client itself or a window manager's frame around it, so the client is searched
+    inside (as xprop does, by WM_STATE or WM_CLASS). A window without a class is asked for its process through
+    the X-Resource extension, which the server answers even for windows that say nothing of themselves.
+    """
 
     def __init__(self, display: Any) -> None:
         self._display = display

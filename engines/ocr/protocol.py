@@ -140,21 +140,18 @@ def _first_available(languages: tuple[str, ...]) -> OcrEngine:
     raise OcrUnavailable(reasons[0])
 
 
-# Words become lines, lines come in reading order.
-#
-# Engines answer with words in their own grouping; a cell of a table, half of a sentence and a
-# character of Chinese all arrive as "lines". Here words that stand on one baseline with no more than
-# a usual gap between them become a line, so two columns or two windows stay apart, and the lines are
-# ordered by cutting the page along its empty strips (XY-cut, Nagy and Seth 1984): columns one after
-# the other, the rows of a table row by row.
-
 _GAP = 1.5  # line heights; wider spaces separate cells, columns and windows
 _BUCKET = 32  # pixels; only words of neighbouring buckets can share a line
 _COLUMN_GAP = 1.2  # line heights of emptiness that make a column
 
 
 def lines_of(words: Iterable[OcrWord]) -> list[OcrLine]:
-    """Every word exactly once, in lines, in reading order."""
+    """Every word exactly once, in lines, in reading order.
+
+    Engines group words in their own way: a cell of a table and a character of Chinese arrive as "lines". Here
+    words on one baseline with no more than a usual gap between them become a line, so two columns stay apart,
+    and lines are ordered by cutting the page along its empty strips (XY-cut, Nagy and Seth 1984).
+    """
     rows: dict[int, list[list[OcrWord]]] = defaultdict(list)
     for word in sorted(words, key=_from_the_left):
         row = _row_that_ends_before(word, rows)

@@ -216,15 +216,6 @@ def _is_junk(word: OcrWord) -> bool:
     return word.confidence < 0.3 and not any(character.isalnum() for character in word.text)
 
 
-# A screen becomes ink on paper: dark text on white, whatever the theme.
-#
-# Tesseract was taught on scanned pages. On screens it stumbles over dark themes, coloured code, grey
-# hints and panels of different shades. Local normalisation lifts its word recall on them from .85 to
-# .98: the background is what the best of a few coarse medians says, ink is the difference from it, and the
-# difference is stretched to the strongest ink nearby. Global thresholds (Otsu, Sauvola) made it worse.
-#
-# The constants are in pixels of the screen and were chosen on rendered frames, see ``bench/reading.py``.
-
 _CELL = 8  # the background is sampled once per cell
 _MEDIAN = 7  # cells: a majority of 56 x 56 pixels decides
 _SHIFT = 4  # cells: the eight neighbours whose background is tried as well
@@ -242,7 +233,14 @@ Guess = npt.NDArray[np.int16]  # a background, -1 where unknown
 
 
 def normalise(image: Image.Image) -> Image.Image:
-    """The picture as dark ink on white, mode ``L``, of the same size."""
+    """The picture as dark ink on white, mode ``L``, of the same size.
+
+    Tesseract was taught on scanned pages and stumbles over dark themes, coloured code and grey hints. Local
+    normalisation lifts its word recall on them from .85 to .98: the background is what the best of a few
+    coarse medians says, ink is the difference from it, stretched to the strongest ink nearby. Global
+    thresholds (Otsu, Sauvola) made it worse. The constants are chosen on
+    rendered frames (``bench/reading.py``).
+    """
     ink = ink_of(np.asarray(image.convert("L")))
     return Image.fromarray(255 - ink)
 
