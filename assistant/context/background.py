@@ -61,21 +61,18 @@ def prepare(services: ContextServices, asking: ContextRequest) -> PreparedContex
         return PreparedContext(reason=why)
     began_s = time.perf_counter()
     try:
-        return _within(
-            lambda: _prepared(services, asking, began_s), services.pace.build_budget_ms / 1_000, services
-        )
+        budget_s = services.pace.build_budget_ms / 1_000
+        return _within(lambda: _prepared(services, asking, began_s), budget_s, services)
     except TimeoutError:
         log.warning("background took too long; what was told before is told again")
         return _prepared_before(services, asking)
     except FAULTS as error:
         log.warning("no background: %s", type(error).__name__)
-        return PreparedContext(
-            reason=f"the store failed ({type(error).__name__})", session_id=asking.session_id, has_failed=True
-        )
+        reason = f"the store failed ({type(error).__name__})"
     except Exception as error:  # a defect here must not cost an answer
         log.exception("no background")
         reason = f"it failed ({type(error).__name__})"
-        return PreparedContext(reason=reason, session_id=asking.session_id, has_failed=True)
+    return PreparedContext(reason=reason, session_id=asking.session_id, has_failed=True)
 
 
 def are_chats_told(services: ContextServices | None, chat_id: int | None = None) -> bool:
@@ -163,9 +160,8 @@ def _pack_told_last(
     limit = packs.limits(services, asking)
     if before is None or (limit.tokens is not None and before.tokens > limit.tokens):
         return None
-    return _fields_of_pack(before, "told before in this window, not due yet") | {
-        "prompt_tokens": asking.prompt_tokens
-    }
+    fields = _fields_of_pack(before, "told before in this window, not due yet")
+    return fields | {"prompt_tokens": asking.prompt_tokens}
 
 
 def _fields_of_pack(before: context_packs.StoredPack, reason: str) -> dict[str, Any]:
@@ -176,7 +172,6 @@ def _fields_of_pack(before: context_packs.StoredPack, reason: str) -> dict[str, 
         "record": before.record,
         "sessions": before.session_ids,
         "tokens": before.tokens,
-        "build_ms": 0.0,
     }
 
 
@@ -188,18 +183,14 @@ def _prepared_before(services: ContextServices, asking: ContextRequest) -> Prepa
         session = chat_sessions.get(services.database, asking.session_id)
         if session is None or session.chat_id not in (None, asking.chat_id):
             return PreparedContext(reason="there is no such window of this chat")
-        plain = PreparedContext(
-            topic=topics.topic_of_session(session.metadata),
-            session_id=session.id,
-            prompt_tokens=asking.prompt_tokens,
-        )
+        topic = topics.topic_of_session(session.metadata)
+        plain = PreparedContext(topic=topic, session_id=session.id, prompt_tokens=asking.prompt_tokens)
         pack_hash = session.metadata.get("last_context_hash", "")
         before = context_packs.by_hash(services.database, session.id, pack_hash) if pack_hash else None
         if before is None or asking.withheld:
             return replace(plain, reason="it took too long, and nothing was told before")
-        return replace(
-            plain, **_fields_of_pack(before, "told before in this window; making it anew took too long")
-        )
+        why = "told before in this window; making it anew took too long"
+        return replace(plain, **_fields_of_pack(before, why))
 
     try:
         return _within(look_up, _LOOK_UP_S, services)

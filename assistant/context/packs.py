@@ -194,13 +194,14 @@ def _section(
         # A line that is not the last one leaves room for the marker.
         reserve = 0 if at == len(candidates) - 1 else len(TRUNCATED) + 1
         room = cap - size - reserve - len("\n- ")
-        if is_full or (len(text) > room and not _can_cut(cap - size)):
+        room_for_cut = cap - size - len("\n- …\n") - len(TRUNCATED)
+        if is_full or (len(text) > room and room_for_cut < _MIN_LINE_CHARS):
             is_full = True
             left_out.append(_omitted(name, candidate, full))
             continue
         is_cut = len(text) > room
         if is_cut:
-            text = text[: cap - size - len("\n- …\n") - len(TRUNCATED)].rstrip() + "…"
+            text = text[:room_for_cut].rstrip() + "…"
             is_full = True
         hashes.add(key)
         lines.append(f"- {text}")
@@ -209,11 +210,6 @@ def _section(
     if is_full and parts:
         lines.append(TRUNCATED)
     return _Section("\n".join(lines), parts, left_out)
-
-
-def _can_cut(room: int) -> bool:
-    """Whether the beginning of a line with the marker under it is worth telling."""
-    return room - len("\n- …\n") - len(TRUNCATED) >= _MIN_LINE_CHARS
 
 
 def _omitted(section: SectionName, candidate: Candidate, reason: str) -> OmittedLine:
@@ -267,11 +263,7 @@ def ranked(
     if not candidates.ids:
         return []
     cosine, has_vector = _cosines(candidates, query)
-    words = np.fromiter(
-        (min(tagged.get(session_id, 0.0), 1.0) for session_id in candidates.ids),
-        np.float64,
-        len(candidates.ids),
-    )
+    words = np.array([min(tagged.get(session_id, 0.0), 1.0) for session_id in candidates.ids], np.float64)
     similarity = np.clip(np.where(has_vector, cosine, words), 0.0, 1.0)
     recency = 0.5 ** (np.maximum(now_ms - candidates.ended_ms, 0) / _DAY_MS / half_life_days)
     # A floor, so that of what has nothing to do with the question the most recent comes first.

@@ -129,9 +129,7 @@ def close(services: ContextServices, session_id: int, by: ClosedBy) -> bool:
     """Close a session and summarise it; closing twice is closing once. False where it was not open."""
     try:
         was_open = chat_sessions.close(services.database, session_id, by, services.clock())
-        waiting = [
-            other_id for other_id in chat_sessions.pending(services.database) if other_id != session_id
-        ]
+        waiting = [other for other in chat_sessions.pending(services.database) if other != session_id]
     except FAULTS as error:
         log.warning("session %d is closed later: %s", session_id, type(error).__name__)
         return False
@@ -227,8 +225,8 @@ def _put(
     fields: Mapping[str, str | None],
     by: str,
 ) -> bool:
-    kept = _without_messages(fields, [turn.question for turn in turns])
     questions = [turn.question for turn in turns]
+    kept = _without_messages(fields, questions)
     return chat_summaries.put(
         services.database,
         session_id,
@@ -283,11 +281,8 @@ def _score_usefulness(services: ContextServices, turns: Sequence[SessionTurn]) -
     for turn_id in context_packs.unjudged(services.database, by_id):
         turn = by_id[turn_id]
         pack = context_packs.of_turn_id(services.database, turn_id)
-        words = (
-            set(topics.keyword_candidates(pack.text)) - set(topics.keyword_candidates(turn.question))
-            if pack
-            else set()
-        )
+        told = set(topics.keyword_candidates(pack.text)) if pack else set()
+        words = told - set(topics.keyword_candidates(turn.question))
         used = words & set(topics.keyword_candidates(turn.answer_md))
         shares[turn_id] = round(len(used) / len(words), 3) if words else 0.0
     if shares:

@@ -100,9 +100,8 @@ def _investigated(turns: Sequence[SessionTurn]) -> list[Piece]:
     tools = list(dict.fromkeys(tool for turn in turns for tool in turn.tools))[:5]
     sentences = []
     if apps:
-        sentences.append(
-            Piece(f"Looked at {', '.join(apps)}.", _numbers(turn for turn in turns if turn.apps))
-        )
+        looked = [turn for turn in turns if turn.apps]
+        sentences.append(Piece(f"Looked at {', '.join(apps)}.", _numbers(looked)))
     if tools:
         sentences.append(Piece(f"Used {', '.join(tools)}.", _numbers(turn for turn in turns if turn.tools)))
     return sentences
@@ -227,22 +226,21 @@ def _checked(answer: str) -> Fields:
         raise ModelMalformed("the summary is not JSON") from error
     if not isinstance(document, dict):
         raise ModelMalformed("the summary is not an object")
-    fields = {name: _field(document.get(name)) for name in SUMMARY_FIELDS}
+    said = {name: document.get(name) for name in SUMMARY_FIELDS}
+    fields = {
+        name: (one_line(neutralized(value), MAX_FIELD_CHARS) or None) if isinstance(value, str) else None
+        for name, value in said.items()
+    }
     if not fields["request"]:
         raise ModelMalformed("the summary does not say what was wanted")
     return fields
 
 
-def _field(value: object) -> str | None:
-    return (one_line(neutralized(value), MAX_FIELD_CHARS) or None) if isinstance(value, str) else None
-
-
 # -- which questions and frames each sentence is from -----------------------------------------
 #
 # What rules wrote is known when it is written. A model's sentence, and a person's, is found again by its
-# words:
-# it is of the question with whose words and answer it shares most, if these are half of its own and two
-# at least. What that cannot say is not traced, and is said to be so.
+# words: it is of the question with whose words and answer it shares most, if these are half of its own and
+# two at least. What that cannot say is not traced, and is said to be so.
 
 SHARED = 0.5
 """The part of a sentence's words that a question and its answer have to have."""

@@ -37,17 +37,8 @@ def of(retrieval: Retrieval, asked: TurnFilters, reading: TimeReading) -> Covera
     """The coverage of a retrieval; `reading` says how the question's words named the range."""
     start_ms, end_ms = retrieval.filters.start_ms, retrieval.filters.end_ms or 0
     queries = (
-        Query(
-            start_ms,
-            end_ms,
-            asked,
-            searched.hits,
-            searched.text,
-            searched.way,
-            searched.is_exact,
-            searched.fallback,
-        )
-        for searched in retrieval.searched
+        Query(start_ms, end_ms, asked, done.hits, done.text, done.way, done.is_exact, done.fallback)
+        for done in retrieval.searched
     )
     return Coverage(
         frames_in_range=retrieval.frames_in_range,

@@ -31,13 +31,6 @@ class Excerpt:
     spans: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    start: int
-    end: int
-    text: str
-
-
 def excerpt(
     text: str,
     words: Sequence[str] = (),
@@ -50,13 +43,12 @@ def excerpt(
     `words` are what the question is about, `seen` the normal forms of the lines that the frame
     before showed. A line longer than the limit is cut around its first match, between words.
     """
-    ranked = sorted(_lines(text), key=lambda line: (-_worth(line.text, words, seen), line.start))
+    ranked = sorted(_lines(text), key=lambda at: (-_worth(text[at[0] : at[1]], words, seen), at[0]))
     chosen: list[tuple[int, int]] = []
     room, room_tokens = limit, limit_tokens
-    for line in ranked:
-        start, end = line.start, line.end
+    for start, end in ranked:
         if not chosen:
-            start, end = _cut(text, line, words, limit)
+            start, end = _cut(text, start, end, words, limit)
         size, cost = end - start + bool(chosen), estimate_tokens(text[start:end])
         if size <= room and cost <= room_tokens:
             chosen.append((start, end))
@@ -77,13 +69,13 @@ def line_forms(text: str) -> frozenset[str]:
     return frozenset(normalize(line) for line in text.split("\n"))
 
 
-def _lines(text: str) -> Iterator[_Line]:
+def _lines(text: str) -> Iterator[tuple[int, int]]:
     position = 0
     for raw in text.split("\n"):
         stripped = raw.strip()
         if stripped:
             start = position + raw.index(stripped)
-            yield _Line(start, start + len(stripped), stripped)
+            yield start, start + len(stripped)
         position += len(raw) + 1
 
 
@@ -96,19 +88,20 @@ def _worth(line: str, words: Sequence[str], seen: Collection[str]) -> float:
     return 100 * matches(words, line) + (0 if normalize(line) in seen else 10) + 5 * substance
 
 
-def _cut(text: str, line: _Line, words: Sequence[str], limit: int) -> tuple[int, int]:
+def _cut(text: str, line_start: int, line_end: int, words: Sequence[str], limit: int) -> tuple[int, int]:
     """The part of a line that fits, starting a little before its first match."""
-    if len(line.text) <= limit and estimate_tokens(line.text) <= MAX_OCR_TOKENS_PER_FRAME:
-        return line.start, line.end
-    folded = line.text.casefold()
-    hits = [at for at in (position(word, folded) for word in words) if 0 <= at < len(line.text)]
-    start = line.start + max(0, min(hits, default=0) - limit // 4)
-    if start > line.start:
-        start = _word_start(text, start, line.end)
-    end = min(line.end, start + limit)
+    line = text[line_start:line_end]
+    if len(line) <= limit and estimate_tokens(line) <= MAX_OCR_TOKENS_PER_FRAME:
+        return line_start, line_end
+    folded = line.casefold()
+    hits = [at for at in (position(word, folded) for word in words) if 0 <= at < len(line)]
+    start = line_start + max(0, min(hits, default=0) - limit // 4)
+    if start > line_start:
+        start = _word_start(text, start, line_end)
+    end = min(line_end, start + limit)
     while estimate_tokens(text[start:end]) > MAX_OCR_TOKENS_PER_FRAME:
         end -= max(1, (end - start) // 8)
-    if end < line.end:
+    if end < line_end:
         end = _word_end(text, start, end)
     return start, end
 

@@ -19,7 +19,7 @@ from assistant.language.figures import days_told, figures, figures_at, in_digits
 from assistant.language.statements import names as names_in
 from assistant.retrieval.retrieval import Retrieval
 from store.core import times
-from store.timeline.totals import Total, Totals
+from store.timeline.totals import Totals
 
 MAX_TOLD = 8
 """Totals of each kind that a model is given."""
@@ -124,7 +124,11 @@ def facts(retrieval: Retrieval, start_ms: int, end_ms: int, now_ms: int, zone: t
     moments = [start_ms, end_ms, *gaps, *(at for app in apps for at in (app.first_ms, app.last_ms))]
     moment_figures = (of_moment(local_time(at, zone)) for at in moments)
     return MeasuredFacts(
-        tuple(_durations(retrieval.totals)) if retrieval.totals else (),
+        tuple(
+            MeasuredDuration(name, frozenset(figures(told)))
+            for _, durations in (lines(retrieval.totals) if retrieval.totals else ())
+            for name, told in durations
+        ),
         frozenset().union(*moment_figures),
         times.to_local(now_ms, zone).date(),
     )
@@ -133,24 +137,12 @@ def facts(retrieval: Retrieval, start_ms: int, end_ms: int, now_ms: int, zone: t
 def lines(totals: Totals) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """(label, [(name, duration)]) as they are put before a model: all apps, apps, windows, sites."""
     if totals.covered_ms >= 1000:
-        yield "all apps", [("total", duration(totals.covered_ms))]
+        yield "all apps", [(TOTAL, duration(totals.covered_ms))]
     for label, by_name in (("app", totals.by_app), ("window", totals.by_window), ("site", totals.by_site)):
-        durations = [
-            (total.name or "unknown app", duration(total.duration_ms)) for total in _longest(by_name)
-        ]
+        longest = [total for total in by_name if total.duration_ms >= 1000][:MAX_TOLD]
+        durations = [(total.name or "unknown app", duration(total.duration_ms)) for total in longest]
         if durations:
             yield label, durations
-
-
-def _durations(totals: Totals) -> Iterator[MeasuredDuration]:
-    if totals.covered_ms >= 1000:
-        yield MeasuredDuration(TOTAL, duration_figures(totals.covered_ms))
-    for total in (*_longest(totals.by_app), *_longest(totals.by_window), *_longest(totals.by_site)):
-        yield MeasuredDuration(total.name or "unknown app", duration_figures(total.duration_ms))
-
-
-def _longest(by_name: Iterable[Total]) -> list[Total]:
-    return [total for total in by_name if total.duration_ms >= 1000][:MAX_TOLD]
 
 
 def duration_figures(duration_ms: int) -> frozenset[str]:

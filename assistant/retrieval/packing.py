@@ -17,7 +17,9 @@ from datetime import tzinfo
 from assistant.core.strings import local_time, reason
 from assistant.core.texts import estimate_tokens, matches, neutralized
 from assistant.retrieval import measured_facts
+from assistant.retrieval.excerpts import Excerpt
 from assistant.retrieval.retrieval import Entry, Retrieval
+from store.search.sample import SampledFrame
 from store.timeline.gaps import Gap
 
 OPEN, CLOSE = "BEGIN SCREEN DATA", "END SCREEN DATA"
@@ -88,18 +90,26 @@ def _chosen(retrieval: Retrieval) -> str:
 def _block(entry: Entry, zone: tzinfo) -> str:
     """One frame: time, app, window, URL and focus if known, excerpt, id and address."""
     frame = entry.frame
-    lines = [f"[[{entry.id}]] {local_time(frame.captured_ms, zone)}"]
+    head = f"[[{entry.id}]] {local_time(frame.captured_ms, zone)}"
+    address = f"frame: {frame.id} {frame_url(frame.id)}"
+    return "\n".join([head, *frame_labels(frame), address, *barred_lines(entry.excerpt)])
+
+
+def frame_labels(frame: SampledFrame) -> Iterator[str]:
+    """Where a frame was taken: app, window, URL and focus, if known."""
     labels = (
         ("app", frame.app_name, MAX_TITLE_CHARS),
         ("window", frame.window_name, MAX_TITLE_CHARS),
         ("url", frame.browser_url, MAX_URL_CHARS),
     )
-    lines += [f"{label}: {sanitized_inline(value, limit)}" for label, value, limit in labels if value]
+    yield from (f"{label}: {sanitized_inline(value, limit)}" for label, value, limit in labels if value)
     if frame.focused is not None:
-        lines.append(f"focused: {'yes' if frame.focused else 'no'}")
-    lines.append(f"frame: {frame.id} {frame_url(frame.id)}")
-    lines += [f"| {sanitized_inline(line, len(line))}" for line in entry.excerpt.text.split("\n") if line]
-    return "\n".join(lines)
+        yield f"focused: {'yes' if frame.focused else 'no'}"
+
+
+def barred_lines(shown: Excerpt) -> Iterator[str]:
+    """The lines of an excerpt, each behind a bar."""
+    return (f"| {sanitized_inline(line, len(line))}" for line in shown.text.split("\n") if line)
 
 
 def frame_url(frame_id: int) -> str:

@@ -175,7 +175,10 @@ def select_frames(
         return Selection(tuple(select_in(connection, filters, max_frames)), (spread,))
     pages = _searches(database, filters, words, meaning)
     hits = list({hit.frame_id: hit for _, page in pages for hit in page.hits}.values())
-    searched = tuple(_searched(text, page) for text, page in pages)
+    searched = (
+        Searched(text, page.strategy, page.total, page.total_is_exact, page.fallback_reason or "")
+        for text, page in pages
+    )
     if in_range <= max_frames:
         ids = select_in(connection, filters, max_frames)
         relevant = len({hit.frame_id for hit in hits}.intersection(ids))
@@ -195,10 +198,6 @@ def _searches(
         some = " OR ".join(words)
         pages.append((some, search.search(database, some, filters, mode="fts", limit=HITS)))
     return pages
-
-
-def _searched(text: str, page: Page) -> Searched:
-    return Searched(text, page.strategy, page.total, page.total_is_exact, page.fallback_reason or "")
 
 
 def _is_by_words(hit: Hit) -> bool:

@@ -173,8 +173,8 @@ def _scope(request: TurnRequest, mentions: Mentions, time_phrase: Found | Refusa
         raise TimeRangeRequired()
     if isinstance(time_phrase, Refusal):
         raise TimeRangeRequired(time_phrase.phrase, time_phrase.problem)
-    start_ms, end_ms = time_phrase.start_ms, time_phrase.end_ms
-    return _Scope(start_ms, end_ms, _reading(time_phrase, start_ms, end_ms))
+    span = time_phrase.start_ms, time_phrase.end_ms
+    return _Scope(*span, _reading(time_phrase, *span))
 
 
 def _reading(time_phrase: Found | Refusal | None, start_ms: int, end_ms: int) -> TimeReading:
@@ -339,12 +339,8 @@ def _app(
     for name in longest_first:
         end = at + len(name)
         written = message[at:end].lower()
-        if name and written in (name.lower(), name.lower().replace(" ", "-")) and _ends(message, end):
+        runs_on = re.match(r"[A-Za-z0-9]{2}", message[end - 1 : end + 1])
+        if name and not runs_on and written in (name.lower(), name.lower().replace(" ", "-")):
             return name, end
     written_name = _NAMED.match(message, at) if is_explicit else None
     return (written_name[1] or written_name[2], written_name.end()) if written_name else (None, None)
-
-
-def _ends(message: str, end: int) -> bool:
-    """Whether no Latin word runs on here."""
-    return not re.match(r"[A-Za-z0-9]{2}", message[end - 1 : end + 1])

@@ -84,17 +84,9 @@ def _session(turn: RunningTurn, agent: AgentServices) -> ToolSession:
     if plan.about:
         off_screen.has_looked = bool(plan.about.frames)
         findings.take(Findings(plan.about.ids, {frame.id: frame for frame in plan.about.frames}))
+    model = plan.model
     return ToolSession(
-        turn,
-        agent,
-        plan.model,
-        tools,
-        form,
-        blocks,
-        messages,
-        off_screen,
-        findings,
-        pictures=pictures,
+        turn, agent, model, tools, form, blocks, messages, off_screen, findings, pictures=pictures
     )
 
 
@@ -267,7 +259,7 @@ def fit(messages: Sequence[Message], room: int) -> Fitted:
     for at in [at for at in _results(fitted) if at < last]:
         if tokens_of(fitted) <= room:
             break
-        if not _is_short(fitted[at]):
+        if len(_result(fitted[at])) > len(LEFT_OUT):
             fitted[at] = _with_result(fitted[at], LEFT_OUT)
             left_out += 1
     for at in [at for at in _results(fitted) if at >= last]:
@@ -298,10 +290,6 @@ def _last_round(messages: Sequence[Message]) -> int:
     """Where the results begin that no answer has followed yet; the end where there are none."""
     answers_at = [at for at, message in enumerate(messages) if message.role == "assistant"]
     return answers_at[-1] if answers_at else len(messages)
-
-
-def _is_short(message: Message) -> bool:
-    return len(_result(message)) <= len(LEFT_OUT)
 
 
 def _result(message: Message) -> str:

@@ -17,7 +17,15 @@ from zoneinfo import ZoneInfo
 from assistant.core.records import TurnRequest
 from assistant.core.strings import clock, local_time, moment
 from assistant.retrieval.excerpts import excerpt, line_forms
-from assistant.retrieval.packing import CLOSE, MAX_TITLE_CHARS, MAX_URL_CHARS, OPEN, sanitized_inline
+from assistant.retrieval.packing import (
+    CLOSE,
+    MAX_TITLE_CHARS,
+    MAX_URL_CHARS,
+    OPEN,
+    barred_lines,
+    frame_labels,
+    sanitized_inline,
+)
 from assistant.retrieval.sampling import select_in
 from store.chats.records import Anchor, AnchoredChat
 from store.core import times
@@ -91,10 +99,13 @@ def of(database: Database, anchored: AnchoredChat, zone: tzinfo) -> AnchorFacts:
             ids = select_in(connection, Filters(anchor.start_ms, anchor.end_ms), MAX_FRAMES)
         frames = tuple(sample.load(connection, ids))
         point = locations.nearest_in_time(connection, anchor.start_ms)
+    position = (
+        [f"{point.latitude:.5f}, {point.longitude:.5f} at {local_time(point.at_ms, zone)}"] if point else []
+    )
     facts = [
         *_place_in_time(anchor, zone),
         *_labelled("contact information", _contacts(database, frames)),
-        *_labelled("location information", [] if point is None else [_position(point, zone)]),
+        *_labelled("location information", position),
         *_labelled("tags", _tags(database, frames)),
     ]
     visual = [OPEN, *_visual(anchor, frames, zone), CLOSE] if frames else []
@@ -127,16 +138,9 @@ def _visual(anchor: Anchor, frames: Sequence[SampledFrame], zone: tzinfo) -> Ite
     for n, frame in enumerate(frames, 1):
         at = "" if anchor.kind == "frame" else f" {local_time(frame.captured_ms, zone)}"
         yield f"[[e{n}]]{at}"
-        titles = (
-            ("app", frame.app_name, MAX_TITLE_CHARS),
-            ("window", frame.window_name, MAX_TITLE_CHARS),
-            ("url", frame.browser_url, MAX_URL_CHARS),
-        )
-        yield from (f"{name}: {sanitized_inline(value, limit)}" for name, value, limit in titles if value)
-        if frame.focused is not None:
-            yield f"focused: {'yes' if frame.focused else 'no'}"
+        yield from frame_labels(frame)
         shown = excerpt(frame.text, seen=seen, limit=most, limit_tokens=most // 2)
-        yield from (f"| {sanitized_inline(line, len(line))}" for line in shown.text.split("\n") if line)
+        yield from barred_lines(shown)
         seen = line_forms(frame.text)
 
 
@@ -164,10 +168,6 @@ def _contacts(database: Database, frames: Sequence[SampledFrame]) -> list[str]:
                 entity.id, sanitized_inline(f"{entity.name} ({entity.kind}{description})", MAX_URL_CHARS)
             )
     return list(names.values())[:MAX_CONTACTS]
-
-
-def _position(point: locations.Point, zone: tzinfo) -> str:
-    return f"{point.latitude:.5f}, {point.longitude:.5f} at {local_time(point.at_ms, zone)}"
 
 
 def _tags(database: Database, frames: Sequence[SampledFrame]) -> list[str]:

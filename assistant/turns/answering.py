@@ -10,7 +10,6 @@ from datetime import tzinfo
 
 from assistant.core.records import Claim, TurnFilters
 from assistant.core.strings import clock, duration, moment, text
-from assistant.core.texts import Language
 from assistant.evidence import citations, claims, replies
 from assistant.retrieval import answer_lines, coverage
 from assistant.retrieval.excerpts import shortened
@@ -47,6 +46,7 @@ def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
     is_proven = answer.opening or claims.is_proven(judged(numbered.answer_md))
     opening = answer.opening if is_proven else text("unconfirmed", language)
     answer_md = f"{opening}\n\n{numbered.answer_md}" if opening else numbered.answer_md
+    failure = answer.ending if isinstance(answer.ending, ModelError) else None
     unread = sum(entry.frame.reading_id is None for entry in answer.entries)
     warnings = (
         *answer.warnings,
@@ -54,7 +54,7 @@ def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
         coverage.not_found(turn.coverage, language),
         text("unread", language, count=unread) if unread else "",
         *answer.closing_warnings,
-        _ending(answer, language),
+        text("broke_off" if failure else "stopped", language) if answer.ending else "",
     )
     return CheckedAnswer(
         answer_md,
@@ -67,15 +67,8 @@ def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
         answer.sources,
         answer.completion.response_id,
         is_cut_off=answer.ending is not None,
-        failure=answer.ending if isinstance(answer.ending, ModelError) else None,
+        failure=failure,
     )
-
-
-def _ending(answer: UncheckedAnswer, language: Language) -> str:
-    """Says that an answer was broken off, and by whom."""
-    if answer.ending is None:
-        return ""
-    return text("broke_off" if isinstance(answer.ending, ModelError) else "stopped", language)
 
 
 def partial_completion(said: str, plan: TurnPlan, form: str = "") -> Completion | None:

@@ -102,7 +102,10 @@ def attachment_text_for(
     services: TurnServices, attached: Attached, window: int, *, can_read: bool
 ) -> AttachmentText:
     """What a model with such a window is told of a question's files: a quarter of it at most."""
-    read = attachment_reader(services.database)
+
+    def read(number: int, count: int) -> str:
+        return attachments.text_of(services.database, number, 0, count)
+
     return attachment_text(attached, read, MAX_ATTACHED_CHARS, window // 4, can_read=can_read)
 
 
@@ -171,11 +174,6 @@ def _lines(file: Attachment, text: str, *, is_own: bool) -> Iterator[str]:
     yield f"file {file.id}: {sanitized_inline(file.name, _MAX_NAME_CHARS)} ({', '.join(what)}); {how}"
     for line in text.split("\n") if text else ():
         yield f"| {plain(line)}"
-
-
-def attachment_reader(database: Database) -> Read:
-    """Reads from the store."""
-    return lambda number, count: attachments.text_of(database, number, 0, count)
 
 
 def names(files: Sequence[Attachment]) -> str:

@@ -125,11 +125,6 @@ class TurnPlan:
     previous_response_id: str = ""
 
     @property
-    def is_future(self) -> bool:
-        """Whether nothing of its range can have been recorded yet."""
-        return self.start_ms >= self.now_ms
-
-    @property
     def question(self) -> str:
         """What the model is asked."""
         return self.asked or self.message

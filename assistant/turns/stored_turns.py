@@ -302,13 +302,10 @@ def _texts(database: Database, turn: StoredTurn) -> dict[int, str]:
     """What the cited frames say now, by citation number, for claims that quote nothing of them."""
     texts = {}
     for item in turn.evidence:
-        reading = (
-            None
-            if item.n is None or item.frame_id is None
-            else readings.current_reading(database, item.frame_id)
-        )
-        if item.n is not None and reading is not None:
-            texts[item.n] = reading.text
+        if item.n is not None and item.frame_id is not None:
+            reading = readings.current_reading(database, item.frame_id)
+            if reading is not None:
+                texts[item.n] = reading.text
     return texts
 
 
@@ -324,10 +321,14 @@ def _claims(
     now = {item.n: item for item in judged if item.n is not None}
     items = [item if item.n is None else now.get(item.n, item) for item in turn.evidence]
     zone = ZoneInfo(turn.timezone)
-    evidence: list[EvidenceItem] = [evidence_item(item, zone) for item in items]
+    evidence = [evidence_item(item, zone) for item in items]
     checked = claims.check(turn.answer_md, evidence, measured(turn), texts)
     again = {(claim.start, claim.end): claim for claim in checked}
-    same = {n for item in turn.evidence if (n := item.n) in now and _is_same(item, now[n])}
+    same = {
+        n
+        for item in turn.evidence
+        if (n := item.n) in now and (now[n].state, now[n].quote) == ("found", item.quote)
+    }
 
     def decided(claim: Claim) -> Claim:
         judged_ones = now.keys() & claim.citations
@@ -336,10 +337,6 @@ def _claims(
         return again.get((claim.start, claim.end), claim)
 
     return [decided(claim) for claim in was]
-
-
-def _is_same(before: StoredEvidence, now: StoredEvidence) -> bool:
-    return (now.state, now.quote) == ("found", before.quote)
 
 
 # -- the same question again -----------------------------------------------------------------

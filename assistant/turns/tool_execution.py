@@ -384,10 +384,7 @@ def result_messages(
             json.dumps({"tool_call_id": call.id, "name": call.name}) + "\n" + results[call.id]
             for call in reply.wanted
         ]
-        return [
-            Message("assistant", called),
-            Message("user", "\n".join([RESULTS, *lines])),
-        ]
+        return [Message("assistant", called), Message("user", "\n".join([RESULTS, *lines]))]
     requested = tuple(
         RequestedCall(call.id, call.name, json.dumps(dict(call.arguments), ensure_ascii=False))
         for call in reply.wanted
@@ -415,16 +412,14 @@ def call_as_text(call: WantedCall, form: str) -> str:
         made = [{"tool_name": call.name, "parameters": arguments}]
         return f"Action: ```json\n{json.dumps(made, ensure_ascii=False)}\n```"
     if form == "llama31":
-        made_one = {"name": call.name, "parameters": arguments}
-        return f"<|python_tag|>{json.dumps(made_one, ensure_ascii=False)}"
+        return f"<|python_tag|>{json.dumps({'name': call.name, 'parameters': arguments}, ensure_ascii=False)}"
     return ""
 
 
 def result_text(output: str, error: str) -> str:
     """A result as the model gets it: JSON that cannot imitate a call or a citation."""
-    if error:
-        return json.dumps({"error": _harmless(error)}, ensure_ascii=False)
-    return json.dumps(_harmless(json.loads(output)), ensure_ascii=False)
+    told = {"error": error} if error else json.loads(output)
+    return json.dumps(_harmless(told), ensure_ascii=False)
 
 
 def _harmless(value: Any) -> Any:

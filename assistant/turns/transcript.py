@@ -56,11 +56,8 @@ def transcript(database: Database, chat_id: int) -> list[TranscriptMessage]:
     messages: list[TranscriptMessage] = []
     for message in conversations.messages(database, chat_id):
         is_cut_off = message.role == "assistant" and message.turn in cut_off
-        messages.append(
-            TranscriptMessage(
-                message.turn, message.role, message.content, message.created_ms, is_cut_off=is_cut_off
-            )
-        )
+        told = message.turn, message.role, message.content, message.created_ms
+        messages.append(TranscriptMessage(*told, is_cut_off=is_cut_off))
         if message.role == "user":
             messages += _rounds(called.get(message.turn, ()))
     return messages
@@ -194,6 +191,4 @@ def _last_response_id(database: Database, chat_id: int, model: str) -> str:
     last = turns[-1]
     if last.status != "done" or last.model != model or last.answer_md == DELETED_ANSWER:
         return ""
-    if conversations.is_outdated(database, last.id):
-        return ""
-    return str(last.payload.get("response_id", ""))
+    return "" if conversations.is_outdated(database, last.id) else str(last.payload.get("response_id", ""))

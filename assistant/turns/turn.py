@@ -85,7 +85,7 @@ def _retrieve_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, Che
         yield turn.status("searching")
         said = yield from agent_mode.ask(turn, agent)
         return check(turn, said)
-    if plan.is_future:
+    if plan.start_ms >= plan.now_ms:  # nothing of its range can have been recorded yet
         return future(plan)
     yield turn.status("searching")
     retrieval = evidence_mode.retrieve_frames(turn)
