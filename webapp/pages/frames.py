@@ -131,11 +131,7 @@ def confirm(frame_id: int) -> Response:
     frame = frames.get(own.database, frame_id)
     counts = deletion.preview(own.database, frame.captured_ms, frame.captured_ms + 1)
     return templating.render(
-        "frames/delete.html",
-        "frames/_delete.html",
-        frame=frame,
-        counts=counts,
-        section="timeline",
+        "frames/delete.html", "frames/_delete.html", frame=frame, counts=counts, section="timeline"
     )
 
 

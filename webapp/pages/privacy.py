@@ -14,15 +14,7 @@ from store.deletion.deletion import Counts
 from store.frames import apps
 from store.privacy import rules as privacy
 from store.privacy.defaults import BROWSERS, Browser, private_toolbar_words
-from store.privacy.rules import (
-    OwnChoices,
-    Rule,
-    RuleInvalid,
-    RuleSet,
-    WindowFacts,
-    as_document,
-    validate,
-)
+from store.privacy.rules import OwnChoices, Rule, RuleInvalid, RuleSet, WindowFacts, as_document, validate
 from store.spool import window_hints
 from store.spool.window_hints import ExtensionReport
 from webapp.core import parameters, templating

@@ -12,11 +12,7 @@ from webapp.core.parameters import clock_on
 from webapp.core.services import Viewer
 from webapp.pages.timeline.band import ZOOMS
 
-_PROBLEMS = {
-    "future": "has not come yet",
-    "no_such_date": "is no date",
-    "no_such_time": "is no time of day",
-}
+_PROBLEMS = {"future": "has not come yet", "no_such_date": "is no date", "no_such_time": "is no time of day"}
 
 
 @dataclass(frozen=True, slots=True)

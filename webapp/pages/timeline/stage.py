@@ -15,13 +15,7 @@ from store.ocr.readings import Line, Reading
 from store.timeline import segments as activity
 from webapp.core.parameters import moment
 from webapp.core.services import Viewer
-from webapp.views.frames import (
-    NO_HIGHLIGHTS,
-    FrameHighlights,
-    HighlightRequest,
-    frame_highlights,
-    lines_of,
-)
+from webapp.views.frames import NO_HIGHLIGHTS, FrameHighlights, HighlightRequest, frame_highlights, lines_of
 
 _LEAST_MS = 1_000
 _HALF_DAY_MS = 12 * 3_600_000
