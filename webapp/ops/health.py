@@ -284,10 +284,7 @@ def recording_indicator(own: Services) -> IndicatorState:
         return _sample(own, now_ms)
     folder = own.data_dir.spool
     return indicator_state(
-        read_capture_state(folder),
-        read_pause(folder, now_ms),
-        readings.count_pending(own.database),
-        now_ms,
+        read_capture_state(folder), read_pause(folder, now_ms), readings.count_pending(own.database), now_ms
     )
 
 

@@ -257,12 +257,7 @@ class TurnView:
 
 
 def turn_view(
-    database: Database,
-    media: Media,
-    turn: TurnResult,
-    now_ms: int,
-    *,
-    live: LiveTurn | None = None,
+    database: Database, media: Media, turn: TurnResult, now_ms: int, *, live: LiveTurn | None = None
 ) -> TurnView:
     """The turn, with the pictures that are still there and what was said about its sources.
 
