@@ -18,11 +18,6 @@ from webapp.core import formatting
 from webapp.core.services import viewer
 
 
-def install_htmx(app: Flask) -> None:
-    """Give every request its `htmx` headers."""
-    Htmx(app)
-
-
 def wants_fragment() -> bool:
     """Whether htmx asks for a piece of a page; a history restore gets the page."""
     return bool(request.htmx) and not request.htmx.history_restore_request
@@ -61,8 +56,9 @@ def redirect_back(otherwise: str) -> BaseResponse:
     return redirect_to(address if is_local(address) else otherwise)
 
 
-def install_filters(app: Flask) -> None:
-    """Make the filters and globals known to every template: `formatting` on the clock of the request."""
+def install(app: Flask) -> None:
+    """Give requests their `htmx` headers and templates the filters: `formatting` on the request's clock."""
+    Htmx(app)
     app.jinja_env.filters.update(
         iso=lambda ms: formatting.iso(ms, viewer().zone),
         clock=lambda ms: formatting.clock(ms, viewer().zone),
@@ -70,8 +66,8 @@ def install_filters(app: Flask) -> None:
         moment=lambda ms: formatting.moment(ms, viewer().zone),
         offset=lambda ms: preferences.utc_offset(ms, viewer().zone),
         offset_min=lambda ms: preferences.utc_offset_min(ms, viewer().zone),
-        day_long=_day_long,
-        day_short=_day_short,
+        day_long=lambda value: formatting.date_long(_date(value)),
+        day_short=lambda value: formatting.date_short(_date(value)),
         since=lambda ms: formatting.duration(viewer().now_ms - ms),
         duration=formatting.duration,
         count=formatting.count,
@@ -87,12 +83,11 @@ def install_filters(app: Flask) -> None:
         day_key=lambda ms: times.to_local(ms, viewer().zone).date().isoformat(),
         wall=lambda ms: times.to_local(ms, viewer().zone).strftime("%Y-%m-%dT%H:%M"),
     )
-    app.jinja_env.globals.update(viewer=viewer, here=current_path, span=_span)
-
-
-def current_path() -> str:
-    """This page's own path and query, for links that come back to it."""
-    return flask_request.full_path.rstrip("?")
+    app.jinja_env.globals.update(
+        viewer=viewer,
+        here=lambda: flask_request.full_path.rstrip("?"),  # this very page, for links that come back to it
+        span=lambda start_ms, end_ms: formatting.span(start_ms, end_ms, viewer().zone, viewer().now_ms),
+    )
 
 
 def _frame_alt(frame: FrameRow, at: str = "") -> str:
@@ -106,17 +101,5 @@ def _preview_height(frame: FrameRow, width_px: int) -> int:
     return max(1, round(frame.height_px * min(width_px, frame.width_px) / max(1, frame.width_px)))
 
 
-def _day_long(value: int | date) -> str:
-    return formatting.date_long(_date(value))
-
-
-def _day_short(value: int | date) -> str:
-    return formatting.date_short(_date(value))
-
-
 def _date(value: int | date) -> date:
     return value if isinstance(value, date) else times.to_local(value, viewer().zone).date()
-
-
-def _span(start_ms: int, end_ms: int) -> str:
-    return formatting.span(start_ms, end_ms, viewer().zone, viewer().now_ms)

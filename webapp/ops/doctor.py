@@ -83,7 +83,8 @@ def check_display(data_dir: DataDir, source: str = "screen") -> Check:
         return Check("Display", "OK", f"{state.state}, {monitors}")
     if source != "screen":
         return Check("Display", "--", f"not looked at: pictures come from {source}")
-    if sys.platform.startswith("linux") and not _linux_display():
+    has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if sys.platform.startswith("linux") and not has_display:
         return Check(
             "Display",
             "X",
@@ -91,10 +92,6 @@ def check_display(data_dir: DataDir, source: str = "screen") -> Check:
             "Start Recollect from a desktop session, or set capture.source to folder:DIR or video:FILE.",
         )
     return Check("Display", "--", "capture is not running", "Start it with `recollect up`.")
-
-
-def _linux_display() -> bool:
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def check_windows(data_dir: DataDir) -> Check:

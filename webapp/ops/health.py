@@ -141,7 +141,8 @@ def ingest_part(own: Services, worker: IngestState | None, now_ms: int) -> Part:
         return Part("ingest", "bad", value, f"no sign of life for {silence}", "Look at logs/ingest.log.")
     if worker.problem:
         return Part("ingest", "bad", value, worker.problem, "It is tried again by itself.")
-    oldest_ms = now_ms - _captured_ms(waiting[0]) if waiting else 0
+    # Entries are named by their time.
+    oldest_ms = now_ms - int(waiting[0].partition("-")[0]) if waiting else 0
     if waiting and oldest_ms > QUEUE_WARN_MS:
         verdict: Verdict = "bad" if oldest_ms > QUEUE_BAD_MS else "warn"
         return Part("ingest", verdict, value, f"the oldest has waited {_seconds(oldest_ms)}")
@@ -155,11 +156,6 @@ def ingest_part(own: Services, worker: IngestState | None, now_ms: int) -> Part:
 def _is_alive(worker: IngestState | None, now_ms: int) -> bool:
     """Whether the ingest worker runs and said so lately."""
     return worker is not None and worker.state != "stopped" and now_ms - worker.written_ms <= ALIVE_MS
-
-
-def _captured_ms(entry_name: str) -> int:
-    """Entries are named by their time."""
-    return int(entry_name.partition("-")[0])
 
 
 def index_part(database: Database, worker: IngestState | None, now_ms: int) -> Part:

@@ -81,7 +81,6 @@ def show() -> str:
         idle_ms=gaps.duration_ms(own.database, start_ms, end_ms),  # in no total
         idle_after_s=own.settings.capture.idle_after_s,
         all_totals=address(start_ms, end_ms),
-        section="timeline",
     )
 
 

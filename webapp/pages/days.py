@@ -58,7 +58,6 @@ def show_all() -> Response:
         older=shown[-1].day if len(summaries) > LIMIT else None,
         clock=clock,
         other_clock=_other_clock(clock, viewer()),
-        section="memory",
     )
 
 
@@ -92,7 +91,6 @@ def show(on: date) -> Response:
         next_day=next_day,
         other_clock=_other_clock(clock, who),
         held=held,
-        section="memory",
     )
 
 

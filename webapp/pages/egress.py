@@ -60,7 +60,6 @@ def show() -> Response:
     listed = egress_log.latest(own.database, PAGE + 1, number(request.args, "before"), only)
     return render_page(
         "egress/sent.html",
-        section="settings",
         requests=[_view(sent, with_text=False) for sent in listed[:PAGE]],
         older=listed[PAGE - 1].id if len(listed) > PAGE else None,
         totals=egress_log.totals_since(own.database, own.clock() - DAYS * _DAY_MS),

@@ -78,7 +78,7 @@ def show_entities() -> Response:
     listed = entities.find_entities(services().database, q, kind, LIMIT + 1, offset)
     return templating.render_page(
         "entities/entities.html", q=q, kind=kind or "", kinds=KINDS, entities=listed[:LIMIT],
-        next_offset=offset + LIMIT if len(listed) > LIMIT else None, section="memory",
+        next_offset=offset + LIMIT if len(listed) > LIMIT else None,
     )  # fmt: skip
 
 
@@ -108,7 +108,7 @@ def preview_merge(entity_id: int) -> Response:
     if into.id == entity.id:
         raise Problem(422, "cannot_merge", "These are one already.")
     return templating.render_page(
-        "entities/merge.html", entity=entity, into=into, sides=[_side(entity), _side(into)], section="memory"
+        "entities/merge.html", entity=entity, into=into, sides=[_side(entity), _side(into)]
     )
 
 
@@ -159,7 +159,6 @@ def show_facts() -> Response:
         conflicts=[_fact_rows(database, group) for group in groups],
         retracted=retracted,
         next_offset=offset + LIMIT if len(facts) > LIMIT else None,
-        section="memory",
     )
 
 
@@ -168,7 +167,7 @@ def show_fact(fact_id: int) -> Response:
     """One fact: where it was learned, and which answers it went into."""
     fact = fact_or_404(fact_id)
     uses = fact_curation.uses_of_fact(services().database, fact.id)
-    return templating.render_page("entities/fact.html", fact=fact, uses=uses, section="memory")
+    return templating.render_page("entities/fact.html", fact=fact, uses=uses)
 
 
 @blueprint.post("/memory/facts/<id:fact_id>/retract")
@@ -227,7 +226,6 @@ def _entity_page(entity: Entity, status: int = 200, forget_problem: str = "") ->
         others=sorted((e for e in same_kind if e.id != entity.id), key=lambda e: e.name.casefold()),
         confirmation=CONFIRMATION,
         forget_problem=forget_problem,
-        section="memory",
     )
 
 

@@ -72,7 +72,6 @@ def show(frame_id: int) -> Response:
         insight=insights.current(database, anchor),
         tags=tags.listed(database, frame_id),
         is_waiting=frame.reading_state == "pending",
-        section="timeline",
     )
 
 
@@ -130,9 +129,7 @@ def confirm(frame_id: int) -> Response:
     own = services()
     frame = frames.get(own.database, frame_id)
     counts = deletion.preview(own.database, frame.captured_ms, frame.captured_ms + 1)
-    return templating.render(
-        "frames/delete.html", "frames/_delete.html", frame=frame, counts=counts, section="timeline"
-    )
+    return templating.render("frames/delete.html", "frames/_delete.html", frame=frame, counts=counts)
 
 
 @blueprint.post("/frames/<id:frame_id>/delete")
@@ -143,7 +140,7 @@ def delete(frame_id: int) -> Response:
     receipt = deletion.delete_frames(own.database, own.media, [frame.id])
     if not receipt.frames:
         raise Problem(404, "frame_not_found", f"There is no frame {frame_id}.")
-    return templating.render_page("frames/deleted.html", frame=frame, receipt=receipt, section="timeline")
+    return templating.render_page("frames/deleted.html", frame=frame, receipt=receipt)
 
 
 def _near(database: Database, frame: FrameRow) -> list[FrameRow]:

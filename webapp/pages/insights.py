@@ -78,7 +78,6 @@ def show() -> Response:
         total=total,
         offset=offset,
         step=LISTED,
-        section="memory",
     )
 
 
@@ -157,9 +156,7 @@ def restore(insight_id: int) -> Response:
 def confirm(insight_id: int) -> Response:
     """What deleting takes along; nothing is done yet."""
     insight = insights.get(services().database, insight_id)
-    return templating.render(
-        "insights/delete.html", "insights/_delete.html", insight=insight, section="memory"
-    )
+    return templating.render("insights/delete.html", "insights/_delete.html", insight=insight)
 
 
 @blueprint.post("/insights/<id:insight_id>/delete")
@@ -239,7 +236,6 @@ def _page(insight: Insight, status: int = 200, **typed: str) -> Response:
         "beside": beside,
         "beside_view": _view(own, beside, who) if beside else None,
         "difference": difference(beside.summary, insight.summary) if beside else [],
-        "section": "memory",
     }
     return render_page("insights/insight.html", status, **context, **_voices(own, **typed))
 
@@ -253,7 +249,6 @@ def _new(anchor: Anchor | None, who: Viewer, status: int = 200, **typed: str) ->
         "frame": _frame(own.database, anchor) if anchor else None,
         "current": insights.current(own.database, anchor) if anchor else None,
         "range": _whole_minutes(range_of(request.values, who)),
-        "section": "memory",
     }
     return render_page("insights/new.html", status, **context, **_voices(own, **typed))
 

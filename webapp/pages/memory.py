@@ -124,14 +124,22 @@ def show() -> Response:
         previous_day=day.date - timedelta(days=1),
         next_day=day.date + timedelta(days=1) if day.date < today else None,
         nearest_days=(who.date_of(nearest[0]), who.date_of(nearest[1])),
-        section="memory",
     )
 
 
 @blueprint.get("/memory/search")
 def search() -> Response:
     """What fits words or their meaning; for htmx only the results."""
-    asked = _memory_query(request.args)
+    args = request.args
+    concept, file, kind = (args.get(name, "").strip()[:_MAX_CHARS] for name in ("concept", "file", "kind"))
+    asked = MemoryQuery(
+        q=args.get("q", "")[:_MAX_CHARS],
+        type=args.get("type", "") if args.get("type") in ENTRY_TYPES else "",
+        concept=concept,
+        file=file,
+        kind=kind,
+        range=parameters.range_of(args, viewer()),
+    )
     entries, tally = _search(asked)
     return templating.render(
         "memory/search.html",
@@ -140,19 +148,6 @@ def search() -> Response:
         cards=cards(services().database, entries),
         tally=tally,
         types=_TYPE_NAMES,
-        section="memory",
-    )
-
-
-def _memory_query(args: Mapping[str, str]) -> MemoryQuery:
-    concept, file, kind = (args.get(name, "").strip()[:_MAX_CHARS] for name in ("concept", "file", "kind"))
-    return MemoryQuery(
-        q=args.get("q", "")[:_MAX_CHARS],
-        type=args.get("type", "") if args.get("type") in ENTRY_TYPES else "",
-        concept=concept,
-        file=file,
-        kind=kind,
-        range=parameters.range_of(args, viewer()),
     )
 
 
@@ -200,7 +195,6 @@ def around() -> Response:
         after=drawn[context.before :],
         depth=depth,
         unit=unit,
-        section="memory",
     )
 
 
@@ -259,7 +253,6 @@ def _form(observation_id: int, errors: dict[str, str], status: int) -> Response:
         observation=shown,
         day=viewer().day_of(shown.start_ms).date,
         errors=errors,
-        section="memory",
     )
 
 
@@ -294,6 +287,7 @@ def _card(database: Database, entry: MemoryEntry, slots: Mapping[str, int | None
     elif entry.type == "insight":
         address = f"/insights/{entry.id}"
     rows = frames.get_many(database, observation.frame_ids) if observation else {}
+    fields = body.fields if isinstance(body, SessionSummary | ChatSummary) else {}
     return Card(
         entry=entry,
         type_name=_TYPE_NAMES[entry.type],
@@ -302,7 +296,7 @@ def _card(database: Database, entry: MemoryEntry, slots: Mapping[str, int | None
         around=around,
         observation=observation,
         prompt=prompt,
-        sections=_sections(body) if isinstance(body, SessionSummary | ChatSummary) else (),
+        sections=tuple((_FIELD_NAMES[name], text) for name, text in fields.items() if text),
         snippet=markdown.highlight(entry.snippet, entry.highlights) if entry.snippet else Markup(""),
         source=_SOURCES[observation.source] if observation else "",
         shots=_spread(list(rows.values()), _SHOTS),
@@ -315,7 +309,3 @@ def _spread(shown: list[FrameRow], most: int) -> list[FrameRow]:
     if len(shown) <= most:
         return shown
     return [shown[round(n * (len(shown) - 1) / (most - 1))] for n in range(most)]
-
-
-def _sections(body: SessionSummary | ChatSummary) -> tuple[tuple[str, str], ...]:
-    return tuple((_FIELD_NAMES[name], text) for name, text in body.fields.items() if text)

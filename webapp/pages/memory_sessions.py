@@ -42,7 +42,6 @@ def sessions() -> Response:
         older=shown[-1].id if len(listed) > PAGE else None,
         is_off=chat_sessions.is_off(database),
         off=_off_by_settings(own),
-        section="memory",
     )
 
 
@@ -80,7 +79,6 @@ def digests() -> Response:
         days=topics.RECENT_DAYS,
         recent=chat_memory.of_lines(database, topics.recent(database, now_ms).lines),
         history=chat_memory.of_lines(database, topics.history(database, now_ms).lines),
-        section="memory",
     )
 
 
@@ -95,7 +93,6 @@ def session(session_id: int) -> Response:
         summary=summary,
         fields=fields,
         asked=chat_summaries.summary_input(database, shown.id),
-        section="memory",
     )
 
 
@@ -138,7 +135,7 @@ def split(session_id: int) -> Response:
 def listed() -> Response:
     """Topics of chats, the one made last first."""
     found = chat_digests.topics(services().database)
-    return templating.render_page("memory/topics.html", topics=found, section="memory")
+    return templating.render_page("memory/topics.html", topics=found)
 
 
 @blueprint.get("/memory/topics/<id:topic_id>")
@@ -151,7 +148,6 @@ def topic(topic_id: int) -> Response:
         topic=shown,
         lines=chat_memory.of_lines(own.database, lines),
         others=[other for other in chat_digests.topics(own.database) if other.id != shown.id],
-        section="memory",
     )
 
 

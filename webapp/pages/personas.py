@@ -259,7 +259,6 @@ def _page(
         trial_question=QUESTION,
         limits=personas,
         is_saved=request.method == "GET" and request.args.get("saved") == "1",
-        section="personas",
     )
 
 

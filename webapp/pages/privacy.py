@@ -89,7 +89,7 @@ def add() -> Response:
     except RuleInvalid as error:
         errors = {name or "app": message for _, name, message in error.errors}
         return _page(422, rule=given, errors=errors)
-    _save(replace(own, rules=own.rules + added))
+    privacy.save_choices(services().data_dir, replace(own, rules=own.rules + added))
     return templating.redirect_to("/privacy#rules")
 
 
@@ -99,21 +99,23 @@ def remove(index: int) -> Response:
     shown = request.form.get("words", "")
     if index >= len(own.rules) or _words(own.rules[index]) != shown:
         raise Problem(404, "rule_not_found", "That rule is not there any more.")
-    _save(replace(own, rules=own.rules[:index] + own.rules[index + 1 :]))
+    privacy.save_choices(services().data_dir, replace(own, rules=own.rules[:index] + own.rules[index + 1 :]))
     return templating.redirect_to("/privacy#rules")
 
 
 @blueprint.post("/privacy/defaults")
 def defaults() -> Response:
     """Switch the built-in rules (password managers, private windows) on or off."""
-    _save(replace(_own(), defaults=request.form.get("defaults") == "on"))
+    privacy.save_choices(services().data_dir, replace(_own(), defaults=request.form.get("defaults") == "on"))
     return templating.redirect_to("/privacy#rules")
 
 
 @blueprint.post("/privacy/maybe-private")
 def maybe_private() -> Response:
     """Black out the windows of browsers that do not tell whether they are private, or record them."""
-    _save(replace(_own(), mask_maybe_private=request.form.get("mask") == "on"))
+    privacy.save_choices(
+        services().data_dir, replace(_own(), mask_maybe_private=request.form.get("mask") == "on")
+    )
     return templating.redirect_to("/privacy#browsers")
 
 
@@ -195,7 +197,6 @@ def _page(status: int = 200, **changes: object) -> Response:
         "erase": NO_RANGE,
         **dict.fromkeys(("erase_app", "erase_problem"), ""),
         "confirmation": CONFIRMATION,
-        "section": "privacy",
     }
     return templating.render_page("privacy/privacy.html", status, **context | changes)
 
@@ -207,10 +208,6 @@ def _own() -> OwnChoices:
     except (RuleInvalid, OSError, ValueError) as error:
         raise Problem(503, "rules_unreadable", f"The privacy rules cannot be read: {error}") from error
     return own if own.defaults is not None else replace(own, defaults=services().settings.privacy.defaults)
-
-
-def _save(own: OwnChoices) -> None:
-    privacy.save_choices(services().data_dir, own)
 
 
 def _words(rule: Rule) -> str:
@@ -225,7 +222,12 @@ def _words(rule: Rule) -> str:
 
 def browser_section(own: Services, rules: RuleSet, now_ms: int) -> BrowserSection:
     """How browsers tell their private windows, and what the extension said."""
-    reports, problem = _extension_reports(own)
+    reports: list[ExtensionReport] = []
+    problem = ""
+    try:
+        reports = window_hints.read_reports(own.data_dir.spool)
+    except (OSError, ValueError) as error:
+        problem = f"What the extension said cannot be read, so Chrome's windows are blacked out: {error}"
     return BrowserSection(
         lines=[_line(browser, rules) for browser in BROWSERS],
         masked=rules.mask_maybe_private,
@@ -240,7 +242,9 @@ def browser_section(own: Services, rules: RuleSet, now_ms: int) -> BrowserSectio
 def _line(browser: Browser, rules: RuleSet) -> BrowserLine:
     first = browser.names[0]
     others = [
-        name for name in browser.names[1:] if _is_plain(name) and name not in first and first not in name
+        name
+        for name in browser.names[1:]  # those that people use, and not an id or a program's file
+        if name[0].isupper() and "." not in name and name not in first and first not in name
     ]
     if browser.always_private:
         return BrowserLine([first, *others], ["has no other windows"], "")
@@ -249,18 +253,6 @@ def _line(browser: Browser, rules: RuleSet) -> BrowserLine:
     tells += ["toolbar", "extension when paired"] if browser.toolbar else []
     otherwise = "left out until its toolbar was read" if browser.toolbar else "recorded"
     return BrowserLine([first, *others], tells, "blacked out" if rules.mask_maybe_private else otherwise)
-
-
-def _is_plain(name: str) -> bool:
-    """A name that people use, not an id or a program's file."""
-    return name[0].isupper() and "." not in name
-
-
-def _extension_reports(own: Services) -> tuple[list[ExtensionReport], str]:
-    try:
-        return window_hints.read_reports(own.data_dir.spool), ""
-    except (OSError, ValueError) as error:
-        return [], f"What the extension said cannot be read, so Chrome's windows are blacked out: {error}"
 
 
 def _paired(reports: list[ExtensionReport], now_ms: int) -> list[PairedBrowser]:

@@ -22,7 +22,6 @@ def show() -> Response:
     """The choices as they are."""
     return templating.render_page(
         "settings/display.html",
-        section="settings",
         zones=zone_names(),
         chosen_zone=request.cookies.get(ZONE_COOKIE, ""),
         browser_zone=request.cookies.get("tz", ""),
@@ -67,7 +66,6 @@ def show_logging() -> Response:
     own = services()
     return templating.render_page(
         "settings/logging.html",
-        section="settings",
         until_ms=chat_sessions.verbose_until_ms(own.database, own.clock()),
         telemetry=context_packs.telemetry(own.database),
         sample=own.context.pace.telemetry_sample,

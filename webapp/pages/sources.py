@@ -90,7 +90,7 @@ def show() -> str:
     """The four sources, and how much there is of each."""
     database = services().database
     cards = [(kind, WORDS[kind], imports.total(database, kind)) for kind in KINDS]
-    return render_template("sources/sources.html", cards=cards, section="settings")
+    return render_template("sources/sources.html", cards=cards)
 
 
 @blueprint.get("/sources/<kind>")
@@ -172,7 +172,6 @@ def _imported(source: Import, done: AcceptedNames | None = None) -> Response:
         missing=sum(not name.is_noted for name in names),
         would_go=imports.would_go(database, source),
         done=done,
-        section="settings",
     )
 
 
@@ -200,7 +199,7 @@ def _page(kind: Kind) -> SourcePage:
 
 def _answer(page: SourcePage, status: int = 200) -> Response:
     return templating.render_page(
-        "sources/source.html", status, page=page, confirmation=CONFIRMATION, section="settings",
+        "sources/source.html", status, page=page, confirmation=CONFIRMATION,
         max_mb=MAX_IMPORT_BYTES // 1_000_000,
     )  # fmt: skip
 

@@ -91,7 +91,6 @@ def show() -> Response:
         versions=_versions(),
         kept=tags.pinned_usage(own.database),
         files=attachments.usage(own.database),  # how many are attached to questions, and their bytes
-        section="status",
     )
 
 

@@ -102,7 +102,6 @@ def show() -> Response:
         is_used=any(uses_tools(models, models.get(name)) for name in models.names),
         limits=own.settings.tools,
         approval_minutes=APPROVAL_LIFETIME_MS // 60_000,
-        section="settings",
     )
 
 

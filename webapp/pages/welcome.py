@@ -58,7 +58,6 @@ def show() -> Response:
         home=str(own.data_dir.home),
         pause=current_pause(own.data_dir, who.now_ms),
         has_frames=frames.nearest(own.database, who.now_ms) is not None,
-        section="status",
     )
 
 
@@ -149,13 +148,10 @@ def _time(viewer: Viewer) -> Row:
 
 
 def _space(own: Services, viewer: Viewer) -> Row:
+    """What is free, and the pictures of the last day, once there is enough of it to tell."""
     check = doctor.check_disk(own.data_dir, own.settings)
-    return Row("Space", check.verdict, f"{check.sentence}; {_pace(own, viewer)}", check.action)
-
-
-def _pace(own: Services, viewer: Viewer) -> str:
-    """Pictures of the last day, once there is enough of it to tell."""
     size, oldest = totals.pictures_between(own.database, viewer.now_ms - _DAY_MS, viewer.now_ms)
+    pace = f"{formatting.size(size)} of pictures in the last day"
     if oldest is None or viewer.now_ms - oldest < _TEN_MINUTES_MS:
-        return "too early to tell how much a day takes"
-    return f"{formatting.size(size)} of pictures in the last day"
+        pace = "too early to tell how much a day takes"
+    return Row("Space", check.verdict, f"{check.sentence}; {pace}", check.action)

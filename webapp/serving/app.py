@@ -207,8 +207,7 @@ def _register(app: Flask) -> None:
 
 def install_pages(app: Flask) -> None:
     """Register every page with what its templates use."""
-    templating.install_htmx(app)
-    templating.install_filters(app)
+    templating.install(app)
     app.jinja_env.tests["retryable"] = is_retryable
     app.jinja_env.globals["capture_light"] = lambda: recording_indicator(services())
     app.add_url_rule("/", "home", home)

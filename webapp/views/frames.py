@@ -200,17 +200,15 @@ def _hits(
             n=n,
             words=_surroundings(reading.text, start, end),
             boxes=tuple(readings.boxes_for_span(reading, start, end)),
-            is_approximate=_is_approximate(reading, start, end),
+            is_approximate=any(
+                line.start < end and line.end > start and not line.words for line in reading.lines
+            ),
             is_current=n == min(chosen, len(found)),
             address=f"/frames/{frame.id}?{urlencode({'q': q, 'hit': n})}",
         )
         for n, (start, end) in enumerate(found, 1)
     )
     return hits, found
-
-
-def _is_approximate(reading: Reading, start: int, end: int) -> bool:
-    return any(line.start < end and line.end > start and not line.words for line in reading.lines)
 
 
 def _surroundings(text: str, start: int, end: int) -> str:

@@ -77,7 +77,6 @@ def show(chat_id: int) -> Response:
         is_off=chat_sessions.is_without_context(own.database, chat_id),
         off=_off_everywhere(own),
         packs=[_pack(n, pack, packs[at + 1 : at + 2]) for at, (n, pack) in enumerate(packs)],
-        section="chat",
     )
 
 
@@ -94,7 +93,6 @@ def context(chat_id: int, n: int) -> Response:
         chat_id=chat_id,
         n=n,
         question=turn.question,
-        section="chat",
     )
 
 

@@ -114,9 +114,7 @@ def stop(chat_id: int, n: int) -> Response:
 @blueprint.get("/chat/<id:chat_id>/delete")
 def confirm(chat_id: int) -> Response:
     """What deleting a chat takes along; nothing is done yet."""
-    return templating.render(
-        "chat/delete.html", "chat/_delete.html", chat=chat_or_404(chat_id), section="chat"
-    )
+    return templating.render("chat/delete.html", "chat/_delete.html", chat=chat_or_404(chat_id))
 
 
 @blueprint.post("/chat/<id:chat_id>/delete")
@@ -150,7 +148,7 @@ def _draft_address(chat_id: int | None) -> str:
 
 def _page(chat: Chat | None, composer: Composer, who: Viewer, status: int = 200) -> Response:
     drawn = page(services(), chat, composer, who)
-    return templating.render_page("chat/chat.html", status, page=drawn, section="chat")
+    return templating.render_page("chat/chat.html", status, page=drawn)
 
 
 def turn_fragment(chat_id: int, n: int) -> Response:
@@ -254,9 +252,7 @@ def show_chats() -> Response:
     chats = chat_list(
         services().database, viewer(), request.args.get("q", ""), request.args.get("before", "")
     )
-    return templating.render(
-        "chat/list.html", "chat/_chat_list.html", chats=chats, current=None, section="chat"
-    )
+    return templating.render("chat/list.html", "chat/_chat_list.html", chats=chats, current=None)
 
 
 # What a chat page says of its window comes as forms: a page that is left can send its token in nothing else.

@@ -32,11 +32,8 @@ blueprint = Blueprint("turns", __name__)
 decisions_blueprint = Blueprint("decisions", __name__)
 
 _DECISIONS: dict[str, ApprovalScope | None] = {
-    "deny": None,
-    "once": "once",
-    "chat": "chat",
-    "always": "always",
-}
+    "deny": None, "once": "once", "chat": "chat", "always": "always"
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +98,6 @@ def export(chat_id: int, n: int) -> Response:
         offers=[_offer(source, who) for source in pack.sources],
         range_label=formatting.span(turn.start_ms, turn.end_ms, ZoneInfo(turn.timezone), who.now_ms),
         withheld=sum(bool(source.withheld) for source in pack.sources),
-        section="chat",
     )
 
 

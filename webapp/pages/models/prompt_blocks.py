@@ -104,7 +104,7 @@ def for_turn(chat_id: int, n: int) -> Response:
     """What the model was told beside the question, by the record of what was sent."""
     turn = turn_or_404(chat_id, n)
     prompts = of_turn(services().database, chat_id, n)
-    return render_page("prompts/turn.html", section="chat", turn=turn, prompts=prompts)
+    return render_page("prompts/turn.html", turn=turn, prompts=prompts)
 
 
 @blueprint.get("/settings/models/prompt/preview")
@@ -118,7 +118,7 @@ def preview() -> Response:
     views = [("In evidence mode", prompt_preview(own, info, "evidence", who))]
     if info.supports_tools or info.tool_format:
         views.append(("With tools", prompt_preview(own, info, "agent", who)))
-    return render_page("prompts/preview.html", section="settings", info=info, views=views)
+    return render_page("prompts/preview.html", info=info, views=views)
 
 
 def of_turn(database: Database, chat_id: int, n: int) -> list[PromptView]:

@@ -94,7 +94,6 @@ def versions() -> Response:
         newer=newer,
         lines=difference(older.content, newer.content) if older and newer else [],
         back=_address(name),
-        section="settings",
     )
 
 

@@ -199,23 +199,19 @@ def _form(provider: Provider) -> dict[str, str]:
 
 def models_page(status: int = 200, /, **changes: object) -> Response:
     """The page as its address says: ``model`` is the one whose prompt is edited."""
-    template = "models/models.html"
-    return render_page(template, status, **_models_context(**changes), section="settings")
-
-
-def _models_context(**changes: object) -> dict[str, object]:
-    """`found` is None until servers were looked for, `prompt` where no model takes one."""
     models = services().chat_models
-    return {
+    context: dict[str, object] = {
         "models": models.listed(),
         "problem": models.problem,
         "form": {},
         "errors": {},
+        # None where no model takes one
         "prompt": editor(services(), request.args.get("model", ""), undo=number(request.args, "undo", 9)),
-        "found": None,
+        "found": None,  # until servers were looked for
         "ports": ", ".join(f"{name} ({port})" for port, name in PORTS.items()),
         **changes,
     }
+    return render_page("models/models.html", status, **context)
 
 
 def _model_context(provider: Provider, **changes: object) -> dict[str, object]:
@@ -238,7 +234,7 @@ def _model_context(provider: Provider, **changes: object) -> dict[str, object]:
 def _one(provider: Provider, status: int = 200, /, **changes: object) -> Response:
     saved = request.method == "GET" and request.args.get("saved") == "1"
     context = _model_context(provider, **changes)
-    return render_page("models/model.html", status, **context, section="settings", saved=saved)
+    return render_page("models/model.html", status, **context, saved=saved)
 
 
 def _fragment(template: str, provider: Provider, **changes: object) -> Response:

@@ -42,22 +42,22 @@ class SearchRequest:
 
     def address(self, **changes: object) -> str:
         """This search with something else in it; None or an empty text takes a part away."""
+        is_custom = self.range.when == "custom"
         values: dict[str, object] = {
             "q": self.q,
             "app": self.app,
             "win": self.win,
             "url": self.url,
-            **self._range_values(),
+            **(
+                {"from": self.range.start_ms, "to": self.range.end_ms}
+                if is_custom
+                else {"when": self.range.when}
+            ),
             "sort": self.sort,
             **changes,
         }
         given = [(name, value) for name, value in values.items() if value not in (None, "")]
         return f"/search?{urlencode(given)}" if given else "/search"
-
-    def _range_values(self) -> dict[str, object]:
-        if self.range.when == "custom":
-            return {"from": self.range.start_ms, "to": self.range.end_ms}
-        return {"when": self.range.when}
 
     @property
     def is_filtered(self) -> bool:

@@ -32,9 +32,9 @@ def show() -> Response:
         results = page(own.database, asked, viewer(), _last_day(), own.embedder.asked(asked.q))
     except BadCursor:
         template = "search/_changed.html" if templating.wants_fragment() else "search/changed.html"
-        return templating.render_page(template, 400, asked=asked, section="search")
+        return templating.render_page(template, 400, asked=asked)
     fragment = "search/_more.html" if asked.after else "search/_results.html"
-    return templating.render("search/search.html", fragment, page=results, section="search")
+    return templating.render("search/search.html", fragment, page=results)
 
 
 @blueprint.get("/search/new")

@@ -33,6 +33,7 @@ SIMILAR_MS = 30 * 60_000
 """Frames of one window that read the same are stacked when they are this near to the first."""
 
 _MAX_BOXES = 40
+_ORDERS = {"browse": "newest first", "newest": "newest first", "oldest": "oldest first"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def page(
         found=found,
         groups=_grouped(_cards(database, asked, parsed, found.hits), found, viewer, last_day),
         waiting=readings.count_pending(database),
-        order=_order_words(found),
+        order=_ORDERS.get(found.strategy.partition("+")[0], "best first"),
         note=_note(parsed, found, viewer),
         next_address=next_address,
         loads_itself=asked.pages < AUTOMATIC_PAGES,
@@ -147,7 +148,7 @@ def _cards(database: Database, asked: SearchRequest, parsed: Query, hits: Sequen
                 boxes=boxes,
                 hits=count,
                 status=hit.status,
-                address=_frame_address(frame.id, asked.q),
+                address=f"/frames/{frame.id}" + (f"?{urlencode({'q': asked.q})}" if asked.q.strip() else ""),
                 found_by=_found_by(hit),
             )
         )
@@ -185,10 +186,6 @@ def _looks_alike(card: Card, frame: FrameRow, hit: Hit) -> bool:
     return same_place and is_near and card.snippet == markdown.highlight(hit.snippet, hit.highlights)
 
 
-def _frame_address(frame_id: int, q: str) -> str:
-    return f"/frames/{frame_id}?{urlencode({'q': q})}" if q.strip() else f"/frames/{frame_id}"
-
-
 def _grouped(cards: Sequence[Card], found: Page, viewer: Viewer, last_day: date | None) -> list[DayGroup]:
     if found.strategy.startswith(("bm25", "rrf", "cosine")):
         return [DayGroup(None, True, tuple(cards))] if cards else []
@@ -200,11 +197,6 @@ def _grouped(cards: Sequence[Card], found: Page, viewer: Viewer, last_day: date 
         else:
             groups.append(DayGroup(on, not groups and on == last_day, (card,)))
     return groups
-
-
-def _order_words(found: Page) -> str:
-    names = {"browse": "newest first", "newest": "newest first", "oldest": "oldest first"}
-    return names.get(found.strategy.partition("+")[0], "best first")
 
 
 def _note(parsed: Query, found: Page, viewer: Viewer) -> str:

@@ -91,12 +91,8 @@ def window(day: times.Day, at_ms: int, zoom: str, viewer: Viewer) -> Window:
     return Window(max(start, day.start_ms), min(start + step, day.end_ms), zoom)
 
 
-def band_runs(runs: Iterable[Run], view: Window, shown_apps: Collection[str]) -> list[BandRun]:
-    """The rectangles of `store.timeline.timeline` runs; apps outside the filter are kept, but faded."""
-    return [_band_run(run, view, shown_apps) for run in runs]
-
-
-def _band_run(run: Run, view: Window, shown_apps: Collection[str]) -> BandRun:
+def band_run(run: Run, view: Window, shown_apps: Collection[str]) -> BandRun:
+    """The rectangle of a run of `store.timeline.timeline`; one outside the filter is kept, but faded."""
     x = view.share(run.start_ms)
     width = round(max(view.share(run.end_ms) - x, 0.1), 3)
     name = run.app_name or ""

@@ -41,7 +41,6 @@ def show() -> BaseResponse:
         page=page(services().database, ask, who),
         typed=typed,
         problem=destination,
-        section="timeline",
     )
 
 

@@ -177,18 +177,14 @@ def _at(database: Database, ask: StageQuery, at_ms: int) -> tuple[FrameRow | Non
         frame = _nearest_of_apps(database, ask, at_ms)
     else:
         frame = frames.nearest(database, at_ms)
-        frame = (frame and _covering(database, frame, at_ms)) or frame
+        before = frames.latest_on_monitor(database, frame.monitor, at_ms) if frame else None
+        if before and before.ended_ms >= at_ms:  # still on the screen then, though the next one is nearer
+            frame = before
     if frame is None or not ask.day.start_ms <= frame.captured_ms < ask.day.end_ms:
         return None, at_ms
     # The address may have been cut to the second in which the frame was captured.
     covered = frame.captured_ms - 999 <= at_ms <= max(frame.ended_ms, frame.captured_ms)
     return frame, None if covered else at_ms
-
-
-def _covering(database: Database, nearest: FrameRow, at_ms: int) -> FrameRow | None:
-    """The frame that was still on the screen at a moment, though the next one is nearer."""
-    before = frames.latest_on_monitor(database, nearest.monitor, at_ms)
-    return before if before and before.ended_ms >= at_ms else None
 
 
 def _nearest_of_apps(database: Database, ask: StageQuery, at_ms: int) -> FrameRow | None:

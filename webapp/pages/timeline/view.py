@@ -168,7 +168,7 @@ def page(database: Database, ask: StageQuery, viewer: Viewer) -> DayPage:
         has_frames=whole.frames > 0,
         stage=shown_stage,
         at_ms=at_ms,
-        runs=band.band_runs(runs, view, ask.app_names),
+        runs=[band.band_run(run, view, ask.app_names) for run in runs],
         gap_rects=band.gap_rects(drawn.gaps, view),
         gaps=band.gap_texts(drawn.gaps, covered, (view.end_ms - view.start_ms) // 240),
         ticks=band.ticks(view, viewer),
