@@ -46,12 +46,7 @@ class DoorUse:
 def latest(database: Database, limit: int = 50) -> list[Access]:
     """The newest calls, newest first."""
     found = database.rows(
-        """
-        select at_ms, door, tool, outcome, returned, withheld
-        from access_log
-        order by id desc
-        limit ?
-        """,
+        "select at_ms, door, tool, outcome, returned, withheld from access_log order by id desc limit ?",
         (limit,),
     )
     return [Access(*row) for row in found]
@@ -61,11 +56,8 @@ def use_since(database: Database, start_ms: int) -> list[DoorUse]:
     """What each door gave since a moment, the busiest first; doors without a call are not listed."""
     found = database.rows(
         """
-        select door, count(*), sum(returned), sum(withheld), max(at_ms)
-        from access_log
-        where at_ms >= ?
-        group by door
-        order by count(*) desc, door
+        select door, count(*), sum(returned), sum(withheld), max(at_ms) from access_log
+        where at_ms >= ? group by door order by count(*) desc, door
         """,
         (start_ms,),
     )

@@ -225,9 +225,7 @@ def totals_since(database: Database, start_ms: int) -> list[SentTotal]:
         """
         select provider, model, url, max(is_local), count(*), sum(size_bytes),
             coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0), sum(cost), currency
-        from sent_requests
-        where at_ms >= ?
-        group by provider, model, url, currency
+        from sent_requests where at_ms >= ? group by provider, model, url, currency
         order by count(*) desc, provider
         """,
         (start_ms,),
@@ -256,9 +254,7 @@ def _requests(database: Database, condition: str, parameters: dict[str, Any]) ->
         select r.id, r.purpose, r.at_ms, r.provider, r.model, r.url, r.is_local, r.size_bytes, r.body,
             r.outcome, r.input_tokens, r.output_tokens, r.is_estimated, r.cost, r.currency,
             r.texts, r.first_ms, r.last_ms, r.pictures, r.blocks, r.prefix_sha256, t.conversation_id, t.n
-        from sent_requests r
-        left join turns t on t.id = r.turn_id
-        where {condition}
+        from sent_requests r left join turns t on t.id = r.turn_id where {condition}
         """,
             parameters,
         )

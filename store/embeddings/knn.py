@@ -129,8 +129,7 @@ def _rescored(
     found = rows(
         connection,
         """
-        select v.id, v.thing_id, v.chunk_start, v.chunk_end, v.vector
-        from json_each(?) j
+        select v.id, v.thing_id, v.chunk_start, v.chunk_end, v.vector from json_each(?) j
         cross join vectors v on v.id = j.value
         """,
         (json.dumps(ids),),
@@ -207,8 +206,7 @@ class SignIndex:
             cursor = connection.execute(
                 """
                 select id, thing_id, vector from vectors
-                where id > ? and +kind = ? and +model_id = ? and +thing_id >= ?
-                order by id
+                where id > ? and +kind = ? and +model_id = ? and +thing_id >= ? order by id
                 """,
                 (self._last_id, self.kind, self.model.id, self.floor),
             )
@@ -251,9 +249,7 @@ class SignIndex:
     def _floor(self, connection: apsw.Connection) -> int:
         found = scalar(
             connection,
-            """
-            select thing_id from vectors where kind = ? order by thing_id desc limit 1 offset ?
-            """,
+            "select thing_id from vectors where kind = ? order by thing_id desc limit 1 offset ?",
             (self.kind, self._max_rows),
         )
         return 0 if found is None else int(found) + 1

@@ -109,8 +109,7 @@ def _queue(connection: apsw.Connection, *, everything: bool) -> int:
             select kind, thing_id from vectors where kind <> 'frame'
         )
         insert or ignore into embedding_queue (kind, thing_id)
-        select t.kind, t.thing_id
-        from things t
+        select t.kind, t.thing_id from things t
         where :everything or not exists (
             select 1 from vectors v
             where v.kind = t.kind and v.thing_id = t.thing_id
@@ -234,8 +233,7 @@ def having(database: Database, kind: Kind, thing_ids: Iterable[int]) -> set[int]
     return set(
         database.column(
             """
-        select distinct v.thing_id
-        from json_each(?) j
+        select distinct v.thing_id from json_each(?) j
         cross join vectors v on v.kind = ? and v.thing_id = j.value
         """,
             (json.dumps(list(thing_ids)), kind),

@@ -52,13 +52,9 @@ def assign_slots(connection: apsw.Connection, now_ms: int) -> int:
     used = rows(
         connection,
         """
-        select a.name, a.colour_slot
-        from segments s
-        join apps a on a.name = s.app_name
-        where s.start_ms >= :since
-        group by a.name
-        order by sum(s.end_ms - s.start_ms) desc, a.name
-        limit :slots
+        select a.name, a.colour_slot from segments s join apps a on a.name = s.app_name
+        where s.start_ms >= :since group by a.name
+        order by sum(s.end_ms - s.start_ms) desc, a.name limit :slots
         """,
         {"since": now_ms - _RECENT_MS, "slots": SLOTS},
     )

@@ -161,20 +161,16 @@ def neighbours(database: Database, frame: FrameRow) -> tuple[int | None, int | N
         previous = scalar(
             connection,
             """
-            select id from frames
-            where monitor = :monitor and (captured_ms, id) < (:at, :id)
-            order by captured_ms desc, id desc
-            limit 1
+            select id from frames where monitor = :monitor and (captured_ms, id) < (:at, :id)
+            order by captured_ms desc, id desc limit 1
             """,
             key,
         )
         following = scalar(
             connection,
             """
-            select id from frames
-            where monitor = :monitor and (captured_ms, id) > (:at, :id)
-            order by captured_ms, id
-            limit 1
+            select id from frames where monitor = :monitor and (captured_ms, id) > (:at, :id)
+            order by captured_ms, id limit 1
             """,
             key,
         )
@@ -199,8 +195,7 @@ def outcome(database: Database, capture_id: str) -> IngestOutcome | None:
     with database.read() as connection:
         row = connection.execute(
             """
-            select capture_id, outcome, frame_id, reason, captured_ms
-            from ingest_records
+            select capture_id, outcome, frame_id, reason, captured_ms from ingest_records
             where capture_id = ?
             """,
             (capture_id,),
@@ -261,12 +256,7 @@ def insert(connection: apsw.Connection, capture: Capture, still: Still, now_ms: 
 def extend(connection: apsw.Connection, capture_id: str, ended_ms: int) -> int | None:
     """Say that a frame was still on the screen at `ended_ms`; returns its id, None if unknown."""
     row = connection.execute(
-        """
-        update frames
-        set ended_ms = max(ended_ms, :ended)
-        where capture_id = :capture_id
-        returning id
-        """,
+        "update frames set ended_ms = max(ended_ms, :ended) where capture_id = :capture_id returning id",
         {"ended": ended_ms, "capture_id": capture_id},
     ).fetchone()
     return row[0] if row else None

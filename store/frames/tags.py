@@ -96,11 +96,8 @@ def of_frame(database: Database, frame_id: int) -> list[str]:
 
 
 _UNMARKED = """
-select f.id, f.app_name, f.window_name, f.browser_url
-from frame_tag_backfill b
-join frames f on f.id < b.below
-where f.stored_ms < b.stored_before_ms
-order by f.id desc
+select f.id, f.app_name, f.window_name, f.browser_url from frame_tag_backfill b
+join frames f on f.id < b.below where f.stored_ms < b.stored_before_ms order by f.id desc
 limit :limit
 """
 
@@ -178,8 +175,7 @@ def pinned_usage(database: Database) -> PinnedUsage:
         select (select count(*) from pins),
             (select count(distinct frame_id) from evidence where n is not null and frame_id is not null),
             count(*), coalesce(sum(f.size_bytes) filter (where f.media_path is not null), 0)
-        from ({KEPT}) k
-        cross join frames f on f.id = k.frame_id
+        from ({KEPT}) k cross join frames f on f.id = k.frame_id
         """,
     )
     return PinnedUsage(pinned, cited, frames, size)

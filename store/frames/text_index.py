@@ -46,8 +46,7 @@ def remove_deleted(connection: apsw.Connection) -> None:
     reached = _reached(connection)
     sql = f"""
         select 'delete', t.id, {", ".join(f"t.{name}" for name in _COLUMNS.split(", "))}
-        from deletion_scope d
-        cross join frame_texts t on t.id = d.id
+        from deletion_scope d cross join frame_texts t on t.id = d.id
     """
     connection.execute(f"insert into frames_fts (frames_fts, rowid, {_COLUMNS}) {sql}")
     connection.execute(

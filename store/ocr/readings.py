@@ -197,8 +197,7 @@ def by_id(database: Database, reading_id: int) -> Reading | None:
         row = connection.execute(
             """
             select id, frame_id, engine, language, text, layout, confidence, duration_ms, read_ms
-            from readings
-            where id = ?
+            from readings where id = ?
             """,
             (reading_id,),
         ).fetchone()
@@ -393,8 +392,7 @@ def requeue_unavailable(connection: apsw.Connection) -> int:
     """An engine has become available: queue every frame that waited for one."""
     connection.execute(
         """
-        update frames
-        set reading_state = 'pending', reading_error = null
+        update frames set reading_state = 'pending', reading_error = null
         where reading_state = 'unavailable'
         """
     )

@@ -156,13 +156,10 @@ def apps(connection: apsw.Connection, needle: str) -> list[str]:
             select min(app_name collate nocase) from frames
             union all
             select (
-                select app_name from frames
-                where app_name > names.name collate nocase
-                order by app_name collate nocase
-                limit 1
+                select app_name from frames where app_name > names.name collate nocase
+                order by app_name collate nocase limit 1
             )
-            from names
-            where name is not null
+            from names where name is not null
         )
         select name from names where name is not null
         """
@@ -192,8 +189,7 @@ def typed(database: Database, column: Literal["window_name", "browser_url"], nee
     return database.column(
         f"""
         select name from (select name from {_TABLES[column]} where {condition} limit {_LOOKED_AT})
-        order by (select max(id) from frames where {column} = name) desc
-        limit {OFFERED}
+        order by (select max(id) from frames where {column} = name) desc limit {OFFERED}
         """,
         {"needle": value},
         deadline_s=_DEADLINE_S,

@@ -212,9 +212,7 @@ class Finder:
                     frames_fts, :newest, :half_life, :average, :whole,
                     {", ".join(f":{name}" for name in weights)}
                 ), {self._id}
-            from {self._matches}
-            order by {self._order} desc
-            limit :limit
+            from {self._matches} order by {self._order} desc limit :limit
         """
         values = {
             "newest": self._newest,
@@ -267,8 +265,7 @@ class Finder:
         """The part of the range from the oldest to the newest frame of these names."""
         oldest, newest = self._connection.execute(
             f"""
-            select min(f.id), max(g.id)
-            from json_each(:names) n
+            select min(f.id), max(g.id) from json_each(:names) n
             left join frames f on f.id = (
                 select min(id) from frames
                 where {walk.column} = n.value and id >= :low and id < :high

@@ -238,8 +238,7 @@ def _shown(connection: apsw.Connection, asked: Query, frame_id: int, near: Near 
         connection,
         # One text at a time, and in a browse only its beginning.
         """
-        select iif(:is_browse, substr(text, 1, :chars), text)
-        from readings
+        select iif(:is_browse, substr(text, 1, :chars), text) from readings
         where frame_id = :id and is_current = 1
         """,
         {"id": frame_id, "is_browse": asked.is_browse, "chars": _BROWSE_CHARS},

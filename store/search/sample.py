@@ -89,10 +89,8 @@ def load(connection: apsw.Connection, ids: Sequence[int]) -> list[SampledFrame]:
     sql = f"""
         select f.id, f.captured_ms, f.app_name, f.window_name, f.browser_url, f.focused, f.monitor,
             r.id, coalesce(r.text, '')
-        from frames f
-        left join readings r on r.frame_id = f.id and r.is_current = 1
-        where f.id in ({marks})
-        order by f.id
+        from frames f left join readings r on r.frame_id = f.id and r.is_current = 1
+        where f.id in ({marks}) order by f.id
         """
     return [_row(*row) for row in connection.execute(sql, tuple(ids))]
 

@@ -205,8 +205,7 @@ def facets(database: Database, text: str, filters: Filters) -> Facets:
         found = rows(
             connection,
             """
-            select f.app_name, f.window_name, f.browser_url
-            from json_each(?) given
+            select f.app_name, f.window_name, f.browser_url from json_each(?) given
             cross join frames f on f.id = given.value
             """,
             (json.dumps(ids),),

@@ -131,8 +131,7 @@ def _stated(connection: apsw.Connection, start_ms: int, end_ms: int) -> dict[str
     for decision, reason, start, end in rows(
         connection,
         """
-        select decision, reason, start_ms, end_ms
-        from decisions
+        select decision, reason, start_ms, end_ms from decisions
         where start_ms >= :first and start_ms < :end and end_ms >= :start
             and (decision in ('excluded', 'paused', 'failed') or reason = 'idle')
         order by start_ms
@@ -171,8 +170,7 @@ def _pictures(connection: apsw.Connection, stretches: list[Interval]) -> list[In
         shown = rows(
             connection,
             """
-            select captured_ms, ended_ms
-            from frames
+            select captured_ms, ended_ms from frames
             where id < :after and (focused is null or focused = 1)
                 and id >= coalesce(
                     (select max(id) from frames where id < :first and (focused is null or focused = 1)),
@@ -203,8 +201,7 @@ def _spans(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Inte
     spans = rows(
         connection,
         """
-        select start_ms, end_ms
-        from look_spans
+        select start_ms, end_ms from look_spans
         where start_ms < :end
             and start_ms >= coalesce((select max(start_ms) from look_spans where start_ms <= :start), :start)
         order by start_ms
@@ -252,8 +249,7 @@ def idle_intervals(connection: apsw.Connection, start_ms: int, end_ms: int) -> l
     found = rows(
         connection,
         """
-        select start_ms, end_ms
-        from decisions
+        select start_ms, end_ms from decisions
         where reason = 'idle' and start_ms >= :first and start_ms < :end and end_ms > :start
         order by start_ms
         """,

@@ -62,8 +62,7 @@ def add_report(connection: apsw.Connection, report: LookReport) -> bool:
     """
     connection.execute(
         """
-        insert into look_batches (id, start_ms, end_ms, looks)
-        values (?, ?, ?, ?)
+        insert into look_batches (id, start_ms, end_ms, looks) values (?, ?, ?, ?)
         on conflict (id) do nothing
         """,
         (report.batch_id, report.start_ms, report.end_ms, report.looks),
@@ -91,9 +90,7 @@ def _as_it_is_known(connection: apsw.Connection, run: DecisionRun) -> DecisionRu
     return replace(run, decision="excluded", reason=reason, capture_id=None)
 
 
-_LEFT_OUT = """
-select 'ingest_' || reason from ingest_records where capture_id = ? and outcome = 'excluded'
-"""
+_LEFT_OUT = "select 'ingest_' || reason from ingest_records where capture_id = ? and outcome = 'excluded'"
 
 
 def add(
@@ -136,18 +133,14 @@ def daily(database: Database, start_ms: int, end_ms: int) -> list[DecisionCount]
     found = database.rows(
         """
         with counted as (
-            select decision, reason, looks, end_ms - start_ms as duration_ms
-            from decisions
+            select decision, reason, looks, end_ms - start_ms as duration_ms from decisions
             where start_ms >= :start and start_ms < :end
             union all
-            select 'kept', source, 1, 0
-            from frames
+            select 'kept', source, 1, 0 from frames
             where id >= :first and id < :after and batch_id is not null
         )
-        select decision, reason, sum(looks), sum(duration_ms)
-        from counted
-        group by decision, reason
-        order by sum(looks) desc, decision, reason
+        select decision, reason, sum(looks), sum(duration_ms) from counted
+        group by decision, reason order by sum(looks) desc, decision, reason
         """,
         _range(start_ms, end_ms),
     )

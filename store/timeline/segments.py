@@ -196,8 +196,7 @@ def _stored(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Seg
     found = rows(
         connection,
         f"""
-        select {_SEGMENT}
-        from segments
+        select {_SEGMENT} from segments
         where start_ms >= :first and start_ms < :end and (end_ms > :start or start_ms >= :start)
         order by start_ms, first_frame_id
         """,
@@ -248,8 +247,7 @@ def _insert(connection: apsw.Connection, segment: Segment) -> None:
 def _update(connection: apsw.Connection, segment: Segment) -> None:
     connection.execute(
         """
-        update segments
-        set end_ms = :end_ms, last_frame_id = :last_frame_id, frames = :frames
+        update segments set end_ms = :end_ms, last_frame_id = :last_frame_id, frames = :frames
         where start_ms = :start_ms and first_frame_id = :first_frame_id
         """,
         asdict(segment),

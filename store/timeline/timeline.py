@@ -188,11 +188,9 @@ def frames_between(
         first = max(first, after_id + 1)
     found = database.rows(
         """
-        select id, captured_ms, app_name, monitor
-        from frames
+        select id, captured_ms, app_name, monitor from frames
         where id >= :first and id < :after and (:monitor is null or monitor = :monitor)
-        order by id
-        limit :limit
+        order by id limit :limit
         """,
         {"first": first, "after": after, "monitor": monitor, "limit": limit},
     )
@@ -212,8 +210,7 @@ def minute_index(
         select coalesce(min(id) filter (where focused is null or focused = 1), min(id))
         from frames
         where id >= :first and id < :after and (:monitor is null or monitor = :monitor)
-        group by id / :minute
-        order by 1
+        group by id / :minute order by 1
         """,
         {"first": first, "after": after, "monitor": monitor, "minute": MINUTE_MS * ID_STEP},
     )

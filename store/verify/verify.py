@@ -117,15 +117,13 @@ def _stands(line: str, text: str) -> bool:
 
 # The index keeps how many words of each field it has seen.
 _INDEXED = """
-select i.sz, t.text, t.app_name, t.window_name, t.browser_url
-from frames_fts_docsize i
+select i.sz, t.text, t.app_name, t.window_name, t.browser_url from frames_fts_docsize i
 join frame_texts t on t.id = i.id
 """
 
 # A reading that was replaced has put its hour on the list.
 _FACTS = """
-select f.text, coalesce(r.text, '')
-from observation_facts f
+select f.text, coalesce(r.text, '') from observation_facts f
 join observations o on o.id = f.observation_id
 left join readings r on r.frame_id = f.frame_id and r.is_current = 1
 where not exists (select 1 from memory_hours h where h.hour = o.hour)

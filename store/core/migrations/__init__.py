@@ -90,10 +90,7 @@ def _adopt(connection: apsw.Connection) -> None:
     """Record the 39 steps as what they led to, with the time of the last; nothing else is touched."""
     with _transaction(connection):
         connection.execute(
-            """
-            insert or ignore into migrations (name, applied_ms)
-            select ?, max(applied_ms) from migrations
-            """,
+            "insert or ignore into migrations (name, applied_ms) select ?, max(applied_ms) from migrations",
             (_INITIAL,),
         )
         connection.execute("delete from migrations where name glob 'm0[0-3][0-9]_*'")
