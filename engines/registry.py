@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module, metadata
 from operator import attrgetter
-from typing import Any, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class Registry(Generic[T]):
         if name not in targets:
             raise UnknownName(f"unknown {self.kind} {name!r}; known: {', '.join(targets)}")
         module, _, attribute = targets[name].partition(":")
-        return cast("Callable[..., T]", _attribute(import_module(module), attribute))
+        return cast("Callable[..., T]", attrgetter(attribute)(import_module(module)))
 
     def _targets(self) -> dict[str, str]:
         targets = dict(self._builtins)
@@ -62,7 +62,3 @@ class Registry(Generic[T]):
                 )
             targets[point.name] = point.value
         return targets
-
-
-def _attribute(module: Any, path: str) -> Any:
-    return attrgetter(path)(module)

@@ -143,7 +143,7 @@ def _summary(evidence: Evidence) -> tuple[list[str], list[_Quote]]:
 def _best_quotes(shown: Sequence[ShownApp]) -> list[_Quote]:
     """The most telling lines of the app's frames, of different frames and in different words."""
     chosen: list[_Quote] = []
-    for quote in sorted(_quotes(shown), key=lambda quote: -_substance(quote.text)):
+    for quote in sorted(_quotes(shown), key=lambda quote: -len(_LETTERS.findall(quote.text))):
         if all(quote.shown.id != other.shown.id and quote.key != other.key for other in chosen):
             chosen.append(quote)
         if len(chosen) == MAX_QUOTES_PER_APP:
@@ -153,10 +153,6 @@ def _best_quotes(shown: Sequence[ShownApp]) -> list[_Quote]:
 
 def _quotes(shown: Iterable[ShownApp]) -> Iterable[_Quote]:
     return (_Quote(frame, line.text, line.weight) for frame in shown for line in frame.lines)
-
-
-def _substance(text: str) -> int:
-    return len(_LETTERS.findall(text))
 
 
 def _app_line(

@@ -129,7 +129,8 @@ class ChainedResponse:
             try:
                 first = next(pieces)
             except ModelRefused as error:
-                if not _is_forgotten(error):
+                # It says that it does not know, or does not take, the response to go on from.
+                if "previous response" not in error.detail.casefold().replace("_", " "):
                     raise
                 self.response_id = ""
             else:
@@ -139,11 +140,6 @@ class ChainedResponse:
         yield from self.base.stream(
             messages, schema=schema, tools=tools, timeout_s=timeout_s, on_send=on_send
         )
-
-
-def _is_forgotten(error: ModelRefused) -> bool:
-    """Whether the endpoint says that it does not know, or does not take, the response to go on from."""
-    return "previous response" in error.detail.casefold().replace("_", " ")
 
 
 def sent_input(messages: Sequence[Message]) -> dict[str, Any]:

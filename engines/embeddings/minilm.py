@@ -118,27 +118,18 @@ def _mean_of_tokens(weights: _Weights, ids: Ids) -> Vectors:
     return np.asarray(summed / mask.sum(axis=1, keepdims=True), dtype=np.float32)
 
 
-def _layer(
-    weights: _Weights,
-    name: str,
-    hidden: Vectors,
-    mask: Vectors,
-) -> Vectors:
+def _layer(weights: _Weights, name: str, hidden: Vectors, mask: Vectors) -> Vectors:
     attended = _attention(weights, f"{name}.attention.self", hidden, mask)
     attended = _linear(weights, f"{name}.attention.output.dense", attended)
     hidden = _normed(weights, f"{name}.attention.output.LayerNorm", hidden + attended)
-    inner = _gelu(_linear(weights, f"{name}.intermediate.dense", hidden))
+    inner = _linear(weights, f"{name}.intermediate.dense", hidden)
+    inner = inner * np.float32(0.5) * (1 + _erf(inner * np.float32(math.sqrt(0.5))))  # GELU
     return _normed(
         weights, f"{name}.output.LayerNorm", hidden + _linear(weights, f"{name}.output.dense", inner)
     )
 
 
-def _attention(
-    weights: _Weights,
-    name: str,
-    hidden: Vectors,
-    mask: Vectors,
-) -> Vectors:
+def _attention(weights: _Weights, name: str, hidden: Vectors, mask: Vectors) -> Vectors:
     texts, tokens, numbers = hidden.shape
     size = numbers // _HEADS
 
@@ -163,10 +154,6 @@ def _linear(weights: _Weights, name: str, values: Vectors) -> Vectors:
 
 def _normed(weights: _Weights, name: str, values: Vectors) -> Vectors:
     return layer_norm(values, weights[f"{name}.weight"], weights[f"{name}.bias"], _EPSILON)
-
-
-def _gelu(values: Vectors) -> Vectors:
-    return values * np.float32(0.5) * (1 + _erf(values * np.float32(math.sqrt(0.5))))
 
 
 def _erf(values: Vectors) -> Vectors:

@@ -248,7 +248,7 @@ def normalise(image: Image.Image) -> Image.Image:
 def ink_of(grey: Grey) -> Grey:
     """Strength of ink per pixel, uint8[h, w]: 0 is background, 255 the strongest ink nearby."""
     background = _background(grey)
-    difference = _distance(grey, background)
+    difference = np.maximum(grey, background) - np.minimum(grey, background)
     strongest = np.maximum(_strongest_nearby(difference), _WEAKEST_INK)
     stretched = difference.astype(np.uint16) * 255 // strongest
     return np.minimum(stretched, 255).astype(np.uint8)
@@ -326,10 +326,6 @@ def _cell_medians(grey: Grey) -> Grey:
     return np.asarray(Image.fromarray(samples).filter(ImageFilter.MedianFilter(_MEDIAN)))
 
 
-def _distance(a: Grey, b: Grey) -> Grey:
-    return np.maximum(a, b) - np.minimum(a, b)
-
-
 def _strongest_nearby(difference: Grey) -> Grey:
     height, width = difference.shape
     rows, columns = -(-height // _CONTRAST_CELL), -(-width // _CONTRAST_CELL)
@@ -341,11 +337,8 @@ def _strongest_nearby(difference: Grey) -> Grey:
         .filter(ImageFilter.MaxFilter(_CONTRAST_REACH))
         .filter(ImageFilter.BoxBlur(_CONTRAST_BLUR))
     )
-    return _resized(smooth, padded.shape)[:height, :width]
-
-
-def _resized(image: Image.Image, shape: tuple[int, ...]) -> Grey:
-    return np.asarray(image.resize((shape[1], shape[0]), Image.Resampling.BILINEAR))
+    size = (padded.shape[1], padded.shape[0])
+    return np.asarray(smooth.resize(size, Image.Resampling.BILINEAR))[:height, :width]
 
 
 # The command that installs Tesseract, or its data for a language, on this machine.

@@ -89,7 +89,8 @@ def zone_named(name: str | None) -> ZoneInfo | None:
 
 def zone_names() -> list[str]:
     """Zones to choose from: places, and UTC."""
-    return ["UTC", *sorted(name for name in _known_zones() if "/" in name and not _is_old(name))]
+    old = ("Etc/", "SystemV/", "US/", "posix/", "right/")
+    return ["UTC", *sorted(name for name in _known_zones() if "/" in name and not name.startswith(old))]
 
 
 def utc_offset(ms: int, zone: tzinfo) -> str:
@@ -118,7 +119,3 @@ def _known_zones() -> frozenset[str]:
     global _zones
     _zones = _zones or frozenset(available_timezones())  # walks a folder: once is enough
     return _zones
-
-
-def _is_old(name: str) -> bool:
-    return name.startswith(("Etc/", "SystemV/", "US/", "posix/", "right/"))

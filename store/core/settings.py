@@ -251,9 +251,7 @@ REMOVED = frozenset(
 
 
 def load(
-    data_dir: DataDir,
-    environ: Mapping[str, str] | None = None,
-    arguments: Mapping[str, Any] | None = None,
+    data_dir: DataDir, environ: Mapping[str, str] | None = None, arguments: Mapping[str, Any] | None = None
 ) -> Settings:
     """Settings of a home folder.
 

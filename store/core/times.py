@@ -87,7 +87,7 @@ def to_local(ms: int, zone: tzinfo) -> datetime:
 
 def wall_to_ms(wall: datetime, zone: tzinfo, *, later: bool = False) -> int:
     """Epoch milliseconds of a naive wall-clock time; `later` picks the second of two."""
-    first, second = (_to_ms(wall.replace(tzinfo=zone, fold=fold)) for fold in (0, 1))
+    first, second = ((wall.replace(tzinfo=zone, fold=fold) - _EPOCH) // _MS for fold in (0, 1))
     # In a gap fold=1 is the earlier instant; the offset before the gap (fold=0) moves forward.
     return max(first, second) if later or second < first else first
 
@@ -105,7 +105,3 @@ def hour_marks(start_ms: int, end_ms: int, zone: tzinfo, step_min: int = 60) -> 
         if (at.hour * 60 + at.minute) % step_min == 0 and at.second == 0:
             marks.append(ms)
     return marks
-
-
-def _to_ms(moment: datetime) -> int:
-    return (moment - _EPOCH) // _MS

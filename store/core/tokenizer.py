@@ -44,10 +44,12 @@ def register(connection: apsw.Connection) -> None:
     ``recollect_casefold(text)`` is for comparisons without case beyond ASCII, ``recollect_normal(text)``
     for those without accents, too (`normalise`).
     """
-    connection.register_fts5_tokenizer(NAME, _factory)
+    connection.register_fts5_tokenizer(NAME, lambda connection, arguments: _tokenize)
     connection.create_scalar_function("recollect_literal", _literal, deterministic=True)
     connection.create_scalar_function("recollect_casefold", _casefold, 1, deterministic=True)
-    connection.create_scalar_function("recollect_normal", _normal, 1, deterministic=True)
+    connection.create_scalar_function(
+        "recollect_normal", lambda text: normalise(str(text)), 1, deterministic=True
+    )
     full_text.register(connection)
 
 
@@ -183,10 +185,6 @@ def _kind(character: str) -> int:
     return _SINGLE if _CJK.match(character) else _WORD
 
 
-def _factory(connection: apsw.Connection, arguments: list[str]) -> apsw.Tokenizer:
-    return _tokenize
-
-
 def _tokenize(utf8: bytes, flags: int, locale: str | None) -> list[tuple[int, int, str]]:
     """FTS5's view of `tokens`: offsets count bytes."""
     # Bytes that are no UTF-8 become lone surrogates, which keeps every offset exact.
@@ -231,11 +229,6 @@ def _byte_distance(text: str, start: int, end: int) -> int:
 def _literal(*values: Any) -> bool:
     word, *texts = values
     return any(_SIGN.search(text) and word in normalise(text) for text in texts)
-
-
-def _normal(*values: Any) -> str:
-    (text,) = values
-    return normalise(str(text))
 
 
 def _casefold(*values: Any) -> str | None:

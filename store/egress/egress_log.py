@@ -230,7 +230,8 @@ def totals_since(database: Database, start_ms: int) -> list[SentTotal]:
         """,
         (start_ms,),
     )
-    return [_total(*row) for row in found]
+    totals = [SentTotal(*row) for row in found]
+    return [replace(total, is_local=bool(total.is_local)) for total in totals]
 
 
 def cost_of(
@@ -240,10 +241,6 @@ def cost_of(
     if not input_price and not output_price:
         return None
     return ((input_tokens or 0) * input_price + (output_tokens or 0) * output_price) / 1_000_000
-
-
-def _total(provider: str, model: str, url: str, is_local: int, *counts: Any) -> SentTotal:
-    return SentTotal(provider, model, url, bool(is_local), *counts)
 
 
 def _requests(database: Database, condition: str, parameters: dict[str, Any]) -> list[SentRequest]:

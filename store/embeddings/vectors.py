@@ -59,7 +59,7 @@ def quantize(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.int8]:
 def models(database: Database) -> list[Model]:
     """Every model vectors were asked of, the active one first."""
     found = database.rows(
-        "select id, name, dimension, is_active from embedding_models order by is_active desc, id desc",
+        "select id, name, dimension, is_active from embedding_models order by is_active desc, id desc"
     )
     return [Model(number, name, dimension, bool(active)) for number, name, dimension, active in found]
 

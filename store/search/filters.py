@@ -74,7 +74,8 @@ def where(connection: apsw.Connection, filters: Filters) -> Where:
         needle = getattr(filters, column)
         if not needle:
             continue
-        names = _names(connection, column, needle)
+        is_app = column == "app_name"
+        names = apps(connection, needle) if is_app else containing(connection, column, needle)
         if names is None:
             condition, parameters[column] = contains(f"f.{column}", column, needle)
         else:
@@ -102,10 +103,6 @@ _COLLATED = {"app_name": "app_name collate nocase"}
 # Alternatives of an expression, and tokens of one name, that FTS5 is troubled with.
 _MAX_ALTERNATIVES = 32
 _MAX_TOKENS = 64
-
-
-def _names(connection: apsw.Connection, column: str, needle: str) -> list[str] | None:
-    return apps(connection, needle) if column == "app_name" else containing(connection, column, needle)
 
 
 def _equals(column: str, names: list[str]) -> tuple[str, str]:

@@ -77,7 +77,8 @@ class Finder:
                 self._source += " cross join frames f on f.id = frames_fts.rowid"
             besides = Condition(asked.tree)
             conditions = ["frames_fts match :match", *conditions, *besides.conditions]
-            narrowed = _narrowed(asked.match, on_frame.match if self._few is None else None)
+            also = on_frame.match if self._few is None else None
+            narrowed = f"({asked.match}) AND {also}" if also else asked.match
             self._parameters |= {"match": narrowed, **besides.parameters}
         # For a long beginning of words FTS5 puts all their frames together each time it is asked.
         self._is_walked_once = any(
@@ -283,8 +284,3 @@ class Finder:
 
     def _bound(self, block: Block, **values: Any) -> dict[str, Any]:
         return {**self._parameters, "low": block.low, "high": block.high, **values}
-
-
-def _narrowed(asked: str | None, besides: str | None) -> str | None:
-    """A match expression with another one that must hold as well, its phrases numbered after."""
-    return f"({asked}) AND {besides}" if besides else asked

@@ -348,12 +348,8 @@ def _is_sound(values: Any) -> bool:
         isinstance(key, str)
         and all(type(number) is int and 0 <= number <= _MAX_ID for number in (end_ms, frame_id, low, high))
         and isinstance(weights, list)
-        and all(_is_number(number) for number in (score, average, *weights))
+        and all(type(n) in (int, float) and 0 <= n <= _MAX_NUMBER for n in (score, average, *weights))
         and average >= 1
         and isinstance(seen, str)
         and _PACKED.fullmatch(seen) is not None
     )
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value <= _MAX_NUMBER

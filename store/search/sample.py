@@ -9,7 +9,7 @@ and one deadline covers it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import apsw
 
@@ -92,7 +92,8 @@ def load(connection: apsw.Connection, ids: Sequence[int]) -> list[SampledFrame]:
         from frames f left join readings r on r.frame_id = f.id and r.is_current = 1
         where f.id in ({marks}) order by f.id
         """
-    return [_row(*row) for row in connection.execute(sql, tuple(ids))]
+    found = [SampledFrame(*row) for row in connection.execute(sql, tuple(ids))]
+    return [each if each.focused is None else replace(each, focused=bool(each.focused)) for each in found]
 
 
 def _clauses(
@@ -100,32 +101,11 @@ def _clauses(
 ) -> tuple[str, dict[str, str | int]]:
     """The condition on ``frames f`` and its parameters; `low` and `high` name the bounds of the id."""
     narrowed = where(connection, filters)
-    first, last = _bounds(filters)
-    clauses = (f"f.id >= {low}", f"f.id < {high}", *narrowed.conditions)
-    return " and ".join(clauses), {**narrowed.parameters, "low": first, "high": last}
-
-
-def _bounds(filters: Filters) -> tuple[int, int]:
     if filters.end_ms is None:
         raise ValueError("a sample needs a range with an end")
-    return id_range(filters.start_ms, filters.end_ms)
-
-
-def _row(
-    number: int,
-    captured_ms: int,
-    app_name: str | None,
-    window_name: str | None,
-    browser_url: str | None,
-    focused: int | None,
-    monitor: str,
-    reading_id: int | None,
-    text: str,
-) -> SampledFrame:
-    focus = None if focused is None else bool(focused)
-    return SampledFrame(
-        number, captured_ms, app_name, window_name, browser_url, focus, monitor, reading_id, text
-    )
+    first, last = id_range(filters.start_ms, filters.end_ms)
+    clauses = (f"f.id >= {low}", f"f.id < {high}", *narrowed.conditions)
+    return " and ".join(clauses), {**narrowed.parameters, "low": first, "high": last}
 
 
 def _count_all(connection: apsw.Connection, filters: Filters) -> int:

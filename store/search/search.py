@@ -124,7 +124,18 @@ def search(
         if words.whole is not None:
             as_asked = Finder(connection, asked, filters, end_ms).among(hit.frame_id for hit in hits)
             hits = tuple(hit if hit.frame_id in as_asked else with_match_kind(hit, "pieces") for hit in hits)
-        return _page(hits, found, leg, words.reading, readings.index_fresh_to_ms(database))
+        return Page(
+            hits=hits,
+            next_cursor=cursors.encode(found.next) if found.next else None,
+            total=min(found.total, TOTAL_LIMIT),
+            total_is_exact=found.total <= TOTAL_LIMIT and found.is_whole,
+            mode=found.mode,
+            strategy=found.strategy,
+            fallback_reason=leg.reason,
+            reading=words.reading,
+            index_fresh_to_ms=readings.index_fresh_to_ms(database),
+            meaning_since_ms=leg.since_ms,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,27 +149,6 @@ class _Found:
     strategy: str
     by_words: frozenset[int] | None = None  # None: every row
     is_whole: bool = True
-
-
-def _page(
-    hits: tuple[Hit, ...],
-    found: _Found,
-    leg: SemanticResult,
-    reading: query.Reading,
-    fresh_to_ms: int | None,
-) -> Page:
-    return Page(
-        hits=hits,
-        next_cursor=cursors.encode(found.next) if found.next else None,
-        total=min(found.total, TOTAL_LIMIT),
-        total_is_exact=found.total <= TOTAL_LIMIT and found.is_whole,
-        mode=found.mode,
-        strategy=found.strategy,
-        fallback_reason=leg.reason,
-        reading=reading,
-        index_fresh_to_ms=fresh_to_ms,
-        meaning_since_ms=leg.since_ms,
-    )
 
 
 def _by_words(
@@ -303,7 +293,7 @@ def fuzzy_search(
             page = search(database, text, filters, mode=mode, cursor=cursor, in_pieces=True, **options)
             if cursor is not None or mode != "hybrid" or page.mode == "browse":
                 return page
-            if _tolerant_by_words(page) >= LITTLE:
+            if sum(bool({"text", "pieces"}.intersection(hit.matched)) for hit in page.hits) >= LITTLE:
                 return page
         order = options.get("order")
         # No vector: what the words alone find.
@@ -323,10 +313,6 @@ def fuzzy_search(
 def fuzzy_query(connection: apsw.Connection, asked: Query, *, is_by_time: bool = False) -> str | None:
     """What the second pass asks; None when no frame holds anything that looks alike."""
     return fuzzy.expand_query(connection, asked if is_by_time else fuzzy.split_ngrams(asked) or asked)
-
-
-def _tolerant_by_words(page: Page) -> int:
-    return sum(bool({"text", "pieces"}.intersection(hit.matched)) for hit in page.hits)
 
 
 def _marked(page: Page, known: Page) -> Page:

@@ -200,7 +200,8 @@ def facets(database: Database, text: str, filters: Filters) -> Facets:
         asked = query.parse(text)
         if asked.tree is None and not asked.is_browse:
             return Facets((), (), (), True)
-        finder = Finder(connection, asked, filters, _end_ms(filters))
+        end_ms = now_ms() + 1 if filters.end_ms is None else filters.end_ms
+        finder = Finder(connection, asked, filters, end_ms)
         ids = finder.by_time(COUNTED, 0, None, newest_first=True)
         found = rows(
             connection,
@@ -216,10 +217,6 @@ def facets(database: Database, text: str, filters: Filters) -> Facets:
         urls=_most(url for _, _, url in found),
         is_whole=len(ids) < COUNTED,
     )
-
-
-def _end_ms(filters: Filters) -> int:
-    return now_ms() + 1 if filters.end_ms is None else filters.end_ms
 
 
 def _most(values: Iterable[str | None]) -> tuple[Facet, ...]:

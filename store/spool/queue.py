@@ -126,7 +126,9 @@ class Spool:
             if image is not None:
                 assert isinstance(record, Capture)
                 _write_durably(work / IMAGE_NAMES[record.image_type], image)
-            _write_durably(work / "entry.json", _encode(record))
+            kind = "capture" if isinstance(record, Capture) else "looks"
+            entry = json.dumps({"kind": kind, **asdict(record)}, ensure_ascii=False).encode()
+            _write_durably(work / "entry.json", entry)
             sync_directory(work)
             target = self.folder / "new" / name
             try:
@@ -271,11 +273,6 @@ def _write_durably(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _encode(record: Capture | LookReport) -> bytes:
-    kind = "capture" if isinstance(record, Capture) else "looks"
-    return json.dumps({"kind": kind, **asdict(record)}, ensure_ascii=False).encode()
 
 
 def _decode(path: Path) -> Capture | LookReport:

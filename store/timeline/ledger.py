@@ -198,11 +198,7 @@ def _range(start_ms: int, end_ms: int) -> dict[str, int]:
 
 Skipped = Literal["deduplicated", "excluded", "failed"]
 
-_DECISIONS: dict[Skipped, str] = {
-    "deduplicated": "deduped",
-    "excluded": "excluded",
-    "failed": "failed",
-}
+_DECISIONS: dict[Skipped, str] = {"deduplicated": "deduped", "excluded": "excluded", "failed": "failed"}
 # Ledger reasons of this module, so that a retry finds its own row and never capture's.
 PREFIX = "ingest_"
 

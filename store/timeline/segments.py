@@ -116,7 +116,7 @@ def rebuild(connection: apsw.Connection, start_ms: int, end_ms: int) -> None:
     Starts with the segment before the range and goes on until the fold starts a segment that is
     already stored: from there on nothing can differ, for a fold remembers nothing else.
     """
-    before = _previous(connection, start_ms)
+    before = _one(connection, "start_ms < :at", {"at": start_ms})
     from_id = before.first_frame_id if before else start_ms * ID_STEP
     until_id: int | None = None
     current: Segment | None = None
@@ -203,10 +203,6 @@ def _stored(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Seg
         {"first": start_ms if first_ms is None else first_ms, "start": start_ms, "end": end_ms},
     )
     return [Segment(*row) for row in found]
-
-
-def _previous(connection: apsw.Connection, before_ms: int) -> Segment | None:
-    return _one(connection, "start_ms < :at", {"at": before_ms})
 
 
 def _containing(connection: apsw.Connection, frame_id: int) -> Segment | None:

@@ -162,8 +162,7 @@ def pictures_between(database: Database, start_ms: int, end_ms: int) -> tuple[in
 def newest_read(database: Database, limit: int) -> list[int]:
     """Ids of the newest frames whose text was read, newest first."""
     return database.column(
-        "select id from frames where reading_state = 'read' order by id desc limit ?",
-        (limit,),
+        "select id from frames where reading_state = 'read' order by id desc limit ?", (limit,)
     )
 
 
