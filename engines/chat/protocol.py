@@ -1,21 +1,7 @@
 """Chat models behind one small protocol.
 
 A `ChatModel` turns messages into one completion. It knows nothing of frames, tables or turns; what
-goes wrong arrives as one of the errors below, each with a sentence of its own::
-
-    ModelError
-    ├── ModelNoKey           the endpoint wants a key and none is set
-    ├── ModelUnauthorized    the endpoint refused the key
-    ├── ModelRateLimited     too many requests; may say when to come back
-    ├── ModelNoCredit        no credit is left with the provider
-    ├── ModelBusy            the server is overloaded or still loads the model
-    ├── ModelTimeout         no answer in time
-    ├── ModelStopped         the request was ended: nobody waits for its answer
-    ├── ModelUnreachable     nothing answers at the address, or the server failed
-    ├── ModelRefused         the endpoint refused the request (a parameter it does not take)
-    │   ├── ModelUnknown     it does not have the model that was asked for
-    │   └── ContextTooLong   the request is longer than the model's context window
-    └── ModelMalformed       an answer came that is no completion
+goes wrong arrives as one of the `ModelError`s below, each with a sentence of its own.
 """
 
 from __future__ import annotations

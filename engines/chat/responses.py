@@ -40,20 +40,6 @@ class OpenAIResponsesModel(OpenAIChatModel):
         """
         return ChainedResponse(self, response_id, tuple(known))
 
-    def stream_after(
-        self,
-        response_id: str,
-        messages: Sequence[Message],
-        *,
-        schema: Schema | None = None,
-        tools: Sequence[Mapping[str, Any]] = (),
-        timeout_s: float,
-        on_send: RequestHook | None = None,
-    ) -> Iterator[str | Completion]:
-        """As `stream`, going on from a response that the endpoint keeps."""
-        parameters = {**self._parameters(messages, tools), "previous_response_id": response_id}
-        yield from self._streamed(parameters, schema, timeout_s, on_send)
-
     def _parameters(
         self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()
     ) -> dict[str, Any]:
@@ -123,9 +109,8 @@ class ChainedResponse:
         """The answer piece by piece. Raises `ModelError`, and whatever `on_send` raises."""
         if self.response_id:
             new = [message for message in messages if not any(message is known for known in self.known)]
-            pieces = self.base.stream_after(
-                self.response_id, new, schema=schema, tools=tools, timeout_s=timeout_s, on_send=on_send
-            )
+            parameters = {**self.base._parameters(new, tools), "previous_response_id": self.response_id}
+            pieces = self.base._streamed(parameters, schema, timeout_s, on_send)
             try:
                 first = next(pieces)
             except ModelRefused as error:

@@ -12,11 +12,8 @@ their angle. Which one does it is a name:
     vectors = embedder.embed(["login system", "authentication setup"])
 
 Vectors of different models cannot be compared, so `Embedder.name` is stored with each of them.
-Importing this module loads no model. What goes wrong::
-
-    EmbeddingError
-    ├── EmbedderUnavailable    the model is not installed, not set up, switched off or out of reach
-    └── EmbeddingRefused       these texts cannot be embedded; others may
+Importing this module loads no model. What goes wrong is an
+`EmbeddingError`.
 """
 
 from __future__ import annotations

@@ -1,23 +1,4 @@
-"""What can go wrong in the store, as one small tree.
-
-::
-
-    StoreError
-    ├── SettingsError          a setting is unknown, of the wrong type or out of range
-    ├── StoreBusy              another process held the write lock longer than we wait
-    ├── DeadlineExceeded       a read was stopped because its time was up
-    │   └── Abandoned          or because whoever asked has left
-    ├── DatabaseDamaged        the file is not a database, or its check failed
-    ├── DatabaseTooNew         written by a later version of Recollect
-    ├── DatabaseTooOld         written by a version that was never released
-    ├── FrameNotFound          no such frame
-    ├── MediaGone              the frame exists, its pixels do not (or are no longer its own)
-    ├── AttachmentNotFound     no such attached file, or another chat's
-    ├── AttachmentGone         its row exists, its file does not (or is another)
-    ├── AttachmentSent         it belongs to a question, and goes with its chat
-    ├── SpoolFull              the spool has reached its limit
-    └── SpoolEntryInvalid      an entry in the spool cannot be read
-"""
+"""What can go wrong in the store, as one small tree."""
 
 
 class StoreError(Exception):

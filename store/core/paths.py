@@ -18,63 +18,37 @@ DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 
 
+class _Below:
+    """A path of a home folder, by its name in it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, data_dir: DataDir, owner: type[DataDir]) -> Path:
+        return data_dir.home / self.name
+
+
 @dataclass(frozen=True, slots=True)
 class DataDir:
     """The paths of one home folder."""
 
     home: Path
-
-    @property
-    def config(self) -> Path:
-        return self.home / "config.toml"
-
-    @property
-    def token(self) -> Path:
-        return self.home / "token"
-
-    @property
-    def database(self) -> Path:
-        return self.home / "recollect.db"
-
-    @property
-    def privacy_rules(self) -> Path:
-        """The person's own rules, as JSON: capture reads them without opening the database."""
-        return self.home / "privacy.json"
-
-    @property
-    def providers(self) -> Path:
-        """Model providers added in the app, with their keys, as JSON: not in the database, nor its copies."""
-        return self.home / "providers.json"
-
-    @property
-    def spool(self) -> Path:
-        return self.home / "spool"
-
-    @property
-    def media(self) -> Path:
-        return self.home / "media"
-
-    @property
-    def attachments(self) -> Path:
-        """Files that were attached to questions (`store.chats.attachments`)."""
-        return self.home / "attachments"
-
-    @property
-    def backups(self) -> Path:
-        return self.home / "backups"
-
-    @property
-    def logs(self) -> Path:
-        return self.home / "logs"
-
-    @property
-    def models(self) -> Path:
-        return self.home / "models"
-
-    @property
-    def sample_week(self) -> Path:
-        """What is true of a home that `recollect demo` filled (`timeline.sample_week`); marks it, too."""
-        return self.home / "sample-week.json"
+    config = _Below("config.toml")
+    token = _Below("token")
+    database = _Below("recollect.db")
+    privacy_rules = _Below("privacy.json")
+    """The person's own rules, as JSON: capture reads them without opening the database."""
+    providers = _Below("providers.json")
+    """Model providers added in the app, with their keys, as JSON: not in the database, nor its copies."""
+    spool = _Below("spool")
+    media = _Below("media")
+    attachments = _Below("attachments")
+    """Files that were attached to questions (`store.chats.attachments`)."""
+    backups = _Below("backups")
+    logs = _Below("logs")
+    models = _Below("models")
+    sample_week = _Below("sample-week.json")
+    """What is true of a home that `recollect demo` filled (`timeline.sample_week`); marks it, too."""
 
     def create(self) -> DataDir:
         """Make the folders that are missing, 0700 each, and tighten the home folder itself."""

@@ -48,7 +48,7 @@ def register(connection: apsw.Connection) -> None:
     connection.create_scalar_function("recollect_literal", _literal, deterministic=True)
     connection.create_scalar_function("recollect_casefold", _casefold, 1, deterministic=True)
     connection.create_scalar_function(
-        "recollect_normal", lambda text: normalise(str(text)), 1, deterministic=True
+        "recollect_normal", lambda *values: normalise(str(values[0])), 1, deterministic=True
     )
     full_text.register(connection)
 
