@@ -173,7 +173,8 @@ def _typed(error: Exception, base_url: str, api_key: str, timeout_s: float) -> E
     if isinstance(error, openai.APITimeoutError):
         return ModelTimeout(f"no answer within {timeout_s:g} s")
     if isinstance(error, openai.APIConnectionError):
-        return ModelUnreachable(_nothing_answers(base_url, error))
+        why = f" ({short(str(error.__cause__))})" if error.__cause__ else ""
+        return ModelUnreachable(f"nothing answers at {public_url(base_url)}{why}")
     return ModelMalformed(f"the answer could not be read: {short(str(error))}")
 
 
@@ -189,11 +190,6 @@ def _of_status(error: APIStatusError, api_key: str) -> Exception:
         location=urlsplit(headers.get("location", "")).hostname or "",
     )
     return FormatRefused(typed) if refuses_format(error.status_code, detail) else typed
-
-
-def _nothing_answers(base_url: str, error: Exception) -> str:
-    cause = error.__cause__
-    return f"nothing answers at {public_url(base_url)}" + (f" ({short(str(cause))})" if cause else "")
 
 
 def error_of(

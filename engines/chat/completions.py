@@ -68,11 +68,9 @@ class Accumulator(Protocol):
 
     def add(self, event: Any, /) -> str:
         """The text that an event adds. The client does not validate, so anything may stand in it."""
-        ...
 
     def completion(self) -> Completion:
         """The whole. Raises `ModelUnreachable` when it just stops, `ModelMalformed` when it is empty."""
-        ...
 
 
 class Call:
@@ -214,8 +212,6 @@ class OpenAIChatModel:
         from openai.types.chat import ChatCompletion
 
         return completion_of(ChatCompletion.construct(**document), self.model)
-
-    # -- one question -------------------------------------------------------------------------
 
     def _streamed(
         self,

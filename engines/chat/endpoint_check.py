@@ -105,7 +105,10 @@ def check(
     try:
         models = list_models(base_url, api_key, timeout_s=_LIST_TIMEOUT_S)
     except (*_ADDRESS_FAILS, *_KEY_FAILS) as error:
-        return Report((*_unlisted(error, base_url, api_key),), error=error)
+        if isinstance(error, _KEY_FAILS):
+            answers = Step("address", "ok", f"{public_url(base_url)} answers")
+            return Report((answers, Step("key", "failed", error.detail)), error=error)
+        return Report((Step("address", "failed", error.detail),), error=error)
     except ModelError as error:  # not every server lists its models
         steps.append(
             Step("address", "ok", f"{public_url(base_url)} answers; it lists no models ({error.detail})")
@@ -125,12 +128,6 @@ def check(
     duration_ms = round((time.monotonic() - started) * 1000)
     worked = _worked(answer, model, api_key, duration_ms)
     return Report((*steps, *worked, other), models, None, duration_ms)
-
-
-def _unlisted(error: ModelError, base_url: str, api_key: str) -> list[Step]:
-    if isinstance(error, _KEY_FAILS):
-        return [Step("address", "ok", f"{public_url(base_url)} answers"), Step("key", "failed", error.detail)]
-    return [Step("address", "failed", error.detail)]
 
 
 def _failed_call(error: ModelError, model: str, models: Sequence[ListedModel], api_key: str) -> list[Step]:

@@ -110,12 +110,10 @@ class ChatModel(Protocol):
     @property
     def name(self) -> str:
         """The name people choose it by."""
-        ...
 
     @property
     def context_tokens(self) -> int:
         """The size of the context window, question and answer together."""
-        ...
 
     def complete(
         self,
@@ -131,7 +129,6 @@ class ChatModel(Protocol):
         answer otherwise, so the caller parses with tolerance. Raises `ModelError`, and whatever
         `on_send` raises.
         """
-        ...
 
 
 @runtime_checkable
@@ -153,7 +150,6 @@ class StreamingModel(ChatModel, Protocol):
         Closing the iterator ends the request. Raises `ModelError`, in the middle too, and whatever
         `on_send` raises.
         """
-        ...
 
 
 class ModelError(Exception):

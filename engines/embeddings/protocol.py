@@ -48,11 +48,9 @@ class RequestLog(Protocol):
 
     def __call__(self, sending: OutgoingRequest) -> None:
         """Called for every request before anything leaves. What it raises stops the request."""
-        ...
 
     def finish(self, outcome: str, input_tokens: int | None = None) -> None:
         """What became of it: ``answered``, or a code; and the tokens that the endpoint counted."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +81,12 @@ class Embedder(Protocol):
         The same text gives the same vector, whatever stands beside it. A text beyond the model's
         length is cut. Raises `EmbeddingError`; a failure is never a vector of zeros.
         """
-        ...
 
     def reads(self, text: str) -> bool:
         """Whether the model knows this writing, so that its vector means something."""
-        ...
 
     def close(self) -> None:
         """Frees the model. Closing twice is allowed, embedding afterwards is not."""
-        ...
 
 
 EMBEDDERS: Registry[Embedder] = Registry(

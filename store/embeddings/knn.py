@@ -148,8 +148,6 @@ def _rescored(
     return sorted(best.values(), key=lambda near: (-near.score, -near.id)), is_all
 
 
-# -- the index ----------------------------------------------------------------------------
-
 MAX_BYTES = 240_000_000
 """Bits and ids of one kind: four million vectors of 384 numbers."""
 AT_ONCE_ROWS = 100_000
@@ -328,9 +326,6 @@ def load_index(database: Database, index: SignIndex) -> None:
     finally:
         if threading.current_thread() is not threading.main_thread():
             database.close_thread()
-
-
-# -- bits -----------------------------------------------------------------------------------
 
 
 def _signs(vectors: npt.NDArray[Any], words: int) -> npt.NDArray[np.uint64]:

@@ -53,9 +53,6 @@ def quantize(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.int8]:
     return np.asarray(np.rint(vectors * (127 / largest)), dtype=np.int8)
 
 
-# -- models -------------------------------------------------------------------------------
-
-
 def models(database: Database) -> list[Model]:
     """Every model vectors were asked of, the active one first."""
     found = database.rows(
@@ -186,9 +183,6 @@ def request_beside(connection: apsw.Connection, stretches: Iterable[tuple[int, i
             """,
             (low, high),
         )
-
-
-# -- vectors ------------------------------------------------------------------------------
 
 
 def add(connection: apsw.Connection, kind: Kind, thing_id: int, model: str, chunks: Sequence[Chunk]) -> None:

@@ -102,9 +102,6 @@ def captured_ms_of(frame_id: int) -> int:
     return frame_id // ID_STEP
 
 
-# -- reading ------------------------------------------------------------------------------
-
-
 def get(database: Database, frame_id: int) -> FrameRow:
     """One frame. Raises `FrameNotFound`."""
     found = get_many(database, [frame_id])
@@ -300,9 +297,6 @@ def set_browser_url(connection: apsw.Connection, frame_id: int, url: str) -> Non
     text_index.remove(connection, frame_id)
     connection.execute("update frames set browser_url = ? where id = ?", (url, frame_id))
     text_index.add(connection, frame_id)
-
-
-# -- support ------------------------------------------------------------------------------
 
 
 def select_rows(connection: apsw.Connection, tail: str, parameters: dict[str, Any]) -> list[FrameRow]:

@@ -96,7 +96,9 @@ class Media:
         if image.width > width_px:
             height = max(1, round(image.height * width_px / image.width))
             image = image.resize((width_px, height), Image.Resampling.LANCZOS, reducing_gap=2.0)
-        return _encode_preview(image)
+        buffer = io.BytesIO()
+        image.save(buffer, "WEBP", quality=70, method=2)
+        return buffer.getvalue()
 
     def copy_for_model(self, frame: FrameRow, longest_px: int) -> tuple[bytes, int, int]:
         """(JPEG, width, height) of the whole frame, its longer side at most `longest_px`.
@@ -176,12 +178,6 @@ def pixels_sha256(image: Image.Image) -> str:
     digest = hashlib.sha256(f"{image.width}x{image.height}\n".encode())
     digest.update(image.tobytes())
     return digest.hexdigest()
-
-
-def _encode_preview(image: Image.Image) -> bytes:
-    buffer = io.BytesIO()
-    image.save(buffer, "WEBP", quality=70, method=2)
-    return buffer.getvalue()
 
 
 def _remove_empty_parents(path: Path, stop: Path) -> None:

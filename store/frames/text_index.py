@@ -54,9 +54,6 @@ def remove_deleted(connection: apsw.Connection) -> None:
     )
 
 
-# -- erasing --------------------------------------------------------------------------------
-
-
 def set_secure_delete(connection: apsw.Connection, value: bool) -> None:
     """Whether words are erased at once, or only marked as deleted until `merge` erases them."""
     connection.execute("insert into frames_fts (frames_fts, rank) values ('secure-delete', ?)", (int(value),))

@@ -292,12 +292,8 @@ def _clean(text: str) -> str:
 
 
 def _corners(box: Box) -> tuple[int, int, int, int]:
-    x, y = _clamp(box.x), _clamp(box.y)
-    return x, y, _clamp(box.w), _clamp(box.h)
-
-
-def _clamp(value: int) -> int:
-    return max(0, min(65_535, int(value)))
+    x, y, w, h = (max(0, min(65_535, int(value))) for value in (box.x, box.y, box.w, box.h))
+    return x, y, w, h
 
 
 def _confidence(value: float | None) -> int:

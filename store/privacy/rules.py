@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from typing import Any, Literal, cast
@@ -81,9 +81,9 @@ class Rule:
     def fits(self, window: WindowFacts) -> bool:
         """Whether every part that is given fits."""
         return (
-            (self.app is None or _app_fits(self.app, self.match, window.app_name))
-            and (self.title is None or _title_fits(self.title, self.match, window.window_name))
-            and (self.url is None or _url_fits(self.url, self.match, window.browser_url))
+            (self.app is None or _fits(_app_fits, self.app, self.match, window.app_name))
+            and (self.title is None or _fits(_title_fits, self.title, self.match, window.window_name))
+            and (self.url is None or _fits(_url_fits, self.url, self.match, window.browser_url))
         )
 
     def may_fit(self, window: WindowFacts) -> bool:
@@ -175,11 +175,13 @@ def _rule(document: Mapping[str, Any]) -> Rule:
     return Rule(app, title, url, match, cast(Action, document.get("action") or "drop"))
 
 
-def _app_fits(pattern: str, match: Match, name: str | None) -> bool:
-    if not name:
+def _fits(part: Callable[[str, Match, str], bool], pattern: str, match: Match, text: str | None) -> bool:
+    if not text:
         return False
-    if match == "regex":
-        return _searched(pattern, name)
+    return _searched(pattern, text) if match == "regex" else part(pattern, match, text)
+
+
+def _app_fits(pattern: str, match: Match, name: str) -> bool:
     if match == "contains" and _has_words(pattern, name):
         return True
     wanted, actual = normalize_app_name(pattern), normalize_app_name(name)
@@ -188,21 +190,13 @@ def _app_fits(pattern: str, match: Match, name: str | None) -> bool:
     return wanted == actual or by_id
 
 
-def _title_fits(pattern: str, match: Match, title: str | None) -> bool:
-    if not title:
-        return False
-    if match == "regex":
-        return _searched(pattern, title)
+def _title_fits(pattern: str, match: Match, title: str) -> bool:
     if match == "exact":
         return pattern.strip().casefold() == title.strip().casefold()
     return _has_words(pattern, title)
 
 
-def _url_fits(pattern: str, match: Match, url: str | None) -> bool:
-    if not url:
-        return False
-    if match == "regex":
-        return _searched(pattern, url)
+def _url_fits(pattern: str, match: Match, url: str) -> bool:
     wanted_host, wanted_path = _site(pattern)
     host, path = _site(url)
     if match == "exact":

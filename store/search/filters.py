@@ -129,8 +129,6 @@ def _match(column: str, names: list[str]) -> str | None:
     return f"{column} : ({' OR '.join(match(Phrase(tuple(tokens))) for tokens in wanted)})"
 
 
-# -- names --------------------------------------------------------------------------------
-
 MAX_NAMES = 200
 """With more names than this a filter is tested on each frame: then it is a common one."""
 

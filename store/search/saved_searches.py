@@ -66,8 +66,6 @@ def forget_deleted(connection: apsw.Connection) -> int:
     return len(saved) - len(kept)
 
 
-# -- support ------------------------------------------------------------------------------
-
 # The filters of an address and the columns of their frames.
 _FILTERS = {"app": "app_name", "win": "window_name", "url": "browser_url"}
 

@@ -108,8 +108,6 @@ class Spool:
         for name in ("tmp", "new", "taken", "failed"):
             (folder / name).mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
 
-    # -- writing --------------------------------------------------------------------------
-
     def put(self, record: Capture | LookReport, image: bytes | None = None) -> str:
         """Durably add an entry and return its name.
 
@@ -153,8 +151,6 @@ class Spool:
             if entries + 1 > self.max_entries or used + size > self.max_bytes:
                 raise SpoolFull(f"the spool holds {entries} entries, {used} bytes")
             self._usage = (stamp, entries + 1, used + size)
-
-    # -- reading --------------------------------------------------------------------------
 
     def recover(self) -> int:
         """At a worker's start: give back what a killed worker had claimed, sweep `tmp`.
@@ -243,8 +239,6 @@ class Spool:
         entry = self.folder / "failed" / name
         (entry / "reason.txt").unlink(missing_ok=True)
         entry.rename(self.folder / "new" / name)
-
-    # -- measuring ------------------------------------------------------------------------
 
     def usage(self) -> tuple[int, int]:
         """(entries, bytes) waiting or being worked on; failed ones count too."""

@@ -82,9 +82,6 @@ def _rank(reason: str) -> tuple[int, str]:
     return (_PRIORITY.index(reason) if reason in _PRIORITY else len(_PRIORITY), reason)
 
 
-# -- intervals ----------------------------------------------------------------------------
-
-
 def merge_intervals(parts: Iterable[Interval], tolerance_ms: int = 0) -> list[Interval]:
     """The union of some intervals; holes of at most `tolerance_ms` are closed."""
     union: list[Interval] = []
@@ -120,9 +117,6 @@ def clipped(parts: Iterable[Interval], start_ms: int, end_ms: int) -> list[Inter
     """The parts that lie in ``[start_ms, end_ms)``, cut to it."""
     cut = ((max(start, start_ms), min(end, end_ms)) for start, end in parts)
     return [(start, end) for start, end in cut if start < end]
-
-
-# -- what is known ------------------------------------------------------------------------
 
 
 def _stated(connection: apsw.Connection, start_ms: int, end_ms: int) -> dict[str, list[Interval]]:

@@ -125,9 +125,6 @@ def add(
     )
 
 
-# -- counting -----------------------------------------------------------------------------
-
-
 def daily(database: Database, start_ms: int, end_ms: int) -> list[DecisionCount]:
     """What was decided in ``[start_ms, end_ms)``, most looks first. A run counts where it starts."""
     found = database.rows(
@@ -193,8 +190,6 @@ def _range(start_ms: int, end_ms: int) -> dict[str, int]:
     first, after = frames.id_range(start_ms, end_ms)
     return {"start": start_ms, "end": end_ms, "first": first, "after": after}
 
-
-# -- what became of a capture -------------------------------------------------------------
 
 Skipped = Literal["deduplicated", "excluded", "failed"]
 

@@ -156,8 +156,6 @@ def folded_line(connection: apsw.Connection) -> list[Segment]:
     return list(fold_intervals(_frames_from(connection, 0)))
 
 
-# -- support ------------------------------------------------------------------------------
-
 _SHOWN = "id, captured_ms, ended_ms, app_name, window_name, browser_url, coalesce(focused, 0) = 1"
 _MAY_HAVE_FOCUS = "(focused is null or focused = 1)"
 _SEGMENT = "start_ms, end_ms, app_name, window_name, browser_url, first_frame_id, last_frame_id, frames"

@@ -166,9 +166,6 @@ def _run_of(segment: Segment, slots: dict[str, int | None]) -> Run:
     )  # fmt: skip
 
 
-# -- frames -------------------------------------------------------------------------------
-
-
 def frames_between(
     database: Database,
     start_ms: int,

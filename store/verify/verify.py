@@ -61,9 +61,6 @@ _COUNTS = {
 }
 
 
-# -- the database -------------------------------------------------------------------------
-
-
 def _file(connection: apsw.Connection) -> Iterator[str]:
     for finding in column(connection, "pragma integrity_check"):
         if finding != "ok":
@@ -140,29 +137,23 @@ _PROBLEMS = {
     "frames carry another time in their id than in their row":
         f"from frames where id / {ID_STEP} <> captured_ms",
     "frames end before they begin": "from frames where ended_ms < captured_ms",
-    "frames count as read and have no reading": _without(
-        "frames", "readings", "o.frame_id = t.id and o.is_current = 1", "t.reading_state = 'read'"
-    ),
-    "frames have no record of how they came in": _without(
-        "frames", "ingest_records", "o.capture_id = t.capture_id and o.outcome = 'stored'"
-    ),
-    "captures count as stored and have no frame": _without(
-        "ingest_records", "frames", "o.id = t.frame_id", "t.outcome = 'stored'"
-    ),
-    "frames have a window title that filters do not know": _without(
-        "frames", "window_names", "o.name = t.window_name", "t.window_name is not null"
-    ),
-    "frames have an address that filters do not know": _without(
-        "frames", "browser_urls", "o.name = t.browser_url", "t.browser_url is not null"
-    ),
+    "frames count as read and have no reading":
+        _without("frames", "readings", "o.frame_id = t.id and o.is_current = 1", "t.reading_state = 'read'"),
+    "frames have no record of how they came in":
+        _without("frames", "ingest_records", "o.capture_id = t.capture_id and o.outcome = 'stored'"),
+    "captures count as stored and have no frame":
+        _without("ingest_records", "frames", "o.id = t.frame_id", "t.outcome = 'stored'"),
+    "frames have a window title that filters do not know":
+        _without("frames", "window_names", "o.name = t.window_name", "t.window_name is not null"),
+    "frames have an address that filters do not know":
+        _without("frames", "browser_urls", "o.name = t.browser_url", "t.browser_url is not null"),
     "window titles are kept of no frame": _without("window_names", "frames", "o.window_name = t.name"),
     "addresses are kept of no frame": _without("browser_urls", "frames", "o.browser_url = t.name"),
     "frames are not in the index": _without("frames", "frames_fts_docsize", "o.id = t.id"),
     "rows of the index have no frame": _without("frames_fts_docsize", "frames", "o.id = t.id"),
     # Vectors: of what exists, as long as their model's, and of characters that the text has.
-    "vectors are of frames that do not exist": _without(
-        "vectors", "frames", "o.id = t.thing_id", "t.kind = 'frame'"
-    ),
+    "vectors are of frames that do not exist":
+        _without("vectors", "frames", "o.id = t.thing_id", "t.kind = 'frame'"),
     "vectors have another length than those of their model":
         "from vectors v join embedding_models m on m.id = v.model_id where length(v.vector) <> m.dimension",
     "vectors are of characters that their frame's text does not have":
@@ -174,9 +165,8 @@ _PROBLEMS = {
                 select 1 from embedding_queue q where q.kind = 'frame' and q.thing_id = v.thing_id
             )
         """,
-    "deleted frames wait for vectors": _without(
-        "embedding_queue", "frames", "o.id = t.thing_id", "t.kind = 'frame'"
-    ),
+    "deleted frames wait for vectors":
+        _without("embedding_queue", "frames", "o.id = t.thing_id", "t.kind = 'frame'"),
     "vectors belong to no memory document": _without(
         "(select distinct thing_id from vectors where kind = 'document')", "memory_documents",
         "o.id = t.thing_id"
@@ -188,12 +178,10 @@ _PROBLEMS = {
             or (v.kind = 'day' and not exists (select 1 from daily_summaries s where s.id = v.thing_id))
         """,
     # Memory: documents, insights, observations.
-    "memory documents are not in their index": _without(
-        "memory_documents", "memory_fts_docsize", "o.id = t.id"
-    ),
-    "rows of the memory index have no document": _without(
-        "memory_fts_docsize", "memory_documents", "o.id = t.id"
-    ),
+    "memory documents are not in their index":
+        _without("memory_documents", "memory_fts_docsize", "o.id = t.id"),
+    "rows of the memory index have no document":
+        _without("memory_fts_docsize", "memory_documents", "o.id = t.id"),
     "memory documents belong to nothing":
         """
         from memory_documents d
@@ -234,15 +222,12 @@ _PROBLEMS = {
         """,
     # Imported sources, and what is remembered.
     "messages are not in their index": _without("text_messages", "text_messages_fts_docsize", "o.id = t.id"),
-    "rows of the index of messages have no message": _without(
-        "text_messages_fts_docsize", "text_messages", "o.id = t.id"
-    ),
-    "summaries of days are not in their index": _without(
-        "daily_summaries", "daily_summaries_fts_docsize", "o.id = t.id"
-    ),
-    "rows of the index of days have no summary": _without(
-        "daily_summaries_fts_docsize", "daily_summaries", "o.id = t.id"
-    ),
+    "rows of the index of messages have no message":
+        _without("text_messages_fts_docsize", "text_messages", "o.id = t.id"),
+    "summaries of days are not in their index":
+        _without("daily_summaries", "daily_summaries_fts_docsize", "o.id = t.id"),
+    "rows of the index of days have no summary":
+        _without("daily_summaries_fts_docsize", "daily_summaries", "o.id = t.id"),
     "facts and entities name frames that do not exist": _without(
         "(select source_frame_id as id from facts union all select frame_id from entity_frames)", "frames",
         "o.id = t.id", "t.id is not null"
@@ -250,9 +235,6 @@ _PROBLEMS = {
     "points of days name frames that do not exist": _without("daily_quotes", "frames", "o.id = t.frame_id"),
     "tags are of frames that do not exist": _without("frame_tags", "frames", "o.id = t.frame_id"),
 }  # fmt: skip
-
-
-# -- files --------------------------------------------------------------------------------
 
 
 def _pictures(database: Database, media: Media) -> Iterator[str]:
