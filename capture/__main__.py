@@ -59,11 +59,8 @@ def main(arguments: list[str] | None = None) -> int:
 def run(data_dir: DataDir, settings: Settings, stop: threading.Event) -> None:
     """Capture into the spool of this home folder until `stop` is set."""
     clock = SystemClock()
-    spool = Spool(
-        data_dir.spool,
-        max_bytes=round(settings.spool.max_gb * 1e9),
-        max_entries=settings.spool.max_entries,
-    )
+    limits = settings.spool
+    spool = Spool(data_dir.spool, max_bytes=round(limits.max_gb * 1e9), max_entries=limits.max_entries)
     words, toolbars = ExtensionHints(data_dir.spool), ToolbarsRead(data_dir.spool)
 
     def open_observed() -> Sources:

@@ -144,8 +144,6 @@ class Daemon:
         self._close_sources()
         self._publish(state="stopped")
 
-    # -- looking --------------------------------------------------------------------------
-
     def _look_or_log(self, due_s: float) -> PauseReason | None:
         try:
             return self._look(due_s)
@@ -227,8 +225,6 @@ class Daemon:
         sources, self._sources = self._sources, None
         if sources is not None:
             sources.close()
-
-    # -- time and status --------------------------------------------------------------------
 
     def _sleep(self, due_s: float, stop: threading.Event) -> float:
         """Wait for the next look: until the next due time, or less when a window changes."""

@@ -88,12 +88,11 @@ class FrameRecorder:
         self._triggers: dict[str, FrameTrigger] = {}
         self._writing: dict[str, PendingWrite] = {}
 
-    # -- looks ----------------------------------------------------------------------------
-
     def follow(self, names: tuple[str, ...]) -> None:
         """From now on these are the monitors looked at."""
         if names != self.monitors:
-            self._triggers = {name: self._triggers.get(name) or self._new_trigger() for name in names}
+            intervals = self._settings.interval_s, self._settings.idle_interval_s
+            self._triggers = {name: self._triggers.get(name) or FrameTrigger(*intervals) for name in names}
             self.monitors = names
 
     def begin(self, now_ms: int) -> None:
@@ -150,8 +149,6 @@ class FrameRecorder:
         self._ledger = Ledger(now_ms)
         self._inactivity = Inactivity(self._settings.idle_after_s, now_ms)
 
-    # -- frames and reports -----------------------------------------------------------------
-
     def collect(self, *, wait: bool = False) -> None:
         """Take note of the frames that reached the spool, and of those that could not."""
         for monitor, writing in list(self._writing.items()):
@@ -177,9 +174,6 @@ class FrameRecorder:
         """Leave nothing uncounted."""
         self.flush(now_ms)
         self._writer.close()
-
-    def _new_trigger(self) -> FrameTrigger:
-        return FrameTrigger(self._settings.interval_s, self._settings.idle_interval_s)
 
     def _capture(self, keep: Keep, source: str) -> Capture:
         shot, identity = keep.candidate.shot, keep.candidate.identity

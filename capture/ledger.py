@@ -22,9 +22,6 @@ class _Run:
     looks: int
     capture_id: str | None
 
-    def is_like(self, decision: str, reason: str, capture_id: str | None) -> bool:
-        return (self.decision, self.reason, self.capture_id) == (decision, reason, capture_id)
-
 
 @dataclass(slots=True)
 class _Batch:
@@ -127,9 +124,10 @@ class Ledger:
         self, monitor: str, decision: str, reason: str, at_ms: int, capture_id: str | None, looks: int = 1
     ) -> _Run:
         runs = self._batch.runs.setdefault(monitor, [])
-        if runs and runs[-1].is_like(decision, reason, capture_id):
-            runs[-1].end_ms = max(runs[-1].end_ms, at_ms)
-            runs[-1].looks += looks
-        else:
-            runs.append(_Run(decision, reason, at_ms, at_ms, looks, capture_id))
+        last = runs[-1] if runs else None
+        if last and (last.decision, last.reason, last.capture_id) == (decision, reason, capture_id):
+            last.end_ms = max(last.end_ms, at_ms)
+            last.looks += looks
+            return last
+        runs.append(_Run(decision, reason, at_ms, at_ms, looks, capture_id))
         return runs[-1]

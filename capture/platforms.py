@@ -37,7 +37,8 @@ def open_sources(
 
         return Sources(VideoScreen(Path(argument).expanduser(), clock), NoWindows(), Present(), "video")
     environ = os.environ if environ is None else environ
-    return _open_screen(choose(sys.platform, environ, installed_tools()), environ)
+    installed = {tool for tool in TOOLS if shutil.which(tool)}
+    return _open_screen(choose(sys.platform, environ, installed), environ)
 
 
 def parse_source(source: str) -> tuple[str, str]:
@@ -46,10 +47,6 @@ def parse_source(source: str) -> tuple[str, str]:
     if (kind == "screen" and not argument) or (kind in ("folder", "video") and argument):
         return kind, argument
     raise SettingsError(f"capture.source must be screen, folder:DIR or video:FILE, not {source!r}")
-
-
-def installed_tools() -> set[str]:
-    return {tool for tool in TOOLS if shutil.which(tool)}
 
 
 def _open_screen(choice: Choice, environ: Mapping[str, str]) -> Sources:
@@ -62,7 +59,6 @@ def _open_screen(choice: Choice, environ: Mapping[str, str]) -> Sources:
         return open_macos()
     if choice.backend == "windows":
         return open_windows()
-
     return open_wayland(choice.backend, environ)
 
 
@@ -114,8 +110,7 @@ def choose(platform: str, environ: Mapping[str, str], tools: Collection[str]) ->
         return Choice("macos")
     if platform == "win32":
         return Choice("windows")
-    is_wayland = bool(environ.get("WAYLAND_DISPLAY")) or environ.get("XDG_SESSION_TYPE") == "wayland"
-    if is_wayland:
+    if environ.get("WAYLAND_DISPLAY") or environ.get("XDG_SESSION_TYPE") == "wayland":
         return _on_wayland(_desktops(environ), tools)
     if environ.get("DISPLAY"):
         return Choice("x11")

@@ -152,11 +152,15 @@ def mask(pixels: Pixels, monitor: Monitor, areas: Iterable[Rect]) -> None:
         part = area.common(monitor.area)
         if not part.area:
             continue
-        left = floor((part.x - monitor.area.x) * monitor.scale)
-        top = floor((part.y - monitor.area.y) * monitor.scale)
-        right = ceil((part.right - monitor.area.x) * monitor.scale)
-        bottom = ceil((part.bottom - monitor.area.y) * monitor.scale)
+        left, top, right, bottom = _pixel_box(part, monitor)
         pixels[top:bottom, left:right, :3] = MASK_COLOUR
+
+
+def _pixel_box(part: Rect, monitor: Monitor) -> tuple[int, int, int, int]:
+    """(left, top, right, bottom) in a picture of `monitor`."""
+    x, y, scale = monitor.area.x, monitor.area.y, monitor.scale
+    left, top = floor((part.x - x) * scale), floor((part.y - y) * scale)
+    return left, top, ceil((part.right - x) * scale), ceil((part.bottom - y) * scale)
 
 
 # Where browser windows that may be private have their toolbars, for ingest to read.
@@ -215,8 +219,5 @@ def strip(window: WindowInfo, monitor: Monitor) -> Toolbar:
     """The window's upper edge in pixels of a picture of `monitor`."""
     rect = window.rect
     part = Rect(rect.x, rect.y, rect.width, min(STRIP_HEIGHT, rect.height)).common(monitor.area)
-    left = floor((part.x - monitor.area.x) * monitor.scale)
-    top = floor((part.y - monitor.area.y) * monitor.scale)
-    right = ceil((part.right - monitor.area.x) * monitor.scale)
-    bottom = ceil((part.bottom - monitor.area.y) * monitor.scale)
+    left, top, right, bottom = _pixel_box(part, monitor)
     return Toolbar(window.key, window.app_name or "", left, top, right - left, bottom - top)

@@ -1,14 +1,4 @@
-"""What can stop capture, in words a person can act on.
-
-::
-
-    SourceFailed               the screen, the windows or the input cannot be read
-    ├── NoDisplay              there is no display to look at
-    ├── DisplayLost            the display went away while it was being looked at
-    ├── PermissionRefused      the system does not let us look
-    ├── BackendRefused         there is a way to look, but it would disturb
-    └── SourceEmpty            the folder or video has no picture
-"""
+"""What can stop capture, in words a person can act on."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from capture.core.clock import file_stamp
-from capture.windows.protocol import WindowInfo, WindowSource
+from capture.windows.protocol import WindowInfo, WindowSource, WrappedWindows
 from store.privacy.defaults import is_browser
 from store.spool import window_hints
 from store.spool.window_hints import ExtensionReport, OrdinaryWindow
@@ -49,7 +49,7 @@ class ExtensionHints:
             return [ExtensionReport("", 0)]
 
 
-class ExtensionWindows:
+class ExtensionWindows(WrappedWindows):
     """A window source, told by the extension which browser windows are ordinary.
 
     Where more windows bear a title than the list has, none of them is taken for an ordinary one;
@@ -64,28 +64,19 @@ class ExtensionWindows:
         reports: Callable[[], Sequence[ExtensionReport]],
         now_ms: Callable[[], int],
     ) -> None:
-        self._source = source
+        super().__init__(source)
         self._reports = reports
         self._now_ms = now_ms
         self._ordinary: set[int] = set()
-
-    @property
-    def name(self) -> str:
-        return self._source.name
 
     def windows(self) -> list[WindowInfo]:
         windows, reports = self._source.windows(), self._reports()
         if not reports:
             return windows
-        described = {id(w): self._described(w, windows, reports) for w in windows if _is_asked(w)}
+        asked = [w for w in windows if w.incognito is None and is_browser(w.app_name)]
+        described = {id(w): self._described(w, windows, reports) for w in asked}
         self._ordinary = {w.window_id for w in described.values() if w.incognito is False and w.window_id}
         return [described.get(id(window), window) for window in windows]
-
-    def wait(self, timeout_s: float) -> bool:
-        return self._source.wait(timeout_s)
-
-    def close(self) -> None:
-        self._source.close()
 
     def _described(
         self, window: WindowInfo, windows: Iterable[WindowInfo], reports: Sequence[ExtensionReport]
@@ -95,7 +86,8 @@ class ExtensionWindows:
             return window
         now_ms = self._now_ms()
         listed = [ordinary for r in about if not r.is_silent(now_ms) for ordinary in r.windows]
-        alike = sum(1 for other in windows if other.kind == "window" and _named_alike(other, window))
+        named = (window.app_name, window.window_name)
+        alike = sum(w.kind == "window" and (w.app_name, w.window_name) == named for w in windows)
         matches = [ordinary for ordinary in listed if fits(ordinary, window.window_name)]
         is_ordinary = window.window_id in self._ordinary or (bool(matches) and alike <= len(matches))
         url = _one_address(matches) if is_ordinary else None
@@ -116,14 +108,6 @@ def fits(ordinary: OrdinaryWindow, window_name: str | None) -> bool:
         shown.startswith(title + separator) or shown.endswith(separator + title)  # an installed web app
         for separator in _SEPARATORS
     )
-
-
-def _is_asked(window: WindowInfo) -> bool:
-    return window.incognito is None and is_browser(window.app_name)
-
-
-def _named_alike(window: WindowInfo, other: WindowInfo) -> bool:
-    return (window.app_name, window.window_name) == (other.app_name, other.window_name)
 
 
 def _one_address(matches: Sequence[OrdinaryWindow]) -> str | None:

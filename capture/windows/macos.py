@@ -7,14 +7,14 @@ from typing import Any
 from capture.core.errors import SourceFailed
 from capture.core.geometry import Rect
 from capture.windows.idle import Activity
-from capture.windows.protocol import Kind, WindowInfo
+from capture.windows.protocol import AskedEachTime, Kind, WindowInfo
 
 _ORDINARY_LAYER = 0
 _DOCK_LAYERS = range(1, 26)  # the Dock, the menu bar and its items
 _ANY_INPUT = 0xFFFFFFFF
 
 
-class MacWindows:
+class MacWindows(AskedEachTime):
     """`quartz` is the Quartz module and `workspace` an NSWorkspace, or stand-ins."""
 
     name = "macos"
@@ -34,12 +34,6 @@ class MacWindows:
         shown = [entry for entry in listed if entry.get(quartz.kCGWindowAlpha, 1.0) > 0]
         focused = next((e for e in shown if self._pid(e) == front_pid and self._kind(e) == "window"), None)
         return [self._info(entry, entry is focused) for entry in shown]
-
-    def wait(self, timeout_s: float) -> bool:
-        return False
-
-    def close(self) -> None:
-        return
 
     def _info(self, entry: Any, focused: bool) -> WindowInfo:
         quartz = self._quartz

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from capture.core.clock import file_stamp
-from capture.windows.protocol import WindowInfo, WindowSource
+from capture.windows.protocol import WindowInfo, WindowSource, WrappedWindows
 from store.privacy.defaults import is_browser, is_started_private, private_state
 from store.spool import window_hints
 from store.spool.window_hints import ToolbarHints
@@ -70,7 +70,7 @@ class _Known:
     is_old: bool = False
 
 
-class PrivateWindowDetector:
+class PrivateWindowDetector(WrappedWindows):
     """A window source with what is known of its browser windows.
 
     `command_line` and `started` ask about a process (`capture.windows.processes`), once a window.
@@ -83,15 +83,11 @@ class PrivateWindowDetector:
         command_line: Callable[[int], tuple[str, ...]],
         started: Callable[[int], str],
     ) -> None:
-        self._source = source
+        super().__init__(source)
         self._hints = hints
         self._command_line = command_line
         self._started = started
         self._known: OrderedDict[tuple[int, int], _Known] = OrderedDict()
-
-    @property
-    def name(self) -> str:
-        return self._source.name
 
     def windows(self) -> list[WindowInfo]:
         hints, were_known = self._hints(), bool(self._known)
@@ -106,12 +102,6 @@ class PrivateWindowDetector:
             known.is_private = known.is_private or is_opened
         private = {known.key for known in opened if known.is_private}
         return [replace(window, incognito=True) if window.key in private else window for window in marked]
-
-    def wait(self, timeout_s: float) -> bool:
-        return self._source.wait(timeout_s)
-
-    def close(self) -> None:
-        self._source.close()
 
     def _marked(self, window: WindowInfo, hints: ToolbarHints) -> WindowInfo:
         if window.incognito is not None or not is_browser(window.app_name):

@@ -110,6 +110,33 @@ def is_locker_shown(windows: Iterable[WindowInfo]) -> bool:
     return any(window.app_name and normalize_app_name(window.app_name) in LOCKERS for window in windows)
 
 
+class AskedEachTime:
+    """A source that tells of no change and holds nothing open."""
+
+    def wait(self, timeout_s: float) -> bool:
+        return False
+
+    def close(self) -> None:
+        return
+
+
+class WrappedWindows:
+    """A window source by way of another one."""
+
+    def __init__(self, source: WindowSource) -> None:
+        self._source = source
+
+    @property
+    def name(self) -> str:
+        return self._source.name
+
+    def wait(self, timeout_s: float) -> bool:
+        return self._source.wait(timeout_s)
+
+    def close(self) -> None:
+        self._source.close()
+
+
 # A window source that answers in time or counts as failed.
 
 TIMEOUT_S = 2.0
@@ -121,18 +148,14 @@ class WindowsTimedOut(SourceFailed):
     reason = "windows_timed_out"
 
 
-class WindowsWithTimeout:
+class WindowsWithTimeout(WrappedWindows):
     """Asks in a thread of its own and waits only so long; a late answer is never used."""
 
     def __init__(self, source: WindowSource, timeout_s: float = TIMEOUT_S) -> None:
-        self._source = source
+        super().__init__(source)
         self._timeout_s = timeout_s
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="windows")
         self._late: Future[list[WindowInfo]] | None = None
-
-    @property
-    def name(self) -> str:
-        return self._source.name
 
     def windows(self) -> list[WindowInfo]:
         if self._is_late():
@@ -158,7 +181,7 @@ class WindowsWithTimeout:
         return self._late is not None
 
 
-class NoWindows:
+class NoWindows(AskedEachTime):
     """Nothing is a window here: a folder or a video shows pictures only. Read, and empty."""
 
     name = "none"
@@ -166,14 +189,8 @@ class NoWindows:
     def windows(self) -> list[WindowInfo]:
         return []
 
-    def wait(self, timeout_s: float) -> bool:
-        return False
 
-    def close(self) -> None:
-        return
-
-
-class UnknownWindows:
+class UnknownWindows(AskedEachTime):
     """Where the system does not tell. While any privacy rule exists nothing is kept."""
 
     def __init__(self, cause: str, action: str) -> None:
@@ -182,9 +199,3 @@ class UnknownWindows:
 
     def windows(self) -> list[WindowInfo]:
         raise self._failure
-
-    def wait(self, timeout_s: float) -> bool:
-        return False
-
-    def close(self) -> None:
-        return

@@ -12,10 +12,10 @@ from typing import Any
 from capture.core.errors import SourceFailed
 from capture.core.geometry import Rect
 from capture.screens.wayland import Run, parsed, run_tool
-from capture.windows.protocol import WindowInfo
+from capture.windows.protocol import AskedEachTime, WindowInfo
 
 
-class ToolWindows:
+class ToolWindows(AskedEachTime):
     """Windows read from one program's answer."""
 
     def __init__(self, name: str, read: Callable[[Run], list[WindowInfo]], run: Run = run_tool) -> None:
@@ -28,12 +28,6 @@ class ToolWindows:
             return self._read(self._run)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise SourceFailed(f"{self.name} answered in an unknown form: {error!r}") from error
-
-    def wait(self, timeout_s: float) -> bool:
-        return False
-
-    def close(self) -> None:
-        return
 
 
 def sway_windows(run: Run) -> list[WindowInfo]:

@@ -10,7 +10,7 @@ from capture.core.errors import SourceFailed
 from capture.core.geometry import Rect
 from capture.windows import processes
 from capture.windows.idle import Activity
-from capture.windows.protocol import Kind, WindowInfo
+from capture.windows.protocol import AskedEachTime, Kind, WindowInfo
 
 
 class WindowsApi(Protocol):
@@ -51,7 +51,7 @@ _KINDS: dict[str, Kind] = {
 }
 
 
-class WindowsWindows:
+class WindowsWindows(AskedEachTime):
     """The windows of the desktop in front."""
 
     name = "windows"
@@ -68,12 +68,6 @@ class WindowsWindows:
             return [self._info(handle, handle == front) for handle in shown]
         except self._errors as error:
             raise SourceFailed(f"Windows does not list its windows: {error}") from error
-
-    def wait(self, timeout_s: float) -> bool:
-        return False
-
-    def close(self) -> None:
-        return
 
     def _info(self, handle: int, focused: bool) -> WindowInfo:
         api = self._api

@@ -120,8 +120,6 @@ class X11Windows:
         except (xerror.ConnectionClosedError, OSError):
             return  # it was lost already
 
-    # -- events ---------------------------------------------------------------------------
-
     def _take_events(self) -> bool:
         """Forget what the server reports as changed. Whether anything did."""
         changed = False
@@ -132,7 +130,8 @@ class X11Windows:
     def _take(self, event: Any) -> bool:
         if event.type == X.PropertyNotify:
             return self._take_property(event.window.id, event.atom)
-        touched = {getattr(event, name).id for name in ("window", "parent") if _has_id(event, name)}
+        windows = (getattr(event, name, None) for name in ("window", "parent"))
+        touched = {window.id for window in windows if window is not None and hasattr(window, "id")}
         if event.type in (X.ConfigureNotify, X.MapNotify, X.UnmapNotify, X.ReparentNotify, X.CreateNotify,
                           X.DestroyNotify, X.CirculateNotify, X.GravityNotify):  # fmt: skip
             self._order = None
@@ -158,8 +157,6 @@ class X11Windows:
         self._order = None
         self._children.clear()
 
-    # -- reading --------------------------------------------------------------------------
-
     def _read_stack(self) -> None:
         order = [window.id for window in self._root.query_tree().children][-_MANY_WINDOWS:]
         self._children = {i: child for i, child in self._children.items() if i in set(order)}
@@ -177,8 +174,6 @@ class X11Windows:
             except (xerror.BadWindow, xerror.BadDrawable):
                 return None
         return child
-
-    # -- answering ------------------------------------------------------------------------
 
     def _focused_child(self, focus: Any) -> Child | None:
         if self._active:
@@ -231,10 +226,6 @@ def _info(child: Child, titles: Mapping[int, str | None], focused: bool) -> Wind
     )
 
 
-def _has_id(event: Any, name: str) -> bool:
-    return hasattr(getattr(event, name, None), "id")
-
-
 _DEPTH_OF_FRAMES = 4  # a client sits at most so deep inside its frame
 _BREADTH_OF_FRAMES = 100
 _LONG_TITLE = 1000
@@ -277,7 +268,8 @@ class X11Reader:
         child = Child(child_id, rect, viewable)
         self._watch(child, child_id)
         if viewable:
-            child.opaque = geometry.depth != 32 and not self._is_shaped(window)
+            is_shaped = self._has_shape and window.shape_query_extents().bounding_shaped
+            child.opaque = geometry.depth != 32 and not is_shaped
             self._read_client(child, bool(attributes.override_redirect), managed)
         return child
 
@@ -360,9 +352,6 @@ class X11Reader:
         specs = [{"client": window_id, "mask": res.LocalClientPIDMask}]
         answers = self._display.res_query_client_ids(specs).ids
         return next((int(answer.value[0]) for answer in answers if answer.value), None)
-
-    def _is_shaped(self, window: Any) -> bool:
-        return self._has_shape and bool(window.shape_query_extents().bounding_shaped)
 
     def _atom(self, name: str) -> int:
         return int(self._display.get_atom(name))  # python-xlib caches them

@@ -39,14 +39,7 @@ class Canvas:
         self._draw = ImageDraw.Draw(self.image)
 
     def text(
-        self,
-        x: int,
-        y: int,
-        text: str,
-        colour: str,
-        size: int = 16,
-        face: Face = "sans",
-        note: bool = True,
+        self, x: int, y: int, text: str, colour: str, size: int = 16, face: Face = "sans", note: bool = True
     ) -> int:
         """Draw one line with its top at `y`; returns where it ends. `note` makes it part of `lines`."""
         font = self.fonts.of(text, size, face)
@@ -88,7 +81,7 @@ class Canvas:
 
     def box(
         self, left: int, top: int, right: int, bottom: int, fill: str | None, outline: str | None = None,
-        radius: int = 0,
+        radius: int = 0
     ) -> None:  # fmt: skip
         self._draw.rounded_rectangle((left, top, right, bottom), radius, fill, outline)
 

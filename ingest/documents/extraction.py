@@ -26,10 +26,7 @@ from ingest.documents.result import (
 log = logging.getLogger(__name__)
 
 _HEAD_BYTES = 1024
-_IMAGES = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-)
+_IMAGES = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"))
 _ATTACHABLE = "only text, HTML, PDF, Word (docx) and PNG, JPEG or WebP images can be attached"
 _PAGES = frozenset({".html", ".htm", ".xhtml"})
 _DOCX_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"

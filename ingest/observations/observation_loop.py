@@ -82,8 +82,6 @@ class ObservationLoop(StepLoop):
         """
         return self._due() is None and (self._days is None or self._days.is_idle)
 
-    # -- hours ----------------------------------------------------------------------------
-
     def _due(self) -> int | None:
         now_ms = self._clock()
         hours = observations.begun(self._database, now_ms)
@@ -121,8 +119,6 @@ class ObservationLoop(StepLoop):
             "hour %d: %d observations, %d of them new or changed, %d sessions, %d ms",
             hour, len(drafts), changed, sessions, round((time.monotonic() - started) * 1000),
         )  # fmt: skip
-
-    # -- words ----------------------------------------------------------------------------
 
     def _refine_one(self) -> bool:
         now_ms = self._clock()

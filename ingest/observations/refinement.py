@@ -184,11 +184,7 @@ T = TypeVar("T")
 
 
 def refine(
-    database: Database,
-    clock: Callable[[], int],
-    refiner: Refiner,
-    observation: Observation,
-    timeout_s: float,
+    database: Database, clock: Callable[[], int], refiner: Refiner, observation: Observation, timeout_s: float
 ) -> Refined:
     """The observation in the model's words.
 

@@ -83,9 +83,6 @@ def _draft(connection: apsw.Connection, hour: int, where: str, visits: list[Segm
     )
 
 
-# -- what was there -----------------------------------------------------------------------
-
-
 def _frames(connection: apsw.Connection, hour: int, visits: Sequence[Segment]) -> list[int]:
     """The frames of the visits within the hour, in order."""
     frame_ids: dict[int, None] = {}
@@ -114,9 +111,6 @@ def _urls(connection: apsw.Connection, visits: Sequence[Segment], frame_ids: Seq
     for frame_id in frame_ids:
         urls += segments.urls_of(connection, frame_id)
     return list(dict.fromkeys(urls))[:_MAX_URLS]
-
-
-# -- words --------------------------------------------------------------------------------
 
 
 def _titles(visits: Sequence[Segment]) -> list[str]:

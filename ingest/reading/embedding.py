@@ -128,8 +128,6 @@ class EmbeddingLoop(StepLoop):
         is_blocked = self._embedder is None and self._next_open_s > time.monotonic()
         return is_blocked or not vectors.count_missing(self._database, at_most=1)
 
-    # -- the embedder ---------------------------------------------------------------------
-
     def _ready(self) -> Embedder | None:
         if self._embedder is None and time.monotonic() >= self._next_open_s:
             self._next_open_s = time.monotonic() + OPEN_AGAIN_S
@@ -157,8 +155,6 @@ class EmbeddingLoop(StepLoop):
         if self._embedder is not None:
             self._embedder.close()
         self._embedder = None
-
-    # -- texts ----------------------------------------------------------------------------
 
     def _item(self, embedder: Embedder, kind: Kind, thing_id: int) -> _Item | None:
         """What to embed of a thing; one without a text is taken off the queue."""

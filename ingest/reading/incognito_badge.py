@@ -73,8 +73,6 @@ class BadgeReader:
         self._asked: deque[tuple[Image.Image, str, Future[BadgeReading]]] = deque()
         self._windows: OrderedDict[str, _Window] = OrderedDict()
 
-    # -- the thread that stores -----------------------------------------------------------
-
     def is_known_private(self, toolbars: tuple[Toolbar, ...]) -> bool:
         """Whether one of these windows has said before that it is private."""
         return bool(toolbars) and not {t.window for t in toolbars}.isdisjoint(self._known().private)
@@ -150,8 +148,6 @@ class BadgeReader:
         except FutureTimeout:
             answer.cancel()
             raise ReaderBusy("no reader has time for a browser's toolbar") from None
-
-    # -- the threads that read ------------------------------------------------------------
 
     def serve(self, engine: OcrEngine | None) -> bool:
         """Answer one question, if there is one."""

@@ -116,8 +116,6 @@ class ReaderLoop(StepLoop):
     def rest(self) -> None:
         self._backlog.wait(self.idle_s)
 
-    # -- the engine -----------------------------------------------------------------------
-
     def _ready_reader(self) -> IncrementalReader | None:
         if self._reader is None and time.monotonic() >= self._next_open_s:
             try:
@@ -161,8 +159,6 @@ class ReaderLoop(StepLoop):
         for _ in due:
             self._stats.count("parked")
         return True
-
-    # -- one frame ------------------------------------------------------------------------
 
     def _read(self, reader: IncrementalReader, frame: FrameRow) -> None:
         if not self._crash_guard.begin(frame.id):

@@ -289,9 +289,6 @@ def _person(address: Any) -> str:
     return name_of(name or re.sub("^mailto:", "", str(address), flags=re.IGNORECASE))
 
 
-# -- the file, cut into its events --------------------------------------------------------
-
-
 def _components(source: Source) -> Iterator[tuple[bytes, int, bytes]]:
     """(name, line where it begins, its lines) of each event and zone, and of the calendar's own names.
 

@@ -264,9 +264,6 @@ def name_of(value: object) -> str:
     return " ".join(text_of(value, MAX_NAME_CHARS).split())
 
 
-# -- times --------------------------------------------------------------------------------
-
-
 def sensible_ms(at_ms: float) -> int:
     """A time between 1970 and 2100, or `BadRecord`."""
     if not math.isfinite(at_ms) or not EARLIEST_MS <= at_ms < LATEST_MS:
