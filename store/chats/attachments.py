@@ -169,8 +169,7 @@ def text_of(database: Database, attachment_id: int, offset: int = 0, count: int 
     """`count` characters from `offset` on, all for -1; "" beyond the end, and for a file that is gone."""
     count = 2**31 if count < 0 else count
     found = database.scalar(
-        "select substr(text, ? + 1, ?) from attachments where id = ?",
-        (offset, count, attachment_id),
+        "select substr(text, ? + 1, ?) from attachments where id = ?", (offset, count, attachment_id)
     )
     return str(found or "")
 
@@ -218,7 +217,7 @@ def usage(database: Database) -> tuple[int, int]:
     """(number of files, their bytes); the same file attached twice counts once."""
     ((count, size),) = database.rows(
         "select count(*), coalesce(sum(size_bytes), 0) "
-        "from (select distinct sha256, size_bytes from attachments)",
+        "from (select distinct sha256, size_bytes from attachments)"
     )
     return count, size
 

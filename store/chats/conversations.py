@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import apsw
@@ -118,10 +118,8 @@ def messages(database: Database, chat_id: int) -> list[StoredMessage]:
     """The transcript as stored, in order."""
     query = Message.select().where(Message.conversation_id == chat_id).order_by(Message.turn, Message.id)
     with database.read():
-        return [
-            StoredMessage(row.turn, row.role, row.content, row.created_ms)
-            for row in query.execute(database.peewee)
-        ]
+        found = query.execute(database.peewee)
+        return [StoredMessage(row.turn, row.role, row.content, row.created_ms) for row in found]
 
 
 # -- turns --------------------------------------------------------------------------------
@@ -155,30 +153,18 @@ def add_turn(
     with database.write() as connection:
         last = Turn.select(fn.max(Turn.n)).where(Turn.conversation_id == chat_id)
         n = (last.scalar(database.peewee) or 0) + 1
-        turn = StoredTurn(
-            0, chat_id, n, mode, model, "running", question, "", start_ms, end_ms, timezone, {}, now_ms
-        )
+        told: dict[str, Any] = {
+            "n": n, "mode": mode, "model": model, "status": "running", "question": question, "answer_md": "",
+            "start_ms": start_ms, "end_ms": end_ms, "timezone": timezone, "created_ms": now_ms,
+        }  # fmt: skip
         turn_id = Turn.insert(
-            conversation_id=chat_id,
-            n=n,
-            mode=mode,
-            model=model,
-            status="running",
-            question=question,
-            answer_md="",
-            start_ms=start_ms,
-            end_ms=end_ms,
-            timezone=timezone,
-            payload="{}",
-            created_ms=now_ms,
-            persona_id=persona.id if persona else None,
-            persona_version=persona.version if persona else None,
-            style_note=style_note,
+            **told, conversation_id=chat_id, payload="{}", style_note=style_note,
+            persona_id=persona.id if persona else None, persona_version=persona.version if persona else None,
             given=_json(dict(given or {})),
-        ).execute(database.peewee)
+        ).execute(database.peewee)  # fmt: skip
         _say(database, chat_id, n, "user", question, now_ms, _of_chat(connection, session_id, chat_id))
         attachments.claim(connection, attached, chat_id, n, now_ms)
-    return replace(turn, id=int(turn_id), given=dict(given or {}))
+    return StoredTurn(id=int(turn_id), chat_id=chat_id, payload={}, given=dict(given or {}), **told)
 
 
 def finish_turn(
@@ -222,10 +208,7 @@ def _is_outdated(connection: apsw.Connection, turn_id: int) -> bool:
 
 
 def fail_turn(
-    database: Database,
-    turn_id: int,
-    payload: dict[str, Any],
-    evidence: Sequence[StoredEvidence] = (),
+    database: Database, turn_id: int, payload: dict[str, Any], evidence: Sequence[StoredEvidence] = ()
 ) -> None:
     """Store that a turn failed before anything was said; its question and what was retrieved are kept, so
     it can be retried.
@@ -267,8 +250,7 @@ def redact_answer(connection: apsw.Connection, turn_id: int) -> None:
         payload["claims"] = []
     payload.pop("measured", None)
     connection.execute(
-        "update turns set answer_md = ?, payload = ? where id = ?",
-        (DELETED_ANSWER, _json(payload), turn_id),
+        "update turns set answer_md = ?, payload = ? where id = ?", (DELETED_ANSWER, _json(payload), turn_id)
     )
     connection.execute(
         """
@@ -314,14 +296,9 @@ def _say(
     session_id: int | None = None,
 ) -> None:
     Message.insert(
-        conversation_id=chat_id,
-        turn=n,
-        role=role,
-        content=content,
-        created_ms=now_ms,
-        session_id=session_id,
-        tokens=estimate_tokens(content),
-    ).execute(database.peewee)
+        conversation_id=chat_id, turn=n, role=role, content=content, created_ms=now_ms,
+        session_id=session_id, tokens=estimate_tokens(content),
+    ).execute(database.peewee)  # fmt: skip
     Conversation.update(updated_ms=now_ms).where(Conversation.id == chat_id).execute(database.peewee)
 
 
@@ -341,14 +318,12 @@ def _end(
         return  # deleted while it was answered
     found = [
         {
-            **asdict(item),
-            "turn_id": turn_id,
-            "boxes": json.dumps(item.boxes),
-            "focused": _flag(item.focused),
+            **asdict(item), "turn_id": turn_id, "boxes": json.dumps(item.boxes),
+            "focused": None if item.focused is None else int(item.focused),
             "needs_check": int(item.needs_check),
         }
         for item in evidence
-    ]
+    ]  # fmt: skip
     if found:
         Evidence.insert_many(found).execute(database.peewee)
         _note_newer_readings(database.connection(), turn_id)
@@ -391,10 +366,6 @@ def _turns(database: Database, condition: Any) -> list[StoredTurn]:
 
 def _exists(connection: apsw.Connection, item: StoredEvidence) -> bool:
     return scalar(connection, "select 1 from frames where id = ?", (item.frame_id,)) is not None
-
-
-def _flag(value: bool | None) -> int | None:
-    return None if value is None else int(value)
 
 
 def _json(value: dict[str, Any]) -> str:

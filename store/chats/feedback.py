@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import apsw
@@ -110,7 +110,7 @@ def reported_turns(database: Database) -> list[ReportedTurn]:
         from turns t
         where t.id in (select turn_id from answer_reports)
         order by t.created_ms, t.id
-        """,
+        """
     )
     reports = of_turns(database, [turn_id for turn_id, _, _ in keys])
     turns = [(turn_id, conversations.turn(database, chat_id, n)) for turn_id, chat_id, n in keys]
@@ -154,19 +154,7 @@ def save_recheck(
             checked_ms = :checked_ms, confidence = :confidence, needs_check = 0
         where turn_id = :turn_id and n = :n and needs_check = 1
         """,
-        [
-            {
-                "state": item.state,
-                "quote": item.quote,
-                "boxes": json.dumps(item.boxes),
-                "reading_id": item.reading_id,
-                "checked_ms": item.checked_ms,
-                "confidence": item.confidence,
-                "turn_id": turn_id,
-                "n": item.n,
-            }
-            for item in found
-        ],
+        [{**asdict(item), "boxes": json.dumps(item.boxes), "turn_id": turn_id} for item in found],
     )
     payload = json.loads(scalar(connection, "select payload from turns where id = ?", (turn_id,)))
     payload["claims"] = list(claims)

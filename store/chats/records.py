@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 import apsw
@@ -175,23 +175,10 @@ def turn_of(row: Any, evidence: tuple[StoredEvidence, ...]) -> StoredTurn:
 
 
 def evidence_of(row: Any) -> StoredEvidence:
-    return StoredEvidence(
-        n=row.n,
-        frame_id=row.frame_id,
-        captured_ms=row.captured_ms,
-        app_name=row.app_name,
-        window_name=row.window_name,
-        focused=None if row.focused is None else bool(row.focused),
-        browser_url=row.browser_url,
-        snippet=row.snippet,
-        quote=row.quote,
-        boxes=tuple(tuple(box) for box in json.loads(row.boxes)),
-        state=row.state,
-        reading_id=row.reading_id,
-        needs_check=bool(row.needs_check),
-        checked_ms=row.checked_ms,
-        confidence=row.confidence,
-    )
+    values = {each.name: getattr(row, each.name) for each in fields(StoredEvidence)}
+    values["focused"] = None if row.focused is None else bool(row.focused)
+    values["boxes"] = tuple(tuple(box) for box in json.loads(row.boxes))
+    return StoredEvidence(**{**values, "needs_check": bool(row.needs_check)})
 
 
 # -- anchors ------------------------------------------------------------------------------

@@ -225,12 +225,7 @@ def _expire(database: Database, condition: str, values: dict[str, int | None], n
     return len(found)
 
 
-_EVENTS: dict[ApprovalScope | None, str] = {
-    None: "denied",
-    "once": "approved",
-    "chat": "allowed_in_chat",
-    "always": "always_allowed",
-}
+_EVENTS = {None: "denied", "once": "approved", "chat": "allowed_in_chat", "always": "always_allowed"}
 
 
 def _decide(database: Database, number: int, scope: ApprovalScope | None, now_ms: int) -> ToolCall:
@@ -366,12 +361,8 @@ def _read(connection: apsw.Connection, condition: str, values: Sequence[int]) ->
         join turns t on t.id = c.turn_id
         where {condition}
         """
-    return [_call(*row) for row in rows(connection, sql, values)]
-
-
-def _call(*values: Any) -> ToolCall:
-    found = ToolCall(*values)
-    return replace(found, is_forgotten=bool(found.is_forgotten))
+    found = [ToolCall(*row) for row in rows(connection, sql, values)]
+    return [replace(each, is_forgotten=bool(each.is_forgotten)) for each in found]
 
 
 # -- the log ------------------------------------------------------------------------------

@@ -192,7 +192,7 @@ def sweep(database: Database, media: Media) -> int:
         waiting = [
             entry
             for entry in residual_files.captures(data_dir, 0, 2**62)
-            if not entry.is_taken and is_refused(connection, entry.capture_id)
+            if not entry.is_taken and scalar(connection, _OUTCOME, (entry.capture_id,)) == "deleted"
         ]
         trash = rows(connection, "select path from media_trash")
     copies = [] if latest_ms is None else residual_files.copies(data_dir, made_before_ms=latest_ms)
@@ -334,8 +334,7 @@ class Erasure:
             self._start_ms, self._end_ms, self._deleted_ms, self._counts, self._freed, not left, tuple(left)
         )
         self._database.change(
-            "update deletions set receipt = ? where id = ?",
-            (json.dumps(asdict(receipt)), self._tombstone),
+            "update deletions set receipt = ? where id = ?", (json.dumps(asdict(receipt)), self._tombstone)
         )
         log.info("deleted %d frames, verified: %s", receipt.frames, receipt.verified)
         return receipt
@@ -426,10 +425,6 @@ def _possible_pictures(entry: Waiting) -> list[str]:
     except ValueError:
         return []
     return kept + [str(Path(path).with_name(f".{Path(path).name}.tmp")) for path in kept]
-
-
-def is_refused(connection: apsw.Connection, capture_id: str) -> bool:
-    return bool(scalar(connection, _OUTCOME, (capture_id,)) == "deleted")
 
 
 def picture_bytes(connection: apsw.Connection) -> int:

@@ -68,15 +68,7 @@ where o.id in (
 """
 
 # Without an edit to keep, or without a frame that is left of it, an observation goes as a whole.
-_FRAMES_LEFT = """
-select 1
-from observations o
-where o.id = :id and (o.edits <> '{}' or o.is_hidden = 1) and exists (
-    select 1 from frames f
-    where f.id >= o.start_ms * 1024 and f.id < o.end_ms * 1024 + 1024 and f.app_name is o.app_name
-        and f.id not in (select id from deletion_scope)
-)
-"""
+_FRAMES_LEFT = observation_writer.STILL_SHOWN.format(but="and f.id not in (select id from deletion_scope)")
 
 _DELETE_SESSIONS = """
 delete from session_summaries
@@ -133,18 +125,14 @@ def forget_insights(connection: apsw.Connection) -> int:
             (redacted(messages), "" if words.are_in(title) else title, number),
         )
     connection.execute(_FORGET_SUMMARIES, {"removed": DELETED_ANSWER})
-    _forget_amended(connection)
-    return len(touched)
-
-
-def _forget_amended(connection: apsw.Connection) -> None:
-    """Whoever amended a forgotten insight was told its summary: those messages go too, to the last one."""
+    # Whoever amended a forgotten insight was told its summary: those messages go too, to the last one.
     while found := rows(connection, _AMENDED):
         for number, messages in found:
             connection.execute(
                 "update insights set training_messages = ?, is_forgotten = 1 where id = ?",
                 (redacted(messages), number),
             )
+    return len(touched)
 
 
 _FORGET_SUMMARIES = """
@@ -197,8 +185,8 @@ def forget_knowledge(connection: apsw.Connection) -> int:
 def _forget_said(connection: apsw.Connection) -> None:
     """Delete what chats stored that says what only the deleted frames said."""
     words = DeletedWords(connection)
-    for table, sql in (("facts", _FACTS), ("entities", _ENTITIES)):
-        for number, *texts in rows(connection, sql):
+    for table, said in (("facts", "predicate, object_value"), ("entities", "name, description")):
+        for number, *texts in rows(connection, _SAID.format(table=table, texts=said)):
             if words.are_in("\n".join(text or "" for text in texts)):
                 connection.execute(f"delete from {table} where id = ?", (number,))
 
@@ -214,15 +202,8 @@ where id = :id and not exists (select 1 from entity_frames o where o.entity_id =
     and not exists (select 1 from facts f where f.subject_id = :id or f.object_entity_id = :id)
 """
 
-_FACTS = f"""
-select fact.id, fact.predicate, fact.object_value
-from facts fact
-where fact.shown_from_ms is not null and {overlaps_deletion("fact.shown_from_ms", "fact.shown_until_ms")}
-"""
-
-_ENTITIES = f"""
-select entity.id, entity.name, entity.description
-from entities entity
-where entity.shown_from_ms is not null
-    and {overlaps_deletion("entity.shown_from_ms", "entity.shown_until_ms")}
+_SAID = f"""
+select thing.id, {{texts}}
+from {{table}} thing
+where thing.shown_from_ms is not null and {overlaps_deletion("thing.shown_from_ms", "thing.shown_until_ms")}
 """

@@ -43,10 +43,10 @@ def backfill(
     what is there is left alone, and a second run creates nothing.
     """
     found = {
-        "user_prompt": _missing(database, _PROMPTS_MISSING),
-        "observation": _missing(database, _THINGS_MISSING.format(table="observations", doc="observation")),
-        "session_summary": _missing(
-            database, _THINGS_MISSING.format(table="session_summaries", doc="session_summary")
+        "user_prompt": database.column(_PROMPTS_MISSING),
+        "observation": database.column(_THINGS_MISSING.format(table="observations", doc="observation")),
+        "session_summary": database.column(
+            _THINGS_MISSING.format(table="session_summaries", doc="session_summary")
         ),
     }
     writers: dict[str, Callable[[apsw.Connection, int], int]] = {
@@ -67,10 +67,6 @@ def backfill(
             log.info("documents of %d %ss looked at, %d created so far", len(chunk), kind, created)
     counts = _counts(database)
     return Backfill(**counts, created=created, queued=_queue(database))
-
-
-def _missing(database: Database, sql: str) -> list[int]:
-    return database.column(sql)
 
 
 def _counts(database: Database) -> dict[str, int]:

@@ -144,10 +144,8 @@ def rename_topic(database: Database, topic_id: int, title: str) -> bool:
 
 def dismiss_topic(database: Database, topic_id: int, is_dismissed: bool) -> bool:
     """Never take this for a topic again, or do; False when there is none."""
-    changed = database.change(
-        "update user_topic_summaries set is_dismissed = ? where id = ?", (is_dismissed, topic_id)
-    )
-    return changed > 0
+    sql = "update user_topic_summaries set is_dismissed = ? where id = ?"
+    return database.change(sql, (is_dismissed, topic_id)) > 0
 
 
 def dismissed(database: Database) -> set[str]:
@@ -183,11 +181,8 @@ def merge_topics(database: Database, topic_id: int, into_id: int) -> bool:
 def split_topic(database: Database, session_id: int, tag: str, new_tag: str) -> bool:
     """Say that a session is about `new_tag` and not about `tag`; False when it was not about that."""
     with database.write() as connection:
-        confidence = scalar(
-            connection,
-            "delete from session_tags where session_id = ? and tag = ? returning confidence",
-            (session_id, tag),
-        )
+        sql = "delete from session_tags where session_id = ? and tag = ? returning confidence"
+        confidence = scalar(connection, sql, (session_id, tag))
         if confidence is None:
             return False
         connection.execute(
@@ -305,8 +300,7 @@ def candidates(
 ) -> Candidates:
     """Sessions that ended at or after `since_ms`; not `without`, and none of its chat."""
     found = database.rows(
-        _CANDIDATES,
-        {"since": since_ms, "model": model or "", "without": without, "limit": limit},
+        _CANDIDATES, {"since": since_ms, "model": model or "", "without": without, "limit": limit}
     )
     ids = tuple(number for number, _, _ in found)
     ended = np.fromiter((at for _, at, _ in found), np.int64, len(found))

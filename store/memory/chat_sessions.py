@@ -53,16 +53,12 @@ def create(database: Database, now_ms: int, chat_id: int | None = None, *, is_un
     One that `is_unclaimed` was opened by a question and not by its window, which may `claim` it.
     """
     with database.write() as connection:
-        return int(
-            scalar(
-                connection,
-                """
-                insert into chat_sessions (conversation_id, created_ms, seen_ms, metadata)
-                values (?, ?, ?, ?) returning id
-                """,
-                (chat_id, now_ms, now_ms, json.dumps({"unclaimed": True} if is_unclaimed else {})),
-            )
+        metadata = json.dumps({"unclaimed": True} if is_unclaimed else {})
+        connection.execute(
+            "insert into chat_sessions (conversation_id, created_ms, seen_ms, metadata) values (?, ?, ?, ?)",
+            (chat_id, now_ms, now_ms, metadata),
         )
+        return connection.last_insert_rowid()
 
 
 def get(database: Database, session_id: int) -> ChatSession | None:
@@ -196,9 +192,7 @@ def put_note(connection: apsw.Connection, session_id: int, changes: Mapping[str,
 
 def is_without_context(database: Database, chat_id: int) -> bool:
     """Whether the person switched memory off for a chat."""
-    with database.read() as connection:
-        sql = "select without_context from conversations where id = ?"
-        return bool(scalar(connection, sql, (chat_id,)))
+    return bool(database.scalar("select without_context from conversations where id = ?", (chat_id,)))
 
 
 def set_without_context(database: Database, chat_id: int, is_off: bool) -> bool:

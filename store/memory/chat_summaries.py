@@ -114,14 +114,10 @@ def put(
     person wrote the summary, nothing is kept.
     """
     with database.write() as connection:
-        is_edited = scalar(
-            connection, "select is_edited from chat_summaries where session_id = ?", (session_id,)
-        )
-        if is_edited:
+        if scalar(connection, "select is_edited from chat_summaries where session_id = ?", (session_id,)):
             connection.execute("update chat_sessions set summary_state = 'made' where id = ?", (session_id,))
             return False
-        now = rows(connection, _ANSWERS, (session_id,))
-        if now != [(each.turn_id, each.answer_md) for each in made_of]:
+        if rows(connection, _ANSWERS, (session_id,)) != [(each.turn_id, each.answer_md) for each in made_of]:
             return False
         values = {
             "session": session_id, "ended": ended_ms, "tokens": tokens, "by": made_by, "now": now_ms,
@@ -193,18 +189,13 @@ def drop_edits(database: Database, session_id: int) -> bool:
 
 def retract(database: Database, session_id: int, is_retracted: bool, now_ms: int) -> bool:
     """Take a summary out of what is told to models, or bring it back; False when there is none."""
-    changed = database.change(
-        "update chat_summaries set is_retracted = ?, updated_ms = ? where session_id = ?",
-        (is_retracted, now_ms, session_id),
-    )
-    return changed > 0
+    sql = "update chat_summaries set is_retracted = ?, updated_ms = ? where session_id = ?"
+    return database.change(sql, (is_retracted, now_ms, session_id)) > 0
 
 
 def get(database: Database, session_ids: Sequence[int]) -> dict[int, ChatSummary]:
     """The summaries that these sessions have, with their tags."""
-    ids = json.dumps(list(session_ids))
-    found = database.rows(_GET, (ids,))
-    return {row[0]: _summary(row) for row in found}
+    return {row[0]: _summary(row) for row in database.rows(_GET, (json.dumps(list(session_ids)),))}
 
 
 def use(connection: apsw.Connection, turn_id: int, session_ids: Iterable[int]) -> None:
@@ -219,22 +210,10 @@ def use(connection: apsw.Connection, turn_id: int, session_ids: Iterable[int]) -
 
 
 def _summary(row: tuple[Any, ...]) -> ChatSummary:
-    session_id, chat_id, started_ms, ended_ms, timezone, *rest = row
-    fields, (tokens, made_by, is_edited, is_retracted, tags, traces) = rest[:-6], rest[-6:]
-    return ChatSummary(
-        session_id=session_id,
-        chat_id=chat_id,
-        started_ms=started_ms,
-        ended_ms=ended_ms,
-        timezone=timezone,
-        **dict(zip(SUMMARY_FIELDS, fields, strict=True)),
-        tokens=tokens,
-        made_by=made_by,
-        is_edited=bool(is_edited),
-        is_retracted=bool(is_retracted),
-        tags=tuple((tag, confidence) for tag, confidence in json.loads(tags)),
-        traces=unpacked(traces),
-    )
+    *told, tokens, made_by, is_edited, is_retracted, tags, traces = row
+    pairs = tuple((tag, confidence) for tag, confidence in json.loads(tags))
+    flags = bool(is_edited), bool(is_retracted)
+    return ChatSummary(*(*told, tokens, made_by, *flags, pairs, unpacked(traces)))
 
 
 _TURNS_OF = """

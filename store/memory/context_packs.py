@@ -65,9 +65,7 @@ def put(connection: apsw.Connection, pack: StoredPack) -> None:
 def of_turn(database: Database, chat_id: int, n: int) -> StoredPack | None:
     """What a turn of a chat told the model; None when it had no session."""
     return _one(
-        database,
-        "join turns t on t.id = p.turn_id where t.conversation_id = ? and t.n = ?",
-        (chat_id, n),
+        database, "join turns t on t.id = p.turn_id where t.conversation_id = ? and t.n = ?", (chat_id, n)
     )
 
 
@@ -144,7 +142,7 @@ def telemetry(database: Database) -> Telemetry:
         select count(*), coalesce(avg(pack_tokens), 0), coalesce(avg(prompt_tokens), 0),
             coalesce(avg(build_ms), 0), avg(helpfulness)
         from context_samples
-        """,
+        """
     )
     return Telemetry(*row)
 
@@ -152,8 +150,9 @@ def telemetry(database: Database) -> Telemetry:
 # -- support --------------------------------------------------------------------------------
 
 _COLUMNS = (
-    "p.turn_id, p.session_id, p.hash, p.text, p.record, p.tokens, p.build_ms, p.created_ms,"
-    " (select json_group_array(o.session_id) from context_pack_sources o where o.turn_id = p.turn_id)"
+    "p.turn_id, p.session_id, p.hash, p.text, p.record,"
+    " (select json_group_array(o.session_id) from context_pack_sources o where o.turn_id = p.turn_id),"
+    " p.tokens, p.build_ms, p.created_ms"
 )
 
 
@@ -163,11 +162,8 @@ def _one(database: Database, rest: str, values: tuple[Any, ...]) -> StoredPack |
 
 
 def _pack(row: tuple[Any, ...]) -> StoredPack:
-    turn_id, session_id, name, text, record, tokens, build_ms, created_ms, ids = row
-    return StoredPack(
-        turn_id, session_id, name, text, json.loads(record), tuple(json.loads(ids)), tokens, build_ms,
-        created_ms,
-    )  # fmt: skip
+    turn_id, session_id, name, text, record, ids, *took = row
+    return StoredPack(turn_id, session_id, name, text, json.loads(record), tuple(json.loads(ids)), *took)
 
 
 def count(database: Database) -> int:

@@ -9,13 +9,13 @@ UTC, as observations have them, so that a person who moves to another zone only 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import apsw
 
-from store.core.database import Database, clean_text, rows, scalar
+from store.core.database import Database, clean_text, column, rows, scalar
 from store.frames.activity_intervals import overlaps_deletion
 from store.memory.observations import HOUR_MS
 
@@ -189,7 +189,10 @@ def between(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Hou
         "d.hour * :size < :end and (d.hour + 1) * :size > :start",
         {"size": HOUR_MS, "start": start_ms, "end": end_ms},
     )
-    return [_clipped(hour, start_ms, end_ms) for hour in found]
+    return [
+        replace(each, points=tuple(point for point in each.points if start_ms <= point.at_ms < end_ms))
+        for each in found
+    ]
 
 
 def is_settled(connection: apsw.Connection, start_ms: int, end_ms: int, now_ms: int) -> bool:
@@ -199,11 +202,6 @@ def is_settled(connection: apsw.Connection, start_ms: int, end_ms: int, now_ms: 
     tables = ("memory_hours", "daily_hours_due", "daily_texts_due")
     waiting = " or ".join(f"exists (select 1 from {table} where {touches})" for table in tables)
     return not scalar(connection, f"select {waiting}", values)
-
-
-def _clipped(hour: Hour, start_ms: int, end_ms: int) -> Hour:
-    points = tuple(point for point in hour.points if start_ms <= point.at_ms < end_ms)
-    return Hour(hour.hour, hour.source, hour.fingerprint, points, hour.model_error, hour.updated_ms)
 
 
 def load(connection: apsw.Connection, condition: str, values: dict[str, int]) -> list[Hour]:
@@ -251,8 +249,7 @@ def forget(connection: apsw.Connection) -> list[int]:
 
     Call while the frames' rows are still there. Returns the hours.
     """
-    hours: Iterable[tuple[int]] = rows(connection, _AFFECTED)
-    gone = [hour for (hour,) in hours]
+    gone: list[int] = column(connection, _AFFECTED)
     connection.execute(
         "delete from daily_hours where hour in (select value from json_each(?))", (json.dumps(gone),)
     )

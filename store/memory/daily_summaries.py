@@ -60,15 +60,9 @@ def put(
     if not text.strip():
         raise ValueError("a summary needs a text")
     values = {
-        "day": day.isoformat(),
-        "zone": zone,
-        "start": start_ms,
-        "end": end_ms,
-        "text": clean_text(text),
-        "source": source,
-        "now": now_ms,
-        "day_start": day_start_min,
-    }
+        "day": day.isoformat(), "zone": zone, "start": start_ms, "end": end_ms, "text": clean_text(text),
+        "source": source, "now": now_ms, "day_start": day_start_min,
+    }  # fmt: skip
     [(number,)] = rows(connection, _PUT, values)
     return int(number)
 

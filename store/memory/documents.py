@@ -175,16 +175,10 @@ def get_sessions(
     return [
         SessionSummary(*row)
         for row in _by_ids(
-            database,
-            "s.id, s.start_ms, s.end_ms, s.request, s.investigated, s.learned, s.completed, s.next_steps,"
-            " s.notes, s.project",
-            "session_summaries s on s.id = j.value",
-            "s.start_ms",
-            ids,
-            order_by,
-            limit,
+            database, f"s.id, s.start_ms, s.end_ms, {', '.join(SUMMARY_FIELDS)}, s.project",
+            "session_summaries s on s.id = j.value", "s.start_ms", ids, order_by, limit,
         )
-    ]
+    ]  # fmt: skip
 
 
 def get_prompts(
@@ -194,15 +188,10 @@ def get_prompts(
     return [
         UserPrompt(*row)
         for row in _by_ids(
-            database,
-            "m.id, m.conversation_id, coalesce(m.turn, 0), m.content, m.created_ms",
-            "messages m on m.id = j.value and m.role = 'user'",
-            "m.created_ms",
-            ids,
-            order_by,
-            limit,
+            database, "m.id, m.conversation_id, coalesce(m.turn, 0), m.content, m.created_ms",
+            "messages m on m.id = j.value and m.role = 'user'", "m.created_ms", ids, order_by, limit,
         )
-    ]
+    ]  # fmt: skip
 
 
 def _by_ids(
@@ -252,9 +241,7 @@ def put_session(
         {"start": start_ms, "end": end_ms},
     )
     known = scalar(
-        connection,
-        "select id from session_summaries where start_ms < ? and end_ms > ?",
-        (end_ms, start_ms),
+        connection, "select id from session_summaries where start_ms < ? and end_ms > ?", (end_ms, start_ms)
     )
     values = {
         "id": known, "start_ms": start_ms, "end_ms": end_ms, "project": project,

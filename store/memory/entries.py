@@ -150,7 +150,8 @@ def load(database: Database, keys: Iterable[Key]) -> list[MemoryEntry]:
     for session in documents.get_sessions(database, ids("session")):
         found["session", session.id] = of_session(session)
     for prompt in documents.get_prompts(database, ids("prompt")):
-        found["prompt", prompt.id] = of_prompt(prompt)
+        title, asked_ms = title_of(prompt.text), prompt.created_ms
+        found["prompt", prompt.id] = MemoryEntry("prompt", prompt.id, asked_ms, asked_ms + 1, title, prompt)
     for insight in insights.get_many(database, ids("insight")):
         found["insight", insight.id] = of_insight(insight)
     for chat in chat_summaries.get(database, ids("chat")).values():
@@ -165,11 +166,6 @@ def of_observation(body: Observation) -> MemoryEntry:
 def of_session(body: SessionSummary) -> MemoryEntry:
     said = next((text for text in body.fields.values() if text), "")
     return MemoryEntry("session", body.id, body.start_ms, body.end_ms, title_of(said), body)
-
-
-def of_prompt(body: UserPrompt) -> MemoryEntry:
-    title = title_of(body.text)
-    return MemoryEntry("prompt", body.id, body.created_ms, body.created_ms + 1, title, body)
 
 
 def of_insight(body: Insight) -> MemoryEntry:

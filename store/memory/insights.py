@@ -100,11 +100,8 @@ def put(
 def restore(database: Database, insight_id: int) -> None:
     """Let a version be the current one again. Raises `InsightNotFound`."""
     with database.write() as connection:
-        found = rows(
-            connection,
-            "select anchor_kind, frame_id, start_ms, end_ms from insights where id = ?",
-            (insight_id,),
-        )
+        sql = "select anchor_kind, frame_id, start_ms, end_ms from insights where id = ?"
+        found = rows(connection, sql, (insight_id,))
         if not found:
             raise InsightNotFound(insight_id)
         values = dict(zip(("kind", "frame", "start", "end"), found[0], strict=True), id=insight_id)

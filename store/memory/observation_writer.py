@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from hashlib import blake2b
 from typing import Any
 
 import apsw
 
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, column, rows, scalar
 from store.memory import documents, observations
 from store.memory.observations import Draft, Fact, Observation, load
 
@@ -47,12 +48,6 @@ def put_hour(connection: apsw.Connection, hour: int, drafts: Iterable[Draft], no
 
 def put(connection: apsw.Connection, draft: Draft, now_ms: int) -> None:
     """Enter one observation, or write it anew; edits stay as they are."""
-    values = {
-        "hour": draft.hour, "place": key(draft.place), "start_ms": draft.start_ms, "end_ms": draft.end_ms,
-        "active_ms": draft.active_ms, "app_name": draft.app_name, "kind": draft.kind,
-        "project": draft.project, "title": draft.title, "narrative": draft.narrative,
-        "fingerprint": draft.fingerprint, "now": now_ms,
-    }  # fmt: skip
     number = scalar(
         connection,
         """
@@ -67,7 +62,7 @@ def put(connection: apsw.Connection, draft: Draft, now_ms: int) -> None:
             updated_ms = :now
         returning id
         """,
-        values,
+        {**asdict(draft), "place": key(draft.place), "now": now_ms},
     )
     if scalar(connection, "select is_hidden from observations where id = ?", (number,)):
         blank(connection, number, keep_fingerprint=True)
@@ -134,8 +129,7 @@ def put_documents(connection: apsw.Connection, observation_id: int) -> int:
 
 def _drop(connection: apsw.Connection, observation_id: int) -> None:
     """Remove what the frames no longer say; a person's words stay while there are frames of that time."""
-    is_kept = scalar(connection, _STILL_SHOWN, {"id": observation_id})
-    if is_kept:
+    if scalar(connection, STILL_SHOWN.format(but=""), {"id": observation_id}):
         blank(connection, observation_id)
         put_documents(connection, observation_id)
     else:
@@ -158,12 +152,12 @@ def blank(connection: apsw.Connection, observation_id: int, *, keep_fingerprint:
         connection.execute(f"delete from {table} where observation_id = ?", (observation_id,))
 
 
-_STILL_SHOWN = """
+STILL_SHOWN = """
 select 1
 from observations o
-where o.id = :id and (o.edits <> '{}' or o.is_hidden = 1) and exists (
+where o.id = :id and (o.edits <> '{{}}' or o.is_hidden = 1) and exists (
     select 1 from frames f
-    where f.id >= o.start_ms * 1024 and f.id < o.end_ms * 1024 + 1024 and f.app_name is o.app_name
+    where f.id >= o.start_ms * 1024 and f.id < o.end_ms * 1024 + 1024 and f.app_name is o.app_name {but}
 )
 """
 
@@ -188,7 +182,11 @@ def edit(database: Database, observation_id: int, words: Mapping[str, Any], now_
             return False
         derived = _derived(connection, observation_id)
         kept = {name: value for name, value in words.items() if value != derived[name]}
-        _keep_edits(connection, observation_id, kept, now_ms)
+        connection.execute(
+            "update observations set edits = ?, updated_ms = ? where id = ?",
+            (json.dumps(kept, ensure_ascii=False, sort_keys=True), now_ms, observation_id),
+        )
+        put_documents(connection, observation_id)
     return True
 
 
@@ -220,30 +218,13 @@ def _derived(connection: apsw.Connection, observation_id: int) -> dict[str, Any]
     [(kind, project, title, narrative)] = rows(
         connection, "select kind, project, title, narrative from observations where id = ?", (observation_id,)
     )
-    facts = rows(
-        connection,
-        "select text from observation_facts where observation_id = ? order by n",
-        (observation_id,),
-    )
-    concepts = rows(
-        connection,
-        "select value from observation_terms where observation_id = ? and term = 'concept' order by n",
-        (observation_id,),
-    )
+    facts = "select text from observation_facts where observation_id = ? order by n"
+    concepts = "select value from observation_terms where observation_id = ? and term = 'concept' order by n"
     return {
         "title": title, "narrative": narrative, "kind": kind, "project": project,
-        "facts": [text for (text,) in facts], "concepts": [value for (value,) in concepts],
+        "facts": column(connection, facts, (observation_id,)),
+        "concepts": column(connection, concepts, (observation_id,)),
     }  # fmt: skip
-
-
-def _keep_edits(
-    connection: apsw.Connection, observation_id: int, edits: Mapping[str, Any], now_ms: int
-) -> None:
-    connection.execute(
-        "update observations set edits = ?, updated_ms = ? where id = ?",
-        (json.dumps(edits, ensure_ascii=False, sort_keys=True), now_ms, observation_id),
-    )
-    put_documents(connection, observation_id)
 
 
 # -- refinements --------------------------------------------------------------------------

@@ -115,18 +115,9 @@ def of_hour(database: Database, hour: int) -> list[Observation]:
 def nearest_days(database: Database, start_ms: int, end_ms: int) -> tuple[int | None, int | None]:
     """When the last observation before a range and the first one after it began."""
     with database.read() as connection:
-        return (
-            scalar(
-                connection,
-                "select max(start_ms) from observations where start_ms < ? and is_hidden = 0",
-                (start_ms,),
-            ),
-            scalar(
-                connection,
-                "select min(start_ms) from observations where start_ms >= ? and is_hidden = 0",
-                (end_ms,),
-            ),
-        )
+        earlier = "select max(start_ms) from observations where start_ms < ? and is_hidden = 0"
+        later = "select min(start_ms) from observations where start_ms >= ? and is_hidden = 0"
+        return scalar(connection, earlier, (start_ms,)), scalar(connection, later, (end_ms,))
 
 
 def load(
@@ -167,27 +158,15 @@ def _observation(
     by_term: dict[str, list[str]] = {"concept": [], "file": [], "url": []}
     for term, value in json.loads(terms):
         by_term[term].append(value)
+    # A line that a person left as it was still has its frame.
+    lines = tuple(Fact(text, derived.get(text)) for text in edited.get("facts", derived))
     return Observation(
-        id=number,
-        start_ms=start_ms,
-        end_ms=end_ms,
-        active_ms=active_ms,
-        app_name=app_name,
-        kind=edited.get("kind", kind),
-        project=edited.get("project", project),
-        title=edited.get("title", title),
-        narrative=edited.get("narrative", narrative),
-        # A line that a person left as it was still has its frame.
-        facts=tuple(Fact(text, derived.get(text)) for text in edited.get("facts", derived)),
-        concepts=tuple(edited.get("concepts", by_term["concept"])),
-        files=tuple(by_term["file"]),
-        urls=tuple(by_term["url"]),
-        frame_ids=tuple(json.loads(frame_ids)),
-        source="user" if edited else source,
-        edited=tuple(sorted(edited)),
-        refine_error=refine_error,
-        updated_ms=updated_ms,
-    )
+        number, start_ms, end_ms, active_ms, app_name, edited.get("kind", kind),
+        edited.get("project", project), edited.get("title", title), edited.get("narrative", narrative),
+        lines, tuple(edited.get("concepts", by_term["concept"])), tuple(by_term["file"]),
+        tuple(by_term["url"]), tuple(json.loads(frame_ids)), "user" if edited else source,
+        tuple(sorted(edited)), refine_error, updated_ms,
+    )  # fmt: skip
 
 
 # -- hours to be derived ------------------------------------------------------------------

@@ -135,9 +135,7 @@ def _by_meaning(
         return [], "vector_query_failed"
     scores = {each.id: each.score for each in near}
     sql = f"{_DOCUMENTS} where d.id in (select value from json_each(?))"
-    found = [
-        replace(_match(*row), score=scores[row[0]]) for row in rows(connection, sql, (str(list(scores)),))
-    ]
+    found = [_match(*(*row, scores[row[0]])) for row in rows(connection, sql, (str(list(scores)),))]
     return found, None if found else "no_vector_hits"
 
 
@@ -194,7 +192,7 @@ def newest(
 _DOCUMENTS = "select d.id, d.doc_type, d.sqlite_id, d.created_ms, d.ended_ms from memory_documents d"
 
 
-def _match(document: int, doc_type: str, number: int, created: int, ended: int, score: float = 0.0) -> Match:
+def _match(document: int, doc_type: str, number: int, created: int, ended: int, score: float) -> Match:
     return Match(document, _TYPE_OF[doc_type], number, created, ended, score)
 
 

@@ -22,22 +22,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import apsw
-
 from store.core.database import Database, rows
 from store.memory import entries as memory_entries
 from store.memory import insights, retrievers
-from store.memory.entries import (
-    ENTRY_TYPES,
-    RECORD_TYPES,
-    EntryType,
-    MemoryEntry,
-    MemoryFilters,
-)
+from store.memory.entries import ENTRY_TYPES, RECORD_TYPES, EntryType, MemoryEntry, MemoryFilters
 from store.memory.insights import Insight, InsightFilter
 from store.memory.retrievers import Match, RetrievalQuery, Strategy
 from store.search import query
-from store.search.query import Query
 
 log = logging.getLogger(__name__)
 
@@ -90,12 +81,17 @@ def search_memory(
         if order == "date":
             chosen.sort(key=lambda match: (-match.created_ms, -match.id))
         entries = memory_entries.load(database, [match.key for match in chosen])
-        texts = _texts(connection, [match.document for match in chosen])
+        sql = "select id, text from memory_documents where id in (select value from json_each(?))"
+        texts = dict(rows(connection, sql, (str([match.document for match in chosen]),)))
     log.info(
         "memory search %s: %d found, %d loaded (%s)", strategy, len(found), len(entries), reason or "whole"
     )
     by_key = {match.key: match for match in chosen}
-    shown = [_with_snippet(entry, by_key[entry.type, entry.id], texts, parsed) for entry in entries]
+    shown = []
+    for entry in entries:
+        match = by_key[entry.type, entry.id]
+        text = texts.get(match.document, "")
+        shown.append(memory_entries.with_snippet(entry, text, parsed, round(match.score, 6)))
     return MemoryPage(tuple(shown), strategy, reason)  # type: ignore[arg-type]  # one of Strategy
 
 
@@ -111,18 +107,6 @@ def get_recent_context(
     return search_memory(
         database, RetrievalQuery(""), types, MemoryFilters(project=project), now_ms=now_ms, limit=limit
     )
-
-
-# -- support ------------------------------------------------------------------------------
-
-
-def _texts(connection: apsw.Connection, documents: list[int]) -> dict[int, str]:
-    sql = "select id, text from memory_documents where id in (select value from json_each(?))"
-    return dict(rows(connection, sql, (str(documents),)))
-
-
-def _with_snippet(entry: MemoryEntry, match: Match, texts: dict[int, str], parsed: Query) -> MemoryEntry:
-    return memory_entries.with_snippet(entry, texts.get(match.document, ""), parsed, round(match.score, 6))
 
 
 # -- insights -----------------------------------------------------------------------------

@@ -62,18 +62,10 @@ _TABLE = UpsertTable(
     "calendar_events",
     ["natural_key"],
     [
-        "calendar",
-        "title",
-        "description",
-        "location",
-        "attendees",
-        "start_ms",
-        "end_ms",
-        "is_all_day",
-        "status",
-        "series",
+        "calendar", "title", "description", "location", "attendees", "start_ms", "end_ms", "is_all_day",
+        "status", "series",
     ],
-)
+)  # fmt: skip
 
 
 def upsert_events(connection: apsw.Connection, import_id: int, records: Iterable[EventRecord]) -> Upserted:

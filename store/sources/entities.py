@@ -69,16 +69,10 @@ def store_entity(
             connection.execute(_DESCRIBE, values)
         if learned.import_id is None:
             connection.execute(_ADOPT, values)
-    if learned.import_id is not None:
-        connection.execute(
-            "insert or ignore into entity_imports (entity_id, import_id) values (?, ?)",
-            (number, learned.import_id),
-        )
-    if learned.frame_id is not None:
-        connection.execute(
-            "insert or ignore into entity_frames (entity_id, frame_id) values (?, ?)",
-            (number, learned.frame_id),
-        )
+    for source, source_id in (("import", learned.import_id), ("frame", learned.frame_id)):
+        if source_id is not None:
+            sql = f"insert or ignore into entity_{source}s (entity_id, {source}_id) values (?, ?)"
+            connection.execute(sql, (number, source_id))
     return number, known is None
 
 
@@ -107,7 +101,8 @@ def store_fact(
     ):
         raise ValueError("a predicate and a value have text, and not too much of it")
     for number in (subject_id, object_entity_id):
-        if number is not None and not _exists(connection, number):
+        sql = "select 1 from entities where id = ?"
+        if number is not None and scalar(connection, sql, (number,)) is None:
             raise EntityNotFound(number)
     low, high = _shown(connection, learned.turn_id)
     values = {
@@ -138,16 +133,11 @@ def name_key(name: str) -> str:
     return " ".join(token.text for token in tokenizer.tokens(clean_text(name)))
 
 
-def _exists(connection: apsw.Connection, entity_id: int) -> bool:
-    return scalar(connection, "select 1 from entities where id = ?", (entity_id,)) is not None
-
-
 def _shown(connection: apsw.Connection, turn_id: int | None) -> tuple[int | None, int | None]:
     """What the chat had been shown of the screen until this turn; it may be what is stored now."""
     if turn_id is None:
         return None, None
-    [found] = rows(connection, _SHOWN, {"turn": turn_id})
-    low, high = found
+    [(low, high)] = rows(connection, _SHOWN, {"turn": turn_id})
     return low, high
 
 

@@ -133,13 +133,17 @@ def delete(database: Database, kind: Kind, import_id: int | None = None) -> Dele
     copies of the database that still hold it are dropped. Raises `ImportNotFound`.
     """
     with database.write() as connection:
-        if import_id is not None and not _is_there(connection, kind, import_id):
+        there = "select 1 from imports where id = ? and kind = ?"
+        if import_id is not None and not scalar(connection, there, (import_id, kind)):
             raise ImportNotFound(import_id)
         forget_shown(connection, kind)
         forgotten = forget_names(connection, kind, import_id)
     gone = 0
-    while some := _delete_some(database, kind, import_id):
-        gone += some
+    some = (
+        f"select id from {TABLES[kind]} {'' if import_id is None else 'where import_id = :id'} limit {BATCH}"
+    )
+    while batch := database.change(f"delete from {TABLES[kind]} where id in ({some})", {"id": import_id}):
+        gone += batch  # each in a transaction of its own
     with database.write() as connection:
         chosen = "kind = :kind" if import_id is None else "id = :id"
         connection.execute(f"delete from imports where {chosen}", {"id": import_id, "kind": kind})
@@ -150,20 +154,6 @@ def delete(database: Database, kind: Kind, import_id: int | None = None) -> Dele
     residual_files.drop(residual_files.copies(database.data_dir))
     database.checkpoint()
     return Deleted(gone, forgotten.gone, forgotten.kept)
-
-
-def _delete_some(database: Database, kind: Kind, import_id: int | None) -> int:
-    """Delete a batch in a transaction of its own; returns how many rows went."""
-    of_import = "" if import_id is None else "where import_id = :id"
-    return database.change(
-        f"delete from {TABLES[kind]} where id in (select id from {TABLES[kind]} {of_import} limit {BATCH})",
-        {"id": import_id},
-    )
-
-
-def _is_there(connection: apsw.Connection, kind: Kind, import_id: int) -> bool:
-    found = scalar(connection, "select 1 from imports where id = ? and kind = ?", (import_id, kind))
-    return found is not None
 
 
 _LISTED = """
@@ -237,7 +227,7 @@ def names(database: Database, source: Import) -> list[Name]:
         name, key = " ".join(raw.split()), entities.name_key(raw)
         if key in told:
             told[key] = replace(told[key], count=told[key].count + count)
-        elif key and len(name) <= MAX_NAME_CHARS and _is_name(name):
+        elif key and len(name) <= MAX_NAME_CHARS and "@" not in name and any(map(str.isalpha, name)):
             told[key] = Name(name, count, *known.get(key, (None, False)))
     return sorted(told.values(), key=lambda each: -each.count)
 
@@ -285,10 +275,6 @@ def would_go(database: Database, source: Import) -> Forgotten:
         total = scalar(connection, "select count(*) from entity_imports where import_id = ?", (source.id,))
         gone = scalar(connection, _WOULD_GO, {"id": source.id})
     return Forgotten(gone, total - gone)
-
-
-def _is_name(text: str) -> bool:
-    return "@" not in text and any(letter.isalpha() for letter in text)
 
 
 _NAMES: dict[Kind, str] = {

@@ -80,14 +80,13 @@ class Filters:
 
     def condition(self) -> str:
         """SQL over ``m``, of which every value is a parameter of `values`."""
-        parts = ["1"]
-        if self.start_ms is not None:
-            parts.append("m.sent_ms >= :start")
-        if self.end_ms is not None:
-            parts.append("m.sent_ms < :end")
-        if self.contact_id is not None:
-            parts.append("m.contact_id = :contact")
-        return " and ".join(parts)
+        tests = {
+            "start": "m.sent_ms >= :start",
+            "end": "m.sent_ms < :end",
+            "contact": "m.contact_id = :contact",
+        }
+        values = self.values()
+        return " and ".join(["1", *(test for name, test in tests.items() if values[name] is not None)])
 
     def values(self) -> dict[str, int | None]:
         return {"start": self.start_ms, "end": self.end_ms, "contact": self.contact_id}
