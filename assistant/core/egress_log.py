@@ -64,15 +64,10 @@ class SentLedger:
 
     def finish(self, outcome: str, usage: Usage | None = None) -> None:
         """Note what became of the last request; nothing when none left."""
-        counted = usage or Usage()
+        took = usage or Usage()
         if self._recorder:
             self._recorder.finish(
-                outcome,
-                counted.input_tokens,
-                counted.output_tokens,
-                counted.is_estimated,
-                counted.cost,
-                counted.currency,
+                outcome, took.input_tokens, took.output_tokens, took.is_estimated, took.cost, took.currency
             )
 
 

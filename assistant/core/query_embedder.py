@@ -10,7 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from typing import TypedDict
 
@@ -42,12 +42,6 @@ class Meaning(TypedDict):
 WORDS_ONLY = Meaning(query_vector=None, vector_model=None, vector_problem=None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    vector: npt.NDArray[np.floating]
-    model: str
-
-
 class QueryEmbedder:
     """Safe to share between threads. `problem` is the last sentence of what went wrong, else "".
 
@@ -73,7 +67,7 @@ class QueryEmbedder:
         self._next_open_s = 0.0
         self._lock = threading.Lock()
         # The pages of one search ask the same again; the text itself is not kept.
-        self._known: OrderedDict[bytes, _Known] = OrderedDict()
+        self._known: OrderedDict[bytes, Meaning] = OrderedDict()
 
     def asked(self, text: str, mode: str = "hybrid", turn_id: int | None = None) -> Meaning:
         """What `search` needs to know of a question's meaning; `turn_id` is the answer it is for."""
@@ -91,19 +85,18 @@ class QueryEmbedder:
                 if not embedder.reads(text):
                     return _nothing("language_not_embedded")
                 try:
-                    self._known[key] = _Known(embedder.embed([text])[0], embedder.name)
+                    vector = embedder.embed([text])[0]
+                    known = Meaning(query_vector=vector, vector_model=embedder.name, vector_problem=None)
+                    self._known[key] = known
                     self.problem = ""
-                except EmbeddingError as error:
+                except (EmbeddingError, StoreError) as error:
                     self._lost(error)
-                    return _nothing("embedder_unavailable")
-                except StoreError as error:
-                    self._say(f"what would be sent could not be noted, so nothing was: {error}")
                     return _nothing("embedder_unavailable")
             self._known.move_to_end(key)
             known = self._known[key]
             while len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
-        return Meaning(query_vector=known.vector, vector_model=known.model, vector_problem=None)
+        return known
 
     def asked_in_turn(self, text: str, turn_id: int) -> Meaning:
         """The same for the question of a chat: what is sent for it goes with its turn."""
@@ -126,10 +119,8 @@ class QueryEmbedder:
             try:
                 self._embedder = self._open()
                 self.problem = ""
-            except EmbeddingError as error:
+            except (EmbeddingError, StoreError) as error:
                 self._lost(error)
-            except StoreError as error:
-                self._say(f"what would be sent could not be noted, so nothing was: {error}")
         return self._embedder
 
     def _say(self, problem: str) -> None:
@@ -137,7 +128,9 @@ class QueryEmbedder:
             log.warning("search by meaning is unavailable: %s", problem)
         self.problem = problem
 
-    def _lost(self, error: EmbeddingError) -> None:
+    def _lost(self, error: EmbeddingError | StoreError) -> None:
+        if isinstance(error, StoreError):
+            return self._say(f"what would be sent could not be noted, so nothing was: {error}")
         self._say(str(error))
         self._next_open_s = time.monotonic() + OPEN_AGAIN_S
         if self._embedder is not None:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from assistant.formats.calls import CallCollector, Stop, has_arguments, name_of
 from assistant.formats.functionary import read_array, read_json
-from assistant.formats.json_values import InvalidJson, after_space, end_of_fence, opening_fence, read_value
+from assistant.formats.json_values import OPENING_FENCE, InvalidJson, after_space, end_of_fence, read_value
 
 _ACTION = r"Action:\s*```json"
 _START, _END = "<|START_ACTION|>", "<|END_ACTION|>"
@@ -55,7 +55,7 @@ def _first_marker(text: str, calls: CallCollector) -> re.Match[str] | None:
     """The first marker outside other code fences; a plain fence is one when it can only be calls."""
     at = 0
     while True:
-        marker, fence = MARKER.search(text, at), opening_fence(text, at)
+        marker, fence = MARKER.search(text, at), OPENING_FENCE.search(text, at)
         if fence is None or (marker and marker.start() < fence.start()):
             return marker
         plain = PLAIN.match(text, fence.start())

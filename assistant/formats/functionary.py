@@ -95,14 +95,14 @@ def _next_item(text: str, at: int) -> int:
     return item.start()
 
 
-def read_json(text: str, at: int, calls: CallCollector) -> int:
+def read_json(text: str, at: int, calls: CallCollector, raw_chars: int = 200) -> int:
     """One call or an array of them; returns where it ends. Raises `Stop`."""
     if text[at] == "[":
         return read_array(text, at, calls)
     try:
         value, end = read_value(text, at)
     except InvalidJson as problem:
-        calls.broken(problem, text[at : at + 200])
+        calls.broken(problem, text[at : at + raw_chars])
         assert problem.resume is not None
         return problem.resume
     calls.add_object(value, text[at:end])

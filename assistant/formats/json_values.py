@@ -14,7 +14,7 @@ from typing import Any, Literal, NoReturn
 MAX_DEPTH = 32
 Code = Literal["too_deep", "unterminated", "malformed"]
 
-_OPENING_FENCE = re.compile(r"^ {0,3}(`{3,})[^`\n]*$", re.MULTILINE)
+OPENING_FENCE = re.compile(r"^ {0,3}(`{3,})[^`\n]*$", re.MULTILINE)
 _SPACE = re.compile(r"\s*")
 _TELLING = re.compile(r'["\[\]{}]')
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -112,7 +112,7 @@ def first_outside_fences(text: str, marker: re.Pattern[str]) -> re.Match[str] | 
     """The first marker that does not stand in a code fence. An unclosed fence reaches to the end."""
     at = 0
     while hit := marker.search(text, at):
-        fence = _OPENING_FENCE.search(text, at)
+        fence = OPENING_FENCE.search(text, at)
         if fence is None or hit.start() < fence.start():
             return hit
         at = end_of_fence(text, fence)
@@ -124,11 +124,6 @@ def end_of_fence(text: str, fence: re.Match[str]) -> int:
     closing = re.compile(rf"^ {{0,3}}`{{{len(fence[1])},}}[ \t]*$", re.MULTILINE)
     line = closing.search(text, fence.end())
     return line.end() if line else len(text)
-
-
-def opening_fence(text: str, at: int) -> re.Match[str] | None:
-    """The next line that opens a code fence."""
-    return _OPENING_FENCE.search(text, at)
 
 
 # -- values brought to the type their schema names --------------------------------------------

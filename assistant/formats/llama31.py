@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 
 from assistant.formats.calls import CallCollector, Stop, has_arguments, name_of
-from assistant.formats.functionary import FUNCTION, NAME, read_functions
+from assistant.formats.functionary import FUNCTION, NAME, read_functions, read_json
 from assistant.formats.json_values import Code, InvalidJson, after_space, first_outside_fences, read_value
 
 _TAG = "<|python_tag|>"
@@ -80,20 +80,9 @@ def _read_tagged(text: str, at: int, calls: CallCollector) -> None:
         _read_builtin(text, builtin, calls)
     elif text.startswith("{", at):
         while text.startswith("{", at):
-            at = _next_object(text, _read_object(text, at, calls))
+            at = _next_object(text, read_json(text, at, calls, raw_chars=len(text)))
     else:
         calls.error("malformed", "Only a call may stand behind the tag; code is never run.", text[at:])
-
-
-def _read_object(text: str, at: int, calls: CallCollector) -> int:
-    try:
-        value, end = read_value(text, at)
-    except InvalidJson as problem:
-        calls.broken(problem, text[at:])
-        assert problem.resume is not None
-        return problem.resume
-    calls.add_object(value, text[at:end])
-    return end
 
 
 def _read_builtin(text: str, builtin: re.Match[str], calls: CallCollector) -> None:

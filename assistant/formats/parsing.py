@@ -84,11 +84,7 @@ _TOKENS = {
     "command-r": ("<|START_ACTION|>", "Action:"),
     "llama31": ("<|python_tag|>", "<function=", "<|eom_id|>", "<|eot_id|>"),
 }
-_MARKERS = {
-    "functionary": functionary.MARKER,
-    "command-r": command_r.MARKER,
-    "llama31": llama31.MARKER,
-}
+_MARKERS = {"functionary": functionary.MARKER, "command-r": command_r.MARKER, "llama31": llama31.MARKER}
 _WHOLE = {"functionary": "", "command-r": "[", "llama31": "{"}
 """What an output begins with that may be calls as a whole."""
 

@@ -31,7 +31,6 @@ from store.ocr import readings
 from store.search.filters import Filters
 from store.search.hits import Hit
 from store.timeline import segments
-from store.timeline.gaps import Gap
 from store.timeline.totals import Total
 
 _MINUTE_MS = 60_000
@@ -133,6 +132,7 @@ def activity_summary(
     """
     start_ms, end_ms = answers.span(start, end, call.now_ms)
     totals, gaps = calls.summary(call, start_ms, end_ms)
+    gaps = sorted(gaps, key=lambda gap: gap.start_ms - gap.end_ms)[:limit]
     call.returned = len(totals.by_app)
     return ActivitySummary(
         now=moment(call.now_ms),
@@ -144,7 +144,7 @@ def activity_summary(
         apps=_usage(totals.by_app[:limit]),
         windows=_usage(totals.by_window[:limit]),
         urls=_usage(totals.by_url[:limit]),
-        gaps=[_hole(gap) for gap in sorted(gaps, key=_length, reverse=True)[:limit]],
+        gaps=[Hole(start=moment(gap.start_ms), end=moment(gap.end_ms), reason=gap.reason) for gap in gaps],
     )
 
 
@@ -185,14 +185,6 @@ def _usage(totals: tuple[Total, ...]) -> list[Usage]:
         )
         for total in totals
     ]
-
-
-def _length(gap: Gap) -> int:
-    return gap.end_ms - gap.start_ms
-
-
-def _hole(gap: Gap) -> Hole:
-    return Hole(start=moment(gap.start_ms), end=moment(gap.end_ms), reason=gap.reason)
 
 
 def _minutes(duration_ms: int) -> float:

@@ -80,11 +80,7 @@ def search_sessions(
 
 
 def search_user_prompts(
-    call: ReadCall,
-    query: Asked,
-    start: TimeOrNone = None,
-    end: TimeOrNone = None,
-    limit: Limit = 20,
+    call: ReadCall, query: Asked, start: TimeOrNone = None, end: TimeOrNone = None, limit: Limit = 20
 ) -> MemoryFound:
     """Find what the person asked Recollect before; call it when they refer to an earlier question.
 

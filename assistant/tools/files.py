@@ -34,7 +34,7 @@ _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 _BINARY_SAMPLE = 8_192
 
 
-class CannotRead(ValueError):
+class CannotRead(ToolFailed):
     """This path is not read; the message says why, and never what lies outside the roots."""
 
 
@@ -104,8 +104,6 @@ def _opened(roots: Sequence[Path], path: str, never: Sequence[Path]) -> Iterator
             raise CannotRead("This folder is Recollect's own and is not read.")
         yield held[-1], os.fstat(held[-1])
     except (OSError, ValueError) as error:
-        if isinstance(error, CannotRead):
-            raise
         raise CannotRead("There is no such file or folder that may be read.") from error
     finally:
         for descriptor in held:
@@ -153,10 +151,6 @@ def _tells_read(context: ToolContext, path: str) -> str:
     return f"Reads {printable_line(path)}, at most {context.read_file_max_bytes:,} bytes of it."
 
 
-def _tells_list(context: ToolContext, path: str) -> str:
-    return f"Lists the names in {printable_line(path)}."
-
-
 @tool(
     mode="ask",
     reaches="text files below the folders you allow",
@@ -167,33 +161,21 @@ def _tells_list(context: ToolContext, path: str) -> str:
 def read_file(context: ToolContext, path: FilePath) -> object:
     """Reads a text file in UTF-8 from an allowed folder; call it when the person names a file. Long
     files are cut, and `is_whole` says so. Use list_directory to find names."""
-    try:
-        return asdict(
-            read_text(context.read_file_roots, path, context.read_file_max_bytes, context.never_read)
-        )
-    except CannotRead as error:
-        raise ToolFailed(str(error)) from error
+    return asdict(read_text(context.read_file_roots, path, context.read_file_max_bytes, context.never_read))
 
 
 @tool(
     mode="ask",
     reaches="names of files below the folders you allow",
     risk="files",
-    tells=_tells_list,
+    tells=lambda context, path: f"Lists the names in {printable_line(path)}.",
     covers=_covers_files,
 )
 def list_directory(context: ToolContext, path: FilePath) -> object:
     """Lists names, kinds and sizes in an allowed folder; call it to find a file for read_file.
     Links are named and never followed."""
-    try:
-        return {
-            "path": path,
-            "entries": [
-                asdict(entry) for entry in list_folder(context.read_file_roots, path, context.never_read)
-            ],
-        }
-    except CannotRead as error:
-        raise ToolFailed(str(error)) from error
+    entries = list_folder(context.read_file_roots, path, context.never_read)
+    return {"path": path, "entries": [asdict(entry) for entry in entries]}
 
 
 # -- files that are attached to the chat ------------------------------------------------------

@@ -22,10 +22,7 @@ def calculator(context: ToolContext, expression: Expression) -> object:
     """Works out an arithmetic expression exactly; call it for any calculation instead of doing it
     in your head. Knows + - * / // % ** and parentheses, abs, round, floor, ceil, sqrt, exp, log,
     sin, cos, tan, factorial, min and max, pi and e; angles are radians."""
-    try:
-        return {"result": calculate(expression)}
-    except CannotCalculate as error:
-        raise ToolFailed(str(error)) from error
+    return {"result": calculate(expression)}
 
 
 @tool(mode="auto", reaches="this computer's clock")
@@ -54,7 +51,7 @@ MAX_BITS = 4096
 Number = int | float
 
 
-class CannotCalculate(ValueError):
+class CannotCalculate(ToolFailed):
     """The expression has no value here; the message says why."""
 
 
@@ -78,8 +75,6 @@ def calculate(expression: str) -> Number:
         raise CannotCalculate("Division by zero.") from error
     except OverflowError as error:
         raise CannotCalculate("The result is too large.") from error
-    except CannotCalculate:
-        raise
     except ValueError as error:
         raise CannotCalculate(f"{error}".capitalize() + ".") from error
 
@@ -155,19 +150,24 @@ _MANY = 100
 _FUNCTIONS: dict[str, tuple[Callable[..., Number], int, int]] = {
     "abs": (abs, 1, 1),
     "round": (_rounded, 1, 2),
-    "floor": (math.floor, 1, 1),
-    "ceil": (math.ceil, 1, 1),
-    "sqrt": (math.sqrt, 1, 1),
-    "exp": (math.exp, 1, 1),
     "log": (math.log, 1, 2),
-    "log2": (math.log2, 1, 1),
-    "log10": (math.log10, 1, 1),
-    "sin": (math.sin, 1, 1),
-    "cos": (math.cos, 1, 1),
-    "tan": (math.tan, 1, 1),
-    "asin": (math.asin, 1, 1),
-    "acos": (math.acos, 1, 1),
-    "atan": (math.atan, 1, 1),
+    **{
+        name: (getattr(math, name), 1, 1)
+        for name in [
+            "floor",
+            "ceil",
+            "sqrt",
+            "exp",
+            "log2",
+            "log10",
+            "sin",
+            "cos",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+        ]
+    },
     "factorial": (_factorial, 1, 1),
     "min": (min, 2, _MANY),
     "max": (max, 2, _MANY),

@@ -50,12 +50,7 @@ def recall_facts_for_frame(lookup: SourceQuery, frame_id: FrameId) -> object:
         part for part in (frame.app_name, frame.window_name, frame.browser_url, read and read.text) if part
     )
     subjects = _permitted(lookup, entities.on_frame(lookup.call.database, frame_id, words))
-    answer = _entity_rows(
-        lookup, subjects, entities.facts_of(lookup.call.database, [subject.id for subject in subjects])
-    )
-    if not subjects:
-        answer["note"] = "Nobody and nothing on this frame is remembered yet."
-    return answer
+    return _entity_rows(lookup, subjects, "Nobody and nothing on this frame is remembered yet.")
 
 
 @source_tool(mode="auto", reaches=REMEMBERED, source="remembered")
@@ -69,12 +64,8 @@ def recall_entities(
     call it to load prior knowledge about anybody or anything named. Every word of `name` has to occur. For
     those on a frame use recall_facts_for_frame."""
     known = _permitted(lookup, entities.find_entities(lookup.call.database, name, kind, _AT_MOST))[:limit]
-    answer = _entity_rows(
-        lookup, known, entities.facts_of(lookup.call.database, [entity.id for entity in known])
-    )
-    if not known:
-        answer["note"] = "Nothing of this is remembered yet. That is informative: go on with other sources."
-    return answer
+    none = "Nothing of this is remembered yet. That is informative: go on with other sources."
+    return _entity_rows(lookup, known, none)
 
 
 def _tells_entity(context: ToolContext, kind: str, name: str, description: str, frame_id: int | None) -> str:
@@ -196,7 +187,9 @@ def _permitted(lookup: SourceQuery, known: list[Entity]) -> list[Entity]:
     return shown
 
 
-def _entity_rows(lookup: SourceQuery, known: list[Entity], facts: list[Fact]) -> dict[str, Any]:
+def _entity_rows(lookup: SourceQuery, known: list[Entity], note: str) -> dict[str, Any]:
+    """The entities with their facts; `note` where there are none."""
+    facts = entities.facts_of(lookup.call.database, [entity.id for entity in known])
     allowed = [
         candidate
         for candidate in facts
@@ -219,8 +212,8 @@ def _entity_rows(lookup: SourceQuery, known: list[Entity], facts: list[Fact]) ->
     kept, left_out = rows_that_fit(rows)
     _note_use(lookup, kept)
     lookup.call.returned = len(kept)
-    answer: dict[str, Any] = {"entities": kept, "withheld": lookup.call.withheld}
-    return {**answer, "left_out": left_out} if left_out else answer
+    told = {"left_out": left_out} if left_out else {}
+    return {"entities": kept, "withheld": lookup.call.withheld, **told, **({} if known else {"note": note})}
 
 
 def _note_use(lookup: SourceQuery, rows: list[dict[str, Any]]) -> None:
@@ -235,16 +228,13 @@ def _note_use(lookup: SourceQuery, rows: list[dict[str, Any]]) -> None:
 def _note(context: ToolContext, entity: Entity, facts: list[Fact]) -> None:
     """Note of what time of the screen this may tell: it is forgotten with a frame of that time."""
     shown = context.findings.shown
-    for frame_id in (*entity.frames, *(number for fact in facts for number in _frames(fact))):
-        shown(captured_ms_of(frame_id), captured_ms_of(frame_id) + 1)
+    for frame_id in (*entity.frames, *(fact.source_frame_id for fact in facts)):
+        if frame_id is not None:
+            shown(captured_ms_of(frame_id), captured_ms_of(frame_id) + 1)
     learned: list[Entity | Fact] = [entity, *facts]
     for record in learned:
         if record.shown_from_ms is not None and record.shown_until_ms is not None:
             shown(record.shown_from_ms, record.shown_until_ms)
-
-
-def _frames(fact: Fact) -> list[int]:
-    return [] if fact.source_frame_id is None else [fact.source_frame_id]
 
 
 def _fact(fact: Fact) -> dict[str, Any]:
@@ -286,7 +276,8 @@ def search_rag(
     )
     rows = []
     for day in days:
-        if lookup.context.range_ms and not _is_inside(lookup, day.start_ms, day.end_ms):
+        low, high = lookup.context.range_ms or (day.start_ms, day.end_ms)
+        if day.start_ms < low or high < day.end_ms:
             continue
         if not gate.permits_windows(lookup.call, day.start_ms, day.end_ms, None):
             lookup.call.withheld += 1
@@ -295,15 +286,9 @@ def search_rag(
         lookup.context.findings.shown(day.start_ms, day.end_ms)
         if len(rows) == limit:
             break
-    kept, _ = rows_that_fit(rows)
-    lookup.call.returned = len(kept)
-    answer: dict[str, Any] = {"days": kept, "strategy": strategy, "withheld": lookup.call.withheld}
-    if reason:
-        answer["fallback_reason"] = reason
-    return answer if kept else {**answer, "note": "No summary of a day fits."}
-
-
-DAY_TOOLS = (search_rag,)
+    why = {"fallback_reason": reason} if reason else {}
+    told = {"strategy": strategy, "withheld": lookup.call.withheld, **why}
+    return lookup.told("days", rows, "No summary of a day fits.", **told)
 
 
 def _excerpt(text: str, query: str) -> str:
@@ -326,11 +311,6 @@ def _excerpt(text: str, query: str) -> str:
         elif excerpt and excerpt[-1] != "…":
             excerpt.append("…")
     return "\n".join(excerpt) if 0 in kept else truncated(text, _DAY_CHARS)
-
-
-def _is_inside(lookup: SourceQuery, start_ms: int, end_ms: int) -> bool:
-    low, high = lookup.context.range_ms or (start_ms, end_ms)
-    return low <= start_ms and end_ms <= high
 
 
 # -- what earlier chats came to ---------------------------------------------------------------

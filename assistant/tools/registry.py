@@ -27,6 +27,7 @@ from store.sources.inventory import Source
 
 APPROVAL_LIFETIME_MS = 15 * 60_000
 """How long a call waits for a person; then it counts as not allowed."""
+WINDOW_S = 60.0
 
 
 class RateLimit:
@@ -74,9 +75,9 @@ def registry(settings: ToolsSettings) -> Registry:
             *screen.SCREEN_TOOLS,
             screen.describe_frame,
             *sources.MESSAGE_TOOLS,
-            *sources.CALENDAR_TOOLS,
+            sources.get_calendar_events,
             *sources.PLACE_TOOLS,
-            *memories.DAY_TOOLS,
+            memories.search_rag,
             *memories.KNOWLEDGE_TOOLS,
             memories.search_chats,
             files.read_attachment,
@@ -176,25 +177,11 @@ class ToolGateOpts:
     has_attachments: bool = False
     wants_chats: Callable[[], bool] = bool
 
-    @cached_property
-    def places_enabled(self) -> bool:
-        return self.wants_places()
-
-    @cached_property
-    def daily_summaries_present(self) -> bool:
-        return self.is_present("daily_summaries")
-
-    @cached_property
-    def calendar_present(self) -> bool:
-        return self.is_present("calendar_events")
-
-    @cached_property
-    def location_history_present(self) -> bool:
-        return self.is_present("location_points")
-
-    @cached_property
-    def chats_told(self) -> bool:
-        return self.wants_chats()
+    places_enabled = cached_property(lambda turn: turn.wants_places())
+    daily_summaries_present = cached_property(lambda turn: turn.is_present("daily_summaries"))
+    calendar_present = cached_property(lambda turn: turn.is_present("calendar_events"))
+    location_history_present = cached_property(lambda turn: turn.is_present("location_points"))
+    chats_told = cached_property(lambda turn: turn.wants_chats())
 
     def lets(self, tool: str) -> bool:
         """Whether a turn with these flags has the tool, as far as gates say."""
@@ -224,8 +211,3 @@ def of_turn(
         has_attachments,
         wants_chats,
     )
-
-
-# -- how often a tool that sends something may be called --------------------------------------
-
-WINDOW_S = 60.0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -85,17 +84,13 @@ def _screen(name: str, function: Callable[..., BaseModel], *, has_span: bool = F
             values = _within(values, context.range_ms)
         try:
             # The audit row is written after the read has ended.
-            with calls.call(context.library, DOOR, name) as call, _reading(call, context.timeout_s):
+            with calls.call(context.library, DOOR, name) as call, call.database.read(context.timeout_s):
                 answer = function(call, **values)
                 return _as_answer(context, answer, str(values.get("query", "")))
         except ReadRefused as error:
             raise ToolFailed(str(error)) from error
 
     return described(function, run, name=name, mode="auto", reaches=REACHES)
-
-
-def _reading(call: ReadCall, deadline_s: float) -> AbstractContextManager[object]:
-    return call.database.read(deadline_s=deadline_s)
 
 
 def _within(values: dict[str, Any], range_ms: tuple[int, int]) -> dict[str, Any]:

@@ -56,14 +56,15 @@ class SourceQuery:
         self.context.findings.shown(frame.captured_ms, frame.captured_ms + 1)
         return frame
 
+    def told(self, key: str, rows: Sequence[dict[str, Any]], note: str, **more: Any) -> dict[str, Any]:
+        """The rows that fit, under their `key`, and `more` of them; `note` where there are none."""
+        kept, _ = rows_that_fit(rows)
+        self.call.returned = len(kept)
+        return {key: kept, **more, **({} if kept else {"note": note})}
+
 
 def source_tool(
-    mode: Mode,
-    reaches: str,
-    source: str,
-    *,
-    risk: Risk = "looks",
-    tells: Callable[..., str] | None = None,
+    mode: Mode, reaches: str, source: str, *, risk: Risk = "looks", tells: Callable[..., str] | None = None
 ) -> Callable[[Callable[..., object]], Tool]:
     """Make a `Tool` of a function whose first parameter is a `SourceQuery`; its docstring is the description.
 
@@ -87,14 +88,6 @@ def source_tool(
     return make
 
 
-def span(lookup: SourceQuery, start: float | str, end: float | str) -> tuple[int, int]:
-    """``[start, end)`` in milliseconds, cut to the range of the turn. Raises `ReadRefused`, `ToolFailed`."""
-    start_ms, end_ms = answers.parse(start, "start"), answers.parse(end, "end")
-    if end_ms <= start_ms:
-        raise ReadRefused("invalid", "end must be later than start")
-    return lookup.within(start_ms, end_ms)
-
-
 def rows_that_fit(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
     """The rows that fit into `ROOM_CHARS`, without what is empty, and how many are left out."""
     kept, room = [], ROOM_CHARS
@@ -110,10 +103,6 @@ def rows_that_fit(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]],
 def truncated(text: str, chars: int) -> str:
     """A text of at most `chars` characters; one that is cut ends in …"""
     return text if len(text) <= chars else text[: chars - 1].rstrip() + "…"
-
-
-Latitude = Field(ge=-90, le=90, description="Degrees north, WGS 84.")
-Longitude = Field(ge=-180, le=180, description="Degrees east, WGS 84.")
 
 
 # -- messages ---------------------------------------------------------------------------------
@@ -293,7 +282,7 @@ def get_calendar_events(
     """Gives the person's calendar events that overlap a range, earliest first; call it for what was planned,
     also in the future. `start` and `end` are half-open. An event that was planned need not have taken
     place: look with search_ocr or get_sms_messages for what was done."""
-    start_ms, end_ms = span(lookup, start, end)
+    start_ms, end_ms = lookup.within(*answers.span(start, end, lookup.call.now_ms))
     events, total = calendars.events_between(
         lookup.call.database, start_ms, end_ms, query, limit, lookup.context.timeout_s
     )
@@ -311,12 +300,7 @@ def get_calendar_events(
         }
         for event in events
     ]
-    kept, _ = rows_that_fit(rows)
-    lookup.call.returned = len(kept)
-    return {"events": kept, "total": total, **({} if kept else {"note": "No event overlaps this range."})}
-
-
-CALENDAR_TOOLS = (get_calendar_events,)
+    return lookup.told("events", rows, "No event overlaps this range.", total=total)
 
 
 # -- places -----------------------------------------------------------------------------------
@@ -326,8 +310,8 @@ CALENDAR_TOOLS = (get_calendar_events,)
 PLACES = "the places you imported"
 _PLACES_TEXT_CHARS = 200
 
-North = Annotated[float, Latitude]
-East = Annotated[float, Longitude]
+North = Annotated[float, Field(ge=-90, le=90, description="Degrees north, WGS 84.")]
+East = Annotated[float, Field(ge=-180, le=180, description="Degrees east, WGS 84.")]
 
 
 @source_tool(mode="auto", reaches="the location history you imported", source="location")
@@ -340,7 +324,7 @@ def get_location_history(
     """Gives where the person's devices were in a range, in the order of time; call it for where something
     happened. `start` and `end` are half-open; positions are WGS 84 degrees, accuracy is in metres. Name a
     position with reverse_geocode."""
-    start_ms, end_ms = span(lookup, start, end)
+    start_ms, end_ms = lookup.within(*answers.span(start, end, lookup.call.now_ms))
     points, total = locations.points_between(
         lookup.call.database, start_ms, end_ms, limit, lookup.context.timeout_s
     )
@@ -353,13 +337,7 @@ def get_location_history(
         }
         for point in points
     ]
-    kept, _ = rows_that_fit(rows)
-    lookup.call.returned = len(kept)
-    return {
-        "points": kept,
-        "total": total,
-        **({} if kept else {"note": "No position is known of this range."}),
-    }
+    return lookup.told("points", rows, "No position is known of this range.", total=total)
 
 
 @source_tool(mode="auto", reaches=PLACES, source="places")
@@ -367,16 +345,9 @@ def get_place_at(lookup: SourceQuery, latitude: North, longitude: East) -> objec
     """Gives the person's own places that a position lies in, the nearest first; call it to tell whether they
     were at home, at work or at another place of theirs. For a position outside of all places use
     reverse_geocode."""
-    places = [
-        (away_m, place)
-        for away_m, place in locations.nearest(
-            lookup.call.database, latitude, longitude, 50, lookup.context.timeout_s
-        )
-        if away_m <= place.radius_m
-    ]
-    kept, _ = rows_that_fit([_row(*pair) for pair in places])
-    lookup.call.returned = len(kept)
-    return {"places": kept, **({} if kept else {"note": "The position lies in none of the person's places."})}
+    near = locations.nearest(lookup.call.database, latitude, longitude, 50, lookup.context.timeout_s)
+    rows = [_row(away_m, place) for away_m, place in near if away_m <= place.radius_m]
+    return lookup.told("places", rows, "The position lies in none of the person's places.")
 
 
 @source_tool(mode="auto", reaches=PLACES, source="places")
@@ -384,9 +355,8 @@ def reverse_geocode(lookup: SourceQuery, latitude: North, longitude: East) -> ob
     """Gives the person's places that are nearest to a position, with the distance in metres; call it to put a
     position into words. It knows the imported places only, so a far one says little about the position."""
     places = locations.nearest(lookup.call.database, latitude, longitude, 3, lookup.context.timeout_s)
-    kept, _ = rows_that_fit([_row(*pair) for pair in places])
-    lookup.call.returned = len(kept)
-    return {"places": kept, **({} if kept else {"note": "No places were imported, so none can be named."})}
+    rows = [_row(*pair) for pair in places]
+    return lookup.told("places", rows, "No places were imported, so none can be named.")
 
 
 PLACE_TOOLS = (get_location_history, get_place_at, reverse_geocode)
