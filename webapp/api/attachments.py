@@ -14,6 +14,8 @@ from webapp.core.errors import invalid
 from webapp.core.services import services
 from webapp.core.uploads import uploaded_file
 
+ATTACHMENT = "/attachments/<id:attachment_id>"
+
 
 class AttachmentUpload(Request):
     """multipart/form-data with one file."""
@@ -48,7 +50,7 @@ def upload() -> AttachmentAnswer:
     return AttachmentAnswer.of(uploads.store_attachment(uploaded_file()))
 
 
-@endpoint("GET", "/attachments/<id:attachment_id>", "What is known of a file", {404: "attachment_not_found"})
+@endpoint("GET", ATTACHMENT, "What is known of a file", {404: "attachment_not_found"})
 def attachment(attachment_id: int) -> AttachmentAnswer:
     """Without its text."""
     return AttachmentAnswer.of(attachments.get(services().database, attachment_id))
@@ -59,7 +61,7 @@ FILE_TYPES = ("application/octet-stream", "image/png", "image/jpeg", "image/webp
 
 @endpoint(
     "GET",
-    "/attachments/<id:attachment_id>/file",
+    f"{ATTACHMENT}/file",
     "The file itself",
     {404: "attachment_not_found", 410: "attachment_gone"},
     media_types=FILE_TYPES,
@@ -78,12 +80,7 @@ def file(attachment_id: int) -> Response:
     return response
 
 
-@endpoint(
-    "DELETE",
-    "/attachments/<id:attachment_id>",
-    "Take a file back",
-    {404: "attachment_not_found", 409: "attachment_sent"},
-)
+@endpoint("DELETE", ATTACHMENT, "Take a file back", {404: "attachment_not_found", 409: "attachment_sent"})
 def delete(attachment_id: int) -> DeletedAnswer:
     """Before its question is asked; after that it goes with its chat."""
     attachments.remove(services().database, attachment_id)

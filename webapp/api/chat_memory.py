@@ -20,7 +20,7 @@ from store.memory.chat_digests import Line
 from store.memory.chat_summaries import ChatSummary, Trace, Traces
 from store.memory.context_packs import StoredPack
 from webapp.api.chats import SessionId, number_of
-from webapp.api.endpoint import endpoint
+from webapp.api.endpoint import TURN, endpoint
 from webapp.api.memory import SummaryAnswer
 from webapp.api.values import Answer, Request, Text, Timestamp
 from webapp.core.errors import Problem
@@ -224,12 +224,7 @@ def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
     )
 
 
-@endpoint(
-    "GET",
-    "/chats/<id:chat_id>/turns/<id:turn_id>/context",
-    "What a question was told of earlier chats",
-    {404: "context_not_found"},
-)
+@endpoint("GET", f"{TURN}/context", "What a question was told of earlier chats", {404: "context_not_found"})
 def context_sent(chat_id: int, turn_id: int) -> PackAnswer:
     """As it was sent; empty, with the reason, where nothing was or what it told of was deleted."""
     stored = context_packs.of_turn(services().database, chat_id, turn_id)

@@ -20,6 +20,8 @@ from webapp.api.values import Answer, DeletedAnswer, Id, QueryInt, Request, Text
 from webapp.core.errors import Problem, not_found
 from webapp.core.services import services
 
+CHAT = "/chats/<id:chat_id>"
+
 
 class ChatsQuery(Request):
     limit: Annotated[QueryInt, Field(ge=1, le=200)] = 50
@@ -95,7 +97,7 @@ class ChatAnswer(Answer):
     messages: list[MessageAnswer]
 
 
-@endpoint("GET", "/chats/<id:chat_id>", "A conversation as it is stored", {404: "chat_not_found"})
+@endpoint("GET", CHAT, "A conversation as it is stored", {404: "chat_not_found"})
 def chat(chat_id: int) -> ChatAnswer:
     """Every message in order, with the tool calls of each turn and their results."""
     database = services().database
@@ -113,7 +115,7 @@ def _message(message: TranscriptMessage) -> MessageAnswer:
     )
 
 
-@endpoint("DELETE", "/chats/<id:chat_id>", "Delete a conversation", {404: "chat_not_found"})
+@endpoint("DELETE", CHAT, "Delete a conversation", {404: "chat_not_found"})
 def delete(chat_id: int) -> DeletedAnswer:
     """Messages, turns and evidence go with it; frames stay."""
     if not conversations.delete(services().database, chat_id):

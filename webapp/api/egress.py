@@ -9,7 +9,7 @@ from pydantic import Field
 from store.chats import conversations
 from store.egress import egress_log
 from store.egress.egress_log import Purpose
-from webapp.api.endpoint import endpoint
+from webapp.api.endpoint import TURN, endpoint
 from webapp.api.values import Answer, QueryId, QueryInt, Request, Timestamp
 from webapp.core.errors import Problem
 from webapp.core.services import services
@@ -68,12 +68,7 @@ def all_sent(query: SentQuery) -> SentPage:
     return SentPage(data=SentAnswer.list_of(shown), next_cursor=next_cursor)
 
 
-@endpoint(
-    "GET",
-    "/chats/<id:chat_id>/turns/<id:turn_id>/sent",
-    "What was sent for an answer",
-    {404: "turn_not_found"},
-)
+@endpoint("GET", f"{TURN}/sent", "What was sent for an answer", {404: "turn_not_found"})
 def sent_for(chat_id: int, turn_id: int) -> SentPage:
     """In order; empty where nothing was sent, as by the built-in models."""
     database = services().database

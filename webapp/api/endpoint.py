@@ -26,6 +26,7 @@ from webapp.security.access import Permission, allow
 
 MAX_JSON_BYTES = 1_000_000
 PREFIX = "/api/v1"
+TURN = "/chats/<id:chat_id>/turns/<id:turn_id>"
 NO_CURSOR = ("cursor", "is not a cursor of this list")
 _PLACE = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
 

@@ -15,6 +15,8 @@ from webapp.api.values import MAX_ID, Answer, DeletedAnswer, QueryBool, QueryInt
 from webapp.core.errors import invalid, not_found
 from webapp.core.services import services
 
+ENTITY = "/entities/<id:entity_id>"
+FACT = "/facts/<id:fact_id>"
 NO_ENTITY = {404: "entity_not_found"}
 MAX_OFFSET = 10_000
 
@@ -128,13 +130,13 @@ def add_entity(body: EntityBody) -> EntityAnswer:
     return entity_answer(entities.get(own.database, number))
 
 
-@endpoint("GET", "/entities/<id:entity_id>", "One entity", NO_ENTITY)
+@endpoint("GET", ENTITY, "One entity", NO_ENTITY)
 def one_entity(entity_id: int) -> EntityAnswer:
     """Its facts are at /facts?entity_id=."""
     return entity_answer(entity_or_404(entity_id))
 
 
-@endpoint("DELETE", "/entities/<id:entity_id>", "Forget an entity and every fact about it", NO_ENTITY)
+@endpoint("DELETE", ENTITY, "Forget an entity and every fact about it", NO_ENTITY)
 def forget_entity(entity_id: int) -> DeletedAnswer:
     """What chats said of it stays: delete those chats."""
     database = services().database
@@ -183,7 +185,7 @@ def add_fact(body: FactBody) -> FactAnswer:
     return FactAnswer.of(entities.fact(own.database, number))
 
 
-@endpoint("DELETE", "/facts/<id:fact_id>", "Forget a fact", {404: "fact_not_found"})
+@endpoint("DELETE", FACT, "Forget a fact", {404: "fact_not_found"})
 def forget_fact(fact_id: int) -> DeletedAnswer:
     """The entities that it names stay."""
     database = services().database
@@ -233,7 +235,7 @@ class ClashesAnswer(Answer):
     )
 
 
-@endpoint("POST", "/facts/<id:fact_id>/retract", "Take a fact back", NO_FACT, body_required=False)
+@endpoint("POST", f"{FACT}/retract", "Take a fact back", NO_FACT, body_required=False)
 def retract_fact(fact_id: int, body: RetractBody) -> FactAnswer:
     """It is not recalled any more and stays with the reason; again changes nothing."""
     own = services()
@@ -242,7 +244,7 @@ def retract_fact(fact_id: int, body: RetractBody) -> FactAnswer:
     return FactAnswer.of(fact_or_404(fact_id))
 
 
-@endpoint("POST", "/facts/<id:fact_id>/restore", "Give a fact back", NO_FACT)
+@endpoint("POST", f"{FACT}/restore", "Give a fact back", NO_FACT)
 def restore_fact(fact_id: int) -> FactAnswer:
     """It is recalled again; one that was not taken back is given as it is."""
     with services().database.write() as connection:
@@ -250,14 +252,14 @@ def restore_fact(fact_id: int) -> FactAnswer:
     return FactAnswer.of(fact_or_404(fact_id))
 
 
-@endpoint("GET", "/facts/<id:fact_id>/uses", "Answers that a fact went into", NO_FACT)
+@endpoint("GET", f"{FACT}/uses", "Answers that a fact went into", NO_FACT)
 def uses_of_fact(fact_id: int) -> UsesAnswer:
     """The turns in which a tool gave it to the model, latest first."""
     fact_or_404(fact_id)
     return UsesAnswer(data=UseAnswer.list_of(fact_curation.uses_of_fact(services().database, fact_id)))
 
 
-@endpoint("GET", "/entities/<id:entity_id>/uses", "Answers that an entity went into", NO_ENTITY)
+@endpoint("GET", f"{ENTITY}/uses", "Answers that an entity went into", NO_ENTITY)
 def uses_of_entity(entity_id: int) -> UsesAnswer:
     """The turns in which a tool gave it to the model, latest first."""
     uses = fact_curation.uses_of_entity(services().database, entity_or_404(entity_id).id)
@@ -271,19 +273,14 @@ def clashes() -> ClashesAnswer:
     return ClashesAnswer(data=[FactAnswer.list_of(group) for group in conflicts])
 
 
-@endpoint(
-    "POST",
-    "/entities/<id:entity_id>/merge",
-    "Let an entity be another one",
-    {**NO_ENTITY, 422: "cannot_merge"},
-)
+@endpoint("POST", f"{ENTITY}/merge", "Let an entity be another one", {**NO_ENTITY, 422: "cannot_merge"})
 def merge_entity(entity_id: int, body: MergeBody) -> EntityAnswer:
     """Gives the one that both are recalled as. Facts keep what they were stored for, so it can be undone."""
     merge(entity_id, body.into_id)
     return entity_answer(entity_or_404(body.into_id))
 
 
-@endpoint("POST", "/entities/<id:entity_id>/unmerge", "Undo a merge", NO_ENTITY)
+@endpoint("POST", f"{ENTITY}/unmerge", "Undo a merge", NO_ENTITY)
 def unmerge_entity(entity_id: int) -> EntityAnswer:
     """An entity that was merged is recalled by itself again, with its own facts."""
     with services().database.write() as connection:

@@ -23,6 +23,7 @@ from webapp.api.values import Answer, QueryInt, Request, Text, Timestamp
 from webapp.core.errors import invalid
 from webapp.core.services import services
 
+FRAME = "/frames/<id:frame_id>"
 NO_FRAME = {404: "frame_not_found"}
 _CROP = re.compile(r"([0-9]{1,5}),([0-9]{1,5}),([1-9][0-9]{0,4}),([1-9][0-9]{0,4})", re.ASCII)
 
@@ -65,7 +66,7 @@ class PictureQuery(Request):
 
 @endpoint(
     "GET",
-    "/frames/<id:frame_id>",
+    FRAME,
     "The exact picture",
     {404: "frame_not_found", 410: "media_gone"},
     media_types=("image/webp", "image/png", "image/jpeg"),
@@ -154,7 +155,7 @@ class FrameContextAnswer(Answer):
     reading_error: str | None = Field(description="Why its text could not be read.")
 
 
-@endpoint("GET", "/frames/<id:frame_id>/context", "What surrounds a frame", NO_FRAME)
+@endpoint("GET", f"{FRAME}/context", "What surrounds a frame", NO_FRAME)
 def context(frame_id: int) -> FrameContextAnswer:
     """The frame's facts, text and addresses, its neighbours and its stretch of activity."""
     database = services().database
@@ -221,7 +222,7 @@ class TextAnswer(Answer):
     lines: list[TextLineAnswer]
 
 
-@endpoint("GET", "/frames/<id:frame_id>/text", "What a frame says, with boxes", NO_FRAME)
+@endpoint("GET", f"{FRAME}/text", "What a frame says, with boxes", NO_FRAME)
 def text(frame_id: int, query: TextQuery) -> TextAnswer:
     """Lines and words in reading order; with `q` the words that the search would find are marked."""
     database = services().database
@@ -266,7 +267,7 @@ class PinStateAnswer(Answer):
     insights: int = Field(description="How many versions of an insight are of it.")
 
 
-@endpoint("PUT", "/frames/<id:frame_id>/pin", "Pin a frame", NO_FRAME)
+@endpoint("PUT", f"{FRAME}/pin", "Pin a frame", NO_FRAME)
 def pin(frame_id: int) -> PinStateAnswer:
     """Keep a frame; a pin that is there stays as it is."""
     own = services()
@@ -274,7 +275,7 @@ def pin(frame_id: int) -> PinStateAnswer:
     return _pin_state(frame_id)
 
 
-@endpoint("DELETE", "/frames/<id:frame_id>/pin", "Unpin a frame", NO_FRAME)
+@endpoint("DELETE", f"{FRAME}/pin", "Unpin a frame", NO_FRAME)
 def unpin(frame_id: int) -> PinStateAnswer:
     """Let go of a frame. Citations keep it as long as their answers are there."""
     database = services().database
@@ -282,7 +283,7 @@ def unpin(frame_id: int) -> PinStateAnswer:
     return _pin_state(frame_id)
 
 
-@endpoint("GET", "/frames/<id:frame_id>/pin", "Why a frame is kept", NO_FRAME)
+@endpoint("GET", f"{FRAME}/pin", "Why a frame is kept", NO_FRAME)
 def pin_state(frame_id: int) -> PinStateAnswer:
     """Whether the frame is pinned, and how often it is cited."""
     return _pin_state(frames.get(services().database, frame_id).id)
@@ -293,13 +294,7 @@ class ReadAgainAnswer(Answer):
     status: Literal["queued"] = "queued"
 
 
-@endpoint(
-    "POST",
-    "/frames/<id:frame_id>/read-again",
-    "Read a frame's text anew",
-    {404: "frame_not_found"},
-    status=202,
-)
+@endpoint("POST", f"{FRAME}/read-again", "Read a frame's text anew", {404: "frame_not_found"}, status=202)
 def read_again(frame_id: int) -> ReadAgainAnswer:
     """Queue the frame for reading; quotes that cite it are then checked against the new reading."""
     database = services().database
@@ -332,13 +327,13 @@ class TagsAnswer(Answer):
     tags: list[TagAnswer]
 
 
-@endpoint("GET", "/frames/<id:frame_id>/tags", "Tags of a frame", NO_FRAME)
+@endpoint("GET", f"{FRAME}/tags", "Tags of a frame", NO_FRAME)
 def tags_of(frame_id: int) -> TagsAnswer:
     """In alphabetical order."""
     return _tags_answer(frames.get(services().database, frame_id).id)
 
 
-@endpoint("POST", "/frames/<id:frame_id>/tags", "Mark a frame", {**NO_FRAME, 422: "invalid_tag"})
+@endpoint("POST", f"{FRAME}/tags", "Mark a frame", {**NO_FRAME, 422: "invalid_tag"})
 def tag_frame(frame_id: int, body: TagBody) -> TagsAnswer:
     """A tag that the frame has already stays as it was written."""
     own = services()
@@ -351,7 +346,7 @@ def tag_frame(frame_id: int, body: TagBody) -> TagsAnswer:
     return _tags_answer(frame.id)
 
 
-@endpoint("DELETE", "/frames/<id:frame_id>/tags", "Take a tag off a frame", NO_FRAME)
+@endpoint("DELETE", f"{FRAME}/tags", "Take a tag off a frame", NO_FRAME)
 def untag_frame(frame_id: int, query: TagQuery) -> TagsAnswer:
     """One that it has not changes nothing. No rule gives it again."""
     own = services()

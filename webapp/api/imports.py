@@ -17,6 +17,7 @@ from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
 from webapp.core.uploads import MAX_IMPORT_BYTES, Choices
 
+IMPORT = "/imports/<id:import_id>"
 NO_IMPORT = {404: "import_not_found"}
 _Short = Annotated[str, StringConstraints(max_length=200)]
 
@@ -149,7 +150,7 @@ for _kind in KINDS:
     _deleter(_kind, f"Delete every import of {_kind}")
 
 
-@endpoint("DELETE", "/imports/<id:import_id>", "Take an import back", NO_IMPORT)
+@endpoint("DELETE", IMPORT, "Take an import back", NO_IMPORT)
 def delete_one(import_id: int) -> DeletedImportAnswer:
     """What it brought first goes, with what chats were shown of the source."""
     source = import_or_404(import_id)
@@ -190,7 +191,7 @@ class RememberedAnswer(Answer):
     known: int = Field(description="Remembered from this import already.")
 
 
-@endpoint("GET", "/imports/<id:import_id>/names", "People or places that an import names", NO_IMPORT)
+@endpoint("GET", f"{IMPORT}/names", "People or places that an import names", NO_IMPORT)
 def names(import_id: int, query: NamesQuery) -> NamesAnswer:
     """Those in most rows first. Calendars and positions name nobody."""
     named = imports.names(services().database, import_or_404(import_id))
@@ -200,7 +201,7 @@ def names(import_id: int, query: NamesQuery) -> NamesAnswer:
 
 @endpoint(
     "POST",
-    "/imports/<id:import_id>/remember",
+    f"{IMPORT}/remember",
     "Remember whom an import names",
     {**NO_IMPORT, 422: "invalid_request"},
     body_required=False,

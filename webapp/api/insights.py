@@ -49,6 +49,7 @@ from webapp.core.formatting import difference
 from webapp.core.services import services
 from webapp.exports import files
 
+INSIGHT = "/insights/<id:insight_id>"
 NOT_FOUND = {404: "insight_not_found"}
 
 
@@ -88,7 +89,7 @@ def insight_answer(insight: Insight) -> InsightAnswer:
 # -- versions: listed, compared, put back, and each with what made it ----------------------------
 
 
-@endpoint("POST", "/insights/<id:insight_id>/restore", "Make a version the current one", NOT_FOUND)
+@endpoint("POST", f"{INSIGHT}/restore", "Make a version the current one", NOT_FOUND)
 def restore(insight_id: int) -> InsightAnswer:
     """The others stay as they are."""
     database = services().database
@@ -100,7 +101,7 @@ class VersionsOfInsight(Answer):
     data: list[InsightSummary]
 
 
-@endpoint("GET", "/insights/<id:insight_id>/versions", "All versions of an insight", NOT_FOUND)
+@endpoint("GET", f"{INSIGHT}/versions", "All versions of an insight", NOT_FOUND)
 def versions(insight_id: int) -> VersionsOfInsight:
     """Of the same frame or moment, the newest first."""
     database = services().database
@@ -121,7 +122,7 @@ class CompareQuery(Request):
     to: QueryId = Field(description="The insight that it is compared with, usually another version.")
 
 
-@endpoint("GET", "/insights/<id:insight_id>/compare", "How one insight differs from another", NOT_FOUND)
+@endpoint("GET", f"{INSIGHT}/compare", "How one insight differs from another", NOT_FOUND)
 def compare(insight_id: int, query: CompareQuery) -> DifferenceAnswer:
     """Lines of the first that are not in the second are removed, the other way round added."""
     database = services().database
@@ -134,7 +135,7 @@ class TrainingMessages(Answer):
     data: list[dict[str, Any]]
 
 
-@endpoint("GET", "/insights/<id:insight_id>/messages", "The messages that made an insight", NOT_FOUND)
+@endpoint("GET", f"{INSIGHT}/messages", "The messages that made an insight", NOT_FOUND)
 def messages(insight_id: int) -> TrainingMessages:
     """Exactly as they are kept, the system's first: what was said before, calls and results among them."""
     return TrainingMessages(data=insights.messages(services().database, insight_id))
@@ -146,7 +147,7 @@ class ExportQuery(Request):
 
 @endpoint(
     "GET",
-    "/insights/<id:insight_id>/export",
+    f"{INSIGHT}/export",
     "An insight as a file",
     NOT_FOUND,
     media_types=("text/markdown", "application/json"),
@@ -275,13 +276,13 @@ def generate(body: InsightRequest) -> tuple[InsightAnswer | RunningAnswer, int]:
     return _made(body, _anchor(body))
 
 
-@endpoint("GET", "/insights/<id:insight_id>", "One insight", NOT_FOUND)
+@endpoint("GET", INSIGHT, "One insight", NOT_FOUND)
 def one(insight_id: int) -> InsightAnswer:
     """With its evidence, as it stands now."""
     return insight_answer(insights.get(services().database, insight_id))
 
 
-@endpoint("DELETE", "/insights/<id:insight_id>", "Delete an insight", NOT_FOUND)
+@endpoint("DELETE", INSIGHT, "Delete an insight", NOT_FOUND)
 def remove(insight_id: int) -> DeletedAnswer:
     """One version with its conversation. If it was the current one, the newest that is left takes over."""
     insights.delete(services().database, insight_id)
@@ -290,7 +291,7 @@ def remove(insight_id: int) -> DeletedAnswer:
 
 @endpoint(
     "POST",
-    "/insights/<id:insight_id>/regenerate",
+    f"{INSIGHT}/regenerate",
     "Tell the same again",
     {**_GENERATE_PROBLEMS, 404: "insight_not_found, frame_not_found, persona_not_found"},
     status=201,
@@ -311,7 +312,7 @@ class InsightChatRequest(RegenerateRequest):
 
 @endpoint(
     "POST",
-    "/insights/<id:insight_id>/chat",
+    f"{INSIGHT}/chat",
     "Ask about an insight, or amend it",
     {**_GENERATE_PROBLEMS, 404: "insight_not_found, persona_not_found"},
     more_answers={202: RunningAnswer},

@@ -23,6 +23,8 @@ from webapp.api.values import Answer, Minutes, QueryInt, QuerySeconds, Ranged, R
 from webapp.core.errors import Problem, invalid, not_found
 from webapp.core.services import services
 
+OBSERVATION = "/memory/observations/<id:observation_id>"
+
 
 class ObservedFactAnswer(Answer):
     """A line; with a frame it stood there word for word, without one a person wrote it."""
@@ -299,20 +301,13 @@ class WordsBody(Request):
     project: Text | None = None
 
 
-@endpoint(
-    "GET", "/memory/observations/<id:observation_id>", "One observation", {404: "observation_not_found"}
-)
+@endpoint("GET", OBSERVATION, "One observation", {404: "observation_not_found"})
 def observation(observation_id: int) -> ObservationAnswer:
     """With the person's words over what was derived."""
     return ObservationAnswer.of(observation_or_404(observation_id))
 
 
-@endpoint(
-    "PUT",
-    "/memory/observations/<id:observation_id>",
-    "Replace a person's words for an observation",
-    {404: "observation_not_found"},
-)
+@endpoint("PUT", OBSERVATION, "Replace a person's words for an observation", {404: "observation_not_found"})
 def replace(observation_id: int, body: WordsBody) -> ObservationAnswer:
     """They win over rules and models, and stay when the hour is derived again."""
     own = services()
@@ -325,12 +320,7 @@ class HiddenAnswer(Answer):
     hidden: Literal[True]
 
 
-@endpoint(
-    "DELETE",
-    "/memory/observations/<id:observation_id>",
-    "Take an observation out of memory",
-    {404: "observation_not_found"},
-)
+@endpoint("DELETE", OBSERVATION, "Take an observation out of memory", {404: "observation_not_found"})
 def hide(observation_id: int) -> HiddenAnswer:
     """Its text goes for good and does not come back. The frames stay: `POST /delete` deletes those."""
     own = services()

@@ -13,6 +13,7 @@ from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, DeletedAnswer, Request, Timestamp
 from webapp.core.services import services
 
+PERSONA = "/personas/<id:persona_id>"
 NOT_FOUND = {404: "persona_not_found"}
 
 
@@ -67,13 +68,13 @@ def add(body: PersonaBody) -> PersonaAnswer:
     return _answer(personas.create(own.database, _words(body), own.clock()))
 
 
-@endpoint("GET", "/personas/<id:persona_id>", "One persona", NOT_FOUND)
+@endpoint("GET", PERSONA, "One persona", NOT_FOUND)
 def one(persona_id: int) -> PersonaAnswer:
     """Archived ones too: old turns name them."""
     return _answer(personas.get(services().database, persona_id))
 
 
-@endpoint("PUT", "/personas/<id:persona_id>", "Change a persona", {**NOT_FOUND, 422: "invalid_persona"})
+@endpoint("PUT", PERSONA, "Change a persona", {**NOT_FOUND, 422: "invalid_persona"})
 def change(persona_id: int, body: PersonaBody) -> PersonaAnswer:
     """Makes a new version. What turns said before stays as it is."""
     own = services()
@@ -84,7 +85,7 @@ class RemovedPersona(DeletedAnswer):
     archived: bool = Field(description="Whether it is still readable, because turns name it.")
 
 
-@endpoint("DELETE", "/personas/<id:persona_id>", "Remove a persona", {**NOT_FOUND, 409: "builtin_persona"})
+@endpoint("DELETE", PERSONA, "Remove a persona", {**NOT_FOUND, 409: "builtin_persona"})
 def remove(persona_id: int) -> RemovedPersona:
     """One that turns name is archived; a built-in one can only be reset."""
     own = services()
@@ -92,7 +93,7 @@ def remove(persona_id: int) -> RemovedPersona:
     return RemovedPersona(id=persona_id, archived=not is_gone)
 
 
-@endpoint("POST", "/personas/<id:persona_id>/activate", "Let a persona speak", NOT_FOUND)
+@endpoint("POST", f"{PERSONA}/activate", "Let a persona speak", NOT_FOUND)
 def activate(persona_id: int) -> PersonaAnswer:
     """From the next turn on that names no other."""
     database = services().database
@@ -100,13 +101,7 @@ def activate(persona_id: int) -> PersonaAnswer:
     return _answer(personas.get(database, persona_id))
 
 
-@endpoint(
-    "POST",
-    "/personas/<id:persona_id>/duplicate",
-    "Copy a persona",
-    {**NOT_FOUND, 422: "invalid_persona"},
-    status=201,
-)
+@endpoint("POST", f"{PERSONA}/duplicate", "Copy a persona", {**NOT_FOUND, 422: "invalid_persona"}, status=201)
 def duplicate(persona_id: int) -> PersonaAnswer:
     """A persona of one's own that says the same."""
     own = services()
@@ -115,7 +110,7 @@ def duplicate(persona_id: int) -> PersonaAnswer:
 
 @endpoint(
     "POST",
-    "/personas/<id:persona_id>/reset",
+    f"{PERSONA}/reset",
     "Reset a built-in persona",
     {**NOT_FOUND, 409: "builtin_persona", 422: "invalid_persona"},
 )
@@ -125,7 +120,7 @@ def reset(persona_id: int) -> PersonaAnswer:
     return _answer(personas.reset(own.database, persona_id, own.clock()))
 
 
-@endpoint("GET", "/personas/<id:persona_id>/versions", "What a persona said before", NOT_FOUND)
+@endpoint("GET", f"{PERSONA}/versions", "What a persona said before", NOT_FOUND)
 def versions(persona_id: int) -> VersionsAnswer:
     """The newest first; turns name persona and version."""
     database = services().database

@@ -19,6 +19,7 @@ from webapp.core.errors import Problem, invalid
 from webapp.core.providers import HostNotAllowed
 from webapp.core.services import services
 
+PROVIDER = "/providers/<id:provider_id>"
 NOT_FOUND = {404: "provider_not_found"}
 
 
@@ -107,10 +108,7 @@ def add(body: ProviderBody) -> ProviderAnswer:
 
 
 @endpoint(
-    "PUT",
-    "/providers/<id:provider_id>",
-    "Change a provider",
-    {**NOT_FOUND, 422: "invalid_provider", 503: "providers_unreadable"},
+    "PUT", PROVIDER, "Change a provider", {**NOT_FOUND, 422: "invalid_provider", 503: "providers_unreadable"}
 )
 def change(provider_id: int, body: ProviderBody) -> ProviderAnswer:
     """A new address takes the key and the permission of the host away."""
@@ -120,9 +118,7 @@ def change(provider_id: int, body: ProviderBody) -> ProviderAnswer:
     return _answer(provider_id)
 
 
-@endpoint(
-    "DELETE", "/providers/<id:provider_id>", "Remove a provider", {**NOT_FOUND, 503: "providers_unreadable"}
-)
+@endpoint("DELETE", PROVIDER, "Remove a provider", {**NOT_FOUND, 503: "providers_unreadable"})
 def remove(provider_id: int) -> DeletedAnswer:
     """Its key is forgotten; the ledger of what was sent to it stays."""
     providers.remove(services(), provider_id)
@@ -135,7 +131,7 @@ class AllowBody(Request):
 
 @endpoint(
     "POST",
-    "/providers/<id:provider_id>/allow",
+    f"{PROVIDER}/allow",
     "Permit sending text to the provider's host",
     {**NOT_FOUND, 422: "invalid_provider", 503: "providers_unreadable"},
 )
@@ -205,7 +201,7 @@ class ListedModelsAnswer(Answer):
 
 @endpoint(
     "GET",
-    "/providers/<id:provider_id>/models",
+    f"{PROVIDER}/models",
     "Models that the provider lists",
     {**NOT_FOUND, 409: "host_not_allowed", 502: _MODEL_CODES, 503: "providers_unreadable"},
 )
@@ -238,7 +234,7 @@ class ReportAnswer(Answer):
 
 @endpoint(
     "POST",
-    "/providers/<id:provider_id>/test",
+    f"{PROVIDER}/test",
     "Try a provider",
     {**NOT_FOUND, 409: "host_not_allowed", 503: "providers_unreadable"},
 )

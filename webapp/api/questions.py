@@ -31,7 +31,7 @@ from store.chats import conversations, tool_calls
 from store.core.times import to_ms
 from store.memory import chat_sessions
 from webapp.api.chats import number_of
-from webapp.api.endpoint import endpoint
+from webapp.api.endpoint import TURN, endpoint
 from webapp.api.event_stream import event_body
 from webapp.api.tool_calls import call_answer
 from webapp.api.turns import TurnAnswer, turn_answer
@@ -240,7 +240,7 @@ def failure_problem(error: TurnError, chat_id: int, turn_id: int, answer_md: str
 
 @endpoint(
     "GET",
-    "/chats/<id:chat_id>/turns/<id:turn_id>",
+    TURN,
     "A turn as it is stored",
     {**MODEL_PROBLEMS, 404: "turn_not_found"},
     more_answers={202: RunningAnswer},
@@ -348,13 +348,7 @@ def _events(turn: LiveTurn) -> Iterator[str]:
         yield f"id: {seq}\nevent: {body['type']}\ndata: {data}\n\n"
 
 
-@endpoint(
-    "POST",
-    "/chats/<id:chat_id>/turns/<id:turn_id>/stop",
-    "Stop a turn",
-    {404: "turn_not_found", 409: "turn_finished"},
-    status=202,
-)
+@endpoint("POST", f"{TURN}/stop", "Stop a turn", {404: "turn_not_found", 409: "turn_finished"}, status=202)
 def stop(chat_id: int, turn_id: int) -> RunningAnswer:
     """It ends within a moment and keeps what was said."""
     own = services()

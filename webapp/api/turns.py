@@ -14,7 +14,7 @@ from assistant.core.records import Query, TurnResult
 from assistant.core.texts import language_of
 from assistant.retrieval import coverage
 from store.core.times import to_seconds
-from webapp.api.endpoint import endpoint
+from webapp.api.endpoint import TURN, endpoint
 from webapp.api.frames import BoxAnswer
 from webapp.api.values import Answer, Request, Timestamp
 from webapp.exports.files import FORMATS, answer_file, export_pack
@@ -257,7 +257,7 @@ class ExportQuery(Request):
 
 @endpoint(
     "GET",
-    "/chats/<id:chat_id>/turns/<id:turn_id>/export",
+    f"{TURN}/export",
     "An answer with its evidence",
     {404: "turn_not_found", 409: "turn_not_answered"},
     media_types=tuple(media_type.partition(";")[0] for media_type in FORMATS.values()),
