@@ -18,6 +18,7 @@ from store.memory.chat_sessions import ChatSession
 from webapp.api.endpoint import endpoint, read_place
 from webapp.api.values import Answer, DeletedAnswer, Id, QueryInt, Request, Text, Timestamp
 from webapp.core.errors import Problem, not_found
+from webapp.core.lookups import chat_or_404
 from webapp.core.services import services
 
 CHAT = "/chats/<id:chat_id>"
@@ -100,11 +101,8 @@ class ChatAnswer(Answer):
 @endpoint("GET", CHAT, "A conversation as it is stored", {404: "chat_not_found"})
 def chat(chat_id: int) -> ChatAnswer:
     """Every message in order, with the tool calls of each turn and their results."""
-    database = services().database
-    stored = conversations.get(database, chat_id)
-    if stored is None:
-        raise not_found("chat", chat_id)
-    return ChatAnswer.of(stored, messages=[_message(message) for message in transcript(database, chat_id)])
+    stored, messages = chat_or_404(chat_id), transcript(services().database, chat_id)
+    return ChatAnswer.of(stored, messages=[_message(message) for message in messages])
 
 
 def _message(message: TranscriptMessage) -> MessageAnswer:

@@ -6,12 +6,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from store.chats import conversations
 from store.egress import egress_log
 from store.egress.egress_log import Purpose
 from webapp.api.endpoint import TURN, endpoint
 from webapp.api.values import Answer, QueryId, QueryInt, Request, Timestamp
-from webapp.core.errors import Problem
+from webapp.core.lookups import turn_or_404
 from webapp.core.services import services
 
 
@@ -71,8 +70,6 @@ def all_sent(query: SentQuery) -> SentPage:
 @endpoint("GET", f"{TURN}/sent", "What was sent for an answer", {404: "turn_not_found"})
 def sent_for(chat_id: int, turn_id: int) -> SentPage:
     """In order; empty where nothing was sent, as by the built-in models."""
-    database = services().database
-    if conversations.turn(database, chat_id, turn_id) is None:
-        raise Problem(404, "turn_not_found", f"There is no turn {turn_id} in chat {chat_id}.")
-    requests = egress_log.of_turn(database, chat_id, turn_id)
+    turn_or_404(chat_id, turn_id)
+    requests = egress_log.of_turn(services().database, chat_id, turn_id)
     return SentPage(data=SentAnswer.list_of(requests), next_cursor=None)

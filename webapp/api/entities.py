@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
+from apsw import Connection
 from pydantic import Field
 
 from store.frames import frames
@@ -139,13 +141,7 @@ def one_entity(entity_id: int) -> EntityAnswer:
 @endpoint("DELETE", ENTITY, "Forget an entity and every fact about it", NO_ENTITY)
 def forget_entity(entity_id: int) -> DeletedAnswer:
     """What chats said of it stays: delete those chats."""
-    database = services().database
-    with database.write() as connection:
-        is_gone = entities.delete_entity(connection, entity_id)
-    if not is_gone:
-        raise not_found("entity", entity_id)
-    database.checkpoint()
-    return DeletedAnswer(id=entity_id)
+    return _forget("entity", entities.delete_entity, entity_id)
 
 
 @endpoint("GET", "/facts", "Facts that are remembered")
@@ -188,13 +184,17 @@ def add_fact(body: FactBody) -> FactAnswer:
 @endpoint("DELETE", FACT, "Forget a fact", {404: "fact_not_found"})
 def forget_fact(fact_id: int) -> DeletedAnswer:
     """The entities that it names stay."""
+    return _forget("fact", entities.delete_fact, fact_id)
+
+
+def _forget(noun: str, delete: Callable[[Connection, int], bool], number: int) -> DeletedAnswer:
     database = services().database
     with database.write() as connection:
-        is_gone = entities.delete_fact(connection, fact_id)
+        is_gone = delete(connection, number)
     if not is_gone:
-        raise not_found("fact", fact_id)
+        raise not_found(noun, number)
     database.checkpoint()
-    return DeletedAnswer(id=fact_id)
+    return DeletedAnswer(id=number)
 
 
 def entity_answer(entity: Entity) -> EntityAnswer:

@@ -16,18 +16,8 @@ from typing import Any, Literal
 
 from flask import Flask, Response, current_app, request, stream_with_context
 
-from assistant.core.records import (
-    ApprovalEvent,
-    DeltaEvent,
-    ErrorEvent,
-    EvidenceEvent,
-    FinalEvent,
-    ShortenedEvent,
-    StatusEvent,
-    TextEvent,
-    ToolCallEvent,
-    TurnEvent,
-)
+from assistant.core import records
+from assistant.core.records import DeltaEvent, FinalEvent, TurnEvent
 from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations
 from webapp.api.tool_calls import call_answer
@@ -44,27 +34,23 @@ def event_body(chat_id: int, turn: int, seq: int, event: TurnEvent) -> dict[str,
 
 def _content(event: TurnEvent) -> dict[str, Any]:
     match event:
-        case StatusEvent():
+        case records.StatusEvent():
             return {"type": "status", "stage": event.stage, "message": event.message}
-        case EvidenceEvent():
+        case records.EvidenceEvent():
             evidence = [EvidenceAnswer.of(item).model_dump() for item in event.evidence]
             return {"type": "evidence", "evidence": evidence}
         case DeltaEvent():
             return {"type": "text", "part": event.part, "text": event.text}
-        case ShortenedEvent():
-            return {
-                "type": "shortened",
-                "left_out": event.left_out,
-                "shortened": event.shortened,
-                "message": event.message,
-            }
-        case TextEvent():
+        case records.ShortenedEvent():
+            told = {"left_out": event.left_out, "shortened": event.shortened, "message": event.message}
+            return {"type": "shortened", **told}
+        case records.TextEvent():
             return {"type": "block", "answer_md": event.answer_md}
-        case ToolCallEvent():
+        case records.ToolCallEvent():
             return {"type": "tool", "call": call_answer(event.call).model_dump()}
-        case ApprovalEvent():
+        case records.ApprovalEvent():
             return {"type": "approve", "approvals": [call_answer(call).model_dump() for call in event.calls]}
-        case ErrorEvent():
+        case records.ErrorEvent():
             error = event.error
             return {"type": "error", "code": error.code, "message": error.message, "action": error.action}
         case FinalEvent():

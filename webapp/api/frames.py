@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from flask import Response, request
@@ -79,20 +80,15 @@ def picture(frame_id: int, query: PictureQuery) -> Response:
     media = services().media
     frame = frames.get(services().database, frame_id)
     exact = media.exact(frame)
+    tag, draw = frame.sha256, partial(bytes, exact)
     if query.width is not None:
-        tag = f"{frame.sha256}-w{query.width}"
+        tag, draw = f"{tag}-w{query.width}", partial(media.preview, frame, query.width)
     elif query.crop is not None:
-        tag = f"{frame.sha256}-c{','.join(map(str, query.crop))}"
-    else:
-        tag = frame.sha256
+        tag, draw = f"{tag}-c{','.join(map(str, query.crop))}", partial(_rectangle, frame, query.crop)
     if request.if_none_match.contains_weak(tag):
         response = Response(status=304)
-    elif query.width is not None:
-        response = Response(media.preview(frame, query.width), content_type=PREVIEW_TYPE)
-    elif query.crop is not None:
-        response = Response(_rectangle(frame, query.crop), content_type=PREVIEW_TYPE)
     else:
-        response = Response(exact, content_type=frame.media_type)
+        response = Response(draw(), content_type=frame.media_type if tag == frame.sha256 else PREVIEW_TYPE)
     response.set_etag(tag)
     return response
 

@@ -25,6 +25,7 @@ from webapp.api.questions import (
     Prompt,
     Question,
     RunningAnswer,
+    manner,
     start_turn,
     wait_for_turn,
 )
@@ -92,9 +93,8 @@ def insight_answer(insight: Insight) -> InsightAnswer:
 @endpoint("POST", f"{INSIGHT}/restore", "Make a version the current one", NOT_FOUND)
 def restore(insight_id: int) -> InsightAnswer:
     """The others stay as they are."""
-    database = services().database
-    insights.restore(database, insight_id)
-    return insight_answer(insights.get(database, insight_id))
+    insights.restore(services().database, insight_id)
+    return one(insight_id)
 
 
 class VersionsOfInsight(Answer):
@@ -323,14 +323,10 @@ def chat(insight_id: int, body: InsightChatRequest) -> tuple[TurnAnswer | Runnin
     insight = insights.get(own.database, insight_id)
     request = TurnRequest(
         message=body.message,
-        timezone=body.timezone,
         now_ms=own.clock(),
         chat_id=insight.chat_id,
-        model=body.model,
-        system_prompt=body.system_prompt,
-        persona_id=body.persona_id,
-        style_note=body.style_note,
         amend=body.amend,
+        **manner(body),
     )
     result = wait_for_turn(start_turn(request))
     return (result, 202) if isinstance(result, RunningAnswer) else (turn_answer(result), 200)
@@ -349,16 +345,7 @@ def _anchor(body: InsightRequest) -> Anchor:
 
 def _made(body: RegenerateRequest, anchor: Anchor) -> tuple[InsightAnswer | RunningAnswer, int]:
     own = services()
-    request = anchor_facts.request(
-        anchor,
-        body.timezone,
-        own.clock(),
-        model=body.model,
-        system_prompt=body.system_prompt,
-        persona_id=body.persona_id,
-        style_note=body.style_note,
-    )
-    result = wait_for_turn(start_turn(request))
+    result = wait_for_turn(start_turn(anchor_facts.request(anchor, now_ms=own.clock(), **manner(body))))
     if isinstance(result, RunningAnswer):
         return result, 202
     made = insights.of_chat(own.database, result.chat_id)

@@ -21,6 +21,7 @@ from webapp.core.services import services
 
 PROVIDER = "/providers/<id:provider_id>"
 NOT_FOUND = {404: "provider_not_found"}
+CHANGE_PROBLEMS = {**NOT_FOUND, 422: "invalid_provider", 503: "providers_unreadable"}
 
 
 class ProviderBody(Request):
@@ -107,9 +108,7 @@ def add(body: ProviderBody) -> ProviderAnswer:
     return _answer(providers.add(services(), _provider(body, 0)).id)
 
 
-@endpoint(
-    "PUT", PROVIDER, "Change a provider", {**NOT_FOUND, 422: "invalid_provider", 503: "providers_unreadable"}
-)
+@endpoint("PUT", PROVIDER, "Change a provider", CHANGE_PROBLEMS)
 def change(provider_id: int, body: ProviderBody) -> ProviderAnswer:
     """A new address takes the key and the permission of the host away."""
     before = stored_providers.load(services().data_dir).get(provider_id)
@@ -129,12 +128,7 @@ class AllowBody(Request):
     host: Text = Field(description="The provider's `host`, as a confirmation.")
 
 
-@endpoint(
-    "POST",
-    f"{PROVIDER}/allow",
-    "Permit sending text to the provider's host",
-    {**NOT_FOUND, 422: "invalid_provider", 503: "providers_unreadable"},
-)
+@endpoint("POST", f"{PROVIDER}/allow", "Permit sending text to the provider's host", CHANGE_PROBLEMS)
 def allow(provider_id: int, body: AllowBody) -> ProviderAnswer:
     """From then on excerpts of the screen may leave this machine with a question."""
     providers.allow(services(), provider_id, body.host)

@@ -27,7 +27,7 @@ from assistant.turns.attachments import MAX_FILES
 from assistant.turns.live import LiveTurn, TooManyTurns
 from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
-from store.chats import conversations, tool_calls
+from store.chats import tool_calls
 from store.core.times import to_ms
 from store.memory import chat_sessions
 from webapp.api.chats import number_of
@@ -37,6 +37,7 @@ from webapp.api.tool_calls import call_answer
 from webapp.api.turns import TurnAnswer, turn_answer
 from webapp.api.values import Answer, Id, Ranged, Request, Seconds, Text, Timestamp, Zone
 from webapp.core.errors import FieldError, Problem, not_found
+from webapp.core.lookups import turn_or_404
 from webapp.core.services import Services, services
 
 Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_MESSAGE_CHARS)]
@@ -159,24 +160,25 @@ def start_question(
     """The question as a turn that runs by itself. Raises what it is refused for."""
     request = TurnRequest(
         message=body.message,
-        timezone=body.timezone,
         now_ms=services().clock(),
         start_ms=None if body.start_time is None else to_ms(body.start_time),
         end_ms=None if body.end_time is None else to_ms(body.end_time),
         chat_id=body.chat_id,
         filters=TurnFilters(**body.filters.model_dump()),
-        model=body.model,
         mode=body.mode,
-        system_prompt=body.system_prompt,
-        persona_id=body.persona_id,
-        style_note=body.style_note,
         session_id=session_id,
         context_version=context_version,
         attachments=tuple(body.attachments),
         previous_response_id=previous,
         amend=body.amend,
+        **manner(body),
     )
     return start_turn(request)
+
+
+def manner(body: Request) -> dict[str, Any]:
+    """Of a request of the API: in which zone, by which model and as whom a turn is told."""
+    return body.model_dump(include={"timezone", "model", "system_prompt", "persona_id", "style_note"})
 
 
 def start_turn(request: TurnRequest) -> LiveTurn:
@@ -247,13 +249,9 @@ def failure_problem(error: TurnError, chat_id: int, turn_id: int, answer_md: str
 )
 def turn(chat_id: int, turn_id: int) -> TurnAnswer | tuple[RunningAnswer, int]:
     """The same body that the question was answered with; 202 while it is being answered."""
-    database = services().database
-    stored = conversations.turn(database, chat_id, turn_id)
-    if stored is None:
-        raise Problem(404, "turn_not_found", f"There is no turn {turn_id} in chat {chat_id}.")
-    if stored.status == "running":
+    if turn_or_404(chat_id, turn_id).status == "running":
         return running_answer(chat_id, turn_id), 202
-    return turn_answer(_answered(stored_turn(database, chat_id, turn_id)))
+    return turn_answer(_answered(stored_turn(services().database, chat_id, turn_id)))
 
 
 # -- as a stream of events, and stopped ---------------------------------------------------------
@@ -351,11 +349,8 @@ def _events(turn: LiveTurn) -> Iterator[str]:
 @endpoint("POST", f"{TURN}/stop", "Stop a turn", {404: "turn_not_found", 409: "turn_finished"}, status=202)
 def stop(chat_id: int, turn_id: int) -> RunningAnswer:
     """It ends within a moment and keeps what was said."""
-    own = services()
-    stored = conversations.turn(own.database, chat_id, turn_id)
-    if stored is None:
-        raise Problem(404, "turn_not_found", f"There is no turn {turn_id} in chat {chat_id}.")
-    live = own.turns.get(chat_id, turn_id)
+    stored = turn_or_404(chat_id, turn_id)
+    live = services().turns.get(chat_id, turn_id)
     if live is None or stored.status != "running":
         raise Problem(409, "turn_finished", f"Turn {turn_id} of chat {chat_id} does not run here any more.")
     live.stop.set()

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 from flask import Response
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import AliasPath, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from assistant.core.records import Query, TurnResult
+from assistant.core.records import TurnResult
 from assistant.core.texts import language_of
 from assistant.retrieval import coverage
 from store.core.times import to_seconds
@@ -105,10 +105,10 @@ class QueryAnswer(Answer):
 
     start_time: Timestamp
     end_time: Timestamp
-    app_name: str | None
-    window_name: str | None
-    browser_url: str | None
-    focused: bool | None
+    app_name: str | None = Field(validation_alias=AliasPath("filters", "app_name"))
+    window_name: str | None = Field(validation_alias=AliasPath("filters", "window_name"))
+    browser_url: str | None = Field(validation_alias=AliasPath("filters", "browser_url"))
+    focused: bool | None = Field(validation_alias=AliasPath("filters", "focused"))
     q: str = Field(validation_alias="text")
     strategy: str = Field(validation_alias="way", description="spread, or how GET /search found it.")
     fallback_reason: str | None = Field(description="Why meaning played no part in it.")
@@ -198,7 +198,10 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
                 CauseAnswer(cause=cause, seconds=to_seconds(ms))
                 for cause, ms in coverage.causes(result.coverage.gaps).items()
             ],
-            queries=[_query(query) for query in result.coverage.queries],
+            queries=[
+                QueryAnswer.of(query, fallback_reason=query.fallback or None)
+                for query in result.coverage.queries
+            ],
             statements=coverage.statements(
                 result.coverage, ZoneInfo(result.timezone), language_of(result.question)
             ),
@@ -210,17 +213,6 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
             ),
         ),
         response_id=result.response_id or None,
-    )
-
-
-def _query(query: Query) -> QueryAnswer:
-    return QueryAnswer.of(
-        query,
-        app_name=query.filters.app_name,
-        window_name=query.filters.window_name,
-        browser_url=query.filters.browser_url,
-        focused=query.filters.focused,
-        fallback_reason=query.fallback or None,
     )
 
 

@@ -255,17 +255,15 @@ def evidence(pack: Pack) -> dict[str, Any]:
     }
 
 
+_TOLD = ("captured_ms", "local_time", "app_name", "window_name", "browser_url", "quote")
+
+
 def _bundle_source(pack: Pack, source: Source) -> dict[str, Any]:
     item, image = source.item, source.image
     return {
         "n": source.n,
         "frame_id": item.frame_id,
-        "captured_ms": item.captured_ms,
-        "local_time": item.local_time,
-        "app_name": item.app_name,
-        "window_name": item.window_name,
-        "browser_url": item.browser_url,
-        "quote": item.quote,
+        **{name: getattr(item, name) for name in _TOLD},
         "boxes": [asdict(box) for box in item.boxes],
         "state": item.state,
         "marked_wrong": source.n in pack.withdrawn,

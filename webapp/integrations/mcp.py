@@ -13,7 +13,6 @@ import functools
 import inspect
 import json
 import logging
-import socket
 from collections.abc import Awaitable, Callable, MutableMapping
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -153,11 +152,7 @@ def serve_http(data_dir: DataDir, settings: Settings, tell: Callable[[str], obje
         app = http_app(library_of(data_dir, settings), access.load_token(data_dir), port)
         config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False)
         tell(f"http://{HOST}:{port}{PATH}")
-        anyio.run(_serve, uvicorn.Server(config), listener)
-
-
-async def _serve(server: uvicorn.Server, listener: socket.socket) -> None:
-    await server.serve(sockets=[listener])
+        anyio.run(uvicorn.Server(config).serve, [listener])
 
 
 def http_app(library: ReadSources, token: str, port: int) -> _App:

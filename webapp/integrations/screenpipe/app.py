@@ -19,10 +19,11 @@ from store.frames.activity_intervals import Segment
 from store.frames.frames import captured_ms_of, newest_id
 from store.search.filters import Filters
 from store.timeline.totals import of_segments
+from webapp.api.values import Answer, Text
 from webapp.core.parameters import IdConverter
 from webapp.core.services import Services, services
 from webapp.integrations.screenpipe import frames, search
-from webapp.integrations.screenpipe.values import Answer, Query, Text, Time, read, utc, window_ms
+from webapp.integrations.screenpipe.values import Query, Time, read, utc, window_ms
 from webapp.ops import health as app_health
 from webapp.security import access, guards
 
@@ -160,8 +161,8 @@ class RecentText(Answer):
 
 
 class AudioSummary(Answer):
-    segment_count: int
-    speakers: list[str]
+    segment_count: int = 0
+    speakers: tuple[str, ...] = ()
 
 
 class TimeRange(Answer):
@@ -193,7 +194,7 @@ def summary(call: ReadCall) -> BaseModel:
     return SummaryAnswer(
         apps=apps,
         recent_texts=texts,
-        audio_summary=AudioSummary(segment_count=0, speakers=[]),
+        audio_summary=AudioSummary(),
         total_frames=sum(segment.frames for segment in line),
         time_range=TimeRange(start=utc(query.start_time), end=utc(query.end_time)),
     )

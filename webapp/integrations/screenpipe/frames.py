@@ -15,17 +15,8 @@ from store.ocr.readings import Box, Reading
 from store.search import hits
 from store.search import query as queries
 from store.search.filters import Filters
-from webapp.integrations.screenpipe.values import (
-    Answer,
-    Limit,
-    Offset,
-    Pagination,
-    Query,
-    Text,
-    Time,
-    read,
-    window_ms,
-)
+from webapp.api.values import Answer, Text
+from webapp.integrations.screenpipe.values import Limit, Offset, Pagination, Query, Time, read, window_ms
 
 
 class PictureQuery(Query):
@@ -52,9 +43,9 @@ class Bounds(Answer):
 
 
 class Node(Answer):
-    role: str
+    role: str = "line"
     text: str
-    depth: int
+    depth: int = 0
     bounds: Bounds | None
 
 
@@ -74,10 +65,7 @@ def context(call: ReadCall, frame_id: int) -> BaseModel:
     return Context(
         frame_id=frame.id,
         text=reading.text if reading else None,
-        nodes=[
-            Node(role="line", text=line.text, depth=0, bounds=bounds(line.box, frame))
-            for line in (reading.lines if reading else ())
-        ],
+        nodes=[Node.of(line, bounds=bounds(line.box, frame)) for line in (reading.lines if reading else ())],
         urls=readings.urls(call.database, frame_id),
         text_source="ocr",
     )
@@ -134,11 +122,11 @@ class ElementsQuery(Query):
 class Element(Answer):
     id: int
     frame_id: int
-    source: str
-    role: str
+    source: str = "ocr"
+    role: str = "line"
     text: str | None
-    parent_id: int | None
-    depth: int
+    parent_id: int | None = None
+    depth: int = 0
     bounds: Bounds | None
     confidence: float | None
     sort_order: int
@@ -203,11 +191,7 @@ def _element(reading: Reading, frame: FrameRow, number: int) -> Element:
     return Element(
         id=reading.id * _MAX_LINES + number,
         frame_id=frame.id,
-        source="ocr",
-        role="line",
         text=line.text,
-        parent_id=None,
-        depth=0,
         bounds=bounds(line.box, frame),
         confidence=line.confidence,
         sort_order=number,

@@ -19,20 +19,10 @@ from store.frames import frames, tags
 from store.ocr import readings
 from store.search.filters import Filters
 from store.search.hits import Hit
-from webapp.integrations.screenpipe.values import (
-    Answer,
-    Length,
-    Limit,
-    Offset,
-    Pagination,
-    Query,
-    Text,
-    Time,
-    read,
-    utc,
-    window_ms,
-)
+from webapp.api.values import Answer, Text
+from webapp.integrations.screenpipe.values import Limit, Offset, Pagination, Query, Time, read, utc, window_ms
 
+Length = Annotated[int, Field(ge=0, le=10_000_000)]
 OUR_KINDS = frozenset({"all", "ocr", "vision"})
 _MAX_PICTURES = 20
 _JPEG_QUALITY = 80
@@ -70,13 +60,13 @@ class Content(Answer):
     frame_id: int
     text: str
     timestamp: str
-    file_path: str
-    offset_index: int
+    file_path: str = ""  # theirs is a video file; the picture is at /frames/{id}
+    offset_index: int = 0
     app_name: str
     window_name: str
     tags: list[str]
     frame: str | None
-    frame_name: str | None
+    frame_name: str | None = None
     browser_url: str | None
     focused: bool | None
     device_name: str
@@ -159,13 +149,10 @@ def _content(call: ReadCall, hit: Hit, query: SearchQuery, texts: _Texts) -> Con
         frame_id=hit.frame_id,
         text=shortened(texts.of(hit.frame_id), query.max_content_length),
         timestamp=utc(hit.captured_ms),
-        file_path="",  # theirs is a video file; the picture is at /frames/{id}
-        offset_index=0,
         app_name=hit.app_name or "",
         window_name=hit.window_name or "",
         tags=tags.of_frame(call.database, hit.frame_id),
         frame=_jpeg(call, hit.frame_id) if query.include_frames else None,
-        frame_name=None,
         browser_url=hit.browser_url,
         focused=hit.focused,
         device_name=hit.monitor,

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from assistant.read_api import answers
 from assistant.read_api.calls import ReadRefused
-from webapp.api.values import Answer, Text
+from webapp.api.values import Answer
 from webapp.core.services import services
 
 MAX_LIMIT = 1_000
@@ -25,10 +25,6 @@ _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_
 _AGO = re.compile(
     r"([0-9]{1,9}) ?(s|sec|seconds?|m|min|minutes?|h|hr|hours?|d|days?|w|weeks?)( ago)?", re.ASCII
 )
-
-__all__ = [
-    "Answer", "Length", "Limit", "Offset", "Pagination", "Query", "Text", "Time", "read", "utc", "window_ms",
-]  # fmt: skip
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -48,14 +44,9 @@ def _time(text: str) -> int:
         raise ValueError("must be RFC 3339 with its zone, or like 16h ago") from error
 
 
-def _clamped(number: int) -> int:
-    return min(number, MAX_LIMIT)
-
-
 Time = Annotated[int, BeforeValidator(_time)]
-Limit = Annotated[int, Field(ge=0), AfterValidator(_clamped)]
+Limit = Annotated[int, Field(ge=0), AfterValidator(lambda number: min(number, MAX_LIMIT))]
 Offset = Annotated[int, Field(ge=0, le=MAX_OFFSET)]
-Length = Annotated[int, Field(ge=0, le=10_000_000)]
 
 
 class Query(BaseModel):
