@@ -39,7 +39,7 @@ from assistant.evidence.support import Sources
 from assistant.language import lexical_overlap, statements
 from assistant.language.figures import figures, in_digits, of_moment, units
 from assistant.language.lexical_overlap import TELLING
-from assistant.language.statements import CITATION, Kind, Statement, names, plain, split_statements
+from assistant.language.statements import CITATION, Kind, names, plain, split_statements
 from assistant.retrieval.measured_facts import MeasuredFacts
 
 QUOTED_SHARE = 1 / 3
@@ -77,7 +77,8 @@ def check(
         was_advised, is_advised = is_advised, not cited and advises(plain(text).strip())
         if not cited and was_advised and goes_on_advising(plain(text).strip()):
             is_advised = True
-        elif cited or _is_claim(text, statement, given):
+        # A citation that was dropped leaves a number of its own making in the text: a claim all the same.
+        elif cited or claims_something(CITATION.sub("", text), statement.kind, given):
             items = [by_number[n] for n in cited]
             state, missing = _judged(plain(text), items, given, texts)
             claims.append(Claim(text, statement.start, statement.end, cited, state, missing))
@@ -98,11 +99,6 @@ def is_proven(claims: Sequence[Claim]) -> bool:
     """Whether at least one claim holds, or nothing is claimed of the screen at all."""
     of_screen = [claim for claim in claims if claim.state not in ("not_from_screen", "from_source")]
     return not of_screen or any(claim.state in _PROVEN for claim in of_screen)
-
-
-def _is_claim(text: str, statement: Statement, facts: MeasuredFacts) -> bool:
-    # A citation that was dropped leaves a number of its own making in the text: a claim all the same.
-    return claims_something(CITATION.sub("", text), statement.kind, facts)
 
 
 def _judged(
@@ -321,11 +317,6 @@ def goes_on_advising(said: str) -> bool:
     return bool(_GOES_ON.match(said)) and not (_HAPPENED.search(said) or figures(said) or names(said))
 
 
-def tells_what_happened(said: str) -> bool:
-    """Whether a statement tells what a person did or what was done to something of theirs."""
-    return bool(_HAPPENED.search(said))
-
-
 def _is_label(sentence: str) -> bool:
     """A few bold words on their own, which stand for a heading."""
     text = sentence.strip()
@@ -485,18 +476,16 @@ class OffScreen:
             replace(claim, state="from_source") if quotes_one(claim, self.quotable) else claim
             for claim in claims
         ]
-        if self.has_looked:
-            return tuple(claims)
         return tuple(
             replace(claim, state="not_from_screen") if self._is_elsewhere(claim) else claim
             for claim in claims
         )
 
     def _is_elsewhere(self, claim: Claim) -> bool:
-        if claim.state != "no_evidence" or claim.citations:
+        if self.has_looked or claim.state != "no_evidence" or claim.citations:
             return False
         said = plain(claim.text)
-        if tells_what_happened(said) or _PERSON.search(said) or _SCREEN.search(said):
+        if _HAPPENED.search(said) or _PERSON.search(said) or _SCREEN.search(said):
             return False
         return not self.has_history or self._is_known(said)
 

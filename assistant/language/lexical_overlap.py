@@ -207,15 +207,10 @@ def _han(said: str, whole: str) -> tuple[set[str], set[str]]:
 
 
 def _glossary_latin(said: str, whole: str) -> tuple[set[str], set[str]]:
-    here = _in_han(whole)
-    words = {word for word in content_words(said) if word in _glossary_stems()}
-    shown = {word for word in words if word in here}
+    here = frozenset[str]().union(*(TERMS[term] for term in TERMS if term in whole))
+    words = content_words(said) & _glossary_stems()
+    shown = words & here
     return shown, words - shown
-
-
-def _in_han(whole: str) -> frozenset[str]:
-    """The English words for the terms that a text has."""
-    return frozenset().union(*(TERMS[term] for term in TERMS if term in whole))
 
 
 @lru_cache(maxsize=1)

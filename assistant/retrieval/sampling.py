@@ -1,14 +1,13 @@
 """Which frames of a range the model gets to see: an even, deterministic handful.
 
 A range of up to three hours is cut into buckets of five minutes, a longer one into 36 wider ones; each bucket
-gives its first and its last frame. `even_selection` is the rule as a pure function over all candidates;
-`select_in` gives the same frames straight from the database, without fetching the others. A property test
-holds the two together.
+gives its first and its last frame. `select_in` takes them straight from the database, without fetching the
+others. A property test holds it together with the rule as a pure function over all candidates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import apsw
@@ -19,9 +18,6 @@ from store.search.filters import Filters
 DEFAULT_BUCKET_SECONDS = 300
 FRAMES_PER_BUCKET = 2
 MAX_FRAMES = 72
-
-Candidate = tuple[int, int]
-"""(captured_ms, frame id): sorts by time, ties by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +41,8 @@ class Rule:
 STANDARD = Rule()
 
 
-def even_selection(
-    candidates: Sequence[Candidate], start_ms: int, end_ms: int, rule: Rule = STANDARD
-) -> list[int]:
-    """Ids of the selected frames, in order of time; at most ``rule.max_frames``."""
-    inside = sorted(c for c in candidates if start_ms <= c[0] < end_ms)
-    if len(inside) <= rule.max_frames:
-        return [number for _, number in inside]
-    bucket_ms = rule.bucket_s(start_ms, end_ms) * 1000
-    buckets: dict[int, list[int]] = {}
-    for captured_ms, number in inside:
-        buckets.setdefault((captured_ms - start_ms) // bucket_ms, []).append(number)
-    picked = {n: _spread(ids, rule.frames_per_bucket) for n, ids in buckets.items()}
-    counts = {n: len(ids) for n, ids in buckets.items()}
-    return _in_order(_thinned(picked, counts, rule.max_frames))
-
-
 def select_in(connection: apsw.Connection, filters: Filters, max_frames: int = MAX_FRAMES) -> list[int]:
-    """The same selection, made in the database with `FRAMES_PER_BUCKET` frames a bucket."""
+    """Ids of the selected frames, in order of time: `FRAMES_PER_BUCKET` of a bucket, at most `max_frames`."""
     rule = Rule(max_frames=max_frames)
     few = sample.first_ids(connection, filters, max_frames + 1)
     if len(few) <= max_frames:
@@ -71,21 +51,12 @@ def select_in(connection: apsw.Connection, filters: Filters, max_frames: int = M
     ends = sample.ends_per_bucket(connection, filters, bucket_ms)
     picked = {n: [first] if first == last else [first, last] for n, first, last in ends}
     if sum(map(len, picked.values())) <= max_frames:
-        return _in_order(picked)
+        return in_order(picked)
     counts = sample.count_per_bucket(connection, filters, bucket_ms)
-    return _in_order(_thinned(picked, counts, max_frames))
+    return in_order(thinned(picked, counts, max_frames))
 
 
-def _spread(ids: Sequence[int], count: int) -> list[int]:
-    """`wanted` of the ids, evenly by rank, the first and the last among them."""
-    if len(ids) <= count:
-        return list(ids)
-    if count == 1:
-        return [ids[0]]
-    return [ids[i * (len(ids) - 1) // (count - 1)] for i in range(count)]
-
-
-def _thinned(
+def thinned(
     picked: Mapping[int, list[int]], counts: Mapping[int, int], max_frames: int
 ) -> dict[int, list[int]]:
     """Drops frames from the densest buckets, later ones first among equals, until they fit.
@@ -105,5 +76,6 @@ def _thinned(
     return kept
 
 
-def _in_order(picked: Mapping[int, list[int]]) -> list[int]:
+def in_order(picked: Mapping[int, list[int]]) -> list[int]:
+    """The picked ids of all buckets, in order of time."""
     return [number for n in sorted(picked) for number in picked[n]]

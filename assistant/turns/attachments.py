@@ -53,9 +53,6 @@ class AttachmentText:
     cut: tuple[tuple[Attachment, int], ...] = ()
 
 
-NO_ATTACHMENT_TEXT = AttachmentText()
-
-
 @dataclass(frozen=True, slots=True)
 class Pictures:
     """The images of a question as they are sent, with what the ledger calls each in its place."""
@@ -76,7 +73,7 @@ def attachment_text(
     long one just the name. Raises nothing; without files the text is "".
     """
     if not attached:
-        return NO_ATTACHMENT_TEXT
+        return AttachmentText()
     room = max_chars
     while True:
         shares = _shares(attached, room, max_chars * LARGE_TIMES if can_read else None)

@@ -11,7 +11,7 @@ from assistant.core.query_embedder import Meaning
 from assistant.retrieval import retrieval
 from assistant.retrieval.excerpts import MAX_OCR_CHARS_PER_FRAME
 from assistant.retrieval.retrieval import Retrieval, retrieve
-from assistant.retrieval.sampling import MAX_FRAMES, even_selection
+from assistant.retrieval.sampling import MAX_FRAMES
 from assistant.turns import evidence_mode
 from store.core.database import Database
 from store.embeddings import knn, vectors
@@ -21,6 +21,7 @@ from store.search import search
 from store.search.filters import Filters
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, insert_bare_frames, reply
+from tests.assistant.retrieval.even_selection import even_selection
 from tests.factories import text_draft
 from tests.stub_model import StubModel
 

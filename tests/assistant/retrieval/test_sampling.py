@@ -10,12 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assistant.retrieval.sampling import MAX_FRAMES, Rule, even_selection, select_in
+from assistant.retrieval.sampling import MAX_FRAMES, Rule, select_in
 from store.core.database import Database
 from store.frames.frames import ID_STEP
 from store.search.filters import Filters
 from store.search.sample import count, ends_per_bucket
 from tests.assistant.helpers import insert_bare_frames
+from tests.assistant.retrieval.even_selection import even_selection
 from tests.factories import CASES
 from tests.tables import for_each
 
