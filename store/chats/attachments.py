@@ -120,7 +120,6 @@ def of_chat(database: Database, chat_id: int) -> list[Attachment]:
 
 
 def of_turn(database: Database, chat_id: int, turn: int) -> list[Attachment]:
-    """The files of one question."""
     return _select(database, "conversation_id = ? and turn = ?", (chat_id, turn))
 
 
@@ -144,10 +143,8 @@ def claim(
     Raises `AttachmentNotFound` for one that is gone, or another chat's.
     """
     for attachment_id in dict.fromkeys(attachment_ids):
-        connection.execute(
-            "update attachments set conversation_id = ?, turn = ? where id = ? and conversation_id is null",
-            (chat_id, turn, attachment_id),
-        )
+        sql = "update attachments set conversation_id = ?, turn = ? where id = ? and conversation_id is null"
+        connection.execute(sql, (chat_id, turn, attachment_id))
         if connection.changes():
             continue
         connection.execute(
@@ -168,9 +165,8 @@ def claim(
 def text_of(database: Database, attachment_id: int, offset: int = 0, count: int = -1) -> str:
     """`count` characters from `offset` on, all for -1; "" beyond the end, and for a file that is gone."""
     count = 2**31 if count < 0 else count
-    found = database.scalar(
-        "select substr(text, ? + 1, ?) from attachments where id = ?", (offset, count, attachment_id)
-    )
+    sql = "select substr(text, ? + 1, ?) from attachments where id = ?"
+    found = database.scalar(sql, (offset, count, attachment_id))
     return str(found or "")
 
 
@@ -190,9 +186,8 @@ def remove(database: Database, attachment_id: int) -> None:
 def sweep(database: Database, now_ms: int) -> int:
     """Remove what nobody asked about in a day, and what a crash left; returns how many rows went."""
     with database.write() as connection:
-        connection.execute(
-            "delete from attachments where conversation_id is null and added_ms < ?", (now_ms - UNSENT_MS,)
-        )
+        sql = "delete from attachments where conversation_id is null and added_ms < ?"
+        connection.execute(sql, (now_ms - UNSENT_MS,))
         removed = connection.changes()
     drop_abandoned(database.data_dir)
     empty_trash(database)

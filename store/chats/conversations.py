@@ -28,7 +28,6 @@ from store.chats.records import (
     StoredMessage,
     StoredTurn,
     Turn,
-    chat_of,
     evidence_of,
     turn_of,
 )
@@ -83,22 +82,13 @@ def title_of(message: str) -> str:
 
 def get(database: Database, chat_id: int) -> Chat | None:
     """One chat, or None when there is none with this id."""
-    with database.read():
-        row = _chats().where(Conversation.id == chat_id).first(database.peewee)
-    return chat_of(row) if row else None
+    found = database.rows(f"{_CHATS} where c.id = ?", (chat_id,))
+    return Chat(*found[0]) if found else None
 
 
 def list_chats(database: Database, limit: int = 50, before: tuple[int, int] | None = None) -> list[Chat]:
     """Chats, the one used last first. `before` is (updated_ms, id) of the last chat of a page."""
-    query = _chats().order_by(Conversation.updated_ms.desc(), Conversation.id.desc()).limit(limit)
-    if before is not None:
-        updated_ms, chat_id = before
-        query = query.where(
-            (Conversation.updated_ms < updated_ms)
-            | ((Conversation.updated_ms == updated_ms) & (Conversation.id < chat_id))
-        )
-    with database.read():
-        return [chat_of(row) for row in query.execute(database.peewee)]
+    return find_chats(database, "", limit, before)
 
 
 def delete(database: Database, chat_id: int) -> bool:
@@ -199,12 +189,8 @@ def is_outdated(database: Database, turn_id: int) -> bool:
 
 def _is_outdated(connection: apsw.Connection, turn_id: int) -> bool:
     """Whether something was deleted since the turn was asked: its durations may tell of it."""
-    found = scalar(
-        connection,
-        "select 1 from turns t join deletions d on d.deleted_ms >= t.created_ms where t.id = ? limit 1",
-        (turn_id,),
-    )
-    return found is not None
+    sql = "select 1 from turns t join deletions d on d.deleted_ms >= t.created_ms where t.id = ? limit 1"
+    return scalar(connection, sql, (turn_id,)) is not None
 
 
 def fail_turn(
@@ -249,9 +235,8 @@ def redact_answer(connection: apsw.Connection, turn_id: int) -> None:
     if "claims" in payload:
         payload["claims"] = []
     payload.pop("measured", None)
-    connection.execute(
-        "update turns set answer_md = ?, payload = ? where id = ?", (DELETED_ANSWER, _json(payload), turn_id)
-    )
+    sql = "update turns set answer_md = ?, payload = ? where id = ?"
+    connection.execute(sql, (DELETED_ANSWER, _json(payload), turn_id))
     connection.execute(
         """
         update messages
@@ -262,14 +247,6 @@ def redact_answer(connection: apsw.Connection, turn_id: int) -> None:
         """,
         {"sentence": DELETED_ANSWER, "turn_id": turn_id},
     )
-
-
-# -- support ------------------------------------------------------------------------------
-
-
-def _chats() -> Any:
-    count = Turn.select(fn.count(Turn.id)).where(Turn.conversation_id == Conversation.id)
-    return Conversation.select(Conversation, count.alias("turn_count"))
 
 
 def _of_chat(connection: apsw.Connection, session_id: int | None, chat_id: int) -> int | None:
@@ -380,10 +357,13 @@ def _json(value: dict[str, Any]) -> str:
 
 MAX_WORDS = 12
 
-_FOUND = """
+_CHATS = """
 select c.id, c.title, c.created_ms, c.updated_ms,
     (select count(*) from turns t where t.conversation_id = c.id)
 from conversations c
+"""
+_FOUND = f"""
+{_CHATS}
 where (:before_ms is null or (c.updated_ms, c.id) < (:before_ms, :before_id))
     and not exists (
         select 1

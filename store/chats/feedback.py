@@ -158,6 +158,5 @@ def save_recheck(
     )
     payload = json.loads(scalar(connection, "select payload from turns where id = ?", (turn_id,)))
     payload["claims"] = list(claims)
-    connection.execute(
-        "update turns set payload = ? where id = ?", (json.dumps(payload, ensure_ascii=False), turn_id)
-    )
+    sql = "update turns set payload = ? where id = ?"
+    connection.execute(sql, (json.dumps(payload, ensure_ascii=False), turn_id))

@@ -275,9 +275,6 @@ def activate(database: Database, persona_id: int | None) -> None:
     preferences.set_preference(database, _ACTIVE, persona_id)
 
 
-# -- support ------------------------------------------------------------------------------
-
-
 def _get(connection: apsw.Connection, persona_id: int) -> Persona:
     matching = rows(connection, f"select {_COLUMNS} from personas p where p.id = ?", (persona_id,))
     for row in matching:

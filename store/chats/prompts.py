@@ -125,9 +125,8 @@ def save(
             number, begun_ms = (before.version if before else 0) + 1, now_ms
         made = PromptVersion(model_id, number, content, sha256, saved_by, is_draft, begun_ms, now_ms)
         _VERSIONS.put(connection, made)
-        connection.execute(
-            "delete from model_prompts where model_id = ? and version <= ?", (model_id, number - MAX_VERSIONS)
-        )
+        sql = "delete from model_prompts where model_id = ? and version <= ?"
+        connection.execute(sql, (model_id, number - MAX_VERSIONS))
     return made
 
 

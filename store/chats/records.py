@@ -162,10 +162,6 @@ class Evidence(Model):
         table_name = "evidence"
 
 
-def chat_of(row: Any) -> Chat:
-    return Chat(row.id, row.title, row.created_ms, row.updated_ms, row.turn_count)
-
-
 def turn_of(row: Any, evidence: tuple[StoredEvidence, ...]) -> StoredTurn:
     return StoredTurn(
         row.id, row.conversation_id, row.n, row.mode, row.model, row.status, row.question, row.answer_md,
@@ -228,10 +224,8 @@ def bind_anchor(connection: apsw.Connection, chat_id: int, anchored: AnchoredCha
 
 def anchor_of_chat(database: Database, chat_id: int) -> AnchoredChat | None:
     """What a conversation is about, or None."""
-    found = database.rows(
-        "select kind, start_ms, end_ms, frame_id, amends_id from anchors where conversation_id = ?",
-        (chat_id,),
-    )
+    sql = "select kind, start_ms, end_ms, frame_id, amends_id from anchors where conversation_id = ?"
+    found = database.rows(sql, (chat_id,))
     if not found:
         return None
     *anchor, amends_id = found[0]

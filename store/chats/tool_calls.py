@@ -139,17 +139,14 @@ def add(database: Database, turn_id: int, asked: Sequence[NewToolCall], now_ms: 
 
 
 def get(database: Database, number: int) -> ToolCall | None:
-    """One call, or None."""
     return next(iter(_calls(database, "c.id = ?", [number])), None)
 
 
 def of_turn(database: Database, chat_id: int, n: int) -> list[ToolCall]:
-    """The calls of a turn, in order."""
     return _calls(database, "t.conversation_id = ? and t.n = ? order by c.id", [chat_id, n])
 
 
 def of_chat(database: Database, chat_id: int) -> list[ToolCall]:
-    """The calls of a chat, in order."""
     return _calls(database, "t.conversation_id = ? order by t.n, c.id", [chat_id])
 
 
@@ -218,9 +215,8 @@ def _expire(database: Database, condition: str, values: dict[str, int | None], n
             connection, f"select id, tool from tool_calls where state = 'pending' and {condition}", values
         )
         for number, tool in found:
-            connection.execute(
-                "update tool_calls set state = 'expired', finished_ms = ? where id = ?", (now_ms, number)
-            )
+            sql = "update tool_calls set state = 'expired', finished_ms = ? where id = ?"
+            connection.execute(sql, (now_ms, number))
             record_event(connection, ToolEvent(now_ms, tool, "expired"))
     return len(found)
 
@@ -340,9 +336,6 @@ def forget(connection: apsw.Connection) -> None:
     )
 
 
-# -- support ------------------------------------------------------------------------------
-
-
 def _sha256(arguments: str) -> str:
     return hashlib.sha256(arguments.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -388,8 +381,6 @@ def last_used_tools(database: Database) -> dict[str, int]:
 
 def record_event(connection: apsw.Connection, event: ToolEvent) -> None:
     """Add an event; the oldest rows beyond `MAX_ROWS` go."""
-    connection.execute(
-        "insert into tool_log (at_ms, tool, event, duration_ms) values (?, ?, ?, ?)",
-        (event.at_ms, event.tool, event.event, event.duration_ms),
-    )
+    sql = "insert into tool_log (at_ms, tool, event, duration_ms) values (?, ?, ?, ?)"
+    connection.execute(sql, (event.at_ms, event.tool, event.event, event.duration_ms))
     connection.execute("delete from tool_log where id <= ?", (connection.last_insert_rowid() - MAX_ROWS,))

@@ -80,7 +80,6 @@ def allow(connection: apsw.Connection, tool: str, chat_id: int | None, scope: st
 
 
 def end(connection: apsw.Connection, tool: str) -> None:
-    """Remove every rule of a tool."""
     connection.execute("delete from tool_rules where tool = ?", (tool,))
 
 
@@ -113,9 +112,7 @@ def choose(database: Database, tool: str, mode: Mode | None, now_ms: int, hosts:
     with database.write() as connection:
         connection.execute("delete from tool_modes where tool = ?", (tool,))
         if mode is not None:
-            connection.execute(
-                "insert into tool_modes (tool, mode, changed_ms, hosts) values (?, ?, ?, ?)",
-                (tool, mode, now_ms, " ".join(sorted(hosts))),
-            )
+            sql = "insert into tool_modes (tool, mode, changed_ms, hosts) values (?, ?, ?, ?)"
+            connection.execute(sql, (tool, mode, now_ms, " ".join(sorted(hosts))))
         if mode != "auto":
             end(connection, tool)

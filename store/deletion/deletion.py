@@ -355,8 +355,6 @@ class Erasure:
         return found
 
 
-# -- support ------------------------------------------------------------------------------
-
 _OUTCOME = "select outcome from ingest_records where capture_id = ?"
 _TRASH = "insert or ignore into media_trash (path) values (?)"
 _SELECTED = "select f.id, f.media_path, f.size_bytes from deletion_scope d cross join frames f on f.id = d.id"

@@ -43,10 +43,8 @@ def forget_memory(connection: apsw.Connection) -> int:
             for name, value in json.loads(edits).items()
             if not words.are_in("\n".join(value) if isinstance(value, list) else str(value or ""))
         }
-        connection.execute(
-            "update observations set edits = ? where id = ?",
-            (json.dumps(kept, ensure_ascii=False, sort_keys=True), observation_id),
-        )
+        sql = "update observations set edits = ? where id = ?"
+        connection.execute(sql, (json.dumps(kept, ensure_ascii=False, sort_keys=True), observation_id))
         observation_writer.blank(connection, observation_id)
         observation_writer.put_documents(connection, observation_id)
     connection.execute(_DELETE_SESSIONS)
@@ -120,10 +118,8 @@ def forget_insights(connection: apsw.Connection) -> int:
     connection.execute("delete from insights where frame_id in (select id from deletion_scope)")
     connection.execute("delete from anchors where frame_id in (select id from deletion_scope)")
     for number, messages, title in touched:
-        connection.execute(
-            "update insights set training_messages = ?, title = ?, is_forgotten = 1 where id = ?",
-            (redacted(messages), "" if words.are_in(title) else title, number),
-        )
+        sql = "update insights set training_messages = ?, title = ?, is_forgotten = 1 where id = ?"
+        connection.execute(sql, (redacted(messages), "" if words.are_in(title) else title, number))
     connection.execute(_FORGET_SUMMARIES, {"removed": DELETED_ANSWER})
     # Whoever amended a forgotten insight was told its summary: those messages go too, to the last one.
     while found := rows(connection, _AMENDED):

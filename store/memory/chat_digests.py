@@ -67,9 +67,8 @@ class Month:
 def get(database: Database, kind: Kind) -> Digest | None:
     """The digest as it is stored; None when it has to be made."""
     with database.read() as connection:
-        row = connection.execute(
-            "select lines, until_ms, built_ms from user_chat_summaries where kind = ?", (kind,)
-        ).fetchone()
+        sql = "select lines, until_ms, built_ms from user_chat_summaries where kind = ?"
+        row = connection.execute(sql, (kind,)).fetchone()
     return Digest(kind, _lines(row[0]), row[1], row[2]) if row else None
 
 
@@ -109,7 +108,6 @@ def topics(database: Database, limit: int = 200) -> list[Topic]:
 
 
 def topic_of_id(database: Database, topic_id: int) -> Topic | None:
-    """One topic, or None."""
     return next(iter(_topics(database, "where id = ?", (topic_id,))), None)
 
 
@@ -212,9 +210,6 @@ def delete_everything(database: Database) -> dict[str, int]:
         connection.execute("update chat_sessions set metadata = '{}' where state = 'open'")
     database.checkpoint()
     return counts
-
-
-# -- support --------------------------------------------------------------------------------
 
 
 def _topics(database: Database, rest: str, values: tuple[Any, ...]) -> list[Topic]:
@@ -394,8 +389,6 @@ def ended_between(database: Database, start_ms: int, end_ms: int) -> bool:
     sql = "select 1 from chat_summaries where ended_ms >= ? and ended_ms < ? limit 1"
     return database.scalar(sql, (start_ms, end_ms)) is not None
 
-
-# -- support --------------------------------------------------------------------------------
 
 _CANDIDATES = """
 select s.session_id, s.ended_ms, case when s.vector_model = :model then s.vector end

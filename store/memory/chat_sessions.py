@@ -54,15 +54,12 @@ def create(database: Database, now_ms: int, chat_id: int | None = None, *, is_un
     """
     with database.write() as connection:
         metadata = json.dumps({"unclaimed": True} if is_unclaimed else {})
-        connection.execute(
-            "insert into chat_sessions (conversation_id, created_ms, seen_ms, metadata) values (?, ?, ?, ?)",
-            (chat_id, now_ms, now_ms, metadata),
-        )
+        sql = "insert into chat_sessions (conversation_id, created_ms, seen_ms, metadata) values (?, ?, ?, ?)"
+        connection.execute(sql, (chat_id, now_ms, now_ms, metadata))
         return connection.last_insert_rowid()
 
 
 def get(database: Database, session_id: int) -> ChatSession | None:
-    """One session, or None."""
     sql = f"select {_COLUMNS} from chat_sessions s where s.id = ?"
     return next(map(_session, database.rows(sql, (session_id,))), None)
 
@@ -74,7 +71,6 @@ def latest_of_chat(database: Database, chat_id: int) -> ChatSession | None:
 
 
 def ids_of_chat(database: Database, chat_id: int) -> set[int]:
-    """Every session of a chat."""
     return set(database.column("select id from chat_sessions where conversation_id = ?", (chat_id,)))
 
 
@@ -198,9 +194,6 @@ def is_without_context(database: Database, chat_id: int) -> bool:
 def set_without_context(database: Database, chat_id: int, is_off: bool) -> bool:
     """Switch memory off or on for a chat; False when there is none."""
     return _changed(database, "update conversations set without_context = ? where id = ?", (is_off, chat_id))
-
-
-# -- support --------------------------------------------------------------------------------
 
 
 def _changed(database: Database, sql: str, values: Any) -> bool:

@@ -69,7 +69,6 @@ class ChatSummary:
 
     @property
     def fields(self) -> dict[str, str | None]:
-        """The six fields by name."""
         return {name: getattr(self, name) for name in SUMMARY_FIELDS}
 
 
@@ -130,9 +129,8 @@ def put(
         if not connection.changes():
             connection.execute(_INSERT, values)
         # The digests lack it: the recent one, and where it was made up for late that of the time before.
-        connection.execute(
-            "delete from user_chat_summaries where kind = 'recent' or until_ms > ?", (ended_ms,)
-        )
+        sql = "delete from user_chat_summaries where kind = 'recent' or until_ms > ?"
+        connection.execute(sql, (ended_ms,))
         connection.execute("delete from session_tags where session_id = ?", (session_id,))
         connection.executemany(
             "insert into session_tags (session_id, tag, confidence) values (?, ?, ?)",
@@ -169,19 +167,15 @@ def edit(database: Database, session_id: int, fields: Mapping[str, str | None], 
 
 
 def put_vector(database: Database, session_id: int, embedded: Embedded) -> None:
-    """Give a summary another vector."""
-    database.change(
-        "update chat_summaries set vector = ?, vector_model = ? where session_id = ?",
-        (embedded.vector.tobytes(), embedded.model, session_id),
-    )
+    sql = "update chat_summaries set vector = ?, vector_model = ? where session_id = ?"
+    database.change(sql, (embedded.vector.tobytes(), embedded.model, session_id))
 
 
 def drop_edits(database: Database, session_id: int) -> bool:
     """Let the summary be made of the session again; False when there is none."""
     with database.write() as connection:
-        connection.execute(
-            "update chat_summaries set is_edited = 0 where session_id = ? and is_edited = 1", (session_id,)
-        )
+        sql = "update chat_summaries set is_edited = 0 where session_id = ? and is_edited = 1"
+        connection.execute(sql, (session_id,))
         changed = connection.changes() > 0
         connection.execute("update chat_sessions set summary_state = 'pending' where id = ?", (session_id,))
         return changed
@@ -204,9 +198,6 @@ def use(connection: apsw.Connection, turn_id: int, session_ids: Iterable[int]) -
         "insert or ignore into chat_uses (turn_id, session_id) values (?, ?)",
         [(turn_id, number) for number in session_ids],
     )
-
-
-# -- support --------------------------------------------------------------------------------
 
 
 def _summary(row: tuple[Any, ...]) -> ChatSummary:

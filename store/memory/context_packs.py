@@ -94,7 +94,6 @@ def of_chat(database: Database, chat_id: int, limit: int = 50) -> list[tuple[int
 
 
 def of_session(database: Database, session_id: int) -> list[StoredPack]:
-    """The packs of a session, in order."""
     sql = f"select {_COLUMNS} from context_packs p where p.session_id = ? order by p.turn_id"
     return [_pack(row) for row in database.rows(sql, (session_id,))]
 
@@ -147,8 +146,6 @@ def telemetry(database: Database) -> Telemetry:
     return Telemetry(*row)
 
 
-# -- support --------------------------------------------------------------------------------
-
 _COLUMNS = (
     "p.turn_id, p.session_id, p.hash, p.text, p.record,"
     " (select json_group_array(o.session_id) from context_pack_sources o where o.turn_id = p.turn_id),"
@@ -167,5 +164,4 @@ def _pack(row: tuple[Any, ...]) -> StoredPack:
 
 
 def count(database: Database) -> int:
-    """How many packs there are."""
     return int(database.scalar("select count(*) from context_packs"))

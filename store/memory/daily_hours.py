@@ -104,10 +104,8 @@ def write_all_again(connection: apsw.Connection) -> None:
 
 def redo(connection: apsw.Connection, start_ms: int, end_ms: int) -> None:
     """Have the hours that touch ``[start_ms, end_ms)`` derived again, and told again by a model."""
-    connection.execute(
-        "delete from daily_hours where hour * :size < :end and (hour + 1) * :size > :start",
-        {"size": HOUR_MS, "start": start_ms, "end": end_ms},
-    )
+    sql = "delete from daily_hours where hour * :size < :end and (hour + 1) * :size > :start"
+    connection.execute(sql, {"size": HOUR_MS, "start": start_ms, "end": end_ms})
 
 
 # -- writing ------------------------------------------------------------------------------
@@ -250,9 +248,8 @@ def forget(connection: apsw.Connection) -> list[int]:
     Call while the frames' rows are still there. Returns the hours.
     """
     gone: list[int] = column(connection, _AFFECTED)
-    connection.execute(
-        "delete from daily_hours where hour in (select value from json_each(?))", (json.dumps(gone),)
-    )
+    sql = "delete from daily_hours where hour in (select value from json_each(?))"
+    connection.execute(sql, (json.dumps(gone),))
     return gone
 
 

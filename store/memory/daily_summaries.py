@@ -78,9 +78,8 @@ def leave_other_clocks(connection: apsw.Connection, zone: str, day_start_min: in
 
     Call inside `Database.write()`.
     """
-    connection.execute(
-        "delete from daily_summaries where zone <> ? or day_start_min <> ?", (zone, day_start_min)
-    )
+    sql = "delete from daily_summaries where zone <> ? or day_start_min <> ?"
+    connection.execute(sql, (zone, day_start_min))
     is_other = connection.changes() > 0
     if is_other:
         daily_hours.write_all_again(connection)
@@ -95,10 +94,8 @@ def is_other_clock(connection: apsw.Connection, zone: str, day_start_min: int) -
 
 def listed(database: Database, before: date | None = None, limit: int = 31) -> list[DailySummary]:
     """Days with a summary, the latest first, those before a date where one is given."""
-    found = database.rows(
-        f"{SELECT} where :before is null or s.day < :before order by s.day desc limit :limit",
-        {"before": None if before is None else before.isoformat(), "limit": limit},
-    )
+    sql = f"{SELECT} where :before is null or s.day < :before order by s.day desc limit :limit"
+    found = database.rows(sql, {"before": None if before is None else before.isoformat(), "limit": limit})
     return [DailySummary(*row) for row in found]
 
 
@@ -115,7 +112,6 @@ def neighbours(database: Database, day: date) -> tuple[date | None, date | None]
 
 
 def of_day(database: Database, day: date) -> DailySummary | None:
-    """The summary of a day, or None."""
     found = database.rows(f"{SELECT} where s.day = ?", (day.isoformat(),))
     return DailySummary(*found[0]) if found else None
 

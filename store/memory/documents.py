@@ -55,11 +55,8 @@ def parse_id(text: str) -> DocumentId | None:
 
 def texts(database: Database, document_ids: Iterable[int]) -> dict[int, str]:
     """The texts of the documents that exist among these (integer) ids."""
-    found = database.rows(
-        "select d.id, d.text from json_each(?) j cross join memory_documents d on d.id = j.value",
-        (json.dumps(list(document_ids)),),
-    )
-    return dict(found)
+    sql = "select d.id, d.text from json_each(?) j cross join memory_documents d on d.id = j.value"
+    return dict(database.rows(sql, (json.dumps(list(document_ids)),)))
 
 
 # -- writing (inside `database.write()`) --------------------------------------------------
@@ -80,13 +77,8 @@ def put(
     Blank fields make none. A text that did not change keeps its document and its vectors.
     """
     wanted = {field: text for field, text in fields.items() if text and text.strip()}
-    known = dict(
-        rows(
-            connection,
-            "select field, id from memory_documents where doc_type = ? and sqlite_id = ?",
-            (doc_type, sqlite_id),
-        )
-    )
+    sql = "select field, id from memory_documents where doc_type = ? and sqlite_id = ?"
+    known = dict(rows(connection, sql, (doc_type, sqlite_id)))
     for field, number in known.items():
         if field not in wanted:
             connection.execute("delete from memory_documents where id = ?", (number,))
@@ -153,7 +145,6 @@ class SessionSummary:
 
     @property
     def fields(self) -> dict[str, str | None]:
-        """The six fields by name."""
         return {name: getattr(self, name) for name in SUMMARY_FIELDS}
 
 

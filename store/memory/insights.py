@@ -158,7 +158,6 @@ def of_turn(database: Database, chat_id: int, n: int) -> Insight | None:
 
 
 def current(database: Database, anchor: Anchor) -> Insight | None:
-    """The current insight of an anchor, or None."""
     values = _anchor_values(anchor)
     return next(iter(_select(database, f"i.is_current = 1 and {_same('i')}", values)), None)
 
@@ -186,7 +185,6 @@ def list_insights(
 
 
 def count(database: Database, wanted: InsightFilter = InsightFilter()) -> int:
-    """How many insights a list has."""
     where, values = _wanted(wanted)
     return int(database.scalar(f"select count(*) from insights i where {where}", values))
 
@@ -225,9 +223,6 @@ def redacted(training_messages: str) -> str:
             for each in json.loads(training_messages)
         ]
     )
-
-
-# -- support ------------------------------------------------------------------------------
 
 
 def _same(table: str) -> str:

@@ -98,9 +98,8 @@ def put_parts(
     for term, values in (("concept", concepts), ("file", files), ("url", urls)):
         if values is None:
             continue
-        connection.execute(
-            "delete from observation_terms where observation_id = ? and term = ?", (number, term)
-        )
+        sql = "delete from observation_terms where observation_id = ? and term = ?"
+        connection.execute(sql, (number, term))
         connection.executemany(
             "insert into observation_terms (observation_id, term, n, value) values (?, ?, ?, ?)",
             [(number, term, n, value) for n, value in enumerate(values)],
@@ -199,10 +198,8 @@ def hide(database: Database, observation_id: int, now_ms: int) -> bool:
         if not _is_there(connection, observation_id):
             return False
         blank(connection, observation_id)
-        connection.execute(
-            "update observations set is_hidden = 1, edits = '{}', updated_ms = ? where id = ?",
-            (now_ms, observation_id),
-        )
+        sql = "update observations set is_hidden = 1, edits = '{}', updated_ms = ? where id = ?"
+        connection.execute(sql, (now_ms, observation_id))
         put_documents(connection, observation_id)
     database.checkpoint()
     return True

@@ -178,10 +178,8 @@ def _observation(
 
 def begun(database: Database, now_ms: int) -> list[int]:
     """The listed hours that have begun, newest first; an hour is its number since 1970 (UTC)."""
-    return database.column(
-        "select hour from memory_hours where hour * :size < :now order by hour desc",
-        {"size": HOUR_MS, "now": now_ms},
-    )
+    sql = "select hour from memory_hours where hour * :size < :now order by hour desc"
+    return database.column(sql, {"size": HOUR_MS, "now": now_ms})
 
 
 def hour_changes(connection: apsw.Connection, hour: int) -> int | None:

@@ -42,8 +42,6 @@ class EventRecord:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A stored occurrence."""
-
     id: int
     calendar: str
     title: str

@@ -51,10 +51,8 @@ class Sighting:
 def retract(connection: apsw.Connection, fact_id: int, reason: str, now_ms: int) -> bool:
     """Take a fact back; False when there is none that was not taken back yet."""
     reason = " ".join(clean_text(reason).split())[:MAX_REASON_CHARS]
-    connection.execute(
-        "update facts set retracted_ms = ?, retract_reason = ? where id = ? and retracted_ms is null",
-        (now_ms, reason, fact_id),
-    )
+    sql = "update facts set retracted_ms = ?, retract_reason = ? where id = ? and retracted_ms is null"
+    connection.execute(sql, (now_ms, reason, fact_id))
     return connection.changes() > 0
 
 
@@ -84,9 +82,8 @@ def merge(connection: apsw.Connection, entity_id: int, into_id: int, now_ms: int
 
 def unmerge(connection: apsw.Connection, entity_id: int) -> bool:
     """Undo the merge of an entity into another; False when there is none."""
-    connection.execute(
-        "update entities set merged_into = null where id = ? and merged_into is not null", (entity_id,)
-    )
+    sql = "update entities set merged_into = null where id = ? and merged_into is not null"
+    connection.execute(sql, (entity_id,))
     is_undone = connection.changes() > 0
     find_roots(connection)
     return is_undone

@@ -72,19 +72,15 @@ class Deleted:
 
 def begin(connection: apsw.Connection, kind: Kind, name: str, form: str, now_ms: int) -> int:
     """Note that a file is imported; returns the id its rows carry. `name` is shown, never opened."""
-    connection.execute(
-        "insert into imports (kind, name, format, started_ms) values (?, ?, ?, ?)",
-        (kind, clean_text(name)[:255], form, now_ms),
-    )
+    sql = "insert into imports (kind, name, format, started_ms) values (?, ?, ?, ?)"
+    connection.execute(sql, (kind, clean_text(name)[:255], form, now_ms))
     return connection.last_insert_rowid()
 
 
 def count(connection: apsw.Connection, import_id: int, more: Upserted) -> None:
     """Add what became of some records; call in the transaction that stored them."""
-    connection.execute(
-        "update imports set added = added + ?, updated = updated + ?, skipped = skipped + ? where id = ?",
-        (*astuple(more), import_id),
-    )
+    sql = "update imports set added = added + ?, updated = updated + ?, skipped = skipped + ? where id = ?"
+    connection.execute(sql, (*astuple(more), import_id))
 
 
 def finish(connection: apsw.Connection, import_id: int, now_ms: int) -> None:
@@ -113,7 +109,6 @@ def get(database: Database, import_id: int) -> Import:
 
 
 def total(database: Database, kind: Kind) -> int:
-    """How many rows a source has."""
     return int(database.scalar(f"select count(*) from {TABLES[kind]}"))
 
 

@@ -80,5 +80,4 @@ Source = Literal["daily_summaries", "calendar_events", "location_points"]
 
 
 def is_present(database: Database, source: Source) -> bool:
-    """Whether the source has a row."""
     return database.scalar(f"select 1 from {source} limit 1") is not None

@@ -36,8 +36,6 @@ class PointRecord:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A stored point."""
-
     id: int
     at_ms: int
     latitude: float
@@ -148,8 +146,6 @@ class PlaceRecord:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A stored place."""
-
     id: int
     name: str
     category: str
