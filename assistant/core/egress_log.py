@@ -43,14 +43,12 @@ class SentLedger:
         self._recorder: EgressRecorder | None = None
         if endpoint is None:
             return
-        first_ms, last_ms = shows
         about = RequestContext(
             purpose,
             endpoint.name,
             endpoint.model,
             turn_id,
-            first_ms,
-            last_ms,
+            *shows,
             named=named,
             blocks=prompt_blocks.layout(blocks) if blocks else "",
             prefix_sha256=prompt_blocks.prefix_sha256(blocks) if blocks else "",

@@ -147,16 +147,14 @@ class ChatModels:
             kept = {
                 name: m for name, m in self._models.items() if self._endpoints[name] == endpoints.get(name)
             }
-            new = {
-                name: self._model(endpoint)
+            models = {
+                name: kept.get(name) or self._model(endpoint)
                 for name, endpoint in endpoints.items()
-                if endpoint.is_ready and name not in kept
+                if name in kept or endpoint.is_ready
             }
             gone = [model for name, model in self._models.items() if name not in kept]
-            self._endpoints, self._chosen, self.problem = endpoints, chosen, problem
-            self._models = {
-                name: kept.get(name) or new[name] for name in endpoints if name in {**kept, **new}
-            }
+            self._endpoints, self._models = endpoints, models
+            self._chosen, self.problem = chosen, problem
         # Whoever has an answer under way gets it; nothing more goes where it may no longer go.
         for model in gone:
             model.retire()

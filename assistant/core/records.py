@@ -15,6 +15,8 @@ from engines.chat.protocol import Usage
 from store.chats.attachments import Attachment
 from store.chats.records import Anchor
 from store.chats.tool_calls import ToolCall
+from store.ocr.readings import Box as Box
+from store.timeline.gaps import Gap
 
 MAX_MESSAGE_CHARS = 8_000
 MAX_PROMPT_CHARS = 20_000
@@ -98,16 +100,6 @@ class TurnRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
-    """A rectangle in pixels of the frame, origin top-left."""
-
-    x: int
-    y: int
-    w: int
-    h: int
-
-
-@dataclass(frozen=True, slots=True)
 class EvidenceItem:
     """One frame of this turn's selection.
 
@@ -157,13 +149,8 @@ class Claim:
     missing: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CoverageGap:
-    """A stretch of the range without looks. `reason` as in `store.timeline.gaps`."""
-
-    start_ms: int
-    end_ms: int
-    reason: str
+CoverageGap = Gap
+"""A stretch of the range without looks."""
 
 
 @dataclass(frozen=True, slots=True)

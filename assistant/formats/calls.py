@@ -58,11 +58,12 @@ class CallCollector:
     def error(self, code: ErrorCode, message: str, raw: str, name: str | None = None) -> None:
         self.errors.append(CallError(code, message, raw[:_RAW_CHARS], name))
 
-    def broken(self, problem: InvalidJson, raw: str) -> None:
-        """Note a value that could not be read. Raises `Stop` where reading cannot go on."""
+    def broken(self, problem: InvalidJson, raw: str) -> int:
+        """Note a value that could not be read; where reading goes on. Raises `Stop` where it cannot."""
         self.error(problem.code, str(problem), raw)
         if problem.resume is None:
             raise Stop
+        return problem.resume
 
     def add_object(self, value: object, raw: str) -> None:
         """A call as a JSON object; anything else is malformed."""

@@ -102,9 +102,7 @@ def read_json(text: str, at: int, calls: CallCollector, raw_chars: int = 200) ->
     try:
         value, end = read_value(text, at)
     except InvalidJson as problem:
-        calls.broken(problem, text[at : at + raw_chars])
-        assert problem.resume is not None
-        return problem.resume
+        return calls.broken(problem, text[at : at + raw_chars])
     calls.add_object(value, text[at:end])
     return end
 
@@ -118,9 +116,7 @@ def read_array(text: str, at: int, calls: CallCollector) -> int:
             value, at = read_value(text, at, depth=1)
             calls.add_object(value, text[start:at])
         except InvalidJson as problem:
-            calls.broken(problem, text[start : start + 200])
-            assert problem.resume is not None
-            at = max(problem.resume, start)
+            at = max(calls.broken(problem, text[start : start + 200]), start)
         at = after_space(text, at)
         if text.startswith(",", at):
             at = after_space(text, at + 1)
@@ -143,9 +139,7 @@ def _read_tagged(text: str, tag: re.Match[str], end_tag: str, calls: CallCollect
         try:
             arguments, at = read_value(text, at)
         except InvalidJson as problem:
-            calls.broken(problem, text[tag.start() : tag.start() + 200])
-            assert problem.resume is not None
-            return problem.resume, False
+            return calls.broken(problem, text[tag.start() : tag.start() + 200]), False
     elif at < len(text) and not text.startswith(end_tag, at):
         calls.error("malformed", "The arguments must be a JSON object.", text[tag.start() : at + 200])
         return at, False

@@ -195,8 +195,6 @@ class ContextTimeline(Reading):
 
 # -- times ------------------------------------------------------------------------------------
 #
-# Times at the doors: epoch seconds and RFC 3339 together, so that no reader has to guess a zone.
-#
 # A written time must carry its zone: "today" read in UTC is the oldest mistake of such tools.
 
 

@@ -11,20 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from assistant.read_api import answers, calls
-from assistant.read_api.answers import (
-    ActivitySummary,
-    FrameContext,
-    FrameRow,
-    FramesFound,
-    Hole,
-    Stretch,
-    Time,
-    TimeOrNone,
-    Usage,
-    Words,
-    moment,
-    moment_or_none,
-)
+from assistant.read_api.answers import Hole, Stretch, Time, TimeOrNone, Usage, Words, moment, moment_or_none
 from assistant.read_api.calls import ReadCall
 from store.frames.activity_intervals import Segment
 from store.ocr import readings
@@ -50,7 +37,7 @@ def search_frames(
     order: Literal["relevance", "newest", "oldest"] | None = None,
     limit: Annotated[int, Field(ge=1, le=100)] = 20,
     cursor: Annotated[str | None, Field(description="`next_cursor` of the page before.")] = None,
-) -> FramesFound:
+) -> answers.FramesFound:
     """Find what was on the screen, as small rows; call it first for anything seen, read or written.
 
     All words have to be there; phrases in quotes, prefix*, AND, OR and NOT work. Without `start`
@@ -66,7 +53,7 @@ def search_frames(
         browser_url=browser_url,
     )
     result = calls.find(call, query, filters, limit=limit, order=order, cursor=cursor)
-    return FramesFound(
+    return answers.FramesFound(
         now=moment(call.now_ms),
         withheld=call.withheld,
         frames=[_row(hit) for hit in result.hits],
@@ -85,7 +72,7 @@ def get_frame_context(
     frame_id: FrameId,
     text_start: Annotated[int, Field(ge=0, description="First character of the text to give.")] = 0,
     text_chars: Annotated[int, Field(ge=0, le=50_000)] = 4_000,
-) -> FrameContext:
+) -> answers.FrameContext:
     """Give one frame in full, with text, window, addresses, neighbours and stretch of activity; call it
     to look closer at a row or to go to the frame before or after.
 
@@ -97,7 +84,7 @@ def get_frame_context(
     previous, following = calls.neighbours(call, frame)
     segment = segments.segment_of(call.database, frame)
     call.returned = 1
-    return FrameContext(
+    return answers.FrameContext(
         now=moment(call.now_ms),
         frame_id=frame.id,
         time=moment(frame.captured_ms),
@@ -124,7 +111,7 @@ def activity_summary(
     start: Time,
     end: TimeOrNone = None,
     limit: Annotated[int, Field(ge=1, le=100, description="Rows of each list.")] = 20,
-) -> ActivitySummary:
+) -> answers.ActivitySummary:
     """Tell how long which app, window and address was used in a range, longest first, and the gaps in it;
     call it for every question about time spent.
 
@@ -134,7 +121,7 @@ def activity_summary(
     totals, gaps = calls.summary(call, start_ms, end_ms)
     gaps = sorted(gaps, key=lambda gap: gap.start_ms - gap.end_ms)[:limit]
     call.returned = len(totals.by_app)
-    return ActivitySummary(
+    return answers.ActivitySummary(
         now=moment(call.now_ms),
         withheld=call.withheld,
         start=moment(start_ms),
@@ -151,9 +138,9 @@ def activity_summary(
 # -- shaping --------------------------------------------------------------------------------
 
 
-def _row(hit: Hit) -> FrameRow:
+def _row(hit: Hit) -> answers.FrameRow:
     words = " ".join(hit.snippet.split())
-    return FrameRow(
+    return answers.FrameRow(
         frame_id=hit.frame_id,
         time=moment(hit.captured_ms),
         app_name=hit.app_name,

@@ -14,19 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from assistant.read_api import answers
-from assistant.read_api.answers import (
-    ContextTimeline,
-    Details,
-    MemoryFound,
-    MemoryRow,
-    ObservationDetails,
-    PromptDetails,
-    SessionDetails,
-    TimelineRow,
-    TimeOrNone,
-    Words,
-    moment,
-)
+from assistant.read_api.answers import MemoryFound, MemoryRow, TimeOrNone, Words, moment
 from assistant.read_api.calls import ReadCall, ReadRefused
 from store.frames import frames
 from store.memory import search, timeline
@@ -144,7 +132,7 @@ def get_context_timeline(
     unit: Literal["records", "hours"] = "records",
     project: Project = None,
     full: Annotated[bool, Field(description="With the details of every entry.")] = False,
-) -> ContextTimeline:
+) -> answers.ContextTimeline:
     """Tell what lies around one entry or moment, all types in the order of time; call it to see what came
     before and after.
 
@@ -168,12 +156,12 @@ def get_context_timeline(
     if around.anchor.type != "time" and not any(around.is_anchor(entry) for entry in entries):
         raise ReadRefused("withheld", "an exclusion rule of today keeps back the entry that was asked about")
     call.returned = len(entries)
-    return ContextTimeline(
+    return answers.ContextTimeline(
         now=moment(call.now_ms),
         withheld=call.withheld,
         anchor=moment(around.anchor.at_ms),
         entries=[
-            TimelineRow(
+            answers.TimelineRow(
                 **_row(entry).model_dump(),
                 is_anchor=around.is_anchor(entry),
                 details=_details(entry) if full else None,
@@ -262,10 +250,10 @@ def _row(entry: MemoryEntry) -> MemoryRow:
     )
 
 
-def _details(entry: MemoryEntry) -> Details:
+def _details(entry: MemoryEntry) -> answers.Details:
     match entry.body:
         case Observation() as body:
-            return ObservationDetails(
+            return answers.ObservationDetails(
                 narrative=body.narrative,
                 facts=[fact.text for fact in body.facts],
                 kind=body.kind,
@@ -278,11 +266,11 @@ def _details(entry: MemoryEntry) -> Details:
                 source=body.source,
             )
         case SessionSummary() as body:
-            return SessionDetails(**body.fields, project=body.project)
+            return answers.SessionDetails(**body.fields, project=body.project)
         case Insight() | ChatSummary():
             raise TypeError(f"a {entry.type} is given to no program")
         case body:
-            return PromptDetails(text=body.text, chat_id=body.chat_id)
+            return answers.PromptDetails(text=body.text, chat_id=body.chat_id)
 
 
 # -- what a call may see ----------------------------------------------------------------------

@@ -147,27 +147,12 @@ _BINARY: dict[type, Callable[[Number, Number], Number]] = {
 _UNARY: dict[type, Callable[[Number], Number]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
 _CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau}
 _MANY = 100
+_PLAIN = ("floor", "ceil", "sqrt", "exp", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan")
 _FUNCTIONS: dict[str, tuple[Callable[..., Number], int, int]] = {
     "abs": (abs, 1, 1),
     "round": (_rounded, 1, 2),
     "log": (math.log, 1, 2),
-    **{
-        name: (getattr(math, name), 1, 1)
-        for name in [
-            "floor",
-            "ceil",
-            "sqrt",
-            "exp",
-            "log2",
-            "log10",
-            "sin",
-            "cos",
-            "tan",
-            "asin",
-            "acos",
-            "atan",
-        ]
-    },
+    **{name: (getattr(math, name), 1, 1) for name in _PLAIN},
     "factorial": (_factorial, 1, 1),
     "min": (min, 2, _MANY),
     "max": (max, 2, _MANY),

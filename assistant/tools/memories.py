@@ -336,14 +336,8 @@ def search_chats(
     filters = MemoryFilters()
     if start is not None or end is not None or context.range_ms:
         filters = MemoryFilters(*lookup.within(*answers.span(start, end, call.now_ms)))
-    page = search.search_memory(
-        call.database,
-        call.library.embedder.asking(query),
-        ("chat",),
-        filters,
-        now_ms=call.now_ms,
-        limit=limit + 1,
-    )
+    asked = call.library.embedder.asking(query)
+    page = search.search_memory(call.database, asked, ("chat",), filters, now_ms=call.now_ms, limit=limit + 1)
     chats = [entry for entry in page.entries if _chat(entry).chat_id != context.chat_id][:limit]
     rows, left_out = rows_that_fit([_row(lookup, entry) for entry in chats])
     if context.turn_id is not None and rows:

@@ -15,18 +15,7 @@ from pydantic import BaseModel, Field
 
 from assistant.core.strings import duration
 from assistant.read_api import answers, calls, frames, memory
-from assistant.read_api.answers import (
-    ActivitySummary,
-    ContextTimeline,
-    FrameContext,
-    FramesFound,
-    MemoryFound,
-    MemoryRow,
-    Moment,
-    Reading,
-    Usage,
-    moment,
-)
+from assistant.read_api.answers import MemoryRow, Moment, Reading, Usage, moment
 from assistant.read_api.calls import ReadCall, ReadRefused
 from assistant.read_api.frames import FrameId
 from assistant.retrieval.measured_facts import TOTAL
@@ -120,20 +109,20 @@ def _as_answer(context: ToolContext, answer: BaseModel, asked: str) -> dict[str,
     findings = context.findings
     fields: dict[str, Any] = _compact(answer.model_dump(exclude_none=True))
     match answer:
-        case FramesFound():
+        case answers.FramesFound():
             why = answer.fallback_reason or ""
             findings.searched.append(
                 Searched(asked, answer.strategy, answer.total, answer.total_is_exact, why)
             )
             _cite(context, fields["frames"], [(row.frame_id, row.time) for row in answer.frames])
-        case FrameText() | FrameContext():
+        case FrameText() | answers.FrameContext():
             _cite(context, [fields], [(answer.frame_id, answer.time)])
-            if isinstance(answer, FrameContext) and answer.activity:
+            if isinstance(answer, answers.FrameContext) and answer.activity:
                 findings.shown(_ms(answer.activity.start), _ms(answer.activity.end))
-        case ActivitySummary():
+        case answers.ActivitySummary():
             findings.shown(_ms(answer.start), _ms(answer.end))
             _measure(findings, fields, answer)
-        case MemoryFound() | ContextTimeline():
+        case answers.MemoryFound() | answers.ContextTimeline():
             fields["entries"] = _entries(context, fields["entries"], answer.entries)
     return fields
 
@@ -150,7 +139,7 @@ def _cite(context: ToolContext, rows: list[dict[str, Any]], seen: list[tuple[int
             row["cite"] = ids[frame_id]
 
 
-def _measure(findings: Findings, fields: dict[str, Any], answer: ActivitySummary) -> None:
+def _measure(findings: Findings, fields: dict[str, Any], answer: answers.ActivitySummary) -> None:
     findings.measured(TOTAL, round(answer.covered_minutes * 60_000))
     fields["time"] = duration(round(answer.covered_minutes * 60_000))
     findings.moments |= {_ms(answer.start), _ms(answer.end)}
@@ -277,16 +266,12 @@ def _describe_notice(context: ToolContext, frame_id: int, question: str) -> str:
     return f"Shows one picture of your screen, taken {at}, to {where}: {shot.name}."
 
 
-def _describe_scope(context: ToolContext) -> str:
-    return f"pictures of frames shown to {_vision_of(context).where}"
-
-
 @tool(
     mode="ask",
     reaches="one picture of your screen, shown to the model that answers",
     risk="sends",
     tells=_describe_notice,
-    covers=_describe_scope,
+    covers=lambda context: f"pictures of frames shown to {_vision_of(context).where}",
 )
 def describe_frame(context: ToolContext, frame_id: FrameId, question: Question = "") -> object:
     """Looks at the picture of one frame and describes it; call it when its text cannot answer, such as for

@@ -47,16 +47,12 @@ def _search_notice(context: ToolContext, query: str, limit: int) -> str:
     return f"Sends the search “{printable_line(query)}” to {engine.host}{how}."
 
 
-def _search_scope(context: ToolContext) -> str:
-    return f"searches sent to {_set_up(context).engine.host}"
-
-
 @tool(
     mode="ask",
     reaches="the search endpoint that you set up, which gets the words of the search",
     risk="sends",
     tells=_search_notice,
-    covers=_search_scope,
+    covers=lambda context: f"searches sent to {_set_up(context).engine.host}",
 )
 def web_search(context: ToolContext, query: Query, limit: Limit = 5) -> object:
     """Searches the web and gives titles, addresses and short texts; call it only for public facts that
