@@ -34,7 +34,7 @@ from store.chats import conversations, feedback
 from store.chats.feedback import WHOLE_ANSWER, ReportedTurn
 from store.core.database import Database
 from store.timeline.sample_week import Question, SampleWeek
-from webapp.cli.common import home_option, json_option, open_database, open_home, print_json
+from webapp.cli.common import home_and_json, open_database, open_home, print_json
 
 PROVEN = frozenset({"found", "measured"})
 """Claim states that are computed proof."""
@@ -297,8 +297,7 @@ def _frames(reported: ReportedTurn) -> tuple[frozenset[int], frozenset[int]]:
 
 
 @click.command("check-answers")
-@home_option
-@json_option
+@home_and_json
 @click.option("--model", help="Name of a configured model (extractive: none).")
 @click.option("--limit", type=click.IntRange(1), help="Only the first so many questions.")
 @click.option(

@@ -27,7 +27,7 @@ from assistant.turns.turn import answer
 from bench.evals.answer_check import Case, Checked, Figures, judge, open_cases, request_of, total
 from store.chats import conversations
 from store.memory import chat_sessions, context_packs
-from webapp.cli.common import home_option, json_option, open_home, print_json
+from webapp.cli.common import home_and_json, open_home, print_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +138,7 @@ _SHARES = ("right", "groundedness", "precision", "coverage")
 
 
 @click.command("check-context")
-@home_option
-@json_option
+@home_and_json
 @click.option("--model", help="Name of a configured model; the built-in one is told nothing.")
 @click.option("--limit", type=click.IntRange(1), help="Only the first so many questions.")
 def check_context(home: Path | None, as_json: bool, model: str | None, limit: int | None) -> int:

@@ -38,7 +38,7 @@ from assistant.turns.plan import TurnPlan, TurnServices
 from assistant.turns.tool_execution import WantedCall, result_text
 from bench.evals.answer_check import Share
 from engines.chat.protocol import Completion, Message, ModelError, StreamingModel
-from webapp.cli.common import home_option, json_option, open_database, open_home, print_json
+from webapp.cli.common import home_and_json, open_database, open_home, print_json
 
 if TYPE_CHECKING:
     from bench.evals.answer_check import Share
@@ -294,8 +294,7 @@ _MARKS = {"right": "OK", "wrong": "X", "skipped": "-", "failed": "!"}
 
 
 @click.command("check-tools")
-@home_option
-@json_option
+@home_and_json
 @click.option("--model", help="Name of a configured model (default: the default model).")
 @click.option("--language", type=click.Choice(["en", "zh"]), help="Only the questions of one language.")
 @click.option("--limit", type=click.IntRange(1), help="Only the first so many questions.")

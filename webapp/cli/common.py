@@ -44,8 +44,8 @@ def home_option(command: _Command) -> _Command:
     )(command)
 
 
-def json_option(command: _Command) -> _Command:
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+def home_and_json(command: _Command) -> _Command:
+    return home_option(click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command))
 
 
 def find_home(home: Path | None) -> DataDir:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from webapp.cli.common import find_home, home_option, json_option, run_part
+from webapp.cli.common import find_home, home_and_json, run_part
 
 _tz_option = click.option("--tz", help="Zone of times without one (default: this machine's).")
 
@@ -21,8 +21,7 @@ def imports() -> None:
 
 
 @imports.command()
-@home_option
-@json_option
+@home_and_json
 @_tz_option
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def images(home: Path | None, as_json: bool, tz: str | None, directory: Path) -> int:
@@ -31,8 +30,7 @@ def images(home: Path | None, as_json: bool, tz: str | None, directory: Path) ->
 
 
 @imports.command()
-@home_option
-@json_option
+@home_and_json
 @_tz_option
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--start", required=True, metavar="TIME", help="When the recording began.")
@@ -53,8 +51,7 @@ _SOURCES = {
 
 def _source(kind: str, about: str) -> click.Command:
     @click.command(kind, help=about)
-    @home_option
-    @json_option
+    @home_and_json
     @click.option("--tz", "--zone", "tz", help="Zone of times without one (default: this machine's).")
     @click.option("--format", "format_name", metavar="FORMAT", help="Which format (default: found out).")
     @click.option("--me", multiple=True, help="Your own name or address in the file.")
@@ -85,8 +82,7 @@ def _options(as_json: bool, tz: str | None) -> list[str]:
 
 
 @click.command()
-@home_option
-@json_option
+@home_and_json
 @click.option("--days", type=click.IntRange(1, 60), default=5, show_default=True, help="Working days.")
 @click.option("--hours", type=click.FloatRange(min=0.5), help="Only the first hours of the first day.")
 @click.option("--until", metavar="DATE", help="The last day, as 2026-11-20 (default: yesterday).")

@@ -9,8 +9,7 @@ import click
 
 from webapp.cli.common import (
     MOMENT,
-    home_option,
-    json_option,
+    home_and_json,
     local_text,
     open_database,
     open_home,
@@ -20,8 +19,7 @@ from webapp.cli.common import (
 
 
 @click.command()
-@home_option
-@json_option
+@home_and_json
 def doctor(home: Path | None, as_json: bool) -> int:
     """Check reading, display, windows, model, disk and database; say what to do."""
     from webapp.ops.doctor import check_all
@@ -42,8 +40,7 @@ def doctor(home: Path | None, as_json: bool) -> int:
 
 
 @click.command()
-@home_option
-@json_option
+@home_and_json
 def verify(home: Path | None, as_json: bool) -> None:
     """Compare index, rows, pictures and ledger; name every difference."""
     from store.frames.media import Media
@@ -65,8 +62,7 @@ def verify(home: Path | None, as_json: bool) -> None:
 
 
 @click.command()
-@home_option
-@json_option
+@home_and_json
 @click.option("--text", "of_words", is_flag=True, help="Only the index of words.")
 @click.option("--vectors", "of_meaning", is_flag=True, help="Only the vectors of meaning, where they lack.")
 @click.option("--all", "everything", is_flag=True, help="Vectors of everything anew.")
@@ -77,8 +73,7 @@ def reindex(home: Path | None, as_json: bool, of_words: bool, of_meaning: bool, 
 
 
 @click.command()
-@home_option
-@json_option
+@home_and_json
 @click.argument("minutes", required=False, type=click.FloatRange(min=0, min_open=True))
 def pause(home: Path | None, as_json: bool, minutes: float | None) -> None:
     """Stop recording for MINUTES, or until `resume`. Survives a restart."""
@@ -94,8 +89,7 @@ def pause(home: Path | None, as_json: bool, minutes: float | None) -> None:
 
 
 @click.command()
-@home_option
-@json_option
+@home_and_json
 def resume(home: Path | None, as_json: bool) -> None:
     """End a pause."""
     from webapp.ops import control
@@ -105,8 +99,7 @@ def resume(home: Path | None, as_json: bool) -> None:
 
 
 @click.command()
-@home_option
-@json_option
+@home_and_json
 @click.option("--from", "start_ms", type=MOMENT, required=True, metavar="TIME", help="Start, included.")
 @click.option("--to", "end_ms", type=MOMENT, required=True, metavar="TIME", help="End, not included.")
 @click.option("--app", help="Only frames of this app.")

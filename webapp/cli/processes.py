@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from webapp.cli.common import home_option, json_option, open_home, open_in_browser, print_json, run_part
+from webapp.cli.common import home_and_json, home_option, open_home, open_in_browser, print_json, run_part
 
 
 @click.command()
@@ -73,8 +73,7 @@ def ingest(context: click.Context, home: Path | None, once: bool) -> int:
 
 
 @ingest.command()
-@home_option
-@json_option
+@home_and_json
 @click.argument("names", nargs=-1)
 def retry(home: Path | None, as_json: bool, names: tuple[str, ...]) -> int:
     """Queue what was set aside in spool/failed again: all of it, or the entries NAMES."""
@@ -97,8 +96,7 @@ def retry(home: Path | None, as_json: bool, names: tuple[str, ...]) -> int:
 
 
 @click.command()
-@home_option
-@json_option
+@home_and_json
 @click.option("--reading", is_flag=True, help="The token that only opens the doors for reading.")
 def token(home: Path | None, as_json: bool, reading: bool) -> None:
     """Print the API token."""
@@ -110,8 +108,7 @@ def token(home: Path | None, as_json: bool, reading: bool) -> None:
 
 
 @click.command("open")
-@home_option
-@json_option
+@home_and_json
 def open_pages(home: Path | None, as_json: bool) -> None:
     """Open the pages in a browser, by a link that works once."""
     from webapp.ops.control import web_address

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from store.search.filters import Filters
-from webapp.cli.common import (
-    MOMENT,
-    home_option,
-    json_option,
-    local_text,
-    open_database,
-    open_home,
-    print_json,
-)
+from webapp.cli.common import MOMENT, home_and_json, local_text, open_database, open_home, print_json
 
 if TYPE_CHECKING:
     from assistant.core.records import TurnResult
@@ -26,8 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@home_option
-@json_option
+@home_and_json
 @click.argument("question")
 @click.option("--from", "start_ms", type=MOMENT, metavar="TIME", help="Start of the range, included.")
 @click.option("--to", "end_ms", type=MOMENT, metavar="TIME", help="End of the range, not included.")
@@ -91,8 +82,7 @@ def _print_turn(result: TurnResult, as_json: bool) -> None:
 
 
 @click.command()
-@home_option
-@json_option
+@home_and_json
 @click.argument("text", default="")
 @click.option("--from", "start_ms", type=MOMENT, default=0, metavar="TIME", help="Start, included.")
 @click.option("--to", "end_ms", type=MOMENT, metavar="TIME", help="End, not included (default: now).")
@@ -166,8 +156,7 @@ def _print_page(page: Page) -> None:
 
 
 @click.command()
-@home_option
-@json_option
+@home_and_json
 @click.option("--again", is_flag=True, help="Have the day told again.")
 @click.argument("day", metavar="[DATE]", type=click.DateTime(["%Y-%m-%d"]), required=False)
 def day(home: Path | None, as_json: bool, again: bool, day: datetime | None) -> None:

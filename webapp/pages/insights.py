@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -96,10 +96,7 @@ def generate() -> Response:
     if anchor is None:
         return _new(None, who, 422, refusal="Say which time it should be about.")
     question = anchor_facts.request(anchor, who.zone_name, who.now_ms, **_voice())
-    try:
-        return _start_telling(question)
-    except TurnRefused as refusal:
-        return _new(anchor, who, 422, refusal=sentence(refusal))
+    return _start_telling(question, lambda refusal: _new(anchor, who, 422, refusal=refusal))
 
 
 @blueprint.get("/insights/<id:insight_id>")
@@ -112,12 +109,8 @@ def one(insight_id: int) -> Response:
 def regenerate(insight_id: int) -> Response:
     """Tell the same from the beginning, as another persona or with another model."""
     who, insight = viewer(), insights.get(services().database, insight_id)
-    try:
-        return _start_telling(
-            anchor_facts.request(insight.anchor, who.zone_name, who.now_ms, **_voice()), beside=insight
-        )
-    except TurnRefused as refusal:
-        return _page(insight, 422, refusal=sentence(refusal))
+    question = anchor_facts.request(insight.anchor, who.zone_name, who.now_ms, **_voice())
+    return _start_telling(question, lambda refusal: _page(insight, 422, refusal=refusal), insight)
 
 
 @blueprint.post("/insights/<id:insight_id>/amend")
@@ -138,11 +131,8 @@ def amend(insight_id: int) -> Response:
         amend=True,
         **voice,
     )
-    try:
-        return _start_telling(question, beside=insight)
-    except TurnRefused as refusal:
-        typed = {"message": question.message, "style_note": request.form.get("style_note", "")}
-        return _page(insight, 422, refusal=sentence(refusal), **typed)
+    typed = {"message": question.message, "style_note": request.form.get("style_note", "")}
+    return _start_telling(question, lambda refusal: _page(insight, 422, refusal=refusal, **typed), insight)
 
 
 @blueprint.post("/insights/<id:insight_id>/restore")
@@ -176,9 +166,14 @@ def export(insight_id: int) -> Response:
     return files.insight_file(insight, "json" if request.args.get("fmt") == "json" else "md")
 
 
-def _start_telling(question: TurnRequest, beside: Insight | None = None) -> Response:
+def _start_telling(
+    question: TurnRequest, refused: Callable[[str], Response], beside: Insight | None = None
+) -> Response:
     """Start telling; then to what came of it, or to where it can be watched."""
-    live = started(question)
+    try:
+        live = started(question)
+    except TurnRefused as refusal:
+        return refused(sentence(refusal))
     live.settle(PATIENCE_S)
     made = insights.of_chat(services().database, live.chat_id) if live.is_over else None
     if made is None:

@@ -129,9 +129,7 @@ def _check_access() -> None:
     token = services().token
     g.signed_in = False
     if "Authorization" in request.headers:
-        shown = request.authorization
-        if shown is None or shown.type != "bearer" or not access.is_token(shown.token or "", token):
-            raise _unauthorized()
+        _check_bearer(token)
         g.signed_in = True
         return
     g.signed_in = login.has_session()
@@ -143,6 +141,12 @@ def _check_access() -> None:
         raise Problem(403, "csrf_token_required", "The form is out of date; reload the page and try again.")
 
 
+def _check_bearer(token: str) -> None:
+    shown = request.authorization
+    if shown is None or shown.type != "bearer" or not access.is_token(shown.token or "", token):
+        raise _unauthorized()
+
+
 def _permission() -> access.Permission:
     return access.permission_of(current_app.view_functions.get(request.endpoint or ""))
 
@@ -150,10 +154,7 @@ def _permission() -> access.Permission:
 def _check_extension() -> None:
     """One extension by its exact id, with a token that opens nothing else. No page can forge an Origin."""
     g.signed_in = False
-    shown = request.authorization
-    token = access.extension_token(services().token)
-    if shown is None or shown.type != "bearer" or not access.is_token(shown.token or "", token):
-        raise _unauthorized()
+    _check_bearer(access.extension_token(services().token))
     if request.headers.get("Origin") != access.EXTENSION_ORIGIN:
         raise Problem(403, "cross_site", "Only Recollect's own browser extension may speak here.")
 

@@ -81,36 +81,14 @@ _MAX_BODY_BYTES = MAX_IMAGE_BYTES + 64 * 1024
 _SESSION_LIFETIME = timedelta(days=90)
 
 BLUEPRINTS = (
-    timeline_routes.blueprint,
-    activity.blueprint,
-    search_routes.blueprint,
-    frame_pages.blueprint,
-    chat_routes.blueprint,
-    chat_routes.windows_blueprint,
-    turns.decisions_blueprint,
-    chat_memory.blueprint,
-    chat_routes.chats_blueprint,
-    chat_routes.drafts_blueprint,
-    turns.blueprint,
-    prompt_blocks.blueprint,
-    memory.blueprint,
-    memory_sessions.blueprint,
-    settings.logging_blueprint,
-    days.blueprint,
-    entities.blueprint,
-    insights.blueprint,
-    persona_pages.blueprint,
-    privacy.blueprint,
-    settings.blueprint,
-    models_routes.blueprint,
-    tools.blueprint,
-    prompts.blueprint,
-    egress.blueprint,
-    sources.blueprint,
-    status.blueprint,
-    welcome.blueprint,
-    palette.blueprint,
-)
+    timeline_routes.blueprint, activity.blueprint, search_routes.blueprint, frame_pages.blueprint,
+    chat_routes.blueprint, chat_routes.windows_blueprint, turns.decisions_blueprint, chat_memory.blueprint,
+    chat_routes.chats_blueprint, chat_routes.drafts_blueprint, turns.blueprint, prompt_blocks.blueprint,
+    memory.blueprint, memory_sessions.blueprint, settings.logging_blueprint, days.blueprint,
+    entities.blueprint, insights.blueprint, persona_pages.blueprint, privacy.blueprint, settings.blueprint,
+    models_routes.blueprint, tools.blueprint, prompts.blueprint, egress.blueprint, sources.blueprint,
+    status.blueprint, welcome.blueprint, palette.blueprint,
+)  # fmt: skip
 
 
 def create_app(

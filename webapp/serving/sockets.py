@@ -22,7 +22,7 @@ from flask_sock import Sock
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from simple_websocket import Server
 
-from store.chats import conversations, tool_calls
+from store.chats import tool_calls
 from store.chats.tool_calls import ApprovalScope
 from webapp.api.endpoint import parse_json
 from webapp.api.event_stream import VERSION, connection_slots, replay_events
@@ -30,6 +30,7 @@ from webapp.api.questions import StreamRequest, start_in_window
 from webapp.api.tool_calls import decide
 from webapp.api.values import MAX_ID
 from webapp.core.errors import Problem
+from webapp.core.lookups import turn_or_404
 from webapp.core.services import Services, services
 from webapp.serving.server import IS_TAKEN_OVER
 
@@ -140,7 +141,8 @@ class _Conversation:
                 case Ask() as message:
                     self._ask(message)
                 case Resume() as message:
-                    self._resume(message)
+                    turn_or_404(self._chat_id, message.turn)
+                    self._events = replay_events(self._own, self._chat_id, message.turn, message.after)
                 case StopTurn() as message:
                     live = self._own.turns.get(self._chat_id, message.turn)
                     if live:
@@ -161,12 +163,6 @@ class _Conversation:
         live = start_in_window(message.model_copy(update={"chat_id": self._chat_id}))
         self._chat_id = live.chat_id  # another one where an insight is amended
         self._events = replay_events(self._own, live.chat_id, live.n, 0)
-
-    def _resume(self, message: Resume) -> None:
-        if conversations.turn(self._own.database, self._chat_id, message.turn) is None:
-            detail = f"There is no turn {message.turn} in chat {self._chat_id}."
-            raise Problem(404, "turn_not_found", detail)
-        self._events = replay_events(self._own, self._chat_id, message.turn, message.after)
 
     def _check(self, number: int) -> None:
         """A socket decides about calls of its own chat only."""

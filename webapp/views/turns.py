@@ -326,18 +326,13 @@ def claim_spans(claims: Iterable[Claim], withdrawn: frozenset[int] = frozenset()
         if claim.citations and withdrawn.issuperset(claim.citations):
             shown = _DISPUTED
         elif claim.missing:
-            lacks = f"not in the quote: {_named(claim.missing)}"
+            # The screen or the model may have made them long.
+            lacks = f"not in the quote: {_some([words[:40] for words in claim.missing], 3)}"
             is_open = claim.state == "not_checked"
             shown = ("unchecked", f"not checked, {lacks}") if is_open else ("unproven", lacks)
         if shown:
             spans.append(Span(claim.start, claim.end, *shown))
     return spans
-
-
-def _named(missing: tuple[str, ...], most: int = 3) -> str:
-    """The first of what no quote shows; the screen or the model may have made them long."""
-    more = f" and {len(missing) - most} more" if len(missing) > most else ""
-    return ", ".join(words[:40] for words in missing[:most]) + more
 
 
 def _opening(turn: TurnResult) -> str:
@@ -384,9 +379,9 @@ def _gaps(turn: TurnResult, zone: ZoneInfo) -> str:
         if gap.end_ms - gap.start_ms >= 60_000:
             ends = (formatting.clock_short(ms, zone) for ms in (gap.start_ms, gap.end_ms))
             by_reason.setdefault(formatting.gap_reason(gap.reason), []).append("–".join(ends))
-    return "; ".join(f"{reason} {_some(stretches)}" for reason, stretches in by_reason.items())
+    return "; ".join(f"{reason} {_some(stretches, 4)}" for reason, stretches in by_reason.items())
 
 
-def _some(stretches: list[str], most: int = 4) -> str:
-    more = f" and {len(stretches) - most} more" if len(stretches) > most else ""
-    return ", ".join(stretches[:most]) + more
+def _some(words: list[str], most: int) -> str:
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return ", ".join(words[:most]) + more

@@ -173,17 +173,16 @@ def _sent(requests: tuple[SentRequest, ...], before: SentRequest | None) -> Prom
     blocks = _blocks_of(first)
     tools = _document(first).get("tools") if blocks else None
     definitions = json.dumps(tools, ensure_ascii=False) if tools else ""
-    if before is None:
-        return _view(blocks, first.prefix_sha256, definitions, requests=requests)
-    return _view(
-        blocks,
-        first.prefix_sha256,
-        definitions,
-        requests=requests,
-        before=before.turn,
-        is_same_prefix=first.prefix_sha256 == before.prefix_sha256,
-        changed=_changed(_blocks_of(before), blocks),
+    beside: dict[str, Any] = (
+        {}
+        if before is None
+        else {
+            "before": before.turn,
+            "is_same_prefix": first.prefix_sha256 == before.prefix_sha256,
+            "changed": _changed(_blocks_of(before), blocks),
+        }
     )
+    return _view(blocks, first.prefix_sha256, definitions, requests=requests, **beside)
 
 
 def _view(blocks: Sequence[Block], sha256: str = "", tools: str = "", **more: Any) -> PromptView:

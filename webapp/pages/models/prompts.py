@@ -12,7 +12,7 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from store.chats import prompts
-from store.chats.prompts import PromptChanged, PromptInvalid, PromptVersion
+from store.chats.prompts import PromptChanged, PromptInvalid
 from store.chats.versioned_texts import compared
 from webapp.core import templating
 from webapp.core.errors import Problem
@@ -75,7 +75,10 @@ def preset() -> Response:
 def restore() -> Response:
     """Put an earlier version in force again, as a new one."""
     shown = _shown(request.form.get("model", ""))
-    return _put(shown, _version(shown.info.name, number(request.form, "version", 9)).content)
+    version = prompts.version(services().database, shown.info.name, number(request.form, "version", 9) or 0)
+    if version is None:
+        raise Problem(404, "prompt_not_found", "This version is no longer kept.")
+    return _put(shown, version.content)
 
 
 @blueprint.get(f"{PATH}/history")
@@ -113,31 +116,17 @@ def _text() -> str:
 def _put(shown: PromptEditor, text: str) -> Response:
     own, name = services(), shown.info.name
     if "system_prompt" in request.form:
-        _keep_typed(name)
+        # What stands in the field goes to the history, where it can be found, before another text replaces
+        # it. What cannot be kept has been said to be unsaved; whoever replaces it gives it up.
+        with suppress(PromptInvalid, PromptChanged):
+            prompts.save(
+                own.database, name, _text(), own.clock(), saved_by="person", is_draft=True,
+                based_on=request.form.get("base", ""),
+            )  # fmt: skip
     before = prompts.current(own.database, name)
     saved = prompts.save(own.database, name, text, own.clock(), saved_by="person")
     is_changed = before is not None and saved is not None and saved.version != before.version
     return templating.redirect_to(_address(name, undo=before.version if before and is_changed else None))
-
-
-def _keep_typed(name: str) -> None:
-    """What stands in the field goes to the history, where it can be found, before another text replaces it.
-
-    What cannot be kept has been said to be unsaved; whoever replaces it gives it up.
-    """
-    own = services()
-    with suppress(PromptInvalid, PromptChanged):
-        prompts.save(
-            own.database, name, _text(), own.clock(), saved_by="person", is_draft=True,
-            based_on=request.form.get("base", ""),
-        )  # fmt: skip
-
-
-def _version(name: str, n: int | None) -> PromptVersion:
-    version = prompts.version(services().database, name, n or 0)
-    if version is None:
-        raise Problem(404, "prompt_not_found", "This version is no longer kept.")
-    return version
 
 
 def _address(name: str, undo: int | None = None) -> str:
