@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -70,7 +71,10 @@ class ToolView:
 
     @property
     def summary(self) -> str:
-        return _first_sentence(self.tool.description)
+        """The first sentence of its description."""
+        text = self.tool.description
+        end = re.search(r"[.;](?= |\Z)", text)
+        return f"{text[: end.start()]}." if end else text
 
     @property
     def is_on(self) -> bool:
@@ -170,13 +174,6 @@ def _reaches(tool: Tool, settings: ToolsSettings, models: ChatModels) -> str:
 def _seeing(models: ChatModels) -> list[str]:
     """Models that take pictures, with where they are."""
     return [f"{info.name} ({info.where})" for info in models.describe() if info.supports_vision]
-
-
-def _first_sentence(text: str) -> str:
-    for at, character in enumerate(text):
-        if character in ".;" and text[at + 1 : at + 2] in ("", " "):
-            return text[:at] + "."
-    return text
 
 
 def _parameters(tool: Tool) -> Iterator[ParameterView]:

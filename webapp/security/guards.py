@@ -39,7 +39,9 @@ def install(app: Flask) -> None:
 
 def _guard() -> Response | None:
     """None lets the request through; an answer or a `Problem` does not."""
-    _check_host()
+    host = request.environ.get("HTTP_HOST", "")
+    if not is_allowed_host(host, _host_names(), services().settings.web.port):
+        raise Problem(403, "wrong_host", "This server does not answer to that Host.")
     if _permission() is access.Permission.EXTENSION:
         _check_extension()
         return None
@@ -71,12 +73,6 @@ def _host_names() -> frozenset[str]:
         connection = request.environ.get("werkzeug.socket")
         host = connection.getsockname()[0] if connection else "127.0.0.1"
     return LOOPBACK_NAMES | {f"[{host}]" if ":" in host else host.lower()}
-
-
-def _check_host() -> None:
-    host = request.environ.get("HTTP_HOST", "")
-    if not is_allowed_host(host, _host_names(), services().settings.web.port):
-        raise Problem(403, "wrong_host", "This server does not answer to that Host.")
 
 
 # -- other sites ----------------------------------------------------------------------------

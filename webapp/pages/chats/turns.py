@@ -10,9 +10,10 @@ from flask import Blueprint, make_response, request
 from werkzeug.wrappers import Response
 
 from assistant.core.errors import TurnRefused
-from assistant.core.records import FirstCall
+from assistant.core.records import FirstCall, TurnResult
 from assistant.turns import stored_turns
 from store.chats import feedback, tool_calls
+from store.chats.records import Chat
 from store.chats.tool_calls import ApprovalScope, ToolCall
 from store.frames.frames import FrameRow
 from store.ocr.readings import Box
@@ -113,13 +114,7 @@ def retry(chat_id: int, n: int) -> Response:
     chat, asked, who = chat_or_404(chat_id), stored_turn_or_404(chat_id, n), viewer()
     if asked.status != "failed":
         raise Problem(409, "turn_not_failed", f"Turn {n} of chat {chat_id} has not failed.")
-    question = stored_turns.replay_request(services().database, asked, who.now_ms)
-    try:
-        live = started(replace(question, day_start_min=who.day_start_min))
-    except TurnRefused as refusal:
-        return refused_page(chat, refusal, who)
-    live.settle(PATIENCE_S)
-    return templating.redirect_to(f"/chat/{chat_id}#t{live.n}")
+    return _ask_again(chat, asked, who)
 
 
 @decisions_blueprint.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>")
@@ -141,24 +136,26 @@ def decide_call(chat_id: int, n: int, call_id: int) -> Response:
 @decisions_blueprint.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>/retry")
 def retry_call(chat_id: int, n: int, call_id: int) -> Response:
     """Make a call that failed again, in a new turn that goes on from its result."""
-    own, chat, asked, who = services(), chat_or_404(chat_id), stored_turn_or_404(chat_id, n), viewer()
+    chat, asked, who = chat_or_404(chat_id), stored_turn_or_404(chat_id, n), viewer()
     call = _call(chat_id, n, call_id)
     if not is_retryable(call) or asked.status == "running":
         raise Problem(409, "tool_call_not_failed", f"Tool call {call_id} cannot be tried again.")
-    question = replace(
-        stored_turns.replay_request(own.database, asked, who.now_ms),
-        mode="agent",
-        day_start_min=who.day_start_min,
-        first_call=FirstCall(call.tool, json.loads(call.arguments)),
-    )
+    return _ask_again(chat, asked, who, FirstCall(call.tool, json.loads(call.arguments)))
+
+
+def _ask_again(chat: Chat, asked: TurnResult, who: Viewer, first_call: FirstCall | None = None) -> Response:
+    """A question once more, with everything that it was asked with, or going on from the result of a call."""
+    question = stored_turns.replay_request(services().database, asked, who.now_ms)
+    if first_call:
+        question = replace(question, mode="agent", first_call=first_call)
     try:
-        live = started(question)
+        live = started(replace(question, day_start_min=who.day_start_min))
     except TurnRefused as refusal:
         return refused_page(chat, refusal, who)
     live.settle(PATIENCE_S)
-    if templating.wants_fragment():
-        return turn_fragment(chat_id, live.n)
-    return templating.redirect_to(f"/chat/{chat_id}#t{live.n}")
+    if first_call and templating.wants_fragment():
+        return turn_fragment(chat.id, live.n)
+    return templating.redirect_to(f"/chat/{chat.id}#t{live.n}")
 
 
 def _call(chat_id: int, n: int, call_id: int) -> ToolCall:

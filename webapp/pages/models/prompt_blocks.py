@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -206,15 +206,11 @@ def _blocks_of(request: SentRequest) -> tuple[Block, ...]:
 
 
 def _system_of(request: SentRequest) -> tuple[str, ...]:
-    return tuple(_contents(_document(request)))
-
-
-def _contents(document: dict[str, Any]) -> Iterator[str]:
-    if "instructions" in document:  # the Responses protocol
-        yield str(document["instructions"])
-    for message in document.get("messages", ()):
-        if message.get("role") == "system":
-            yield str(message.get("content"))
+    document = _document(request)
+    told = [document["instructions"]] if "instructions" in document else []  # the Responses protocol
+    messages = document.get("messages", ())
+    told += [message.get("content") for message in messages if message.get("role") == "system"]
+    return tuple(map(str, told))
 
 
 def _document(request: SentRequest) -> dict[str, Any]:
