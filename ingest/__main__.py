@@ -124,7 +124,8 @@ def ingest(context: click.Context, home: Path | None, once: bool) -> None:
     opened = open_home(data_dir, load(data_dir))
     context.obj = opened
     if context.invoked_subcommand is None:
-        _log_to_stderr(logging.WARNING if once else logging.INFO)
+        level = logging.WARNING if once else logging.INFO
+        logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         context.exit(_work(opened, once))
 
 
@@ -245,10 +246,6 @@ def _work(home: Home, once: bool) -> int:
             code = SOME_FAILED
         import_runner.leave_at_once(worker, code)
         return code
-
-
-def _log_to_stderr(level: int) -> None:
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
 
 
 def _be_modest() -> None:

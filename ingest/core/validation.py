@@ -61,7 +61,9 @@ def check(content: bytes, media_type: str) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(content), formats=[_pillow_name(media_type)]) as image:
+            with Image.open(
+                io.BytesIO(content), formats=[media_type.removeprefix("image/").upper()]
+            ) as image:
                 width, height = image.size
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
         raise InvalidImage("too_large", f"more than {MAX_PIXELS} pixels") from error
@@ -106,10 +108,6 @@ def _read_own_file(path: Path) -> bytes:
         if facts.st_size > MAX_IMAGE_BYTES:
             raise InvalidImage("too_large", f"{facts.st_size} bytes are more than {MAX_IMAGE_BYTES}")
         return file.read(MAX_IMAGE_BYTES + 1)
-
-
-def _pillow_name(media_type: str) -> str:
-    return media_type.removeprefix("image/").upper()
 
 
 # Is a capture's description what its types say? JSON alone promises nothing.

@@ -102,7 +102,7 @@ def plan(options: Options) -> tuple[Day, ...]:
         night = clock_change(options.zone, last_day)
         last_day = night.astimezone(options.zone).date()
     dates = working_days(last_day, options.days)
-    days = [_working_day(options, day, _week_of(day, dates[-1])) for day in dates]
+    days = [_working_day(options, day, dates[-1]) for day in dates]
     if night is not None:
         start = night - _BEFORE_THE_CHANGE
         days.append(_shift(options, last_day, 0, start, (story().night,), 0, _MINUTES_A_NIGHT))
@@ -139,15 +139,11 @@ def clock_change(zone: ZoneInfo, last_day: date) -> datetime:
     raise NoClockChange(f"{zone.key} has changed no clocks in the year before {last_day}")
 
 
-def _week_of(day: date, last: date) -> int:
-    """How many calendar weeks before the last one."""
-    return ((last - timedelta(days=last.weekday())) - (day - timedelta(days=day.weekday()))).days // 7
-
-
-def _working_day(options: Options, day: date, week: int) -> Day:
+def _working_day(options: Options, day: date, last: date) -> Day:
     draw = random.Random(f"{options.seed} {day.isoformat()} start")
     morning = datetime.combine(day, time(8, 52), options.zone) + timedelta(seconds=draw.randint(0, 900))
     shifts, weekday = story().weekdays, day.weekday()
+    week = (last - day + timedelta(days=weekday - last.weekday())).days // 7  # before the last one
     return _shift(options, day, week, morning.astimezone(UTC), shifts, weekday, _MINUTES_A_DAY)
 
 

@@ -171,7 +171,7 @@ def is_chinese(text: str) -> bool:
 
 def find_fonts(folders: Sequence[Path] | None = None) -> Fonts:
     """The best fonts below `folders` (by default, where this system keeps its fonts)."""
-    files = _files(_folders() if folders is None else folders)
+    files = _files([folder for folder in _places() if folder.is_dir()] if folders is None else folders)
     chinese = next(((files[name], index) for name, index in _CHINESE if name in files), None)
     sans, bold, mono = (_first(files, names) for names in (_SANS, _BOLD, _MONO))
     return Fonts(sans, bold or sans, mono, chinese)
@@ -189,10 +189,6 @@ def _files(folders: Sequence[Path]) -> dict[str, Path]:
             for name in sorted(names):
                 files.setdefault(name, Path(parent) / name)
     return files
-
-
-def _folders() -> list[Path]:
-    return [folder for folder in _places() if folder.is_dir()]
 
 
 def _places() -> Iterator[Path]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from ingest.core.home import Home
@@ -97,25 +96,16 @@ def reject_foreign_home(home: Home, week: SampleWeek) -> None:
         if home.spool.waiting():
             raise CannotImport(f"captures wait in the spool of {folder}: it is not empty")
     elif (known.made_with, known.timezone) != (week.made_with, week.timezone):
+        made_with = ", ".join(f"{name} {value}" for name, value in known.made_with.items())
         raise CannotImport(
-            f"{folder} already holds a sample week, made with {_pairs(known.made_with)} in {known.timezone}; "
+            f"{folder} already holds a sample week, made with {made_with} in {known.timezone}; "
             "choose another --home, or delete that folder first"
         )
 
 
-def _pairs(made_with: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in made_with.items())
-
-
 def _empty(options: Options, days: Sequence[Day]) -> SampleWeek:
-    made_with = {
-        "seed": options.seed,
-        "days": options.days,
-        "last_day": options.last_day.isoformat(),
-        "hours": options.hours,
-        "dst": options.dst,
-        "chinese": options.chinese,
-    }
+    names = ("seed", "days", "last_day", "hours", "dst", "chinese")
+    made_with = {name: getattr(options, name) for name in names} | {"last_day": options.last_day.isoformat()}
     return SampleWeek(
         made_with=made_with,
         timezone=options.zone.key,
@@ -169,8 +159,7 @@ def picture(fonts: Fonts, zone: ZoneInfo, visit: Visit, moment: Moment) -> Canva
     """What the screen showed at a moment."""
     script, surface = visit.script, visit.script.surface
     at = datetime.fromtimestamp(moment.captured_ms / 1000, zone)
-    colours = {"background": surface.background, "bar": surface.bar, "ink": surface.ink}
-    canvas = desktop(fonts, at, script.app, script.window, **colours)
+    canvas = desktop(fonts, at, script.app, script.window, **surface.colours._asdict())
     surface.draw(canvas, moment.rows)
     return canvas
 

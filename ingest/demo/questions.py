@@ -35,15 +35,12 @@ def _about(date: str, of_day: Sequence[Scene]) -> Iterator[Question]:
     for message, facts, language in story().fact_questions:
         if all(fact_id in texts for fact_id in facts):
             expects = tuple(texts[fact_id] for fact_id in facts)
+            # Also scenes in which somebody else says the same.
+            showing = tuple(scene.id for scene in of_day if any(map(scene.showing, expects)))
             yield Question(
                 f"{date}/{facts[0]}", "facts", message, language, start_ms, end_ms,
-                _scenes_that_say(of_day, expects), expects,
+                showing, expects,
             )  # fmt: skip
-
-
-def _scenes_that_say(of_day: Sequence[Scene], texts: Sequence[str]) -> tuple[str, ...]:
-    """Scenes that show one of the texts: also where the same is said by somebody else."""
-    return tuple(scene.id for scene in of_day if any(scene.showing(text) for text in texts))
 
 
 def _never(date: str, of_day: Sequence[Scene], has_chinese: bool) -> Iterator[Question]:

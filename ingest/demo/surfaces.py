@@ -11,17 +11,23 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from ingest.demo.drawing import HEIGHT_PX, TOP_PX, WIDTH_PX, Canvas, Face, Span
 
 _BADGES = ("#2f6fb0", "#8a4fb5", "#2e8b6f", "#b5562f", "#5a6b1e", "#b03a6a")
 
 
+class Colours(NamedTuple):
+    """Of a window, its title bar and the text in that."""
+
+    background: str
+    bar: str
+    ink: str
+
+
 class Surface(Protocol):
-    background: ClassVar[str]
-    bar: ClassVar[str]  # the title bar
-    ink: ClassVar[str]  # its text
+    colours: ClassVar[Colours]
 
     @property
     def rows(self) -> tuple[object, ...]: ...
@@ -41,9 +47,7 @@ class Editor:
     rows: tuple[str, ...]
     first: int
 
-    background: ClassVar[str] = "#1e2127"
-    bar: ClassVar[str] = "#181a1f"
-    ink: ClassVar[str] = "#c8ccd4"
+    colours: ClassVar[Colours] = Colours("#1e2127", "#181a1f", "#c8ccd4")
     _FIT: ClassVar[int] = 27
 
     def draw(self, canvas: Canvas, shown: int) -> None:
@@ -54,7 +58,7 @@ class Editor:
                 canvas.box(0, TOP_PX + 42 + 28 * row, 250, TOP_PX + 68 + 28 * row, "#2f3540")
             canvas.text(22, TOP_PX + 46 + 28 * row, name, "#e6e8ec" if is_open else "#9aa2b1", 15)
         canvas.box(250, TOP_PX, WIDTH_PX, TOP_PX + 36, "#21252b")
-        canvas.box(250, TOP_PX, 530, TOP_PX + 36, self.background)
+        canvas.box(250, TOP_PX, 530, TOP_PX + 36, self.colours.background)
         canvas.text(270, TOP_PX + 9, self.path, "#e6e8ec", 15)
         start = max(0, shown - self._FIT)
         for row, code in enumerate(self.rows[start:shown]):
@@ -72,9 +76,7 @@ class Terminal:
     rows: tuple[str, ...]
     first: int
 
-    background: ClassVar[str] = "#101418"
-    bar: ClassVar[str] = "#22272e"
-    ink: ClassVar[str] = "#d5dae2"
+    colours: ClassVar[Colours] = Colours("#101418", "#22272e", "#d5dae2")
     _FIT: ClassVar[int] = 28
 
     def draw(self, canvas: Canvas, shown: int) -> None:
@@ -91,9 +93,7 @@ class Page:
     rows: tuple[str, ...]
     first: int
 
-    background: ClassVar[str] = "#ffffff"
-    bar: ClassVar[str] = "#dfe2e8"
-    ink: ClassVar[str] = "#2b303b"
+    colours: ClassVar[Colours] = Colours("#ffffff", "#dfe2e8", "#2b303b")
     _WIDE: ClassVar[int] = 900
 
     def draw(self, canvas: Canvas, shown: int) -> None:
@@ -113,9 +113,7 @@ class Document:
     rows: tuple[str, ...]
     first: int
 
-    background: ClassVar[str] = "#c9ccd2"
-    bar: ClassVar[str] = "#e4e6eb"
-    ink: ClassVar[str] = "#2b303b"
+    colours: ClassVar[Colours] = Colours("#c9ccd2", "#e4e6eb", "#2b303b")
 
     def draw(self, canvas: Canvas, shown: int) -> None:
         canvas.box(0, TOP_PX, WIDTH_PX, TOP_PX + 40, "#f3f4f6")
@@ -134,9 +132,7 @@ class Chat:
     rows: tuple[tuple[str, str], ...]
     first: int
 
-    background: ClassVar[str] = "#ffffff"
-    bar: ClassVar[str] = "#e4e6eb"
-    ink: ClassVar[str] = "#2b303b"
+    colours: ClassVar[Colours] = Colours("#ffffff", "#e4e6eb", "#2b303b")
     _WIDE: ClassVar[int] = 980
 
     def draw(self, canvas: Canvas, shown: int) -> None:
@@ -177,9 +173,7 @@ class Mail:
     rows: tuple[str, ...]
     first: int
 
-    background: ClassVar[str] = "#ffffff"
-    bar: ClassVar[str] = "#e4e6eb"
-    ink: ClassVar[str] = "#2b303b"
+    colours: ClassVar[Colours] = Colours("#ffffff", "#e4e6eb", "#2b303b")
 
     def draw(self, canvas: Canvas, shown: int) -> None:
         canvas.box(0, TOP_PX, 400, HEIGHT_PX, "#f4f5f8")
@@ -206,9 +200,7 @@ class Sheet:
     rows: tuple[tuple[str, ...], ...]
     first: int
 
-    background: ClassVar[str] = "#ffffff"
-    bar: ClassVar[str] = "#dfe7df"
-    ink: ClassVar[str] = "#2b303b"
+    colours: ClassVar[Colours] = Colours("#ffffff", "#dfe7df", "#2b303b")
 
     def draw(self, canvas: Canvas, shown: int) -> None:
         canvas.box(0, TOP_PX, WIDTH_PX, TOP_PX + 42, "#f1f4f1")

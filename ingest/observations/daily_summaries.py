@@ -13,13 +13,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import apsw
 
-from engines.chat.protocol import ChatModel, Completion, Message, ModelError, ModelMalformed, RequestHook
+from engines.chat.protocol import ModelError, ModelMalformed
 from ingest.observations import refinement, rules
-from ingest.observations.refinement import NOT_ITS_FAULT, recorded_request, texts_of
+from ingest.observations.refinement import (
+    NOT_ITS_FAULT,
+    Question,
+    array_of,
+    ask,
+    object_of,
+    recorded_request,
+    texts_of,
+)
 from ingest.observations.refinement_models import Refiner
 from store.core.database import Database
 from store.core.preferences import DayClock, day_clock
@@ -133,29 +140,10 @@ def _state(connection: apsw.Connection, hour: int) -> tuple[int | None, int | No
 DAILY_RETRY_MS = 5 * 60_000
 """A model that failed is asked again after this long."""
 _MAX_SENTENCE_CHARS = 300
-_MOST_CHARS = 8_000
-_CHARS_PER_TOKEN = 1.5
+
 _LINES_OF_FRAME = 12
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "points": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "text": {"type": "string"},
-                    "evidence": refinement.SCHEMA["properties"]["facts"],
-                },
-                "required": ["text", "evidence"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["points"],
-    "additionalProperties": False,
-}
+SCHEMA = object_of(points=array_of(object_of(text=refinement.TEXT, evidence=refinement.FACTS)))
 
 _INSTRUCTIONS = f"""You summarise one hour that a person spent at their computer, from text that was on the
 screen. Answer with one JSON object: points, up to {rules.MAX_POINTS} sentences in the order of time. Each has
@@ -203,27 +191,16 @@ class DailySummaryRefiner:
         of_hour = observations.of_hour(self._database, hour.hour)
         frame_ids = sorted({number for observation in of_hour for number in observation.frame_ids})
         texts = texts_of(self._database, frame_ids)
+        question: Question = (_INSTRUCTIONS, lambda room: prompt(of_hour, texts, room), SCHEMA)
         return recorded_request(
             self._database,
             self._clock,
             refiner.endpoint,
             (min([hour.start_ms, *map(captured_ms_of, frame_ids)]), hour.start_ms + HOUR_MS),
             since,
-            lambda on_send: _ask(refiner.model, of_hour, texts, self._timeout_s, on_send),
+            lambda on_send: ask(refiner.model, question, self._timeout_s, on_send),
             lambda answer: checked(answer, texts, hour),
         )
-
-
-def _ask(
-    model: ChatModel,
-    of_hour: Sequence[Observation],
-    texts: Mapping[int, str],
-    timeout_s: float,
-    on_send: RequestHook,
-) -> Completion:
-    room = min(_MOST_CHARS, int(model.context_tokens * _CHARS_PER_TOKEN / 2))
-    messages = [Message("system", _INSTRUCTIONS), Message("user", prompt(of_hour, texts, room))]
-    return model.complete(messages, schema=SCHEMA, timeout_s=timeout_s, on_send=on_send)
 
 
 def prompt(of_hour: Sequence[Observation], texts: Mapping[int, str], room: int) -> str:

@@ -45,25 +45,20 @@ _MIN_FACT_CHARS = 4
 _MOST_CHARS = 8_000
 _CHARS_PER_TOKEN = 1.5
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "title": {"type": "string"},
-        "narrative": {"type": "string"},
-        "concepts": {"type": "array", "items": {"type": "string"}},
-        "facts": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"frame_id": {"type": "integer"}, "text": {"type": "string"}},
-                "required": ["frame_id", "text"],
-                "additionalProperties": False,
-            },
-        },
-    },
-    "required": ["title", "narrative", "concepts", "facts"],
-    "additionalProperties": False,
-}
+
+def object_of(**properties: dict[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object that has all of these and nothing else."""
+    required = list(properties)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def array_of(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+TEXT = {"type": "string"}
+FACTS = array_of(object_of(frame_id={"type": "integer"}, text=TEXT))
+SCHEMA = object_of(title=TEXT, narrative=TEXT, concepts=array_of(TEXT), facts=FACTS)
 
 _INSTRUCTIONS = """You describe what a person did at their computer, from text that was on the screen.
 Answer with one JSON object: title (one line), narrative (one to three sentences, what was done, not
@@ -83,18 +78,16 @@ class Refined:
     concepts: tuple[str, ...]
 
 
-def ask(
-    model: ChatModel,
-    observation: Observation,
-    texts: Mapping[int, str],
-    timeout_s: float,
-    on_send: RequestHook,
-) -> Completion:
+Question = tuple[str, Callable[[int], str], dict[str, Any]]
+"""Instructions, what is asked in so many characters, and the schema of the answer."""
+
+
+def ask(model: ChatModel, question: Question, timeout_s: float, on_send: RequestHook) -> Completion:
     """The model's answer, to be `checked`. Raises `ModelError`, and whatever `on_send` raises."""
+    instructions, prompt_in, schema = question
     room = min(_MOST_CHARS, int(model.context_tokens * _CHARS_PER_TOKEN / 2))
-    question = prompt(observation, texts, room)
-    messages = [Message("system", _INSTRUCTIONS), Message("user", question)]
-    return model.complete(messages, schema=SCHEMA, timeout_s=timeout_s, on_send=on_send)
+    messages = [Message("system", instructions), Message("user", prompt_in(room))]
+    return model.complete(messages, schema=schema, timeout_s=timeout_s, on_send=on_send)
 
 
 def prompt(observation: Observation, texts: Mapping[int, str], room: int) -> str:
@@ -193,13 +186,14 @@ def refine(
     since = observations.now_deleted(database)
     texts = texts_of(database, observation.frame_ids)
     times = [captured_ms_of(frame_id) for frame_id in observation.frame_ids]
+    question: Question = (_INSTRUCTIONS, lambda room: prompt(observation, texts, room), SCHEMA)
     return recorded_request(
         database,
         clock,
         refiner.endpoint,
         (min([observation.start_ms, *times]), max([observation.end_ms, *times])),
         since,
-        lambda on_send: ask(refiner.model, observation, texts, timeout_s, on_send),
+        lambda on_send: ask(refiner.model, question, timeout_s, on_send),
         lambda answer: checked_refinement(answer, texts),
     )
 

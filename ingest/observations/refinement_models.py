@@ -18,7 +18,7 @@ from store.core.errors import SettingsError, StoreError
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings
 from store.egress import providers
-from store.egress.providers import Provider, key_of
+from store.egress.providers import key_of
 
 log = logging.getLogger(__name__)
 
@@ -122,38 +122,21 @@ def _configured(chat: ChatSettings, environ: Mapping[str, str]) -> Iterator[Endp
     for entry in entries:
         key, problem = key_of(entry.api_key, environ)
         if not problem:
+            key = key or environ.get(entry.api_key_env, "")
             yield Endpoint(
-                entry.name or entry.model,
-                entry.base_url,
-                entry.model,
-                key or environ.get(entry.api_key_env, ""),
-                entry.context_tokens,
-                True,
-                entry.input_price,
-                entry.output_price,
-                entry.currency,
-            )
+                entry.name or entry.model, entry.base_url, entry.model, key, entry.context_tokens, True,
+                entry.input_price, entry.output_price, entry.currency,
+            )  # fmt: skip
 
 
 def _allowed(added: providers.Providers, environ: Mapping[str, str]) -> Iterator[Endpoint]:
     for provider in added.entries:
         key, problem = key_of(provider.api_key, environ)
         if provider.model and not problem and may_send_to(provider.base_url, provider.allowed_host):
-            yield _of(provider, key)
-
-
-def _of(provider: Provider, key: str) -> Endpoint:
-    return Endpoint(
-        provider.name,
-        provider.base_url,
-        provider.model,
-        key,
-        provider.context_tokens,
-        provider.supports_json_schema,
-        provider.input_price,
-        provider.output_price,
-        provider.currency,
-    )
+            yield Endpoint(
+                provider.name, provider.base_url, provider.model, key, provider.context_tokens,
+                provider.supports_json_schema, provider.input_price, provider.output_price, provider.currency,
+            )  # fmt: skip
 
 
 def _opened(endpoint: Endpoint) -> OpenAIChatModel:

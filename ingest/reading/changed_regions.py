@@ -40,7 +40,7 @@ def changed_regions(
     height of the screen.
     """
     regions = _joined([_clipped(box, size) for box in _components(tiles)])
-    return _joined([_with_words(region, changed_words) for region in regions])
+    return _joined([around([r, *(word for word in changed_words if touches(r, word))]) for r in regions])
 
 
 def area(regions: Iterable[Box]) -> int:
@@ -79,10 +79,6 @@ def _components(tiles: npt.NDArray[np.bool_]) -> list[Box]:
 
 def _clipped(box: Box, size: tuple[int, int]) -> Box:
     return Box(box.x, box.y, min(box.right, size[0]) - box.x, min(box.bottom, size[1]) - box.y)
-
-
-def _with_words(region: Box, words: Sequence[Box]) -> Box:
-    return around([region, *(word for word in words if touches(region, word))])
 
 
 def _joined(boxes: Sequence[Box]) -> list[Box]:

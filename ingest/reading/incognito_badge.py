@@ -194,12 +194,8 @@ def _is_private(engine: OcrEngine, strip: Image.Image, labels: Sequence[str]) ->
     if not left_width:
         return True
     left = engine.read(strip.crop((0, 0, left_width, strip.height)))
-    moved = [_moved(line, -left_width) for line in left]
+    moved = [replace(line, words=tuple(word.moved(-left_width, 0) for word in line.words)) for line in left]
     return shows_incognito([*moved, *lines], end.width, labels)
-
-
-def _moved(line: OcrLine, dx: int) -> OcrLine:
-    return replace(line, words=tuple(word.moved(dx, 0) for word in line.words))
 
 
 # Does a browser's toolbar say that its window is private?

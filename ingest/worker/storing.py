@@ -148,7 +148,10 @@ class SpoolConsumer:
             self._backlog.offer(result.frame_id, result.captured_ms or 0)
 
     def _postpone(self, name: str, problem: str) -> bool:
-        self._give_back(name)
+        try:
+            self._home.spool.give_back(name)
+        except FileNotFoundError:
+            log.warning("entry %s is gone", name)
         self.wait_s = min(_LONGEST_WAIT_S, max(_SHORTEST_WAIT_S, self.wait_s * 2))
         self._stats.set_problem(problem)
         self._stats.error(problem)
@@ -181,12 +184,6 @@ class SpoolConsumer:
         self._stats.count("failed")
         self._stats.error(f"an entry was set aside: {reason}")
         return True
-
-    def _give_back(self, name: str) -> None:
-        try:
-            self._home.spool.give_back(name)
-        except FileNotFoundError:
-            log.warning("entry %s is gone", name)
 
 
 def _capture_of(name: str, entry: Entry | None) -> Capture | None:
@@ -228,9 +225,13 @@ def store_entry(home: Home, entry: Entry, now_ms: int, badge_reader: BadgeReader
     `badge_reader` reads the toolbars of windows that may be private; without it they cannot be stored.
     """
     if isinstance(entry.record, LookReport):
-        return _store_report(home, entry.record)
+        with home.database.write() as connection:
+            ledger.add_report(connection, entry.record)
+        return Result("report")
     capture = checked_capture(entry.record)
-    _refuse_mixing(home, capture)
+    # A sample week stays one, whoever writes into its spool: no answer mixes it with memories.
+    if (capture.source == sample_week.SOURCE) != sample_week.is_sample(home.data_dir):
+        raise InvalidImage("sample_week", "a sample week and real captures never share a home folder")
     earlier = _earlier_outcome(home, capture)
     if earlier is not None:
         return earlier
@@ -248,18 +249,6 @@ def store_entry(home: Home, entry: Entry, now_ms: int, badge_reader: BadgeReader
     if capture.toolbars:
         return _store_unless_private(home, capture, content, now_ms, badge_reader)
     return _store(home, capture, content, now_ms)
-
-
-def _store_report(home: Home, report: LookReport) -> Result:
-    with home.database.write() as connection:
-        ledger.add_report(connection, report)
-    return Result("report")
-
-
-def _refuse_mixing(home: Home, capture: Capture) -> None:
-    """A sample week stays one, whoever writes into its spool: no answer mixes it with memories."""
-    if (capture.source == sample_week.SOURCE) != sample_week.is_sample(home.data_dir):
-        raise InvalidImage("sample_week", "a sample week and real captures never share a home folder")
 
 
 def _excluded_because(home: Home, capture: Capture) -> str:

@@ -79,14 +79,14 @@ class Worker:
         if open_embedder is not None:
             self._embedding = EmbeddingLoop(home.database, self.stats, open_embedder, self._stop)
         self._memory = open_memory(self._stop) if open_memory is not None else None
-        self._was_stopped = False
+        self.was_stopped = False  # by `stop`, and not by the end of the work
         self._state_due_s = 0.0
         self._state_version = -1
         self._check_due_s = 0.0
 
     def stop(self) -> None:
         """Finish the entry at hand, then return from `run`. Safe in a signal handler."""
-        self._was_stopped = True
+        self.was_stopped = True
         self._stop.set()
 
     def run(self, *, once: bool = False, feed: Iterator[bool] | None = None) -> int:
@@ -96,10 +96,8 @@ class Worker:
         room: an import hands itself in here, so that a bounded spool drains while it fills.
         """
         self._consumer.recover()
-        for reader in self._readers:
-            reader.start()
-        for later in self._later_steps:
-            later.start()
+        for thread in [*self._readers, *self._later_steps]:
+            thread.start()
         try:
             return self._loop(once, feed)
         finally:
@@ -110,7 +108,8 @@ class Worker:
             fed = feed is not None and _fed(feed)
             stored = self._consumer.store_some(_AT_ONCE)
             self._tick()
-            self._write_state_when_due()
+            if time.monotonic() >= self._state_due_s or self._state_version != self.stats.version:
+                self._write_state("running")
             if self._must_restart():
                 return RESTART_EXIT_CODE
             if stored or fed:
@@ -134,16 +133,9 @@ class Worker:
         """Readers get a second to finish; a read that takes longer is abandoned, its frame waits."""
         self._stop.set()
         deadline = time.monotonic() + _STOP_WITHIN_S
-        for reader in self._readers:
-            reader.join(max(0.0, deadline - time.monotonic()))
-        for later in self._later_steps:
-            later.join(max(0.0, deadline - time.monotonic()))
+        for thread in [*self._readers, *self._later_steps]:
+            thread.join(max(0.0, deadline - time.monotonic()))
         self._write_state("stopped")
-
-    @property
-    def was_stopped(self) -> bool:
-        """Whether `stop` ended the run, and not the end of the work."""
-        return self._was_stopped
 
     def shortfall(self) -> str:
         """After a run with `once`: one line saying what could not be done, "" when all was."""
@@ -160,8 +152,7 @@ class Worker:
     @property
     def is_reading(self) -> bool:
         """Whether a thread still works: then only `os._exit` ends the process at once."""
-        others = self._later_steps
-        return any(thread.is_alive() for thread in [*self._readers, *others])
+        return any(thread.is_alive() for thread in [*self._readers, *self._later_steps])
 
     def _must_restart(self) -> bool:
         now = time.monotonic()
@@ -180,10 +171,6 @@ class Worker:
                 log.error("a frame has been read for %d s, starting afresh", now - since)
                 return True
         return False
-
-    def _write_state_when_due(self) -> None:
-        if time.monotonic() >= self._state_due_s or self._state_version != self.stats.version:
-            self._write_state("running")
 
     def _write_state(self, state: str) -> None:
         self._state_due_s = time.monotonic() + _STATE_EVERY_S

@@ -181,18 +181,14 @@ def _cut(body: bytes, delimiter: bytes) -> Iterator[bytes]:
         rest = body[after : end if end >= 0 else len(body)].rstrip()
         if (at == 0 or body[at - 1] == 10) and rest in (b"", b"--"):
             if start >= 0:
-                yield _without_end(body[start:at])
+                part = body[start:at]  # the line break before a delimiter belongs to the delimiter
+                yield part[:-2] if part.endswith(b"\r\n") else part.removesuffix(b"\n")
             if rest or end < 0:
                 return
             start = end + 1
         at = body.find(delimiter, after)
     if start >= 0:
         yield body[start:]
-
-
-def _without_end(part: bytes) -> bytes:
-    """The line break before a delimiter belongs to the delimiter."""
-    return part[:-2] if part.endswith(b"\r\n") else part[:-1] if part.endswith(b"\n") else part
 
 
 @lru_cache(maxsize=1_024)

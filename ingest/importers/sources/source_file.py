@@ -62,34 +62,27 @@ class Source:
         self.size = size
         self._opener = opener
         self._stream = opener()
-        self._position = 0
-        self._mark = 0
         self.head = self._stream.read(HEAD_BYTES)
         self.rewind()
-
-    @property
-    def position(self) -> int:
-        """Bytes read so far, of `size`."""
-        return self._position
 
     def rewind(self) -> None:
         self._stream.close()
         self._stream = self._opener()
-        self._position = self._mark = 0
+        self.position = self._mark = 0  # bytes read so far, of `size`
 
     def close(self) -> None:
         self._stream.close()
 
     def mark(self) -> None:
         """What was read up to here has become something. Raises nothing; `read` does."""
-        self._mark = self._position
+        self._mark = self.position
 
     def read(self, size: int = CHUNK_BYTES) -> bytes:
         """The next bytes, b"" at the end. Raises `CannotImport` when nothing comes of them for too long."""
-        if self._position - self._mark > MAX_RECORD_BYTES:
+        if self.position - self._mark > MAX_RECORD_BYTES:
             raise CannotImport(f"one record is larger than {MAX_RECORD_BYTES // 1_000_000} MB")
         content = self._stream.read(size)
-        self._position += len(content)
+        self.position += len(content)
         return content
 
     def chunks(self) -> Iterator[bytes]:
@@ -103,7 +96,7 @@ class Source:
             number += 1
             if len(line) > MAX_LINE_BYTES:
                 raise CannotImport(f"line {number} is longer than {MAX_LINE_BYTES:,} bytes")
-            self._position += len(line)
+            self.position += len(line)
             yield line
 
     def lines(self) -> Iterator[str]:

@@ -38,10 +38,8 @@ _UPSERT: dict[Kind, tuple[type[Any], Callable[..., Upserted]]] = {
     "places": (stored_locations.PlaceRecord, stored_locations.upsert_places),
 }
 
-OnRead = Callable[[int, int], None]
-"""(bytes read, bytes in all)."""
-OnStored = Callable[[int, int], None]
-"""(records stored, records in all)."""
+OnProgress = Callable[[int, int], None]
+"""(bytes read, bytes in all), or (records stored, records in all)."""
 
 
 @dataclass(slots=True)
@@ -89,8 +87,8 @@ def import_file(
     *,
     name: str | None = None,
     format_name: str | None = None,
-    on_read: OnRead = lambda done, size: None,
-    on_stored: OnStored = lambda done, count: None,
+    on_read: OnProgress = lambda done, size: None,
+    on_stored: OnProgress = lambda done, count: None,
 ) -> Receipt:
     """Import a file; `name` is what it is called where it was uploaded under another one.
 
@@ -103,13 +101,15 @@ def import_file(
     ):
         file_format = detect_format(kind, source, format_name)
         reasons, notes = _read(source, file_format, options, staging, on_read)
+        if not staging.records and notes:
+            raise CannotImport(f"nothing in it can be imported; {notes[0].name}: {notes[0].reason}")
         if not staging.records:
-            raise _nothing(notes)
+            raise CannotImport("there is nothing in it")
         return _store(home, kind, file_format.name, name or path.name, staging, reasons, notes, on_stored)
 
 
 def _read(
-    source: Source, file_format: Format, options: Options, staging: Staging, on_read: OnRead
+    source: Source, file_format: Format, options: Options, staging: Staging, on_read: OnProgress
 ) -> tuple[Counter[str], list[Skipped]]:
     reasons: Counter[str] = Counter()
     notes: list[Skipped] = []
@@ -126,12 +126,6 @@ def _read(
     return reasons, notes
 
 
-def _nothing(notes: list[Skipped]) -> CannotImport:
-    if not notes:
-        return CannotImport("there is nothing in it")
-    return CannotImport(f"nothing in it can be imported; {notes[0].name}: {notes[0].reason}")
-
-
 def _store(
     home: Home,
     kind: Kind,
@@ -140,7 +134,7 @@ def _store(
     staging: Staging,
     reasons: Counter[str],
     notes: list[Skipped],
-    on_stored: OnStored,
+    on_stored: OnProgress,
 ) -> Receipt:
     _, put = _UPSERT[kind]
     with home.database.write() as connection:
