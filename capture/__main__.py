@@ -51,7 +51,8 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write(f"capture: {error}\n")
         return 2
     _log_to(data_dir.logs / "capture.log")
-    _be_modest()
+    if hasattr(os, "nice"):
+        os.nice(_NICE)  # what the person does comes first
     run(data_dir, settings, _stop_on_signals())
     return 0
 
@@ -94,12 +95,6 @@ def _log_to(path: Path) -> None:
     logging.basicConfig(
         level=logging.INFO, handlers=handlers, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
-
-
-def _be_modest() -> None:
-    """What the person does comes first."""
-    if hasattr(os, "nice"):
-        os.nice(_NICE)
 
 
 if __name__ == "__main__":

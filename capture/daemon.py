@@ -184,7 +184,11 @@ class Daemon:
         self._backoff.clear()
         self._status.note(looked_ms=now_ms)
         causes = {name: str(error) for name, error in failures.items()}
-        self._log_unseen({"windows": unknown or look.unknown, **causes})
+        unseen = {"windows": unknown or look.unknown, **causes}
+        for name, cause in unseen.items():
+            if cause and self._noticed.get(name) != cause:  # when it begins, not at every look
+                log.warning("%s cannot be seen: %s", name, cause)
+        self._noticed = unseen
         for name, error in failures.items():
             self.recorder.record_skipped(name, now_ms, "failed", error.reason)
 
@@ -206,13 +210,6 @@ class Daemon:
         candidate = Candidate(shot, verdict.identity, due_s, verdict.toolbars)
         self.recorder.record(candidate, activity, self._sources.kind)
         return ""
-
-    def _log_unseen(self, unseen: dict[str, str]) -> None:
-        """Log what cannot be seen when it begins, not at every look."""
-        for name, cause in unseen.items():
-            if cause and self._noticed.get(name) != cause:
-                log.warning("%s cannot be seen: %s", name, cause)
-        self._noticed = unseen
 
     def _open(self) -> Sources:
         self._sources = self._parts.open_sources()

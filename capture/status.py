@@ -27,32 +27,28 @@ class Status:
 
     def __init__(self, spool_folder: Path, now_ms: int) -> None:
         self._folder = spool_folder
-        self._state = CaptureState(pid=os.getpid(), started_ms=now_ms, written_ms=now_ms)
+        self.state = CaptureState(pid=os.getpid(), started_ms=now_ms, written_ms=now_ms)
         self._written_s = float("-inf")
-
-    @property
-    def state(self) -> CaptureState:
-        return self._state
 
     def note(self, **facts: Any) -> None:
         """Remember facts; they are written with the next `publish`."""
-        self._state = replace(self._state, **facts)
+        self.state = replace(self.state, **facts)
 
     def publish(self, now_ms: int, monotonic_s: float, **change: Any) -> bool:
         """Write the account when `change` (state, reason, detail, next_try_ms) differs or time is up.
 
         Returns whether the state or its reason changed.
         """
-        before = self._state
-        self._state = replace(before, written_ms=now_ms, **change)
-        has_changed = (before.state, before.reason) != (self._state.state, self._state.reason)
+        before = self.state
+        self.state = replace(before, written_ms=now_ms, **change)
+        has_changed = (before.state, before.reason) != (self.state.state, self.state.reason)
         if has_changed:
-            log.info("capture is %s %s", self._state.state, self._state.reason)
+            log.info("capture is %s %s", self.state.state, self.state.reason)
         is_due = monotonic_s - self._written_s >= WRITE_EVERY_S
-        if has_changed or is_due or before.detail != self._state.detail:
+        if has_changed or is_due or before.detail != self.state.detail:
             self._written_s = monotonic_s
             try:
-                write_capture_state(self._folder, self._state)
+                write_capture_state(self._folder, self.state)
             except OSError as error:  # a full disk: the looks themselves must go on and say so
                 log.warning("capture.json cannot be written: %s", error)
         return has_changed

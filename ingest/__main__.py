@@ -231,7 +231,8 @@ def _work(home: Home, once: bool) -> int:
     from ingest.worker.worker import Worker
 
     with only_worker(home.data_dir):
-        _be_modest()
+        if hasattr(os, "nice"):
+            os.nice(_NICE)  # what the person does comes first
         worker = Worker(
             home,
             import_runner.engine_of(home),
@@ -246,12 +247,6 @@ def _work(home: Home, once: bool) -> int:
             code = SOME_FAILED
         import_runner.leave_at_once(worker, code)
         return code
-
-
-def _be_modest() -> None:
-    """What the person does comes first."""
-    if hasattr(os, "nice"):
-        os.nice(_NICE)
 
 
 def main() -> int:

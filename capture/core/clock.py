@@ -15,15 +15,12 @@ from store.core.times import now_ms
 class Clock(Protocol):
     def now_ms(self) -> int:
         """The clock on the wall: what frames are stamped with. May jump."""
-        ...
 
     def monotonic_s(self) -> float:
         """A clock that never jumps: what intervals are measured with. Stands still in sleep."""
-        ...
 
     def wait(self, stop: threading.Event, timeout_s: float) -> None:
         """Sleep, at most until `stop` is set."""
-        ...
 
 
 class SystemClock:

@@ -50,19 +50,15 @@ class ScreenSource(Protocol):
     @property
     def name(self) -> str:
         """What the status page calls it: ``x11``, ``grim``, ``folder``, …"""
-        ...
 
     def monitors(self) -> list[Monitor]:
         """The monitors there are right now. Raises `SourceFailed`."""
-        ...
 
     def grab(self, monitor: Monitor) -> Screenshot:
         """What this monitor shows now, in an array of its own. Raises `SourceFailed`."""
-        ...
 
     def close(self) -> None:
         """Let go of the display. Safe to call twice."""
-        ...
 
 
 def bgrx(image: Image.Image) -> Pixels:

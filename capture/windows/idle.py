@@ -38,7 +38,6 @@ class ActivitySource(Protocol):
 
     def read(self) -> Activity:
         """What is known now. Raises `SourceFailed` when the display is gone."""
-        ...
 
     def close(self) -> None: ...
 
@@ -172,11 +171,10 @@ def _system_bus() -> Any:
 
 def _escaped(label: str) -> str:
     """A D-Bus path element: everything but letters and digits as _xx, a leading digit too."""
-    parts = [
+    return "".join(
         c if (c.isascii() and c.isalnum()) and (i or not c.isdigit()) else f"_{ord(c):02x}"
         for i, c in enumerate(label)
-    ]
-    return "".join(parts)
+    )
 
 
 _JITTER_MS = 1_000

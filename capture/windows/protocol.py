@@ -90,19 +90,15 @@ class WindowSource(Protocol):
     @property
     def name(self) -> str:
         """What the status page calls it."""
-        ...
 
     def windows(self) -> list[WindowInfo]:
         """Visible windows, topmost first. Raises `SourceFailed` when they cannot be read."""
-        ...
 
     def wait(self, timeout_s: float) -> bool:
         """Sleep until something about windows changed (True) or the time is up (False)."""
-        ...
 
     def close(self) -> None:
         """Let go of the display. Safe to call twice."""
-        ...
 
 
 def is_locker_shown(windows: Iterable[WindowInfo]) -> bool:

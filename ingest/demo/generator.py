@@ -13,6 +13,7 @@ from ingest.core.home import Home
 from ingest.demo.days import LEFT_OUT, Away, Day, Moment, Options, Visit, plan
 from ingest.demo.drawing import Canvas, Fonts, desktop
 from ingest.demo.questions import questions
+from ingest.importers.images import offset_min
 from ingest.importers.items import CannotImport, Item
 from store.spool.queue import Capture, DecisionRun, LookReport
 from store.timeline import sample_week
@@ -167,8 +168,7 @@ def picture(fonts: Fonts, zone: ZoneInfo, visit: Visit, moment: Moment) -> Canva
 def capture(seed: int, zone: ZoneInfo, visit: Visit, moment: Moment) -> Capture:
     """What capture would have known about that picture."""
     script = visit.script
-    offset = datetime.fromtimestamp(moment.captured_ms / 1000, zone).utcoffset()
-    assert offset is not None
+
     return Capture(
         capture_id=capture_id(seed, moment),
         captured_ms=moment.captured_ms,
@@ -179,7 +179,7 @@ def capture(seed: int, zone: ZoneInfo, visit: Visit, moment: Moment) -> Capture:
         browser_url=script.url,
         focused=True,
         trigger="app_switch" if moment is visit.moments[0] else "visual_change",
-        utc_offset_min=round(offset.total_seconds() / 60),
+        utc_offset_min=offset_min(moment.captured_ms, zone),
         batch_id=batch_id(seed, moment.captured_ms),
     )
 

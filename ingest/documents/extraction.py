@@ -79,11 +79,9 @@ def _with_text(extraction: Extraction) -> Extraction:
 
 MAIN_PART = "word/document.xml"
 _MORE_PARTS = ("word/footnotes.xml", "word/endnotes.xml")
-_NAMESPACES = frozenset(
-    {
-        "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
-        "http://purl.oclc.org/ooxml/wordprocessingml/main",
-    }
+_NAMESPACES = (
+    "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+    "http://purl.oclc.org/ooxml/wordprocessingml/main",
 )
 _ALTERNATIVE = "http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback"
 _ENDS = {"p": "\n", "tr": "\n", "tc": "\t"}

@@ -27,11 +27,7 @@ from store.frames.media import pixels_sha256
 
 # A hair of tolerance: 0.9999 s is the frame of second 1 in a clip with rounded time stamps.
 _HAIR_S = 0.001
-_QUARTER_TURNS = {
-    90: Image.Transpose.ROTATE_90,
-    180: Image.Transpose.ROTATE_180,
-    270: Image.Transpose.ROTATE_270,
-}
+_QUARTER_TURNS = {turn: Image.Transpose[f"ROTATE_{turn}"] for turn in (90, 180, 270)}
 
 
 @dataclass(frozen=True, slots=True)

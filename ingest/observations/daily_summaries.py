@@ -49,7 +49,7 @@ class DailySummaryWriter:
     def __init__(self, database: Database, clock: Callable[[], int], timeout_s: float = 60.0) -> None:
         self._database = database
         self._clock = clock
-        self._refiner = DailySummaryRefiner(database, clock, timeout_s)
+        self.refine_hour = DailySummaryRefiner(database, clock, timeout_s).step
 
     def step(self) -> bool:
         """Follow another clock, sum up one hour, or write the days of one; False when nothing is due."""
@@ -61,10 +61,6 @@ class DailySummaryWriter:
             self._sum_up(hour)
             return True
         return self._write(chosen)
-
-    def refine_hour(self, refiner: Refiner) -> bool:
-        """Have a model put one hour into better words; False when none is due, or it does not answer."""
-        return self._refiner.step(refiner)
 
     @property
     def is_idle(self) -> bool:

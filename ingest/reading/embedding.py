@@ -281,13 +281,8 @@ def _text(database: Database, kind: Kind, thing_id: int) -> _Text | None:
 # how many texts and bytes, and when the screens were taken.
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
-    """When the screens were taken whose texts are sent; None for entries of memory."""
-
-    first_ms: int | None = None
-    last_ms: int | None = None
-
+_Span = tuple[int | None, int | None]
+"""When the screens were taken whose texts are sent; None for entries of memory."""
 
 _span: ContextVar[_Span | None] = ContextVar("span", default=None)
 
@@ -296,7 +291,7 @@ _span: ContextVar[_Span | None] = ContextVar("span", default=None)
 def texts_of(kind: Kind, ids: Iterable[int]) -> Iterator[None]:
     """What is embedded in here are texts of these frames, or of entries of memory."""
     times = [frame_id // ID_STEP for frame_id in ids] if kind == "frame" else []
-    token = _span.set(_Span(min(times), max(times)) if times else _Span())
+    token = _span.set((min(times), max(times)) if times else (None, None))
     try:
         yield
     finally:
@@ -317,7 +312,7 @@ class EmbeddingRequestLog:
         self._recorder.about = (
             self._about
             if span is None
-            else replace(self._about, first_ms=span.first_ms, last_ms=span.last_ms, keeps_text=False)
+            else replace(self._about, first_ms=span[0], last_ms=span[1], keeps_text=False)
         )
         self._recorder(sending)
 

@@ -15,6 +15,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -377,7 +378,10 @@ class CrashGuard:
 
     def __init__(self, folder: Path, number: int = 0) -> None:
         self._path = folder / f"reading-{number}.json"
-        self._before = self._left_behind()
+        self._before: tuple[int | None, int] = (None, 0)
+        with suppress(OSError, ValueError, TypeError):
+            frame_id, deaths = json.loads(self._path.read_bytes())
+            self._before = int(frame_id), int(deaths)
 
     def begin(self, frame_id: int) -> bool:
         """Note that this frame is being read now; False when it has killed the worker too often."""
@@ -394,10 +398,3 @@ class CrashGuard:
         """The frame has an outcome."""
         self._before = (None, 0)
         self._path.unlink(missing_ok=True)
-
-    def _left_behind(self) -> tuple[int | None, int]:
-        try:
-            frame_id, deaths = json.loads(self._path.read_bytes())
-            return int(frame_id), int(deaths)
-        except (OSError, ValueError, TypeError):
-            return None, 0

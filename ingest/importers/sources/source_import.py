@@ -210,54 +210,32 @@ _FEATURES = r'\A\s*\{(?=.*"(?:FeatureCollection|features)")'
 
 FORMATS: dict[Kind, tuple[Format, ...]] = {
     "messages": (
-        Format(
-            "sms-backup", "SMS Backup & Restore", text_messages.read_sms_backup, _element("smses", "calls")
-        ),
+        Format("sms-backup", "SMS Backup & Restore", text_messages.read_sms_backup,
+               _element("smses", "calls")),
         Format("telegram", "Telegram Desktop, JSON", messengers.read_telegram, _pattern(r"\A\s*\{")),
         Format("mbox", "mbox (e-mail)", mbox.read, _pattern(r"\AFrom ")),
-        Format(
-            "imessage",
-            "iMessage, text of imessage-exporter",
-            text_messages.read_imessage,
-            _any_line(text_messages.IMESSAGE_STARTS),
-        ),
-        Format(
-            "whatsapp",
-            "WhatsApp, exported chat",
-            messengers.read_whatsapp,
-            _any_line(messengers.WHATSAPP_LINE),
-        ),
-        Format(
-            "csv",
-            "CSV",
-            text_messages.read_csv_messages,
-            _table(text_messages.MESSAGE_COLUMNS, text_messages.MESSAGE_NEEDED),
-        ),
+        Format("imessage", "iMessage, text of imessage-exporter", text_messages.read_imessage,
+               _any_line(text_messages.IMESSAGE_STARTS)),
+        Format("whatsapp", "WhatsApp, exported chat", messengers.read_whatsapp,
+               _any_line(messengers.WHATSAPP_LINE)),
+        Format("csv", "CSV", text_messages.read_csv_messages,
+               _table(text_messages.MESSAGE_COLUMNS, text_messages.MESSAGE_NEEDED)),
     ),
     "calendar": (Format("ics", "iCalendar (.ics)", ics.read, _pattern(r"(?i)\A\s*BEGIN:VCALENDAR")),),
     "location": (
         Format("gpx", "GPX", locations.read_gpx, _element("gpx")),
         Format("geojson", "GeoJSON", locations.read_geojson_points, _pattern(_FEATURES)),
-        Format(
-            "takeout", "Google Takeout or Timeline, JSON", locations.read_takeout, _pattern(r"\A\s*[{\[]")
-        ),
-        Format(
-            "csv",
-            "CSV",
-            locations.read_csv_points,
-            _table(locations.POINT_COLUMNS, locations.POINT_NEEDED),
-        ),
+        Format("takeout", "Google Takeout or Timeline, JSON", locations.read_takeout,
+               _pattern(r"\A\s*[{\[]")),
+        Format("csv", "CSV", locations.read_csv_points,
+               _table(locations.POINT_COLUMNS, locations.POINT_NEEDED)),
     ),
     "places": (
         Format("geojson", "GeoJSON", locations.read_geojson_places, _pattern(r"\A\s*\{")),
-        Format(
-            "csv",
-            "CSV",
-            locations.read_csv_places,
-            _table(locations.PLACE_COLUMNS, locations.PLACE_NEEDED),
-        ),
+        Format("csv", "CSV", locations.read_csv_places,
+               _table(locations.PLACE_COLUMNS, locations.PLACE_NEEDED)),
     ),
-}
+}  # fmt: skip
 
 SUFFIXES: dict[Kind, frozenset[str]] = {
     "messages": frozenset({".xml", ".json", ".mbox", ".txt", ".csv"}),
