@@ -155,21 +155,16 @@ def neighbours(database: Database, frame: FrameRow) -> tuple[int | None, int | N
     """(previous, next) frame ids on the same monitor, by time and id."""
     key = {"monitor": frame.monitor, "at": frame.captured_ms, "id": frame.id}
     with database.read() as connection:
-        previous = scalar(
-            connection,
-            """
-            select id from frames where monitor = :monitor and (captured_ms, id) < (:at, :id)
-            order by captured_ms desc, id desc limit 1
-            """,
-            key,
-        )
-        following = scalar(
-            connection,
-            """
-            select id from frames where monitor = :monitor and (captured_ms, id) > (:at, :id)
-            order by captured_ms, id limit 1
-            """,
-            key,
+        previous, following = (
+            scalar(
+                connection,
+                f"""
+                select id from frames where monitor = :monitor and (captured_ms, id) {side} (:at, :id)
+                order by captured_ms {way}, id {way} limit 1
+                """,
+                key,
+            )
+            for side, way in (("<", "desc"), (">", "asc"))
         )
     return previous, following
 
@@ -271,18 +266,11 @@ def record_outcome(
     connection.execute(
         """
         insert into ingest_records (capture_id, outcome, frame_id, reason, captured_ms, recorded_ms)
-        values (:capture_id, :outcome, :frame_id, :reason, :captured_ms,
-            cast(unixepoch('subsec') * 1000 as integer))
+        values (?, ?, ?, ?, ?, cast(unixepoch('subsec') * 1000 as integer))
         on conflict (capture_id) do update
         set outcome = excluded.outcome, frame_id = excluded.frame_id, reason = excluded.reason
         """,
-        {
-            "capture_id": capture_id,
-            "outcome": outcome,
-            "frame_id": frame_id,
-            "reason": reason,
-            "captured_ms": captured_ms,
-        },
+        (capture_id, outcome, frame_id, reason, captured_ms),
     )
 
 

@@ -114,24 +114,15 @@ def add(
     text_index.remove(connection, frame_id)
     connection.execute("update readings set is_current = 0 where frame_id = ?", (frame_id,))
     confidences = [w.confidence for line in draft.lines for w in line.words if w.confidence is not None]
+    confidence = sum(confidences) / len(confidences) if confidences else None
+    words = sum(len(line.words) for line in draft.lines)
     connection.execute(
         """
         insert into readings (frame_id, engine, language, text, layout, words, confidence,
             duration_ms, read_ms, is_current)
-        values (:frame_id, :engine, :language, :text, :layout, :words, :confidence,
-            :duration_ms, :now, 1)
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
         """,
-        {
-            "frame_id": frame_id,
-            "engine": draft.engine,
-            "language": draft.language,
-            "text": text,
-            "layout": layout,
-            "words": sum(len(line.words) for line in draft.lines),
-            "confidence": sum(confidences) / len(confidences) if confidences else None,
-            "duration_ms": draft.duration_ms,
-            "now": now_ms,
-        },
+        (frame_id, draft.engine, draft.language, text, layout, words, confidence, draft.duration_ms, now_ms),
     )
     reading_id = connection.last_insert_rowid()
     connection.execute("delete from frame_urls where frame_id = ?", (frame_id,))

@@ -87,10 +87,8 @@ def _replaced(connection: apsw.Connection, node: Node, most: int) -> Node:
             return Or((node, *alike)) if alike else node
         case Near():
             return node
-        case And():
-            return And(tuple(_replaced(connection, part, most) for part in node.parts))
-        case Or():
-            return Or(tuple(_replaced(connection, part, most) for part in node.parts))
+        case And() | Or():
+            return type(node)(tuple(_replaced(connection, part, most) for part in node.parts))
         case Not():
             return Not(_replaced(connection, node.wanted, most), node.unwanted)
 

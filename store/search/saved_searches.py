@@ -62,7 +62,7 @@ def forget_deleted(connection: apsw.Connection) -> int:
     saved = [SavedSearch(**each) for each in json.loads(found or "[]")]
     kept = [each for each in saved if not _names_what_goes(connection, each)]
     if len(kept) < len(saved):
-        connection.execute("update preferences set value = ? where key = ?", (_packed(kept), _KEY))
+        preferences.put_preference(connection, _KEY, [asdict(each) for each in kept])
     return len(saved) - len(kept)
 
 
@@ -82,7 +82,3 @@ def _names_what_goes(connection: apsw.Connection, saved: SavedSearch) -> bool:
 def _write(database: Database, saved: list[SavedSearch]) -> None:
     saved.sort(key=lambda each: each.name.casefold())
     preferences.set_preference(database, _KEY, [asdict(each) for each in saved])
-
-
-def _packed(saved: list[SavedSearch]) -> str:
-    return json.dumps([asdict(each) for each in saved], ensure_ascii=False, sort_keys=True)

@@ -14,10 +14,12 @@ import json
 import logging
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from store.core.paths import replace_file
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 FOREVER_MS = 2**53
 """`Pause.until_ms` of "until I resume"."""
@@ -50,22 +52,13 @@ class Pause:
 
 
 def write_capture_state(spool_folder: Path, state: CaptureState) -> None:
-    """Not flushed to disk: after a power cut an old state file is simply an old state file."""
-    content = json.dumps(asdict(state), ensure_ascii=False).encode()
-    replace_file(spool_folder / "capture.json", content, durable=False)
+    """The daemon's file, replaced as a whole."""
+    _write_state(spool_folder / "capture.json", state)
 
 
 def read_capture_state(spool_folder: Path) -> CaptureState | None:
     """The last state the daemon wrote, or None when it never did (or the file is unusable)."""
-    try:
-        document = json.loads((spool_folder / "capture.json").read_bytes())
-        document["monitors"] = tuple(document["monitors"])
-        return CaptureState(**document)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        log.warning("capture.json is unusable: %s", error)
-        return None
+    return _read_state(spool_folder / "capture.json", CaptureState, "monitors")
 
 
 def write_pause(spool_folder: Path, pause: Pause | None) -> None:
@@ -134,19 +127,27 @@ class IngestState:
 
 
 def write_ingest_state(spool_folder: Path, state: IngestState) -> None:
-    """Not flushed to disk: after a power cut an old state file is simply an old state file."""
-    content = json.dumps(asdict(state), ensure_ascii=False).encode()
-    replace_file(spool_folder / FILE_NAME, content, durable=False)
+    """The worker's file, replaced as a whole."""
+    _write_state(spool_folder / FILE_NAME, state)
 
 
 def read_ingest_state(spool_folder: Path) -> IngestState | None:
     """The last state the worker wrote, or None when it never did (or the file is unusable)."""
+    return _read_state(spool_folder / FILE_NAME, IngestState, "languages")
+
+
+def _write_state(path: Path, state: CaptureState | IngestState) -> None:
+    """Not flushed to disk: after a power cut an old state file is simply an old state file."""
+    replace_file(path, json.dumps(asdict(state), ensure_ascii=False).encode(), durable=False)
+
+
+def _read_state(path: Path, kind: type[T], listed: str) -> T | None:
     try:
-        document = json.loads((spool_folder / FILE_NAME).read_bytes())
-        document["languages"] = tuple(document["languages"])
-        return IngestState(**document)
+        document = json.loads(path.read_bytes())
+        document[listed] = tuple(document[listed])
+        return kind(**document)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError) as error:
-        log.warning("%s is unusable: %s", FILE_NAME, error)
+        log.warning("%s is unusable: %s", path.name, error)
         return None

@@ -26,17 +26,9 @@ MAX_RUNS = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Run(Segment):
     """A stretch of the band in one app. `window_name` and `browser_url` where it has only one."""
 
-    start_ms: int
-    end_ms: int
-    app_name: str | None
-    window_name: str | None
-    browser_url: str | None
-    first_frame_id: int
-    last_frame_id: int
-    frames: int
     colour_slot: int | None
 
 
