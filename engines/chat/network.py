@@ -38,7 +38,8 @@ class Cancellation:
     def __init__(self) -> None:
         self._outer = _current.get()
         self._is_over = threading.Event()
-        self._is_late = False
+        self.is_late = False
+        """Whether it was ended because its time is up."""
         self._held: WeakSet[socket.socket] = WeakSet()
         self._lock = threading.Lock()
 
@@ -46,11 +47,6 @@ class Cancellation:
     def is_over(self) -> bool:
         """Whether the work was ended, or that of which it is a part."""
         return self._is_over.is_set() or (self._outer is not None and self._outer.is_over)
-
-    @property
-    def is_late(self) -> bool:
-        """Whether it was ended because its time is up."""
-        return self._is_late
 
     def now(self) -> None:
         """End it: connections that are held are shut down, and so is each that is made later."""
@@ -97,7 +93,7 @@ class Cancellation:
             timer.join()
 
     def _late(self) -> None:
-        self._is_late = True
+        self.is_late = True
         self.now()
 
 

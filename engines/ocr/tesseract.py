@@ -393,8 +393,11 @@ class TesserocrEngine:
         # Leptonica complains on stderr about boxes it then handles; our errors come as exceptions.
         tesserocr.set_leptonica_log_level(tesserocr.LeptLogLevel.NONE)
         folder = folder_with(self.languages, list(usual_folders()))
-        self._apis = {language: self._open(tesserocr, folder, language)
-                      for language in passes(self.languages)}  # fmt: skip
+        psm, oem = tesserocr.PSM.SPARSE_TEXT, tesserocr.OEM.LSTM_ONLY
+        self._apis = {
+            language: tesserocr.PyTessBaseAPI(path=f"{folder}{os.sep}", lang=language, psm=psm, oem=oem)
+            for language in passes(self.languages)
+        }
 
     def read(self, image: Image.Image) -> list[OcrLine]:
         return read_page(image, self.languages, self._recognise)
@@ -403,14 +406,6 @@ class TesserocrEngine:
         for api in self._apis.values():
             api.End()
         self._apis = {}
-
-    def _open(self, tesserocr: Any, folder: Path, language: str) -> Any:
-        return tesserocr.PyTessBaseAPI(
-            path=f"{folder}{os.sep}",
-            lang=language,
-            psm=tesserocr.PSM.SPARSE_TEXT,
-            oem=tesserocr.OEM.LSTM_ONLY,
-        )
 
     def _recognise(self, page: Image.Image, language: str) -> list[OcrWord]:
         if language not in self._apis:

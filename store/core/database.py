@@ -44,25 +44,21 @@ class _Peewee(APSWDatabase):  # type: ignore[misc]  # peewee is untyped
 
     def _connect(self) -> apsw.Connection:
         connection: apsw.Connection = super()._connect()
-        _prepare(connection)
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        connection.execute(
+            """
+            pragma journal_mode = wal;
+            pragma synchronous = full;
+            pragma foreign_keys = on;
+            pragma recursive_triggers = on;
+            pragma secure_delete = on;
+            pragma cache_size = -8000;
+            pragma temp_store = memory;
+            """
+        ).fetchall()
+        # After a statement that reads the file: what is no database is then told as such.
+        tokenizer.register(connection)
         return connection
-
-
-def _prepare(connection: apsw.Connection) -> None:
-    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-    connection.execute(
-        """
-        pragma journal_mode = wal;
-        pragma synchronous = full;
-        pragma foreign_keys = on;
-        pragma recursive_triggers = on;
-        pragma secure_delete = on;
-        pragma cache_size = -8000;
-        pragma temp_store = memory;
-        """
-    ).fetchall()
-    # After a statement that reads the file: what is no database is then told as such.
-    tokenizer.register(connection)
 
 
 class _Limit:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol
 
 import apsw
 
@@ -30,7 +30,6 @@ MAX_ROWS = 100_000
 """Rows kept of each purpose, some 20 MB."""
 
 Purpose = Literal["answer", "test", "refine", "embed", "search", "describe", "web_search"]
-PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
 
 class StaleRequest(StoreError):

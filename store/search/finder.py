@@ -53,15 +53,16 @@ class Finder:
         self._connection = connection
         self._asked = asked
         start_ms = min(max(filters.start_ms, 0), _LATEST_MS)
-        self._range = Block(*frames.id_range(start_ms, min(max(end_ms, 0), _LATEST_MS)))
+        self.range = Block(*frames.id_range(start_ms, min(max(end_ms, 0), _LATEST_MS)))
+        """The ids that the time of the filters allows."""
         on_frame = where(connection, filters)
-        self._newest = self._range.high
+        self._newest = self.range.high
         self._few: list[int] | None = None
         if on_frame.is_empty:
-            self._range = Block(self._range.low, self._range.low)
+            self.range = Block(self.range.low, self.range.low)
         elif on_frame.walk and asked.tree is not None:
             self._few = self._few_with(plain_words(asked.tree), on_frame.walk)
-            self._range = self._span(on_frame.walk)
+            self.range = self._span(on_frame.walk)
         conditions = list(on_frame.conditions)
         self._parameters: dict[str, Any] = dict(on_frame.parameters)
         self._walk: Walk | None = None
@@ -84,8 +85,8 @@ class Finder:
         self._is_walked_once = any(
             word.is_prefix and len(word.tokens[-1]) > LISTED_PREFIX for word in asked.words
         )
-        self._seen = (0, self._range)
-        self._known = (Block(self._range.high, self._range.high), frozenset[int]())
+        self._seen = (0, self.range)
+        self._known = (Block(self.range.high, self.range.high), frozenset[int]())
         self._where = " and ".join([f"{self._id} >= :low and {self._id} < :high", *conditions])
         self._matches = f"{self._source} where {self._where}"
         self._order = self._id
@@ -127,7 +128,7 @@ class Finder:
 
     def by_time(self, limit: int, offset: int, after: int | None, *, newest_first: bool) -> list[int]:
         """Ids in the order of time, beyond the id `after`."""
-        block = self._range
+        block = self.range
         if after is not None:
             block = Block(block.low, after) if newest_first else Block(after + 1, block.high)
         direction = "desc" if newest_first else "asc"
@@ -146,11 +147,6 @@ class Finder:
             self._seen = (offset + len(found), Block(0, 0))
         return found
 
-    @property
-    def range(self) -> Block:
-        """The ids that the time of the filters allows."""
-        return self._range
-
     def among(self, ids: Iterable[int]) -> set[int]:
         """Which of these frames match. What was ranked or collected before needs no look-up."""
         block, known = self._known
@@ -158,7 +154,7 @@ class Finder:
         unknown = [each for each in asked if not block.low <= each < block.high]
         if not unknown:
             return asked & known
-        block = self._range
+        block = self.range
         if self._is_walked_once:
             # The plus keeps SQLite from asking FTS5 anew for each of them.
             sql = (
@@ -190,14 +186,14 @@ class Finder:
         """Matches in the order of relevance within blocks, the block of the newest first."""
         if not statistics.weights:
             return []
-        block, ranked = self._ranked(after.block if after else None, self._range.high, statistics)
+        block, ranked = self._ranked(after.block if after else None, self.range.high, statistics)
         self._known = (block, frozenset(frame_id for _, frame_id in ranked))
         if after is None:
-            self._seen = (len(ranked), Block(self._range.low, block.low))
+            self._seen = (len(ranked), Block(self.range.low, block.low))
         else:
             ranked = [each for each in ranked if each < after[:2]]
         found = [Ranked(*each, block) for each in ranked[offset : offset + limit]]
-        while len(found) < limit and block.low > self._range.low:
+        while len(found) < limit and block.low > self.range.low:
             offset = max(0, offset - len(ranked))
             block, ranked = self._ranked(None, block.low, statistics)
             found += [Ranked(*each, block) for each in ranked[offset : offset + limit - len(found)]]
@@ -224,7 +220,7 @@ class Finder:
             "limit": -1 if settled else RANKED_BLOCK + 1,
             **weights,
         }
-        block = settled or Block(self._range.low, high)
+        block = settled or Block(self.range.low, high)
         found: list[Any] = rows(self._connection, sql, self._bound(block, **values))
         if not settled and len(found) > RANKED_BLOCK:
             found.pop()
@@ -248,7 +244,7 @@ class Finder:
             cross join frames f on f.{walk.column} = n.value and f.id >= :low and f.id < :high
             limit :limit
             """
-        bound = {"low": self._range.low, "high": self._range.high, "limit": FEW_FRAMES + 1}
+        bound = {"low": self.range.low, "high": self.range.high, "limit": FEW_FRAMES + 1}
         few = column(self._connection, sql, {"names": json.dumps(walk.names), **bound})
         if len(few) > FEW_FRAMES:
             return None
@@ -276,10 +272,10 @@ class Finder:
                 where {walk.column} = n.value and id >= :low and id < :high
             )
             """,
-            {"names": json.dumps(walk.names), "low": self._range.low, "high": self._range.high},
+            {"names": json.dumps(walk.names), "low": self.range.low, "high": self.range.high},
         ).fetchone() or (None, None)
         if oldest is None or newest is None:
-            return Block(self._range.low, self._range.low)
+            return Block(self.range.low, self.range.low)
         return Block(cast(int, oldest), cast(int, newest) + 1)
 
     def _bound(self, block: Block, **values: Any) -> dict[str, Any]:

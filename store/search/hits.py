@@ -25,7 +25,7 @@ from store.core.full_text import Phrase
 from store.core.tokenizer import Token
 from store.embeddings.knn import Near
 from store.frames import frames
-from store.frames.frames import FrameRow, FrameStatus
+from store.frames.frames import FrameStatus
 from store.search.query import Query
 
 # -- snippets -----------------------------------------------------------------------------
@@ -223,7 +223,11 @@ def of_rows(
         nearby = near.get(row.id)
         matched = (*(["text"] if has_words else []), *(["meaning"] if nearby else []))
         shown = _shown(connection, asked, row.id, None if has_words else nearby)
-        hits.append(_hit(found[row.id], shown, row.score, matched))
+        frame = found[row.id]
+        hits.append(Hit(
+            frame.id, frame.captured_ms, frame.app_name, frame.window_name, frame.browser_url, frame.focused,
+            frame.monitor, shown.text, shown.highlights, row.score, matched, frame.status,
+        ))  # fmt: skip
     return tuple(hits)
 
 
@@ -246,23 +250,6 @@ def _shown(connection: apsw.Connection, asked: Query, frame_id: int, near: Near 
     if near is not None:
         return around(text or "", near.start, near.end)
     return snippet(text or "", asked)
-
-
-def _hit(frame: FrameRow, shown: Snippet, score: float, matched: tuple[str, ...]) -> Hit:
-    return Hit(
-        frame_id=frame.id,
-        captured_ms=frame.captured_ms,
-        app_name=frame.app_name,
-        window_name=frame.window_name,
-        browser_url=frame.browser_url,
-        focused=frame.focused,
-        monitor=frame.monitor,
-        snippet=shown.text,
-        highlights=shown.highlights,
-        score=score,
-        matched=matched,
-        status=frame.status,
-    )
 
 
 # -- cursors ------------------------------------------------------------------------------

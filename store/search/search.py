@@ -104,7 +104,8 @@ def search(
     is_cut = in_pieces and mode == "hybrid" and order == "relevance"
     words = (fuzzy.split_ngrams(asked) if is_cut else None) or asked
     log.debug("search read as %s, order %s", words.reading, order)
-    key = _key(asked, filters, order, mode)
+    # What a cursor must agree in with the question it is used for.
+    key = hashlib.sha256("\n".join((filters.hash(), order, mode, asked.text)).encode()).hexdigest()[:16]
     place = None if cursor is None else cursors.decode(cursor, key)
     end_ms = place.end_ms if place else _end_ms(filters)
     asking = SemanticQuery(query_vector, vector_model, vector_problem, is_exact)
@@ -223,12 +224,6 @@ def _strategy(asked: Query, order: Order, total: int) -> str:
     if order != "relevance":
         return "browse" if asked.is_browse else order
     return "bm25" if total <= RANKED_BLOCK else f"bm25_newest_{RANKED_BLOCK}"
-
-
-def _key(asked: Query, filters: Filters, order: Order, mode: Mode) -> str:
-    """What a cursor must agree in with the question it is used for."""
-    question = "\n".join((filters.hash(), order, mode, asked.text))
-    return hashlib.sha256(question.encode()).hexdigest()[:16]
 
 
 def _end_ms(filters: Filters) -> int:

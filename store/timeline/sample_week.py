@@ -138,7 +138,13 @@ def read(data_dir: DataDir) -> SampleWeek | None:
         document = json.loads(data_dir.sample_week.read_bytes())
         if document.pop("format") != FORMAT:
             raise ValueError("another format")
-        return _week(document)
+        document["languages"] = tuple(document["languages"])
+        document["scenes"] = tuple(_scene(scene) for scene in document["scenes"])
+        document["absences"] = tuple(Absence(**absence) for absence in document["absences"])
+        document["questions"] = tuple(
+            Question(**_with_tuples(question, ("scenes", "expects"))) for question in document["questions"]
+        )
+        return SampleWeek(**document)
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
@@ -157,21 +163,6 @@ def stranger(database: Database) -> str | None:
         "select source from frames where source <> ? order by id limit 1", (SOURCE,)
     )
     return found
-
-
-def _week(document: dict[str, Any]) -> SampleWeek:
-    return SampleWeek(
-        **{
-            **document,
-            "languages": tuple(document["languages"]),
-            "scenes": tuple(_scene(scene) for scene in document["scenes"]),
-            "absences": tuple(Absence(**absence) for absence in document["absences"]),
-            "questions": tuple(
-                Question(**_with_tuples(question, ("scenes", "expects")))
-                for question in document["questions"]
-            ),
-        }
-    )
 
 
 def _scene(document: dict[str, Any]) -> Scene:

@@ -128,7 +128,8 @@ def rebuild(connection: apsw.Connection, start_ms: int, end_ms: int) -> None:
             continue
         if ended:
             fresh.append(ended)
-        if frame.captured_ms >= end_ms and _is_start(connection, frame):
+        starts = "select 1 from segments where start_ms = ? and first_frame_id = ?"
+        if frame.captured_ms >= end_ms and scalar(connection, starts, (frame.captured_ms, frame.id)):
             until_id, current = frame.id, None
             break
     if current:
@@ -177,11 +178,8 @@ def _shown(connection: apsw.Connection, frame_id: int) -> ShownFrame | None:
 
 def _is_followed(connection: apsw.Connection, frame_id: int, reach_ms: int) -> bool:
     """Whether a later frame is near enough to have a say in the same stretch."""
-    row = connection.execute(
-        f"select 1 from frames where id > :id and id < :until and {_MAY_HAVE_FOCUS} limit 1",
-        {"id": frame_id, "until": (reach_ms + MERGE_GAP_MS + 1) * ID_STEP},
-    ).fetchone()
-    return row is not None
+    sql = f"select 1 from frames where id > ? and id < ? and {_MAY_HAVE_FOCUS} limit 1"
+    return scalar(connection, sql, (frame_id, (reach_ms + MERGE_GAP_MS + 1) * ID_STEP)) is not None
 
 
 def _stored(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Segment]:
@@ -219,13 +217,6 @@ def _one(connection: apsw.Connection, condition: str, parameters: dict[str, int]
         parameters,
     ).fetchone()
     return Segment(*row) if row else None
-
-
-def _is_start(connection: apsw.Connection, frame: ShownFrame) -> bool:
-    row = connection.execute(
-        "select 1 from segments where start_ms = ? and first_frame_id = ?", (frame.captured_ms, frame.id)
-    ).fetchone()
-    return row is not None
 
 
 def _insert(connection: apsw.Connection, segment: Segment) -> None:
