@@ -47,7 +47,7 @@ class Statement:
 
 def split_statements(answer_md: str) -> Iterator[Statement]:
     """The statements of an answer, in order and without overlap."""
-    starts = _line_starts(answer_md)
+    starts = [0, *(found.end() for found in _NEWLINE.finditer(answer_md)), len(answer_md), len(answer_md)]
     in_head = False
     for token in _parser().parse(answer_md):
         if token.type in ("thead_open", "thead_close"):
@@ -76,11 +76,6 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table"])
     # Links are defined nowhere: what looks like a definition is text of the answer.
     return parser.disable(["html_block", "reference", "inline", "text_join"])
-
-
-def _line_starts(text: str) -> list[int]:
-    """Where each line of a text begins, and its end."""
-    return [0, *(found.end() for found in _NEWLINE.finditer(text)), len(text), len(text)]
 
 
 def _whole(text: str, start: int, end: int, kind: Kind) -> Iterator[Statement]:

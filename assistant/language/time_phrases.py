@@ -15,6 +15,7 @@ The mirror for browsers is ``static/js/time``.
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
@@ -471,8 +472,7 @@ class Reader:
     def _month(self, back: int) -> Days:
         months = self.today.year * 12 + self.today.month - 1 - back
         first = date(months // 12, months % 12 + 1, 1)
-        following = date((months + 1) // 12, (months + 1) % 12 + 1, 1)
-        return Days(first, following - timedelta(days=1))
+        return Days(first, first.replace(day=monthrange(first.year, first.month)[1]))
 
     def _dated(self, token: Token) -> date:
         """The date named; without a year the most recent one that exists."""
@@ -482,7 +482,7 @@ class Reader:
             if (
                 _FIRST_YEAR <= each <= _LAST_YEAR
                 and 1 <= month <= 12
-                and 1 <= day <= _month_length(each, month)
+                and 1 <= day <= monthrange(each, month)[1]
             ):
                 found = date(each, month, day)
                 if year or found <= self.today:
@@ -519,7 +519,3 @@ def is_clock_range(tokens: Sequence[Token], at: int) -> bool:
     """ "9-11am": a whole number is a clock time when a dash and a clock time follow."""
     kinds = [token.kind for token in tokens[at : at + 3]]
     return kinds == [Kind.NUMBER, Kind.DASH, Kind.CLOCK] and float(tokens[at].value).is_integer()
-
-
-def _month_length(year: int, month: int) -> int:
-    return (date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)).day

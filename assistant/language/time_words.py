@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any, Literal
 
@@ -120,13 +120,9 @@ _ANYTHING = re.compile(r"[a-z]+|\d+(?:[./:-]\d+)*|.", re.DOTALL | re.ASCII)
 Reader = Callable[[re.Match[str]], Any]
 
 
-def _fixed(value: Any) -> Reader:
-    return lambda _: value
-
-
 def _word(kind: Kind, pattern: str, read: Reader | Any = None) -> tuple[Kind, re.Pattern[str], Reader]:
     """Latin letters and digits must not run on before or behind the pattern."""
-    reader = read if callable(read) else _fixed(read)
+    reader = read if callable(read) else lambda _: read
     bounded = (
         rf"(?:(?<![a-z0-9])(?=[a-z0-9])|(?![a-z0-9]))(?:{pattern})(?:(?<=[a-z0-9])(?![a-z0-9])|(?<![a-z0-9]))"
     )
@@ -300,16 +296,11 @@ def clock_range(
     end = minute_of(last, last_part)
     start = minute_of(first, part)
     if last.half and not first.half and not first.is_han:
-        shared = (
-            minute_of(Clock(first.hour, first.minute, last.half), None) if 1 <= first.hour <= 12 else start
-        )
+        shared = minute_of(replace(first, half=last.half), None) if 1 <= first.hour <= 12 else start
         start = shared if shared <= end else start
     elif first.half and not last.half and end <= start:
-        later = (
-            minute_of(Clock(last.hour, last.minute, half), None)
-            for half in ("am", "pm")
-            if 1 <= last.hour <= 12
-        )
+        halves = ("am", "pm") if 1 <= last.hour <= 12 else ()
+        later = (minute_of(replace(last, half=half), None) for half in halves)
         end = next((each for each in later if each > start), end)
     elif last_part and not is_named and end <= start and last.hour < 12 and not last_part.adds_twelve:
         end += 720 if end + 720 > start else 0
