@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -169,16 +169,9 @@ def _built(loaded: Loaded, limits: Limits) -> Pack:
     return Pack("\n\n".join(texts), tuple(parts), tuple(left_out))
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    text: str
-    parts: list[Part]
-    left_out: list[OmittedLine]
-
-
 def _section(
     name: SectionName, title: str, candidates: Sequence[Candidate], cap: int, hashes: set[str], full: str
-) -> _Section:
+) -> Pack:
     """One section of at most `cap` characters; adds the hashes of its lines to `told`. `full` says why one is
     left out that does not fit.
     """
@@ -209,7 +202,7 @@ def _section(
         parts.append(Part(name, text, candidate.line.sessions, candidate.score, candidate.why, key, is_cut))
     if is_full and parts:
         lines.append(TRUNCATED)
-    return _Section("\n".join(lines), parts, left_out)
+    return Pack("\n".join(lines), tuple(parts), tuple(left_out))
 
 
 def _omitted(section: SectionName, candidate: Candidate, reason: str) -> OmittedLine:
@@ -353,18 +346,6 @@ def record(pack: Pack, topic: Topic | None) -> dict[str, Any]:
     """Why each part was taken and what was left out, as it is kept with the turn."""
     return {
         "topic": topic.to_json() if topic else None,
-        "parts": [
-            {
-                "section": part.section, "text": part.text, "sessions": list(part.sessions),
-                "score": part.score, "why": part.why, "hash": part.hash, "is_cut": part.is_cut,
-            }
-            for part in pack.parts
-        ],
-        "left_out": [
-            {
-                "section": line.section, "text": line.text, "sessions": list(line.sessions),
-                "score": line.score, "reason": line.reason,
-            }
-            for line in pack.left_out
-        ],
-    }  # fmt: skip
+        "parts": [asdict(part) | {"sessions": list(part.sessions)} for part in pack.parts],
+        "left_out": [asdict(line) | {"sessions": list(line.sessions)} for line in pack.left_out],
+    }

@@ -159,8 +159,7 @@ def answered(database: Database, chat_id: int) -> list[StoredTurn]:
 def _messages(turns: Sequence[StoredTurn]) -> list[Message]:
     messages = []
     for turn in turns:
-        messages.append(Message("user", turn.question[:MAX_HISTORY_CHARS]))
-        messages.append(_answer(turn, MAX_HISTORY_CHARS))
+        messages += [Message("user", turn.question[:MAX_HISTORY_CHARS]), _answer(turn, MAX_HISTORY_CHARS)]
     return messages
 
 
