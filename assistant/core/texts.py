@@ -70,13 +70,9 @@ def matches(words: Iterable[str], text: str) -> int:
 def position(word: str, form: str) -> int:
     """Where a text in normal form first names a word, or -1: "read" is not in "thread"."""
     at = form.find(word)
-    while at > 0 and word[0].isascii() and _is_latin(form[at - 1]):
+    while at > 0 and word[0].isascii() and form[at - 1].isascii() and form[at - 1].isalnum():
         at = form.find(word, at + 1)
     return at
-
-
-def _is_latin(character: str) -> bool:
-    return character.isascii() and character.isalnum()
 
 
 # -- secrets taken out ------------------------------------------------------------------------
@@ -133,13 +129,9 @@ def redacted(text: str) -> str:
     text = _PEM.sub(REDACTED, text)
     text = _JWT.sub(REDACTED, text)
     for pattern in (_IN_ADDRESS, _NAMED, _SAID, _BEARER):
-        text = pattern.sub(_value, text)
+        text = pattern.sub(lambda match: match["kept"] + REDACTED, text)
     text = _PREFIXED.sub(REDACTED, text)
     return _DIGITS.sub(_card, text)
-
-
-def _value(match: re.Match[str]) -> str:
-    return match["kept"] + REDACTED
 
 
 def _card(match: re.Match[str]) -> str:

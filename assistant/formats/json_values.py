@@ -138,7 +138,8 @@ _TRUTHS = {"true": True, "false": False}
 
 def coerced(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments with their top-level values coerced by `schema`."""
-    return {name: _value(value, type_of(schema, name)) for name, value in arguments.items()}
+    ways = {name: _COERCIONS.get(type_of(schema, name)) for name in arguments}
+    return {name: way(arguments[name]) if way else arguments[name] for name, way in ways.items()}
 
 
 def type_of(schema: Mapping[str, Any], name: str) -> str | None:
@@ -147,10 +148,6 @@ def type_of(schema: Mapping[str, Any], name: str) -> str | None:
     declared = properties.get(name) if isinstance(properties, Mapping) else None
     kind = declared.get("type") if isinstance(declared, Mapping) else None
     return kind if isinstance(kind, str) else None
-
-
-def _value(value: Any, kind: str | None) -> Any:
-    return _COERCIONS[kind](value) if kind in _COERCIONS else value
 
 
 def _integer(value: Any) -> Any:

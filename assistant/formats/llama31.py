@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from assistant.formats.calls import CallCollector, Stop, has_arguments, name_of
 from assistant.formats.functionary import FUNCTION, NAME, read_functions, read_json
@@ -46,17 +47,15 @@ def _read_bare(text: str, calls: CallCollector) -> str:
         objects = list(_objects(text.strip()))
     except InvalidJson:
         return text
-    if not objects or not all(
-        isinstance(value, dict) and name_of(value) in calls.known_tools and has_arguments(value)
-        for value, _ in objects
-    ):
+    known = (name_of(value) in calls.known_tools and has_arguments(value) for value, _ in objects)
+    if not objects or not all(known):
         return text
     for value, raw in objects:
         calls.add_object(value, raw)
     return ""
 
 
-def _objects(text: str) -> Iterator[tuple[object, str]]:
+def _objects(text: str) -> Iterator[tuple[dict[str, Any], str]]:
     """(object, its text) one after another. Raises `InvalidJson` where anything else stands."""
     at = 0
     while at < len(text):

@@ -10,7 +10,7 @@ and hand what they find to one `CallCollector`, which numbers, checks and counts
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from assistant.formats import command_r, functionary, llama31
@@ -23,11 +23,7 @@ Format = Literal["functionary", "command-r", "llama31"]
 FORMATS: tuple[Format, ...] = ("functionary", "command-r", "llama31")
 MAX_BYTES = 65_536
 
-_READERS: dict[str, Callable[[str, CallCollector], str]] = {
-    "functionary": functionary.read,
-    "command-r": command_r.read,
-    "llama31": llama31.read,
-}
+_READERS = {"functionary": functionary.read, "command-r": command_r.read, "llama31": llama31.read}
 
 
 def parse(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) -> Parsed:

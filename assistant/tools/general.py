@@ -147,12 +147,22 @@ _BINARY: dict[type, Callable[[Number, Number], Number]] = {
 _UNARY: dict[type, Callable[[Number], Number]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
 _CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau}
 _MANY = 100
-_PLAIN = ("floor", "ceil", "sqrt", "exp", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan")
 _FUNCTIONS: dict[str, tuple[Callable[..., Number], int, int]] = {
     "abs": (abs, 1, 1),
     "round": (_rounded, 1, 2),
+    "floor": (math.floor, 1, 1),
+    "ceil": (math.ceil, 1, 1),
+    "sqrt": (math.sqrt, 1, 1),
+    "exp": (math.exp, 1, 1),
     "log": (math.log, 1, 2),
-    **{name: (getattr(math, name), 1, 1) for name in _PLAIN},
+    "log2": (math.log2, 1, 1),
+    "log10": (math.log10, 1, 1),
+    "sin": (math.sin, 1, 1),
+    "cos": (math.cos, 1, 1),
+    "tan": (math.tan, 1, 1),
+    "asin": (math.asin, 1, 1),
+    "acos": (math.acos, 1, 1),
+    "atan": (math.atan, 1, 1),
     "factorial": (_factorial, 1, 1),
     "min": (min, 2, _MANY),
     "max": (max, 2, _MANY),

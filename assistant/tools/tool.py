@@ -159,9 +159,8 @@ class Registry:
         if problem:
             return ToolResult(call_id, False, error=problem)
         try:
-            output = json.dumps(
-                chosen.run(context, **chosen.values(arguments)), ensure_ascii=False, default=str
-            )
+            given = chosen.run(context, **chosen.values(arguments))
+            output = json.dumps(given, ensure_ascii=False, default=str)
         except ToolFailed as error:
             return ToolResult(call_id, False, error=str(error))
         except Exception:  # a tool's bug must not end the turn; it is logged whole
@@ -203,11 +202,7 @@ def _model_of(function: Callable[..., object]) -> type[BaseModel]:
     hints = typing.get_type_hints(function, include_extras=True)
     parameters = list(inspect.signature(function).parameters.values())[1:]
     fields: dict[str, Any] = {
-        parameter.name: (
-            hints[parameter.name],
-            ... if parameter.default is inspect.Parameter.empty else parameter.default,
-        )
-        for parameter in parameters
+        one.name: (hints[one.name], ... if one.default is one.empty else one.default) for one in parameters
     }
     return create_model(function.__name__, __base__=_Arguments, **fields)
 
