@@ -70,9 +70,8 @@ def file(attachment_id: int) -> Response:
     """Byte for byte as it was uploaded. Only images come under their own type: a page from outside must not
     run where ours do.
     """
-    database = services().database
-    attached = attachments.get(database, attachment_id)
-    content = attachments.content(database, attached)
+    attached = attachments.get(services().database, attachment_id)
+    content = attachments.content(services().database, attached)
     response = Response(content, content_type=attached.media_type if attached.is_image else FILE_TYPES[0])
     kind = "inline" if attached.is_image else "attachment"
     response.headers.set("Content-Disposition", kind, filename=attached.name)

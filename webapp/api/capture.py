@@ -78,12 +78,11 @@ class DecisionsAnswer(Answer):
 def ledger(query: RangeQuery) -> DecisionsAnswer:
     """Looks by decision and reason; never the name of anything that was left out."""
     start_ms, end_ms = range_ms(query)
-    database = services().database
     return DecisionsAnswer(
         start_time=start_ms,
         end_time=end_ms,
-        decisions=DecisionCountAnswer.list_of(decisions.daily(database, start_ms, end_ms)),
-        reconciliation=ReconciliationAnswer.of(decisions.reconcile(database, start_ms, end_ms)),
+        decisions=DecisionCountAnswer.list_of(decisions.daily(services().database, start_ms, end_ms)),
+        reconciliation=ReconciliationAnswer.of(decisions.reconcile(services().database, start_ms, end_ms)),
     )
 
 
@@ -116,10 +115,9 @@ class WindowReportReceipt(Answer):
 @endpoint("POST", "/browser-windows", "What the browser extension sees", permission=Permission.EXTENSION)
 def report_windows(body: BrowserReport) -> WindowReportReceipt:
     """For Recollect's own extension only, with the token it was paired with."""
-    own = services()
     windows = tuple(OrdinaryWindow(window.title, _address(window.url)) for window in body.windows)
-    report = ExtensionReport(body.browser, own.clock(), windows)
-    window_hints.save_report(own.data_dir.spool, str(body.copy_id), report)
+    report = ExtensionReport(body.browser, services().clock(), windows)
+    window_hints.save_report(services().data_dir.spool, str(body.copy_id), report)
     return WindowReportReceipt(windows=len(windows))
 
 

@@ -52,11 +52,10 @@ class ChatsAnswer(Answer):
 def chats(query: ChatsQuery) -> ChatsAnswer:
     """The one used last first; with `q` those that have its words."""
     before = read_place(query.cursor)
-    database = services().database
     if query.q.strip():
-        page = find_chats(database, query.q, query.limit + 1, before)
+        page = find_chats(services().database, query.q, query.limit + 1, before)
     else:
-        page = conversations.list_chats(database, query.limit + 1, before)
+        page = conversations.list_chats(services().database, query.limit + 1, before)
     shown = page[: query.limit]
     has_more = len(page) > query.limit
     return ChatsAnswer(

@@ -90,10 +90,9 @@ def all_days(query: DaysQuery) -> DaysAnswer:
 def one_day(on: date) -> DayAnswer:
     """Its text, and its hours point by point with what shows them."""
     day = day_or_404(on)
-    own = services()
-    with own.database.read() as connection:
+    with services().database.read() as connection:
         hours = daily_hours.between(connection, day.start_ms, day.end_ms)
-        is_settled = daily_hours.is_settled(connection, day.start_ms, day.end_ms, own.clock())
+        is_settled = daily_hours.is_settled(connection, day.start_ms, day.end_ms, services().clock())
     return DayAnswer.of(day, hours=[_hour(hour) for hour in hours], settled=is_settled)
 
 

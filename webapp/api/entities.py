@@ -188,12 +188,11 @@ def forget_fact(fact_id: int) -> DeletedAnswer:
 
 
 def _forget(noun: str, delete: Callable[[Connection, int], bool], number: int) -> DeletedAnswer:
-    database = services().database
-    with database.write() as connection:
+    with services().database.write() as connection:
         is_gone = delete(connection, number)
     if not is_gone:
         raise not_found(noun, number)
-    database.checkpoint()
+    services().database.checkpoint()
     return DeletedAnswer(id=number)
 
 
@@ -238,9 +237,8 @@ class ClashesAnswer(Answer):
 @endpoint("POST", f"{FACT}/retract", "Take a fact back", NO_FACT, body_required=False)
 def retract_fact(fact_id: int, body: RetractBody) -> FactAnswer:
     """It is not recalled any more and stays with the reason; again changes nothing."""
-    own = services()
-    with own.database.write() as connection:
-        fact_curation.retract(connection, fact_id, body.reason, own.clock())
+    with services().database.write() as connection:
+        fact_curation.retract(connection, fact_id, body.reason, services().clock())
     return FactAnswer.of(fact_or_404(fact_id))
 
 
@@ -290,10 +288,9 @@ def unmerge_entity(entity_id: int) -> EntityAnswer:
 
 def merge(entity_id: int, into_id: int) -> None:
     """Merge for the API and for the page. Raises `Problem`."""
-    own = services()
     try:
-        with own.database.write() as connection:
-            fact_curation.merge(connection, entity_id, into_id, own.clock())
+        with services().database.write() as connection:
+            fact_curation.merge(connection, entity_id, into_id, services().clock())
     except CannotMerge as error:
         raise invalid(422, "cannot_merge", ("into_id", str(error))) from error
 

@@ -221,9 +221,8 @@ class TextAnswer(Answer):
 @endpoint("GET", f"{FRAME}/text", "What a frame says, with boxes", NO_FRAME)
 def text(frame_id: int, query: TextQuery) -> TextAnswer:
     """Lines and words in reading order; with `q` the words that the search would find are marked."""
-    database = services().database
-    frame = frames.get(database, frame_id)
-    reading = readings.current_reading(database, frame_id)
+    frame = frames.get(services().database, frame_id)
+    reading = readings.current_reading(services().database, frame_id)
     return TextAnswer(
         frame_id=frame_id,
         status=frame.status,
@@ -266,16 +265,14 @@ class PinStateAnswer(Answer):
 @endpoint("PUT", f"{FRAME}/pin", "Pin a frame", NO_FRAME)
 def pin(frame_id: int) -> PinStateAnswer:
     """Keep a frame; a pin that is there stays as it is."""
-    own = services()
-    tags.pin(own.database, frame_id, own.clock())
+    tags.pin(services().database, frame_id, services().clock())
     return _pin_state(frame_id)
 
 
 @endpoint("DELETE", f"{FRAME}/pin", "Unpin a frame", NO_FRAME)
 def unpin(frame_id: int) -> PinStateAnswer:
     """Let go of a frame. Citations keep it as long as their answers are there."""
-    database = services().database
-    tags.unpin(database, frames.get(database, frame_id).id)
+    tags.unpin(services().database, frames.get(services().database, frame_id).id)
     return _pin_state(frame_id)
 
 
@@ -293,8 +290,7 @@ class ReadAgainAnswer(Answer):
 @endpoint("POST", f"{FRAME}/read-again", "Read a frame's text anew", {404: "frame_not_found"}, status=202)
 def read_again(frame_id: int) -> ReadAgainAnswer:
     """Queue the frame for reading; quotes that cite it are then checked against the new reading."""
-    database = services().database
-    readings.read_again(database, frames.get(database, frame_id).id)
+    readings.read_again(services().database, frames.get(services().database, frame_id).id)
     return ReadAgainAnswer(frame_id=frame_id)
 
 
@@ -345,9 +341,8 @@ def tag_frame(frame_id: int, body: TagBody) -> TagsAnswer:
 @endpoint("DELETE", f"{FRAME}/tags", "Take a tag off a frame", NO_FRAME)
 def untag_frame(frame_id: int, query: TagQuery) -> TagsAnswer:
     """One that it has not changes nothing. No rule gives it again."""
-    own = services()
-    frame = frames.get(own.database, frame_id)
-    with own.database.write() as connection:
+    frame = frames.get(services().database, frame_id)
+    with services().database.write() as connection:
         tags.remove(connection, frame.id, query.tag)
     return _tags_answer(frame.id)
 

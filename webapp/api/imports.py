@@ -208,11 +208,10 @@ def names(import_id: int, query: NamesQuery) -> NamesAnswer:
 )
 def remember(import_id: int, body: RememberBody) -> RememberedAnswer:
     """Names become entities, and nothing else of the file does. Again adds nothing."""
-    own = services()
     source = import_or_404(import_id)
     chosen = None if body.names is None else set(body.names)
     try:
-        done = imports.accept_names(own.database, source, chosen, own.clock())
+        done = imports.accept_names(services().database, source, chosen, services().clock())
     except LookupError as error:
         why = f"{str(error.args[0])[:100]!r} is no name of this import"
         raise invalid(422, "invalid_request", ("names", why)) from error

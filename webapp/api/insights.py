@@ -104,8 +104,7 @@ class VersionsOfInsight(Answer):
 @endpoint("GET", f"{INSIGHT}/versions", "All versions of an insight", NOT_FOUND)
 def versions(insight_id: int) -> VersionsOfInsight:
     """Of the same frame or moment, the newest first."""
-    database = services().database
-    of_anchor = insights.versions(database, insights.get(database, insight_id).anchor)
+    of_anchor = insights.versions(services().database, insights.get(services().database, insight_id).anchor)
     return VersionsOfInsight(data=InsightSummary.list_of(of_anchor))
 
 
@@ -125,8 +124,7 @@ class CompareQuery(Request):
 @endpoint("GET", f"{INSIGHT}/compare", "How one insight differs from another", NOT_FOUND)
 def compare(insight_id: int, query: CompareQuery) -> DifferenceAnswer:
     """Lines of the first that are not in the second are removed, the other way round added."""
-    database = services().database
-    first, second = insights.get(database, insight_id), insights.get(database, query.to)
+    first, second = insights.get(services().database, insight_id), insights.get(services().database, query.to)
     lines = difference(first.summary, second.summary)
     return DifferenceAnswer(data=DifferenceLine.list_of(lines))
 
@@ -232,22 +230,20 @@ def all_insights(query: InsightsQuery) -> InsightsAnswer:
 
 def _listed(query: InsightsQuery, chosen: InsightFilter) -> tuple[list[Insight], str | None, int]:
     """A page by time, the cursor of the next one, and how many there are."""
-    database = services().database
-    page = insights.list_insights(database, chosen, query.limit + 1, read_place(query.cursor))
+    page = insights.list_insights(services().database, chosen, query.limit + 1, read_place(query.cursor))
     shown = page[: query.limit]
     next_cursor = f"{shown[-1].anchor.start_ms}-{shown[-1].id}" if len(page) > query.limit else None
-    return shown, next_cursor, insights.count(database, chosen)
+    return shown, next_cursor, insights.count(services().database, chosen)
 
 
 def _found(query: InsightsQuery, chosen: InsightFilter) -> tuple[list[Insight], str | None, int]:
     """The same of what is found: a cursor is ``q-`` and a place in the order."""
-    own = services()
     match = _FOUND_CURSOR.fullmatch(query.cursor or "q-0")
     if match is None:
         raise invalid(400, "invalid_cursor", NO_CURSOR)
     first = int(match[1])
-    asking = own.embedder.asking(query.q)
-    hits = search.search_insights(own.database, asking, chosen, limit=query.limit, offset=first)
+    asking = services().embedder.asking(query.q)
+    hits = search.search_insights(services().database, asking, chosen, limit=query.limit, offset=first)
     after = first + query.limit
     return hits.insights, f"q-{after}" if after < hits.total else None, hits.total
 
@@ -319,11 +315,10 @@ class InsightChatRequest(RegenerateRequest):
 )
 def chat(insight_id: int, body: InsightChatRequest) -> tuple[TurnAnswer | RunningAnswer, int]:
     """Goes on in its conversation. An amending turn has one of its own, which holds the new version."""
-    own = services()
-    insight = insights.get(own.database, insight_id)
+    insight = insights.get(services().database, insight_id)
     request = TurnRequest(
         message=body.message,
-        now_ms=own.clock(),
+        now_ms=services().clock(),
         chat_id=insight.chat_id,
         amend=body.amend,
         **manner(body),

@@ -310,9 +310,8 @@ def observation(observation_id: int) -> ObservationAnswer:
 @endpoint("PUT", OBSERVATION, "Replace a person's words for an observation", {404: "observation_not_found"})
 def replace(observation_id: int, body: WordsBody) -> ObservationAnswer:
     """They win over rules and models, and stay when the hour is derived again."""
-    own = services()
     words = body.model_dump(exclude_none=True)
-    observation_writer.edit(own.database, observation_id, words, own.clock())
+    observation_writer.edit(services().database, observation_id, words, services().clock())
     return ObservationAnswer.of(observation_or_404(observation_id))
 
 
@@ -323,8 +322,7 @@ class HiddenAnswer(Answer):
 @endpoint("DELETE", OBSERVATION, "Take an observation out of memory", {404: "observation_not_found"})
 def hide(observation_id: int) -> HiddenAnswer:
     """Its text goes for good and does not come back. The frames stay: `POST /delete` deletes those."""
-    own = services()
-    if not observation_writer.hide(own.database, observation_id, own.clock()):
+    if not observation_writer.hide(services().database, observation_id, services().clock()):
         raise not_found("observation", observation_id)
     return HiddenAnswer(hidden=True)
 

@@ -64,8 +64,7 @@ def all_personas() -> PersonasAnswer:
 @endpoint("POST", "/personas", "Add a persona", {422: "invalid_persona"}, status=201)
 def add(body: PersonaBody) -> PersonaAnswer:
     """It speaks once it is activated or named by a turn."""
-    own = services()
-    return _answer(personas.create(own.database, _words(body), own.clock()))
+    return _answer(personas.create(services().database, _words(body), services().clock()))
 
 
 @endpoint("GET", PERSONA, "One persona", NOT_FOUND)
@@ -77,8 +76,7 @@ def one(persona_id: int) -> PersonaAnswer:
 @endpoint("PUT", PERSONA, "Change a persona", {**NOT_FOUND, 422: "invalid_persona"})
 def change(persona_id: int, body: PersonaBody) -> PersonaAnswer:
     """Makes a new version. What turns said before stays as it is."""
-    own = services()
-    return _answer(personas.update_persona(own.database, persona_id, _words(body), own.clock()))
+    return _answer(personas.update_persona(services().database, persona_id, _words(body), services().clock()))
 
 
 class RemovedPersona(DeletedAnswer):
@@ -88,24 +86,21 @@ class RemovedPersona(DeletedAnswer):
 @endpoint("DELETE", PERSONA, "Remove a persona", {**NOT_FOUND, 409: "builtin_persona"})
 def remove(persona_id: int) -> RemovedPersona:
     """One that turns name is archived; a built-in one can only be reset."""
-    own = services()
-    is_gone = personas.remove(own.database, persona_id, own.clock())
+    is_gone = personas.remove(services().database, persona_id, services().clock())
     return RemovedPersona(id=persona_id, archived=not is_gone)
 
 
 @endpoint("POST", f"{PERSONA}/activate", "Let a persona speak", NOT_FOUND)
 def activate(persona_id: int) -> PersonaAnswer:
     """From the next turn on that names no other."""
-    database = services().database
-    personas.activate(database, persona_id)
-    return _answer(personas.get(database, persona_id))
+    personas.activate(services().database, persona_id)
+    return _answer(personas.get(services().database, persona_id))
 
 
 @endpoint("POST", f"{PERSONA}/duplicate", "Copy a persona", {**NOT_FOUND, 422: "invalid_persona"}, status=201)
 def duplicate(persona_id: int) -> PersonaAnswer:
     """A persona of one's own that says the same."""
-    own = services()
-    return _answer(personas.duplicate(own.database, persona_id, own.clock()))
+    return _answer(personas.duplicate(services().database, persona_id, services().clock()))
 
 
 @endpoint(
@@ -116,15 +111,13 @@ def duplicate(persona_id: int) -> PersonaAnswer:
 )
 def reset(persona_id: int) -> PersonaAnswer:
     """It says again what it came with; its versions stay."""
-    own = services()
-    return _answer(personas.reset(own.database, persona_id, own.clock()))
+    return _answer(personas.reset(services().database, persona_id, services().clock()))
 
 
 @endpoint("GET", f"{PERSONA}/versions", "What a persona said before", NOT_FOUND)
 def versions(persona_id: int) -> VersionsAnswer:
     """The newest first; turns name persona and version."""
-    database = services().database
-    history = personas.versions(database, personas.get(database, persona_id).id)
+    history = personas.versions(services().database, personas.get(services().database, persona_id).id)
     return VersionsAnswer(data=VersionAnswer.list_of(history))
 
 
@@ -204,6 +197,5 @@ def prompt_versions(model_id: str) -> PromptVersionsAnswer:
 
 
 def _save(model_id: str, content: str) -> SystemPromptAnswer:
-    own = services()
-    saved = prompts.save(own.database, model_id, content, own.clock(), saved_by="program")
+    saved = prompts.save(services().database, model_id, content, services().clock(), saved_by="program")
     return SystemPromptAnswer(model_id=model_id, system_prompt=saved.content or None if saved else None)

@@ -219,7 +219,6 @@ class DecisionAnswer(Answer):
 @endpoint("POST", "/privacy/test", "What a window would get, and why")
 def test(body: WindowBody) -> DecisionAnswer:
     """Decides with the rules in force; stores nothing."""
-    own = services()
-    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
+    rules = privacy.load_rules(services().data_dir, services().settings.privacy)
     decision = rules.decide_on_screen(WindowFacts(**body.model_dump()))
     return DecisionAnswer.of(decision, rule=None if decision.rule is None else _rule(decision.rule))

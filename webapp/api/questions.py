@@ -183,9 +183,8 @@ def manner(body: Request) -> dict[str, Any]:
 
 def start_turn(request: TurnRequest) -> LiveTurn:
     """A turn that runs by itself. Raises what it is refused for."""
-    own = services()
     try:
-        return own.turns.start(turn_services(own), request)
+        return services().turns.start(turn_services(services()), request)
     except TurnRefused as error:
         raise refusal_problem(error) from error
     except TooManyTurns as error:

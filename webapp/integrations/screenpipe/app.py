@@ -231,10 +231,9 @@ def _texts(call: ReadCall, start_ms: int, end_ms: int, app_name: str | None) -> 
 
 def health(*, is_known: bool) -> dict[str, Any]:
     """Always 200, the state in the body, as theirs; the time of the last frame only with a token."""
-    own = services()
-    state = app_health.check(own)
+    state = app_health.check(services())
     capture = next(part for part in state.parts if part.name == "capture")
-    newest = newest_id(own.database)
+    newest = newest_id(services().database)
     frame_status = "not_started" if newest is None else "ok" if capture.verdict == "ok" else "stale"
     return {
         "status": state.status,
