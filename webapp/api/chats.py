@@ -9,7 +9,7 @@ import apsw
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from assistant.context import session_closing
-from assistant.turns.transcript import TranscriptMessage, transcript
+from assistant.turns.transcript import transcript
 from store.chats import conversations
 from store.chats.conversations import find_chats
 from store.chats.tool_calls import State
@@ -101,15 +101,15 @@ class ChatAnswer(Answer):
 def chat(chat_id: int) -> ChatAnswer:
     """Every message in order, with the tool calls of each turn and their results."""
     stored, messages = chat_or_404(chat_id), transcript(services().database, chat_id)
-    return ChatAnswer.of(stored, messages=[_message(message) for message in messages])
-
-
-def _message(message: TranscriptMessage) -> MessageAnswer:
-    return MessageAnswer.of(
-        message,
-        tool_calls=MadeCall.list_of(message.calls) or None,
-        tool_call_id=message.answers.call_id if message.answers else None,
-    )
+    told = [
+        MessageAnswer.of(
+            message,
+            tool_calls=MadeCall.list_of(message.calls) or None,
+            tool_call_id=message.answers.call_id if message.answers else None,
+        )
+        for message in messages
+    ]
+    return ChatAnswer.of(stored, messages=told)
 
 
 @endpoint("DELETE", CHAT, "Delete a conversation", {404: "chat_not_found"})

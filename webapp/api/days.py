@@ -125,17 +125,16 @@ def _hour(hour: Hour) -> HourAnswer:
             PointAnswer(
                 timestamp=point.at_ms,
                 text=point.text,
-                evidence=[_evidence(quote.frame_id, quote.text) for quote in point.quotes],
+                evidence=[
+                    DayEvidenceAnswer(
+                        frame_id=quote.frame_id,
+                        timestamp=captured_ms_of(quote.frame_id),
+                        quote=quote.text,
+                        frame_url=f"/frames/{quote.frame_id}",
+                    )
+                    for quote in point.quotes
+                ],
             )
             for point in hour.points
         ],
-    )
-
-
-def _evidence(frame_id: int, quote: str) -> DayEvidenceAnswer:
-    return DayEvidenceAnswer(
-        frame_id=frame_id,
-        timestamp=captured_ms_of(frame_id),
-        quote=quote,
-        frame_url=f"/frames/{frame_id}",
     )

@@ -266,20 +266,21 @@ class PinStateAnswer(Answer):
 def pin(frame_id: int) -> PinStateAnswer:
     """Keep a frame; a pin that is there stays as it is."""
     tags.pin(services().database, frame_id, services().clock())
-    return _pin_state(frame_id)
+    return pin_state(frame_id)
 
 
 @endpoint("DELETE", f"{FRAME}/pin", "Unpin a frame", NO_FRAME)
 def unpin(frame_id: int) -> PinStateAnswer:
     """Let go of a frame. Citations keep it as long as their answers are there."""
     tags.unpin(services().database, frames.get(services().database, frame_id).id)
-    return _pin_state(frame_id)
+    return pin_state(frame_id)
 
 
 @endpoint("GET", f"{FRAME}/pin", "Why a frame is kept", NO_FRAME)
 def pin_state(frame_id: int) -> PinStateAnswer:
     """Whether the frame is pinned, and how often it is cited."""
-    return _pin_state(frames.get(services().database, frame_id).id)
+    frame = frames.get(services().database, frame_id)
+    return PinStateAnswer.of(tags.retention_reason(services().database, frame.id), frame_id=frame.id)
 
 
 class ReadAgainAnswer(Answer):
@@ -292,10 +293,6 @@ def read_again(frame_id: int) -> ReadAgainAnswer:
     """Queue the frame for reading; quotes that cite it are then checked against the new reading."""
     readings.read_again(services().database, frames.get(services().database, frame_id).id)
     return ReadAgainAnswer(frame_id=frame_id)
-
-
-def _pin_state(frame_id: int) -> PinStateAnswer:
-    return PinStateAnswer.of(tags.retention_reason(services().database, frame_id), frame_id=frame_id)
 
 
 # -- tags: those that rules gave as the frame came in, and a person's -----------------------------
@@ -322,7 +319,8 @@ class TagsAnswer(Answer):
 @endpoint("GET", f"{FRAME}/tags", "Tags of a frame", NO_FRAME)
 def tags_of(frame_id: int) -> TagsAnswer:
     """In alphabetical order."""
-    return _tags_answer(frames.get(services().database, frame_id).id)
+    of_frame = tags.listed(services().database, frames.get(services().database, frame_id).id)
+    return TagsAnswer(frame_id=frame_id, tags=TagAnswer.list_of(of_frame))
 
 
 @endpoint("POST", f"{FRAME}/tags", "Mark a frame", {**NO_FRAME, 422: "invalid_tag"})
@@ -335,7 +333,7 @@ def tag_frame(frame_id: int, body: TagBody) -> TagsAnswer:
             tags.add(connection, frame.id, body.tag, own.clock())
     except ValueError as error:
         raise invalid(422, "invalid_tag", ("tag", str(error))) from error
-    return _tags_answer(frame.id)
+    return tags_of(frame.id)
 
 
 @endpoint("DELETE", f"{FRAME}/tags", "Take a tag off a frame", NO_FRAME)
@@ -344,9 +342,4 @@ def untag_frame(frame_id: int, query: TagQuery) -> TagsAnswer:
     frame = frames.get(services().database, frame_id)
     with services().database.write() as connection:
         tags.remove(connection, frame.id, query.tag)
-    return _tags_answer(frame.id)
-
-
-def _tags_answer(frame_id: int) -> TagsAnswer:
-    of_frame = tags.listed(services().database, frame_id)
-    return TagsAnswer(frame_id=frame_id, tags=TagAnswer.list_of(of_frame))
+    return tags_of(frame.id)

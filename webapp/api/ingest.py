@@ -92,7 +92,13 @@ def ingest() -> IngestAnswer:
         frame_id = known.frame_id if known else None
         return IngestAnswer(capture_id=metadata.capture_id, status="duplicate", frame_id=frame_id)
     image, media_type = _picture()
-    capture = _capture(metadata, media_type)
+    capture = Capture(
+        captured_ms=to_ms(metadata.captured_at),
+        source="upload",
+        image_type=media_type,
+        **metadata.model_dump(exclude={"captured_at", "monitor"}),
+        monitor=metadata.monitor or "",
+    )
     if _is_excluded(capture):
         return IngestAnswer(capture_id=capture.capture_id, status="excluded")
     services().spool.put(capture, image)
@@ -145,21 +151,6 @@ def _no_picture(why: str) -> Problem:
     return Problem(415, "not_an_image", f"The image must be a WebP, PNG or JPEG picture; {why}.")
 
 
-def _capture(metadata: Metadata, media_type: str) -> Capture:
-    return Capture(
-        capture_id=metadata.capture_id,
-        captured_ms=to_ms(metadata.captured_at),
-        source="upload",
-        image_type=media_type,
-        monitor=metadata.monitor or "",
-        app_name=metadata.app_name,
-        window_name=metadata.window_name,
-        browser_url=metadata.browser_url,
-        focused=metadata.focused,
-        trigger=metadata.trigger,
-    )
-
-
 def _is_excluded(capture: Capture) -> bool:
     """Whether a rule leaves this window out; then it is noted, without names, and not kept.
 
@@ -207,7 +198,8 @@ def outcome(capture_id: uuid.UUID) -> OutcomeAnswer:
     if state is None:
         raise not_found("capture", name)
     if state == "failed":
-        return OutcomeAnswer(capture_id=name, status="failed", reason=_reason(services().spool, name))
+        reason = next((why for entry, why in services().spool.failed() if entry.endswith(name)), None)
+        return OutcomeAnswer(capture_id=name, status="failed", reason=reason)
     return OutcomeAnswer(capture_id=name, status="queued")
 
 
@@ -226,7 +218,3 @@ def _state_in_spool(spool: Spool, capture_id: str) -> Literal["waiting", "failed
             if any(entry.name.endswith(capture_id) for entry in entries):
                 return "failed" if folder == "failed" else "waiting"
     return None
-
-
-def _reason(spool: Spool, capture_id: str) -> str | None:
-    return next((reason for name, reason in spool.failed() if name.endswith(capture_id)), None)

@@ -64,7 +64,7 @@ def all_personas() -> PersonasAnswer:
 @endpoint("POST", "/personas", "Add a persona", {422: "invalid_persona"}, status=201)
 def add(body: PersonaBody) -> PersonaAnswer:
     """It speaks once it is activated or named by a turn."""
-    return _answer(personas.create(services().database, _words(body), services().clock()))
+    return _answer(personas.create(services().database, PersonaText(**body.model_dump()), services().clock()))
 
 
 @endpoint("GET", PERSONA, "One persona", NOT_FOUND)
@@ -76,7 +76,11 @@ def one(persona_id: int) -> PersonaAnswer:
 @endpoint("PUT", PERSONA, "Change a persona", {**NOT_FOUND, 422: "invalid_persona"})
 def change(persona_id: int, body: PersonaBody) -> PersonaAnswer:
     """Makes a new version. What turns said before stays as it is."""
-    return _answer(personas.update_persona(services().database, persona_id, _words(body), services().clock()))
+    return _answer(
+        personas.update_persona(
+            services().database, persona_id, PersonaText(**body.model_dump()), services().clock()
+        )
+    )
 
 
 class RemovedPersona(DeletedAnswer):
@@ -94,7 +98,7 @@ def remove(persona_id: int) -> RemovedPersona:
 def activate(persona_id: int) -> PersonaAnswer:
     """From the next turn on that names no other."""
     personas.activate(services().database, persona_id)
-    return _answer(personas.get(services().database, persona_id))
+    return one(persona_id)
 
 
 @endpoint("POST", f"{PERSONA}/duplicate", "Copy a persona", {**NOT_FOUND, 422: "invalid_persona"}, status=201)
@@ -119,10 +123,6 @@ def versions(persona_id: int) -> VersionsAnswer:
     """The newest first; turns name persona and version."""
     history = personas.versions(services().database, personas.get(services().database, persona_id).id)
     return VersionsAnswer(data=VersionAnswer.list_of(history))
-
-
-def _words(body: PersonaBody) -> PersonaText:
-    return PersonaText(body.name, body.system_prompt, body.description)
 
 
 def _answer(persona: Persona) -> PersonaAnswer:

@@ -154,22 +154,6 @@ class RulesAnswer(Answer):
 @endpoint("GET", "/privacy/rules", "The rules in force", {503: "rules_unreadable"})
 def rules() -> RulesAnswer:
     """503 `rules_unreadable` when the file cannot be used; then nothing at all is recorded."""
-    return _rules()
-
-
-@endpoint("PUT", "/privacy/rules", "Replace the person's own rules")
-def replace(body: RulesBody) -> RulesAnswer:
-    """All or nothing; capture follows at its next look."""
-    try:
-        own = validate([rule.model_dump() for rule in body.rules])
-    except RuleInvalid as error:
-        errors = [(f"rules.{index}.{name}", message) for index, name, message in error.errors]
-        raise invalid(422, "invalid_rule", *errors) from error
-    privacy.save_choices(services().data_dir, OwnChoices(own, body.defaults, body.mask_maybe_private))
-    return _rules()
-
-
-def _rules() -> RulesAnswer:
     own = services()
     try:
         chosen = privacy.own_choices(own.data_dir).rules
@@ -186,6 +170,18 @@ def _rules() -> RulesAnswer:
         configured=[_rule(rule) for rule in validate(settings.exclude)],
         builtin=[_rule(rule) for rule in loaded.all_rules() if rule.builtin],
     )
+
+
+@endpoint("PUT", "/privacy/rules", "Replace the person's own rules")
+def replace(body: RulesBody) -> RulesAnswer:
+    """All or nothing; capture follows at its next look."""
+    try:
+        own = validate([rule.model_dump() for rule in body.rules])
+    except RuleInvalid as error:
+        errors = [(f"rules.{index}.{name}", message) for index, name, message in error.errors]
+        raise invalid(422, "invalid_rule", *errors) from error
+    privacy.save_choices(services().data_dir, OwnChoices(own, body.defaults, body.mask_maybe_private))
+    return rules()
 
 
 def _rule(rule: Rule) -> RuleAnswer:

@@ -158,12 +158,9 @@ def search(query: SearchQuery) -> SearchAnswer:
         raise invalid(400, "invalid_cursor", ("cursor", str(error))) from error
     answer = search_answer(page, query.limit, (time.perf_counter() - began) * 1000)
     if query.suggest and not page.total and query.cursor is None:
-        return answer.model_copy(update={"suggestions": _suggestions(query.q, filters)})
+        found = suggestions.suggest(services().database, query.q, filters, Filters(0))
+        return answer.model_copy(update={"suggestions": SuggestionsAnswer.of(found)})
     return answer
-
-
-def _suggestions(q: str, filters: Filters) -> SuggestionsAnswer:
-    return SuggestionsAnswer.of(suggestions.suggest(services().database, q, filters, Filters(0)))
 
 
 def search_answer(page: Page, limit: int, duration_ms: float) -> SearchAnswer:

@@ -22,11 +22,7 @@ from webapp.exports import formats
 from webapp.exports.pack import Pack, Size, pack
 from webapp.views.turns import reported
 
-FORMATS = {
-    "md": "text/markdown; charset=utf-8",
-    "html": "text/html; charset=utf-8",
-    "zip": "application/zip",
-}
+FORMATS = {"md": "text/markdown; charset=utf-8", "html": "text/html; charset=utf-8", "zip": "application/zip"}
 
 
 def export_pack(chat_id: int, n: int, size_of: Callable[[int], Size], *, with_files: bool = False) -> Pack:
@@ -97,10 +93,7 @@ def _document(insight: Insight, pack: Pack) -> str:
             "frame_id": anchor.frame_id,
             "start_time": to_seconds(anchor.start_ms),
             "end_time": to_seconds(anchor.end_ms),
-            "title": insight.title,
-            "summary": insight.summary,
-            "persona": insight.persona,
-            "style_note": insight.style_note,
+            **{name: getattr(insight, name) for name in ("title", "summary", "persona", "style_note")},
             "current": insight.is_current,
             "version": insight.version,
             "created_at": to_seconds(insight.created_ms),

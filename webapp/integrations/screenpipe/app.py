@@ -60,7 +60,7 @@ def create_compat_app(own: Services, port: int) -> Flask:
     for path, view in routes.items():
         app.add_url_rule(path, view.__name__, _recorded(view), methods=["GET"])
     app.add_url_rule("/health", "health", lambda: jsonify(health(is_known=g.is_known)))
-    app.register_error_handler(ReadRefused, _refused)
+    app.register_error_handler(ReadRefused, lambda error: _error(str(error), _STATUS[error.code]))
     app.register_error_handler(HTTPException, lambda error: _error(str(error.name), error.code or 500))
     app.register_error_handler(StoreError, _store_error)
     app.register_error_handler(Exception, _unexpected)
@@ -118,10 +118,6 @@ def _error(sentence: str, status: int) -> Response:
     response = jsonify(error=sentence)
     response.status_code = status
     return response
-
-
-def _refused(error: ReadRefused) -> Response:
-    return _error(str(error), _STATUS[error.code])
 
 
 def _store_error(error: StoreError) -> Response:

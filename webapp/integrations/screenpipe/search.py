@@ -100,11 +100,7 @@ def search(call: ReadCall) -> BaseModel:
     )
     texts = _Texts(call)
     page = calls.find(
-        call,
-        query.q,
-        filters,
-        limit=query.offset + limit,
-        wanted=lambda hit: _has_length(query, texts, hit),
+        call, query.q, filters, limit=query.offset + limit, wanted=lambda hit: _has_length(query, texts, hit)
     )
     hits = page.hits[query.offset :]
     call.returned = len(hits)
