@@ -263,15 +263,10 @@ class Erasure:
     def add_tombstones(self, connection: apsw.Connection, intervals: Iterable[Interval]) -> None:
         """Mark intervals as deleted, as far as they lie in the past."""
         for start_ms, end_ms in intervals:
-            connection.execute(
-                "insert into deletions (start_ms, end_ms, deleted_ms, receipt) values (?, ?, ?, ?)",
-                (
-                    start_ms,
-                    max(start_ms, min(end_ms, self._deleted_ms)),
-                    self._deleted_ms,
-                    UNDER_WAY if self._tombstone is None else json.dumps({"part_of": self._tombstone}),
-                ),
-            )
+            until_ms = max(start_ms, min(end_ms, self._deleted_ms))
+            receipt = UNDER_WAY if self._tombstone is None else json.dumps({"part_of": self._tombstone})
+            sql = "insert into deletions (start_ms, end_ms, deleted_ms, receipt) values (?, ?, ?, ?)"
+            connection.execute(sql, (start_ms, until_ms, self._deleted_ms, receipt))
             if self._tombstone is None:
                 self._tombstone = connection.last_insert_rowid()
 

@@ -26,12 +26,9 @@ RecordType = Literal["observation", "session", "prompt"]
 RECORD_TYPES: tuple[RecordType, ...] = ("observation", "session", "prompt")
 """What happened by itself: of these a timeline and the recent context are made."""
 DOC_TYPES: dict[EntryType, DocType] = {
-    "observation": "observation",
-    "session": "session_summary",
-    "prompt": "user_prompt",
-    "insight": "insight",
-    "chat": "chat_summary",
-}
+    "observation": "observation", "session": "session_summary", "prompt": "user_prompt",
+    "insight": "insight", "chat": "chat_summary",
+}  # fmt: skip
 
 MEMORY_WINDOW_DAYS = 90
 MEMORY_WINDOW_MS = MEMORY_WINDOW_DAYS * 86_400_000

@@ -77,14 +77,10 @@ def upsert_events(connection: apsw.Connection, import_id: int, records: Iterable
         if record.end_ms < record.start_ms:
             raise ValueError("an event ends before it begins")
         key = _key(record)
-        put = _TABLE.put(
-            connection,
-            import_id,
-            record,
-            natural_key=key,
-            attendees=json.dumps([clean_text(each) for each in record.attendees], ensure_ascii=False),
-            series=natural_key("series", record.calendar, record.uid) if record.uid else "",
-        )
+        attendees = json.dumps([clean_text(each) for each in record.attendees], ensure_ascii=False)
+        series = natural_key("series", record.calendar, record.uid) if record.uid else ""
+        own = {"natural_key": key, "attendees": attendees, "series": series}
+        put = _TABLE.put(connection, import_id, record, **own)
         done = done.and_one(put)
         keys.append(key)
     connection.execute(_TOLD, (import_id, json.dumps(keys)))

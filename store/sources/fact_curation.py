@@ -241,21 +241,14 @@ where merged_into is not null or merged_root is not null
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ARTICLES = frozenset({"a", "an", "the"})
 
-_SAME = {
-    "works for": "works at",
-    "employed at": "works at",
-    "employed by": "works at",
-    "resides in": "lives in",
-    "e mail": "email",
-    "email address": "email",
-    "e mail address": "email",
-    "phone number": "phone",
-    "telephone": "phone",
-    "telephone number": "phone",
-    "date of birth": "birthday",
-    "birth date": "birthday",
-    "born on": "birthday",
-}
+_WRITINGS = (
+    ("works at", "works for", "employed at", "employed by"),
+    ("lives in", "resides in"),
+    ("email", "e mail", "email address", "e mail address"),
+    ("phone", "phone number", "telephone", "telephone number"),
+    ("birthday", "date of birth", "birth date", "born on"),
+)
+_SAME = {writing: relation for relation, *writings in _WRITINGS for writing in writings}
 
 
 def predicate_key(predicate: str) -> tuple[str, str]:

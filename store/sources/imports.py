@@ -28,12 +28,9 @@ Kind = Literal["messages", "calendar", "location", "places"]
 KINDS: tuple[Kind, ...] = ("messages", "calendar", "location", "places")
 
 TABLES: dict[Kind, str] = {
-    "messages": "text_messages",
-    "calendar": "calendar_events",
-    "location": "location_points",
+    "messages": "text_messages", "calendar": "calendar_events", "location": "location_points",
     "places": "places",
-}
-
+}  # fmt: skip
 
 _TIMES = {"messages": "sent_ms", "calendar": "start_ms", "location": "at_ms"}
 

@@ -157,10 +157,9 @@ class Place:
 
 
 _PLACES = UpsertTable(
-    "places",
-    ["natural_key"],
+    "places", ["natural_key"],
     ["name", "category", "address", "note", "latitude_e7", "longitude_e7", "radius_m"],
-)
+)  # fmt: skip
 
 
 def upsert_places(connection: apsw.Connection, import_id: int, records: Iterable[PlaceRecord]) -> Upserted:
@@ -176,14 +175,9 @@ def upsert_places(connection: apsw.Connection, import_id: int, records: Iterable
         if not 0 < record.radius_m < math.inf:
             raise ValueError(f"a place reaches further than {record.radius_m} m")
         known_by = record.external_id or f"{record.name}\n{latitude_e7} {longitude_e7}"
-        put = _PLACES.put(
-            connection,
-            import_id,
-            record,
-            natural_key=natural_key("id" if record.external_id else "place", known_by),
-            latitude_e7=latitude_e7,
-            longitude_e7=longitude_e7,
-        )
+        key = natural_key("id" if record.external_id else "place", known_by)
+        where = {"latitude_e7": latitude_e7, "longitude_e7": longitude_e7}
+        put = _PLACES.put(connection, import_id, record, natural_key=key, **where)
         done = done.and_one(put)
     if done.added and not had_some:
         preferences.put_preference(connection, PLACES_ENABLED, True)
@@ -202,12 +196,9 @@ def nearest(
     """(metres, place) of the places nearest to a position. Raises `ValueError` off the globe."""
     latitude_e7, longitude_e7 = to_e7(latitude, longitude)
     values = {
-        "latitude": latitude_e7,
-        "longitude": longitude_e7,
-        "narrowing": math.cos(math.radians(latitude)),
-        "turn": 360 * E7,
-        "candidates": max(_CANDIDATES, limit),
-    }
+        "latitude": latitude_e7, "longitude": longitude_e7, "turn": 360 * E7,
+        "narrowing": math.cos(math.radians(latitude)), "candidates": max(_CANDIDATES, limit),
+    }  # fmt: skip
     found = [_place(*row) for row in database.rows(_NEAR, values, deadline_s=deadline_s)]
     away = [(distance_m(latitude, longitude, each.latitude, each.longitude), each) for each in found]
     return sorted(away, key=lambda pair: (pair[0], pair[1].id))[:limit]

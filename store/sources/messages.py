@@ -98,10 +98,9 @@ EVERY_MESSAGE = Filters()
 # -- writing ------------------------------------------------------------------------------
 
 _TABLE = UpsertTable(
-    "text_messages",
-    ["natural_key"],
+    "text_messages", ["natural_key"],
     ["service", "conversation", "contact_id", "is_outgoing", "sent_ms", "subject", "body"],
-)
+)  # fmt: skip
 
 
 def upsert_messages(
