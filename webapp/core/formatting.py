@@ -85,10 +85,7 @@ def duration(ms: int) -> str:
 
 def count(number: int, noun: str = "", plural: str = "") -> str:
     """``1,204`` or, with a noun, ``1 frame``, ``1,204 frames``."""
-    text = f"{number:,}"
-    if not noun:
-        return text
-    return f"{text} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}" if noun else f"{number:,}"
 
 
 def size(number: float) -> str:
@@ -137,8 +134,7 @@ def gap_reason(reason: str) -> str:
 
 def host(url: str) -> str:
     """The part of a URL that says where it leads."""
-    rest = url.partition("://")[2] or url
-    return rest.partition("/")[0]
+    return (url.partition("://")[2] or url).partition("/")[0]
 
 
 def sentence(text: object) -> str:

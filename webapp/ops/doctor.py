@@ -70,9 +70,6 @@ def check_all(data_dir: DataDir, settings: Settings) -> list[Check]:
     ]
 
 
-# -- the screen -----------------------------------------------------------------------------
-
-
 def check_display(data_dir: DataDir, source: str = "screen") -> Check:
     """What capture last said of the screen; without a daemon, whether there is a display at all."""
     state = process_state.read_capture_state(data_dir.spool)
@@ -99,9 +96,6 @@ def check_windows(data_dir: DataDir) -> Check:
     if state is None or not state.window_source:
         return Check("Windows", "--", "known once capture runs")
     return Check("Windows", "OK", f"app and title come from {state.window_source}")
-
-
-# -- reading --------------------------------------------------------------------------------
 
 
 def check_ocr(settings: OcrSettings) -> Check:
@@ -138,9 +132,6 @@ def _engine_for(settings: OcrSettings, languages: Sequence[str]) -> str:
         return engine.name
     finally:
         engine.close()
-
-
-# -- meaning --------------------------------------------------------------------------------
 
 
 def check_embeddings(data_dir: DataDir, settings: EmbeddingSettings) -> Check:
@@ -191,9 +182,6 @@ def _vectors(data_dir: DataDir) -> tuple[str, str | None]:
     return f"{more}{waiting} to embed", active
 
 
-# -- answers --------------------------------------------------------------------------------
-
-
 def check_model(models: ChatModels) -> Check:
     """Whether the model that answers by default can be asked; its endpoint is asked for its list."""
     endpoint = models.endpoint(models.default)
@@ -239,9 +227,6 @@ def _no_model(models: ChatModels) -> Check:
     )
 
 
-# -- the home folder ------------------------------------------------------------------------
-
-
 def check_disk(data_dir: DataDir, settings: Settings) -> Check:
     usage = shutil.disk_usage(data_dir.home)
     free_gb = usage.free / 1e9
@@ -258,10 +243,7 @@ def check_disk(data_dir: DataDir, settings: Settings) -> Check:
 
 def check_folder(data_dir: DataDir) -> Check:
     """Whether only its owner can read the home folder."""
-    if os.name == "nt":
-        return Check("Home folder", "OK", str(data_dir.home))
-    mode = stat.S_IMODE(data_dir.home.stat().st_mode)
-    if mode & 0o077:
+    if os.name != "nt" and stat.S_IMODE(data_dir.home.stat().st_mode) & 0o077:
         action = f"chmod 700 {data_dir.home}"
         return Check("Home folder", "X", f"other users can enter {data_dir.home}", action)
     return Check("Home folder", "OK", str(data_dir.home))
@@ -281,9 +263,6 @@ def check_database(data_dir: DataDir) -> Check:
     if damage:
         return Check("Database", "X", f"{data_dir.database.name} is damaged: {damage}", "Restore a backup.")
     return Check("Database", "OK", f"{frames} frames")
-
-
-# -- other programs -------------------------------------------------------------------------
 
 
 def check_integrations(data_dir: DataDir, settings: CompatSettings) -> Check:

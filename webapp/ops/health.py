@@ -95,9 +95,6 @@ def overall(parts: tuple[Part, ...]) -> Status:
     return "degraded" if "warn" in verdicts or "off" in needed else "healthy"
 
 
-# -- capture --------------------------------------------------------------------------------
-
-
 def capture_part(own: Services, state: CaptureState | None, now_ms: int) -> Part:
     if sample_week.is_sample(own.data_dir):
         return Part("capture", "ok", "sample week", "nothing is recorded into a sample week")
@@ -126,9 +123,6 @@ def _of_capture_state(state: CaptureState, now_ms: int) -> Part:
         silence = _seconds(now_ms - since_ms)
         return Part("capture", "bad", "silent", f"no look at the screen for {silence}", "Restart Recollect.")
     return Part("capture", "ok", state.state, f"looked at the screen {_seconds(now_ms - since_ms)} ago")
-
-
-# -- ingest and index -----------------------------------------------------------------------
 
 
 def ingest_part(own: Services, worker: IngestState | None, now_ms: int) -> Part:
@@ -190,9 +184,6 @@ def embedding_part(own: Services, worker: IngestState | None) -> Part:
     if waiting >= vectors.COUNTED:
         return Part("meaning", "ok", f"more than {value}", "the newest come first")
     return Part("meaning", "ok", value, "the newest come first" if waiting else "")
-
-
-# -- storage, model, canary -----------------------------------------------------------------
 
 
 def storage_part(own: Services) -> Part:

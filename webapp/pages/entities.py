@@ -56,10 +56,6 @@ class Heat:
     width: int = WEEKS * CELL_PX
     height: int = 7 * CELL_PX
 
-    @property
-    def fullest(self) -> Cell:
-        return max(self.seen, key=lambda cell: cell.frames)
-
 
 @dataclass(frozen=True, slots=True)
 class FactRow:

@@ -77,13 +77,9 @@ class ToolView:
         return f"{text[: end.start()]}." if end else text
 
     @property
-    def is_on(self) -> bool:
-        return self.mode != "off"
-
-    @property
     def chosen(self) -> Mode:
         """The mode when it is on: that of a tool that is off would be its default."""
-        if self.is_on:
+        if self.mode != "off":
             return self.mode
         return "ask" if self.tool.mode == "off" else self.tool.mode
 

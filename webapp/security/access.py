@@ -60,9 +60,6 @@ def permission_of(view: Callable[..., Any] | None) -> Permission:
     return permission
 
 
-# -- the token ------------------------------------------------------------------------------
-
-
 def load_token(data_dir: DataDir) -> str:
     """The API token of a home folder, made at the first call."""
     try:
@@ -104,9 +101,6 @@ def _token_for(token: str, purpose: str) -> str:
 def may_read(shown: str, token: str) -> bool:
     """Whether a bearer may use a read-only door: with their token, or with the one to everything."""
     return is_token(shown, reading_token(token)) | is_token(shown, token)
-
-
-# -- launch links ---------------------------------------------------------------------------
 
 
 def make_launch_code(token: str, at_ms: int) -> str:

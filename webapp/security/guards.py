@@ -55,9 +55,6 @@ def _guard() -> Response | None:
     return None
 
 
-# -- Host -----------------------------------------------------------------------------------
-
-
 def is_allowed_host(host: str, names: frozenset[str], port: int) -> bool:
     """Whether a Host header names this server: one allowed name, and our port."""
     match = _HOST.fullmatch(host.lower())
@@ -73,9 +70,6 @@ def _host_names() -> frozenset[str]:
         connection = request.environ.get("werkzeug.socket")
         host = connection.getsockname()[0] if connection else "127.0.0.1"
     return LOOPBACK_NAMES | {f"[{host}]" if ":" in host else host.lower()}
-
-
-# -- other sites ----------------------------------------------------------------------------
 
 
 def is_cross_site() -> bool:
@@ -116,9 +110,6 @@ def _crossing() -> Response:
     target = "/" + request.full_path.rstrip("?").lstrip("/\\")
     html = render_template("crossing.html", name=name, target=target)
     return Response(html, 403, content_type="text/html; charset=utf-8")
-
-
-# -- sign-in and CSRF -----------------------------------------------------------------------
 
 
 def _check_access() -> None:
@@ -167,9 +158,6 @@ def _shown_csrf() -> str:
     if header is None and request.mimetype in _FORM_TYPES:
         header = request.form.get(login.CSRF_FIELD)
     return header or ""
-
-
-# -- headers --------------------------------------------------------------------------------
 
 
 def protect(response: Response) -> Response:

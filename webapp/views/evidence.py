@@ -30,10 +30,6 @@ class CallGroup:
     calls: tuple[ToolCall, ...]
     duration_ms: int | None
 
-    @property
-    def is_several(self) -> bool:
-        return len(self.calls) > 1
-
 
 def call_rounds(database: Database, chat_id: int, n: int) -> dict[int, tuple[CallGroup, ...]]:
     """The calls of a turn by their round, in order, those of one tool side by side together."""

@@ -108,10 +108,6 @@ class Citation:
     item: EvidenceItem
     question: str
 
-    @property
-    def back(self) -> str:
-        return f"/chat/{self.chat_id}#t{self.turn_id}"
-
 
 @dataclass(frozen=True, slots=True)
 class FrameHighlights:

@@ -225,11 +225,6 @@ class TurnView:
         return f"t{self.turn.turn_id}"
 
     @property
-    def calls(self) -> int:
-        """How many tool calls it made."""
-        return sum(len(group.calls) for group in self.groups)
-
-    @property
     def has_failed_calls(self) -> bool:
         """Whether the list of calls stands open: an error is not to be overlooked."""
         return any(is_retryable(call) for group in self.groups for call in group.calls)
@@ -245,10 +240,6 @@ class TurnView:
     def sources(self) -> str:
         """What was looked at beside the screen, in words."""
         return ", ".join(SOURCE_WORDS.get(name, name) for name in self.turn.sources)
-
-    @property
-    def is_running(self) -> bool:
-        return self.turn.status == "running"
 
     @property
     def is_followed(self) -> bool:

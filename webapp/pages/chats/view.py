@@ -45,10 +45,6 @@ class ChatList:
     find: str = ""
     older: str = ""
 
-    @property
-    def count(self) -> int:
-        return sum(len(chats) for _, chats in self.groups)
-
 
 def chat_list(database: Database, viewer: Viewer, find: str = "", before: str = "") -> ChatList:
     """A page of the list. `before` is the place that `older` names; anything else is the beginning."""

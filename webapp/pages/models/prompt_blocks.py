@@ -54,10 +54,6 @@ class BlockView:
     is_prefix: bool
 
     @property
-    def characters(self) -> int:
-        return len(self.text)
-
-    @property
     def tokens(self) -> int:
         return estimate_tokens(self.text)
 
@@ -85,18 +81,6 @@ class PromptView:
         """Whether the model's prompt and a persona both say how to speak."""
         texts = {block.number: block.text for block in self.blocks}
         return 1 in texts and texts.get(2, NEUTRAL) != NEUTRAL
-
-    @property
-    def characters(self) -> int:
-        return sum(block.characters for block in self.blocks)
-
-    @property
-    def tokens(self) -> int:
-        return sum(block.tokens for block in self.blocks)
-
-    @property
-    def prefix_tokens(self) -> int:
-        return sum(block.tokens for block in self.blocks if block.is_prefix)
 
 
 @blueprint.get("/chat/<id:chat_id>/turns/<id:n>/prompt")

@@ -79,10 +79,6 @@ class PromptEditor:
     limit: int = MAX_CHARS
 
     @property
-    def characters(self) -> int:
-        return len(self.text)
-
-    @property
     def tokens(self) -> int:
         return estimate_tokens(self.text)
 

@@ -78,9 +78,7 @@ def choose() -> Response:
 def one(provider_id: int) -> Response:
     """A provider. While no model is chosen its endpoint is asked for its list, where that is allowed."""
     provider = _provider(provider_id)
-    if provider.model:
-        return _one(provider)
-    return _one(provider, **_list(provider_id))
+    return _one(provider, **({} if provider.model else _list(provider_id)))
 
 
 @blueprint.post("/settings/models/<id:provider_id>")
