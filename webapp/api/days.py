@@ -104,7 +104,6 @@ def redo_day(on: date) -> RedoneAnswer:
 
 
 def day_or_404(on: date) -> DailySummary:
-    """The summary of a day."""
     day = daily_summaries.of_day(services().database, on)
     if day is None:
         raise Problem(404, "day_not_found", f"There is no summary of {on.isoformat()}.")

@@ -28,7 +28,6 @@ VERSION = 1
 
 
 def event_body(chat_id: int, turn: int, seq: int, event: TurnEvent) -> dict[str, Any]:
-    """One event as JSON can hold it."""
     return {"v": VERSION, "chat_id": chat_id, "turn": turn, "seq": seq, **_content(event)}
 
 
@@ -70,12 +69,10 @@ _SAY_EVERY_S = 0.06  # words come in pieces of a few letters; each message costs
 
 
 def install(app: Flask) -> None:
-    """The places of this app."""
     app.extensions["recollect_followers"] = threading.BoundedSemaphore(MAX_FOLLOWERS)
 
 
 def connection_slots() -> threading.BoundedSemaphore:
-    """One place for each follower."""
     slots: threading.BoundedSemaphore = current_app.extensions["recollect_followers"]
     return slots
 

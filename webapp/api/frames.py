@@ -161,11 +161,11 @@ def context(frame_id: int) -> FrameContextAnswer:
     segment = segments.segment_of(database, frame)
     return FrameContextAnswer(
         frame=FrameAnswer.of(frame, picture=_picture_state(frame), frame_url=frame_url(frame.id)),
-        text=None if reading is None else reading.text,
+        text=reading.text if reading else None,
         urls=readings.urls(database, frame_id),
         previous_frame_id=previous,
         next_frame_id=following,
-        segment=None if segment is None else SegmentAnswer.of(segment),
+        segment=SegmentAnswer.of(segment) if segment else None,
         status=frame.status,
         reading_error=frame.reading_error,
     )

@@ -219,5 +219,4 @@ def remember(import_id: int, body: RememberBody) -> RememberedAnswer:
 
 
 def import_or_404(import_id: int) -> Import:
-    """An import, for the API and for its page."""
     return imports.get(services().database, import_id)

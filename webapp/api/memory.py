@@ -103,7 +103,6 @@ Body = ObservationAnswer | SessionAnswer | PromptAnswer | InsightBody | ChatBody
 
 
 def body_of(entry: MemoryEntry) -> Body:
-    """The whole of an entry."""
     match entry.body:
         case Observation():
             return ObservationAnswer.of(entry.body)

@@ -29,7 +29,6 @@ _EVERYWHERE = {
     403: "wrong_host, cross_site, csrf_token_required",
     503: "store_busy, deadline_exceeded, database_damaged",
 }
-_SIGNED_IN = {401: "unauthorized"}
 _WITH_BODY = {
     400: "invalid_json, unknown_parameter, duplicate_parameter",
     413: "too_large",
@@ -158,7 +157,7 @@ def _responses(route: Endpoint) -> dict[str, Any]:
 def _problems(route: Endpoint) -> dict[int, str]:
     groups = [_EVERYWHERE]
     if route.permission is not Permission.PUBLIC:
-        groups.append(_SIGNED_IN)
+        groups.append({401: "unauthorized"})
     if route.body is not None or route.upload is not None:
         groups.append(_WITH_BODY)
     groups.append(dict(route.problems))

@@ -77,12 +77,11 @@ def delete(body: DeleteRequest) -> ReceiptAnswer:
     start_ms, end_ms = to_ms(body.start_time), to_ms(body.end_time)
     if body.dry_run:
         counts = deletion.preview(own.database, start_ms, end_ms, body.app_name)
-        return ReceiptAnswer(
-            dry_run=True,
+        return ReceiptAnswer.of(
+            body,
             start_time=start_ms,
             end_time=end_ms,
-            app_name=body.app_name,
-            counts=CountsAnswer.of(counts),
+            counts=counts,
             bytes=counts.bytes,
             deleted_at=None,
             verification=None,
@@ -102,7 +101,6 @@ def delete_frame(frame_id: int) -> ReceiptAnswer:
 
 
 def receipt_answer(receipt: deletion.Receipt, app_name: str | None = None) -> ReceiptAnswer:
-    """A receipt as the API tells it."""
     return ReceiptAnswer.of(
         receipt,
         dry_run=False,

@@ -193,7 +193,6 @@ def start_turn(request: TurnRequest) -> LiveTurn:
 
 
 def turn_services(own: Services) -> TurnServices:
-    """What a turn of this app works with."""
     return TurnServices(
         own.database, own.chat_models, own.clock, own.embedder.asked_in_turn, own.agent, own.context
     )
@@ -212,7 +211,6 @@ def running_answer(chat_id: int, n: int) -> RunningAnswer:
 
 
 def refusal_problem(error: TurnRefused) -> Problem:
-    """A question that cannot become a turn, as a problem."""
     if isinstance(error, UnknownChat):
         return not_found("chat", error.chat_id)
     status = 400 if error.code in ("invalid_time_range", "invalid_timezone") else 422
@@ -334,7 +332,6 @@ def topic_headers(prepared: PreparedContext) -> dict[str, str]:
 
 
 def _asks(header: str, value: str) -> bool:
-    """Whether the request has this header, by either of its names."""
     return any(request.headers.get(f"X-{name}-{header}") == value for name in ("Recollect", "Reggie"))
 
 

@@ -136,22 +136,14 @@ def search(query: SearchQuery) -> SearchAnswer:
     filters = Filters(
         start_ms=start_ms,
         end_ms=None if query.end_time is None else to_ms(query.end_time),
-        app_name=query.app_name,
-        window_name=query.window_name,
-        browser_url=query.browser_url,
-        focused=query.focused,
-        monitor=query.monitor,
+        **query.model_dump(include={"app_name", "window_name", "browser_url", "focused", "monitor"}),
     )
     try:
         page = frames_search.fuzzy_search(
             services().database,
             query.q,
             filters,
-            mode=query.mode,
-            order=query.order,
-            limit=query.limit,
-            cursor=query.cursor,
-            offset=query.offset,
+            **query.model_dump(include={"mode", "order", "limit", "cursor", "offset"}),
             **services().embedder.asked(query.q, query.mode),
         )
     except BadCursor as error:
@@ -164,7 +156,6 @@ def search(query: SearchQuery) -> SearchAnswer:
 
 
 def search_answer(page: Page, limit: int, duration_ms: float) -> SearchAnswer:
-    """A page of hits as the API tells it."""
     return SearchAnswer(
         data=[HitAnswer.of(hit, frame_url=frame_url(hit.frame_id)) for hit in page.hits],
         pagination=PaginationAnswer.of(page, limit=limit),

@@ -71,13 +71,9 @@ def timeline(query: TimelineQuery) -> TimelineAnswer:
     start_ms, end_ms = range_ms(query)
     own = services()
     activity = store_timeline.timeline(own.database, start_ms, end_ms, query.width_px, now_ms=own.clock())
-    return TimelineAnswer(
-        start_time=start_ms,
-        end_time=end_ms,
-        frames=activity.frames,
-        segments=RunAnswer.list_of(activity.runs),
-        gaps=GapAnswer.list_of(activity.gaps),
-        apps=TotalAnswer.list_of(activity.totals.by_app),
+    apps = activity.totals.by_app
+    return TimelineAnswer.of(
+        activity, start_time=start_ms, end_time=end_ms, segments=activity.runs, apps=apps
     )
 
 

@@ -163,7 +163,6 @@ def decide(own: Services, call_id: int, scope: ApprovalScope | None) -> ToolCall
 
 
 def call_answer(call: ToolCall) -> ToolCallAnswer:
-    """A call as the API tells it."""
     return ToolCallAnswer.of(call, turn_id=call.turn, result=json.loads(call.output) if call.output else None)
 
 

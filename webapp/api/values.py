@@ -78,8 +78,6 @@ class Answer(BaseModel):
 
 
 class _Overlay:
-    """An object with some attributes replaced."""
-
     def __init__(self, row: object, more: dict[str, Any]) -> None:
         self.__dict__ |= more
         self._row = row
@@ -125,7 +123,6 @@ QuerySeconds = Annotated[float, PlainValidator(_query_seconds), WithJsonSchema(_
 
 
 def check_range(start: float | None, end: float | None) -> None:
-    """Refuse a range that is empty or reversed once it is in milliseconds."""
     if start is not None and end is not None and to_ms(end) <= to_ms(start):
         raise PydanticCustomError("invalid_time_range", "must be later than start_time")
 

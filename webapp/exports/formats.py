@@ -84,7 +84,6 @@ def citation(pack: Pack, item: EvidenceItem, zone: ZoneInfo) -> str:
 
 
 def place_of(item: EvidenceItem) -> str:
-    """App and window of a source."""
     return ", ".join(part for part in (item.app_name, item.window_name) if part) or "Unknown app"
 
 
@@ -163,7 +162,6 @@ class AnswerPage:
 
 
 def html_document(pack: Pack) -> str:
-    """The whole file."""
     return render_template("export/answer.html", view=_view(pack))
 
 

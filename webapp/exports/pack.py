@@ -51,12 +51,10 @@ class Image:
 
     @property
     def shown(self) -> Box:
-        """The part of the frame it shows, in pixels of the frame."""
         return self.area or Box(0, 0, self.width_px, self.height_px)
 
     @property
     def data_address(self) -> str:
-        """The picture as a ``data:`` address (RFC 2397)."""
         return f"data:{self.media_type};base64,{base64.b64encode(self.content).decode()}"
 
 

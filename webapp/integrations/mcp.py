@@ -131,7 +131,6 @@ _App = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
 
 
 def library_of(data_dir: DataDir, settings: Settings) -> ReadSources:
-    """The home folder as other programs read it."""
     database = open_database(data_dir)
     embedder = QueryEmbedder(settings.embedding, database)
     return ReadSources(database, Media(data_dir.media), settings, embedder, now_ms)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
@@ -98,7 +100,7 @@ def search(call: ReadCall) -> BaseModel:
         focused=query.focused,
         monitor=query.device_name,
     )
-    texts = _Texts(call)
+    texts = cache(partial(_text, call))  # each read once
     page = calls.find(
         call, query.q, filters, limit=query.offset + limit, wanted=lambda hit: _has_length(query, texts, hit)
     )
@@ -119,31 +121,22 @@ def _total(page: Found) -> int:
     return max(page.page.total - page.passed_over, len(page.hits) + 1)
 
 
-class _Texts:
-    """The text of a frame, read once."""
-
-    def __init__(self, call: ReadCall) -> None:
-        self._database = call.database
-        self._texts: dict[int, str] = {}
-
-    def of(self, frame_id: int) -> str:
-        if frame_id not in self._texts:
-            reading = readings.current_reading(self._database, frame_id)
-            self._texts[frame_id] = reading.text if reading else ""
-        return self._texts[frame_id]
+def _text(call: ReadCall, frame_id: int) -> str:
+    reading = readings.current_reading(call.database, frame_id)
+    return reading.text if reading else ""
 
 
-def _has_length(query: SearchQuery, texts: _Texts, hit: Hit) -> bool:
+def _has_length(query: SearchQuery, texts: Callable[[int], str], hit: Hit) -> bool:
     if query.min_length is None and query.max_length is None:
         return True
-    length = len(texts.of(hit.frame_id))
+    length = len(texts(hit.frame_id))
     return (query.min_length or 0) <= length and (query.max_length is None or length <= query.max_length)
 
 
-def _content(call: ReadCall, hit: Hit, query: SearchQuery, texts: _Texts) -> Content:
+def _content(call: ReadCall, hit: Hit, query: SearchQuery, texts: Callable[[int], str]) -> Content:
     return Content(
         frame_id=hit.frame_id,
-        text=shortened(texts.of(hit.frame_id), query.max_content_length),
+        text=shortened(texts(hit.frame_id), query.max_content_length),
         timestamp=utc(hit.captured_ms),
         app_name=hit.app_name or "",
         window_name=hit.window_name or "",
