@@ -346,21 +346,16 @@ def _strongest_nearby(difference: Grey) -> Grey:
 
 def install_command(languages: Sequence[str]) -> str:
     """For the package manager found here; apt's when there is none."""
-    if shutil.which("apt-get"):
-        return "sudo apt-get install " + " ".join(["tesseract-ocr", *map(_debian, languages)])
-    if shutil.which("brew"):
-        return "brew install tesseract tesseract-lang"
-    if shutil.which("dnf"):
-        return "sudo dnf install " + " ".join(["tesseract", *(f"tesseract-langpack-{n}" for n in languages)])
-    if shutil.which("pacman"):
-        return "sudo pacman -S " + " ".join(["tesseract", *(f"tesseract-data-{n}" for n in languages)])
-    if shutil.which("winget"):
-        return "winget install UB-Mannheim.TesseractOCR"
-    return "sudo apt-get install " + " ".join(["tesseract-ocr", *map(_debian, languages)])
-
-
-def _debian(language: str) -> str:
-    return "tesseract-ocr-" + language.replace("_", "-")
+    debian = (f"tesseract-ocr-{name.replace('_', '-')}" for name in languages)
+    apt = " ".join(["sudo apt-get install tesseract-ocr", *debian])
+    commands = {
+        "apt-get": apt,
+        "brew": "brew install tesseract tesseract-lang",
+        "dnf": " ".join(["sudo dnf install tesseract", *(f"tesseract-langpack-{n}" for n in languages)]),
+        "pacman": " ".join(["sudo pacman -S tesseract", *(f"tesseract-data-{n}" for n in languages)]),
+        "winget": "winget install UB-Mannheim.TesseractOCR",
+    }
+    return next((command for program, command in commands.items() if shutil.which(program)), apt)
 
 
 # Tesseract inside this process, through the tesserocr wheel.

@@ -45,11 +45,8 @@ class DoorUse:
 
 def latest(database: Database, limit: int = 50) -> list[Access]:
     """The newest calls, newest first."""
-    found = database.rows(
-        "select at_ms, door, tool, outcome, returned, withheld from access_log order by id desc limit ?",
-        (limit,),
-    )
-    return [Access(*row) for row in found]
+    sql = "select at_ms, door, tool, outcome, returned, withheld from access_log order by id desc limit ?"
+    return [Access(*row) for row in database.rows(sql, (limit,))]
 
 
 def use_since(database: Database, start_ms: int) -> list[DoorUse]:

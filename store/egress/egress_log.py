@@ -243,18 +243,13 @@ def cost_of(
 
 
 def _requests(database: Database, condition: str, parameters: dict[str, Any]) -> list[SentRequest]:
-    found = [
-        SentRequest(*row)
-        for row in database.rows(
-            f"""
+    sql = f"""
         select r.id, r.purpose, r.at_ms, r.provider, r.model, r.url, r.is_local, r.size_bytes, r.body,
             r.outcome, r.input_tokens, r.output_tokens, r.is_estimated, r.cost, r.currency,
             r.texts, r.first_ms, r.last_ms, r.pictures, r.blocks, r.prefix_sha256, t.conversation_id, t.n
         from sent_requests r left join turns t on t.id = r.turn_id where {condition}
-        """,
-            parameters,
-        )
-    ]
+        """
+    found = [SentRequest(*row) for row in database.rows(sql, parameters)]
     return [replace(row, is_local=bool(row.is_local), is_estimated=bool(row.is_estimated)) for row in found]
 
 

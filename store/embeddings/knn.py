@@ -245,11 +245,8 @@ class SignIndex:
         return rows.ids[found].tolist(), is_all
 
     def _floor(self, connection: apsw.Connection) -> int:
-        found = scalar(
-            connection,
-            "select thing_id from vectors where kind = ? order by thing_id desc limit 1 offset ?",
-            (self.kind, self._max_rows),
-        )
+        sql = "select thing_id from vectors where kind = ? order by thing_id desc limit 1 offset ?"
+        found = scalar(connection, sql, (self.kind, self._max_rows))
         return 0 if found is None else int(found) + 1
 
     def _append(self, found: list[tuple[Any, ...]]) -> None:

@@ -224,15 +224,11 @@ def _model(connection: apsw.Connection, name: str, chunks: Sequence[Chunk]) -> t
 
 def having(database: Database, kind: Kind, thing_ids: Iterable[int]) -> set[int]:
     """Which of these things have vectors."""
-    return set(
-        database.column(
-            """
+    sql = """
         select distinct v.thing_id from json_each(?) j
         cross join vectors v on v.kind = ? and v.thing_id = j.value
-        """,
-            (json.dumps(list(thing_ids)), kind),
-        )
-    )
+        """
+    return set(database.column(sql, (json.dumps(list(thing_ids)), kind)))
 
 
 def delete(connection: apsw.Connection, kind: Kind, thing_ids: Iterable[int]) -> None:

@@ -31,13 +31,8 @@ def colour_slots(database: Database) -> dict[str, int | None]:
 
 def give_slot(connection: apsw.Connection, name: str) -> None:
     """Give an app its slot while fewer than twelve are taken: until then all are among the most used."""
-    slots = dict(
-        rows(
-            connection,
-            "select name, colour_slot from apps where colour_slot is not null or name = ?",
-            (name,),
-        )
-    )
+    sql = "select name, colour_slot from apps where colour_slot is not null or name = ?"
+    slots = dict(rows(connection, sql, (name,)))
     taken = {slot for slot in slots.values() if slot is not None}
     if name in slots and slots[name] is None and len(taken) < SLOTS:
         _store(connection, name, free_slot(name, taken))

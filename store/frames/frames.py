@@ -247,10 +247,8 @@ def insert(connection: apsw.Connection, capture: Capture, still: Still, now_ms: 
 
 def extend(connection: apsw.Connection, capture_id: str, ended_ms: int) -> int | None:
     """Say that a frame was still on the screen at `ended_ms`; returns its id, None if unknown."""
-    row = connection.execute(
-        "update frames set ended_ms = max(ended_ms, :ended) where capture_id = :capture_id returning id",
-        {"ended": ended_ms, "capture_id": capture_id},
-    ).fetchone()
+    sql = "update frames set ended_ms = max(ended_ms, ?) where capture_id = ? returning id"
+    row = connection.execute(sql, (ended_ms, capture_id)).fetchone()
     return row[0] if row else None
 
 

@@ -100,7 +100,17 @@ def rebuild_some(database: Database, at_most: int = FRAMES_AT_ONCE) -> int:
         )
         added = connection.changes()
         if not added:
-            _take_over(connection)
+            connection.execute(
+                """
+                drop table frames_fts;
+                alter table frames_fts_next rename to frames_fts;
+                create virtual table frames_fts_next using fts5 (
+                    text, app_name, window_name, browser_url,
+                    content = 'frame_texts', content_rowid = 'id', tokenize = 'recollect', prefix = '1 2 3'
+                );
+                insert into frames_fts_next (frames_fts_next, rank) values ('secure-delete', 1);
+                """
+            )
     return added
 
 
@@ -113,17 +123,3 @@ def _reached(connection: apsw.Connection) -> int:
     """The highest frame of the new index, -1 while there is none."""
     found = scalar(connection, "select max(id) from frames_fts_next_docsize")
     return -1 if found is None else int(found)
-
-
-def _take_over(connection: apsw.Connection) -> None:
-    connection.execute(
-        """
-        drop table frames_fts;
-        alter table frames_fts_next rename to frames_fts;
-        create virtual table frames_fts_next using fts5 (
-            text, app_name, window_name, browser_url,
-            content = 'frame_texts', content_rowid = 'id', tokenize = 'recollect', prefix = '1 2 3'
-        );
-        insert into frames_fts_next (frames_fts_next, rank) values ('secure-delete', 1);
-        """
-    )

@@ -125,18 +125,24 @@ def search(
         if words.whole is not None:
             as_asked = Finder(connection, asked, filters, end_ms).among(hit.frame_id for hit in hits)
             hits = tuple(hit if hit.frame_id in as_asked else with_match_kind(hit, "pieces") for hit in hits)
-        return Page(
-            hits=hits,
-            next_cursor=cursors.encode(found.next) if found.next else None,
-            total=min(found.total, TOTAL_LIMIT),
-            total_is_exact=found.total <= TOTAL_LIMIT and found.is_whole,
-            mode=found.mode,
-            strategy=found.strategy,
-            fallback_reason=leg.reason,
-            reading=words.reading,
-            index_fresh_to_ms=readings.index_fresh_to_ms(database),
-            meaning_since_ms=leg.since_ms,
-        )
+        return _page(hits, found, leg, words.reading, readings.index_fresh_to_ms(database))
+
+
+def _page(
+    hits: tuple[Hit, ...], found: _Found, leg: SemanticResult, reading: query.Reading, fresh_to_ms: int | None
+) -> Page:
+    return Page(
+        hits=hits,
+        next_cursor=cursors.encode(found.next) if found.next else None,
+        total=min(found.total, TOTAL_LIMIT),
+        total_is_exact=found.total <= TOTAL_LIMIT and found.is_whole,
+        mode=found.mode,
+        strategy=found.strategy,
+        fallback_reason=leg.reason,
+        reading=reading,
+        index_fresh_to_ms=fresh_to_ms,
+        meaning_since_ms=leg.since_ms,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,11 +184,8 @@ def _is_followed(connection: apsw.Connection, frame_id: int, reach_ms: int) -> b
 
 def _stored(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Segment]:
     # Segments do not overlap: only the last one that starts before the range can reach into it.
-    first_ms = scalar(
-        connection,
-        "select start_ms from segments where start_ms <= ? order by start_ms desc limit 1",
-        (start_ms,),
-    )
+    sql = "select start_ms from segments where start_ms <= ? order by start_ms desc limit 1"
+    first_ms = scalar(connection, sql, (start_ms,))
     found = rows(
         connection,
         f"""

@@ -152,10 +152,8 @@ def store_stats(database: Database) -> Stats:
 def pictures_between(database: Database, start_ms: int, end_ms: int) -> tuple[int, int | None]:
     """(bytes of the pictures captured in a range, when the first of them was captured)."""
     first, after = id_range(start_ms, end_ms)
-    ((size, oldest),) = database.rows(
-        "select coalesce(sum(size_bytes), 0), min(captured_ms) from frames where id >= ? and id < ?",
-        (first, after),
-    )
+    sql = "select coalesce(sum(size_bytes), 0), min(captured_ms) from frames where id >= ? and id < ?"
+    ((size, oldest),) = database.rows(sql, (first, after))
     return size, oldest
 
 
