@@ -61,19 +61,13 @@ def conditions(types: Sequence[EntryType], filters: MemoryFilters) -> tuple[str,
     """The filters as a condition on ``memory_documents d``, and the values it binds."""
     parts = ["d.doc_type in (select value from json_each(:types))"]
     values: dict[str, Any] = {"types": json.dumps([DOC_TYPES[each] for each in types])}
-    if filters.start_ms is not None:
-        parts.append("d.ended_ms > :start_ms")
-        values["start_ms"] = filters.start_ms
-    if filters.end_ms is not None:
-        parts.append("d.created_ms < :end_ms")
-        values["end_ms"] = filters.end_ms
     for name in ("project", "concept", "file", "kind"):
         wanted = getattr(filters, name)
         if wanted:
             parts.append(_CONDITIONS[name])
             text = str(wanted).encode("utf-8", "replace").decode()  # SQLite takes no lone surrogates
             values[name] = text.casefold() if name == "file" else text
-    for name in ("frame_id", "persona_id"):
+    for name in ("start_ms", "end_ms", "frame_id", "persona_id"):
         number = getattr(filters, name)
         if number is not None:
             parts.append(_CONDITIONS[name])
@@ -86,6 +80,8 @@ _OF_OBSERVATION = (
 )
 _OF_INSIGHT = "d.doc_type = 'insight' and exists (select 1 from insights i where i.id = d.sqlite_id and {})"
 _CONDITIONS = {
+    "start_ms": "d.ended_ms > :start_ms",
+    "end_ms": "d.created_ms < :end_ms",
     "frame_id": _OF_INSIGHT.format("i.frame_id = :frame_id"),
     "persona_id": _OF_INSIGHT.format("i.persona_id = :persona_id"),
     "project": "d.project = :project collate nocase",

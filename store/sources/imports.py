@@ -112,9 +112,8 @@ def total(database: Database, kind: Kind) -> int:
 def span(database: Database, kind: Literal["messages", "calendar", "location"]) -> tuple[int, int] | None:
     """Times of the first and the last row of a source, None when it is empty."""
     column = _TIMES[kind]
-    with database.read() as connection:
-        first = scalar(connection, f"select min({column}) from {TABLES[kind]}")
-        last = scalar(connection, f"select max({column}) from {TABLES[kind]}")
+    among = f"from {TABLES[kind]}"
+    [(first, last)] = database.rows(f"select (select min({column}) {among}), (select max({column}) {among})")
     return None if first is None else (int(first), int(last))
 
 
