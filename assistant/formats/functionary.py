@@ -24,14 +24,10 @@ from assistant.formats.json_values import (
 NAME = r"[A-Za-z_][A-Za-z0-9_.-]*"
 FUNCTION = re.compile(rf"<function=({NAME})>")
 MARKER = re.compile(rf"<function_calls>|<function={NAME}>")
-_BLOCK = "<function_calls>"
-_BLOCK_END = "</function_calls>"
 _INVOKE = re.compile(rf'<invoke name="({NAME})">')
 _INVOKE_END = "</invoke>"
 _PARAMETER = re.compile(rf'<parameter name="({NAME})">')
-_PARAMETER_END = "</parameter>"
 _CALL = re.compile(rf'<function_call name="({NAME})">')
-_CALL_END = "</function_call>"
 _NEXT_ITEM = re.compile(r'<invoke name="|<function_call name="|</function_calls>')
 _ENDS_TEXT = re.compile(r'</parameter>|</invoke>|</function_calls>|<invoke name="|<parameter name="')
 _ENTITY = re.compile(r"&(lt|gt|amp|quot|apos);")
@@ -44,7 +40,7 @@ def read(text: str, calls: CallCollector) -> str:
     if marker is None:
         return text
     try:
-        if marker.group() == _BLOCK:
+        if marker.group() == "<function_calls>":
             _read_block(text, marker.end(), calls)
         else:
             read_functions(text, marker.start(), calls)
@@ -68,7 +64,7 @@ def read_functions(text: str, at: int, calls: CallCollector) -> None:
 def _read_block(text: str, at: int, calls: CallCollector) -> None:
     while True:
         at = after_space(text, at)
-        if text.startswith(_BLOCK_END, at):
+        if text.startswith("</function_calls>", at):
             return
         if at == len(text):
             calls.broken(InvalidJson("unterminated", "The block is not closed."), text[-200:])
@@ -76,7 +72,7 @@ def _read_block(text: str, at: int, calls: CallCollector) -> None:
         if tag := _INVOKE.match(text, at):
             at, good = _read_invoke(text, tag, calls)
         elif tag := _CALL.match(text, at):
-            at, good = _read_tagged(text, tag, _CALL_END, calls)
+            at, good = _read_tagged(text, tag, "</function_call>", calls)
         elif text[at] in "[{":
             at = read_json(text, at, calls)
         else:
@@ -164,7 +160,7 @@ def _read_invoke(text: str, tag: re.Match[str], calls: CallCollector) -> tuple[i
         end = _ENDS_TEXT.search(text, parameter.end())
         if end is None:
             calls.broken(InvalidJson("unterminated", "A parameter is not closed."), text[tag.start() :])
-        elif end.group() != _PARAMETER_END:
+        elif end.group() != "</parameter>":
             calls.error("malformed", "A parameter is not closed.", text[tag.start() : end.end()])
             return parameter.end(), False
         else:

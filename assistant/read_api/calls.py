@@ -35,10 +35,7 @@ from store.search.filters import Filters
 from store.search.hits import BadCursor, Hit
 from store.search.hybrid import Order
 from store.search.search import Page
-from store.timeline import gaps
 from store.timeline import segments as activity
-from store.timeline.gaps import Gap
-from store.timeline.totals import Totals, of_segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +210,3 @@ def neighbours(call: ReadCall, of: FrameRow) -> tuple[int | None, int | None]:
 def segments(call: ReadCall, start_ms: int, end_ms: int) -> list[Segment]:
     """The stretches of activity of a range, without those in windows that a rule leaves out."""
     return [segment for segment in activity.segments(call.database, start_ms, end_ms) if call.shows(segment)]
-
-
-def summary(call: ReadCall, start_ms: int, end_ms: int) -> tuple[Totals, list[Gap]]:
-    """Time by app, window and address, and the gaps with their reasons."""
-    totals = of_segments(segments(call, start_ms, end_ms), start_ms, end_ms)
-    return totals, gaps.gaps(call.database, start_ms, end_ms, call.now_ms)

@@ -17,8 +17,8 @@ from store.frames.activity_intervals import Segment
 from store.ocr import readings
 from store.search.filters import Filters
 from store.search.hits import Hit
-from store.timeline import segments
-from store.timeline.totals import Total
+from store.timeline import gaps, segments
+from store.timeline.totals import Total, of_segments
 
 _MINUTE_MS = 60_000
 _SNIPPET_CHARS = 200
@@ -118,8 +118,9 @@ def activity_summary(
     The range is half-open, and `end` is now when left out.
     """
     start_ms, end_ms = answers.span(start, end, call.now_ms)
-    totals, gaps = calls.summary(call, start_ms, end_ms)
-    gaps = sorted(gaps, key=lambda gap: gap.start_ms - gap.end_ms)[:limit]
+    totals = of_segments(calls.segments(call, start_ms, end_ms), start_ms, end_ms)
+    holes = gaps.gaps(call.database, start_ms, end_ms, call.now_ms)
+    holes = sorted(holes, key=lambda gap: gap.start_ms - gap.end_ms)[:limit]
     call.returned = len(totals.by_app)
     return answers.ActivitySummary(
         now=moment(call.now_ms),
@@ -131,7 +132,7 @@ def activity_summary(
         apps=_usage(totals.by_app[:limit]),
         windows=_usage(totals.by_window[:limit]),
         urls=_usage(totals.by_url[:limit]),
-        gaps=[Hole(start=moment(gap.start_ms), end=moment(gap.end_ms), reason=gap.reason) for gap in gaps],
+        gaps=[Hole(start=moment(gap.start_ms), end=moment(gap.end_ms), reason=gap.reason) for gap in holes],
     )
 
 
