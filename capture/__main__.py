@@ -71,13 +71,9 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event) -> None:
         return replace(sources, windows=windows)
 
     parts = Parts(
-        open_sources=open_observed,
-        spool=spool,
-        rules=Rules(data_dir, settings.privacy),
-        settings=settings.capture,
-        clock=clock,
-        disk=DiskFloor(data_dir.spool, settings.capture.min_free_gb),
-    )
+        open_sources=open_observed, spool=spool, rules=Rules(data_dir, settings.privacy),
+        settings=settings.capture, clock=clock, disk=DiskFloor(data_dir.spool, settings.capture.min_free_gb),
+    )  # fmt: skip
     Daemon(parts).run(stop)
 
 

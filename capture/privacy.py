@@ -119,12 +119,9 @@ def visible_parts(windows: Iterable[WindowInfo], area: Rect) -> list[tuple[Windo
 
 
 def identity_on(
-    rules: RuleSet,
-    monitor: Monitor,
-    monitors: Sequence[Monitor],
-    windows: Sequence[WindowInfo],
+    rules: RuleSet, monitor: Monitor, monitors: Sequence[Monitor], windows: Sequence[WindowInfo],
     doubtful: Sequence[WindowInfo] = (),
-) -> Identity:
+) -> Identity:  # fmt: skip
     """The window in front on this monitor: the focused one if its home is here, else the topmost.
 
     Windows that are left out, `doubtful` ones among them, stay without a name.

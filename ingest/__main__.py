@@ -64,15 +64,9 @@ def _source_command(kind: Kind) -> click.Command:
         )
         reading, storing = _Bar("Reading"), _Bar("Storing")
         receipt = import_file(
-            home,
-            kind,
-            file,
-            options,
-            name=given["name"],
-            format_name=given["format_name"],
-            on_read=reading.reach,
-            on_stored=storing.reach,
-        )
+            home, kind, file, options, name=given["name"], format_name=given["format_name"],
+            on_read=reading.reach, on_stored=storing.reach,
+        )  # fmt: skip
         if as_json:
             click.echo(json.dumps(receipt.as_json(), ensure_ascii=False))
             return

@@ -77,12 +77,9 @@ class PrivateWindowDetector(WrappedWindows):
     """
 
     def __init__(
-        self,
-        source: WindowSource,
-        hints: Callable[[], ToolbarHints],
-        command_line: Callable[[int], tuple[str, ...]],
-        started: Callable[[int], str],
-    ) -> None:
+        self, source: WindowSource, hints: Callable[[], ToolbarHints],
+        command_line: Callable[[int], tuple[str, ...]], started: Callable[[int], str],
+    ) -> None:  # fmt: skip
         super().__init__(source)
         self._hints = hints
         self._command_line = command_line

@@ -64,13 +64,9 @@ class WindowInfo:
     def facts(self) -> WindowFacts:
         """What a privacy decision looks at."""
         return WindowFacts(
-            self.app_name,
-            self.window_name,
-            self.browser_url,
-            self.incognito,
-            self.witnessed,
+            self.app_name, self.window_name, self.browser_url, self.incognito, self.witnessed,
             self.wants_no_capture,
-        )
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

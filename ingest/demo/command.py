@@ -37,15 +37,9 @@ _MOST_READERS = 2
 @click.option("--json", "as_json", is_flag=True)
 @click.pass_obj
 def demo(
-    home: Home,
-    days: int,
-    hours: float | None,
-    until: datetime | None,
-    tz: str | None,
-    seed: int,
-    dst: bool,
+    home: Home, days: int, hours: float | None, until: datetime | None, tz: str | None, seed: int, dst: bool,
     as_json: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Fill an empty home folder with a working week that never happened."""
     zone = zone_named(tz)
     zone = zone if isinstance(zone, ZoneInfo) else ZoneInfo("UTC")

@@ -199,14 +199,9 @@ def refine(
 
 
 def recorded_request(
-    database: Database,
-    clock: Callable[[], int],
-    endpoint: Endpoint,
-    shown_ms: tuple[int, int],
-    since: int | None,
-    ask: Callable[[RequestHook], Completion],
-    check: Callable[[str], T],
-) -> T:
+    database: Database, clock: Callable[[], int], endpoint: Endpoint, shown_ms: tuple[int, int],
+    since: int | None, ask: Callable[[RequestHook], Completion], check: Callable[[str], T],
+) -> T:  # fmt: skip
     """What `check` makes of the answer to `ask`, which is noted as showing screens of `shown_ms`.
 
     `since` is what `observations.now_deleted` said before anything was read; where more is deleted until the

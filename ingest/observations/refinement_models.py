@@ -57,12 +57,9 @@ class Refiners:
     """
 
     def __init__(
-        self,
-        chat: ChatSettings,
-        refine: str,
-        data_dir: DataDir | None = None,
+        self, chat: ChatSettings, refine: str, data_dir: DataDir | None = None,
         environ: Mapping[str, str] = os.environ,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if refine not in _CHOICES:
             raise SettingsError(f"memory.refine must be one of {', '.join(_CHOICES)}, not {refine!r}")
         self._chat = chat
@@ -141,10 +138,6 @@ def _allowed(added: providers.Providers, environ: Mapping[str, str]) -> Iterator
 
 def _opened(endpoint: Endpoint) -> OpenAIChatModel:
     return OpenAIChatModel(
-        endpoint.name,
-        endpoint.base_url,
-        endpoint.model,
-        endpoint.api_key,
-        context_tokens=endpoint.context_tokens,
-        json_schema=endpoint.supports_json_schema,
-    )
+        endpoint.name, endpoint.base_url, endpoint.model, endpoint.api_key,
+        context_tokens=endpoint.context_tokens, json_schema=endpoint.supports_json_schema,
+    )  # fmt: skip

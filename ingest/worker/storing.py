@@ -67,13 +67,9 @@ class TryLater(Exception):
 
 class SpoolConsumer:
     def __init__(
-        self,
-        home: Home,
-        backlog: Backlog,
-        stats: WorkerStats,
-        clock: Callable[[], int],
+        self, home: Home, backlog: Backlog, stats: WorkerStats, clock: Callable[[], int],
         badge_reader: BadgeReader | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._home = home
         self._badge_reader = badge_reader
         self._backlog = backlog

@@ -304,13 +304,9 @@ def _point(
     at: tuple[float, float], at_ms: float, accuracy: Any, altitude: Any, source: str, options: Options
 ) -> PointRecord:
     return PointRecord(
-        at_ms=past_ms(at_ms, options),
-        latitude=at[0],
-        longitude=at[1],
-        accuracy_m=optional_number(accuracy),
-        altitude_m=optional_number(altitude),
-        source=source,
-    )
+        at_ms=past_ms(at_ms, options), latitude=at[0], longitude=at[1], accuracy_m=optional_number(accuracy),
+        altitude_m=optional_number(altitude), source=source,
+    )  # fmt: skip
 
 
 def _place(at: tuple[float, float], values: Mapping[str, Any]) -> PlaceRecord:

@@ -127,15 +127,9 @@ def _read(
 
 
 def _store(
-    home: Home,
-    kind: Kind,
-    form: str,
-    name: str,
-    staging: Staging,
-    reasons: Counter[str],
-    notes: list[Skipped],
-    on_stored: OnProgress,
-) -> Receipt:
+    home: Home, kind: Kind, form: str, name: str, staging: Staging, reasons: Counter[str],
+    notes: list[Skipped], on_stored: OnProgress,
+) -> Receipt:  # fmt: skip
     _, put = _UPSERT[kind]
     with home.database.write() as connection:
         import_id = imports.begin(connection, kind, name, form, now_ms())
