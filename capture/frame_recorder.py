@@ -357,8 +357,6 @@ class Writer:
         self._spool.put(replace(capture, sha256=hashlib.sha256(image).hexdigest()), image)
 
 
-# Reports of looks on their way to the spool; one that cannot be written now is tried again.
-
 MOST = 1000
 """Reports held back while the disk refuses: about three hours."""
 

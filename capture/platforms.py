@@ -153,9 +153,6 @@ def _desktops(environ: Mapping[str, str]) -> set[str]:
     return names
 
 
-# Sources of the platforms other than X11, put together from their parts.
-
-
 def open_macos() -> Sources:
     """Quartz. Raises `PermissionRefused`."""
     from capture.screens.macos import MacScreens

@@ -72,9 +72,6 @@ class JumpWatch:
         return Jump(last[0], slept=jump_s > self._SLEPT_S, set_back=jump_s < -self._SET_BACK_S)
 
 
-# Whether a small file changed since it was read: one stat a look.
-
-
 def file_stamp(path: Path) -> object:
     """Differs when the file was replaced, changed or removed, or may not be looked at any more."""
     try:

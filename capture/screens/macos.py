@@ -60,12 +60,8 @@ class MacScreens:
     def _monitor(self, handle: int) -> Monitor:
         quartz = self._quartz
         bounds = quartz.CGDisplayBounds(handle)
-        area = Rect(
-            round(bounds.origin.x),
-            round(bounds.origin.y),
-            round(bounds.size.width),
-            round(bounds.size.height),
-        )
+        sides = (bounds.origin.x, bounds.origin.y, bounds.size.width, bounds.size.height)
+        area = Rect(*map(round, sides))
         mode = quartz.CGDisplayCopyDisplayMode(handle)
         scale = quartz.CGDisplayModeGetPixelWidth(mode) / area.width if mode is not None else 1.0
         # The display's id changes when it is replugged; what it is built of does not.

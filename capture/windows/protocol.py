@@ -129,8 +129,6 @@ class WrappedWindows:
         self._source.close()
 
 
-# A window source that answers in time or counts as failed.
-
 TIMEOUT_S = 2.0
 
 

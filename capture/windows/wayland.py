@@ -59,22 +59,14 @@ def hyprland_windows(run: Run) -> list[WindowInfo]:
         for monitor in monitors
         for workspace in (monitor["activeWorkspace"], monitor.get("specialWorkspace") or {"id": 0})
     } - {0}
-    clients = [
-        client
-        for client in parsed(run(["hyprctl", "-j", "clients"]), "hyprctl")
-        if client["mapped"]
-        and not client["hidden"]
-        and (client["workspace"]["id"] in shown or client.get("pinned"))
-    ]
+    clients = parsed(run(["hyprctl", "-j", "clients"]), "hyprctl")
+    clients = [c for c in clients if c["mapped"] and not c["hidden"]]
+    clients = [c for c in clients if c["workspace"]["id"] in shown or c.get("pinned")]
     clients.sort(key=lambda client: (not client["floating"], client["focusHistoryID"]))
     return [
         WindowInfo(
-            app_name=client["class"] or None,
-            window_name=client["title"] or None,
-            rect=Rect(*client["at"], *client["size"]),
-            pid=client["pid"],
-            window_id=int(client["address"], 16),
-            focused=client["focusHistoryID"] == 0,
+            client["class"] or None, client["title"] or None, Rect(*client["at"], *client["size"]),
+            client["pid"], int(client["address"], 16), focused=client["focusHistoryID"] == 0,
         )
         for client in clients
-    ]
+    ]  # fmt: skip

@@ -74,9 +74,9 @@ class X11Windows:
             raise NoDisplay(f"The X display {self._display_name} cannot be opened: {error}") from error
         self._display.set_error_handler(lambda *_: None)  # windows vanish while they are asked about
         self._root = self._display.screen().root
-        self._telling = {self._atom(name) for name in _TELLING}
-        self._telling_of_root = {self._atom(name) for name in _TELLING_OF_ROOT}
         self._reader = X11Reader(self._display)
+        self._telling = {self._reader.atom(name) for name in _TELLING}
+        self._telling_of_root = {self._reader.atom(name) for name in _TELLING_OF_ROOT}
         self._children: dict[int, Child] = {}
         self._order: list[int] | None = None
         self._managed: set[int] = set()
@@ -206,24 +206,14 @@ class X11Windows:
         elsewhere = child.desktop not in (None, _EVERYWHERE, self._desktop) and self._desktop is not None
         return child.is_viewable and not child.is_hidden and not elsewhere
 
-    def _atom(self, name: str) -> int:
-        return int(self._display.get_atom(name))  # python-xlib caches them
-
 
 def _info(child: Child, titles: Mapping[int, str | None], focused: bool) -> WindowInfo:
     # An untitled menu is decided like the window it belongs to: private or not, excluded or not.
     title = child.window_name or (titles.get(child.owner) if child.owner else None)
     return WindowInfo(
-        child.app_name,
-        title,
-        child.rect,
-        child.pid,
-        child.client or None,
-        focused=focused,
-        opaque=child.opaque,
-        kind=child.kind,
-        role=child.role,
-    )
+        child.app_name, title, child.rect, child.pid, child.client or None,
+        focused=focused, opaque=child.opaque, kind=child.kind, role=child.role,
+    )  # fmt: skip
 
 
 _DEPTH_OF_FRAMES = 4  # a client sits at most so deep inside its frame
@@ -292,7 +282,7 @@ class X11Reader:
         child.owner = self.number(client, "WM_TRANSIENT_FOR")
         child.role = self._text(client, "WM_WINDOW_ROLE")
         child.desktop = self.number(client, "_NET_WM_DESKTOP")
-        child.is_hidden = self._atom("_NET_WM_STATE_HIDDEN") in self.numbers(client, "_NET_WM_STATE")
+        child.is_hidden = self.atom("_NET_WM_STATE_HIDDEN") in self.numbers(client, "_NET_WM_STATE")
 
     def _find_client(self, child: Child, managed: Collection[int]) -> Any:
         """The window that programs know: a managed one, else one with a class, else the child itself."""
@@ -320,27 +310,27 @@ class X11Reader:
         self._window(window_id).change_attributes(event_mask=X.PropertyChangeMask)
 
     def _title(self, window: Any) -> str | None:
-        prop = window.get_full_property(self._atom("_NET_WM_NAME"), X.AnyPropertyType)
+        prop = window.get_full_property(self.atom("_NET_WM_NAME"), X.AnyPropertyType)
         if prop is None or not prop.value:
             prop = window.get_full_property(Xatom.WM_NAME, X.AnyPropertyType)
         if prop is None or not prop.value:
             return None
         if isinstance(prop.value, str):
             title = prop.value
-        elif prop.property_type == self._atom("COMPOUND_TEXT"):
+        elif prop.property_type == self.atom("COMPOUND_TEXT"):
             title = compound_text(prop.value)
         else:
             title = prop.value.decode("latin-1" if prop.property_type == Xatom.STRING else "utf-8", "replace")
         return title.strip("\0 ")[:_LONG_TITLE] or None
 
     def _text(self, window: Any, name: str) -> str:
-        prop = window.get_full_property(self._atom(name), X.AnyPropertyType)
+        prop = window.get_full_property(self.atom(name), X.AnyPropertyType)
         if prop is None or prop.format != 8:
             return ""
         return prop.value if isinstance(prop.value, str) else prop.value.decode("latin-1")
 
     def numbers(self, window: Any, name: str) -> tuple[int, ...]:
-        prop = window.get_full_property(self._atom(name), X.AnyPropertyType)
+        prop = window.get_full_property(self.atom(name), X.AnyPropertyType)
         return tuple(prop.value) if prop is not None and prop.format == 32 else ()
 
     def number(self, window: Any, name: str) -> int | None:
@@ -353,7 +343,7 @@ class X11Reader:
         answers = self._display.res_query_client_ids(specs).ids
         return next((int(answer.value[0]) for answer in answers if answer.value), None)
 
-    def _atom(self, name: str) -> int:
+    def atom(self, name: str) -> int:
         return int(self._display.get_atom(name))  # python-xlib caches them
 
     def _window(self, window_id: int) -> Any:

@@ -110,8 +110,6 @@ def _read_own_file(path: Path) -> bytes:
         return file.read(MAX_IMAGE_BYTES + 1)
 
 
-# Is a capture's description what its types say? JSON alone promises nothing.
-
 MAX_MS = 2**43
 """A frame id is ``captured_ms * 1024 + n`` and stays below 2**53: good until the year 2248."""
 MAX_TEXT = 8192
@@ -125,7 +123,7 @@ _NUMBERS = {"pid": (0, 2**32), "utc_offset_min": (-24 * 60, 24 * 60)}
 
 
 def checked_capture(capture: Capture) -> Capture:
-    """The same capture. Raises `InvalidImage` naming the field that is wrong."""
+    """The same capture: JSON alone promises nothing. Raises `InvalidImage` naming what is wrong."""
     if not _is_whole(capture.captured_ms, 1, MAX_MS):
         raise InvalidImage("bad_record", "captured_ms must be a whole number of milliseconds since 1970")
     for name in _TEXTS:

@@ -191,9 +191,8 @@ def _moments(
     rows, first = len(script.surface.rows), script.surface.first
     count = max(2, min(_MOST_FRAMES, round((end_ms - start_ms) / 1000 / _SECONDS_A_FRAME)))
     step = (end_ms - start_ms) / count
-    starts = [start_ms] + [
-        round(start_ms + step * number + draw.uniform(-0.25, 0.25) * step) for number in range(1, count)
-    ]
+    starts = [round(start_ms + step * n + draw.uniform(-0.25, 0.25) * step) for n in range(1, count)]
+    starts.insert(0, start_ms)
     shown = [
         first + round((rows - first) * (share[0] + (share[1] - share[0]) * number / (count - 1)))
         for number in range(count)

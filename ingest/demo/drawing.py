@@ -126,8 +126,6 @@ def desktop(
     return canvas
 
 
-# Fonts that are on this machine: one to read, one for code, one for Chinese if there is any.
-
 Face = Literal["sans", "bold", "mono"]
 AnyFont = ImageFont.FreeTypeFont | ImageFont.ImageFont
 

@@ -193,8 +193,6 @@ def _own(name: str) -> str:
     return local if namespace in _NAMESPACES else ""
 
 
-# Plain text and web pages.
-
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za-z0-9_-]{2,30})", re.IGNORECASE)
 _BLOCKS = frozenset(

@@ -63,9 +63,6 @@ def item(
     )
 
 
-# Moments as people write them, in a zone they name or in this machine's.
-
-
 def zone_named(name: str | None) -> tzinfo:
     """The zone with this IANA name, or this machine's. Raises `CannotImport` when there is none."""
     if name is None:

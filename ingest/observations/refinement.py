@@ -117,9 +117,7 @@ def checked_refinement(answer: str, texts: Mapping[int, str]) -> Refined:
     if not title or not narrative:
         raise ModelMalformed("the answer has no title or no narrative")
     concepts = [one_line(word, _MAX_WORD_CHARS) for word in items(document.get("concepts"))]
-    facts = [
-        fact for item in items(document.get("facts")) if (fact := fact_on_frame(item, texts)) is not None
-    ]
+    facts = [fact_on_frame(item, texts) for item in items(document.get("facts"))]
     return Refined(
         title,
         narrative,

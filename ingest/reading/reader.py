@@ -212,9 +212,8 @@ class ReaderLoop(StepLoop):
         self._stats.error(str(error))
 
     def _failed(self, frame: FrameRow, reason: str) -> None:
-        attempt = frame.reading_attempts
-        wait_ms = RETRY_AFTER_MS[attempt] if attempt < len(RETRY_AFTER_MS) else None
-        next_ms = None if wait_ms is None else self._clock() + wait_ms
+        waits_ms = RETRY_AFTER_MS[frame.reading_attempts :]
+        next_ms = self._clock() + waits_ms[0] if waits_ms else None
         with self._home.database.write() as connection:
             readings.mark_reading_failed(connection, frame.id, reason, next_ms)
         self._stats.count("reading_failed" if next_ms is None else "reading_postponed")
@@ -231,12 +230,12 @@ def draft_of(engine: OcrEngine, lines: Iterable[OcrLine], duration_ms: int) -> T
 
 
 def _draft(line: OcrLine) -> DraftLine:
-    words = tuple(
-        DraftWord(word.text, StoredBox(word.box.x, word.box.y, word.box.w, word.box.h), word.confidence)
-        for word in line.words
-    )
-    box = StoredBox(line.box.x, line.box.y, line.box.w, line.box.h)
-    return DraftLine(box, line.confidence, words, line.text)
+    words = tuple(DraftWord(word.text, _stored(word.box), word.confidence) for word in line.words)
+    return DraftLine(_stored(line.box), line.confidence, words, line.text)
+
+
+def _stored(box: Box) -> StoredBox:
+    return StoredBox(box.x, box.y, box.w, box.h)
 
 
 _READ_WHOLE_ABOVE = 0.6  # of the screen's area

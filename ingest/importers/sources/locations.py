@@ -297,9 +297,6 @@ def _row_place(row: dict[str, str]) -> PlaceRecord:
     return _place(position(row["latitude"], row["longitude"]), row)
 
 
-# What all of these become.
-
-
 def _point(
     at: tuple[float, float], at_ms: float, accuracy: Any, altitude: Any, source: str, options: Options
 ) -> PointRecord:

@@ -215,8 +215,6 @@ class _Bounded(io.RawIOBase):
         super().close()
 
 
-# The values that records are made of, and how each is refused: times, positions, texts.
-
 MAX_TEXT_CHARS = 100_000
 MAX_NAME_CHARS = 1_000
 CUT = " [truncated]"
