@@ -74,10 +74,8 @@ def record(connection: apsw.Connection, access: Access) -> None:
         asdict(access),
     )
     # The newest row always stays, so ids never start again and are a count of calls.
-    connection.execute(
-        "delete from access_log where id <= :newest - :rows",
-        {"newest": connection.last_insert_rowid(), "rows": MAX_ROWS},
-    )
+    sql = "delete from access_log where id <= :newest - :rows"
+    connection.execute(sql, {"newest": connection.last_insert_rowid(), "rows": MAX_ROWS})
 
 
 # -- login codes --------------------------------------------------------------------------
@@ -95,8 +93,6 @@ def use_login_code(connection: apsw.Connection, code_hash: str, expires_ms: int,
     connection.execute("delete from used_launch_codes where expires_ms <= ?", (now_ms,))
     if expires_ms <= now_ms:
         return False
-    connection.execute(
-        "insert into used_launch_codes (code_hash, expires_ms) values (?, ?) on conflict do nothing",
-        (code_hash, expires_ms),
-    )
+    sql = "insert into used_launch_codes (code_hash, expires_ms) values (?, ?) on conflict do nothing"
+    connection.execute(sql, (code_hash, expires_ms))
     return connection.changes() == 1

@@ -143,11 +143,8 @@ def missing(database: Database, kind: Kind, model: str, limit: int) -> list[int]
         now = active(connection)
         if now is None or now.name != model:
             raise ValueError(f"{model!r} is not the active model")
-        found = rows(
-            connection,
-            "select thing_id from embedding_queue where kind = ? order by thing_id desc limit ?",
-            (kind, limit),
-        )
+        sql = "select thing_id from embedding_queue where kind = ? order by thing_id desc limit ?"
+        found = rows(connection, sql, (kind, limit))
     return [thing_id for (thing_id,) in found]
 
 
@@ -215,10 +212,8 @@ def _model(connection: apsw.Connection, name: str, chunks: Sequence[Chunk]) -> t
         return None, 0
     dimension = len(chunks[0][2])
     is_first = active(connection) is None
-    connection.execute(
-        "insert into embedding_models (name, dimension, is_active) values (?, ?, ?)",
-        (name, dimension, int(is_first)),
-    )
+    sql = "insert into embedding_models (name, dimension, is_active) values (?, ?, ?)"
+    connection.execute(sql, (name, dimension, int(is_first)))
     return connection.last_insert_rowid(), dimension
 
 

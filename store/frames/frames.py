@@ -136,11 +136,10 @@ def by_capture_id(database: Database, capture_id: str) -> FrameRow | None:
 def latest_on_monitor(database: Database, monitor: str, before_ms: int) -> FrameRow | None:
     """The last frame of a monitor captured at or before a moment."""
     with database.read() as connection:
-        rows = select_rows(
-            connection,
-            "where monitor = :monitor and captured_ms <= :before order by captured_ms desc, id desc limit 1",
-            {"monitor": monitor, "before": before_ms},
+        tail = (
+            "where monitor = :monitor and captured_ms <= :before order by captured_ms desc, id desc limit 1"
         )
+        rows = select_rows(connection, tail, {"monitor": monitor, "before": before_ms})
     return rows[0] if rows else None
 
 
@@ -230,10 +229,8 @@ def insert(connection: apsw.Connection, capture: Capture, still: Still, now_ms: 
     text_index.add(connection, frame_id)
     record_outcome(connection, capture.capture_id, "stored", capture.captured_ms, frame_id)
     if capture.app_name:
-        connection.execute(
-            "insert into apps (name, first_ms) values (?, ?) on conflict (name) do nothing",
-            (capture.app_name, capture.captured_ms),
-        )
+        sql = "insert into apps (name, first_ms) values (?, ?) on conflict (name) do nothing"
+        connection.execute(sql, (capture.app_name, capture.captured_ms))
     if capture.batch_id is None:
         connection.execute(
             """

@@ -36,10 +36,8 @@ def add(connection: apsw.Connection, frame_id: int, tag: str, now_ms: int, sourc
     tag = " ".join(clean_text(tag).split())
     if not 0 < len(tag) <= MAX_TAG_CHARS:
         raise ValueError(f"a tag has 1 to {MAX_TAG_CHARS} characters")
-    connection.execute(
-        "insert or ignore into frame_tags (frame_id, tag, created_ms, source) values (?, ?, ?, ?)",
-        (frame_id, tag, now_ms, source),
-    )
+    sql = "insert or ignore into frame_tags (frame_id, tag, created_ms, source) values (?, ?, ?, ?)"
+    connection.execute(sql, (frame_id, tag, now_ms, source))
     return connection.changes() > 0
 
 

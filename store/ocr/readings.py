@@ -369,10 +369,8 @@ def mark_reading_failed(connection: apsw.Connection, frame_id: int, error: str, 
 
 def mark_unavailable(connection: apsw.Connection, frame_id: int, reason: str) -> None:
     """No engine can read this frame now; `requeue_unavailable` tries again when one can."""
-    connection.execute(
-        "update frames set reading_state = 'unavailable', reading_error = :reason where id = :id",
-        {"id": frame_id, "reason": reason},
-    )
+    sql = "update frames set reading_state = 'unavailable', reading_error = :reason where id = :id"
+    connection.execute(sql, {"id": frame_id, "reason": reason})
 
 
 def requeue_unavailable(connection: apsw.Connection) -> int:

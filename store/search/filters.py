@@ -165,11 +165,8 @@ def apps(connection: apsw.Connection, needle: str) -> list[str]:
 def containing(connection: apsw.Connection, column: str, needle: str) -> list[str] | None:
     """The titles or addresses (`column`) that contain `needle`; None for more than `MAX_NAMES`."""
     condition, value = contains("name", "needle", needle)
-    found = rows(
-        connection,
-        f"select name from {_TABLES[column]} where {condition} limit {MAX_NAMES + 1}",
-        {"needle": value},
-    )
+    sql = f"select name from {_TABLES[column]} where {condition} limit {MAX_NAMES + 1}"
+    found = rows(connection, sql, {"needle": value})
     return None if len(found) > MAX_NAMES else [name for (name,) in found]
 
 

@@ -138,11 +138,8 @@ def _stated(connection: apsw.Connection, start_ms: int, end_ms: int) -> dict[str
     ):
         reasons.setdefault(_told(decision, reason), []).append((start, end))
     reasons = {name: merge_intervals(parts, CONTINUOUS_MS) for name, parts in reasons.items()}
-    deleted = rows(
-        connection,
-        "select start_ms, end_ms from deletions where start_ms < ? and end_ms > ?",
-        (end_ms, start_ms),
-    )
+    sql = "select start_ms, end_ms from deletions where start_ms < ? and end_ms > ?"
+    deleted = rows(connection, sql, (end_ms, start_ms))
     if deleted:
         reasons["deleted"] = merge_intervals((start, end) for start, end in deleted)
     return reasons

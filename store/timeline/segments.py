@@ -261,11 +261,8 @@ def frames_of(connection: apsw.Connection, visit: Segment, start_ms: int, end_ms
 
 def text_of(connection: apsw.Connection, frame_id: int) -> tuple[int, int, str] | None:
     """(frame, reading, text) of a frame, or None while it was not read."""
-    found = rows(
-        connection,
-        "select frame_id, id, text from readings where frame_id = ? and is_current = 1",
-        (frame_id,),
-    )
+    sql = "select frame_id, id, text from readings where frame_id = ? and is_current = 1"
+    found = rows(connection, sql, (frame_id,))
     return (found[0][0], found[0][1], found[0][2]) if found else None
 
 
@@ -279,11 +276,8 @@ def spans(database: Database, start_ms: int, end_ms: int) -> list[Interval]:
     at least.
     """
     with database.read() as connection:
-        found = rows(
-            connection,
-            "select start_ms, end_ms from segments where start_ms >= ? and start_ms < ?",
-            (start_ms, end_ms),
-        )
+        sql = "select start_ms, end_ms from segments where start_ms >= ? and start_ms < ?"
+        found = rows(connection, sql, (start_ms, end_ms))
         reach_ms = max((end for _, end in found), default=end_ms) + 1
         without_use = gaps.idle_intervals(connection, start_ms, reach_ms)
     return subtract_intervals([(start, max(end, start + 1)) for start, end in found], without_use)
