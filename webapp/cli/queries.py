@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from store.search.filters import Filters
 from webapp.cli.common import MOMENT, home_and_json, local_text, open_database, open_home, print_json
 
 if TYPE_CHECKING:
@@ -114,18 +113,13 @@ def search(
     from store.core.times import now_ms
     from store.embeddings import knn
     from store.search import search as frames_search
+    from store.search.filters import Filters
 
     if end_ms is not None and end_ms <= start_ms:
         raise click.ClickException("--to must be later than --from")
     here = open_home(home)
     database = open_database(here.data_dir)
-    filters = Filters(
-        start_ms=start_ms,
-        end_ms=now_ms() if end_ms is None else end_ms,
-        app_name=app,
-        window_name=window,
-        browser_url=url,
-    )
+    filters = Filters(start_ms, now_ms() if end_ms is None else end_ms, app, window, url)
     meaning = QueryEmbedder(here.settings.embedding, database).asked(text, mode)
     if meaning["query_vector"] is not None:
         knn.load_neighbours(database, "frame")
