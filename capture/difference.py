@@ -42,9 +42,8 @@ _COLOUR = np.uint32(0x00FFFFFF)  # little endian BGRX: the unused byte may hold 
 
 def same(before: Pixels, after: Pixels) -> bool:
     """Whether two pictures are equal in size and in every byte."""
-    return before is after or (
-        before.shape == after.shape and bool(np.array_equal(_wide(before), _wide(after)))
-    )
+    is_of_size = before.shape == after.shape
+    return before is after or (is_of_size and bool(np.array_equal(_wide(before), _wide(after))))
 
 
 def changed_tiles(before: Pixels, after: Pixels) -> npt.NDArray[np.bool_]:
@@ -102,10 +101,8 @@ class FlickerFilter:
         """Whether all differences between the kept picture and this one are mere flicker."""
         if np.count_nonzero(changed) > _GROUPS * _GROUP_TILES:
             return False
-        return all(
-            self._flickers((int(row), int(column)), kept, pixels, now_s)
-            for row, column in np.argwhere(changed)
-        )
+        places = ((int(row), int(column)) for row, column in np.argwhere(changed))
+        return all(self._flickers(tile, kept, pixels, now_s) for tile in places)
 
     def _flickers(self, tile: Tile, kept: Pixels, pixels: Pixels, now_s: float) -> bool:
         history = self._tiles.get(tile)

@@ -127,9 +127,8 @@ def _on_wayland(desktops: set[str], tools: Collection[str]) -> Choice:
     if "kde" in desktops:
         if "spectacle" in tools:
             return Choice("spectacle")
-        return Choice(
-            None, "backend_refused", "KDE on Wayland is read through spectacle", "Install spectacle"
-        )
+        cause = "KDE on Wayland is read through spectacle"
+        return Choice(None, "backend_refused", cause, "Install spectacle")
     if desktops & _WLROOTS:
         if "grim" in tools:
             return Choice("grim")

@@ -30,9 +30,8 @@ class Rect:
     def common(self, other: Rect) -> Rect:
         """The part both cover, possibly nothing."""
         x, y = max(self.x, other.x), max(self.y, other.y)
-        return Rect(
-            x, y, max(0, min(self.right, other.right) - x), max(0, min(self.bottom, other.bottom) - y)
-        )
+        right, bottom = min(self.right, other.right), min(self.bottom, other.bottom)
+        return Rect(x, y, max(0, right - x), max(0, bottom - y))
 
     def without(self, hole: Rect) -> list[Rect]:
         """What is left of this after `hole` is cut out: at most four rectangles, none overlapping."""

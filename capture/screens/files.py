@@ -93,9 +93,8 @@ class VideoScreen:
             self._frames = self._pictures(self._container)
             self._shown = next(self._frames)
         except (*self._errors, StopIteration, IndexError) as error:
-            raise SourceEmpty(
-                f"{file} cannot be played as a video ({error})", "Change capture.source"
-            ) from error
+            cause = f"{file} cannot be played as a video ({error})"
+            raise SourceEmpty(cause, "Change capture.source") from error
         self._next: _Timed | None = self._shown
         self._begin_s: float | None = None
 

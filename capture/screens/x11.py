@@ -74,10 +74,9 @@ class X11Screens:
             return  # it was lost already
 
     def _randr_monitors(self) -> list[Monitor]:
+        name = self._display.get_atom_name
         return [
-            Monitor(
-                self._display.get_atom_name(m.name), Rect(m.x, m.y, m.width_in_pixels, m.height_in_pixels)
-            )
+            Monitor(name(m.name), Rect(m.x, m.y, m.width_in_pixels, m.height_in_pixels))
             for m in self._display.screen().root.xrandr_get_monitors(is_active=True).monitors
         ]
 

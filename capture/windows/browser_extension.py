@@ -90,13 +90,9 @@ class ExtensionWindows(WrappedWindows):
         alike = sum(w.kind == "window" and (w.app_name, w.window_name) == named for w in windows)
         matches = [ordinary for ordinary in listed if fits(ordinary, window.window_name)]
         is_ordinary = window.window_id in self._ordinary or (bool(matches) and alike <= len(matches))
-        url = _one_address(matches) if is_ordinary else None
-        return replace(
-            window,
-            incognito=False if is_ordinary else None,
-            witnessed=True,
-            browser_url=window.browser_url or url,
-        )
+        incognito = False if is_ordinary else None
+        url = window.browser_url or (_one_address(matches) if is_ordinary else None)
+        return replace(window, incognito=incognito, witnessed=True, browser_url=url)
 
 
 def fits(ordinary: OrdinaryWindow, window_name: str | None) -> bool:

@@ -69,9 +69,8 @@ class MacActivity:
 
     def read(self) -> Activity:
         quartz = self._quartz
-        idle_s = quartz.CGEventSourceSecondsSinceLastEventType(
-            quartz.kCGEventSourceStateHIDSystemState, _ANY_INPUT
-        )
+        system = quartz.kCGEventSourceStateHIDSystemState
+        idle_s = quartz.CGEventSourceSecondsSinceLastEventType(system, _ANY_INPUT)
         session = quartz.CGSessionCopyCurrentDictionary()
         if session is None or not session.get("kCGSSessionOnConsoleKey", True):
             return Activity(float(idle_s), "switched_user")

@@ -114,12 +114,8 @@ class PrivateWindowDetector(WrappedWindows):
             or private_state(window.app_name, window.window_name) == "private"
             or is_started_private(window.app_name, window.window_name, known.command_line)
         )
-        return replace(
-            window,
-            incognito=True if known.is_private else None,
-            key=known.key,
-            toolbar_seen=known.key in hints.seen,
-        )
+        incognito = True if known.is_private else None
+        return replace(window, incognito=incognito, key=known.key, toolbar_seen=known.key in hints.seen)
 
     def _look_up(self, window: WindowInfo, pid: int, window_id: int) -> _Known:
         known = self._known.get((pid, window_id))

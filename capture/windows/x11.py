@@ -97,9 +97,8 @@ class X11Windows:
                 self._order = None  # one vanished while it was read: what is left is not the whole truth
         except (xerror.ConnectionClosedError, xerror.XError, OSError) as error:
             self._forget()
-            raise DisplayLost(
-                f"The X display {self._display_name} does not tell its windows: {error}"
-            ) from error
+            cause = f"The X display {self._display_name} does not tell its windows: {error}"
+            raise DisplayLost(cause) from error
         raise SourceFailed("Windows come and go faster than they can be read")
 
     def wait(self, timeout_s: float) -> bool:

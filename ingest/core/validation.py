@@ -70,9 +70,8 @@ def check(content: bytes, media_type: str) -> None:
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         raise InvalidImage("bad_picture", f"the {media_type} header cannot be read") from error
     if max(width, height) > MAX_SIDE_PX or width * height > MAX_PIXELS:
-        raise InvalidImage(
-            "too_large", f"{width}x{height} is more than {MAX_SIDE_PX} a side or {MAX_PIXELS} pixels"
-        )
+        problem = f"{width}x{height} is more than {MAX_SIDE_PX} a side or {MAX_PIXELS} pixels"
+        raise InvalidImage("too_large", problem)
 
 
 def decode(content: bytes, media_type: str) -> Image.Image:
@@ -137,9 +136,8 @@ def checked_capture(capture: Capture) -> Capture:
         if value is not None and not _is_whole(value, low, high):
             raise InvalidImage("bad_record", f"{name} must be a whole number")
     if len(capture.toolbars) > MAX_TOOLBARS or not all(map(_is_toolbar, capture.toolbars)):
-        raise InvalidImage(
-            "bad_record", "toolbars must be boxes in whole pixels with the key of their window"
-        )
+        problem = "toolbars must be boxes in whole pixels with the key of their window"
+        raise InvalidImage("bad_record", problem)
     if capture.focused is not None and not isinstance(capture.focused, bool):
         raise InvalidImage("bad_record", "focused must be true, false or unknown")
     return capture

@@ -44,9 +44,8 @@ def _item(path: Path, captured_ms: int, zone: tzinfo) -> Item:
     content = path.read_bytes()
     media_type = media_type_of(content)
     if media_type is None:
-        raise InvalidImage(
-            "wrong_type", "not a PNG, JPEG or WebP picture" if content else "the file has 0 bytes"
-        )
+        problem = "not a PNG, JPEG or WebP picture" if content else "the file has 0 bytes"
+        raise InvalidImage("wrong_type", problem)
     check(content, media_type)
     return item(content, media_type, captured_ms, offset_min(captured_ms, zone))
 
@@ -83,10 +82,8 @@ _DIGITS = re.compile(r"(?<!\d)(\d{8})(\d{6}(?:\d{3})?)(?!\d)")
 
 def taken_ms(path: Path, zone: tzinfo) -> int:
     """Epoch milliseconds of a picture file: from its name, its EXIF data, or its modification time."""
-    for at_ms in (from_name(path.stem, zone), _from_exif(path, zone)):
-        if at_ms is not None:
-            return at_ms
-    return round(path.stat().st_mtime * 1000)
+    at_ms = _first((from_name(path.stem, zone), _from_exif(path, zone)))
+    return round(path.stat().st_mtime * 1000) if at_ms is None else at_ms
 
 
 def from_name(name: str, zone: tzinfo) -> int | None:

@@ -190,9 +190,8 @@ class ImportFeed:
         had_room = self._fill()
         end = time.monotonic() + _PATIENCE_S
         while time.monotonic() < end:
-            self._waiting = [
-                name for name in self._waiting if frames.outcome(self.home.database, name) is None
-            ]
+            database = self.home.database
+            self._waiting = [name for name in self._waiting if frames.outcome(database, name) is None]
             if not had_room or (self.is_over and not self._waiting):
                 break
             time.sleep(_POLL_S)

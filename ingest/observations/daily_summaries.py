@@ -212,9 +212,8 @@ def prompt(of_hour: Sequence[Observation], texts: Mapping[int, str], room: int) 
                 lines += [f"[frame {fact.frame_id}]", fact.text]
                 seen.add(fact.text)
         for frame_id in observation.frame_ids:
-            fresh = [
-                line for line in texts.get(frame_id, "").split("\n") if line.strip() and line not in seen
-            ]
+            lines_of_frame = texts.get(frame_id, "").split("\n")
+            fresh = [line for line in lines_of_frame if line.strip() and line not in seen]
             seen.update(fresh)
             lines += [f"[frame {frame_id}]", *fresh[:_LINES_OF_FRAME]] if fresh else []
         # The screen cannot end its own quotation.
@@ -237,9 +236,7 @@ def _point(item: object, texts: Mapping[int, str], hour: Hour) -> Point | None:
         return None
     text = refinement.one_line(item.get("text"), _MAX_SENTENCE_CHARS)
     facts = [refinement.fact_on_frame(proof, texts) for proof in refinement.items(item.get("evidence"))]
-    quotes = [
-        Quote(fact.frame_id, fact.text) for fact in facts if fact is not None and fact.frame_id is not None
-    ]
+    quotes = [Quote(f.frame_id, f.text) for f in facts if f is not None and f.frame_id is not None]
     if not text or not quotes:
         return None
     # A frame that was on the screen when the hour began was captured before it.

@@ -152,13 +152,10 @@ def _listed(names: Sequence[str], most: int = _NAMED) -> str:
 
 def duration_text(duration_ms: int) -> str:
     """``45 s``, ``12 min``, ``2 h 5 min``"""
-    minutes = round(duration_ms / 60_000)
-    if minutes == 0:
+    hours, minutes = divmod(round(duration_ms / 60_000), 60)
+    if not hours and not minutes:
         return f"{round(duration_ms / 1000)} s"
-    hours, minutes = divmod(minutes, 60)
-    return " ".join(
-        part for part in (f"{hours} h" if hours else "", f"{minutes} min" if minutes else "") if part
-    )
+    return f"{f'{hours} h' if hours else ''} {f'{minutes} min' if minutes else ''}".strip()
 
 
 def _by_time(times: Iterable[tuple[str, int]]) -> list[str]:
@@ -170,9 +167,8 @@ def _by_time(times: Iterable[tuple[str, int]]) -> list[str]:
 
 
 def _apps(totals: Totals, most: int) -> str:
-    return ", ".join(
-        f"{app.name or 'unknown app'} {duration_text(app.duration_ms)}" for app in totals.by_app[:most]
-    )
+    apps = totals.by_app[:most]
+    return ", ".join(f"{app.name or 'unknown app'} {duration_text(app.duration_ms)}" for app in apps)
 
 
 def _active_ms(visits: Sequence[Segment]) -> int:

@@ -71,9 +71,8 @@ def _components(tiles: npt.NDArray[np.bool_]) -> list[Box]:
                 if near in waiting:
                     waiting.remove(near)
                     edge.append(near)
-        boxes.append(
-            Box(left * TILE_W, top * TILE_H, (right - left + 1) * TILE_W, (bottom - top + 1) * TILE_H)
-        )
+        wide, high = right - left + 1, bottom - top + 1
+        boxes.append(Box(left * TILE_W, top * TILE_H, wide * TILE_W, high * TILE_H))
     return boxes
 
 

@@ -227,11 +227,9 @@ _POINTS = frozenset({"trkpt", "rtept", "wpt"})
 def read_gpx(source: Source, options: Options) -> Iterator[PointRecord | Skipped]:
     count = 0
     point: dict[str, str] | None = None
-    is_first = True
-    for element in xml_elements(source):
-        if is_first and element.name != "gpx":
+    for number, element in enumerate(xml_elements(source)):
+        if number == 0 and element.name != "gpx":
             raise CannotImport(f"this is no GPX file: it begins with <{element.name[:40]}>")
-        is_first = False
         if isinstance(element, Start):
             if element.name in _POINTS:
                 count += 1
@@ -247,10 +245,8 @@ def read_gpx(source: Source, options: Options) -> Iterator[PointRecord | Skipped
 
 
 def _gpx_point(values: dict[str, str], options: Options) -> PointRecord:
-    at_ms = _ms(values.get("time"), options)
-    return _point(
-        position(values.get("lat"), values.get("lon")), at_ms, None, values.get("ele"), "gpx", options
-    )
+    at_ms, at = _ms(values.get("time"), options), position(values.get("lat"), values.get("lon"))
+    return _point(at, at_ms, None, values.get("ele"), "gpx", options)
 
 
 # Points and places of CSV files.

@@ -171,14 +171,12 @@ def _moment(start: re.Match[str], order: Dates) -> datetime:
         order = "ymd"
     elif order == "ymd":
         raise BadRecord("its date cannot be read")
-    day, month, year = {"dmy": (first, second, third), "mdy": (second, first, third)}.get(
-        order, (third, second, first)
-    )
+    orders = {"dmy": (first, second, third), "mdy": (second, first, third), "ymd": (third, second, first)}
+    day, month, year = orders[order]
     hour = hour_of_day(int(start[5]), start[8] or "")
+    year += 2000 if year < 100 else 0
     try:
-        return datetime(
-            year + 2000 if year < 100 else year, month, day, hour, int(start[6]), int(start[7] or 0)
-        )
+        return datetime(year, month, day, hour, int(start[6]), int(start[7] or 0))
     except ValueError as error:
         raise BadRecord("its time cannot be read") from error
 

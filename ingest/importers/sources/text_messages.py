@@ -121,11 +121,9 @@ def read_sms_backup(source: Source, options: Options) -> Iterator[MessageRecord 
     mms: dict[str, str] | None = None
     texts: list[str] = []
     senders: list[str] = []
-    is_first = True
-    for element in xml_elements(source):
-        if is_first:
+    for number, element in enumerate(xml_elements(source)):
+        if number == 0:
             _check_root(element.name)
-            is_first = False
         if isinstance(element, Start):
             if element.name == "sms":
                 count += 1
