@@ -285,8 +285,6 @@ class SignIndex:
         )
 
 
-# -- one index for each database, kind and model --------------------------------------------
-
 _INDEXES: WeakKeyDictionary[Database, dict[str, SignIndex]] = WeakKeyDictionary()
 _MAKING = threading.Lock()
 

@@ -118,9 +118,6 @@ def _queue(connection: apsw.Connection, *, everything: bool) -> int:
     return connection.changes()
 
 
-# -- the queue ----------------------------------------------------------------------------
-
-
 def request(connection: apsw.Connection, kind: Kind, thing_id: int) -> None:
     """Have a thing's vectors made, or made anew because its text changed."""
     connection.execute(

@@ -136,10 +136,8 @@ def by_capture_id(database: Database, capture_id: str) -> FrameRow | None:
 def latest_on_monitor(database: Database, monitor: str, before_ms: int) -> FrameRow | None:
     """The last frame of a monitor captured at or before a moment."""
     with database.read() as connection:
-        tail = (
-            "where monitor = :monitor and captured_ms <= :before order by captured_ms desc, id desc limit 1"
-        )
-        rows = select_rows(connection, tail, {"monitor": monitor, "before": before_ms})
+        tail = "where monitor = :on and captured_ms <= :at order by captured_ms desc, id desc limit 1"
+        rows = select_rows(connection, tail, {"on": monitor, "at": before_ms})
     return rows[0] if rows else None
 
 

@@ -76,9 +76,6 @@ def merge(database: Database) -> None:
         pages = _PAGES_AT_ONCE
 
 
-# -- made anew ------------------------------------------------------------------------------
-
-
 def count_missing(database: Database) -> int:
     """How many frames a rebuild still has to put in."""
     with database.read() as connection:

@@ -228,9 +228,6 @@ def _site(address: str) -> tuple[str, str]:
     return host.casefold(), unquote(parts.path).rstrip("/").casefold()
 
 
-# -- the rules of a home ------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What a window gets, and why.

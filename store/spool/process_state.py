@@ -86,8 +86,6 @@ def read_pause(spool_folder: Path, now_ms: int) -> Pause | None:
     return pause if pause.until_ms > now_ms else None
 
 
-# -- ingest -------------------------------------------------------------------------------
-
 FILE_NAME = "ingest.json"
 
 

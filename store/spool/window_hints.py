@@ -119,8 +119,6 @@ def _write(spool_folder: Path, words: dict[str, ExtensionReport]) -> None:
     replace_file(extension_path(spool_folder), content, durable=False)
 
 
-# -- toolbars -----------------------------------------------------------------------------
-
 MAX_WINDOWS = 500
 
 

@@ -206,9 +206,6 @@ def minute_index(
     return [(captured_ms_of(frame_id) // MINUTE_MS * MINUTE_MS, frame_id) for (frame_id,) in found]
 
 
-# -- days ---------------------------------------------------------------------------------
-
-
 def nearest_days(database: Database, start_ms: int, end_ms: int) -> tuple[int | None, int | None]:
     """When the last frame before the range and the first one after it were captured.
 
