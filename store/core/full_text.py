@@ -220,8 +220,6 @@ class Condition:
         return f":{name}"
 
 
-# -- ranking ------------------------------------------------------------------------------
-
 # K1: how soon repeating a word stops to matter; B: how far long frames are held back. As in FTS5.
 K1 = 1.2
 B = 0.75

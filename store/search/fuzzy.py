@@ -135,8 +135,6 @@ def _inside(node: Node) -> str:
     return _written(node) if isinstance(node, Phrase | Near) else f"({_written(node)})"
 
 
-# -- words without spaces -----------------------------------------------------------------
-
 PIECES = (2, 3)
 SHORTEST, LONGEST = 4, 6
 """Characters of a run that is cut. Three are one word more often than two; seven and more are a

@@ -252,8 +252,6 @@ def _shown(connection: apsw.Connection, asked: Query, frame_id: int, near: Near 
     return snippet(text or "", asked)
 
 
-# -- cursors ------------------------------------------------------------------------------
-
 _MAX_CHARS = 4_096
 _MAX_ID = 2**62
 # Far beyond any score; keeps arithmetic with a made-up cursor finite.

@@ -128,8 +128,6 @@ def _narrow(allowed: Finder) -> knn.Narrow:
     return narrow
 
 
-# -- fusion -------------------------------------------------------------------------------
-
 RRF_K = 60
 LEG_DEPTH = 150
 
@@ -165,7 +163,9 @@ class FusedPage:
         if self._place is not None and self._place.high:
             behind = Ranked(self._place.score, self._place.id, Block(self._place.low, self._place.high))
             return self._words_only(limit, offset, behind)
-        left = [each for each in self._fused() if cursors.mark(each[1]) not in self._seen]
+        words = self._finder.by_relevance(LEG_DEPTH, 0, None, self._statistics) if self._finder else []
+        both = fused([each.id for each in words], self._near)
+        left = [each for each in both if cursors.mark(each[1]) not in self._seen]
         self._shown = [frame_id for _, frame_id in left[: offset + limit]]
         found = [replace(self._start, id=frame_id, score=score) for score, frame_id in left[offset:][:limit]]
         if len(found) == limit:
@@ -178,10 +178,6 @@ class FusedPage:
         if row.id in shown:
             shown = shown[: shown.index(row.id) + 1]
         return cursors.pack(self._seen | {cursors.mark(frame_id) for frame_id in shown})
-
-    def _fused(self) -> list[tuple[float, int]]:
-        words = self._finder.by_relevance(LEG_DEPTH, 0, None, self._statistics) if self._finder else []
-        return fused([each.id for each in words], self._near)
 
     def _words_only(self, limit: int, offset: int, after: Ranked | None) -> list[Cursor]:
         """Matches by words that were not fused, as they come."""
