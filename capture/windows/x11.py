@@ -269,11 +269,8 @@ class X11Reader:
         child.window_name = self._title(client)
         child.pid = self.number(client, "_NET_WM_PID") or self._pid_by_server(client.id)
         class_hint = client.get_wm_class()
-        child.app_name = (
-            (class_hint and (class_hint[1] or class_hint[0]))
-            or PurePath(program(child.pid or 0)).name
-            or None
-        )
+        named_by_class = class_hint and (class_hint[1] or class_hint[0])
+        child.app_name = named_by_class or PurePath(program(child.pid or 0)).name or None
         types = self.numbers(client, "_NET_WM_WINDOW_TYPE")
         named = (_KINDS.get(self._display.get_atom_name(number)) for number in types)
         unnamed: Kind = "popup" if is_override and is_own else "window"

@@ -67,10 +67,8 @@ def distinct_lines(texts: Iterable[tuple[int, str]]) -> list[Line]:
 def concepts(titles: Sequence[str], lines: Sequence[Line]) -> list[str]:
     """Words that stand out, the strongest first, at most `MAX_CONCEPTS`."""
     scores: Counter[str] = Counter()
-    for text, weight in [
-        *((title, _TITLE_WEIGHT) for title in dict.fromkeys(titles)),
-        *((line.text, 1) for line in lines),
-    ]:
+    weighed = [(title, _TITLE_WEIGHT) for title in dict.fromkeys(titles)]
+    for text, weight in [*weighed, *((line.text, 1) for line in lines)]:
         for word in _words(text):
             scores[word] += weight
     kept = {word: score for word, score in scores.items() if score > 1}

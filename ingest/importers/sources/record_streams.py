@@ -141,12 +141,8 @@ def _utf_16(code: int) -> bytes:
 
 def _is_allowed(code: int) -> bool:
     """Whether XML 1.0 allows the character (https://www.w3.org/TR/xml/#charsets)."""
-    return (
-        code in (9, 10, 13)
-        or 0x20 <= code <= 0xD7FF
-        or 0xE000 <= code <= 0xFFFD
-        or 0x10000 <= code <= 0x10FFFF
-    )
+    is_plain = 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD
+    return code in (9, 10, 13) or is_plain or 0x10000 <= code <= 0x10FFFF
 
 
 # Records of a JSON file as they come, through ijson (yajl), in flat memory.
@@ -266,10 +262,8 @@ def csv_rows(source: Source, aliases: Aliases, needed: Sequence[str]) -> Iterato
         source.mark()
         if any(row):
             row.extend([""] * (width - len(row)))
-            yield (
-                reader.line_num + 1,
-                {name: row[at] if at is not None else "" for name, at in columns.items()},
-            )
+            values = {name: row[at] if at is not None else "" for name, at in columns.items()}
+            yield reader.line_num + 1, values
 
 
 def has_columns(first_line: str, aliases: Aliases, needed: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from pathlib import Path, PurePath, PurePosixPath
@@ -138,11 +138,8 @@ def opened(path: Path, suffixes: frozenset[str], name: str | None = None) -> Ite
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise CannotImport(f"{name!r} is text in UTF-16; save it as UTF-8")
     if start != b"PK\x03\x04":
-        source = Source(name, facts.st_size, lambda: path.open("rb"))
-        try:
+        with closing(Source(name, facts.st_size, lambda: path.open("rb"))) as source:
             yield source
-        finally:
-            source.close()
         return
     with _unpacked(path, suffixes, name) as source:
         yield source
@@ -156,15 +153,12 @@ def _unpacked(path: Path, suffixes: frozenset[str], called: str) -> Iterator[Sou
             own_name = PurePosixPath(member.filename).name
             # WhatsApp calls the text of every chat _chat.txt; the zip names whose it is.
             name = PurePath(called).stem + PurePath(own_name).suffix if own_name.startswith("_") else own_name
-            source = Source(
-                name,
-                member.file_size,
-                lambda: io.BufferedReader(_Bounded(archive.open(member), member.compress_size), CHUNK_BYTES),
-            )
-            try:
+
+            def unpack() -> IO[bytes]:
+                return io.BufferedReader(_Bounded(archive.open(member), member.compress_size), CHUNK_BYTES)
+
+            with closing(Source(name, member.file_size, unpack)) as source:
                 yield source
-            finally:
-                source.close()
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
         raise CannotImport(f"{called!r} is a damaged or encrypted zip") from error
 
