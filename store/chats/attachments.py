@@ -234,8 +234,6 @@ def _select(database: Database, condition: str, values: tuple[Any, ...]) -> list
 _FIELDS = tuple(each.name for each in fields(Attachment))
 
 
-# -- files --------------------------------------------------------------------------------
-
 _STAGED = ".staged"
 _NAME = re.compile(r"[0-9a-f]{64}")
 _ABANDONED_S = 3_600.0

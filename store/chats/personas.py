@@ -98,8 +98,6 @@ class BuiltInPersona(StoreError):
     """A built-in persona was to be removed, or one that is none was to be reset."""
 
 
-# -- reading ------------------------------------------------------------------------------
-
 _COLUMNS = """
     p.id, p.builtin, p.name, p.description, p.system_prompt, p.version, p.archived_ms, p.updated_ms,
     (select count(*) from turns t where t.persona_id = p.id)
@@ -153,9 +151,6 @@ def of_turn(database: Database, chat_id: int, n: int) -> TurnPersona:
     for note, *version in matching:
         return TurnPersona(Version(*version) if version[0] is not None else None, note)
     return NOBODY
-
-
-# -- writing ------------------------------------------------------------------------------
 
 
 def ensure_built_in(database: Database, now_ms: int) -> None:

@@ -108,9 +108,6 @@ def redo(connection: apsw.Connection, start_ms: int, end_ms: int) -> None:
     connection.execute(sql, {"size": HOUR_MS, "start": start_ms, "end": end_ms})
 
 
-# -- writing ------------------------------------------------------------------------------
-
-
 def put(
     connection: apsw.Connection, hour: int, points: Sequence[Point], fingerprint: str, now_ms: int
 ) -> bool:
@@ -175,9 +172,6 @@ def put_points(connection: apsw.Connection, hour: int, points: Sequence[Point]) 
         ],
     )
     connection.execute("insert into daily_texts_due (hour) values (?) on conflict do nothing", (hour,))
-
-
-# -- reading ------------------------------------------------------------------------------
 
 
 def between(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Hour]:

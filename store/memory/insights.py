@@ -65,9 +65,6 @@ class InsightFilter:
     all_versions: bool = False
 
 
-# -- writing ------------------------------------------------------------------------------
-
-
 def put(
     database: Database,
     turn_id: int,
@@ -129,9 +126,6 @@ def title_of(text: str) -> str:
     line = next((" ".join(each.split()) for each in text.splitlines() if each.strip()), "")
     line = line.strip("#*_\"'“”‘’`「」《》 ").rstrip(".。")
     return line if len(line) <= MAX_TITLE_CHARS else f"{line[: MAX_TITLE_CHARS - 1].rstrip()}…"
-
-
-# -- reading ------------------------------------------------------------------------------
 
 
 def get(database: Database, insight_id: int) -> Insight:

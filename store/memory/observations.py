@@ -76,9 +76,6 @@ class Observation:
     updated_ms: int
 
 
-# -- reading ------------------------------------------------------------------------------
-
-
 def get(database: Database, observation_id: int) -> Observation | None:
     """One observation, or None when there is none or it was hidden."""
     return next(iter(get_many(database, [observation_id])), None)

@@ -54,8 +54,6 @@ class Event:
     status: str
 
 
-# -- writing ------------------------------------------------------------------------------
-
 _TABLE = UpsertTable(
     "calendar_events",
     ["natural_key"],
@@ -113,9 +111,6 @@ delete from calendar_events
 where series in (select series from calendar_events where told_in = :id and series <> '')
     and told_in is not :id
 """
-
-
-# -- reading ------------------------------------------------------------------------------
 
 
 def events_between(

@@ -164,9 +164,6 @@ class Entity:
     imports: tuple[NamedBy, ...]
 
 
-# -- recalling ----------------------------------------------------------------------------
-
-
 def get(database: Database, entity_id: int) -> Entity:
     """One entity, or the one that it was merged into. Raises `EntityNotFound`."""
     condition = "e.id = (select coalesce(merged_root, id) from entities where id = :id)"

@@ -105,9 +105,6 @@ def use(connection: apsw.Connection, turn_id: int, entities: Iterable[int], fact
     )
 
 
-# -- looking ------------------------------------------------------------------------------
-
-
 def uses_of_entity(database: Database, entity_id: int, limit: int = 20) -> list[FactUse]:
     """Answers for which an entity was recalled, or what was merged into it; latest first."""
     among = "select id from entities where id = :id or merged_root = :id"

@@ -45,8 +45,6 @@ class Point:
     source: str
 
 
-# -- writing ------------------------------------------------------------------------------
-
 _TABLE = UpsertTable(
     "location_points", ["at_ms", "latitude_e7", "longitude_e7"], ["accuracy_m", "altitude_m", "source"]
 )
@@ -71,9 +69,6 @@ def to_e7(latitude: float, longitude: float) -> tuple[int, int]:
     if not (-90 <= latitude <= 90 and -180 <= longitude <= 180):
         raise ValueError(f"no position on the globe: {latitude}, {longitude}")
     return round(latitude * E7), round(longitude * E7)
-
-
-# -- reading ------------------------------------------------------------------------------
 
 
 def points_between(

@@ -95,8 +95,6 @@ class Filters:
 EVERY_MESSAGE = Filters()
 
 
-# -- writing ------------------------------------------------------------------------------
-
 _TABLE = UpsertTable(
     "text_messages", ["natural_key"],
     ["service", "conversation", "contact_id", "is_outgoing", "sent_ms", "subject", "body"],
@@ -159,9 +157,6 @@ def _contact(connection: apsw.Connection, address: str, name: str) -> int | None
     elif name:
         connection.execute("update contacts set name = ? where id = ? and name = ''", (name, found))
     return int(found)
-
-
-# -- reading ------------------------------------------------------------------------------
 
 
 def contacts(database: Database, name: str = "", limit: int = 50) -> list[Contact]:
