@@ -31,45 +31,36 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class _Described:
+    start_ms: int
+    end_ms: int
+    active_ms: int
+    app_name: str | None
+    kind: str
+    project: str | None
+    title: str
+    narrative: str
+    facts: tuple[Fact, ...]
+    concepts: tuple[str, ...]
+    files: tuple[str, ...]
+    urls: tuple[str, ...]
+    frame_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft(_Described):
     """An observation as the rules derive it. `fingerprint` changes when its frames or texts do."""
 
     hour: int
     place: str
-    start_ms: int
-    end_ms: int
-    active_ms: int
-    app_name: str | None
-    kind: str
-    project: str | None
-    title: str
-    narrative: str
-    facts: tuple[Fact, ...]
-    concepts: tuple[str, ...]
-    files: tuple[str, ...]
-    urls: tuple[str, ...]
-    frame_ids: tuple[int, ...]
     fingerprint: str
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(_Described):
     """An observation as it is shown: derived, with the person's edits over it."""
 
     id: int
-    start_ms: int
-    end_ms: int
-    active_ms: int
-    app_name: str | None
-    kind: str
-    project: str | None
-    title: str
-    narrative: str
-    facts: tuple[Fact, ...]
-    concepts: tuple[str, ...]
-    files: tuple[str, ...]
-    urls: tuple[str, ...]
-    frame_ids: tuple[int, ...]
     source: Source
     edited: tuple[str, ...]  # names of the fields a person wrote
     refine_error: str | None
@@ -158,11 +149,11 @@ def _observation(
     # A line that a person left as it was still has its frame.
     lines = tuple(Fact(text, derived.get(text)) for text in edited.get("facts", derived))
     return Observation(
-        number, start_ms, end_ms, active_ms, app_name, edited.get("kind", kind),
+        start_ms, end_ms, active_ms, app_name, edited.get("kind", kind),
         edited.get("project", project), edited.get("title", title), edited.get("narrative", narrative),
         lines, tuple(edited.get("concepts", by_term["concept"])), tuple(by_term["file"]),
-        tuple(by_term["url"]), tuple(json.loads(frame_ids)), "user" if edited else source,
-        tuple(sorted(edited)), refine_error, updated_ms,
+        tuple(by_term["url"]), tuple(json.loads(frame_ids)), number,
+        "user" if edited else source, tuple(sorted(edited)), refine_error, updated_ms,
     )  # fmt: skip
 
 
