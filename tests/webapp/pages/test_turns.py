@@ -234,7 +234,7 @@ def test_a_turn_is_told_as_a_stream_that_goes_on_where_it_was_lost(
     assert events[0][1] == "turn" and events[-1][:2] == ("", "turn")
     assert 'aria-busy="true"' in events[0][2] and 'aria-busy="false"' in events[-1][2]
     words = [(int(number), text) for number, name, text in events if name == "text"]
-    drawn = events[-len(words) - 2][2]
+    drawn = events[[name for _, name, _ in events].index("text") - 1][2]
     begun = "".join(
         re.findall(r"<div>(.*?)</div>", drawn.partition('class="draft"')[2].partition("<p")[0], re.S)
     )
