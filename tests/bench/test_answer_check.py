@@ -19,6 +19,8 @@ from tests.assistant.helpers import HOUR_MS, NOW_MS, START_MS, Afternoon, reply
 from tests.demo_week import DemoHome
 from tests.stub_model import StubModel
 
+pytestmark = pytest.mark.end_to_end
+
 Ask = Callable[..., TurnResult]
 
 

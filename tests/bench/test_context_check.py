@@ -23,6 +23,8 @@ from tests.demo_week import DemoHome
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
 
+pytestmark = pytest.mark.end_to_end
+
 
 @pytest.fixture
 def demo(demo_copy: DemoHome) -> Iterator[Database]:

@@ -17,6 +17,8 @@ from tests.demo_week import DemoHome
 from tests.stub_model import StubModel
 from webapp.cli import run
 
+pytestmark = pytest.mark.end_to_end
+
 
 class Evals:
     """Runs `python -m bench.evals` in this process on one home folder."""

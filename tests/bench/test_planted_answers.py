@@ -17,6 +17,8 @@ from ingest.demo.story import story
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
 
+pytestmark = pytest.mark.end_to_end
+
 BOUND = 0.03
 _TUNED = ("english", "chinese", "more", "fresh")
 _FREE = ("paraphrased", "kept_back", "sealed2")

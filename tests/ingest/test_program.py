@@ -22,6 +22,8 @@ from store.verify.verify import verify
 from tests.factories import NOON_MS, picture
 from tests.ingest.conftest import queue
 
+pytestmark = pytest.mark.end_to_end
+
 
 def environment() -> dict[str, str]:
     return {**os.environ, "RECOLLECT_OCR_LANGUAGES": "eng", "PYTHONUNBUFFERED": "1"}

@@ -17,6 +17,8 @@ from engines.registry import UnknownName
 from tests.golden.truth import TrueWord, compare, golden, overlap
 from tests.tables import for_each
 
+pytestmark = pytest.mark.end_to_end
+
 LANGUAGES = ("eng", "chi_sim")
 # A part of a frame with a few lines: enough to keep a promise, cheap enough to read often.
 ENGLISH, CHINESE = ("docs_dark13", (180, 40, 1100, 340)), ("chinese_light16", (30, 80, 330, 200))
