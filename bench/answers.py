@@ -1,6 +1,6 @@
 """Answers without a model over a sample week that was really drawn and read.
 
-The week's own questions, and others that nothing was made for (`bench.planted.asking`).
+The week's own questions, and others that nothing was made for (`bench.evals.other_questions`).
 
 Drawing and reading the week takes a minute or two, so this runs only when it is named::
 
@@ -17,8 +17,7 @@ from pathlib import Path
 from assistant.core.models import ChatModels
 from assistant.turns.plan import TurnServices
 from bench.evals.answer_check import Share, check, of_sample, total
-from bench.planted.asking import asked_of
-from bench.planted.screens import SEED, ZONE
+from bench.evals.other_questions import SEED, ZONE, asked_of
 from bench.report import Report
 from store.core.database import Database, open_database
 from store.core.paths import DataDir

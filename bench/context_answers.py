@@ -23,7 +23,7 @@ from assistant.turns.plan import TurnServices
 from bench.answers import LAST_DAY
 from bench.evals.answer_check import of_sample
 from bench.evals.context_check import compare, table
-from bench.planted.screens import SEED, ZONE
+from bench.evals.other_questions import SEED, ZONE
 from bench.report import Report
 from store.core.database import open_database
 from store.core.paths import DataDir

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from assistant.core.egress_log import SentLedger, usage_of
 from assistant.core.errors import UnknownModel
 from assistant.core.models import ChatModels
+from assistant.core.records import ClaimState, claim_state
 from assistant.core.texts import neutralized, normalize, question_words, redacted
 from assistant.evidence.citations import without_numbers
 from assistant.language.statements import plain, split_statements
@@ -56,8 +57,8 @@ def pieces(turns: Sequence[SessionTurn]) -> dict[str, list[Piece]]:
     """The sentences of the six fields, with where each is from."""
     done = [turn for turn in turns if _is_answered(turn)]
     open_one = turns[-1] if turns[-1].status == "failed" else None
-    doubted = [turn for turn in done if "no_evidence" in _states(turn)]
-    unproven = sum(_states(turn).count("no_evidence") for turn in done)
+    doubted = [turn for turn in done if "no_source" in _states(turn)]
+    unproven = sum(_states(turn).count("no_source") for turn in done)
     return {
         "request": _request(turns),
         "investigated": _investigated(turns),
@@ -66,7 +67,7 @@ def pieces(turns: Sequence[SessionTurn]) -> dict[str, list[Piece]]:
         "next_steps": [Piece(f"Not answered: {_short_question(open_one)}", (open_one.n,))]
         if open_one
         else [],
-        "notes": [Piece(f"{unproven} statement{'s' * (unproven > 1)} had no evidence.", _numbers(doubted))]
+        "notes": [Piece(f"{unproven} statement{'s' * (unproven > 1)} had no source.", _numbers(doubted))]
         if doubted
         else [],
     }
@@ -108,11 +109,11 @@ def _investigated(turns: Sequence[SessionTurn]) -> list[Piece]:
 
 
 def _learned(turns: Iterable[SessionTurn]) -> list[Piece]:
-    """The first sentences that are proven, the latest answer's first."""
+    """The first sentences that cite what they say, the latest answer's first."""
     sentences: dict[str, Piece] = {}
     for turn in reversed(list(turns)):
         for claim in turn.payload.get("claims", ()):
-            if claim.get("state") != "found":
+            if claim_state(claim) != "cited":
                 continue
             text = one_line(plain(claim["text"]), _MAX_SENTENCE_CHARS)
             sentences.setdefault(text, Piece(text, (turn.n,), frames_of(turn, claim)))
@@ -136,8 +137,8 @@ def _is_answered(turn: SessionTurn) -> bool:
     return turn.status == "done" and turn.answer_md not in ("", DELETED_ANSWER)
 
 
-def _states(turn: SessionTurn) -> list[str]:
-    return [claim.get("state", "") for claim in turn.payload.get("claims", ())]
+def _states(turn: SessionTurn) -> list[ClaimState]:
+    return [claim_state(claim) for claim in turn.payload.get("claims", ())]
 
 
 # -- in a model's words, where one may be asked -----------------------------------------------
@@ -325,12 +326,12 @@ def _trace_by_words(
 
 
 def _frames(words: frozenset[str], turn: SessionTurn) -> tuple[int, ...]:
-    """The frames of the proven statements that say most of the same."""
+    """The frames of the cited statements that say most of the same."""
     frame_ids: list[int] = []
     for claim in turn.payload.get("claims", ()):
         claim_words = _words(claim.get("text", ""))
         shared = len(words & claim_words)
-        if claim.get("state") == "found" and shared >= max(MIN_SHARED_WORDS, SHARED * len(words)):
+        if claim_state(claim) == "cited" and shared >= max(MIN_SHARED_WORDS, SHARED * len(words)):
             frame_ids += frames_of(turn, claim)
     return tuple(dict.fromkeys(frame_ids))
 

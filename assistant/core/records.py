@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 from engines.chat.protocol import Usage
@@ -29,16 +30,7 @@ ATTACHMENT_SOURCE = "attachments"
 
 Mode = Literal["evidence", "agent"]
 EvidenceState = Literal["found", "not_found", "not_checked", "retrieved", "deleted"]
-ClaimState = Literal[
-    "found",
-    "measured",
-    "paraphrase",
-    "not_checked",
-    "not_found",
-    "no_evidence",
-    "not_from_screen",
-    "from_source",
-]
+ClaimState = Literal["cited", "not_on_frame", "no_source", "measured", "from_source", "not_from_screen"]
 TurnStatus = Literal["running", "done", "failed"]
 Stage = Literal["searching", "thinking", "waiting"]
 
@@ -133,12 +125,21 @@ class EvidenceItem:
 
 
 @dataclass(frozen=True, slots=True)
+class OnFrame:
+    """``answer_md[start:end]`` stands on the frame that is cited as `n`."""
+
+    start: int
+    end: int
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """One sentence of the answer, ``answer_md[start:end]``, with the numbers it cites.
 
-    `missing` is what no quote shows although the quotes stand in their frames: figures, names and
-    addresses of a sentence that is ``not_found``, outcomes and reasons of one that is ``not_checked``,
-    since those may be said in other words. `assistant.evidence.claims` says what each state means.
+    `on_frame` are its words that stand on a cited frame. `missing` are those that make it a warning: of a
+    sentence that is ``not_on_frame`` the words that stand on none of its frames, of one with
+    ``no_source`` its figures, dates, names and quotations; without any it is only marked quietly.
     """
 
     text: str
@@ -147,6 +148,23 @@ class Claim:
     citations: tuple[int, ...]
     state: ClaimState
     missing: tuple[str, ...] = ()
+    on_frame: tuple[OnFrame, ...] = ()
+
+
+_FORMER_STATES: Mapping[str, ClaimState] = MappingProxyType(
+    {
+        "found": "cited",
+        "paraphrase": "cited",
+        "not_checked": "cited",
+        "not_found": "not_on_frame",
+        "no_evidence": "no_source",
+    }
+)
+
+
+def claim_state(stored: Mapping[str, Any]) -> ClaimState:
+    """The state of a claim as it was stored, also by a version that called it otherwise."""
+    return _FORMER_STATES.get(stored["state"], stored["state"])
 
 
 CoverageGap = Gap

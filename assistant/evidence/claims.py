@@ -50,7 +50,16 @@ AROUND_SHARE = 0.5
 
 MIN_PARAPHRASED_WORDS = 2
 
-_PROVEN = ("found", "measured")
+_STATES: Mapping[str, ClaimState] = MappingProxyType(
+    {
+        "found": "cited",
+        "paraphrase": "cited",
+        "not_checked": "cited",
+        "not_found": "not_on_frame",
+        "no_evidence": "no_source",
+        "measured": "measured",
+    }
+)
 _NO_TEXTS: Mapping[int, str] = MappingProxyType({})
 
 
@@ -80,7 +89,8 @@ def check(
         # A citation that was dropped leaves a number of its own making in the text: a claim all the same.
         elif cited or claims_something(CITATION.sub("", text), statement.kind, given):
             items = [by_number[n] for n in cited]
-            state, missing = _judged(plain(text), items, given, texts)
+            verdict, missing = _judged(plain(text), items, given, texts)
+            state, missing = _STATES[verdict], missing if verdict == "not_found" else ()
             claims.append(Claim(text, statement.start, statement.end, cited, state, missing))
     return tuple(claims)
 
@@ -98,12 +108,12 @@ def citing(answer_md: str) -> dict[int, list[str]]:
 def is_proven(claims: Sequence[Claim]) -> bool:
     """Whether at least one claim holds, or nothing is claimed of the screen at all."""
     of_screen = [claim for claim in claims if claim.state not in ("not_from_screen", "from_source")]
-    return not of_screen or any(claim.state in _PROVEN for claim in of_screen)
+    return not of_screen or any(claim.state in ("cited", "measured") for claim in of_screen)
 
 
 def _judged(
     said: str, cited: Sequence[EvidenceItem], facts: MeasuredFacts, texts: Mapping[int, str]
-) -> tuple[ClaimState, tuple[str, ...]]:
+) -> tuple[str, tuple[str, ...]]:
     if not cited:
         return ("measured" if facts.prove(said) else "no_evidence"), ()
     proven = [item for item in cited if item.state == "found"]
@@ -375,7 +385,7 @@ def items(output: str) -> Iterator[str]:
 
 def quotes_one(claim: Claim, known: Iterable[str]) -> bool:
     """Whether a claim that cites nothing quotes one of these items, and tells nothing beyond it."""
-    if claim.state != "no_evidence" or claim.citations:
+    if claim.state != "no_source" or claim.citations:
         return False
     said = plain(claim.text)
     quoted = [each for each in statements.quotations(said) if _is_long(each)]
@@ -482,7 +492,7 @@ class OffScreen:
         )
 
     def _is_elsewhere(self, claim: Claim) -> bool:
-        if self.has_looked or claim.state != "no_evidence" or claim.citations:
+        if self.has_looked or claim.state != "no_source" or claim.citations:
             return False
         said = plain(claim.text)
         if _HAPPENED.search(said) or _PERSON.search(said) or _SCREEN.search(said):

@@ -23,6 +23,7 @@ from assistant.core.records import (
     EvidenceItem,
     EvidenceState,
     Mode,
+    OnFrame,
     Query,
     TimeReading,
     TurnError,
@@ -30,6 +31,7 @@ from assistant.core.records import (
     TurnRequest,
     TurnResult,
     TurnStatus,
+    claim_state,
 )
 from assistant.core.strings import local_time
 from assistant.evidence import claims
@@ -236,8 +238,15 @@ def measured(turn: StoredTurn) -> MeasuredFacts:
 
 
 def _claim(kept: dict[str, Any]) -> Claim:
-    missing = tuple(kept.get("missing", ()))
-    return Claim(kept["text"], kept["start"], kept["end"], tuple(kept["citations"]), kept["state"], missing)
+    return Claim(
+        kept["text"],
+        kept["start"],
+        kept["end"],
+        tuple(kept["citations"]),
+        claim_state(kept),
+        tuple(kept.get("missing", ())),
+        tuple(OnFrame(**stretch) for stretch in kept.get("on_frame", ())),
+    )
 
 
 def _coverage(kept: dict[str, Any] | None) -> Coverage:
@@ -332,7 +341,7 @@ def _claims(
 
     def decided(claim: Claim) -> Claim:
         judged_ones = now.keys() & claim.citations
-        if not judged_ones or (claim.state == "found" and judged_ones <= same):
+        if not judged_ones or (claim.state == "cited" and judged_ones <= same):
             return claim
         return again.get((claim.start, claim.end), claim)
 

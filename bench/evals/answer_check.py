@@ -36,7 +36,7 @@ from store.core.database import Database
 from store.timeline.sample_week import Question, SampleWeek
 from webapp.cli.common import home_and_json, open_database, open_home, print_json
 
-PROVEN = frozenset({"found", "measured"})
+PROVEN = frozenset({"cited", "measured"})
 """Claim states that are computed proof."""
 
 _MOST_OF_A_GAP = 0.9

@@ -61,6 +61,14 @@ class EvidenceAnswer(Answer):
     frame_url: str | None
 
 
+class OnFrameAnswer(Answer):
+    """Words of the answer, `answer_md[start:end]`, that stand on the frame cited as `n`."""
+
+    start: int
+    end: int
+    n: int
+
+
 class ClaimAnswer(Answer):
     """One sentence of the answer, `answer_md[start:end]`, with the numbers it cites."""
 
@@ -69,15 +77,16 @@ class ClaimAnswer(Answer):
     end: int
     citations: list[int]
     state: str = Field(
-        description="found (its quote stands in the frame), measured (a duration that code worked out), "
-        "paraphrase, not_checked, not_found, no_evidence, not_from_screen (nothing recorded was "
-        "looked at for it, and it tells nothing of the person), or from_source (it quotes what a tool "
-        "returned of another source)."
+        description="cited (no more is said than that it cites frames), not_on_frame (its quote, or words "
+        "of it, stand on none of the frames it cites), no_source (it cites nothing), measured (a duration "
+        "or count that code worked out), from_source (it quotes what a tool returned of another source), "
+        "or not_from_screen (nothing recorded was looked at for it)."
     )
     missing: list[str] = Field(
-        description="What the sentence says and none of its quotes shows; with not_checked it may be said "
-        "there in other words."
+        description="Words that stand on none of the cited frames; with no_source, the figures, dates, "
+        "names and quotations that have no source."
     )
+    on_frame: list[OnFrameAnswer] = Field(description="Words of it that stand on a cited frame.")
 
 
 class CoverageGapAnswer(Answer):

@@ -25,7 +25,6 @@ from webapp.views.turns import claim_spans, coverage_lines
 
 STATE_WORDS = {
     "found": "✓ Quote found",
-    "paraphrase": "≈ Paraphrase",
     "not_found": "△ Quote not found",
     "not_checked": "– Not checked",
     "deleted": "Image removed",

@@ -173,12 +173,10 @@ def _lines(text: str) -> tuple[str, ...]:
 
 MAX_RETRIEVED = 72
 
-# state: (class of the sentence, word behind it); one with a found quote needs no tag.
+# state: (class of the sentence, word behind it); one that cites frames needs no tag.
 CLAIM_WORDS = {
-    "no_evidence": ("unproven", "no evidence"),
-    "not_found": ("unproven", "quote not found"),
-    "not_checked": ("unchecked", "not checked"),
-    "paraphrase": ("paraphrase", "paraphrase"),
+    "no_source": ("unchecked", "no source"),
+    "not_on_frame": ("unproven", "quote not on the frame"),
     "measured": ("measured", "measured"),
     "not_from_screen": ("unchecked", "not from your screen"),
     "from_source": ("paraphrase", "quoted from another source"),
@@ -232,7 +230,7 @@ class TurnView:
     @property
     def said(self) -> str:
         """What is said aloud once the answer is there."""
-        unproven = sum(claim.state in ("no_evidence", "not_found") for claim in self.turn.claims)
+        unproven = sum(claim.state in ("no_source", "not_on_frame") for claim in self.turn.claims)
         missing = f", {formatting.count(unproven, 'claim')} without evidence" if unproven else ""
         return f"Answer complete, {formatting.count(len(self.cited), 'source')}{missing}"
 
@@ -318,9 +316,8 @@ def claim_spans(claims: Iterable[Claim], withdrawn: frozenset[int] = frozenset()
             shown = _DISPUTED
         elif claim.missing:
             # The screen or the model may have made them long.
-            lacks = f"not in the quote: {_some([words[:40] for words in claim.missing], 3)}"
-            is_open = claim.state == "not_checked"
-            shown = ("unchecked", f"not checked, {lacks}") if is_open else ("unproven", lacks)
+            lacks = "no source" if claim.state == "no_source" else "not on the frame"
+            shown = ("unproven", f"{lacks}: {_some([words[:40] for words in claim.missing], 3)}")
         if shown:
             spans.append(Span(claim.start, claim.end, *shown))
     return spans
@@ -347,7 +344,7 @@ def _totals(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> Iterable[str]:
     if cited:
         yield f"{len(cited)} cited"
         yield f"{sum(item.state == 'found' for item in cited)} found"
-    unproven = sum(claim.state in ("no_evidence", "not_found") for claim in turn.claims)
+    unproven = sum(claim.state in ("no_source", "not_on_frame") for claim in turn.claims)
     if unproven:
         yield f"{formatting.count(unproven, 'claim')} without evidence"
     if turn.dropped:

@@ -61,7 +61,7 @@ def test_only_proven_sentences_are_learned(past: Past, context: ContextServices)
     session_id = past.window(QUESTION, answers=["Aliens did it."], states=["no_evidence"])
     found = summary_of(context, session_id)
     assert found.learned is None
-    assert found.notes == "1 statement had no evidence."
+    assert found.notes == "1 statement had no source."
 
 
 def test_what_was_learned_is_plain_text(past: Past, context: ContextServices) -> None:

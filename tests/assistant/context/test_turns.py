@@ -205,7 +205,7 @@ def test_in_evidence_mode_it_is_off_by_default(
     result = window.ask("What did I do?", mode="evidence", start_ms=NOW_MS - 3_600_000, end_ms=NOW_MS)
     assert (LEARNED in json.dumps(window.stub.requests[-1]["messages"])) is is_on
     assert [each.n for each in result.evidence if each.n is not None] == []
-    assert all(claim.state != "found" for claim in result.claims)
+    assert all(claim.state != "cited" for claim in result.claims)
 
 
 def test_the_pack_is_made_anew_after_turns_or_minutes_and_not_before_the_cooldown(

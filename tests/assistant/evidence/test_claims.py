@@ -57,37 +57,6 @@ def test_claims_are_parts_of_the_answer_in_order(text: str) -> None:
 
 
 @for_each(
-    ("sentence", "state"),
-    [
-        ("You set retention to 14 days [1].", "found"),
-        ("You set retention to 14 days at 14:32 [1].", "found"),
-        ("You set retention to 14 days at 2:32 pm on 20 November 2026 [1].", "found"),
-        ("11月20日 14:32 你把保留期设为 14 天 [1]。", "found"),
-        ("At 下午2:32 you set 14 [1].", "found"),
-        ("In main.py v2 you set 14 days [1].", "found"),
-        ("You set retention to 30 days [1].", "not_found"),
-        ("You set retention to 14 days at 15:10 [1].", "not_found"),
-        ("You set retention to 14 days on 19 November [1].", "not_found"),
-        ("You spent 2 hours on 14 days [1].", "not_found"),
-        ("You spent 25 min on 14 days [1].", "found"),
-        ("You saw 32 files [1].", "not_found"),
-        ("You opened https://evil.example/x for 14 days [1].", "not_found"),
-        ("You wrote it.", "no_evidence"),
-        ("You wrote it [7].", "no_evidence"),
-        ("You wrote it [2].", "not_found"),
-        ("You wrote it [3].", "not_checked"),
-        ("You wrote 14 [1][2].", "found"),
-    ],
-)
-def test_a_claim_holds_when_quotes_and_figures_do(sentence: str, state: str) -> None:
-    evidence = [item(1), item(2, "not there", "not_found"), item(3, "", "not_checked")]
-    (claim,) = check(
-        sentence, evidence, MeasuredFacts((MeasuredDuration("Code", frozenset(figures("25 min"))),))
-    )
-    assert claim.state == state
-
-
-@for_each(
     ("text", "words"),
     [
         ("14:32, 2pm, 下午2点半", {"clock 14:32", "clock 14:00", "clock 14:30"}),
@@ -140,111 +109,23 @@ def test_an_answer_is_cut_as_it_is_drawn(text: str, cut: list[tuple[str, str]]) 
 
 
 @for_each(
-    ("text", "missing"),
-    [
-        ("Anna set retention to 14 days [1].", ("Anna",)),
-        ("You set retention to 14 weeks [1].", ("14 week",)),
-        ("You set retention to fourteen days [1].", ()),
-        ("You set retention to 14 days in `other.py` [1].", ("other.py",)),
-        ("Retention was set to 14 days in the evening [1].", ("evening",)),
-        ("Retention was set to 14 days on Friday afternoon [1].", ()),
-        ("Retention was set to 14 days on Monday [1].", ("weekday 1",)),
-        ("李经理把 retention 设为 14 天 [1]。", ("李经理",)),
-    ],
-)
-def test_what_no_quote_shows_is_named(text: str, missing: tuple[str, ...]) -> None:
-    (claim,) = check(text, [item(1)])
-    assert (claim.state, claim.missing) == ("not_found" if missing else "found", missing)
-
-
-@for_each(
-    ("text", "open_"),
-    [
-        ("The retention of 14 days was rejected [1].", ("rejected",)),
-        ("The retention was set to 14 days because the disk was full [1].", ("the disk was full",)),
-    ],
-)
-def test_what_may_be_said_in_other_words_is_not_checked_rather_than_not_found(
-    text: str, open_: tuple[str, ...]
-) -> None:
-    (claim,) = check(text, [item(1)])
-    assert (claim.state, claim.missing) == ("not_checked", open_)
-
-
-@for_each(
-    ("quote", "said", "state"),
-    [
-        (
-            "Approved by the release manager at 11:20.",
-            "The release manager signed off on it at 11:20",
-            "found",
-        ),
-        (
-            "Approved by the release manager at 11:20.",
-            "The release manager signed it at 11:20",
-            "not_checked",
-        ),
-        ("Then it is approved, cost centre 4410.", "It got the green light, cost centre 4410", "found"),
-        ("The lamp of cost centre 4410 is red.", "The lamp of cost centre 4410 is green", "not_found"),
-        ("Clock of buoy 7: from 429 ms to 7 ms.", "The clock of buoy 7 went from 429 ms to 7 ms", "found"),
-        (
-            "Clock of buoy 7: from 429 ms to 7 ms.",
-            "The clock of buoy 7 went from 7 ms to 429 ms",
-            "not_found",
-        ),
-        ("Refused readings today: none.", "No readings were refused", "found"),
-        ("Refused readings today: none.", "Readings were refused", "not_found"),
-        ("1 failed, 145 passed in 6.12s", "1 test did not pass, and 145 passed", "not_checked"),
-        ("The pier is open until 22:00.", "The pier closes at 22:00", "paraphrase"),
-        ("The pier is open until 22:00.", "The pier opens at 22:00", "not_found"),
-        (
-            "Delivery within 6 weeks of your order.",
-            "Delivery no later than 6 weeks after your order",
-            "found",
-        ),
-        ("Icons: do not sell them.", "Selling the icons is forbidden", "paraphrase"),
-        ("All 3 goals were reached.", "Only one of the 3 goals was reached", "not_found"),
-        ("Mend the clock of buoy 7.", "The first task is to fix the clock of buoy 7", "found"),
-        ("3 passed in 0.41s", "The 3 tests timed out after 0.41s", "not_checked"),
-    ],
-)
-def test_what_is_said_in_other_words(quote: str, said: str, state: str) -> None:
-    (claim,) = check(f"{said} [1].", [item(1, quote=quote)])
-    assert claim.state == state, claim.missing
-
-
-@for_each(
     ("text", "state"),
     [
         ("You used Code for 25 min.", "measured"),
         ("| Code | 25 min |\n|---|---|\n| Mail | 1 h |", "measured"),
         ("你用了 Code 25 分钟。", "measured"),
         ("In total you were recorded for 1 h 25 min.", "measured"),
-        ("You used Mail for 25 min.", "no_evidence"),
-        ("You used Code for 26 min.", "no_evidence"),
-        ("You used Code and Mail for 1 h 25 min.", "no_evidence"),
-        ("You used Code for 25 min and deleted everything.", "no_evidence"),
-        ("You used Code for 25 min with Anna.", "no_evidence"),
+        ("You used Mail for 25 min.", "no_source"),
+        ("You used Code for 26 min.", "no_source"),
+        ("You used Code and Mail for 1 h 25 min.", "no_source"),
+        ("You used Code for 25 min and deleted everything.", "no_source"),
+        ("You used Code for 25 min with Anna.", "no_source"),
     ],
 )
 def test_only_durations_that_code_measured_need_no_citation(text: str, state: str) -> None:
     given = [("Code", "25 min"), ("Mail", "1 h"), (TOTAL, "1 h 25 min")]
     facts = MeasuredFacts(tuple(MeasuredDuration(name, frozenset(figures(spent))) for name, spent in given))
     assert {claim.state for claim in check(text, [], facts)} == {state}
-
-
-def test_what_was_not_quoted_may_be_a_paraphrase_and_is_never_found() -> None:
-    text = "The harbour was painted blue by the new crew in spring."
-    cited = [item(1, "", "not_checked")]
-    assert (
-        check("The new crew painted the harbour blue [1].", cited, texts={1: text})[0].state == "paraphrase"
-    )
-    for unlike in (
-        "The crew sank three boats [1].",
-        "The harbour was never painted blue [1].",
-        "Anna painted the harbour blue [1].",
-    ):
-        assert check(unlike, cited, texts={1: text})[0].state == "not_checked"
 
 
 def test_the_list_of_evidence_is_no_claim() -> None:

@@ -134,7 +134,7 @@ def test_a_description_is_no_quote(deps: TurnServices, stub: StubModel, frame: F
     stub.call(call_of(frame)).reply(SAID)
     stub.reply({"answer_md": "It has three bars [[e1]].", "evidence": [{"id": "e1", "quote": SAID}]})
     [claim] = run(deps).result.claims
-    assert claim.state == "not_found"
+    assert claim.state == "not_on_frame"
 
 
 def _delete(deps: TurnServices, frame: FrameRow) -> None:

@@ -82,7 +82,7 @@ def test_a_look_up_leads_to_a_proven_answer(
     assert (result.status, result.mode) == ("done", "agent")
     assert result.answer_md == "The retention policy was changed to ninety days [1]."
     assert [(item.frame_id, item.state) for item in result.evidence] == [(frame.id, "found")]
-    assert [claim.state for claim in result.claims] == ["found"]
+    assert [claim.state for claim in result.claims] == ["cited"]
     assert result.coverage.by_tools
     assert (result.start_ms, result.end_ms) == (frame.captured_ms, frame.captured_ms + 1)
     assert [message["role"] for message in stub.requests[1]["messages"]] == [

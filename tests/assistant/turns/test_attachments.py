@@ -134,7 +134,7 @@ def test_evidence_mode_tells_a_file_beside_the_frames_and_it_proves_nothing(
         ["contract.txt"],
     )
     assert [claim.citations for claim in result.claims] == [(1,), (), ()]
-    assert [claim.state for claim in result.claims] == ["found", "from_source", "no_evidence"]
+    assert [claim.state for claim in result.claims] == ["cited", "from_source", "no_source"]
     assert "tools" not in stub.requests[0]
 
 

@@ -23,7 +23,7 @@ def test_without_an_endpoint_the_answer_is_quoted_and_says_so(
     assert "- **Mail** (14:11) “Inbox”: “Inbox: lunch on Friday” [3]" in result.answer_md
     assert stub.requests == []
     assert result.claims
-    assert {claim.state for claim in result.claims} == {"found"}
+    assert {claim.state for claim in result.claims} == {"cited"}
     cited = [item for item in result.evidence if item.n is not None]
     assert {item.state for item in cited} == {"found"}
     assert ask(model="extractive").answer_md == result.answer_md
@@ -33,7 +33,7 @@ def test_the_extractive_answer_speaks_the_language_of_the_question(ask: Ask, aft
     afternoon.show(1, "季度预算\n合计 1200 元", app_name="表格", window_name="预算.xlsx")
     result = ask("总结一下我今天下午做了什么", model="extractive")
     assert result.answer_md.startswith("以下内容直接引自你的屏幕；没有设置语言模型。")
-    assert {claim.state for claim in result.claims} == {"found"}
+    assert {claim.state for claim in result.claims} == {"cited"}
 
 
 def test_the_extractive_answer_finds_the_words_of_the_question(ask: Ask, afternoon: Afternoon) -> None:
@@ -41,14 +41,14 @@ def test_the_extractive_answer_finds_the_words_of_the_question(ask: Ask, afterno
     afternoon.show(2, "menu\nretention set to 14 days\nfooter")
     result = ask("What did I set retention to?", model="extractive")
     assert result.answer_md.endswith("- 14:02 Code, main.py: “retention set to 14 days” [1]")
-    assert [claim.state for claim in result.claims] == ["found"]
+    assert [claim.state for claim in result.claims] == ["cited"]
 
 
 def test_the_extractive_answer_says_when_the_words_are_not_there(ask: Ask, afternoon: Afternoon) -> None:
     afternoon.show(1, "nothing of interest here")
     result = ask("Where is the giraffe?", model="extractive")
     assert "None of the 1 frames looked at names “giraffe”" in result.answer_md
-    assert {claim.state for claim in result.claims} == {"found"}
+    assert {claim.state for claim in result.claims} == {"cited"}
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -59,4 +59,4 @@ def test_quoted_screen_text_cannot_become_markup(text: str, ask: Ask, afternoon:
     assert "](" not in unescaped
     assert "<" not in unescaped
     assert re.findall(r"\[\d+\]", unescaped) == ["[1]"]
-    assert {claim.state for claim in result.claims} == {"found"}
+    assert {claim.state for claim in result.claims} == {"cited"}

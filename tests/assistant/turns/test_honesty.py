@@ -56,7 +56,7 @@ def test_a_question_for_sound_gets_a_limit_and_the_screen_instead_of_a_guess(
     assert limit in result.answer_md
     assert stub.requests == []
     assert (result.evidence[0].state, result.evidence[0].app_name) == ("found", "Zoom")
-    assert all(claim.state == "found" for claim in result.claims)
+    assert all(claim.state == "cited" for claim in result.claims)
 
 
 def test_a_range_ahead_is_not_answered_with_nothing_found(ask: Ask, stub: StubModel) -> None:

@@ -199,7 +199,7 @@ def test_the_frame_itself_can_be_cited_and_is_checked(
     assert [(each.n, each.frame_id, each.state) for each in result.evidence] == [
         (1, anchor.frame_id, "found")
     ]
-    assert [claim.state for claim in result.claims] == ["found", "no_evidence"]
+    assert [claim.state for claim in result.claims] == ["cited", "no_source"]
     assert insight.summary == result.answer_md
 
 

@@ -93,7 +93,7 @@ def test_whoever_has_looked_has_to_prove(deps: TurnServices, stub: StubModel, af
         stub.anew().call(("search_ocr", {"query": query}), SUM).reply("17 % of 2,340 is 397.8.")
         result = run(deps, message="What is 17 % of 2,340?").result
         assert opens_unconfirmed(result)
-        assert states(result) == ["no_evidence"]
+        assert states(result) == ["no_source"]
 
 
 def test_a_claim_from_an_earlier_answer_does_not_pass_for_general_knowledge(
@@ -106,7 +106,7 @@ def test_a_claim_from_an_earlier_answer_does_not_pass_for_general_knowledge(
     stub.anew().reply("The invoice is from Wagner. It is overdue.")
     repeated = run(deps, chat_id=chat_id, message="Say that again.").result
     assert opens_unconfirmed(repeated)
-    assert states(repeated) == ["no_evidence", "no_evidence"]
+    assert states(repeated) == ["no_source", "no_source"]
     stub.anew().call(("calculator", {"expression": "420*0.19"})).reply("19 % of 420 EUR is 79.8 EUR.")
     worked_out = run(deps, chat_id=chat_id, message="What is 19 % of 420 EUR?").result
     assert states(worked_out) == ["not_from_screen"]
@@ -119,4 +119,4 @@ def test_over_a_range_every_claim_is_of_the_screen(
     stub.reply(reply("Git keeps every commit."))
     result = run(deps, mode="evidence", start_ms=START_MS, end_ms=START_MS + 3_600_000).result
     assert opens_unconfirmed(result)
-    assert states(result) == ["no_evidence"]
+    assert states(result) == ["no_source"]

@@ -27,7 +27,7 @@ def answered(ask: Ask, afternoon: Afternoon, stub: StubModel) -> TurnResult:
     afternoon.show(32, f"File Edit View\n{QUOTE}")
     stub.reply(reply("You set retention to 14 days [[e1]].", ("e1", QUOTE)))
     result = ask("What did I set retention to?")
-    assert (result.evidence[0].state, result.claims[0].state) == ("found", "found")
+    assert (result.evidence[0].state, result.claims[0].state) == ("found", "cited")
     return result
 
 
@@ -72,7 +72,7 @@ def test_a_quote_that_is_gone_is_not_found_and_so_is_its_claim(
     [item] = now.evidence
     assert (item.state, item.quote, item.boxes) == ("not_found", QUOTE, ())
     assert item.reading_id == answered.evidence[0].reading_id, "the reading that was quoted stays named"
-    assert [claim.state for claim in now.claims] == ["not_found"]
+    assert [claim.state for claim in now.claims] == ["not_on_frame"]
     assert now.answer_md == answered.answer_md
 
 
@@ -85,7 +85,7 @@ def test_the_old_reading_made_current_again_proves_it_again(answered: TurnResult
         assert scalar(connection, "select count(*) from frames_fts where frames_fts match 'retention'") == 1
     now = again(deps, answered)
     assert (now.evidence[0].state, now.evidence[0].boxes) == ("found", first.boxes)
-    assert [claim.state for claim in now.claims] == ["found"]
+    assert [claim.state for claim in now.claims] == ["cited"]
 
 
 def test_claims_on_other_frames_stay_as_they_were(
@@ -102,7 +102,7 @@ def test_claims_on_other_frames_stay_as_they_were(
     before = ask()
     read_again(deps.database, before.evidence[0].frame_id, "blurred")
     now = again(deps, before)
-    assert [claim.state for claim in now.claims] == ["not_found", "found"]
+    assert [claim.state for claim in now.claims] == ["not_on_frame", "cited"]
     assert now.evidence[1] == before.evidence[1]
 
 
@@ -112,11 +112,11 @@ def test_a_paraphrase_is_judged_by_what_its_frame_says_now(
     afternoon.show(32, QUOTE)
     stub.reply(reply("The retention was set to 14 days [[e1]]."))
     before = ask()
-    assert (before.evidence[0].state, before.claims[0].state) == ("not_checked", "paraphrase")
+    assert (before.evidence[0].state, before.claims[0].state) == ("not_checked", "cited")
     read_again(deps.database, before.evidence[0].frame_id, "Lunch on Friday?")
-    assert again(deps, before).claims[0].state in ("not_checked", "not_found")
+    assert again(deps, before).claims[0].state in ("cited", "not_on_frame")
     read_again(deps.database, before.evidence[0].frame_id, f"File\n{QUOTE}")
-    assert again(deps, before).claims[0].state == "paraphrase"
+    assert again(deps, before).claims[0].state == "cited"
 
 
 @pytest.fixture
@@ -128,15 +128,15 @@ def timed(ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnServices) -
         segments.rebuild(connection, 0, 2**42)
     stub.reply(reply("You set retention to 14 days, and used Code for 9 min [[e1]].", ("e1", QUOTE)))
     result = ask("How long did I work on retention?")
-    assert [claim.state for claim in result.claims] == ["found"]
+    assert [claim.state for claim in result.claims] == ["cited"]
     return result
 
 
 def test_durations_are_judged_by_what_was_measured_at_the_time(timed: TurnResult, deps: TurnServices) -> None:
     read_again(deps.database, timed.evidence[0].frame_id, "blurred")
-    assert again(deps, timed).claims[0].state == "not_found"
+    assert again(deps, timed).claims[0].state == "not_on_frame"
     read_again(deps.database, timed.evidence[0].frame_id, f"File\n{QUOTE}")
-    assert again(deps, timed).claims[0].state == "found"
+    assert again(deps, timed).claims[0].state == "cited"
 
 
 def test_what_was_measured_goes_with_any_frame_of_its_range(
@@ -154,9 +154,9 @@ def test_what_was_measured_goes_with_any_frame_of_its_range(
     assert after is not None
     assert "measured" not in after.payload
     read_again(deps.database, timed.evidence[0].frame_id, "blurred")
-    assert again(deps, timed).claims[0].state == "not_found"
+    assert again(deps, timed).claims[0].state == "not_on_frame"
     read_again(deps.database, timed.evidence[0].frame_id, f"File\n{QUOTE}")
-    assert again(deps, timed).claims[0].state == "not_found"
+    assert again(deps, timed).claims[0].state == "not_on_frame"
 
 
 def test_what_was_measured_is_not_kept_when_something_was_deleted_meanwhile(

@@ -55,7 +55,7 @@ def test_evidence_mode_goes_on_too(deps: TurnServices, stub: StubModel, afternoo
     afternoon.show(5, "the retention policy")
     stub.reply(reply("The policy [[e1]].", ("e1", "retention policy")))
     first = run(deps, message="What did I read?", mode="evidence", **HOURS).result
-    assert [claim.state for claim in first.claims] == ["found"]
+    assert [claim.state for claim in first.claims] == ["cited"]
     run(deps, message="What else?", mode="evidence", chat_id=first.chat_id, **HOURS)
     assert stub.requests[1]["previous_response_id"] == first.response_id
     assert len(stub.requests[1]["input"]) == 1

@@ -55,13 +55,13 @@ def test_what_is_no_frame_is_named_as_a_source_and_is_no_evidence(
     ("answer", "state"),
     [
         ("Anna wrote “dinner at eight”.", "from_source"),
-        ("Anna wrote “dinner at nine”.", "no_evidence"),
-        ("Ben wrote “dinner at eight”.", "no_evidence"),
-        ("Anna wrote “dinner at eight” and the invoice of 420 EUR was paid.", "no_evidence"),
-        ("Anna approved “dinner at eight”.", "no_evidence"),
-        ("Anna wrote “dinner”.", "no_evidence"),
-        ("“dinner at eight” comes before “Standup meeting”.", "no_evidence"),
-        ("Dinner was at eight with Anna.", "no_evidence"),
+        ("Anna wrote “dinner at nine”.", "no_source"),
+        ("Ben wrote “dinner at eight”.", "no_source"),
+        ("Anna wrote “dinner at eight” and the invoice of 420 EUR was paid.", "no_source"),
+        ("Anna approved “dinner at eight”.", "no_source"),
+        ("Anna wrote “dinner”.", "no_source"),
+        ("“dinner at eight” comes before “Standup meeting”.", "no_source"),
+        ("Dinner was at eight with Anna.", "no_source"),
     ],
 )
 def test_what_quotes_a_source_is_not_called_unproven_and_never_evidence(
@@ -79,7 +79,7 @@ def test_what_quotes_a_source_is_not_called_unproven_and_never_evidence(
         ran = run(deps)
     assert [claim.state for claim in ran.result.claims] == [state]
     assert (ran.result.evidence, ran.result.sources) == ((), ("calendar", "messages"))
-    assert ran.result.answer_md.startswith("I could not confirm") == (state == "no_evidence")
+    assert ran.result.answer_md.startswith("I could not confirm") == (state == "no_source")
 
 
 def test_a_turn_over_an_empty_source_goes_on(database: Database, stub: StubModel) -> None:

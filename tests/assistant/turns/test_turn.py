@@ -43,7 +43,7 @@ def test_an_answer_is_cited_verified_and_stored(
     assert cited.local_time == "2026-11-20T14:32:00+08:00"
     assert cited.frame_url == f"/api/v1/frames/{frame.id}"
     assert (other.n, other.state, other.app_name) == (None, "retrieved", "Mail")
-    assert result.claims == (Claim(result.answer_md, 0, len(result.answer_md), (1,), "found"),)
+    assert result.claims == (Claim(result.answer_md, 0, len(result.answer_md), (1,), "cited"),)
     assert result.coverage.frames_in_range == result.coverage.frames_sampled == 2
     assert stored_turn(deps.database, result.chat_id, result.turn_id) == result
 
@@ -57,7 +57,7 @@ def test_the_question_of_the_house_gets_a_summary_with_evidence(
     assert (result.start_ms, result.end_ms) == (START_MS, START_MS + 3 * HOUR_MS)
     assert result.answer_md == "你在写 `keep` 函数 [1]。"
     assert result.evidence[0].frame_id == frame.id
-    assert [claim.state for claim in result.claims] == ["found"]
+    assert [claim.state for claim in result.claims] == ["cited"]
 
 
 def test_one_turn_is_one_retrieval_and_one_call_without_tools(
@@ -99,9 +99,9 @@ def test_invented_and_foreign_ids_are_dropped_and_counted(
 @pytest.mark.parametrize(
     ("quote", "state", "claim_state", "opening"),
     [
-        ("retention set to 14 days", "found", "found", ""),
-        ("retention set to 30 days", "not_found", "not_found", "I could not confirm this on screen.\n\n"),
-        ("", "not_checked", "paraphrase", "I could not confirm this on screen.\n\n"),
+        ("retention set to 14 days", "found", "cited", ""),
+        ("retention set to 30 days", "not_found", "not_on_frame", "I could not confirm this on screen.\n\n"),
+        ("", "not_checked", "cited", ""),
     ],
 )
 def test_only_a_quote_that_stands_in_the_frame_is_found(
@@ -126,7 +126,7 @@ def test_a_duration_that_no_code_gave_is_flagged(ask: Ask, afternoon: Afternoon,
             ("e1", "main.py open"),
         )
     )
-    assert [claim.state for claim in ask().claims] == ["found", "not_found"]
+    assert [claim.state for claim in ask().claims] == ["cited", "not_on_frame"]
 
 
 def test_a_claim_without_a_citation_is_marked(ask: Ask, afternoon: Afternoon, stub: StubModel) -> None:
@@ -134,8 +134,8 @@ def test_a_claim_without_a_citation_is_marked(ask: Ask, afternoon: Afternoon, st
     stub.reply(reply("You bought a boat. You read some text [[e1]].", ("e1", "some text here")))
     result = ask()
     assert [(claim.text, claim.state) for claim in result.claims] == [
-        ("You bought a boat.", "no_evidence"),
-        ("You read some text [1].", "found"),
+        ("You bought a boat.", "no_source"),
+        ("You read some text [1].", "cited"),
     ]
 
 

@@ -53,7 +53,7 @@ def test_an_insight_is_told_read_listed_and_deleted(program: Actor, stub: StubMo
     assert [(each["n"], each["frame_id"], each["state"]) for each in made["turn"]["evidence"]] == [
         (1, frame.id, "found")
     ]
-    assert [claim["state"] for claim in made["turn"]["claims"]] == ["found"]
+    assert [claim["state"] for claim in made["turn"]["claims"]] == ["cited"]
     assert made["persona"] == BUILT_IN["assistant"].name
     assert program.get(f"/api/v1/insights/{made['id']}").get_json() == made
     queries = {

@@ -131,7 +131,7 @@ def test_a_tool_tells_of_earlier_chats(
     [chat] = [each for each in program.get("/api/v1/chats").get_json()["data"] if "find out" in each["title"]]
     turn = program.get(f"/api/v1/chats/{chat['id']}/turns/1").get_json()
     assert turn["sources"] == ["chats"] and turn["evidence"] == []
-    assert all(claim["state"] != "found" for claim in turn["claims"])
+    assert all(claim["state"] != "cited" for claim in turn["claims"])
 
 
 @pytest.mark.parametrize("how", ["none", "person", "chat", "configured"])

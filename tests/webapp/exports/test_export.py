@@ -149,14 +149,14 @@ def test_the_html_is_one_file_without_scripts(program: Actor, told: Told) -> Non
         "#e1", "#e2", f"{ORIGIN}/chat/{told.key[0]}#t1",
         *(f"{ORIGIN}/frames/{frame.id}?cite={told.key[0]}.1.{n}" for n, frame in enumerate(told.frames, 1)),
     }  # fmt: skip
-    assert '<span class="claim unproven">' in html
-    assert "no evidence" in html
+    assert '<span class="claim unchecked">' in html
+    assert "no source" in html
 
 
 def test_copies_say_what_the_export_says(program: Actor, browser: Actor, told: Told) -> None:
     markdown = program.get(f"{told.api}?fmt=md").text
     assert browser.get(f"{told.page}/copy?as=md").text == markdown
-    assert "(△ no evidence)" in markdown
+    assert "(– no source)" in markdown
     assert "> retention set to 14 days" in markdown
     assert "<script>" not in markdown
     assert "[x](http" not in markdown

@@ -10,14 +10,14 @@ from webapp.views.turns import claim_spans
 @for_each(
     ("state", "missing", "expected"),
     [
-        ("found", (), None),
-        ("not_found", (), ("unproven", "quote not found")),
-        ("not_found", ("24940",), ("unproven", "not in the quote: 24940")),
-        ("not_checked", (), ("unchecked", "not checked")),
-        ("not_checked", ("stolen",), ("unchecked", "not checked, not in the quote: stolen")),
+        ("cited", (), None),
+        ("not_on_frame", (), ("unproven", "quote not on the frame")),
+        ("not_on_frame", ("24940",), ("unproven", "not on the frame: 24940")),
+        ("no_source", (), ("unchecked", "no source")),
+        ("no_source", ("24940",), ("unproven", "no source: 24940")),
     ],
 )
-def test_what_was_not_decided_does_not_read_as_not_found(
+def test_a_warning_names_its_words(
     state: ClaimState, missing: tuple[str, ...], expected: tuple[str, str] | None
 ) -> None:
     spans = claim_spans([Claim("It was so [1].", 0, 14, (1,), state, missing)])

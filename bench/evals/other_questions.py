@@ -10,8 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from zoneinfo import ZoneInfo
 
 from store.timeline.sample_week import Question, SampleWeek, Scene
+
+SEED, ZONE = 1, ZoneInfo("Europe/Berlin")
+"""Of the sample week that is asked about."""
 
 
 @dataclass(frozen=True, slots=True)
