@@ -5,6 +5,7 @@ read the ratios, and compare before and after within one run.
 
     python -m bench              all
     python -m bench search chat  some
+    python -m bench questions FOLDER...  over sets of other folders than ``bench/sets``
 
 One that takes long (``ON_REQUEST``) runs only when it is named.
 """
@@ -15,19 +16,22 @@ import importlib
 import pkgutil
 import platform
 import sys
+from pathlib import Path
 
 import bench
-from bench.report import Report
+from bench.report import SETS, Report
 
 
-def main(wanted: list[str]) -> int:
+def main(arguments: list[str]) -> int:
+    folders = [Path(argument) for argument in arguments if Path(argument).is_dir() and "/" in argument]
+    wanted = [argument for argument in arguments if Path(argument) not in folders]
     names = [m.name for m in pkgutil.iter_modules(bench.__path__) if not m.name.startswith("_")]
     measurements = [name for name in names if name not in ("report",)]
     unknown = set(wanted) - set(measurements)
     if unknown:
         sys.stderr.write(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(measurements)}\n")
         return 2
-    report = Report(sys.stdout)
+    report = Report(sys.stdout, folders or [SETS / "open", SETS / "sealed"])
     report.line(f"{platform.machine()}, Python {platform.python_version()}")
     for name in wanted or measurements:
         module = importlib.import_module(f"bench.{name}")

@@ -12,7 +12,6 @@ Embedding them takes a few minutes, so this runs only when it is named::
 from __future__ import annotations
 
 import tempfile
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -22,14 +21,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from bench.question_sets import embed
 from bench.report import Report
 from engines.embeddings.protocol import Embedder, EmbedderUnavailable, Vectors, open_embedder
-from ingest.core.worker_stats import WorkerStats
-from ingest.reading.embedding import EmbeddingLoop
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
-from store.core.times import now_ms
-from store.embeddings import vectors
 from store.search.filters import Filters
 from store.search.hybrid import Mode
 from store.search.search import fuzzy_search
@@ -69,7 +65,7 @@ def main(report: Report) -> None:
         if embedder is not None:
             _paraphrases(report, embedder)
             _held_out(report, embedder)
-            _embed(database, embedder)
+            embed(database, embedder)
         for mode in _MODES if embedder else _MODES[:1]:
             _report(
                 report,
@@ -163,10 +159,3 @@ def _report(report: Report, mode: str, made: RelevanceSet, scores: list[_Scores]
 
 def _mean(values: list[float]) -> float:
     return sum(values) / len(values)
-
-
-def _embed(database: Database, embedder: Embedder) -> None:
-    loop = EmbeddingLoop(database, WorkerStats(now_ms), lambda: embedder, threading.Event())
-    vectors.request_more(database)
-    while loop.step():
-        pass

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TextIO
 
 import psutil
 
+SETS = Path(__file__).with_name("sets")
+
 
 class Report:
-    """Rows of a measurement: what, its figure, the goal, and the physical limit beside it."""
+    """Rows of a measurement: what, its figure, the goal, and the physical limit beside it.
 
-    def __init__(self, out: TextIO) -> None:
+    `folders` hold foreign sets to measure by; of one named ``sealed`` only totals may be printed.
+    """
+
+    def __init__(self, out: TextIO, folders: Sequence[Path] = ()) -> None:
         self.out = out
+        self.folders = folders
 
     def line(self, text: str) -> None:
         self.out.write(text + "\n")

@@ -17,7 +17,7 @@ from store.search.search import Page, search
 from tests.factories import NOON_MS, capture, text_draft
 
 ALWAYS = Filters(0, 2 * NOON_MS)
-_STILL = Still(
+STILL = Still(
     media_path="none.webp",
     media_type="image/webp",
     size_bytes=1,
@@ -34,7 +34,7 @@ def add_frame(
     """A frame in the store; with `text`, one that was read. Names are empty unless given."""
     names: dict[str, Any] = {"app_name": None, "window_name": None, **changes}
     record = capture(captured_ms, capture_id=str(uuid.uuid4()), **names)
-    frame_id = frames.insert(connection, record, _STILL, captured_ms)
+    frame_id = frames.insert(connection, record, STILL, captured_ms)
     if text is not None:
         readings.add(connection, frame_id, text_draft(text), (), captured_ms)
     return frame_id

@@ -1,0 +1,143 @@
+"""Answers without a model to questions of foreign sets: right, wrong, missed, refused.
+
+Each question goes through the real turn over a real home. It is *right* when the answer, or a line quoted
+under it, shows what it must (of a summary two of the groups), or when it says plainly that nothing is there
+and nothing is; *wrong* when a look-alike stands at its head, or when it answers what is on no frame; *missed*
+otherwise. Right ones that say "not found" before they show it are counted beside, too::
+
+    python -m bench questions
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from assistant.core.errors import TimeRangeRequired, TurnRefused
+from assistant.core.models import ChatModels
+from assistant.core.query_embedder import QueryEmbedder
+from assistant.core.records import TurnRequest, TurnResult
+from assistant.core.strings import own_sentences, sentences
+from assistant.core.texts import normalize
+from assistant.turns.plan import TurnServices
+from assistant.turns.turn import answer
+from bench.question_sets import Question, QuestionSet, home_with, read
+from bench.report import Report
+from engines.embeddings.protocol import Embedder, EmbedderUnavailable, open_embedder
+from store.core.settings import ChatSettings, EmbeddingSettings
+
+ON_REQUEST = True
+"""Left out when all measurements run."""
+
+Verdict = Literal["right", "wrong", "missed", "refused"]
+_SUMMARY_GROUPS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What became of a question. `is_hedged`: what is right stands below a "not found"."""
+
+    question: Question
+    verdict: Verdict
+    shown: str
+    is_hedged: bool = False
+
+
+def main(report: Report) -> None:
+    """Print the verdicts of every folder by form and language; of an open one the answers, too."""
+    try:
+        embedder: Embedder | None = open_embedder("local")
+    except EmbedderUnavailable as error:
+        report.line(f"  without meaning: {error}")
+        embedder = None
+    for folder in report.folders:
+        judged = judge_set(folder / "questions.json", embedder)
+        report.line(f"  {folder.name}")
+        for name, group in (("all", judged), *_groups(judged)):
+            report.row(f"  {name}", _counted(group))
+        for one in judged if folder.name == "open" else ():
+            if one.verdict != "right":
+                shown = one.shown.replace("\n", "\n      ")
+                report.line(f"  {one.verdict}: {one.question.text}\n      {shown}")
+
+
+def judge_set(path: Path, embedder: Embedder | None) -> list[Judged]:
+    """Every question of a set, asked without a model and judged."""
+    asked = read(path)
+    with home_with(asked, embedder) as (database, _):
+        meaning = None
+        if embedder is not None:
+            meaning = QueryEmbedder(EmbeddingSettings(), database, lambda: embedder).asked_in_turn
+        services = TurnServices(database, ChatModels(ChatSettings(), {}), lambda: asked.now_ms, meaning)
+        return [_judged(services, asked, question) for question in asked.questions]
+
+
+def _judged(services: TurnServices, asked: QuestionSet, question: Question) -> Judged:
+    try:
+        result = _answered(services, TurnRequest(question.text, asked.timezone, asked.now_ms))
+    except TurnRefused as refusal:
+        return Judged(question, "refused", str(refusal))
+    if result.error:
+        return Judged(question, "refused", result.error.message)
+    shown = "\n".join([result.answer_md, *(item.quote for item in result.evidence if item.n is not None)])
+    return judged(question, result.answer_md, shown)
+
+
+def _answered(services: TurnServices, request: TurnRequest) -> TurnResult:
+    try:
+        return answer(services, request)
+    except TimeRangeRequired as refusal:
+        if refusal.problem != "missing":
+            raise
+        return answer(services, replace(request, start_ms=0))
+
+
+def judged(question: Question, answer_md: str, shown: str) -> Judged:
+    """The verdict on an answer; `shown` is all that a reader sees of it."""
+    head = _form(_headline(answer_md))
+    text = _form(shown)
+    found = [any(_form(one) in text for one in group) for group in question.must]
+    is_nothing = head.startswith(_nothing_openings())
+    if question.form == "nothing":
+        return Judged(question, "right" if is_nothing else "wrong", shown)
+    needed = _SUMMARY_GROUPS if question.form == "summary" else len(question.must)
+    heads_right = all(any(_form(one) in head for one in group) for group in question.must)
+    if not heads_right and any(_form(one) in head for one in question.must_not):
+        return Judged(question, "wrong", shown)
+    if sum(found) >= needed:
+        return Judged(question, "right", shown, is_nothing)
+    return Judged(question, "missed", shown)
+
+
+def _headline(answer_md: str) -> str:
+    """The first line that is about the question."""
+    lines = (line.strip() for line in answer_md.split("\n"))
+    return next((line for line in lines if line and line not in own_sentences()), "")
+
+
+def _nothing_openings() -> tuple[str, ...]:
+    """How an answer begins that says that nothing was found."""
+    return tuple(_form(opening.partition("{")[0]) for opening in sentences("turn")["nothing_found"])
+
+
+def _form(text: str) -> str:
+    """Without the marks of Markdown and without case, white space collapsed."""
+    return normalize(re.sub(r"\\(?=\W)|\*\*", "", text))
+
+
+def _groups(judged: list[Judged]) -> Iterator[tuple[str, list[Judged]]]:
+    for key in ("form", "language"):
+        values = dict.fromkeys(getattr(one.question, key) for one in judged)
+        for value in values:
+            yield value, [one for one in judged if getattr(one.question, key) == value]
+
+
+def _counted(judged: list[Judged]) -> str:
+    counts = Counter(one.verdict for one in judged)
+    hedged = sum(one.is_hedged for one in judged)
+    counted = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ("right", "wrong", "missed", "refused"))
+    return f"{counted} of {len(judged)}; {hedged} of the right as the nearest only"
