@@ -45,8 +45,10 @@ class Found:
     """A range, or a moment where `at_ms` is set; `phrase` is the part of the text that said so.
 
     `is_clamped` when a later end was cut to now, `is_open` when now was meant as the end: "so far".
-    `also` holds other readings, nearest first. `adjusted` says which end fell into a gap or an
-    overlap of the zone's clock: ``(("end", "overlap"),)``.
+    `also` holds other readings, nearest first; `further` holds ranges that are meant together with
+    this one ("Monday and Wednesday"), earliest first. What names no beginning starts at 0.
+    `adjusted` says which end fell into a gap or an overlap of the zone's clock:
+    ``(("end", "overlap"),)``.
     """
 
     phrase: str
@@ -57,6 +59,7 @@ class Found:
     also: tuple[Found, ...] = ()
     adjusted: tuple[tuple[str, str], ...] = ()
     is_open: bool = False
+    further: tuple[Found, ...] = ()
 
     @property
     def is_so_far(self) -> bool:
@@ -66,10 +69,15 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """No range. `phrase` is the part that was not understood, or that cannot be."""
+    """No range. `phrase` is the part that was not understood, or that cannot be.
+
+    `also` holds the readings to choose from where there are two ("ambiguous"), and what stands without the
+    words that were not read ("unread").
+    """
 
     phrase: str
     problem: Problem
+    also: tuple[Found, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -269,7 +269,7 @@ _WORDS: tuple[tuple[Kind, re.Pattern[str], Reader], ...] = (
 # "9-11am" is in the morning at both ends, "11-2pm" begins before noon; 晚上12点 is midnight. What no
 # clock shows is refused, never rolled over.
 
-Problem = Literal["unrecognised", "future", "no_such_date", "no_such_time"]
+Problem = Literal["unrecognised", "unread", "ambiguous", "future", "no_such_date", "no_such_time"]
 
 
 @dataclass(frozen=True, slots=True)
