@@ -28,7 +28,8 @@ MIN_CONFIDENCE = 0.6
 ATTACHMENT_SOURCE = "attachments"
 """What a turn that was told of files names among its sources."""
 
-Mode = Literal["evidence", "agent"]
+Mode = Literal["auto", "evidence", "agent"]
+"""``auto`` goes as far as the model can; ``evidence`` is one look and one call; ``agent`` needs tools."""
 EvidenceState = Literal["found", "not_found", "not_checked", "retrieved", "deleted"]
 ClaimState = Literal["cited", "not_on_frame", "no_source", "measured", "from_source", "not_from_screen"]
 TurnStatus = Literal["running", "done", "failed"]
@@ -55,7 +56,9 @@ class FirstCall:
 
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
-    """A question. Without `start_ms` the range is looked for in the message.
+    """A question. Without `start_ms` the range is looked for in the message; with none there, it is about
+    everything that is remembered. `frame_id` is the frame that it is about, `pictures` whether pictures may
+    go along where the settings ask first.
 
     `end_ms` defaults to `now_ms`, the asker's clock; `timezone` is an IANA name. `system_prompt`
     replaces the identity block of the prompt and nothing else; `persona_id` names who speaks where
@@ -75,7 +78,7 @@ class TurnRequest:
     chat_id: int | None = None
     filters: TurnFilters = field(default_factory=TurnFilters)
     model: str | None = None
-    mode: Mode | None = None
+    mode: Mode = "auto"
     system_prompt: str | None = None
     persona_id: int | None = None
     style_note: str = ""
@@ -89,6 +92,8 @@ class TurnRequest:
     context_version: str = ""
     attachments: tuple[int, ...] = ()
     previous_response_id: str = ""
+    frame_id: int | None = None
+    pictures: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,16 +196,22 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeReading:
-    """How the words of a question named its range; `phrase` is '' when they did not.
+class Scope:
+    """What a question is about; `text` says it in the language of the question.
 
-    `is_so_far`: the range ends now because more of it is still to come. `also` are other ranges that
-    the words may mean, nearest first, as (start_ms, end_ms).
+    `is_everything` when it named nothing narrower. `also` are other ranges that its words may mean, nearest
+    first, as (start_ms, end_ms); `phrase` are those words, '' for none. `is_so_far`: the range ends now
+    because more of it is still to come. `unread` are words of time that were not understood.
     """
 
+    text: str
+    start_ms: int
+    end_ms: int
+    is_everything: bool = False
+    also: tuple[tuple[int, int], ...] = ()
     phrase: str = ""
     is_so_far: bool = False
-    also: tuple[tuple[int, int], ...] = ()
+    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +232,6 @@ class Coverage:
     is_found: bool = True
     unread: int = 0
     unembedded: int = 0
-    reading: TimeReading = TimeReading()
     by_tools: bool = False  # the sampled frames are what tools returned, of no particular range
 
 
@@ -256,6 +266,7 @@ class TurnResult:
     evidence: tuple[EvidenceItem, ...]
     claims: tuple[Claim, ...]
     coverage: Coverage
+    scope: Scope
     usage: Usage | None = None
     warnings: tuple[str, ...] = ()
     dropped: int = 0
@@ -284,6 +295,7 @@ class EvidenceEvent:
 
     evidence: tuple[EvidenceItem, ...]
     coverage: Coverage
+    scope: Scope
 
 
 @dataclass(frozen=True, slots=True)

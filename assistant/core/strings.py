@@ -16,7 +16,7 @@ from typing import Any, Literal
 from assistant.core.texts import Language
 from store.core import times
 
-Section = Literal["turn", "coverage", "reasons", "failures"]
+Section = Literal["turn", "scope", "coverage", "reasons", "failures"]
 
 
 @cache
@@ -61,6 +61,17 @@ def duration(ms: int, language: Language = "en") -> str:
 def clock(ms: int, zone: tzinfo) -> str:
     """``14:32``"""
     return times.to_local(ms, zone).strftime("%H:%M")
+
+
+def day(ms: int, zone: tzinfo, now_ms: int, language: Language) -> str:
+    """``today``, ``Tuesday 13 Oct``, ``13 Oct 2025`` where it is of another year."""
+    on, today = (times.to_local(at, zone).date() for at in (ms, now_ms))
+    if on == today:
+        return text("today", language, "scope")
+    is_near = on.year == today.year
+    if language == "zh":
+        return f"{on.month}月{on.day}日" if is_near else f"{on.year}年{on.month}月{on.day}日"
+    return f"{on:%A} {on.day} {on:%b}" if is_near else f"{on.day} {on:%b %Y}"
 
 
 def moment(ms: int, zone: tzinfo) -> str:

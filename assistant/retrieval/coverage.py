@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Literal
 
-from assistant.core.records import Coverage, CoverageGap, Query, TimeReading, TurnFilters
+from assistant.core.records import Coverage, CoverageGap, Query, TurnFilters
 from assistant.core.strings import duration, reason, text
 from assistant.core.texts import Language
 from assistant.retrieval.retrieval import Retrieval
@@ -33,8 +33,8 @@ class Statement:
     text: str
 
 
-def of(retrieval: Retrieval, asked: TurnFilters, reading: TimeReading) -> Coverage:
-    """The coverage of a retrieval; `reading` says how the question's words named the range."""
+def of(retrieval: Retrieval, asked: TurnFilters) -> Coverage:
+    """The coverage of a retrieval."""
     start_ms, end_ms = retrieval.filters.start_ms, retrieval.filters.end_ms or 0
     queries = (
         Query(start_ms, end_ms, asked, done.hits, done.text, done.way, done.is_exact, done.fallback)
@@ -50,7 +50,6 @@ def of(retrieval: Retrieval, asked: TurnFilters, reading: TimeReading) -> Covera
         is_found=retrieval.is_found,
         unread=retrieval.unread,
         unembedded=retrieval.unembedded,
-        reading=reading,
     )
 
 

@@ -80,10 +80,11 @@ class Findings:
         """Ids to cite these frames by; frames that are gone have none."""
         missing = [number for number in frame_ids if number not in self.known]
         if missing:
+            last = max((int(name[1:]) for name in self.known.values()), default=0)
             with database.read() as connection:
                 loaded = sample.load(connection, missing)
-            for frame in loaded:
-                self.known[frame.id] = f"e{len(self.known) + 1}"
+            for n, frame in enumerate(loaded, last + 1):
+                self.known[frame.id] = f"e{n}"
                 self.frames[frame.id] = frame
         return {number: self.known[number] for number in frame_ids if number in self.known}
 

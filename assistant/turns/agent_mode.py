@@ -23,6 +23,8 @@ from assistant.core.texts import estimate_tokens
 from assistant.evidence.claims import OffScreen
 from assistant.evidence.replies import StreamBuffer
 from assistant.retrieval import coverage
+from assistant.retrieval.packing import pack
+from assistant.retrieval.retrieval import Retrieval
 from assistant.tools import registry
 from assistant.tools.context import Findings, TurnFindings
 from assistant.tools.files import read_attachment
@@ -37,13 +39,15 @@ from engines.chat.protocol import Completion, ContextTooLong, Message, ModelErro
 from store.chats import tool_calls
 
 
-def ask(turn: RunningTurn, agent: AgentServices) -> Generator[TurnEvent, None, UncheckedAnswer]:
+def ask(
+    turn: RunningTurn, agent: AgentServices, retrieval: Retrieval | None
+) -> Generator[TurnEvent, None, UncheckedAnswer]:
     """The turn's events, then all that was said; the turn notes what has to be said of it at once.
 
     Raises `StoreError`, `FrameDeleted`, and `ModelError` or `Cancelled` when it ended before anything was
     said.
     """
-    session = _session(turn, agent)
+    session = _session(turn, agent, retrieval)
     try:
         completion = yield from _rounds(session)
     except (ModelError, Cancelled) as ending:
@@ -56,7 +60,7 @@ def ask(turn: RunningTurn, agent: AgentServices) -> Generator[TurnEvent, None, U
     return _answer(session, completion)
 
 
-def _session(turn: RunningTurn, agent: AgentServices) -> ToolSession:
+def _session(turn: RunningTurn, agent: AgentServices, retrieval: Retrieval | None) -> ToolSession:
     plan, services = turn.plan, turn.services
     assert isinstance(plan.model, StreamingModel)  # admitted as one that can use tools
     endpoint = services.models.endpoint(plan.model.name)
@@ -76,11 +80,16 @@ def _session(turn: RunningTurn, agent: AgentServices) -> ToolSession:
     window = plan.model.context_tokens
     files = attachments.attachment_text_for(services, plan.attached, window, can_read=can_read)
     pictures = attachments.pictures(services.database, plan.attached)
-    question = attachments.with_files(files, plan.question)
+    packed = pack(retrieval, plan.question, plan.zone, window // 2, plan.words) if retrieval else None
+    shown = packed.entries if packed else ()
+    question = attachments.with_files(files, packed.text if packed and shown else plan.question)
     merged = endpoint is not None and endpoint.single_system
     messages = prompts.messages(blocks, turn.history, question, pictures.pictures, merged=merged)
     off_screen = OffScreen(bool(turn.history), [plan.message, *files.texts], quotable=list(files.texts))
     findings = TurnFindings(sources={ATTACHMENT_SOURCE} if files.texts or pictures.pictures else set())
+    if shown:
+        off_screen.has_looked = True
+        findings.take(Findings({e.frame.id: e.id for e in shown}, {e.frame.id: e.frame for e in shown}))
     if plan.about:
         off_screen.has_looked = bool(plan.about.frames)
         findings.take(Findings(plan.about.ids, {frame.id: frame for frame in plan.about.frames}))
@@ -215,7 +224,7 @@ def _answer(
         turn.warnings.append(text("cut_short", plan.language))
     range_ms = (plan.start_ms, plan.end_ms)
     retrieval = findings.retrieval(turn.database, plan.words, range_ms)
-    turn.coverage = replace(coverage.of(retrieval, plan.filters, plan.reading), by_tools=True)
+    turn.coverage = replace(coverage.of(retrieval, plan.filters), by_tools=True)
     return UncheckedAnswer(
         completion,
         retrieval,

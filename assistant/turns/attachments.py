@@ -209,10 +209,8 @@ def resolve_attachments(services: TurnServices, request: TurnRequest) -> Attache
     return Attached(tuple(own), tuple(earlier.values()))
 
 
-def check_images(
-    services: TurnServices, request: TurnRequest, model: AnyModel, attached: Attached, *, uses_tools: bool
-) -> None:
-    """Images go to a model that can see, in a turn with tools. Raises `AttachmentRefused`, saying why not."""
+def check_images(services: TurnServices, request: TurnRequest, model: AnyModel, attached: Attached) -> None:
+    """Images go to a model that can see, never in evidence mode. Raises `AttachmentRefused`."""
     if not attached.images:
         return
     which = names(attached.images)
@@ -221,7 +219,5 @@ def check_images(
         raise AttachmentRefused(f"{model.name} is not set up for images, so it cannot look at {which}")
     if request.mode == "evidence":
         raise AttachmentRefused(f"an answer from recorded frames alone cannot look at {which}")
-    if not uses_tools:
-        raise AttachmentRefused(f"{model.name} is not set up for tools, so it cannot look at {which}")
     if sum(image.size_bytes for image in attached.images) > MAX_IMAGE_BYTES:
         raise AttachmentRefused(f"the images of one question may have {MAX_IMAGE_BYTES // 1_000_000} MB")

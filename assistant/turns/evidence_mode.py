@@ -21,7 +21,7 @@ from assistant.evidence.replies import StreamBuffer
 from assistant.retrieval import coverage
 from assistant.retrieval.packing import Packed, pack
 from assistant.retrieval.retrieval import Retrieval, retrieve
-from assistant.turns import attachments, prompts
+from assistant.turns import attachments, prompts, scope
 from assistant.turns.answering import partial_completion, quotation
 from assistant.turns.attachments import AttachmentText
 from assistant.turns.plan import MAX_ANSWER_TOKENS, RunningTurn, TurnPlan, UncheckedAnswer
@@ -53,7 +53,8 @@ def retrieve_frames(turn: RunningTurn) -> Retrieval:
     if plan.without:
         entries = tuple(entry for entry in retrieval.entries if entry.frame.id not in plan.without)
         retrieval = replace(retrieval, entries=entries)
-    turn.coverage = coverage.of(retrieval, plan.filters, plan.reading)
+    turn.coverage = coverage.of(retrieval, plan.filters)
+    turn.scope = scope.counted(turn.scope, retrieval.frames_in_range, plan.language)
     turn.evidence = citations.items(retrieval.entries, (), {}, plan.zone)
     return retrieval
 

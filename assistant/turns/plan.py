@@ -19,9 +19,9 @@ from assistant.core.records import (
     EvidenceItem,
     FirstCall,
     Mode,
+    Scope,
     Stage,
     StatusEvent,
-    TimeReading,
     TurnFilters,
 )
 from assistant.core.strings import text
@@ -89,8 +89,7 @@ class TurnPlan:
     message: str
     language: Language
     words: tuple[str, ...]
-    start_ms: int
-    end_ms: int
+    scope: Scope
     timezone: str
     zone: tzinfo
     now_ms: int
@@ -98,18 +97,16 @@ class TurnPlan:
     model: AnyModel
     identity: str
     chat_id: int | None
-    reading: TimeReading
     searched_for: str
     without: frozenset[int] = frozenset()
-    mode: Mode = "evidence"
+    mode: Mode = "auto"
+    uses_tools: bool = False
     model_prompt: str = ""
     pack: str = ""
     """What is told as background beside the question; '' for nothing."""
     context: PreparedContext = NO_CONTEXT
     """How the background came to be, and what the window is about."""
     session_id: int | None = None
-    has_range: bool = True
-    """Whether a range was given or found; without one it reaches from the beginning to now."""
     is_bounded: bool = True
     """Whether nothing outside the range may be shown: it was given, not only found in the message."""
     first_call: FirstCall | None = None
@@ -125,6 +122,19 @@ class TurnPlan:
     previous_response_id: str = ""
 
     @property
+    def start_ms(self) -> int:
+        return self.scope.start_ms
+
+    @property
+    def end_ms(self) -> int:
+        return self.scope.end_ms
+
+    @property
+    def has_range(self) -> bool:
+        """Whether a range was given or found."""
+        return not self.scope.is_everything and self.start_ms < self.end_ms
+
+    @property
     def question(self) -> str:
         """What the model is asked."""
         return self.asked or self.message
@@ -132,8 +142,8 @@ class TurnPlan:
 
 @dataclass(slots=True)
 class RunningTurn:
-    """A turn under way. Its question is `stored`; `coverage`, `evidence` and `warnings` are what is stored
-    with it even if it fails.
+    """A turn under way. Its question is `stored`; `scope`, `coverage`, `evidence` and `warnings` are what is
+    stored with it even if it fails.
     """
 
     services: TurnServices
@@ -144,6 +154,10 @@ class RunningTurn:
     coverage: Coverage = field(default_factory=lambda: Coverage(0, 0))
     evidence: tuple[EvidenceItem, ...] = ()
     warnings: list[str] = field(default_factory=list)
+    scope: Scope = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scope = self.plan.scope
 
     @property
     def database(self) -> Database:

@@ -25,7 +25,7 @@ from assistant.core.records import (
     Mode,
     OnFrame,
     Query,
-    TimeReading,
+    Scope,
     TurnError,
     TurnFilters,
     TurnRequest,
@@ -93,10 +93,10 @@ def begin(services: TurnServices, plan: TurnPlan) -> StoredTurn:
 
 
 def _time_shown(plan: TurnPlan) -> tuple[int, int] | tuple[None, None]:
-    """The time that the turn is shown with: its range, else what its conversation is about."""
-    if plan.has_range:
-        return plan.start_ms, plan.end_ms
-    return (plan.about.anchor.start_ms, plan.about.anchor.end_ms) if plan.about else (None, None)
+    """The time that the turn is shown with; None where only tools look, and tell by what they show."""
+    if plan.mode == "agent" and not plan.has_range:
+        return None, None
+    return plan.start_ms, plan.end_ms
 
 
 def finish(turn: RunningTurn, answer: CheckedAnswer) -> TurnError | None:
@@ -109,7 +109,7 @@ def finish(turn: RunningTurn, answer: CheckedAnswer) -> TurnError | None:
         turn.database,
         turn.stored.id,
         answer.answer_md,
-        payload(turn.coverage, answer, failure),
+        _kept(turn, answer, failure),
         evidence_rows(answer.evidence),
         turn.now_ms(),
         is_failed=failure is not None,
@@ -123,7 +123,7 @@ def fail(turn: RunningTurn, error: BaseException) -> TurnError:
         log.warning("turn %s of chat %s failed: %s", turn.stored.n, turn.stored.chat_id, type(error).__name__)
     failure = turn_error(error, turn.plan.language)
     tool_calls.expire(turn.database, turn.now_ms(), turn.stored.id)
-    kept = payload(turn.coverage, CheckedAnswer("", warnings=tuple(turn.warnings)), failure)
+    kept = _kept(turn, CheckedAnswer("", warnings=tuple(turn.warnings)), failure)
     conversations.fail_turn(turn.database, turn.stored.id, kept, evidence_rows(turn.evidence))
     return failure
 
@@ -156,6 +156,10 @@ def payload(
         **({"is_cut_off": True} if answer.is_cut_off else {}),
         **({"response_id": answer.response_id} if answer.response_id else {}),
     }
+
+
+def _kept(turn: RunningTurn, answer: CheckedAnswer, error: TurnError | None) -> dict[str, Any]:
+    return {**payload(turn.coverage, answer, error), "scope": asdict(turn.scope)}
 
 
 def evidence_rows(items: Sequence[EvidenceItem]) -> list[StoredEvidence]:
@@ -198,6 +202,7 @@ def result(turn: StoredTurn) -> TurnResult:
         evidence=tuple(evidence_item(row, zone) for row in turn.evidence),
         claims=tuple(_claim(claim) for claim in kept.get("claims", ())),
         coverage=_coverage(kept.get("coverage")),
+        scope=_scope(turn),
         usage=Usage(**kept["usage"]) if kept.get("usage") else None,
         warnings=tuple(kept.get("warnings", ())),
         dropped=kept.get("dropped", 0),
@@ -249,21 +254,25 @@ def _claim(kept: dict[str, Any]) -> Claim:
     )
 
 
+def _scope(turn: StoredTurn) -> Scope:
+    """Turns stored before scopes were have how their words named the range in the coverage."""
+    kept = turn.payload.get("scope") or turn.payload.get("coverage", {}).get("reading", {})
+    range_ms = {"text": "", "start_ms": turn.start_ms or 0, "end_ms": turn.end_ms or 0}
+    return Scope(**{**range_ms, **kept, "also": tuple(tuple(span) for span in kept.get("also", ()))})
+
+
 def _coverage(kept: dict[str, Any] | None) -> Coverage:
     """Turns stored before something was counted lack it, and have its default."""
     if not kept:
         return Coverage(0, 0)
-    reading = kept.get("reading", {})
-    also = tuple(tuple(range_ms) for range_ms in reading.get("also", ()))
     queries = (
         Query(**{**query, "filters": TurnFilters(**query["filters"])}) for query in kept.get("queries", ())
     )
     return Coverage(
         **{
-            **kept,
+            **{name: value for name, value in kept.items() if name != "reading"},
             "gaps": tuple(CoverageGap(**gap) for gap in kept.get("gaps", ())),
             "queries": tuple(queries),
-            "reading": TimeReading(**{**reading, "also": also}),
         }
     )
 
@@ -365,12 +374,15 @@ def replay_parameters(plan: TurnPlan) -> dict[str, Any]:
 def replay_request(database: Database, asked: TurnResult, now_ms: int) -> TurnRequest:
     """A stored question as it would be asked now.
 
-    In evidence mode its times are those it was answered for, however they were found. A turn with tools
-    looked at whatever they showed, unless it was given a range.
+    Its times are those it was answered for, however they were found; one about everything is so again.
     """
     stored = conversations.turn(database, asked.chat_id, asked.turn_id)
     kept = stored.given if stored else {}
-    in_range = kept if asked.mode == "agent" else {"start_ms": asked.start_ms, "end_ms": asked.end_ms}
+    in_range = (
+        kept
+        if asked.mode == "agent" or asked.scope.is_everything
+        else {"start_ms": asked.start_ms, "end_ms": asked.end_ms}
+    )
     spoken = personas.of_turn(database, asked.chat_id, asked.turn_id)
     speakers = {persona.id for persona in personas.list_personas(database)}
     speaker = spoken.version.persona_id if spoken.version else None

@@ -101,7 +101,7 @@ def before(database: Database, plan: TurnPlan) -> tuple[list[Message], str]:
     if about is None:
         answered_before = [] if plan.chat_id is None else answered(database, plan.chat_id)
         return _messages(answered_before[-MAX_HISTORY_TURNS:]), plan.message
-    has_tools = plan.mode == "agent"
+    has_tools = plan.uses_tools
     answered_before = [
         turn
         for base in bases(database, about.anchored, plan.chat_id)

@@ -81,9 +81,12 @@ def run_admitted(services: TurnServices, plan: TurnPlan, stop: CancelToken) -> I
 def _retrieve_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, CheckedAnswer]:
     """The answer, as far as it is proven. Raises why there is none."""
     plan, agent = turn.plan, turn.services.agent
-    if plan.mode == "agent" and agent:
+    if plan.uses_tools and agent:
         yield turn.status("searching")
-        said = yield from agent_mode.ask(turn, agent)
+        retrieval = evidence_mode.retrieve_frames(turn) if plan.mode == "auto" and not plan.about else None
+        if retrieval and retrieval.entries:
+            yield EvidenceEvent(turn.evidence, turn.coverage, turn.scope)
+        said = yield from agent_mode.ask(turn, agent, retrieval)
         return check(turn, said)
     if plan.start_ms >= plan.now_ms:  # nothing of its range can have been recorded yet
         return future(plan)
@@ -91,6 +94,6 @@ def _retrieve_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, Che
     retrieval = evidence_mode.retrieve_frames(turn)
     if not retrieval.entries:
         return no_captures(turn, retrieval)
-    yield EvidenceEvent(turn.evidence, turn.coverage)
+    yield EvidenceEvent(turn.evidence, turn.coverage, turn.scope)
     said = yield from evidence_mode.ask(turn, retrieval)
     return check(turn, said)

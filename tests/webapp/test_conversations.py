@@ -331,7 +331,7 @@ def test_a_failed_turn_is_tried_again_as_it_was_asked(
         _single(Voice(stub.anew(), ""))
         assert form.press("Retry") == (chat_id, 2)
         turn = running.api("GET", f"/chats/{chat_id}/turns/2").json()
-        assert (turn["mode"], turn["answer_md"]) == ("agent", "Ninety days [1].")
+        assert (turn["mode"], turn["answer_md"]) == ("auto", "Ninety days [1].")
 
 
 def test_what_is_asked_again_keeps_the_range_and_the_filters_it_was_given(

@@ -1,4 +1,4 @@
-"""Evidence chat: a question about a range of time, answered with the frames that prove it."""
+"""The chat: a question about what was on the screen, answered with the frames that it rests on."""
 
 from __future__ import annotations
 
@@ -57,14 +57,16 @@ class FiltersBody(Request):
 class ChatRequest(Ranged):
     message: Question
     start_time: Seconds | None = Field(
-        None, description="Start of the range; looked for in the message when missing."
+        None,
+        description="Start of the range; looked for in the message when missing. A question that names no "
+        "time is about everything that is remembered.",
     )
     end_time: Seconds | None = Field(None, description="End of the range, not included; now when missing.")
     timezone: Zone = Field(description="IANA name; local times are told in it.")
-    mode: Literal["evidence", "agent"] | None = Field(
-        None,
-        description="`agent` lets a model that can use tools look things up step by step. Without it a "
-        "question about a range is answered in evidence mode, and any other with tools.",
+    mode: Literal["auto", "evidence", "agent"] = Field(
+        "auto",
+        description="`auto` looks up what fits, then goes as far as the model can. `evidence` is one bounded "
+        "look and one call without tools, and needs a range; `agent` needs a model with tools.",
     )
     filters: FiltersBody = Field(default_factory=FiltersBody)
     chat_id: Id | None = Field(None, description="Continues this chat.")
@@ -123,7 +125,7 @@ _STATUS_OF = {code: status for status, codes in MODEL_PROBLEMS.items() for code 
 @endpoint(
     "POST",
     "/chat",
-    "Ask about a range of time",
+    "Ask about what was on the screen",
     {
         **MODEL_PROBLEMS,
         503: MODEL_PROBLEMS[503] + ", too_many_turns",

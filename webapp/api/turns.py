@@ -32,12 +32,17 @@ class RangeAnswer(Answer):
     timezone: str
 
 
-class ReadingAnswer(Answer):
-    """How the words of the message named the range."""
+class ScopeAnswer(Answer):
+    """What the question was understood to be about."""
 
-    phrase: str = Field(description="The words themselves; empty when they did not.")
+    text: str = Field(description="In words, in the language of the question.")
+    start_time: Timestamp = Field(validation_alias="start_ms")
+    end_time: Timestamp = Field(validation_alias="end_ms")
+    everything: bool = Field(validation_alias="is_everything", description="It named nothing narrower.")
+    phrase: str = Field(description="The words that named the time; empty when none did.")
     is_so_far: bool = Field(description="It ends now because more of it is still to come.")
-    also: list[SpanAnswer] = Field(description="Other ranges they may mean, nearest first.")
+    unread: str = Field(description="Words of time that were not understood; the answer leaves them out.")
+    also: list[SpanAnswer] = Field(description="Other ranges that the words may mean, nearest first.")
 
 
 class EvidenceAnswer(Answer):
@@ -142,7 +147,6 @@ class CoverageAnswer(Answer):
     queries: list[QueryAnswer]
     index_fresh_to: Timestamp | None
     statements: list[StatementAnswer]
-    reading: ReadingAnswer
 
 
 class UsageAnswer(Answer):
@@ -177,10 +181,11 @@ class AttachmentAnswer(Answer):
 class TurnAnswer(Answer):
     chat_id: int
     turn_id: int = Field(description="Number of the turn in its chat, from 1.")
-    mode: Literal["evidence", "agent"]
+    mode: Literal["auto", "evidence", "agent"]
     model: str
     answer_md: str
     time_range: RangeAnswer
+    scope: ScopeAnswer
     evidence: list[EvidenceAnswer]
     claims: list[ClaimAnswer]
     coverage: CoverageAnswer
@@ -214,12 +219,10 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
             statements=coverage.statements(
                 result.coverage, ZoneInfo(result.timezone), language_of(result.question)
             ),
-            reading=ReadingAnswer.of(
-                result.coverage.reading,
-                also=[
-                    SpanAnswer(start_time=start, end_time=end) for start, end in result.coverage.reading.also
-                ],
-            ),
+        ),
+        scope=ScopeAnswer.of(
+            result.scope,
+            also=[SpanAnswer(start_time=start, end_time=end) for start, end in result.scope.also],
         ),
         response_id=result.response_id or None,
     )

@@ -74,8 +74,7 @@ class CoverageView:
 
 def coverage_view(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> CoverageView:
     """What the turn looked at, in the language of its question."""
-    covered = turn.coverage
-    others = covered.reading.also
+    covered, others = turn.coverage, turn.scope.also
     labels = [formatting.span(start, end, zone, now_ms) for start, end in others]
     # The hour that comes twice: only the offset tells the two apart.
     if formatting.span(turn.start_ms, turn.end_ms, zone, now_ms) in labels:
@@ -86,7 +85,7 @@ def coverage_view(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> CoverageView
     return CoverageView(
         statements=coverage.statements(covered, zone, language_of(turn.question)),
         searches=tuple(_search_attempt(query) for query in covered.queries),
-        phrase=covered.reading.phrase,
+        phrase=turn.scope.phrase,
         other_ranges=tuple((*span, label) for span, label in zip(others, labels, strict=True)),
     )
 
@@ -291,7 +290,7 @@ def _range_label(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> str:
     if turn.start_ms >= turn.end_ms:
         return ""
     label = formatting.span(turn.start_ms, turn.end_ms, zone, now_ms)
-    return f"{label} so far" if turn.coverage.reading.is_so_far else label
+    return f"{label} so far" if turn.scope.is_so_far else label
 
 
 def reported(database: Database, turn: TurnResult) -> tuple[Report, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assistant.language.time_phrases import in_field, in_message
-from assistant.turns import admission
+from assistant.turns import scope
 from tests.assistant.language.test_phrases import SHANGHAI, in_ms, outcome
 from tests.tables import for_each
 
@@ -16,7 +16,7 @@ VECTORS = json.loads((Path(__file__).parent / "mentions.json").read_text(encodin
 
 @for_each("case", VECTORS["mentions"], ids=lambda case: case["message"])
 def test_a_mention_means_what_the_vector_says(case: dict[str, Any]) -> None:
-    found = admission.read_mentions(case["message"], VECTORS["apps"])
+    found = scope.read_mentions(case["message"], VECTORS["apps"])
     assert (found.app, found.has_selection, found.rest) == (case["app"], case["selection"], case["rest"])
 
 

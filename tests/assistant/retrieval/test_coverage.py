@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from assistant.core.records import Coverage, TimeReading
+from assistant.core.records import Coverage, Scope
 from assistant.core.texts import Language
 from assistant.retrieval import coverage
 from assistant.turns.plan import TurnServices
@@ -144,17 +144,21 @@ def test_the_range_that_words_named_is_kept_with_its_other_reading(
     day_ms = 86_400_000
     wednesday = START_MS - 14 * HOUR_MS - 2 * day_ms
     assert (result.start_ms, result.end_ms) == (wednesday, wednesday + day_ms)
-    assert result.coverage.reading == TimeReading(
-        "last wednesday", False, ((wednesday - 7 * day_ms, wednesday - 6 * day_ms),)
+    assert result.scope == Scope(
+        "Wednesday 18 Nov",
+        wednesday,
+        wednesday + day_ms,
+        also=((wednesday - 7 * day_ms, wednesday - 6 * day_ms),),
+        phrase="last wednesday",
     )
     # Chosen by its other meaning, as a browser sends it: the first is then the other one.
     chosen = ask(
         "What did I do last wednesday?", start_ms=wednesday - 7 * day_ms, end_ms=wednesday - 6 * day_ms
     )
-    assert chosen.coverage.reading.also == ((wednesday, wednesday + day_ms),)
+    assert chosen.scope.also == ((wednesday, wednesday + day_ms),)
     assert chosen.coverage.queries[0].text == ""
     today = ask("What did I do @today?", start_ms=None, end_ms=None)
-    assert (today.coverage.reading.phrase, today.coverage.reading.is_so_far) == ("@today", True)
+    assert (today.scope.phrase, today.scope.is_so_far) == ("@today", True)
 
 
 def test_a_mentioned_app_filters_and_a_selection_needs_a_range(

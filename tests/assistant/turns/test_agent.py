@@ -23,7 +23,7 @@ from store.core.database import Database
 from store.deletion import deletion
 from store.egress import access_log
 from store.frames.media import Media
-from tests.assistant.agents import Ran, agent_deps, asked, run
+from tests.assistant.agents import Ran, agent_deps, asked, offered, run
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
 
@@ -407,22 +407,24 @@ def test_a_model_that_hangs_can_be_stopped(deps: TurnServices, stub: StubModel) 
 # -- modes and deletion ---------------------------------------------------------------------
 
 
-def test_evidence_mode_where_there_is_a_range_and_tools_without_one(
+def test_a_question_without_a_mode_goes_as_far_as_the_model_can(
     deps: TurnServices, stub: StubModel, afternoon: Afternoon
 ) -> None:
     afternoon.show(5, POLICY)
     stub.reply(reply("A policy [[e1]].", ("e1", POLICY)))
-    assert run(deps, message="What did I do today?", mode=None).result.mode == "evidence"
-    assert "tools" not in stub.requests[0]
-    assert run(deps, message="What is a policy?", mode=None).result.mode == "agent"
+    for message in ("What did I do today?", "What is a policy?"):
+        assert run(deps, message=message, mode="auto").result.mode == "auto"
+        assert offered(stub)
+    assert run(deps, message="What did I do today?", mode="evidence").result.mode == "evidence"
+    assert "tools" not in stub.requests[-1]
 
 
 def test_a_time_to_come_is_asked_with_tools(deps: TurnServices, stub: StubModel) -> None:
     """A calendar may tell; evidence mode has nothing to look at, and says so."""
     stub.reply("Nothing is planned.")
-    for mode in (None, "agent"):
+    for mode in ("auto", "agent"):
         ran = run(deps, message="What is planned for tomorrow?", mode=mode)
-        assert (ran.result.mode, ran.result.status) == ("agent", "done")
+        assert (ran.result.mode, ran.result.status) == (mode, "done")
     with pytest.raises(TimeRangeRequired, match="not come yet"):
         run_turn(deps, asked("What is planned for tomorrow?", mode="evidence"))
 

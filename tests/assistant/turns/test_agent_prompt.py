@@ -22,7 +22,7 @@ from assistant.core.prompt_blocks import (
     split_blocks,
     system_messages,
 )
-from assistant.core.records import TimeReading, TurnFilters
+from assistant.core.records import Scope, TurnFilters
 from assistant.tools.registry import registry
 from assistant.tools.tool import Tool
 from assistant.turns import prompts
@@ -36,12 +36,12 @@ from tests.tables import for_each
 GOLDEN = Path(__file__).parents[1] / "golden"
 FORMS = ("", "functionary", "command-r", "llama31")
 PLAN = TurnPlan(
-    "What did I do?", "en", (), START_MS, NOW_MS, "Asia/Shanghai", ZoneInfo("Asia/Shanghai"), NOW_MS,
-    TurnFilters(), ExtractiveModel(), "IDENTITY-SENTINEL", None, TimeReading(), "", mode="agent",
+    "What did I do?", "en", (), Scope("", START_MS, NOW_MS), "Asia/Shanghai", ZoneInfo("Asia/Shanghai"),
+    NOW_MS, TurnFilters(), ExtractiveModel(), "IDENTITY-SENTINEL", None, "", mode="agent", uses_tools=True,
     model_prompt="MODEL-SENTINEL", pack="PACK-SENTINEL",
 )  # fmt: skip
 TOOLS = registry(ToolsSettings()).list()
-LATER = replace(PLAN, now_ms=NOW_MS + 60_000, end_ms=NOW_MS + 60_000)
+LATER = replace(PLAN, now_ms=NOW_MS + 60_000, scope=Scope("", START_MS, NOW_MS + 60_000))
 
 REFERENCE = """\
 Tool-use guidance:

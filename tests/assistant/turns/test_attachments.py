@@ -203,25 +203,14 @@ def test_an_image_goes_as_one_part_to_a_model_that_can_see(database: Database, s
     again = attach_image(database, "same as one.png")
     stub.reply(reply("Two red pictures."))
     with agent_deps(database, stub, sees=True) as deps:
-        ran = run(deps, message="What is on these?", attachments=(one.id, two.id, again.id), mode=None)
+        ran = run(deps, message="What is on these?", attachments=(one.id, two.id, again.id), mode="auto")
     content = stub.requests[0]["messages"][-1]["content"]
     assert [part["type"] for part in content] == ["text", "image_url", "image_url"]
     assert "the picture is with this question" in content[0]["text"]
-    assert (ran.result.mode, ran.result.sources) == ("agent", ("attachments",))
+    assert (ran.result.mode, ran.result.sources) == ("auto", ("attachments",))
     # The ledger names the pictures and does not keep them.
     (kept,) = egress_log.of_turn(database, ran.result.chat_id, 1)
     assert kept.pictures == 2 and kept.body and "base64" not in kept.body and two.sha256 in kept.body
-
-
-def test_an_image_makes_no_evidence_of_a_question_with_a_range(
-    database: Database, stub: StubModel, afternoon: Afternoon
-) -> None:
-    afternoon.show(5, "the policy")
-    image = attach_image(database)
-    stub.reply(reply("A red picture."))
-    with agent_deps(database, stub, sees=True) as deps:
-        ran = run(deps, message="Did I see this today?", attachments=(image.id,), mode=None)
-    assert ran.result.mode == "agent"
 
 
 @pytest.mark.parametrize(
@@ -229,7 +218,7 @@ def test_an_image_makes_no_evidence_of_a_question_with_a_range(
     [
         (False, {}, "is not set up for images"),
         (True, {"mode": "evidence", "message": "What did I do today?"}, "from recorded frames alone"),
-        (True, {"model": "extractive", "mode": None}, "is not set up for images"),
+        (True, {"model": "extractive", "mode": "auto"}, "is not set up for images"),
     ],
 )
 def test_an_image_is_refused_with_the_reason(

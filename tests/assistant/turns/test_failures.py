@@ -138,8 +138,8 @@ def test_a_frame_deleted_while_the_model_thinks_leaves_nothing_behind(
 @for_each(
     ("changes", "refusal"),
     [
-        ({"start_ms": None}, TimeRangeRequired),
-        ({"start_ms": None, "message": "what will I do tomorrow?"}, TimeRangeRequired),
+        ({"start_ms": None, "mode": "evidence"}, TimeRangeRequired),
+        ({"start_ms": None, "message": "What did I do on 30 February?"}, TimeRangeRequired),
         ({"timezone": "Mars/Olympus"}, BadTimezone),
         ({"timezone": "../../etc/passwd"}, BadTimezone),
         ({"timezone": ""}, BadTimezone),
@@ -164,5 +164,5 @@ def test_a_request_that_cannot_be_is_refused_before_anything_is_stored(
 
 def test_a_missing_range_says_what_was_understood(ask: Ask) -> None:
     with pytest.raises(TimeRangeRequired) as caught:
-        ask("remind me what I planned for tomorrow", start_ms=None)
+        ask("remind me what I planned for tomorrow", start_ms=None, mode="evidence")
     assert (caught.value.understood, caught.value.problem) == ("tomorrow", "future")

@@ -252,7 +252,7 @@ def test_without_a_model_an_insight_quotes_and_says_so(
     insight = insights.of_chat(database, result.chat_id)
     assert insight is not None and insight.title == "main.py"
     assert insight.summary.startswith("Quoted from your screen; no language model is set up.")
-    assert "retention set to 14 days" in insight.summary and result.mode == "evidence"
+    assert "retention set to 14 days" in insight.summary and result.mode == "auto"
 
 
 def test_a_model_without_tools_tells_from_the_frames_around(
@@ -480,8 +480,8 @@ def test_a_prompt_over_an_anchor_also_runs_with_the_tools_of_the_agent(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     stub.reply("Done.").reply("Title")
-    ran = run(deps, message=LABEL, anchor=frame_anchor(afternoon), mode=None)
-    assert ran.result.mode == "agent"
+    ran = run(deps, message=LABEL, anchor=frame_anchor(afternoon), mode="auto")
+    assert ran.result.mode == "auto"
     assert stub.requests[0]["tools"]
 
 

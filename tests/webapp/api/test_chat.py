@@ -30,7 +30,7 @@ def test_an_answer_has_the_shape_of_the_contract(
     assert answer.status_code == 200
     assert set(body) == {
         "chat_id", "turn_id", "mode", "model", "answer_md", "time_range", "evidence", "claims", "coverage",
-        "sources", "usage", "warnings", "dropped_citations", "attachments", "response_id",
+        "sources", "usage", "warnings", "dropped_citations", "attachments", "response_id", "scope",
     }  # fmt: skip
     assert body["time_range"] == {
         "start_time": NOON,
@@ -84,7 +84,7 @@ def test_a_range_without_frames_is_answered_honestly(program: Actor) -> None:
         ({"start_time": 1795176000000}, 400, "invalid_time"),
         ({"start_time": NOON + 60}, 400, "invalid_time_range"),
         ({"end_time": NOON - 1}, 400, "invalid_time_range"),
-        ({"start_time": None, "end_time": None}, 422, "time_range_required"),
+        ({"start_time": None, "end_time": None, "mode": "evidence"}, 422, "time_range_required"),
         ({"mode": "agent"}, 422, "mode_unavailable"),
         ({"mode": "magic"}, 422, "invalid_mode"),
         ({"model": "no-such-model"}, 422, "model_not_found"),
@@ -108,10 +108,23 @@ def test_a_question_that_cannot_be_asked_is_refused(
 
 
 def test_what_was_understood_of_a_time_comes_back(program: Actor) -> None:
-    body = {"message": "What did I do?", "timezone": "UTC"}
+    body = {"message": "What did I do on 30 February?", "timezone": "UTC"}
     problem = program.post("/api/v1/chat", json=body).get_json()
     assert problem["code"] == "time_range_required"
-    assert "understood" in problem
+    assert (problem["problem"], "30 February" in problem["understood"]) == ("no_such_date", True)
+
+
+def test_a_question_without_a_time_is_about_everything(
+    program: Actor, database: Database, data_dir: DataDir
+) -> None:
+    frame = store_frame(database, data_dir, NOON_MS + 1_000, text="the retention policy was changed")
+    body = {"message": "What happened?", "timezone": "UTC"}
+    answer = program.post("/api/v1/chat", json=body).get_json()
+    assert [item["frame_id"] for item in answer["evidence"]] == [frame.id]
+    assert answer["scope"] == {
+        "text": "everything, today, 1 frame", "start_time": NOON + 1, "end_time": NOON + 3600,
+        "everything": True, "phrase": "", "is_so_far": False, "unread": "", "also": [],
+    }  # fmt: skip
 
 
 def test_a_time_phrase_in_the_message_is_a_range(program: Actor) -> None:
@@ -124,7 +137,8 @@ def test_a_time_phrase_in_the_message_is_a_range(program: Actor) -> None:
         "timezone": "UTC",
     }
     later = program.post("/api/v1/chat", json={**body, "message": "what did I do today 14:00-17:00?"})
-    assert (later.status_code, later.get_json()["problem"]) == (422, "future")
+    assert "nothing of it is recorded yet" in later.get_json()["scope"]["text"]
+    assert later.get_json()["evidence"] == []
 
 
 @for_each(

@@ -175,8 +175,8 @@ def around_frame(frame: FrameRow, viewer: Viewer) -> Composer:
 def edit(turn: TurnResult, viewer: Viewer) -> Composer:
     """A composer that holds a question again, with its range and its model, to be changed."""
     chosen = NO_RANGE
-    # One that was read from the words is read again; one of tools is what they happened to show.
-    if turn.mode == "evidence" and not turn.coverage.reading.phrase:
+    # One that was read from the words is read again.
+    if not turn.scope.phrase and not turn.scope.is_everything:
         chosen = of_span(turn.start_ms, turn.end_ms, viewer)
     return Composer(turn.question, chosen, model=turn.model, edited=turn.turn_id, files=turn.attachments)
 

@@ -15,7 +15,7 @@ from werkzeug.wrappers import Response
 from assistant.context.background import are_chats_told
 from assistant.core.models import ModelInfo
 from assistant.core.prompt_blocks import NAMES, PREFIX, Block, BlockName, prefix_sha256, split_blocks
-from assistant.core.records import Mode, TimeReading, TurnFilters, TurnRequest
+from assistant.core.records import Mode, Scope, TurnFilters, TurnRequest
 from assistant.core.texts import estimate_tokens
 from assistant.tools import registry
 from assistant.tools.registry import offered
@@ -128,10 +128,10 @@ def prompt_preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> P
     today = who.today
     asked = TurnRequest("", who.zone_name, who.now_ms)
     plan = TurnPlan(
-        message="", language="en", words=(), start_ms=today.start_ms, end_ms=who.now_ms,
+        message="", language="en", words=(), scope=Scope("", today.start_ms, who.now_ms),
         timezone=who.zone_name, zone=who.zone, now_ms=who.now_ms, filters=TurnFilters(),
         model=own.chat_models.get("extractive"), identity=resolve_voice(own.database, asked).identity,
-        chat_id=None, reading=TimeReading(), searched_for="",
+        chat_id=None, searched_for="",
         mode=mode, model_prompt=stored_prompts.get_prompt(own.database, info.name),
     )  # fmt: skip
     if mode == "evidence":

@@ -1,0 +1,238 @@
+"""What a question is about: the time, the app, the frame or the selection that it names; else everything.
+
+A question needs no time. What was understood is said beside the answer (`Scope.text`); where words of time
+stay unread, the answer keeps to what is certain, and is never silently about more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from zoneinfo import ZoneInfo
+
+from assistant.core.errors import BadRange, TimeRangeRequired
+from assistant.core.records import Scope, TurnFilters, TurnRequest
+from assistant.core.strings import day, text
+from assistant.core.texts import Language, language_of
+from assistant.language import time_phrases
+from assistant.language.time_phrases import Calendar, Found, Refusal
+from assistant.turns import anchor_facts
+from assistant.turns.anchor_facts import AROUND_MS, AnchorFacts
+from store.core import times
+from store.core.database import Database
+from store.frames import apps, frames
+from store.search import sample
+from store.search.filters import Filters
+
+MAX_LATER_MS = 60_000
+"""A browser reads "today" a little before the question arrives: ends so near are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What a message says of its scope. `rest` is the message without its mentions, `topic` without its time,
+    too; `is_bounded` when nothing outside the range may be shown: it was given, not only understood.
+    """
+
+    scope: Scope
+    filters: TurnFilters
+    topic: str
+    is_bounded: bool
+
+
+def understood(
+    database: Database,
+    request: TurnRequest,
+    message: str,
+    zone: ZoneInfo,
+    about: AnchorFacts | None,
+    *,
+    uses_tools: bool,
+) -> Understood:
+    """The scope of a question. Raises `BadRange`, and `TimeRangeRequired` where no answer is certain."""
+    if about and anchor_facts.is_label(message):  # its time is the anchor's, not a range to look at
+        mentions, phrase = Mentions(None, False, ""), None
+    else:
+        mentions = read_mentions(message, apps.names(database) if "@" in message else ())
+        calendar = Calendar(request.now_ms, zone, request.day_start_min, request.week_start)
+        phrase = time_phrases.in_message(mentions.rest, calendar)
+    filters = request.filters
+    if mentions.app and not filters.app_name:
+        filters = replace(filters, app_name=mentions.app)
+    scope = _scope(database, request, mentions, phrase, about, uses_tools)
+    words = told(scope, filters, zone, request.now_ms, language_of(message))
+    said = replace(scope, text=words)
+    topic = mentions.rest.replace(phrase.phrase, " ") if phrase else mentions.rest
+    return Understood(said, filters, topic, is_bounded=request.start_ms is not None)
+
+
+def _scope(
+    database: Database,
+    request: TurnRequest,
+    mentions: Mentions,
+    phrase: Found | Refusal | None,
+    about: AnchorFacts | None,
+    uses_tools: bool,
+) -> Scope:
+    if request.start_ms is not None:
+        return _given(database, request, request.start_ms, phrase)
+    if mentions.has_selection:
+        raise TimeRangeRequired("@selection", "no_selection")
+    if isinstance(phrase, Found):
+        return _read(phrase, phrase.start_ms, phrase.end_ms)
+    if isinstance(phrase, Refusal):
+        return _certain(request, phrase)
+    if about:
+        is_told = request.mode != "evidence" and uses_tools
+        return Scope("", *((about.anchor.start_ms, about.anchor.end_ms) if is_told else about.range_ms))
+    if request.frame_id is not None:
+        return Scope("", *around(frames.get(database, request.frame_id).captured_ms))
+    if request.mode == "evidence":
+        raise TimeRangeRequired
+    return Scope("", _first_ms(database, request.now_ms), request.now_ms, is_everything=True)
+
+
+def _given(database: Database, request: TurnRequest, start_ms: int, phrase: Found | Refusal | None) -> Scope:
+    """The range of the request: one of those that the message means, or all there is, from 0 on."""
+    end_ms = request.now_ms if request.end_ms is None else request.end_ms
+    if not times.MIN_MS <= start_ms < end_ms <= times.MAX_MS:
+        raise BadRange("end_time must be after start_time, and both must be dates of our days")
+    if start_ms == times.MIN_MS and end_ms >= request.now_ms - MAX_LATER_MS:
+        return Scope("", _first_ms(database, end_ms), end_ms, is_everything=True)
+    return _read(phrase, start_ms, end_ms) if isinstance(phrase, Found) else Scope("", start_ms, end_ms)
+
+
+def _certain(request: TurnRequest, refusal: Refusal) -> Scope:
+    """What is certain of a time that was not understood, or that cannot be. Raises `TimeRangeRequired`."""
+    if request.mode != "evidence" and refusal.also:
+        first, *others = [(reading.start_ms, reading.end_ms) for reading in refusal.also]
+        unread = "" if refusal.problem == "ambiguous" else refusal.phrase
+        return Scope("", *first, also=tuple(others), phrase=refusal.phrase, unread=unread)
+    if request.mode != "evidence" and refusal.problem == "future":
+        return Scope("", request.now_ms, request.now_ms, phrase=refusal.phrase)
+    raise TimeRangeRequired(refusal.phrase, refusal.problem)
+
+
+def _read(phrase: Found, start_ms: int, end_ms: int) -> Scope:
+    """A range, with how the message named it if it is one that its words may mean."""
+    readings = (phrase, *phrase.also)
+    chosen = next((reading for reading in readings if _is_same(reading, start_ms, end_ms)), None)
+    if chosen is None:
+        return Scope("", start_ms, end_ms)
+    also = tuple((reading.start_ms, reading.end_ms) for reading in readings if reading is not chosen)
+    return Scope("", start_ms, end_ms, also=also, phrase=phrase.phrase, is_so_far=chosen.is_so_far)
+
+
+def _is_same(reading: Found, start_ms: int, end_ms: int) -> bool:
+    return abs(reading.start_ms - start_ms) <= MAX_LATER_MS and abs(reading.end_ms - end_ms) <= MAX_LATER_MS
+
+
+def _first_ms(database: Database, now_ms: int) -> int:
+    """When the first frame was taken; a moment ago where there is none."""
+    with database.read() as connection:
+        first = sample.load(connection, sample.first_ids(connection, Filters(0, now_ms), 1))
+    return first[0].captured_ms if first else now_ms - 1
+
+
+def around(at_ms: int) -> tuple[int, int]:
+    """What is looked at beside one frame."""
+    return max(times.MIN_MS, at_ms - AROUND_MS), at_ms + AROUND_MS
+
+
+# -- in words ---------------------------------------------------------------------------------
+
+
+def told(scope: Scope, filters: TurnFilters, zone: ZoneInfo, now_ms: int, language: Language) -> str:
+    """``everything, 12 Oct – today``; ``Tuesday 13 Oct, 10:00–12:30, in Code``."""
+    if scope.start_ms >= now_ms:
+        named = scope.phrase or day(scope.start_ms, zone, now_ms, language)
+        parts = [text("yet_to_come", language, "scope", phrase=named)]
+    elif scope.is_everything:
+        parts = [text("everything", language, "scope"), _span(scope, zone, now_ms, language)]
+    else:
+        parts = [_span(scope, zone, now_ms, language)]
+    where = (filters.app_name, filters.window_name, filters.browser_url)
+    parts += [text("in", language, "scope", name=name) for name in where if name]
+    if scope.unread:
+        parts.append(text("unread", language, "scope", words=scope.unread))
+    return text("joint", language, "scope").join(parts)
+
+
+def counted(scope: Scope, frames: int, language: Language) -> Scope:
+    """The scope of everything, with how much that is."""
+    if not scope.is_everything:
+        return scope
+    count = text("one_frame" if frames == 1 else "frames", language, "scope", count=frames)
+    return replace(scope, text=f"{scope.text}{text('joint', language, 'scope')}{count}")
+
+
+def _span(scope: Scope, zone: ZoneInfo, now_ms: int, language: Language) -> str:
+    """Days alone where they are whole, or where everything is meant."""
+    start, end = (times.to_local(ms, zone) for ms in (scope.start_ms, scope.end_ms))
+    first, last = (day(ms, zone, now_ms, language) for ms in (scope.start_ms, scope.end_ms - 1))
+    days = first if first == last else f"{first} – {last}"
+    is_whole = not (start.hour or start.minute or end.hour or end.minute)
+    if is_whole or scope.is_everything:
+        return days
+    ends_at = "24:00" if first == last and not (end.hour or end.minute) else f"{end:%H:%M}"
+    if first == last:
+        return f"{first}{text('joint', language, 'scope')}{start:%H:%M}–{ends_at}"
+    return f"{first} {start:%H:%M} – {last} {ends_at}"
+
+
+# -- @mentions that are no words for a time: ``@selection``, ``@app:Code``, ``@Code`` -----------
+#
+# ``@today``, ``@yesterday`` and ``@last-hour`` are words of `time_phrases`. An app is mentioned by the name
+# it was recorded with, in any case, its spaces written or as "-"; behind ``@app:`` any word or "quoted name"
+# will do. The mirror for browsers is ``static/js/time/mentions.js``.
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """What was mentioned. `rest` is the message without it; of several apps the first counts."""
+
+    app: str | None
+    has_selection: bool
+    rest: str
+
+
+_AT = re.compile(r"(?<![A-Za-z0-9_.+-])@(app:)?", re.IGNORECASE)
+_SELECTION = re.compile(r"selection(?![A-Za-z0-9])|选区", re.IGNORECASE)
+_NAMED = re.compile(r"\"([^\"\n]{1,100})\"|([^\s\",，。;；:：?？!！]{1,100})")
+
+
+def read_mentions(message: str, app_names: Iterable[str]) -> Mentions:
+    """The mentions of a message; `app_names` are those that were recorded."""
+    longest_first = sorted(app_names, key=lambda name: (-len(name), name))
+    app: str | None = None
+    has_selection = False
+    rest: list[str] = []
+    at = 0
+    for sign in _AT.finditer(message):
+        if sign.start() < at:
+            continue
+        name, end = None, None
+        if not sign[1] and (selection := _SELECTION.match(message, sign.end())):
+            has_selection, end = True, selection.end()
+        elif app is None:
+            name, end = _app(message, sign.end(), longest_first, is_explicit=bool(sign[1]))
+        if end is not None:
+            app = app or name
+            rest.append(message[at : sign.start()])
+            at = end
+    return Mentions(app, has_selection, " ".join([*rest, message[at:]]) if rest else message)
+
+
+def _app(
+    message: str, at: int, longest_first: Iterable[str], *, is_explicit: bool
+) -> tuple[str | None, int | None]:
+    """(an app's name, where its mention ends) behind the @."""
+    for name in longest_first:
+        end = at + len(name)
+        written = message[at:end].lower()
+        runs_on = re.match(r"[A-Za-z0-9]{2}", message[end - 1 : end + 1])
+        if name and not runs_on and written in (name.lower(), name.lower().replace(" ", "-")):
+            return name, end
+    written_name = _NAMED.match(message, at) if is_explicit else None
+    return (written_name[1] or written_name[2], written_name.end()) if written_name else (None, None)
