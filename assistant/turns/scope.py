@@ -116,7 +116,7 @@ def _certain(request: TurnRequest, refusal: Refusal) -> Scope:
 
 def _read(phrase: Found, start_ms: int, end_ms: int) -> Scope:
     """A range, with how the message named it if it is one that its words may mean."""
-    readings = (phrase, *phrase.also)
+    readings = (phrase, *phrase.further, *phrase.also)
     chosen = next((reading for reading in readings if _is_same(reading, start_ms, end_ms)), None)
     if chosen is None:
         return Scope("", start_ms, end_ms)
