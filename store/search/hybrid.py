@@ -45,6 +45,7 @@ class SemanticQuery:
     model: str | None
     problem: str | None = None
     is_exact: bool | None = None  # whether these very words are wanted; None: as the text says
+    above_chance: bool = True  # only what stands out of the store (`store.embeddings.knn`)
 
     @property
     def reason(self) -> str | None:
@@ -97,6 +98,7 @@ def semantic_ids(
         found = knn.nearest(
             database, "frame", asking.model, asking.vector,
             low=allowed.range.low, high=allowed.range.high, narrow=narrow, limit=LEG_DEPTH,
+            above_chance=asking.above_chance,
         )  # fmt: skip
     except SemanticUnavailable as error:
         return SemanticResult({}, error.reason)

@@ -81,6 +81,7 @@ def search(
     vector_problem: str | None = None,
     is_exact: bool | None = None,
     in_pieces: bool = False,
+    above_chance: bool = True,
 ) -> Page:
     """One page of the frames that match `text` and `filters`.
 
@@ -95,6 +96,9 @@ def search(
     `in_pieces` has ``hybrid`` by relevance look for words without spaces in pieces, too, behind what
     holds them whole (`store.search.fuzzy`); `Page.reading` and `Hit.matched` say so.
 
+    What means something near the question has to stand out of the store, unless `above_chance` is false:
+    for somebody who judges each hit by himself.
+
     Raises `BadCursor`, and `DeadlineExceeded` when the database takes longer than `deadline_s`.
     """
     if limit < 1 or not 0 <= offset <= MAX_OFFSET:
@@ -108,7 +112,7 @@ def search(
     key = hashlib.sha256("\n".join((filters.hash(), order, mode, asked.text)).encode()).hexdigest()[:16]
     place = None if cursor is None else cursors.decode(cursor, key)
     end_ms = place.end_ms if place else _end_ms(filters)
-    asking = SemanticQuery(query_vector, vector_model, vector_problem, is_exact)
+    asking = SemanticQuery(query_vector, vector_model, vector_problem, is_exact, above_chance)
     if place and not place.seen:
         asking = SemanticQuery(None, None, asking.reason or "first_page_by_words", is_exact)
     with database.read(deadline_s) as connection:

@@ -119,8 +119,16 @@ def test_nearest_are_those_of_an_exact_search(database: Database) -> None:
     query /= np.linalg.norm(query)
     cosines = vectors.quantize(made).astype(np.float32) @ query
     cosines /= np.linalg.norm(vectors.quantize(made).astype(np.float32), axis=1)
-    exact = [int(n) for n in np.argsort(-cosines) if cosines[n] >= knn.MIN_COSINE]
-    assert near_ids(database, query) == exact
+    assert near_ids(database, query) == [17]
+    some = near_ids(database, query, above_chance=False)
+    assert set(some) == {int(n) for n in np.flatnonzero(cosines >= knn.MIN_COSINE)}
+
+
+@for_each("number", [20, 600, 3_000])
+def test_chance_gives_nothing_near(database: Database, number: int) -> None:
+    """One in twenty of the questions that mean nothing there may find something, in a store of any size."""
+    fill(database, directions(number))
+    assert sum(bool(near_ids(database, query)) for query in directions(40)) <= 4
 
 
 def test_bits_choose_the_nearest_few(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,8 +238,7 @@ def test_index_is_bounded_to_the_newest(database: Database) -> None:
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.integers(1, 70))
 def test_smallest_are_the_smallest(distances: list[int], count: int) -> None:
-    places, is_all = knn._smallest(np.arange(len(distances)), np.array(distances, np.uint16), count)
+    places = knn._smallest(np.arange(len(distances)), np.array(distances, np.uint16), count)
     chosen = sorted(distances[place] for place in places)
-    assert is_all is (len(distances) <= count)
     assert len(chosen) >= min(count, len(distances))
     assert chosen == sorted(distances)[: len(chosen)]
