@@ -1,18 +1,18 @@
 """The answers of the tools. Their schemas are what a client is shown, so names and units count.
 
-Every time is given twice: epoch seconds, and RFC 3339 with the zone of this machine.
+Every time is RFC 3339 on the clock of who asks, with its offset, and may be given back as an argument.
 """
 
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
 from assistant.read_api.calls import ReadRefused
-from store.core.times import MAX_EPOCH_SECONDS, to_ms, to_seconds
+from store.core.times import MAX_EPOCH_SECONDS, to_ms
 
 _TIME = Field(description="RFC 3339 with its zone (2026-11-20T13:00:00+01:00), or epoch seconds.")
 
@@ -21,19 +21,7 @@ TimeOrNone = Annotated[float | str | None, _TIME]
 Words = Annotated[str, Field(max_length=1_000)]
 
 
-class Moment(BaseModel):
-    """One moment, twice."""
-
-    epoch: float = Field(description="Epoch seconds, UTC.")
-    local: str = Field(description="RFC 3339 on this machine's clock, with its offset.")
-
-
-def moment(ms: int) -> Moment:
-    return Moment(epoch=to_seconds(ms), local=rfc3339(ms))
-
-
-def moment_or_none(ms: int | None) -> Moment | None:
-    return None if ms is None else moment(ms)
+Moment = Annotated[str, Field(description="RFC 3339 on the person's clock, with its offset.")]
 
 
 class Reading(BaseModel):
@@ -196,12 +184,6 @@ class ContextTimeline(Reading):
 # -- times ------------------------------------------------------------------------------------
 #
 # A written time must carry its zone: "today" read in UTC is the oldest mistake of such tools.
-
-
-def rfc3339(ms: int, zone: tzinfo | None = None) -> str:
-    """``2026-11-20T13:00:00+01:00`` on this machine's clock, or on that of `zone`."""
-    at = datetime.fromtimestamp(ms / 1000, UTC).astimezone(zone)
-    return at.isoformat(timespec="milliseconds" if ms % 1000 else "seconds")
 
 
 def parse(value: float | str, name: str) -> int:

@@ -13,14 +13,18 @@ is read, what the rules keep back is taken out, and the next page fills the spac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from typing import Literal, TypeVar
 
 from assistant.core.query_embedder import QueryEmbedder
+from assistant.core.texts import HAN, question_words
+from store.core import times
 from store.core.database import Database
 from store.core.errors import DeadlineExceeded, FrameNotFound, MediaGone, StoreBusy
+from store.core.preferences import day_clock
 from store.core.settings import Settings
 from store.egress import access_log
 from store.egress.access_log import Access, Outcome
@@ -28,14 +32,19 @@ from store.frames import frames
 from store.frames.activity_intervals import Segment
 from store.frames.frames import FrameRow
 from store.frames.media import Media
+from store.memory.retrievers import RetrievalQuery
 from store.privacy import rules as privacy
 from store.privacy.rules import RuleSet, WindowFacts
 from store.search import search
 from store.search.filters import Filters
 from store.search.hits import BadCursor, Hit
-from store.search.hybrid import Order
+from store.search.hybrid import Order, is_exact
+from store.search.query import parse
+from store.search.sample import SampledFrame
 from store.search.search import Page
 from store.timeline import segments as activity
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +61,9 @@ class ReadSources:
 class ReadCall:
     """What one call may see, and how much of it it got."""
 
-    def __init__(self, library: ReadSources, rules: RuleSet) -> None:
+    def __init__(self, library: ReadSources, rules: RuleSet, zone: tzinfo) -> None:
         self.library = library
+        self.zone = zone
         self.database = library.database
         self.now_ms = library.clock()
         self.returned = 0
@@ -61,13 +71,17 @@ class ReadCall:
         self._rules = rules
         self._decided: dict[WindowFacts, bool] = {}
 
-    def shows(self, what: FrameRow | Hit | Segment) -> bool:
+    def local(self, at_ms: int) -> str:
+        """A moment on the clock of who asks."""
+        return times.rfc3339(at_ms, self.zone)
+
+    def shows(self, what: FrameRow | Hit | SampledFrame | Segment) -> bool:
         """Whether today's rules let this out; what they keep back is counted."""
         shown = self.permits(what)
         self.withheld += not shown
         return shown
 
-    def permits(self, what: FrameRow | Hit | Segment) -> bool:
+    def permits(self, what: FrameRow | Hit | SampledFrame | Segment) -> bool:
         """Whether today's rules let this out, as part of something else."""
         window = WindowFacts(what.app_name, what.window_name, what.browser_url)
         if window not in self._decided:
@@ -75,7 +89,7 @@ class ReadCall:
         return self._decided[window]
 
 
-def is_permitted(rules: RuleSet, what: FrameRow | Hit | Segment) -> bool:
+def is_permitted(rules: RuleSet, what: FrameRow | Hit | SampledFrame | Segment) -> bool:
     """Whether rules let this out.
 
     A frame whose app nobody knows was kept on purpose (an import, an upload, a screen with its
@@ -89,10 +103,13 @@ def is_permitted(rules: RuleSet, what: FrameRow | Hit | Segment) -> bool:
 
 
 @contextmanager
-def call(library: ReadSources, door: str, tool: str) -> Iterator[ReadCall]:
-    """A call, with its audit row at the end. Refusals of the store are raised as `ReadRefused`."""
+def call(library: ReadSources, door: str, tool: str, zone: tzinfo | None = None) -> Iterator[ReadCall]:
+    """A call, with its audit row at the end. Refusals of the store are raised as `ReadRefused`.
+
+    Without a `zone` times are told on the clock by which the person's days are counted.
+    """
     rules = privacy.load_rules(library.database.data_dir, library.settings.privacy)
-    made = ReadCall(library, rules)
+    made = ReadCall(library, rules, zone or day_clock(library.database).zone)
     outcome: Outcome = "failed"
     try:
         with _refusing():
@@ -146,6 +163,43 @@ class ReadRefused(Exception):
 
 # -- reading past the rules -------------------------------------------------------------------
 
+
+def searched_for(query: str) -> str:
+    """What of a query is looked for: all but the words of asking; "" for a question of nothing else.
+
+    Quotes, operators and ``*`` ask for these very words, and a word by itself is one to look for.
+    """
+    parts = query.split()
+    is_word = len(parts) == 1 and len(HAN.findall(query)) <= _HAN_OF_WORD
+    if is_word or is_exact(parse(query)):
+        return query
+    kept = set(question_words(query))
+    return " ".join(word for part in parts if (word := _without_asking(part, kept)))
+
+
+def _without_asking(part: str, kept: Set[str]) -> str:
+    """A word as it stands; of Chinese, where words have no space between them, what remains."""
+    words = question_words(part)
+    if HAN.search(part):
+        pairs = [word for word in words if word in kept]
+        return part if len(pairs) == len(part) - 1 else " ".join(pairs)
+    return part if kept.intersection(words) or any(map(str.isdigit, part)) else ""
+
+
+def asking(call: ReadCall, query: str) -> RetrievalQuery:
+    """The question of a search of memory or messages: its own words, and the meaning of the whole."""
+    words = searched_for(query)
+    return replace(call.library.embedder.asking(query), text=words) if words else RetrievalQuery("")
+
+
+def evenly(items: Sequence[T], most: int) -> list[T]:
+    """At most `most` of some items, evenly spread, the first and the last among them."""
+    if len(items) <= most:
+        return list(items)
+    return [items[round(n * (len(items) - 1) / max(1, most - 1))] for n in range(most)]
+
+
+_HAN_OF_WORD = 2
 MAX_ROUNDS = 50
 """Pages that one answer may read: some tenths of a second where a rule hides almost everything."""
 

@@ -6,24 +6,36 @@ and descriptions that a model is shown.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from assistant.read_api import answers, calls
-from assistant.read_api.answers import Hole, Stretch, Time, TimeOrNone, Usage, Words, moment, moment_or_none
+from assistant.read_api.answers import Hole, Stretch, Time, TimeOrNone, Usage, Words
 from assistant.read_api.calls import ReadCall
 from store.frames.activity_intervals import Segment
+from store.frames.frames import captured_ms_of
 from store.ocr import readings
+from store.search import sample
 from store.search.filters import Filters
 from store.search.hits import Hit
+from store.search.sample import SampledFrame
 from store.timeline import gaps, segments
 from store.timeline.totals import Total, of_segments
 
 _MINUTE_MS = 60_000
 _SNIPPET_CHARS = 200
 
-FrameId = Annotated[int, Field(ge=0, le=2**63 - 1, description="`frame_id` of a list.")]
+
+def _number(frame_id: object) -> object:
+    """A frame's id as a person is shown it (``#17``), or with its kind, without either."""
+    return frame_id.strip().removeprefix("frame:").lstrip("#") if isinstance(frame_id, str) else frame_id
+
+
+FrameId = Annotated[
+    int, BeforeValidator(_number), Field(ge=0, le=2**63 - 1, description="`frame_id` of a list.")
+]
 
 
 def search_frames(
@@ -40,8 +52,9 @@ def search_frames(
 ) -> answers.FramesFound:
     """Find what was on the screen, as small rows; call it first for anything seen, read or written.
 
-    All words have to be there; phrases in quotes, prefix*, AND, OR and NOT work. Without `start`
-    everything is searched; `end` is now. Look at a row with get_frame_context.
+    All words have to be there, but those of asking ("what", "when"), which are looked for in quotes only; a
+    question of nothing else gives frames from all over the range. Phrases in quotes, prefix*, AND, OR and NOT
+    work. Without `start` everything is searched; `end` is now. Look at a row with get_frame_context.
     """
     start_ms, end_ms = answers.span(start, end, call.now_ms)
     filters = Filters(
@@ -52,18 +65,21 @@ def search_frames(
         window_name=window_name,
         browser_url=browser_url,
     )
-    result = calls.find(call, query, filters, limit=limit, order=order, cursor=cursor)
+    words = calls.searched_for(query)
+    if query.strip() and not words:
+        return _spread(call, filters, end_ms, limit)
+    result = calls.find(call, words, filters, limit=limit, order=order, cursor=cursor)
     return answers.FramesFound(
-        now=moment(call.now_ms),
+        now=call.local(call.now_ms),
         withheld=call.withheld,
-        frames=[_row(hit) for hit in result.hits],
+        frames=[_row(call, hit.frame_id, hit, hit.snippet) for hit in result.hits],
         next_cursor=result.next_cursor,
         total=result.page.total,
         total_is_exact=result.page.total_is_exact,
         strategy=result.page.strategy,
         fallback_reason=result.page.fallback_reason,
-        meaning_since=moment_or_none(result.page.meaning_since_ms),
-        index_fresh_to=moment_or_none(result.page.index_fresh_to_ms),
+        meaning_since=_local_or_none(call, result.page.meaning_since_ms),
+        index_fresh_to=_local_or_none(call, result.page.index_fresh_to_ms),
     )
 
 
@@ -85,10 +101,10 @@ def get_frame_context(
     segment = segments.segment_of(call.database, frame)
     call.returned = 1
     return answers.FrameContext(
-        now=moment(call.now_ms),
+        now=call.local(call.now_ms),
         frame_id=frame.id,
-        time=moment(frame.captured_ms),
-        last_seen=moment(frame.ended_ms),
+        time=call.local(frame.captured_ms),
+        last_seen=call.local(frame.ended_ms),
         app_name=frame.app_name,
         window_name=frame.window_name,
         browser_url=frame.browser_url,
@@ -101,7 +117,7 @@ def get_frame_context(
         urls=readings.urls(call.database, frame_id),
         previous_frame_id=previous,
         next_frame_id=following,
-        activity=_stretch(segment) if segment and call.shows(segment) else None,
+        activity=_stretch(call, segment) if segment and call.shows(segment) else None,
         withheld=call.withheld,
     )
 
@@ -123,38 +139,74 @@ def activity_summary(
     holes = sorted(holes, key=lambda gap: gap.start_ms - gap.end_ms)[:limit]
     call.returned = len(totals.by_app)
     return answers.ActivitySummary(
-        now=moment(call.now_ms),
+        now=call.local(call.now_ms),
         withheld=call.withheld,
-        start=moment(start_ms),
-        end=moment(end_ms),
+        start=call.local(start_ms),
+        end=call.local(end_ms),
         wall_minutes=_minutes(totals.wall_ms),
         covered_minutes=_minutes(totals.covered_ms),
-        apps=_usage(totals.by_app[:limit]),
-        windows=_usage(totals.by_window[:limit]),
-        urls=_usage(totals.by_url[:limit]),
-        gaps=[Hole(start=moment(gap.start_ms), end=moment(gap.end_ms), reason=gap.reason) for gap in holes],
+        apps=_usage(call, totals.by_app[:limit]),
+        windows=_usage(call, totals.by_window[:limit]),
+        urls=_usage(call, totals.by_url[:limit]),
+        gaps=[
+            Hole(start=call.local(gap.start_ms), end=call.local(gap.end_ms), reason=gap.reason)
+            for gap in holes
+        ],
+    )
+
+
+def _spread(call: ReadCall, filters: Filters, end_ms: int, limit: int) -> answers.FramesFound:
+    """Frames from all over a range, in the order of time."""
+    filters = replace(filters, end_ms=end_ms)
+    ids: list[int] = []
+    with call.database.read() as connection:
+        total = sample.count(connection, filters)
+        for _, first, last in sample.ends_per_bucket(connection, filters, end_ms - filters.start_ms):
+            start_ms, end_ms = captured_ms_of(first), captured_ms_of(last) + 1
+            # More parts than rows: stretches without frames leave their place to the others.
+            part_ms = -(-(end_ms - start_ms) // (4 * limit))
+            within = replace(filters, start_ms=start_ms, end_ms=end_ms)
+            ends = sample.ends_per_bucket(connection, within, part_ms)
+            ids = sorted({number for _, *both in ends for number in both})
+        loaded = sample.load(connection, calls.evenly(ids, limit))
+    shown = [frame for frame in loaded if call.shows(frame)]
+    call.returned = len(shown)
+    return answers.FramesFound(
+        now=call.local(call.now_ms),
+        withheld=call.withheld,
+        frames=[_row(call, frame.id, frame, frame.text) for frame in shown],
+        next_cursor=None,
+        total=total,
+        total_is_exact=True,
+        strategy="spread",
+        fallback_reason=None,
+        meaning_since=None,
+        index_fresh_to=_local_or_none(call, readings.index_fresh_to_ms(call.database)),
     )
 
 
 # -- shaping --------------------------------------------------------------------------------
 
 
-def _row(hit: Hit) -> answers.FrameRow:
-    words = " ".join(hit.snippet.split())
+def _row(call: ReadCall, frame_id: int, shown: Hit | SampledFrame, text: str) -> answers.FrameRow:
     return answers.FrameRow(
-        frame_id=hit.frame_id,
-        time=moment(hit.captured_ms),
-        app_name=hit.app_name,
-        window_name=hit.window_name,
-        browser_url=hit.browser_url,
-        snippet=words[:_SNIPPET_CHARS],
+        frame_id=frame_id,
+        time=call.local(shown.captured_ms),
+        app_name=shown.app_name,
+        window_name=shown.window_name,
+        browser_url=shown.browser_url,
+        snippet=" ".join(text[: 2 * _SNIPPET_CHARS].split())[:_SNIPPET_CHARS],
     )
 
 
-def _stretch(segment: Segment) -> Stretch:
+def _local_or_none(call: ReadCall, at_ms: int | None) -> str | None:
+    return None if at_ms is None else call.local(at_ms)
+
+
+def _stretch(call: ReadCall, segment: Segment) -> Stretch:
     return Stretch(
-        start=moment(segment.start_ms),
-        end=moment(segment.end_ms),
+        start=call.local(segment.start_ms),
+        end=call.local(segment.end_ms),
         app_name=segment.app_name,
         window_name=segment.window_name,
         browser_url=segment.browser_url,
@@ -162,14 +214,14 @@ def _stretch(segment: Segment) -> Stretch:
     )
 
 
-def _usage(totals: tuple[Total, ...]) -> list[Usage]:
+def _usage(call: ReadCall, totals: tuple[Total, ...]) -> list[Usage]:
     return [
         Usage(
             name=total.name,
             app_name=total.app_name,
             minutes=_minutes(total.duration_ms),
-            first_seen=moment(total.first_ms),
-            last_seen=moment(total.last_ms),
+            first_seen=call.local(total.first_ms),
+            last_seen=call.local(total.last_ms),
         )
         for total in totals
     ]

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from assistant.read_api import answers
-from assistant.read_api.answers import MemoryFound, MemoryRow, TimeOrNone, Words, moment
-from assistant.read_api.calls import ReadCall, ReadRefused
+from assistant.read_api.answers import MemoryFound, MemoryRow, TimeOrNone, Words
+from assistant.read_api.calls import ReadCall, ReadRefused, asking, evenly
 from store.frames import frames
 from store.memory import search, timeline
 from store.memory.chat_summaries import ChatSummary
@@ -23,12 +23,13 @@ from store.memory.documents import SessionSummary
 from store.memory.entries import EntryType, MemoryEntry, MemoryFilters
 from store.memory.insights import Insight
 from store.memory.observations import Observation
-from store.memory.retrievers import MEMORY_CANDIDATES
+from store.memory.retrievers import MEMORY_CANDIDATES, RetrievalQuery
 from store.memory.search import MemoryPage
 from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
 from store.timeline import segments
 
 _SNIPPET_CHARS = 300
+_SPREAD_OVER = 1_000
 
 Asked = Annotated[Words, Field(description="What to look for, by meaning or words; blank: the newest.")]
 Project = Annotated[Words | None, Field(description="Only of this project.")]
@@ -125,7 +126,10 @@ def get_context_timeline(
     call: ReadCall,
     anchor: Annotated[
         int | str,
-        Field(description="An observation's id, session:ID, prompt:ID, or RFC 3339 with its zone."),
+        Field(
+            description="An id with its kind (frame:ID, session:ID, prompt:ID, chat:ID), an observation's "
+            "alone, or RFC 3339 with its zone."
+        ),
     ],
     depth_before: Depth = TIMELINE_DEPTH,
     depth_after: Depth = TIMELINE_DEPTH,
@@ -157,12 +161,12 @@ def get_context_timeline(
         raise ReadRefused("withheld", "an exclusion rule of today keeps back the entry that was asked about")
     call.returned = len(entries)
     return answers.ContextTimeline(
-        now=moment(call.now_ms),
+        now=call.local(call.now_ms),
         withheld=call.withheld,
-        anchor=moment(around.anchor.at_ms),
+        anchor=call.local(around.anchor.at_ms),
         entries=[
             answers.TimelineRow(
-                **_row(entry).model_dump(),
+                **_row(call, entry).model_dump(),
                 is_anchor=around.is_anchor(entry),
                 details=_details(entry) if full else None,
             )
@@ -200,9 +204,12 @@ def _search(
     if start is not None or end is not None:  # else the store's own window holds
         start_ms, end_ms = answers.span(start, end, call.now_ms)
         filters = replace(filters, start_ms=start_ms, end_ms=end_ms)
+    asked = asking(call, query)
+    if query.strip() and not asked.text:
+        return _spread(call, entry_type, filters, limit)
     page = search.search_memory(
         call.database,
-        call.library.embedder.asking(query),
+        asked,
         (entry_type,),
         filters,
         now_ms=call.now_ms,
@@ -211,6 +218,14 @@ def _search(
         fill=not narrowed.keys() <= {"project"},
     )
     return _answer(call, page, limit)
+
+
+def _spread(call: ReadCall, entry_type: EntryType, filters: MemoryFilters, limit: int) -> MemoryFound:
+    """Entries from all over a range, the newest first."""
+    page = search.search_memory(
+        call.database, RetrievalQuery(""), (entry_type,), filters, now_ms=call.now_ms, limit=_SPREAD_OVER
+    )
+    return _answer(call, replace(page, entries=tuple(evenly(page.entries, limit))), limit)
 
 
 def _with_zone(anchor: int | str) -> int | str:
@@ -231,20 +246,20 @@ def _answer(call: ReadCall, page: MemoryPage, limit: int) -> MemoryFound:
     entries = permitted_entries(call, page.entries)[:limit]
     call.returned = len(entries)
     return MemoryFound(
-        now=moment(call.now_ms),
+        now=call.local(call.now_ms),
         withheld=call.withheld,
-        entries=[_row(entry) for entry in entries],
+        entries=[_row(call, entry) for entry in entries],
         strategy=page.strategy,
         fallback_reason=page.fallback_reason,
     )
 
 
-def _row(entry: MemoryEntry) -> MemoryRow:
+def _row(call: ReadCall, entry: MemoryEntry) -> MemoryRow:
     return MemoryRow(
         type=entry.type,  # type: ignore[arg-type]  # the other two are held back
         id=entry.id,
-        start=moment(entry.start_ms),
-        end=moment(entry.end_ms),
+        start=call.local(entry.start_ms),
+        end=call.local(entry.end_ms),
         title=entry.title,
         snippet=" ".join(entry.snippet.split())[:_SNIPPET_CHARS],
     )

@@ -7,10 +7,11 @@ that answers) is noted in the ledger of what was sent before it leaves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
+from typing import Any
 
 from assistant.core.egress_log import SentLedger, usage_of
 from assistant.core.models import Endpoint
@@ -113,6 +114,17 @@ class TurnFindings:
     def of_call(self) -> Findings:
         """A place for what one call finds; it counts only once it is taken in."""
         return Findings(known=dict(self.known))
+
+    def resolved(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments with the frames themselves where a model names them as it cites them (``e3``)."""
+        frame_ids = {cited: str(frame_id) for frame_id, cited in self.known.items()}
+
+        def frame(name: str, value: Any) -> Any:
+            if not isinstance(value, str) or not (name == "anchor" or name.endswith("frame_id")):
+                return value
+            return frame_ids.get(value.strip(" []"), value)
+
+        return {name: frame(name, value) for name, value in arguments.items()}
 
     def take(self, findings: Findings) -> None:
         """Take in what a call has found."""

@@ -26,6 +26,7 @@ from store.chats import attachments
 from store.core.errors import AttachmentNotFound
 
 MAX_ENTRIES = 500
+MAX_PIECE_CHARS = 12_000
 MAX_PATH_CHARS = 4_096
 _MAX_DEPTH = 64
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -73,13 +74,18 @@ def read_text(roots: Sequence[Path], path: str, max_bytes: int, never: Sequence[
     return FileText(path, text, status.st_size, is_whole)
 
 
-def list_folder(roots: Sequence[Path], path: str, never: Sequence[Path] = ()) -> list[FolderEntry]:
-    """What is in a folder below one of the roots, by name, at most `MAX_ENTRIES`. Raises `CannotRead`."""
+def list_folder(
+    roots: Sequence[Path], path: str, never: Sequence[Path] = (), offset: int = 0, limit: int = MAX_ENTRIES
+) -> tuple[list[FolderEntry], int]:
+    """A page of what is in a folder below one of the roots, by name, and how much is in it.
+
+    Raises `CannotRead`.
+    """
     with _opened(roots, path, never) as (descriptor, status):
         if not stat.S_ISDIR(status.st_mode):
             raise CannotRead("This is not a folder.")
-        entries = sorted(os.scandir(descriptor), key=lambda entry: entry.name)[:MAX_ENTRIES]
-        return [_entry(entry) for entry in entries]
+        entries = sorted(os.scandir(descriptor), key=lambda entry: entry.name)
+        return [_entry(entry) for entry in entries[offset : offset + limit]], len(entries)
 
 
 def _entry(entry: os.DirEntry[str]) -> FolderEntry:
@@ -141,14 +147,22 @@ def _located(roots: Sequence[Path], path: str) -> tuple[Path, tuple[str, ...]]:
 # -- the tools over allowed folders -----------------------------------------------------------
 
 FilePath = Annotated[str, Field(description="Whole path below an allowed folder.")]
+Offset = Annotated[int, Field(ge=0, le=2**31, description="How much to pass over; `next_offset` goes on.")]
+FileChars = Annotated[int, Field(ge=1, le=MAX_PIECE_CHARS, description="Characters at most.")]
+Names = Annotated[int, Field(ge=1, le=MAX_ENTRIES, description="Names at most.")]
 
 
 def _covers_files(context: ToolContext) -> str:
     return f"files below {', '.join(map(str, context.read_file_roots))}"
 
 
-def _tells_read(context: ToolContext, path: str) -> str:
-    return f"Reads {printable_line(path)}, at most {context.read_file_max_bytes:,} bytes of it."
+def _from(offset: int, unit: str) -> str:
+    return f" from {unit} {offset + 1:,} on" if offset else ""
+
+
+def _tells_read(context: ToolContext, path: str, offset: int, limit: int) -> str:
+    where = f"{printable_line(path)}{_from(offset, 'character')}"
+    return f"Reads {where}, within its first {context.read_file_max_bytes:,} bytes."
 
 
 @tool(
@@ -158,34 +172,58 @@ def _tells_read(context: ToolContext, path: str) -> str:
     tells=_tells_read,
     covers=_covers_files,
 )
-def read_file(context: ToolContext, path: FilePath) -> object:
-    """Reads a text file in UTF-8 from an allowed folder; call it when the person names a file. Long
-    files are cut, and `is_whole` says so. Use list_directory to find names."""
-    return asdict(read_text(context.read_file_roots, path, context.read_file_max_bytes, context.never_read))
+def read_file(
+    context: ToolContext, path: FilePath, offset: Offset = 0, limit: FileChars = MAX_PIECE_CHARS
+) -> object:
+    """Reads a text file in UTF-8 from an allowed folder, a piece at a time; call it when the person names a
+    file. `next_offset` says where to go on; at the end there is none. Use list_directory to find names."""
+    file = read_text(context.read_file_roots, path, context.read_file_max_bytes, context.never_read)
+    text = file.text[offset : offset + limit]
+    if not text and offset:
+        raise ToolFailed(f"The file has {len(file.text):,} characters; `offset` is beyond them.")
+    note = f"Only the first {context.read_file_max_bytes:,} of its {file.size_bytes:,} bytes are read."
+    return {
+        "path": path,
+        "size_bytes": file.size_bytes,
+        "offset": offset,
+        "text": text,
+        **_next(offset + len(text), len(file.text)),
+        **({} if file.is_whole else {"note": note}),
+    }
+
+
+def _next(end: int, of: int) -> dict[str, int]:
+    return {"next_offset": end} if end < of else {}
 
 
 @tool(
     mode="ask",
     reaches="names of files below the folders you allow",
     risk="files",
-    tells=lambda context, path: f"Lists the names in {printable_line(path)}.",
+    tells=lambda context, path, offset, limit: (
+        f"Lists the names in {printable_line(path)}{_from(offset, 'entry')}."
+    ),
     covers=_covers_files,
 )
-def list_directory(context: ToolContext, path: FilePath) -> object:
-    """Lists names, kinds and sizes in an allowed folder; call it to find a file for read_file.
-    Links are named and never followed."""
-    entries = list_folder(context.read_file_roots, path, context.never_read)
-    return {"path": path, "entries": [asdict(entry) for entry in entries]}
+def list_directory(
+    context: ToolContext, path: FilePath, offset: Offset = 0, limit: Names = MAX_ENTRIES
+) -> object:
+    """Lists names, kinds and sizes in an allowed folder, by name; call it to find a file for read_file.
+    `next_offset` says where to go on. Links are named and never followed."""
+    entries, total = list_folder(context.read_file_roots, path, context.never_read, offset, limit)
+    return {
+        "path": path,
+        "offset": offset,
+        "entries": [asdict(entry) for entry in entries],
+        "total": total,
+        **_next(offset + len(entries), total),
+    }
 
 
 # -- files that are attached to the chat ------------------------------------------------------
 
-MAX_PIECE_CHARS = 6_000
-
-
 AttachmentId = Annotated[int, Field(ge=1, le=2**53, description="The number behind the word file.")]
-Offset = Annotated[int, Field(ge=0, le=2**31, description="Characters to pass over.")]
-Count = Annotated[int, Field(ge=1, le=MAX_PIECE_CHARS, description="Characters wanted.")]
+Count = Annotated[int, Field(ge=1, le=6_000, description="Characters wanted.")]
 
 
 @tool(mode="auto", reaches="files that you attached to the same chat")
@@ -208,13 +246,12 @@ def read_attachment(
     if not text:
         raise ToolFailed(f"File {attachment_id} has {file.characters:,} characters; `offset` is beyond them.")
     context.findings.sources.add(ATTACHMENT_SOURCE)
-    end = offset + len(text)
     return {
         "name": file.name,
         "characters": file.characters,
         "offset": offset,
         "text": text,
-        **({"next_offset": end} if end < file.characters else {}),
+        **_next(offset + len(text), file.characters),
         **({} if file.is_whole else {"note": "The file is longer than what could be read of it."}),
     }
 

@@ -15,9 +15,10 @@ from assistant.core.texts import neutralized
 from assistant.read_api import answers
 from assistant.read_api import memory as gate
 from assistant.read_api.answers import TimeOrNone, Words
+from assistant.read_api.calls import asking
 from assistant.read_api.frames import FrameId
 from assistant.tools.context import ToolContext
-from assistant.tools.sources import SourceQuery, rows_that_fit, source_tool, truncated
+from assistant.tools.sources import SourceQuery, source_tool, truncated
 from assistant.tools.tool import ToolFailed
 from store.core import tokenizer
 from store.frames import frames
@@ -209,11 +210,8 @@ def _entity_rows(lookup: SourceQuery, known: list[Entity], note: str) -> dict[st
             }
         )
         _note(lookup.context, entity, about)
-    kept, left_out = rows_that_fit(rows)
-    _note_use(lookup, kept)
-    lookup.call.returned = len(kept)
-    told = {"left_out": left_out} if left_out else {}
-    return {"entities": kept, "withheld": lookup.call.withheld, **told, **({} if known else {"note": note})}
+    _note_use(lookup, rows)
+    return lookup.told("entities", rows, note, withheld=lookup.call.withheld)
 
 
 def _note_use(lookup: SourceQuery, rows: list[dict[str, Any]]) -> None:
@@ -270,7 +268,7 @@ def search_rag(
     start_ms, end_ms = None, None
     if start is not None or end is not None or lookup.context.range_ms:
         start_ms, end_ms = lookup.within(*answers.span(start, end, lookup.call.now_ms))
-    asked = lookup.call.library.embedder.asking(query)
+    asked = asking(lookup.call, query)
     days, strategy, reason = daily_summaries.search(
         lookup.call.database, asked, start_ms, end_ms, limit=_AT_MOST, deadline_s=lookup.context.timeout_s
     )
@@ -336,18 +334,13 @@ def search_chats(
     filters = MemoryFilters()
     if start is not None or end is not None or context.range_ms:
         filters = MemoryFilters(*lookup.within(*answers.span(start, end, call.now_ms)))
-    asked = call.library.embedder.asking(query)
+    asked = asking(call, query)
     page = search.search_memory(call.database, asked, ("chat",), filters, now_ms=call.now_ms, limit=limit + 1)
     chats = [entry for entry in page.entries if _chat(entry).chat_id != context.chat_id][:limit]
-    rows, left_out = rows_that_fit([_row(lookup, entry) for entry in chats])
-    if context.turn_id is not None and rows:
+    if context.turn_id is not None and chats:
         with call.database.write() as connection:
-            chat_summaries.use(connection, context.turn_id, [entry.id for entry in chats[: len(rows)]])
-    call.returned = len(rows)
-    answer: dict[str, object] = {"chats": rows}
-    if not rows:
-        answer["note"] = "No earlier chat fits."
-    return {**answer, "left_out": left_out} if left_out else answer
+            chat_summaries.use(connection, context.turn_id, [entry.id for entry in chats])
+    return lookup.told("chats", [_row(lookup, entry) for entry in chats], "No earlier chat fits.")
 
 
 def _row(lookup: SourceQuery, entry: MemoryEntry) -> dict[str, object]:

@@ -7,15 +7,17 @@ with a given range nothing outside it is shown.
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
 from assistant.core.strings import duration
 from assistant.read_api import answers, calls, frames, memory
-from assistant.read_api.answers import MemoryRow, Moment, Reading, Usage, moment
+from assistant.read_api.answers import MemoryRow, Moment, Reading, Usage
 from assistant.read_api.calls import ReadCall, ReadRefused
 from assistant.read_api.frames import FrameId
 from assistant.retrieval.measured_facts import TOTAL
@@ -23,8 +25,8 @@ from assistant.retrieval.retrieval import Searched
 from assistant.tools.context import Findings, ToolContext, VisionAccess
 from assistant.tools.tool import Tool, ToolFailed, described, tool
 from engines.chat.protocol import Message, ModelError, Picture
+from store.core import times
 from store.core.errors import StoreError
-from store.core.times import to_ms
 from store.frames.frames import FrameRow
 from store.ocr import readings
 
@@ -41,39 +43,47 @@ class FrameText(Reading):
     app_name: str | None
     window_name: str | None
     browser_url: str | None
+    offset: int
     text: str
-    is_whole: bool
+    next_offset: int | None
 
 
-def get_frame(call: ReadCall, frame_id: FrameId) -> FrameText:
+def get_frame(
+    call: ReadCall, frame_id: FrameId, offset: Annotated[int, Field(ge=0, le=2**31)] = 0
+) -> FrameText:
     """Give the text of one frame with its time, app, window and address; call it before quoting from a
-    frame that search_ocr found. Long texts are cut, and `is_whole` says so."""
+    frame that search_ocr found. Of a long text `next_offset` says where to go on."""
     frame = calls.frame(call, frame_id)
     reading = readings.current_reading(call.database, frame_id)
     text = reading.text if reading else ""
     call.returned = 1
     return FrameText(
-        now=moment(call.now_ms),
+        now=call.local(call.now_ms),
         withheld=call.withheld,
         frame_id=frame.id,
-        time=moment(frame.captured_ms),
+        time=call.local(frame.captured_ms),
         app_name=frame.app_name,
         window_name=frame.window_name,
         browser_url=frame.browser_url,
-        text=text[:_TEXT_CHARS],
-        is_whole=len(text) <= _TEXT_CHARS,
+        offset=offset,
+        text=text[offset : offset + _TEXT_CHARS],
+        next_offset=offset + _TEXT_CHARS if len(text) > offset + _TEXT_CHARS else None,
     )
 
 
-def _screen(name: str, function: Callable[..., BaseModel], *, has_span: bool = False) -> Tool:
-    """A tool of a door's function; `has_span` says that it takes `start` and `end`."""
+def _screen(name: str, function: Callable[..., BaseModel]) -> Tool:
+    """A tool of a door's function; the span of one that takes `start` and `end` stays in the turn's range."""
+    has_span = "start" in inspect.signature(function).parameters
 
     def run(context: ToolContext, **values: Any) -> object:
         if has_span and context.range_ms:
-            values = _within(values, context.range_ms)
+            values = _within(values, context.range_ms, context.zone)
         try:
             # The audit row is written after the read has ended.
-            with calls.call(context.library, DOOR, name) as call, call.database.read(context.timeout_s):
+            with (
+                calls.call(context.library, DOOR, name, context.zone) as call,
+                call.database.read(context.timeout_s),
+            ):
                 answer = function(call, **values)
                 return _as_answer(context, answer, str(values.get("query", "")))
         except ReadRefused as error:
@@ -82,7 +92,7 @@ def _screen(name: str, function: Callable[..., BaseModel], *, has_span: bool = F
     return described(function, run, name=name, mode="auto", reaches=REACHES)
 
 
-def _within(values: dict[str, Any], range_ms: tuple[int, int]) -> dict[str, Any]:
+def _within(values: dict[str, Any], range_ms: tuple[int, int], zone: tzinfo) -> dict[str, Any]:
     """Arguments with their span cut to the range. Raises `ToolFailed` when nothing of it is left."""
     low, high = range_ms
     try:
@@ -91,13 +101,13 @@ def _within(values: dict[str, Any], range_ms: tuple[int, int]) -> dict[str, Any]
     except ReadRefused as error:
         raise ToolFailed(str(error)) from error
     if end <= start:
-        raise ToolFailed(outside_range(range_ms))
+        raise ToolFailed(outside_range(range_ms, zone))
     return {**values, "start": start / 1000, "end": end / 1000}
 
 
-def outside_range(range_ms: tuple[int, int]) -> str:
+def outside_range(range_ms: tuple[int, int], zone: tzinfo) -> str:
     """What a call is told that leaves the range."""
-    start, end = (answers.rfc3339(at) for at in range_ms)
+    start, end = (times.rfc3339(at, zone) for at in range_ms)
     return f"This conversation is about {start} to {end} only, and that lies outside."
 
 
@@ -107,7 +117,7 @@ def outside_range(range_ms: tuple[int, int]) -> str:
 def _as_answer(context: ToolContext, answer: BaseModel, asked: str) -> dict[str, Any]:
     """The answer for the model: its frames with ids to cite, its times in words."""
     findings = context.findings
-    fields: dict[str, Any] = _compact(answer.model_dump(exclude_none=True))
+    fields: dict[str, Any] = answer.model_dump(exclude_none=True)
     match answer:
         case answers.FramesFound():
             why = answer.fallback_reason or ""
@@ -131,7 +141,7 @@ def _cite(context: ToolContext, rows: list[dict[str, Any]], seen: list[tuple[int
     """Give the rows of frames their ids. Raises `ToolFailed` for a frame outside the range."""
     for _, at in seen:
         if context.range_ms and not context.range_ms[0] <= _ms(at) < context.range_ms[1]:
-            raise ToolFailed(outside_range(context.range_ms))
+            raise ToolFailed(outside_range(context.range_ms, context.zone))
     ids = context.findings.cite(context.library.database, [frame_id for frame_id, _ in seen])
     for row, (frame_id, at) in zip(rows, seen, strict=True):
         context.findings.shown(_ms(at), _ms(at) + 1)
@@ -167,28 +177,16 @@ def _entries(
     return kept
 
 
-def _compact(value: Any) -> Any:
-    """Moments as their local form alone: a model needs one, and tokens cost."""
-    if isinstance(value, dict):
-        if set(value) == {"epoch", "local"}:
-            return value["local"]
-        return {key: _compact(inner) for key, inner in value.items()}
-    return [_compact(inner) for inner in value] if isinstance(value, list) else value
-
-
 def _ms(at: Moment) -> int:
-    return to_ms(at.epoch)
+    return answers.parse(at, "time")
 
 
 SCREEN_TOOLS = (
-    _screen("search_ocr", frames.search_frames, has_span=True),
+    _screen("search_ocr", frames.search_frames),
     _screen("get_frame", get_frame),
     _screen("get_frame_context", frames.get_frame_context),
-    _screen("activity_summary", frames.activity_summary, has_span=True),
-    _screen("get_context_timeline", memory.get_context_timeline),
-    _screen("search_observations", memory.search_observations, has_span=True),
-    _screen("search_sessions", memory.search_sessions, has_span=True),
-    _screen("search_user_prompts", memory.search_user_prompts, has_span=True),
+    _screen("activity_summary", frames.activity_summary),
+    *(_screen(function.__name__, function) for function in memory.TOOLS),
 )
 
 
@@ -247,11 +245,11 @@ def _vision_of(context: ToolContext) -> VisionAccess:
 def _shot(context: ToolContext, frame_id: int, returned: int) -> _Shot:
     """The frame's picture, if it may be seen; `returned` is for the audit. Raises `ToolFailed`."""
     try:
-        with calls.call(context.library, DOOR, "describe_frame") as call:
+        with calls.call(context.library, DOOR, "describe_frame", context.zone) as call:
             frame = calls.frame(call, frame_id)
             allowed = context.range_ms
             if allowed and not allowed[0] <= frame.captured_ms < allowed[1]:
-                raise ReadRefused("invalid", outside_range(allowed))
+                raise ReadRefused("invalid", outside_range(allowed, context.zone))
             content, width, height = context.library.media.copy_for_model(frame, LONGEST_PX)
             call.returned = returned
     except ReadRefused as error:
@@ -262,7 +260,7 @@ def _shot(context: ToolContext, frame_id: int, returned: int) -> _Shot:
 
 def _describe_notice(context: ToolContext, frame_id: int, question: str) -> str:
     where, shot = _vision_of(context).where, _shot(context, frame_id, 0)
-    at = answers.rfc3339(shot.frame.captured_ms)
+    at = times.rfc3339(shot.frame.captured_ms, context.zone)
     return f"Shows one picture of your screen, taken {at}, to {where}: {shot.name}."
 
 
@@ -293,7 +291,7 @@ def describe_frame(context: ToolContext, frame_id: FrameId, question: Question =
         "note": NOTE,
         "frame_id": frame_id,
         **({"cite": cites[frame_id]} if frame_id in cites else {}),
-        "time": moment(shot.frame.captured_ms).local,
+        "time": times.rfc3339(shot.frame.captured_ms, context.zone),
         "app_name": shot.frame.app_name,
         "window_name": shot.frame.window_name,
         "browser_url": shot.frame.browser_url,

@@ -6,7 +6,6 @@ nothing outside of a given range. What they tell is no frame, so it has no id to
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
@@ -15,7 +14,7 @@ from pydantic import Field
 
 from assistant.read_api import answers, calls
 from assistant.read_api.answers import Time, TimeOrNone, Words
-from assistant.read_api.calls import ReadCall, ReadRefused
+from assistant.read_api.calls import ReadCall, ReadRefused, asking
 from assistant.tools.context import ToolContext
 from assistant.tools.screen import DOOR, outside_range
 from assistant.tools.tool import Risk, Tool, ToolFailed, described
@@ -25,9 +24,6 @@ from store.memory.retrievers import RetrievalQuery
 from store.sources import calendars, locations, messages
 from store.sources.locations import Place
 from store.sources.messages import SMS_DAYS_RADIUS, Filters, Message
-
-ROOM_CHARS = 12_000
-"""What the rows of one result may take together, in characters of JSON; more would not be taken in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +36,13 @@ class SourceQuery:
     def local(self, at_ms: int) -> str:
         """A moment in words for the model; from now on an answer may name it."""
         self.context.findings.moments.add(at_ms)
-        return answers.rfc3339(at_ms, self.context.zone)
+        return self.call.local(at_ms)
 
     def within(self, start_ms: int, end_ms: int) -> tuple[int, int]:
         """A span cut to the range of the turn. Raises `ToolFailed` when nothing of it is left."""
         low, high = self.context.range_ms or (start_ms, end_ms)
         if max(start_ms, low) >= min(end_ms, high):
-            raise ToolFailed(outside_range((low, high)))
+            raise ToolFailed(outside_range((low, high), self.context.zone))
         return max(start_ms, low), min(end_ms, high)
 
     def frame(self, frame_id: int) -> FrameRow:
@@ -57,10 +53,9 @@ class SourceQuery:
         return frame
 
     def told(self, key: str, rows: Sequence[dict[str, Any]], note: str, **more: Any) -> dict[str, Any]:
-        """The rows that fit, under their `key`, and `more` of them; `note` where there are none."""
-        kept, _ = rows_that_fit(rows)
-        self.call.returned = len(kept)
-        return {key: kept, **more, **({} if kept else {"note": note})}
+        """The rows under their `key`, and `more` of them; `note` where there are none."""
+        self.call.returned = len(rows)
+        return {key: filled(rows), **more, **({} if rows else {"note": note})}
 
 
 def source_tool(
@@ -74,7 +69,7 @@ def source_tool(
     def make(function: Callable[..., object]) -> Tool:
         def run(context: ToolContext, **values: Any) -> object:
             try:
-                with calls.call(context.library, DOOR, function.__name__) as call:
+                with calls.call(context.library, DOOR, function.__name__, context.zone) as call:
                     answer = function(SourceQuery(call, context), **values)
                 if call.returned and risk == "looks":
                     context.findings.sources.add(source)
@@ -88,16 +83,9 @@ def source_tool(
     return make
 
 
-def rows_that_fit(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
-    """The rows that fit into `ROOM_CHARS`, without what is empty, and how many are left out."""
-    kept, room = [], ROOM_CHARS
-    for row in rows:
-        fields = {key: value for key, value in row.items() if value not in ("", None, [])}
-        room -= len(json.dumps(fields, ensure_ascii=False))
-        if room < 0:
-            break
-        kept.append(fields)
-    return kept, len(rows) - len(kept)
+def filled(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows without what is empty."""
+    return [{key: value for key, value in row.items() if value not in ("", None, [])} for row in rows]
 
 
 def truncated(text: str, chars: int) -> str:
@@ -175,7 +163,7 @@ def search_messages(
     {"query": "dinner", "contact_id": 42, "start_ts": 1700000000, "end_ts": 1700604800};
     {"query": "NEAR(meeting work, 5)"}"""
     filters = _filters(lookup, start_ts, end_ts, contact_id)
-    asked = lookup.call.library.embedder.asking(query) if mode != "fts5" else RetrievalQuery(query)
+    asked = asking(lookup.call, query) if mode != "fts5" else RetrievalQuery(calls.searched_for(query))
     page = messages.search_messages(
         lookup.call.database, asked, filters, mode=mode, limit=limit, deadline_s=lookup.context.timeout_s
     )
@@ -228,7 +216,7 @@ def _contact(lookup: SourceQuery, contact_id: int | None, contact: str | None) -
         for entry in contacts
     ]
     note = "Several contacts fit: choose a contact_id." if contacts else "No contact fits; leave it out."
-    return {"messages": [], "contacts": rows_that_fit(rows)[0], "note": note}
+    return {"messages": [], "contacts": filled(rows), "note": note}
 
 
 def _message_rows(
@@ -251,9 +239,8 @@ def _message_rows(
                 "text": truncated(body, _TEXT_CHARS),
             }
         )
-    kept, left_out = rows_that_fit(rows)
-    lookup.call.returned = len(kept)
-    return {"messages": kept, **({"left_out": left_out} if left_out else {})}
+    lookup.call.returned = len(rows)
+    return {"messages": filled(rows)}
 
 
 def _why_none(lookup: SourceQuery, contact_id: int | None) -> str:

@@ -17,6 +17,7 @@ import inspect
 import json
 import logging
 import typing
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -159,16 +160,12 @@ class Registry:
         if problem:
             return ToolResult(call_id, False, error=problem)
         try:
-            given = chosen.run(context, **chosen.values(arguments))
-            output = json.dumps(given, ensure_ascii=False, default=str)
+            output = as_json(chosen.run(context, **chosen.values(arguments)))
         except ToolFailed as error:
             return ToolResult(call_id, False, error=str(error))
         except Exception:  # a tool's bug must not end the turn; it is logged whole
             log.exception("the tool %s failed", name)
             return ToolResult(call_id, False, error=failed_by_bug(name))
-        if len(output) > MAX_OUTPUT_CHARS:
-            size = f"{len(output):,} characters, {MAX_OUTPUT_CHARS:,} are allowed"
-            return ToolResult(call_id, False, error=f"The result is too long ({size}). Ask for less.")
         return ToolResult(call_id, True, output)
 
 
@@ -195,6 +192,61 @@ def invalid_arguments(chosen: Tool, arguments: Mapping[str, Any]) -> str:
         ]
         return f"The arguments do not fit {chosen.name}: {'; '.join(parts)}."
     return ""
+
+
+# -- results that are too long ----------------------------------------------------------------
+#
+# A call may have been approved by a person, so its result is never refused for its length: the end of its
+# longest part goes, and `cut` says what is left and how to ask for the rest.
+
+_ROOM_OF_NOTE = 400
+
+
+def as_json(answer: object, room: int = MAX_OUTPUT_CHARS) -> str:
+    """An answer as JSON of at most `room` characters."""
+    output = _dumped(answer)
+    if len(output) <= room:
+        return output
+    fields = answer if isinstance(answer, dict) else {"result": answer}
+    kept = _shortened(fields, room - _ROOM_OF_NOTE)
+    return _dumped(kept | _going_on(fields, kept))
+
+
+def _dumped(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _shortened(value: Any, room: int) -> Any:
+    """A value that takes `room` characters as JSON at most, as far as lists and texts can be cut."""
+    excess = len(_dumped(value)) - room
+    if excess <= 0:
+        return value
+    if isinstance(value, str | list):
+        fits = bisect_right(range(len(value) + 1), room, key=lambda n: len(_dumped(value[:n]))) - 1
+        if isinstance(value, list) and fits < 1:
+            return [_shortened(value[0], room - 2)]
+        return value[: max(0, fits)]
+    if not isinstance(value, dict) or not value:
+        return value
+    key = max(value, key=lambda name: len(_dumped(value[name])))
+    part = _shortened(value[key], max(2, len(_dumped(value[key])) - excess))
+    return value if part == value[key] else _shortened({**value, key: part}, room)
+
+
+def _going_on(whole: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said of a cut: how much is here, and the arguments that give the rest."""
+    parts = {name: len(kept[name]) for name in whole if kept[name] != whole[name]}
+    says = [f"{name}: the first {n:,} of {len(whole[name]):,}" for name, n in parts.items()]
+    offset = next((name for name in ("offset", "text_start") if name in whole), None)
+    [*_, longest] = parts
+    if offset:
+        following = whole[offset] + parts[longest]
+        return {"cut": f"{'; '.join(says)}. Go on with {offset}={following}.", "next_offset": following}
+    if whole.get("next_cursor"):
+        # The page's cursor would pass over what was cut from it.
+        how = f"Ask again with limit={max(1, parts[longest])}, and go on from page to page."
+        return {"cut": f"{'; '.join(says)}. {how}", "next_cursor": None}
+    return {"cut": f"{'; '.join(says)}. Ask for less at a time: a smaller limit or a narrower range."}
 
 
 def _model_of(function: Callable[..., object]) -> type[BaseModel]:

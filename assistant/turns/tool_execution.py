@@ -120,10 +120,13 @@ def carry_out(
     session: ToolSession, iteration: int, reply: ModelReply
 ) -> Generator[TurnEvent, None, dict[str, str]]:
     """Events of the calls, then their results as text by the id of the call."""
-    new = [_new_call(session, iteration, wanted) for wanted in reply.wanted]
+    calls_wanted = [
+        replace(wanted, arguments=session.findings.resolved(wanted.arguments)) for wanted in reply.wanted
+    ]
+    new = [_new_call(session, iteration, wanted) for wanted in calls_wanted]
     new[0] = replace(new[0], said=visible_text(reply.prose, session.form))
     calls = tool_calls.add(session.database, session.turn.stored.id, new, session.turn.now_ms())
-    wanted_by_id = {wanted.id: wanted for wanted in reply.wanted}
+    wanted_by_id = {wanted.id: wanted for wanted in calls_wanted}
     results: dict[str, str] = {}
     for call in calls:
         yield ToolCallEvent(call)

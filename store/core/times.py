@@ -35,6 +35,12 @@ def utc_offset_min(at_ms: int) -> int:
     return round(time.localtime(at_ms / 1000).tm_gmtoff / 60)
 
 
+def rfc3339(ms: int, zone: tzinfo) -> str:
+    """``2026-11-20T13:00:00+01:00`` on the clock of `zone`."""
+    at = datetime.fromtimestamp(ms / 1000, UTC).astimezone(zone)
+    return at.isoformat(timespec="milliseconds" if ms % 1000 else "seconds")
+
+
 # -- days ---------------------------------------------------------------------------------
 # Local days and wall-clock times as epoch milliseconds, and back.
 #

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import apsw
 
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, rows
 from store.memory import entries as memory_entries
 from store.memory.documents import SessionSummary, UserPrompt
 from store.memory.entries import RECORD_TYPES, Key, MemoryEntry, RecordType
@@ -24,11 +24,11 @@ _MOST = 500
 """Entries per side with ``unit=hours``; those nearest to the anchor."""
 
 Unit = Literal["records", "hours"]
-_NAMED = re.compile(r"(session|prompt):([0-9]{1,18})")
+_NAMED = re.compile(r"(?:(observation|session|prompt|frame|chat|insight)[: ]\s*#?|#)?([0-9]{1,18})", re.ASCII)
 
 
 class BadAnchor(ValueError):
-    """The anchor is neither an id, ``session:ID``, ``prompt:ID`` nor an ISO time."""
+    """The anchor is neither an id, such as ``frame:ID``, nor an ISO time."""
 
 
 class UnknownAnchor(LookupError):
@@ -77,8 +77,12 @@ def get_context_timeline(
     unit: Unit = "records",
     project: str | None = None,
 ) -> ContextTimeline:
-    """What lies around an anchor: an observation's id (123 or ``"123"``), ``session:ID``, ``prompt:ID``
-    or an ISO time (UTC unless it says its offset).
+    """What lies around an anchor: an id with its kind (``observation:ID``, ``session:``, ``prompt:``,
+    ``frame:``, ``chat:``, ``insight:``), a bare one (123, ``"#123"``), or an ISO time (UTC unless it says
+    its offset).
+
+    A bare id is an observation's, or a frame's where no observation has it. A frame and an insight stand for
+    their moment, a chat for the last question in it.
 
     The anchor is always there and comes on top of the depths. Raises `BadAnchor`, `UnknownAnchor`,
     and `ValueError` for a depth beyond 0 to `MAX_DEPTH`.
@@ -121,26 +125,23 @@ def resolve(connection: apsw.Connection, anchor: int | str) -> Anchor:
     text = str(anchor).strip()
     named = _NAMED.fullmatch(text)
     if named is not None:
-        kind: RecordType = "session" if named[1] == "session" else "prompt"
-        return _entry(connection, kind, int(named[2]))
-    if re.fullmatch(r"[0-9]{1,18}", text, re.ASCII):
-        return _entry(connection, "observation", int(text))
+        return _entry(connection, named[1], int(named[2]))
     try:
         at = datetime.fromisoformat(text)
         at = at if at.tzinfo else at.replace(tzinfo=UTC)
         return Anchor("time", None, round(at.timestamp() * 1000))
     except (ValueError, OverflowError) as error:
-        raise BadAnchor(
-            "an anchor is an observation's id, session:ID, prompt:ID or an ISO 8601 time"
-        ) from error
+        raise BadAnchor("an anchor is an id, such as frame:ID or session:ID, or an ISO 8601 time") from error
 
 
-def _entry(connection: apsw.Connection, kind: RecordType, number: int) -> Anchor:
-    table, time, condition = _TABLES[kind]
-    at_ms = scalar(connection, f"select {time} from {table} where id = ? and {condition}", (number,))
-    if at_ms is None:
-        raise UnknownAnchor(f"there is no {kind} {number}")
-    return Anchor(kind, number, at_ms)
+def _entry(connection: apsw.Connection, kind: str | None, number: int) -> Anchor:
+    kinds = [kind] if kind else ["observation", "frame"]
+    for each in kinds:
+        found = rows(connection, _ANCHORS[each], (number,))
+        if found:
+            [(record_type, record_id, at_ms)] = found
+            return Anchor(record_type, record_id, at_ms)
+    raise UnknownAnchor(f"there is no {kinds[0]} {number}")
 
 
 def _side(
@@ -189,6 +190,18 @@ _TABLES: dict[RecordType, tuple[str, str, str]] = {
     "session": ("session_summaries", "start_ms", "true"),
     "prompt": ("messages", "created_ms", "role = 'user'"),
 }
+_ANCHORS = {
+    "observation": "select 'observation', id, start_ms from observations where id = ? and is_hidden = 0",
+    "session": "select 'session', id, start_ms from session_summaries where id = ?",
+    "prompt": "select 'prompt', id, created_ms from messages where id = ? and role = 'user'",
+    "frame": "select 'time', null, captured_ms from frames where id = ?",
+    "insight": "select 'time', null, start_ms from insights where id = ?",
+    "chat": """
+        select 'prompt', id, created_ms from messages
+        where conversation_id = ? and role = 'user' order by id desc limit 1
+    """,
+}
+"""By kind: the type, id and moment of what is told by this id."""
 _PROJECT: dict[RecordType, str] = {
     "observation": "(:project is null or coalesce(edits ->> 'project', project) = :project collate nocase)",
     "session": "(:project is null or project = :project collate nocase)",

@@ -27,7 +27,6 @@ from pydantic import Field
 
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.read_api import calls, memory
-from assistant.read_api.answers import moment
 from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
 from assistant.read_api.frames import FrameId, activity_summary, get_frame_context, search_frames
 from store.core.database import open_database
@@ -52,8 +51,8 @@ def get_frame_image(
     picture = call.library.media.preview(frame, width)
     call.returned = 1
     where = " · ".join(part for part in (frame.app_name, frame.window_name) if part)
-    at = moment(frame.captured_ms)
-    return [f"frame {frame.id}, {at.local} ({at.epoch}) {where}".rstrip(), Image(data=picture, format="webp")]
+    told = f"frame {frame.id}, {call.local(frame.captured_ms)} {where}".rstrip()
+    return [told, Image(data=picture, format="webp")]
 
 
 TOOLS: tuple[Callable[..., Any], ...] = (

@@ -12,7 +12,7 @@ import pytest
 from pydantic import Field
 
 from assistant.tools import files, general
-from assistant.tools.tool import MAX_OUTPUT_CHARS, Registry, ToolFailed, invalid_arguments, tool
+from assistant.tools.tool import MAX_OUTPUT_CHARS, Registry, ToolFailed, as_json, invalid_arguments, tool
 from tests.tables import for_each
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -94,8 +94,43 @@ def test_failures_are_results(caplog: pytest.LogCaptureFixture) -> None:
     assert (failed.success, failed.error) == (False, "It was asked to fail.")
     bug = TOOLS.run(Context(), "c", "sample", {"frame_id": 1, "note": "bug"})
     assert not bug.success and "/secret/path" not in bug.error and "/secret/path" in caplog.text
-    long = TOOLS.run(Context(), "c", "sample", {"frame_id": 1, "size": 4})
-    assert not long.success and "too long" in long.error
+
+
+def test_a_long_result_is_cut_and_says_how_to_go_on() -> None:
+    result = TOOLS.run(Context(), "c", "sample", {"frame_id": 1, "size": 4})
+    told = json.loads(result.output)
+    assert result.success and len(result.output) <= MAX_OUTPUT_CHARS < len(told["long"]) + 500
+    assert told["cut"].startswith(f"long: the first {len(told['long']):,} of 16,000.")
+    rows = json.loads(as_json({"rows": [{"text": "界" * 99}] * 500, "next_cursor": "abc"}))
+    assert rows["next_cursor"] is None and f"limit={len(rows['rows'])}" in rows["cut"]
+    huge = json.loads(as_json({"rows": [{"text": '"' * 50_000, "n": 1}], "offset": 7}))
+    assert huge["rows"][0]["n"] == 1 and len(huge["rows"][0]["text"]) > 7_000
+
+
+def test_files_and_folders_are_read_piece_by_piece_to_their_end(tmp_path: Path) -> None:
+    text = "".join(f'{n}: "quoted"\t中\n' for n in range(4_000))
+    (tmp_path / "long.txt").write_text(text, encoding="utf-8")
+    for n in range(700):
+        (tmp_path / f"{n:04}{'é' * 40}").touch()
+    registry = Registry([files.read_file, files.list_directory])
+    context = Context(read_file_roots=(tmp_path,), read_file_max_bytes=50_000)
+
+    def whole(name: str, path: str, key: str) -> tuple[list[Any], dict[str, Any]]:
+        parts, offset = [], 0
+        while True:
+            told = json.loads(registry.run(context, "c", name, {"path": path, "offset": offset}).output)
+            parts += told[key]
+            offset = told.get("next_offset")
+            if offset is None:
+                return parts, told
+
+    parts, told = whole("read_file", "long.txt", "text")
+    assert "".join(parts) == text.encode()[:50_000].decode(errors="ignore")
+    assert told["note"] == f"Only the first 50,000 of its {len(text.encode()):,} bytes are read."
+    entries, told = whole("list_directory", ".", "entries")
+    assert [entry["name"] for entry in entries] == sorted(each.name for each in tmp_path.iterdir())
+    assert told["total"] == 701
+    assert "beyond" in registry.run(context, "c", "read_file", {"path": "long.txt", "offset": 99_999}).error
 
 
 def test_a_name_is_taken_once() -> None:

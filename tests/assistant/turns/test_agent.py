@@ -90,7 +90,7 @@ def test_a_look_up_leads_to_a_proven_answer(
     ]  # fmt: skip
     told = json.loads(stub.requests[1]["messages"][3]["content"])
     assert told["frames"][0]["cite"] == "e1"
-    assert "epoch" not in told["frames"][0]["time"]
+    assert told["frames"][0]["time"] == "2026-11-20T14:05:00+08:00"
     assert result == stored_turn(deps.database, result.chat_id, result.turn_id)
 
 
@@ -236,6 +236,37 @@ def test_a_given_range_is_not_left(deps: TurnServices, stub: StubModel, afternoo
     ran = run(deps, start_ms=START_MS, end_ms=START_MS + 3_600_000)
     assert [item.frame_id for item in ran.result.evidence] == [inside.id]
     assert [call.state for call in ran.calls] == ["completed", "failed"]
+
+
+def test_frames_are_named_as_they_are_cited(
+    deps: TurnServices, stub: StubModel, afternoon: Afternoon
+) -> None:
+    frame = afternoon.show(5, POLICY)
+    stub.call(("search_ocr", {"query": "policy"}))
+    stub.call(
+        ("get_frame", {"frame_id": "e1"}),
+        ("get_frame_tags", {"frame_id": f"#{frame.id}"}),
+        ("get_context_timeline", {"anchor": "e1"}),
+    ).reply("A policy.")
+    ran = run(deps)
+    assert [call.state for call in ran.calls] == ["completed"] * 4
+    given = [json.loads(message["content"]) for message in stub.requests[2]["messages"][-3:]]
+    assert given[0]["frame_id"] == given[1]["frame_id"] == frame.id
+    assert given[2]["anchor"] == "2026-11-20T14:05:00+08:00"
+
+
+def test_a_question_of_words_of_asking_alone_spreads_over_the_range(
+    deps: TurnServices, stub: StubModel, afternoon: Afternoon
+) -> None:
+    frames = [afternoon.show(minute, f"page {minute}") for minute in range(40)]
+    stub.call(("search_ocr", {"query": "What was on it?", "start": START_MS / 1000, "limit": 4}))
+    stub.call(("search_ocr", {"query": "what was on page 7?", "limit": 4})).reply("Pages.")
+    run(deps)
+    told, found = (json.loads(stub.requests[n]["messages"][-1]["content"]) for n in (1, 2))
+    ids = [row["frame_id"] for row in told["frames"]]
+    assert (told["strategy"], told["total"], len(ids)) == ("spread", 40, 4)
+    assert (ids[0], ids[-1] >= frames[36].id, ids == sorted(ids)) == (frames[0].id, True, True)
+    assert found["frames"][0]["snippet"] == "page 7"
 
 
 def test_times_that_a_tool_gave_are_measured(

@@ -6,6 +6,7 @@ import pytest
 
 from store.chats import conversations
 from store.core.database import Database, scalar
+from store.core.paths import DataDir
 from store.memory import observation_writer
 from store.memory.timeline import (
     BadAnchor,
@@ -16,7 +17,7 @@ from store.memory.timeline import (
     around_time,
     get_context_timeline,
 )
-from tests.factories import NOON_MS
+from tests.factories import NOON_MS, store_frame
 from tests.memories import put_observation, put_session
 from tests.store.search.plans import plans
 from tests.tables import for_each
@@ -80,19 +81,34 @@ def test_an_iso_time_stands_between_entries(database: Database, mixed: dict[str,
     assert found.before == 1 and not any(map(found.is_anchor, found.entries))
 
 
+def test_whatever_is_shown_by_an_id_is_an_anchor(
+    database: Database, data_dir: DataDir, mixed: dict[str, int]
+) -> None:
+    frame = store_frame(database, data_dir, NOON_MS, "a page")
+    for anchor in (frame.id, f"#{frame.id}", f"frame:{frame.id}", f"frame #{frame.id}"):
+        found = get_context_timeline(database, anchor, depth_before=1, depth_after=2)
+        assert (found.anchor.type, found.anchor.at_ms) == ("time", NOON_MS)
+        assert names(found, mixed) == ["session", "first", "prompt"]
+    chat = database.scalar("select conversation_id from messages where id = ?", (mixed["prompt"],))
+    assert get_context_timeline(database, f"chat:{chat}").anchor.id == mixed["prompt"]
+    assert get_context_timeline(database, f"observation:{mixed['first']}").anchor.id == mixed["first"]
+
+
 def test_a_numeric_string_is_the_number(database: Database, mixed: dict[str, int]) -> None:
     by_number = get_context_timeline(database, mixed["first"])
     assert get_context_timeline(database, str(mixed["first"])) == by_number
 
 
-@pytest.mark.parametrize("anchor", [10**17, "999", "session:99", "prompt:99", 0])
+@pytest.mark.parametrize(
+    "anchor", [10**17, "999", "session:99", "prompt:99", 0, "chat:9", "frame:9", "insight:9", "#9"]
+)
 def test_an_unknown_anchor_is_an_error(database: Database, mixed: dict[str, int], anchor: int | str) -> None:
     with pytest.raises(UnknownAnchor):
         get_context_timeline(database, anchor)
 
 
 @for_each(
-    "anchor", ["", "yesterday", "2026-13-45", "session:", "session:x", "chat:1", "-5", "1.5", "12:00", "٣"]
+    "anchor", ["", "yesterday", "2026-13-45", "session:", "session:x", "day:1", "-5", "1.5", "12:00", "٣"]
 )
 def test_what_is_no_anchor_is_an_error(database: Database, anchor: str) -> None:
     with pytest.raises(BadAnchor):

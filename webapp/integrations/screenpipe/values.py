@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from assistant.read_api import answers
 from assistant.read_api.calls import ReadRefused
+from store.core import times
 from webapp.api.values import Answer
 from webapp.core.services import services
 
@@ -77,7 +78,7 @@ def window_ms(start_ms: int | None, end_ms: int | None) -> tuple[int, int | None
 
 def utc(ms: int) -> str:
     """``2026-11-20T12:00:00Z``, as their server writes times."""
-    return answers.rfc3339(ms, UTC).replace("+00:00", "Z")
+    return times.rfc3339(ms, UTC).replace("+00:00", "Z")
 
 
 class Pagination(Answer):
