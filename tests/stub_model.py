@@ -20,6 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
+from assistant.core import abilities
 from tests.stub_responses import response, stream
 
 Request = dict[str, Any]
@@ -58,6 +59,7 @@ class StubModel:
         models: tuple[Mapping[str, Any], ...] = ({"id": "stub", "object": "model"},),
         streams: bool = True,
         has_responses: bool = False,
+        can: tuple[str, ...] = ("json_schema",),
     ) -> None:
         self.refuses = refuses
         """Response formats answered with 400, such as ``json_schema``."""
@@ -67,6 +69,13 @@ class StubModel:
         """Whether ``stream`` is honoured; otherwise the answer comes as a whole."""
         self.has_responses = has_responses
         """Whether it has the Responses protocol, too."""
+        self.can = can
+        """What it shows when it is asked for its abilities: ``tools``, ``vision``, ``json_schema``, or
+        a format of calls in text. Such questions are kept apart, in `probes`.
+        """
+        self.probes: list[Request] = []
+        self.knows: tuple[str, ...] = ()
+        """The models that it has; none is any."""
         self.known: set[str] = set()
         """Responses that a conversation can go on from; those that were given are among them."""
         self.listed: list[dict[str, str]] = []
@@ -176,6 +185,11 @@ class StubModel:
         wanted = form.get("type")
         if self.key is not None and headers.get("authorization") != f"Bearer {self.key}":
             return _error(401, "Incorrect API key provided")
+        if self.knows and request["model"] not in self.knows:
+            return _error(404, f"model {request['model']!r} not found")
+        if _is_probe(request):
+            self.probes.append(request)
+            return self._shown(request)
         if wanted in self.refuses:
             self.refused.append(request)
             return _error(400, f"'response_format.type' {wanted!r} is not supported")
@@ -214,6 +228,25 @@ class StubModel:
                 hurry=scripted.hurry,
             )
         return _Scripted(body=json.dumps(_completion(request, text, scripted.tool_calls)).encode())
+
+    def _shown(self, request: Request) -> _Scripted:
+        """The answer to a question for an ability."""
+        text, calls = "I cannot.", ()
+        if abilities.LOOK in str(request["messages"]):
+            if "vision" not in self.can:
+                return _error(400, "image input is not supported")
+            text = abilities.NUMBER
+        elif request.get("tools"):
+            calls = _wanted((("note_word", {"word": "blue"}),)) if "tools" in self.can else ()
+        elif abilities.CALL_IT in str(request["messages"]):
+            text = next((_WRITTEN_CALLS[form] for form in self.can if form in _WRITTEN_CALLS), text)
+        elif not request.get("response_format") or "json_schema" in self.can:
+            text = '{"word": "blue", "number": 7}'
+        else:
+            return _error(400, "response_format is not supported")
+        if request.get("stream") and self.streams:
+            return _Scripted(body=_stream(request, text, calls), content_type="text/event-stream")
+        return _Scripted(body=json.dumps(_completion(request, text, calls)).encode())
 
     def _list(self, path: str, headers: dict[str, str]) -> _Scripted:
         if path != "/v1/models":
@@ -267,6 +300,18 @@ class StubModel:
                 pass  # pytest shows what matters
 
         return Handler
+
+
+_WRITTEN_CALLS = {
+    "functionary": '<function=note_word>{"word": "blue"}</function>',
+    "command-r": 'Action: ```json\n[{"tool_name": "note_word", "parameters": {"word": "blue"}}]\n```',
+    "llama31": '<|python_tag|>{"name": "note_word", "parameters": {"word": "blue"}}',
+}
+
+
+def _is_probe(request: Request) -> bool:
+    told = str(request.get("messages"))
+    return any(question in told for question in (abilities.CALL_IT, abilities.LOOK, abilities.FILL_IN))
 
 
 def _wanted(calls: Sequence[tuple[str, Mapping[str, Any] | str]]) -> tuple[Mapping[str, Any], ...]:

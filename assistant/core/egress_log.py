@@ -12,7 +12,7 @@ from dataclasses import replace
 import apsw
 
 from assistant.core import prompt_blocks
-from assistant.core.models import Endpoint
+from assistant.core.endpoints import Endpoint
 from assistant.core.prompt_blocks import Block
 from assistant.core.texts import estimate_tokens
 from engines.chat.protocol import Completion, Message, OutgoingRequest, Usage

@@ -9,15 +9,16 @@ and hand what they find to one `CallCollector`, which numbers, checks and counts
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from assistant.formats import command_r, functionary, llama31
 from assistant.formats.calls import Call, CallCollector, CallError, Parsed, Stop
 from assistant.formats.json_values import first_outside_fences
 
-__all__ = ["FORMATS", "MAX_BYTES", "Call", "CallError", "Format", "Parsed", "parse"]
+__all__ = ["FORMATS", "MAX_BYTES", "Call", "CallError", "Format", "Parsed", "parse", "tools_as_text"]
 
 Format = Literal["functionary", "command-r", "llama31"]
 FORMATS: tuple[Format, ...] = ("functionary", "command-r", "llama31")
@@ -38,6 +39,22 @@ def parse(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) ->
         calls.error("too_long", f"The output is longer than {MAX_BYTES} bytes.", text[:200])
         return Parsed(text.strip(), (), tuple(calls.errors))
     return Parsed(read(text, calls).strip(), tuple(calls.found), tuple(calls.errors))
+
+
+_HELP = {
+    "functionary": 'To call a tool, write nothing else than <function=NAME>{"argument": "value"}</function>, '
+    "several in a row for several calls.",
+    "command-r": "To call tools, write nothing else than Action: and a fenced block of JSON:\n"
+    'Action: ```json\n[{"tool_name": "NAME", "parameters": {"argument": "value"}}]\n```',
+    "llama31": "To call a tool, write nothing else than <|python_tag|> and one JSON object: "
+    '<|python_tag|>{"name": "NAME", "parameters": {"argument": "value"}}',
+}
+
+
+def tools_as_text(definitions: Sequence[Mapping[str, Any]], form: str) -> str:
+    """Tools for a model that is told of them in its prompt, and how it calls one."""
+    lines = (json.dumps(definition, ensure_ascii=False) for definition in definitions)
+    return "\n".join(["Tools, one JSON object a line:", *lines, _HELP[form]])
 
 
 # -- native calls -----------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from assistant.core.egress_log import SentLedger, usage_of
-from assistant.core.models import Endpoint
+from assistant.core.endpoints import Endpoint
 from assistant.core.strings import local_time
 from assistant.language.figures import of_moment
 from assistant.read_api.calls import ReadSources

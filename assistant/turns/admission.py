@@ -124,7 +124,7 @@ def _context(
 def uses_tools(models: ChatModels, model: AnyModel) -> bool:
     """Whether a model can be asked for tools: by its endpoint, or in a text format."""
     endpoint = models.endpoint(model.name)
-    return endpoint is not None and (endpoint.supports_tools or bool(endpoint.tool_format))
+    return endpoint is not None and endpoint.supports_tools
 
 
 def _zone(name: str) -> ZoneInfo:

@@ -7,7 +7,6 @@ after them, are never stored, and cannot be replaced. `assistant.core.prompt_blo
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from assistant.core.prompt_blocks import Block, background, in_order, system_messages
 from assistant.core.strings import local_time
+from assistant.formats.parsing import tools_as_text
 from assistant.retrieval.packing import CLOSE, OPEN
 from assistant.tools.tool import Tool
 from assistant.turns.plan import TurnPlan
@@ -107,7 +107,7 @@ def tool_blocks(
         identity=plan.identity,
         rules=TOOL_RULES if plan.about is None else _rules_with_screen_data(),
         guidance=guidance(tools, rounds, owner, examples) if tools else "",
-        tools=_definitions(tools, form) if tools and form else "",
+        tools=tools_as_text([tool.definition() for tool in tools], form) if tools and form else "",
         time=time_block(plan),
         budget=BUDGET_NOTE.format(rounds=rounds) if tools else "",
         background=background(plan.pack),
@@ -134,8 +134,3 @@ def guidance(tools: Sequence[Tool], rounds: int, owner: str = "", examples: str 
     if person := " ".join(owner.split()):
         lines.append(OWNER_NOTE.format(owner=person))
     return "\n".join([*lines, *([examples.strip()] if examples.strip() else [])])
-
-
-def _definitions(tools: Sequence[Tool], form: str) -> str:
-    definitions = [json.dumps(tool.definition(), ensure_ascii=False) for tool in tools]
-    return "\n".join(["Tools, one JSON object a line:", *definitions, _TEXTS["format_help"][form]])

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from assistant.core.cancellation import run_with_timeout
-from assistant.core.models import ChatModels, Endpoint
+from assistant.core.endpoints import Endpoint
+from assistant.core.models import ChatModels
 from assistant.core.prompt_blocks import Block
 from assistant.core.records import ApprovalEvent, ToolCallEvent, TurnEvent
 from assistant.core.texts import neutralized

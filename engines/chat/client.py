@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -20,6 +21,7 @@ from engines.chat.protocol import (
     ContextTooLong,
     ModelBusy,
     ModelError,
+    ModelFailed,
     ModelMalformed,
     ModelNoCredit,
     ModelNoKey,
@@ -43,7 +45,6 @@ NO_KEY = "not-needed"
 
 _MAX_DETAIL_CHARS = 300
 # Endpoints share no error codes, so the kind of a refusal is told from their words.
-_FORMAT_WORDS = re.compile(r"response_?format|json_?(schema|object|mode)|structured|grammar|guided", re.I)
 _TOO_LONG_WORDS = re.compile(
     r"context[ _-]?(length|size|window)|maximum context|n_ctx|too many tokens|prompt is too long"
     r"|exceed\w* (the )?(available |model'?s? )?(context|max\w* tokens)",
@@ -67,17 +68,6 @@ MAX_WAIT_S = 15.0
 T = TypeVar("T")
 
 _on_send: ContextVar[RequestHook | None] = ContextVar("on_send", default=None)
-
-
-class FormatRefused(Exception):
-    """The endpoint does not take this response format; a looser one may be taken.
-
-    `error` is what it is when none was asked for.
-    """
-
-    def __init__(self, error: ModelError) -> None:
-        super().__init__(error.detail)
-        self.error = error
 
 
 def connect(base_url: str, api_key: str, retries: int = 0) -> OpenAI:
@@ -104,7 +94,7 @@ def translated_errors(
 ) -> Iterator[None]:
     """For one request: it is announced, `cancellation` can end it, and errors become those of our tree.
 
-    Raises `FormatRefused` for a refusal of the response format, and what `on_send` raised.
+    Raises what `on_send` raised.
     """
     import openai
 
@@ -164,7 +154,7 @@ def _remembering(on_send: RequestHook, stopped: list[BaseException]) -> RequestH
     return announce
 
 
-def _typed(error: Exception, base_url: str, api_key: str, timeout_s: float) -> Exception:
+def _typed(error: Exception, base_url: str, api_key: str, timeout_s: float) -> ModelError:
     """What a failure of the client is in our tree."""
     import openai
 
@@ -178,43 +168,23 @@ def _typed(error: Exception, base_url: str, api_key: str, timeout_s: float) -> E
     return ModelMalformed(f"the answer could not be read: {short(str(error))}")
 
 
-def _of_status(error: APIStatusError, api_key: str) -> Exception:
+def _of_status(error: APIStatusError, api_key: str) -> ModelError:
     detail = detail_of(error.body) or error.message
-    headers = error.response.headers
-    typed = error_of(
-        error.status_code,
-        detail,
-        code=getattr(error, "code", None),
-        retry_after=headers.get("retry-after", ""),
-        api_key=api_key,
-        location=urlsplit(headers.get("location", "")).hostname or "",
-    )
-    return FormatRefused(typed) if refuses_format(error.status_code, detail) else typed
+    return error_of(error.status_code, detail, error.response.headers, getattr(error, "code", None), api_key)
 
 
 def error_of(
-    status: int,
-    detail: str,
-    *,
-    code: str | None = None,
-    retry_after: str = "",
-    api_key: str = "",
-    location: str = "",
+    status: int, detail: str, headers: Mapping[str, str], code: str | None = None, api_key: str = ""
 ) -> ModelError:
-    """The error for a response that is none: its status, the endpoint's words and its error code.
-
-    `retry_after` is the header of that name (RFC 9110, 10.2.3; seconds only), `location` the host
-    that a redirect names: never followed, because key and text were meant for another.
-    """
+    """The error for a response that is none: its status, the endpoint's words and its error code."""
     sentence = f"HTTP {status}: {short(detail)}"
     if api_key:
         sentence = sentence.replace(api_key, "***")
     words = f"{code or ''} {detail}"
-    wait_s = _seconds(retry_after)
-    if 300 <= status < 400:
-        return ModelRefused(
-            f"HTTP {status}: the address leads on to {location or 'another one'}; not followed"
-        )
+    wait_s = _wait_s(headers.get("retry-after", ""))
+    if 300 <= status < 400:  # never followed: key and text were meant for another
+        host = urlsplit(headers.get("location", "")).hostname or "another one"
+        return ModelRefused(f"HTTP {status}: the address leads on to {host}; not followed")
     if code == "context_length_exceeded" or status == 413 or _TOO_LONG_WORDS.search(detail):
         return ContextTooLong(sentence)
     if status in (401, 403):
@@ -228,15 +198,10 @@ def error_of(
     if status in (503, 529):
         return ModelBusy(sentence, retry_after_s=wait_s)
     if status >= 500:
-        return ModelUnreachable(f"the server failed: {sentence}", retry_after_s=wait_s)
+        return ModelFailed(f"the server failed: {sentence}", retry_after_s=wait_s)
     if status in (400, 404, 422) and _MODEL_WORDS.search(words):
         return ModelUnknown(sentence)
     return ModelRefused(sentence)
-
-
-def refuses_format(status: int, detail: str) -> bool:
-    """Whether a refusal is about the response format, so that a looser one may be taken."""
-    return status in (400, 422, 501) and bool(_FORMAT_WORDS.search(detail))
 
 
 def detail_of(body: Any) -> str:
@@ -254,10 +219,15 @@ def short(text: str) -> str:
     return flat if len(flat) <= _MAX_DETAIL_CHARS else f"{flat[:_MAX_DETAIL_CHARS]}…"
 
 
-def _seconds(retry_after: str) -> float | None:
+def _wait_s(retry_after: str) -> float | None:
+    """Seconds to wait by the header of that name, which holds seconds or a date (RFC 9110, 10.2.3)."""
     try:
         return max(0.0, float(retry_after))
     except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
+    except (ValueError, OverflowError):
         return None
 
 

@@ -1,8 +1,8 @@
 """Any OpenAI-compatible endpoint, in the cloud or on this machine, through the `openai` client.
 
 Only base URL, model and key differ between providers. What differs behind them is how far an endpoint
-can be held to a JSON schema: the strictest way is tried first, and a refusal that names the response
-format leads to the next one. The way that worked is remembered, so this happens once.
+can be held to a JSON schema: the strictest way is tried first, and a refusal or failure leads to the next
+one. The way that worked is remembered, so this happens once.
 
 A stream that breaks off is an error and no answer: nobody can tell what would have followed. A server
 that ignores ``stream`` answers as a whole; that is read, too.
@@ -12,17 +12,17 @@ https://platform.openai.com/docs/api-reference/chat
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from engines.chat.client import (
     WAITS_S,
-    FormatRefused,
     connect,
     detail_of,
     error_of,
@@ -34,8 +34,10 @@ from engines.chat.client import (
 from engines.chat.network import Cancellation, public_url
 from engines.chat.protocol import (
     Completion,
+    ContextTooLong,
     Message,
     ModelError,
+    ModelFailed,
     ModelMalformed,
     ModelNoKey,
     ModelRefused,
@@ -46,6 +48,7 @@ from engines.chat.protocol import (
     Schema,
     Usage,
 )
+from engines.chat.servers import first_model
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -54,6 +57,7 @@ MAX_CHARS = 400_000
 """Text and arguments of one answer; a model that never ends is stopped here."""
 
 _MAX_CALLS = 64
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 _STREAMING: tuple[Mapping[str, Any], ...] = (
     {"stream": True, "stream_options": {"include_usage": True}},
@@ -98,8 +102,9 @@ class Call:
 class OpenAIChatModel:
     """A `StreamingModel` behind ``POST {base_url}/chat/completions``.
 
-    `key_problem` says why there is no key although one is needed: nothing is sent then. With
-    `json_schema` false that format is not even tried. `waits_s` are the pauses before asking again
+    `key_problem` says why there is no key although one is needed: nothing is sent then. Without a `model`
+    it is the first that the endpoint lists. With `json_schema` false that format is not even tried. `waits_s`
+    are the pauses before asking again
     (`engines.chat.client`). No connection is opened before the first question. Thread-safe.
     """
 
@@ -121,8 +126,6 @@ class OpenAIChatModel:
         self.context_tokens = context_tokens
         self.format_level = 0 if json_schema else 1
         """Index into `formats`: the strictest way not yet refused."""
-        self.has_streamed = False
-        """Whether the last answer came in pieces."""
         self._streaming = 0  # index into `_STREAMING`: the first way not yet refused
         self._api_key = api_key
         self._key_problem = key_problem
@@ -245,6 +248,8 @@ class OpenAIChatModel:
         after a failure that passes. Raises `ModelError`, and what `on_send` raised.
         """
 
+        self.model = self.model or first_model(self.base_url, self._api_key, timeout_s=call.left_s())
+
         def request(response_format: Mapping[str, Any]) -> Any:
             if self._is_over:
                 raise ModelUnknown(f"{self.name} was changed or removed meanwhile")
@@ -254,18 +259,24 @@ class OpenAIChatModel:
             ):
                 return self._create(self._connected(), {**sent, **response_format})
 
+        waits_s = self._waits_s
         for level, response_format in formats(schema, self.format_level):
             try:
-                return with_retries(
+                answer = with_retries(
                     partial(request, response_format),
                     left_s=call.left_s,
-                    waits_s=self._waits_s,
+                    waits_s=waits_s,
                     sleep=call.cancellation.sleep,
                 )
-            except FormatRefused as refused:
-                if not response_format:
-                    raise refused.error from refused
-                self.format_level = max(self.format_level, level + 1)
+            except (ModelRefused, ModelFailed) as error:
+                # Servers say in many ways, or by failing, that they do not take a format.
+                if not response_format or isinstance(error, ContextTooLong | ModelUnknown):
+                    raise
+                waits_s = () if isinstance(error, ModelFailed) else waits_s
+            else:
+                if schema is not None:  # only what a looser format led to says that the format was at fault
+                    self.format_level = max(self.format_level, level)
+                return answer
         raise AssertionError("the plain way sends no response format, so it is never skipped")
 
     def _read(self, call: Call, answer: Any) -> Iterator[str | Completion]:
@@ -277,7 +288,11 @@ class OpenAIChatModel:
             with _translated_stream_errors(self._api_key):
                 for item in self._items(answer):
                     call.raise_if_over()
-                    yield item
+                    yield (
+                        _printable(item)
+                        if isinstance(item, str)
+                        else replace(item, text=_printable(item.text))
+                    )
         except ModelError:
             call.raise_if_over()
             raise
@@ -286,8 +301,7 @@ class OpenAIChatModel:
 
     def _items(self, answer: Any) -> Iterator[str | Completion]:
         response = answer.http_response
-        self.has_streamed = "text/event-stream" in response.headers.get("content-type", "")
-        if self.has_streamed:
+        if "text/event-stream" in response.headers.get("content-type", ""):
             accumulator = self._accumulator()
             yield from filter(None, map(accumulator.add, answer.parse()))
             yield accumulator.completion()
@@ -305,6 +319,11 @@ class OpenAIChatModel:
             if self._client is None:
                 self._client = connect(self.base_url, self._api_key)
             return self._client
+
+
+def _printable(text: str) -> str:
+    """The text without control characters and halves of characters: nothing shows or stores them well."""
+    return _UNPRINTABLE.sub("", text)
 
 
 def formats(schema: Schema | None, first: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -334,7 +353,7 @@ def _translated_stream_errors(api_key: str) -> Iterator[None]:
     except (openai.APIConnectionError, httpx2.HTTPError) as error:
         raise ModelUnreachable(f"the answer broke off ({short(str(error.__cause__ or error))})") from error
     except openai.APIStatusError as error:
-        raise error_of(error.status_code, error.message, api_key=api_key) from error
+        raise error_of(error.status_code, error.message, error.response.headers, api_key=api_key) from error
     except openai.APIError as error:  # an error as one of the events
         sentence = short(detail_of(error.body) or error.message)
         if api_key:

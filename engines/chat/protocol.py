@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from engines.chat.network import is_local
@@ -101,6 +101,29 @@ class Completion:
     """As the endpoint sent them, unchecked: ``{"id", "type", "function": {"name", "arguments"}}``."""
     response_id: str = ""
     """What the endpoint keeps the conversation under, "" where it keeps none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a model at an endpoint can do; None is not known. `tool_format` is the text format that it
+    writes calls in, "" where the endpoint has calls of its own.
+    """
+
+    supports_tools: bool | None = None
+    tool_format: str | None = None
+    supports_vision: bool | None = None
+    supports_json_schema: bool | None = None
+    context_tokens: int | None = None
+
+    def over(self, other: Abilities) -> Abilities:
+        """What is known here, and of the rest what is known there. Tools and their format go together."""
+        if self.supports_tools is not None:
+            other = replace(other, tool_format=None)
+        known = {name: value for name, value in asdict(self).items() if value is not None}
+        return replace(other, **known)
+
+
+NOTHING_KNOWN = Abilities()
 
 
 @runtime_checkable
@@ -214,6 +237,10 @@ class ModelUnreachable(ModelError):
 
     code = "model_unreachable"
     is_temporary = True
+
+
+class ModelFailed(ModelUnreachable):
+    """Something answers at the address, and says that it failed."""
 
 
 class ModelRefused(ModelError):

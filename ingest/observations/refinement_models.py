@@ -23,6 +23,7 @@ from store.egress.providers import key_of
 log = logging.getLogger(__name__)
 
 _CHOICES = ("local", "any", "off")
+_CONTEXT_TOKENS = 8_192  # assumed where nothing is set
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +133,13 @@ def _allowed(added: providers.Providers, environ: Mapping[str, str]) -> Iterator
         if provider.model and not problem and may_send_to(provider.base_url, provider.allowed_host):
             yield Endpoint(
                 provider.name, provider.base_url, provider.model, key, provider.context_tokens,
-                provider.supports_json_schema, provider.input_price, provider.output_price, provider.currency,
+                provider.supports_json_schema is not False, provider.input_price, provider.output_price,
+                provider.currency,
             )  # fmt: skip
 
 
 def _opened(endpoint: Endpoint) -> OpenAIChatModel:
     return OpenAIChatModel(
         endpoint.name, endpoint.base_url, endpoint.model, endpoint.api_key,
-        context_tokens=endpoint.context_tokens, json_schema=endpoint.supports_json_schema,
+        context_tokens=endpoint.context_tokens or _CONTEXT_TOKENS, json_schema=endpoint.supports_json_schema,
     )  # fmt: skip

@@ -106,17 +106,18 @@ class MemorySettings:
 
 @dataclass(frozen=True, slots=True)
 class ChatModelSettings:
-    """One `[[chat.models]]` entry."""
+    """One `[[chat.models]]` entry. What a model can do is found out where nothing is set."""
 
     name: str = ""
     base_url: str = ""
     model: str = ""
     api_key: str = ""
     api_key_env: str = ""
-    supports_vision: bool = False
-    supports_tools: bool = False
+    supports_vision: bool | None = None
+    supports_tools: bool | None = None
+    supports_json_schema: bool | None = None
     tool_format: str = ""
-    context_tokens: int = 8192
+    context_tokens: int = 0
     input_price: float = 0.0  # per million tokens, in `currency`; 0 is not set
     output_price: float = 0.0
     currency: str = ""
@@ -128,12 +129,12 @@ class ChatModelSettings:
 @dataclass(frozen=True, slots=True)
 class ChatSettings:
     base_url: str = _setting("", "Any OpenAI-compatible endpoint; OPENAI_BASE_URL when unset.")
-    model: str = _setting("", "Model name to ask for; empty with no endpoint means extractive.")
+    model: str = _setting("", "Model name to ask for; empty: the first that the endpoint lists.")
     api_key: str = _setting(
         "", "Key for the endpoint, or env:NAME for a variable that holds it; OPENAI_API_KEY when unset."
     )
     timeout_s: float = _setting(60.0, "How long to wait for a model.", unit="s", low=1)
-    context_tokens: int = _setting(32_768, "Context window of the model.", unit="tokens", low=512)
+    context_tokens: int = _setting(0, "Context window of the model; 0: found out.", unit="tokens", low=0)
     models: tuple[ChatModelSettings, ...] = _setting([], "More models, as [[chat.models]] tables.")
 
 
@@ -359,7 +360,7 @@ def _typed(key: str, kind: Any, value: Any, origin: str) -> Any:
     elif kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         if math.isfinite(value):
             return float(value)
-    elif kind in (str, bool, int) and type(value) is kind:
+    elif kind in (str, bool, int, bool | None) and type(value) is (bool if kind == bool | None else kind):
         return value
     name = getattr(kind, "__name__", str(kind))
     raise SettingsError(f"{origin}: {key} must be {name}, not {value!r}")

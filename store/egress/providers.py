@@ -30,6 +30,10 @@ ENV_PREFIX = "env:"
 _NAME = re.compile(r"[^\W_][\w .:/@+()-]{0,59}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 _CURRENCY = re.compile(r"[A-Za-z¢-¥€₹元]{0,5}")
+_FILLED_IN = (
+    ("context_tokens", 8192), ("supports_vision", False), ("supports_tools", False),
+    ("supports_json_schema", True),
+)  # fmt: skip
 _changing = threading.Lock()
 
 
@@ -56,11 +60,11 @@ class ProviderNotFound(StoreError):
 class Provider:
     """One model at one address. Prices are per million tokens in `currency`; 0 is not set.
 
-    `model` may be empty until one is chosen from the endpoint's list; the provider is not used yet.
-    With `supports_responses` it is asked by the Responses protocol, and keeps what it was asked. With
-    `single_system` the model's template takes one system message only; without `supports_tool_role` it
-    is told the results of tools as the text of a user. `allowed_host` is the host, with its port, that text
-    may be sent to; local addresses need none.
+    What the model can do is found out where nothing is set: None, "" or 0. `model` may be empty until one
+    is chosen from the endpoint's list; the provider is not used yet. With `supports_responses` it is asked
+    by the Responses protocol, and keeps what it was asked. With `single_system` the model's template takes
+    one system message only; without `supports_tool_role` it is told the results of tools as the text of a
+    user. `allowed_host` is the host, with its port, that text may be sent to; local addresses need none.
     """
 
     id: int
@@ -69,10 +73,10 @@ class Provider:
     model: str = ""
     api_key: str = field(default="", repr=False)
     allowed_host: str = ""
-    context_tokens: int = 8192
-    supports_vision: bool = False
-    supports_tools: bool = False
-    supports_json_schema: bool = True
+    context_tokens: int = 0
+    supports_vision: bool | None = None
+    supports_tools: bool | None = None
+    supports_json_schema: bool | None = None
     tool_format: str = ""
     input_price: float = 0.0
     output_price: float = 0.0
@@ -109,7 +113,8 @@ def load(data_dir: DataDir) -> Providers:
     if os.name != "nt":
         data_dir.providers.chmod(FILE_MODE)
     try:
-        entries = tuple(_provider(each) for each in document["providers"])
+        is_old = "version" not in document
+        entries = tuple(_provider(_chosen(each) if is_old else each) for each in document["providers"])
         return Providers(entries, str(document["default"]), int(document["next_id"]))
     except (KeyError, TypeError, ValueError, ProviderInvalid) as error:
         # Never the error's text alone: a document that is not ours may hold a key anywhere.
@@ -192,7 +197,7 @@ def _problems(provider: Provider, taken: list[str]) -> list[tuple[str, str]]:
         provider.api_key.removeprefix(ENV_PREFIX)
     ):
         found.append(("api_key", "names no variable; write env:NAME"))
-    if not MIN_CONTEXT <= provider.context_tokens <= MAX_CONTEXT:
+    if provider.context_tokens and not MIN_CONTEXT <= provider.context_tokens <= MAX_CONTEXT:
         found.append(("context_tokens", f"must be between {MIN_CONTEXT} and {MAX_CONTEXT}"))
     for name in ("input_price", "output_price"):
         price = getattr(provider, name)
@@ -205,6 +210,13 @@ def _problems(provider: Provider, taken: list[str]) -> list[tuple[str, str]]:
     return found
 
 
+def _chosen(document: Any) -> Any:
+    """A provider of a file without a version, less the values that it was filled with unless chosen."""
+    if not isinstance(document, dict):
+        return document
+    return {name: value for name, value in document.items() if (name, value) not in _FILLED_IN}
+
+
 def _provider(document: Any) -> Provider:
     """A provider from the file. Raises `TypeError`, `ValueError` or `ProviderInvalid`."""
     kinds = get_type_hints(Provider)
@@ -213,7 +225,7 @@ def _provider(document: Any) -> Provider:
         raise ValueError("unknown fields")
     for name, value in document.items():
         wanted = (int, float) if kinds[name] is float else kinds[name]
-        if not isinstance(value, wanted) or (isinstance(value, bool) and kinds[name] is not bool):
+        if not isinstance(value, wanted) or (isinstance(value, bool) and kinds[name] in (int, float)):
             raise TypeError(name)
     provider = Provider(**document)
     problems = _problems(provider, [])
@@ -224,6 +236,7 @@ def _provider(document: Any) -> Provider:
 
 def _save(data_dir: DataDir, known: Providers) -> None:
     document = {
+        "version": 2,
         "providers": [asdict(provider) for provider in known.entries],
         "default": known.default,
         "next_id": known.next_id,

@@ -72,7 +72,7 @@ def make_app(
         app = create_app(
             settings,
             database,
-            chat_models=ChatModels(settings.chat, {}, database.data_dir, waits_s=()),
+            chat_models=ChatModels(settings.chat, {}, database=database, clock=now, waits_s=()),
             embedder=QueryEmbedder(settings.embedding, database, FakeEmbedder),
             clock=now,
         )

@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from assistant.core.abilities import StepName, Verdict
 from assistant.core.errors import UnknownModel, turn_error
-from engines.chat.endpoint_check import find_servers
 from engines.chat.protocol import ModelError
+from engines.chat.servers import find_servers
 from store.egress import providers as stored_providers
 from store.egress.providers import Provider
 from webapp.api.endpoint import endpoint
@@ -25,18 +26,19 @@ CHANGE_PROBLEMS = {**NOT_FOUND, 422: "invalid_provider", 503: "providers_unreada
 
 
 class ProviderBody(Request):
-    """One model at one address. `api_key` is the key or `env:NAME`; left out of a change it is kept."""
+    """One model at one address. `api_key` is the key or `env:NAME`; left out of a change it is kept.
+
+    What the model can do is found out where null, "" or 0 stands.
+    """
 
     name: Text = Field("", description="Unique; made from the model or the host when empty.")
     base_url: Text
     model: Text = Field("", description="May stay empty until one is chosen; not used before.")
     api_key: Text | None = None
-    context_tokens: Annotated[
-        int, Field(ge=stored_providers.MIN_CONTEXT, le=stored_providers.MAX_CONTEXT)
-    ] = 8192
-    supports_vision: bool = False
-    supports_tools: bool = False
-    supports_json_schema: bool = True
+    context_tokens: Annotated[int, Field(ge=0, le=stored_providers.MAX_CONTEXT)] = 0
+    supports_vision: bool | None = None
+    supports_tools: bool | None = None
+    supports_json_schema: bool | None = None
     tool_format: Literal["", "functionary", "command-r", "llama31"] = ""
     input_price: Annotated[float, Field(ge=0, le=stored_providers.MAX_PRICE)] = Field(
         0, description="Per million tokens; 0 is not set."
@@ -48,6 +50,16 @@ class ProviderBody(Request):
         False, description="Ask by the Responses protocol; the endpoint then keeps the conversation."
     )
     supports_tool_role: bool = Field(True, description="Else results of tools are told as a user's text.")
+
+
+class AbilitiesAnswer(Answer):
+    """What a model can do; null is not known. `tool_format` is empty where the endpoint has its own calls."""
+
+    supports_tools: bool | None
+    tool_format: str | None
+    supports_vision: bool | None
+    supports_json_schema: bool | None
+    context_tokens: int | None
 
 
 class ModelAnswer(Answer):
@@ -63,7 +75,10 @@ class ModelAnswer(Answer):
     host: str = Field(description="Whom text is sent to; empty for `extractive`.")
     supports_vision: bool
     supports_tools: bool
+    supports_json_schema: bool
     tool_format: str
+    chosen: AbilitiesAnswer = Field(description="What was set; it overrules what was found out.")
+    found: AbilitiesAnswer = Field(description="What was found out so far.")
 
 
 class ModelsAnswer(Answer):
@@ -78,7 +93,6 @@ class ProviderAnswer(ModelAnswer):
     ready: bool
     key_source: str = Field(description="The variable the key is in; empty when it was entered.")
     key_problem: str
-    supports_json_schema: bool
     input_price: float
     output_price: float
     currency: str
@@ -212,8 +226,8 @@ def listed(provider_id: int) -> ListedModelsAnswer:
 
 
 class StepAnswer(Answer):
-    name: Literal["address", "key", "model", "answer", "json_schema", "streaming", "responses"]
-    verdict: Literal["ok", "failed", "unknown"]
+    name: StepName
+    verdict: Verdict
     detail: str
 
 
@@ -233,7 +247,9 @@ class ReportAnswer(Answer):
     {**NOT_FOUND, 409: "host_not_allowed", 503: "providers_unreadable"},
 )
 def test(provider_id: int) -> ReportAnswer:
-    """One small call that says nothing of the screen; it may cost what such a call costs."""
+    """Small calls that say nothing of the screen and find out what the model can do; they may cost what such
+    calls cost.
+    """
     try:
         report = providers.test_provider(services(), provider_id)
     except HostNotAllowed as error:
@@ -257,7 +273,7 @@ class FoundServersAnswer(Answer):
 
 @endpoint("POST", "/providers/find", "Look for model servers on this machine")
 def find() -> FoundServersAnswer:
-    """Asks the usual ports of Ollama, llama.cpp and vLLM on loopback, and nothing else."""
+    """Asks the usual ports of Ollama, llama.cpp, vLLM and LM Studio on loopback, and nothing else."""
     return FoundServersAnswer(data=FoundServerAnswer.list_of(find_servers()))
 
 

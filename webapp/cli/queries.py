@@ -44,9 +44,8 @@ def ask(
     from store.core.times import now_ms
 
     here = open_home(home)
-    deps = TurnServices(
-        open_database(here.data_dir), ChatModels(here.settings.chat, data_dir=here.data_dir), now_ms
-    )
+    database = open_database(here.data_dir)
+    deps = TurnServices(database, ChatModels(here.settings.chat, database=database), now_ms)
     request = TurnRequest(
         message=question,
         timezone=timezone or host_zone().key,

@@ -10,17 +10,15 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from assistant.core.egress_log import SentLedger
-from assistant.core.models import Endpoint, configured_names
-from engines.chat import endpoint_check
-from engines.chat.endpoint_check import ListedModel, Report
+from assistant.core.abilities import LIST_TIMEOUT_S, Report
+from assistant.core.endpoints import Endpoint, configured_names
+from engines.chat import servers
 from engines.chat.network import host_of, problem_of
+from engines.chat.servers import ListedModel
 from store.chats import prompts
 from store.egress import providers
 from store.egress.providers import Provider, ProviderInvalid
 from webapp.core.services import Services
-
-LIST_TIMEOUT_S = 5.0
 
 
 class HostNotAllowed(Exception):
@@ -89,25 +87,15 @@ def set_default(own: Services, name: str) -> None:
 def list_models(own: Services, provider_id: int) -> tuple[ListedModel, ...]:
     """What the provider's endpoint has. Raises `ModelError`, `HostNotAllowed`, `ProviderNotFound`."""
     endpoint = _allowed(own, provider_id)
-    return endpoint_check.list_models(endpoint.base_url, endpoint.api_key, timeout_s=LIST_TIMEOUT_S)
+    return servers.list_models(endpoint.base_url, endpoint.api_key, timeout_s=LIST_TIMEOUT_S)
 
 
 def test_provider(own: Services, provider_id: int) -> Report:
-    """Try the provider with one small call, which is noted like any other.
+    """Try the provider and find out what its model can do, with small calls that are noted like any other.
 
     Raises `HostNotAllowed`, `ProviderNotFound`, and `StoreError` when it cannot be noted.
     """
-    endpoint = _allowed(own, provider_id)
-    ledger = SentLedger(own.database, own.clock, endpoint, "test")
-    report = endpoint_check.check(
-        endpoint.base_url,
-        endpoint.model,
-        endpoint.api_key,
-        timeout_s=own.settings.chat.timeout_s,
-        on_send=ledger,
-    )
-    ledger.finish(report.error.code if report.error else "answered")
-    return report
+    return own.chat_models.test(_allowed(own, provider_id))
 
 
 def _allowed(own: Services, provider_id: int) -> Endpoint:

@@ -16,9 +16,9 @@ from typing import Literal
 
 from assistant.core.errors import turn_error
 from assistant.core.models import ChatModels
-from engines.chat.endpoint_check import list_models
 from engines.chat.network import host_of, is_local, public_url
 from engines.chat.protocol import ModelError, ModelMalformed, ModelRefused, ModelUnreachable
+from engines.chat.servers import list_models
 from engines.embeddings import multilingual
 from engines.embeddings.encoding import install_command
 from engines.embeddings.protocol import Embedder, EmbedderOptions, EmbeddingError, open_embedder

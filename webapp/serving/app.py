@@ -220,7 +220,7 @@ def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] |
         database = open_database(data_dir)
         conversations.fail_interrupted(database, payload(Coverage(0, 0), error=interrupted("en")))
         tool_calls.expire_all(database, now_ms())
-        app = create_app(settings, database, chat_models=ChatModels(settings.chat, data_dir=data_dir))
+        app = create_app(settings, database, chat_models=ChatModels(settings.chat, database=database))
         server = Server(app, listener, thread_done=database.close_thread)
     _stop_on_signals(server)
     compat = _compat(app)

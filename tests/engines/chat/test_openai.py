@@ -18,6 +18,7 @@ from engines.chat.protocol import (
     Message,
     ModelBusy,
     ModelError,
+    ModelFailed,
     ModelMalformed,
     ModelNoCredit,
     ModelNoKey,
@@ -113,7 +114,7 @@ ERRORS = [
     (400, "maximum context length is 8192 tokens", "context_length_exceeded", ContextTooLong),
     (400, "the request exceeds the available context size", None, ContextTooLong),
     (413, "Request entity too large", None, ContextTooLong),
-    (500, "CUDA out of memory", None, ModelUnreachable),
+    (500, "CUDA out of memory", None, ModelFailed),
     (503, "Loading model", None, ModelBusy),
     (529, "Overloaded", None, ModelBusy),
     (504, "Gateway timeout", None, ModelTimeout),
@@ -239,7 +240,7 @@ def test_asking_again_ends(stub: StubModel) -> None:
     assert len(stub.headers) == 3
 
 
-@pytest.mark.parametrize("status", [400, 401, 402, 404, 413])
+@pytest.mark.parametrize("status", [401, 402, 413])
 def test_what_does_not_pass_by_itself_is_asked_once(status: int, stub: StubModel) -> None:
     stub.fail(status, "no")
     with pytest.raises(ModelError):

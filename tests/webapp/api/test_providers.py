@@ -78,10 +78,9 @@ def test_a_provider_on_this_machine_can_be_asked_at_once(
 def test_another_machine_is_asked_nothing_before_its_host_was_allowed(
     program: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place in ("assistant.core.models", "engines.chat.network"):
+    for place in ("assistant.core.endpoints", "engines.chat.network"):
         monkeypatch.setattr(f"{place}.is_local", lambda _: False)  # as if it were another
     with StubModel() as stub:
-        stub.reply({"ready": True})
         own = add(program, base_url=stub.base_url)
         address = f"/api/v1/providers/{own['id']}"
         assert (own["allowed"], own["ready"]) == (False, False)
@@ -168,15 +167,13 @@ def test_the_default_can_be_chosen(program: Actor) -> None:
 
 def test_a_test_says_what_works_and_what_to_do(program: Actor, database: Database) -> None:
     with StubModel(key="sk-right") as stub:
-        stub.reply({"ready": True})
         own = add(program, base_url=stub.base_url, api_key="sk-right", model="stub")
         report = program.post(f"/api/v1/providers/{own['id']}/test").get_json()
-        assert [(step["name"], step["verdict"]) for step in report["steps"]][-3:] == [
-            ("json_schema", "ok"), ("streaming", "ok"), ("responses", "unknown"),
+        assert [(step["name"], step["verdict"]) for step in report["steps"]][-4:] == [
+            ("tools", "failed"), ("vision", "failed"), ("json_schema", "ok"), ("window", "unknown"),
         ]  # fmt: skip
-        noted, probe = egress_log.latest(database)
-        assert (noted.purpose, noted.outcome) == ("test", "answered")
-        assert (probe.purpose, probe.url.rpartition("/")[2]) == ("test", "responses")
+        noted = egress_log.latest(database)
+        assert {(each.purpose, each.url.rpartition("/")[2]) for each in noted} == {("test", "completions")}
         put(program, own["id"], **{**CLOUD, "base_url": stub.base_url, "api_key": "sk-wrong"})
         report = program.post(f"/api/v1/providers/{own['id']}/test").get_json()
         assert (report["works"], report["code"]) == (False, "model_unauthorized")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from urllib.parse import urlencode
 
-from assistant.core.models import ModelInfo
+from assistant.core.endpoints import ModelInfo
 from assistant.core.records import TurnResult
 from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations, personas

@@ -13,7 +13,7 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from assistant.context.background import are_chats_told
-from assistant.core.models import ModelInfo
+from assistant.core.endpoints import ModelInfo
 from assistant.core.prompt_blocks import NAMES, PREFIX, Block, BlockName, prefix_sha256, split_blocks
 from assistant.core.records import Mode, Scope, TurnFilters, TurnRequest
 from assistant.core.texts import estimate_tokens

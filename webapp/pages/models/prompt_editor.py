@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assistant.core.models import ModelInfo
+from assistant.core.endpoints import ModelInfo
 from assistant.core.texts import estimate_tokens
 from store.chats import personas, prompts
 from store.chats.prompts import MAX_CHARS, PromptVersion

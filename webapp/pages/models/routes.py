@@ -9,8 +9,8 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from assistant.core.errors import UnknownModel, turn_error
-from engines.chat.endpoint_check import PORTS, find_servers
 from engines.chat.protocol import ModelError
+from engines.chat.servers import PORTS, find_servers
 from store.egress import providers
 from store.egress.providers import TOOL_FORMATS, Provider, ProviderInvalid
 from webapp.core import providers as providing
@@ -26,13 +26,12 @@ blueprint = Blueprint("models", __name__)
 
 _TEXTS = ("name", "base_url", "model", "tool_format", "currency")
 _NUMBERS = ("context_tokens", "input_price", "output_price")
-_FLAGS = (
-    "supports_vision", "supports_tools", "supports_json_schema", "supports_tool_role", "single_system",
-    "supports_responses",
-)  # fmt: skip
+_FLAGS = ("supports_tool_role", "single_system", "supports_responses")
+_ABILITIES = ("supports_tools", "supports_vision", "supports_json_schema")
+_CHOICES = {"": None, "yes": True, "no": False}
 _STEP_NAMES = (
     ("address", "Address"), ("key", "Key"), ("model", "Model"), ("answer", "Answer"),
-    ("json_schema", "JSON schema"), ("streaming", "Streaming"), ("responses", "Responses API"),
+    ("tools", "Tools"), ("vision", "Pictures"), ("json_schema", "JSON schema"), ("window", "Context window"),
 )  # fmt: skip
 
 
@@ -180,19 +179,24 @@ def _read(before: Provider, form: Mapping[str, str]) -> tuple[Provider, list[tup
             errors.append((name, "must be a number"))
     if form.get("has_flags"):
         values.update({name: form.get(name) == "on" for name in _FLAGS})
+    values.update({name: _CHOICES.get(form[name]) for name in _ABILITIES if name in form})
     return replace(before, **values), errors  # type: ignore[arg-type]
 
 
 def _shown(form: Mapping[str, str]) -> dict[str, str]:
     """What was typed, to be shown again: everything but the key."""
-    return {name: form.get(name, "")[:600] for name in (*_TEXTS, *_NUMBERS, *_FLAGS) if name in form}
+    return {
+        name: form.get(name, "")[:600] for name in (*_TEXTS, *_NUMBERS, *_FLAGS, *_ABILITIES) if name in form
+    }
 
 
 def _form(provider: Provider) -> dict[str, str]:
     numbers = {name: f"{getattr(provider, name):g}" for name in ("input_price", "output_price")}
     flags = {name: "on" for name in _FLAGS if getattr(provider, name)}
     texts = {name: getattr(provider, name) for name in _TEXTS}
-    return {**texts, **numbers, **flags, "context_tokens": str(provider.context_tokens)}
+    named = {value: choice for choice, value in _CHOICES.items()}
+    abilities = {name: named[getattr(provider, name)] for name in _ABILITIES}
+    return {**texts, **numbers, **flags, **abilities, "context_tokens": str(provider.context_tokens or "")}
 
 
 def models_page(status: int = 200, /, **changes: object) -> Response:

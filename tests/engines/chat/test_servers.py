@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from engines.chat.endpoint_check import OLLAMA_CONTEXT_TOKENS, ListedModel, find_servers, list_models
 from engines.chat.protocol import (
     ModelError,
     ModelMalformed,
@@ -17,6 +16,7 @@ from engines.chat.protocol import (
     ModelUnauthorized,
     ModelUnreachable,
 )
+from engines.chat.servers import OLLAMA_CONTEXT_TOKENS, ListedModel, find_servers, list_models
 from tests.stub_model import StubModel
 from tests.tables import for_each
 

@@ -1,0 +1,381 @@
+"""Finding out what a model can do: what its server says, and small questions for the rest.
+
+A question says nothing of anybody's screen: a tool to call, a picture with a number on it, an object of
+two fields. That a model cannot do something is believed only of an endpoint that answers: one that is
+down, busy or slow leaves it unknown. What was found is kept in the preferences by address and model,
+so that a restart asks no model again.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import copy_context
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from typing import Any, Literal
+
+from assistant.core.egress_log import SentLedger
+from assistant.core.endpoints import Endpoint, opened
+from assistant.formats.parsing import FORMATS, Parsed, parse, parse_message, tools_as_text
+from engines.chat.client import short
+from engines.chat.completions import OpenAIChatModel
+from engines.chat.network import public_url
+from engines.chat.protocol import (
+    NOTHING_KNOWN,
+    Abilities,
+    Completion,
+    Message,
+    ModelError,
+    ModelFailed,
+    ModelMalformed,
+    ModelNoKey,
+    ModelRefused,
+    ModelTimeout,
+    ModelUnauthorized,
+    ModelUnreachable,
+    Picture,
+    Schema,
+)
+from engines.chat.servers import ListedModel, list_models, told
+from store.core.database import Database
+from store.core.preferences import get_preference, set_preference
+
+LIST_TIMEOUT_S = 5.0
+
+Verdict = Literal["ok", "failed", "unknown"]
+StepName = Literal["address", "key", "model", "answer", "tools", "vision", "json_schema", "window"]
+
+_ADDRESS_FAILS = (ModelUnreachable, ModelTimeout)
+_KEY_FAILS = (ModelNoKey, ModelUnauthorized)
+_REFUSALS = (ModelRefused, ModelFailed, ModelMalformed)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that was tried. `detail` is a sentence for a person, of the endpoint where it failed."""
+
+    name: StepName
+    verdict: Verdict
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The steps in order, and what was found. `error` is what kept it from answering; `models` are those
+    that the endpoint lists, `model` the one that was asked.
+    """
+
+    steps: tuple[Step, ...]
+    found: Abilities = NOTHING_KNOWN
+    model: str = ""
+    models: tuple[ListedModel, ...] = ()
+    error: ModelError | None = None
+    duration_ms: int | None = None
+
+    @property
+    def works(self) -> bool:
+        """Whether it answered."""
+        return any(step.name == "answer" and step.verdict == "ok" for step in self.steps)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it is known what the model can do; a server may never tell its window."""
+        return not any(step.verdict == "unknown" and step.name != "window" for step in self.steps)
+
+
+def remembered(database: Database, endpoint: Endpoint) -> Endpoint:
+    """The endpoint with what was found out of it before."""
+    kept = get_preference(database, _key(endpoint), {})
+    return replace(endpoint, found=Abilities(**kept))
+
+
+def _key(endpoint: Endpoint) -> str:
+    return f"abilities {public_url(endpoint.base_url)} {endpoint.model}"
+
+
+def find_out(
+    endpoint: Endpoint,
+    database: Database,
+    clock: Callable[[], int],
+    timeout_s: float,
+    *,
+    forget: bool = False,
+) -> Report:
+    """What of an endpoint works, and what its model can do; kept for later. `timeout_s` bounds each answer.
+
+    What is remembered is not asked again unless to `forget`. Without a model it goes as far as that
+    goes. Raises `StoreError` when a request cannot be noted.
+    """
+    where = public_url(endpoint.base_url)
+    try:
+        models = list_models(endpoint.base_url, endpoint.api_key, timeout_s=min(LIST_TIMEOUT_S, timeout_s))
+        answers = Step("address", "ok", f"{where} answers and lists {len(models)} models")
+    except _KEY_FAILS as error:
+        answers = Step("address", "ok", f"{where} answers")
+        return Report((answers, Step("key", "failed", error.detail)), error=error)
+    except _ADDRESS_FAILS as error:
+        return Report((Step("address", "failed", error.detail),), error=error)
+    except ModelError as error:  # not every server lists its models
+        models = ()
+        answers = Step("address", "ok", f"{where} answers; it lists no models ({error.detail})")
+    if not endpoint.model and endpoint.provider_id is None and models:
+        endpoint = replace(endpoint, model=models[0].id)
+    if not endpoint.model:
+        return Report((answers, Step("model", "unknown", "no model is chosen yet")), models=models)
+    endpoint = replace(endpoint, found=NOTHING_KNOWN) if forget else remembered(database, endpoint)
+    report = _of_model(endpoint, models, database, clock, timeout_s)
+    if report.found != NOTHING_KNOWN:
+        set_preference(database, _key(endpoint), asdict(report.found))
+    return replace(report, steps=(answers, *report.steps), model=endpoint.model, models=models)
+
+
+def _of_model(
+    endpoint: Endpoint,
+    models: Sequence[ListedModel],
+    database: Database,
+    clock: Callable[[], int],
+    timeout_s: float,
+) -> Report:
+    owner = models[0].owned_by if models else ""
+    listed = next((each for each in models if each.id == endpoint.model), ListedModel(endpoint.model, owner))
+    said = told(endpoint.base_url, listed, endpoint.api_key)
+    names = _unknown(endpoint.chosen.over(said).over(endpoint.found))
+    if not names and endpoint.found != NOTHING_KNOWN:
+        found = said.over(endpoint.found)
+        return Report(tuple(_ability_steps(endpoint.chosen, said, found, {})), found)
+    results = _ask_all({*names, "json_schema"}, endpoint, database, clock, timeout_s)
+    found = said.over(_shown(results)).over(endpoint.found)
+    answer = results["json_schema"]
+    if answer.error is not None:
+        return Report(tuple(_failed(answer.error, endpoint, models)), found, error=answer.error)
+    steps = [
+        _key_step(endpoint),
+        Step("model", "ok", f"{endpoint.model} is there"),
+        Step("answer", "ok", f"answered in {answer.duration_ms / 1000:.1f} s: {short(answer.text)[:80]}"),
+        *_ability_steps(endpoint.chosen, said, found, results),
+    ]
+    return Report(tuple(steps), found, duration_ms=answer.duration_ms)
+
+
+# -- asking the model -------------------------------------------------------------------------
+
+ProbeName = Literal["tools", "vision", "json_schema"]
+_FIELDS: Mapping[ProbeName, str] = {
+    "tools": "supports_tools", "vision": "supports_vision", "json_schema": "supports_json_schema",
+}  # fmt: skip
+_CANNOT: Mapping[ProbeName, Abilities] = {
+    "tools": Abilities(supports_tools=False),
+    "vision": Abilities(supports_vision=False),
+    "json_schema": Abilities(supports_json_schema=False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What one small question came to."""
+
+    found: Abilities = NOTHING_KNOWN
+    text: str = ""
+    error: ModelError | None = None
+    duration_ms: int = 0
+
+
+class _Asker:
+    """Asks the model, each request noted before it leaves and with its outcome afterwards."""
+
+    def __init__(self, model: OpenAIChatModel, ledger: SentLedger, timeout_s: float) -> None:
+        self.model = model
+        self._ledger = ledger
+        self._timeout_s = timeout_s
+
+    def __call__(self, *messages: Message, **options: Any) -> Completion:
+        try:
+            *_, answer = self.model.stream(
+                messages, timeout_s=self._timeout_s, on_send=self._ledger, **options
+            )
+        except ModelError as error:
+            self._ledger.finish(error.code)
+            raise
+        assert isinstance(answer, Completion)
+        self._ledger.finish("answered", answer.usage)
+        return answer
+
+
+def _unknown(known: Abilities) -> set[ProbeName]:
+    return {name for name, field in _FIELDS.items() if getattr(known, field) is None}
+
+
+def _ask_all(
+    names: Collection[ProbeName],
+    endpoint: Endpoint,
+    database: Database,
+    clock: Callable[[], int],
+    timeout_s: float,
+) -> dict[ProbeName, _Result]:
+    """All at once, so that it takes no longer than the slowest."""
+
+    def ask(name: ProbeName) -> _Result:
+        model = opened(endpoint, waits_s=())
+        asker = _Asker(model, SentLedger(database, clock, endpoint, "test"), timeout_s)
+        started_s = time.monotonic()
+        try:
+            found, text = _PROBES[name](asker)
+        except ModelError as error:
+            return _Result(error=error)
+        finally:
+            model.close()
+            database.close_thread()
+        return _Result(found, text, duration_ms=round((time.monotonic() - started_s) * 1000))
+
+    with ThreadPoolExecutor(len(names), "abilities") as pool:
+        asked = {name: pool.submit(copy_context().run, ask, name) for name in sorted(names)}
+        return {name: each.result() for name, each in asked.items()}
+
+
+def _shown(results: Mapping[ProbeName, _Result]) -> Abilities:
+    """What the answers show. A refusal shows something where the endpoint answers at all."""
+    shown = Abilities()
+    answers = results["json_schema"].error is None
+    for name, result in results.items():
+        if result.error is None:
+            shown = result.found.over(shown)
+        elif answers and isinstance(result.error, _REFUSALS):
+            shown = _CANNOT[name].over(shown)
+    return shown
+
+
+_TOOL = {
+    "name": "note_word",
+    "description": "Notes a word.",
+    "parameters": {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]},
+}
+_KNOWN_TOOLS: Mapping[str, Mapping[str, Any]] = {"note_word": _TOOL["parameters"]}  # type: ignore[dict-item]
+CALL_IT = "Note the word blue: call the tool note_word."
+
+
+def _tools(ask: _Asker) -> tuple[Abilities, str]:
+    """A call that has to come back: as the endpoint's own, else as text in any format that is known."""
+    asked = Message("user", CALL_IT)
+    with suppress(*_REFUSALS):
+        answer = ask(asked, tools=[_TOOL])
+        if _is_called(parse_message({"tool_calls": answer.tool_calls}, _KNOWN_TOOLS)):
+            return Abilities(supports_tools=True, tool_format=""), ""
+    answer = ask(Message("system", tools_as_text([_TOOL], FORMATS[0])), asked)
+    forms = (form for form in FORMATS if _is_called(parse(answer.text, form, _KNOWN_TOOLS)))
+    form = next(forms, None)
+    return Abilities(supports_tools=form is not None, tool_format=form), answer.text
+
+
+def _is_called(parsed: Parsed) -> bool:
+    return any("blue" in str(call.arguments.get("word", "")).casefold() for call in parsed.calls)
+
+
+NUMBER = "58"
+LOOK = "Which number does the picture show? Answer with the number alone."
+
+
+def _vision(ask: _Asker) -> tuple[Abilities, str]:
+    """A number that only the picture tells."""
+    answer = ask(Message("user", LOOK, pictures=(_picture(),)))
+    return Abilities(supports_vision=NUMBER in answer.text), answer.text
+
+
+@cache
+def _picture() -> Picture:
+    """The number, large, black on white."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    image = Image.new("L", (224, 224), 255)
+    ImageDraw.Draw(image).text((112, 112), NUMBER, 0, ImageFont.load_default(140), anchor="mm")
+    content = io.BytesIO()
+    image.convert("RGB").save(content, "PNG", optimize=True)
+    return Picture(content.getvalue(), "image/png")
+
+
+_SCHEMA: Schema = {
+    "type": "object",
+    "properties": {"word": {"type": "string"}, "number": {"type": "integer"}},
+    "required": ["word", "number"],
+    "additionalProperties": False,
+}
+FILL_IN = 'Answer with a JSON object and nothing else: {"word": "blue", "number": 7}'
+
+
+def _json_schema(ask: _Asker) -> tuple[Abilities, str]:
+    """An object of two fields; the plain answer of an endpoint that takes no schema is one, too."""
+    answer = ask(Message("user", FILL_IN), schema=_SCHEMA)
+    return Abilities(supports_json_schema=not ask.model.format_level and _fits(answer.text)), answer.text
+
+
+def _fits(text: str) -> bool:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    kinds = {name: type(value) for name, value in document.items()} if isinstance(document, dict) else {}
+    return kinds == {"word": str, "number": int}
+
+
+_PROBES: Mapping[ProbeName, Callable[[_Asker], tuple[Abilities, str]]] = {
+    "tools": _tools, "vision": _vision, "json_schema": _json_schema,
+}  # fmt: skip
+
+
+# -- telling a person -------------------------------------------------------------------------
+
+
+def _key_step(endpoint: Endpoint) -> Step:
+    return Step("key", "ok", "accepted" if endpoint.api_key else "none is set, none was asked for")
+
+
+def _failed(error: ModelError, endpoint: Endpoint, models: Sequence[ListedModel]) -> Iterator[Step]:
+    if isinstance(error, _KEY_FAILS):
+        yield Step("key", "failed", error.detail)
+        return
+    yield _key_step(endpoint)
+    if models and all(listed.id != endpoint.model for listed in models):
+        yield Step("model", "failed", f"{endpoint.model} is not in its list ({error.detail})")
+    else:
+        yield Step("answer", "failed", error.detail)
+
+
+_WORDS: Mapping[ProbeName, tuple[str, str]] = {
+    "tools": ("it calls tools", "it calls no tools"),
+    "vision": ("it sees pictures", "it sees no pictures"),
+    "json_schema": ("its answer follows a schema", "it follows no schema; answers are checked all the same"),
+}
+
+
+def _ability_steps(
+    chosen: Abilities, said: Abilities, found: Abilities, results: Mapping[ProbeName, _Result]
+) -> Iterator[Step]:
+    """Each ability with how it is known."""
+    known = chosen.over(found)
+    for name, field in _FIELDS.items():
+        can = getattr(known, field)
+        error = results[name].error if name in results else None
+        if can is None:
+            yield Step(name, "unknown", error.detail if error else "nothing tells")
+            continue
+        words = _WORDS[name][0 if can else 1]
+        if name == "tools" and can and known.tool_format:
+            words = f"it writes its calls as text ({known.tool_format})"
+        if error and getattr(chosen, field) is None:
+            words = f"{words} ({error.detail})"
+        yield Step(name, "ok" if can else "failed", f"{words}{_how(field, chosen, said)}")
+    window = known.context_tokens
+    detail = (
+        f"{window:,} tokens{_how('context_tokens', chosen, said)}" if window else "the server does not tell"
+    )
+    yield Step("window", "ok" if window else "unknown", detail)
+
+
+def _how(field: str, chosen: Abilities, said: Abilities) -> str:
+    if getattr(chosen, field) is not None:
+        return ", as you set it"
+    return ", says the server" if getattr(said, field) is not None else ""

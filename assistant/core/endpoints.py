@@ -1,0 +1,239 @@
+"""One model at one address: what is set of it in the settings or in the app, and what was found out.
+
+Keys stay inside: nothing here shows one. A provider on another machine is used only when the person
+allowed that very host; what stands in the settings was named there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from engines.chat.client import WAITS_S
+from engines.chat.completions import OpenAIChatModel
+from engines.chat.extractive import ExtractiveModel
+from engines.chat.network import host_of, is_local, may_send_to, problem_of, public_url
+from engines.chat.protocol import NOTHING_KNOWN, Abilities
+from engines.chat.responses import OpenAIResponsesModel
+from store.core.errors import SettingsError
+from store.core.settings import ChatModelSettings, ChatSettings
+from store.egress import providers
+from store.egress.providers import Provider, key_of
+
+log = logging.getLogger(__name__)
+
+LOCAL_CONTEXT_TOKENS, CONTEXT_TOKENS = 8_192, 32_768
+"""The window that is assumed until it is known: of a model on this machine, and of any other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """What is known of a model. Prices are per million tokens; 0 is not set.
+
+    `chosen` is what a person says that it can do, which overrules what was `found` out. A model that is
+    empty is the first one that the endpoint lists.
+    """
+
+    name: str
+    base_url: str
+    model: str
+    chosen: Abilities = NOTHING_KNOWN
+    found: Abilities = NOTHING_KNOWN
+    input_price: float = 0.0
+    output_price: float = 0.0
+    currency: str = ""
+    single_system: bool = False
+    supports_tool_role: bool = True
+    supports_responses: bool = False
+    key_source: str = ""  # the variable the key comes from, '' when it was entered
+    key_problem: str = ""
+    provider_id: int | None = None  # its id where it was added in the app
+    is_allowed: bool = True
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it may be chosen: a model is set, or to be found, and its host is allowed."""
+        return (bool(self.model) or self.provider_id is None) and self.is_allowed
+
+    @property
+    def known(self) -> Abilities:
+        return self.chosen.over(self.found)
+
+    @property
+    def supports_tools(self) -> bool:
+        """Whether it can be asked for tools: by its endpoint, or in its `tool_format`."""
+        return bool(self.known.supports_tools)
+
+    @property
+    def tool_format(self) -> str:
+        """The text format that it is told its tools in; '' for the endpoint's own."""
+        return (self.known.tool_format or "") if self.supports_tools else ""
+
+    @property
+    def supports_vision(self) -> bool:
+        return bool(self.known.supports_vision)
+
+    @property
+    def supports_json_schema(self) -> bool:
+        """True until it is known: a refusal leads to looser ways."""
+        return self.known.supports_json_schema is not False
+
+    @property
+    def context_tokens(self) -> int:
+        assumed = LOCAL_CONTEXT_TOKENS if is_local(self.base_url) else CONTEXT_TOKENS
+        return self.known.context_tokens or assumed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint(ModelOptions):
+    """One model at one address, with all that is needed to ask it. Only `info_of` it may be shown."""
+
+    api_key: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInfo(ModelOptions):
+    """What may be shown of a model. `is_local`: nothing leaves this machine when it is asked.
+
+    `host` is whom text is sent to otherwise.
+    """
+
+    host: str = ""
+    is_local: bool = True
+    has_key: bool = False
+    is_default: bool = False
+
+    @property
+    def is_extractive(self) -> bool:
+        return not self.base_url
+
+    @property
+    def where(self) -> str:
+        """Where it runs, in words."""
+        return "this computer" if self.is_local else self.host
+
+
+def added(provider: Provider, environ: Mapping[str, str]) -> Endpoint:
+    """A provider that was added in the app, with its key looked up."""
+    key, problem = key_of(provider.api_key, environ)
+    return Endpoint(
+        **_options(provider),
+        chosen=_chosen(provider),
+        api_key=key,
+        key_source=_source(provider.api_key),
+        key_problem=problem,
+        provider_id=provider.id,
+        is_allowed=may_send_to(provider.base_url, provider.allowed_host),
+    )
+
+
+def configured(settings: ChatSettings, environ: Mapping[str, str]) -> Iterator[Endpoint]:
+    """Those of the settings. Raises `SettingsError` where two share a name or one lacks its address."""
+    taken = {ExtractiveModel.name}
+    for n, entry in enumerate(_entries(settings)):
+        name = entry.name or entry.model
+        is_default = not n and entry.base_url == settings.base_url
+        if not name or not entry.base_url or not (entry.model or is_default):
+            raise SettingsError(f"chat.models: {name or 'an entry'} needs a model and a base_url")
+        if name in taken:
+            raise SettingsError(f"chat.models: the name {name!r} is taken")
+        problem = _address_problem(entry.base_url)
+        if problem:
+            raise SettingsError(f"chat.models: the base_url of {name!r} {problem}")
+        taken.add(name)
+        key, problem = key_of(entry.api_key, environ)
+        yield Endpoint(
+            **{**_options(entry), "name": name},
+            chosen=_chosen(entry),
+            api_key=key or environ.get(entry.api_key_env, ""),
+            key_source=_source(entry.api_key) or ("" if entry.api_key else entry.api_key_env),
+            key_problem=problem,
+        )
+
+
+def configured_names(settings: ChatSettings) -> list[str]:
+    """Names that a provider added in the app cannot take."""
+    return [ExtractiveModel.name, *(entry.name or entry.model for entry in _entries(settings))]
+
+
+def opened(endpoint: Endpoint, waits_s: Sequence[float] = WAITS_S) -> OpenAIChatModel:
+    """A model to ask there; `waits_s` are the pauses before asking again."""
+    kind = OpenAIResponsesModel if endpoint.supports_responses else OpenAIChatModel
+    return kind(
+        endpoint.name,
+        endpoint.base_url,
+        endpoint.model,
+        endpoint.api_key,
+        context_tokens=endpoint.context_tokens,
+        key_problem=endpoint.key_problem,
+        json_schema=endpoint.supports_json_schema,
+        waits_s=waits_s,
+    )
+
+
+def info_of(endpoint: Endpoint, is_default: bool) -> ModelInfo:
+    """What of an endpoint may be shown."""
+    return ModelInfo(
+        **{**_options(endpoint), "base_url": public_url(endpoint.base_url)},
+        host=host_of(endpoint.base_url),
+        is_local=is_local(endpoint.base_url),
+        has_key=bool(endpoint.api_key),
+        is_default=is_default,
+    )
+
+
+def _options(source: ChatModelSettings | Provider | Endpoint) -> dict[str, Any]:
+    """The options that are set there."""
+    names = (field.name for field in fields(ModelOptions))
+    return {name: getattr(source, name) for name in names if hasattr(source, name)}
+
+
+def _chosen(source: ChatModelSettings | Provider) -> Abilities:
+    """What a person says that a model can do. Who names a format of calls says that it can call."""
+    return Abilities(
+        supports_tools=True if source.tool_format else source.supports_tools,
+        tool_format=source.tool_format or None,
+        supports_vision=source.supports_vision,
+        supports_json_schema=source.supports_json_schema,
+        context_tokens=source.context_tokens or None,
+    )
+
+
+def _address_problem(base_url: str) -> str:
+    """As for one added in the app, but for a user or a query, which a person's own file may hold."""
+    try:
+        return problem_of(public_url(base_url))
+    except ValueError:
+        return "is not a valid address"
+
+
+def _source(api_key: str) -> str:
+    return api_key.removeprefix(providers.ENV_PREFIX) if api_key.startswith(providers.ENV_PREFIX) else ""
+
+
+def _entries(settings: ChatSettings) -> list[ChatModelSettings]:
+    """The default endpoint as an entry, where one is configured, before the listed ones.
+
+    A model name alone is no endpoint: screen text goes nowhere that was not named.
+    """
+    if not settings.base_url:
+        if settings.model:
+            log.warning("chat.model is used only together with chat.base_url, which is missing")
+        return list(settings.models)
+    default = ChatModelSettings(
+        name=settings.model or _host(settings.base_url),
+        base_url=settings.base_url,
+        model=settings.model,
+        api_key=settings.api_key,
+        context_tokens=settings.context_tokens,
+    )
+    return [default, *settings.models]
+
+
+def _host(base_url: str) -> str:
+    try:
+        return host_of(base_url)
+    except ValueError:  # the address is refused in a moment
+        return base_url

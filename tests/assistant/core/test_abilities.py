@@ -1,0 +1,163 @@
+"""What a model can do is found out from a real server: once, within bounds, and never against it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from assistant.core.abilities import Report
+from assistant.core.endpoints import Endpoint
+from assistant.core.models import ChatModels
+from engines.chat.protocol import Abilities, ModelNoKey, ModelUnauthorized, ModelUnknown, ModelUnreachable
+from store.core.database import Database
+from store.core.settings import ChatModelSettings, ChatSettings
+from store.egress import egress_log
+from tests.stub_model import StubModel
+from tests.tables import for_each
+
+ALL = ("tools", "vision", "json_schema")
+
+
+@pytest.fixture
+def models(database: Database) -> Iterator[Any]:
+    """Makes models of an endpoint; what was found out is kept in the one database."""
+    made: list[ChatModels] = []
+
+    def make(base_url: str, **settings: Any) -> ChatModels:
+        made.append(ChatModels(ChatSettings(base_url=base_url, **settings), {}, database=database))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def found(models: ChatModels, name: str = "") -> Endpoint:
+    endpoint = models.find_out(name or models.default, patience_s=20)
+    assert endpoint is not None
+    return endpoint
+
+
+def verdicts(report: Report) -> dict[str, str]:
+    return {step.name: step.verdict for step in report.steps}
+
+
+@for_each(
+    ("can", "expected"),
+    [
+        (ALL, Abilities(True, "", True, True)),
+        (("tools",), Abilities(True, "", False, False)),
+        (("functionary", "json_schema"), Abilities(True, "functionary", False, True)),
+        (("command-r",), Abilities(True, "command-r", False, False)),
+        (("llama31", "vision"), Abilities(True, "llama31", True, False)),
+        ((), Abilities(False, None, False, False)),
+    ],
+)
+def test_a_model_that_was_only_named_shows_what_it_can(
+    models: Any, can: tuple[str, ...], expected: Abilities
+) -> None:
+    with StubModel(can=can) as stub:
+        made = models(stub.base_url, model=f"stub {can}")
+        assert made.endpoint(f"stub {can}").found == Abilities()
+        assert found(made).found == expected
+        assert stub.requests == []
+
+
+def test_an_address_alone_is_enough(models: Any) -> None:
+    listed = ({"id": "first", "max_model_len": 16_384}, {"id": "second"})
+    with StubModel(can=ALL, models=listed) as stub:
+        endpoint = found(models(stub.base_url))
+        assert (endpoint.model, endpoint.context_tokens) == ("first", 16_384)
+        assert endpoint.supports_tools and endpoint.supports_vision
+
+
+def test_what_was_found_survives_a_restart_and_ends_with_the_model(models: Any) -> None:
+    with StubModel(can=ALL) as stub:
+        found(models(stub.base_url, model="stub"))
+        asked = len(stub.probes)
+        again = models(stub.base_url, model="stub")
+        assert again.endpoint("stub").supports_vision
+        assert found(again).supports_tools and len(stub.probes) == asked
+        assert not models(stub.base_url, model="other").endpoint("other").supports_tools
+
+
+def test_what_is_set_counts_and_is_not_asked_for(models: Any) -> None:
+    with StubModel(can=ALL) as stub:
+        entry = ChatModelSettings(
+            "own", stub.base_url, "stub", supports_tools=False, supports_vision=True, context_tokens=9_000
+        )
+        endpoint = found(models("", models=(entry,)), "own")
+        assert (endpoint.supports_tools, endpoint.supports_vision, endpoint.context_tokens) == (
+            False, True, 9_000,
+        )  # fmt: skip
+        assert len(stub.probes) == 1  # for a schema
+
+
+def test_turns_at_the_same_time_ask_once(models: Any) -> None:
+    with StubModel(can=ALL) as stub:
+        made = models(stub.base_url, model="stub")
+        threads = [threading.Thread(target=found, args=(made,)) for _ in range(5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(stub.probes) == 3
+
+
+def test_a_server_that_is_down_can_do_everything_later(models: Any) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        endpoint = found(models(f"http://127.0.0.1:{closed.getsockname()[1]}/v1", model="stub"))
+    assert endpoint.found == Abilities()
+
+
+def test_every_question_is_noted_before_it_leaves(models: Any, database: Database) -> None:
+    with StubModel(can=("tools", "json_schema")) as stub:
+        found(models(stub.base_url, model="stub"))
+    noted = egress_log.latest(database)
+    assert {each.purpose for each in noted} == {"test"}
+    assert sorted(each.outcome for each in noted) == ["answered", "answered", "model_refused"]
+
+
+def test_a_test_finds_out_anew_and_says_how_it_knows(models: Any) -> None:
+    with StubModel(can=(), key="sk-1") as stub:
+        made = models(stub.base_url, model="stub", api_key="sk-1")
+        found(made)
+        stub.can = ALL
+        report = made.test(made.endpoint("stub"))
+        assert set(verdicts(report).values()) == {"ok", "unknown"}
+        assert [step.name for step in report.steps if step.verdict == "unknown"] == ["window"]
+        assert report.works and report.error is None
+        assert made.endpoint("stub").supports_tools
+
+
+def test_a_wrong_key_is_found_before_anything_is_asked(models: Any) -> None:
+    with StubModel(key="sk-1") as stub:
+        for key, error in (("sk-2", ModelUnauthorized), ("", ModelNoKey)):
+            made = models(stub.base_url, model="stub", api_key=key)
+            report = made.test(made.endpoint("stub"))
+            assert verdicts(report) == {"address": "ok", "key": "failed"}
+            assert isinstance(report.error, error)
+        assert stub.probes == stub.headers == []
+
+
+def test_a_model_that_is_not_there_is_named(models: Any) -> None:
+    with StubModel() as stub:
+        stub.knows = ("stub",)
+        made = models(stub.base_url, model="x")
+        report = made.test(made.endpoint("x"))
+        assert verdicts(report)["model"] == "failed"
+        assert isinstance(report.error, ModelUnknown) and report.found == Abilities()
+
+
+def test_a_closed_port_is_the_address_at_fault(models: Any) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        made = models(f"http://127.0.0.1:{closed.getsockname()[1]}/v1", model="stub")
+        report = made.test(made.endpoint("stub"))
+    assert verdicts(report) == {"address": "failed"}
+    assert isinstance(report.error, ModelUnreachable)
