@@ -1,9 +1,7 @@
 """What a person calls a time, as a range: "today 14:00-17:00", "上周五下午", "last 2 hours".
 
-The browser knows the same rules; the shared vectors bind both. In a field
-every word must be understood: a parser that skips what it does not know turns "next friday" into
-today. In a message the longest phrase inside the sentence counts; one with an @mention goes first.
-The mirror for browsers is ``static/js/time``.
+In a field every word must be understood: a parser that skips what it does not know turns "next friday"
+into today. In a message the longest phrase inside the sentence counts; one with an @mention goes first.
 
 ::
 

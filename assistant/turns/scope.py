@@ -185,7 +185,7 @@ def _span(scope: Scope, zone: ZoneInfo, now_ms: int, language: Language) -> str:
 #
 # ``@today``, ``@yesterday`` and ``@last-hour`` are words of `time_phrases`. An app is mentioned by the name
 # it was recorded with, in any case, its spaces written or as "-"; behind ``@app:`` any word or "quoted name"
-# will do. The mirror for browsers is ``static/js/time/mentions.js``.
+# will do.
 
 
 @dataclass(frozen=True, slots=True)

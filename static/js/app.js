@@ -7,9 +7,9 @@ import './dialogs.js'
 import { all } from './dom.js'
 import { listen } from './events.js'
 import * as keys from './keys.js'
-import * as phrasing from './phrasing.js'
 import * as pictures from './pictures.js'
 import * as range from './range.js'
+import * as selection from './selection.js'
 import * as strip from './strip.js'
 import * as timeline from './timeline.js'
 import * as zone from './zone.js'
@@ -20,7 +20,7 @@ const prompts = {
     if (all(root, '[data-prompt]').length) import('./editing/prompts.js').then(module => module.enhance(root))
   },
 }
-const components = [citations, copy, pictures, range, strip, timeline, chat, phrasing, prompts]
+const components = [citations, copy, pictures, range, strip, timeline, chat, selection, prompts]
 
 zone.agree()
 keys.listen()

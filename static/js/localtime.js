@@ -36,27 +36,6 @@ export function wallToMs(zone, wall, later = false) {
   return later ? Math.max(...found) : Math.min(...found)
 }
 
-// The date, as its midnight in UTC, of the logical day that holds `now`.
-export function dateAt(zone, now, dayStartMin = 0) {
-  const on = Math.floor(wallAt(zone, now) / DAY_MS) * DAY_MS
-  return [on - DAY_MS, on, on + DAY_MS].find(date => {
-    const [start, end] = dayOn(zone, date, dayStartMin)
-    return start <= now && now < end
-  })
-}
-
-// [start, end) of the logical day `back` days before the one that holds `now`.
-export function dayAt(zone, now, back = 0, dayStartMin = 0) {
-  return dayOn(zone, dateAt(zone, now, dayStartMin) - back * DAY_MS, dayStartMin)
-}
-
-// [start, end) of a date, given as its midnight in UTC. Empty when the date did not exist.
-export function dayOn(zone, date, dayStartMin = 0) {
-  const shift = dayStartMin * 60000
-  const start = wallToMs(zone, date + shift)
-  return [start, Math.max(start, wallToMs(zone, date + DAY_MS + shift))]
-}
-
 // What a <input type=datetime-local> holds, as if it were UTC; NaN when it is empty.
 export function fieldWall(value) {
   return value ? Date.parse(`${value.length === 16 ? value + ':00' : value}Z`) : NaN

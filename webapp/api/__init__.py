@@ -21,6 +21,7 @@ from webapp.api import (  # noqa: F401  # each declares its endpoints as it is i
     providers,
     questions,
     search,
+    time,
     timeline,
     tool_calls,
     turns,

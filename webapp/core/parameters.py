@@ -164,6 +164,12 @@ _PROBLEMS = {
     "no_such_date": "is no date here",
     "no_such_time": "is no time of day",
 }
+NO_SELECTION = "“@selection” needs a range: look at one on the timeline, or choose one here"
+
+
+def time_problem(refusal: Refusal) -> str:
+    """Why words are no time, for a person."""
+    return f"“{refusal.phrase}” {_PROBLEMS.get(refusal.problem, 'is not a time I know')}"
 
 
 def _of_phrase(phrase: str, viewer: Viewer) -> Range:
@@ -171,8 +177,7 @@ def _of_phrase(phrase: str, viewer: Viewer) -> Range:
     calendar = Calendar(viewer.now_ms, viewer.zone, viewer.day_start_min)
     time = in_field(phrase, calendar)
     if isinstance(time, Refusal):
-        why = _PROBLEMS.get(time.problem, "is not a time I know")
-        return Range("custom", problem=f"“{time.phrase}” {why}.", phrase=phrase)
+        return Range("custom", problem=f"{time_problem(time)}.", phrase=phrase)
     time = widened(time, calendar)
     return of_span(time.start_ms, time.end_ms, viewer, phrase)
 
@@ -181,6 +186,15 @@ def of_span(start_ms: int, end_ms: int, viewer: Viewer, phrase: str = "") -> Ran
     """A range that was chosen by its ends."""
     label = formatting.span(start_ms, end_ms, viewer.zone, viewer.now_ms)
     return Range("custom", start_ms, end_ms, label, phrase=phrase)
+
+
+MAX_LATER_MS = 60_000
+"""A page reads "today" a little before the question arrives: ends so near are the same."""
+
+
+def is_same_span(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether two ranges are the same but for the time between showing and sending."""
+    return all(abs(a - b) <= MAX_LATER_MS for a, b in zip(one, other, strict=True))
 
 
 def bounds(when: str, viewer: Viewer) -> tuple[int, int]:

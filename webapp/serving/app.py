@@ -62,7 +62,7 @@ from webapp.pages import frames as frame_pages
 from webapp.pages import personas as persona_pages
 from webapp.pages.chats import memory as chat_memory
 from webapp.pages.chats import routes as chat_routes
-from webapp.pages.chats import turns
+from webapp.pages.chats import turns, understood
 from webapp.pages.models import prompt_blocks, prompts
 from webapp.pages.models import routes as models_routes
 from webapp.pages.search import routes as search_routes
@@ -83,7 +83,8 @@ _SESSION_LIFETIME = timedelta(days=90)
 BLUEPRINTS = (
     timeline_routes.blueprint, activity.blueprint, search_routes.blueprint, frame_pages.blueprint,
     chat_routes.blueprint, chat_routes.windows_blueprint, turns.decisions_blueprint, chat_memory.blueprint,
-    chat_routes.chats_blueprint, chat_routes.drafts_blueprint, turns.blueprint, prompt_blocks.blueprint,
+    chat_routes.chats_blueprint, chat_routes.drafts_blueprint, understood.blueprint, turns.blueprint,
+    prompt_blocks.blueprint,
     memory.blueprint, memory_sessions.blueprint, settings.logging_blueprint, days.blueprint,
     entities.blueprint, insights.blueprint, persona_pages.blueprint, privacy.blueprint, settings.blueprint,
     models_routes.blueprint, tools.blueprint, prompts.blueprint, egress.blueprint, sources.blueprint,

@@ -28,6 +28,7 @@ from webapp.core.parameters import number
 from webapp.core.services import Viewer, services, viewer
 from webapp.core.uploads import form_attachments
 from webapp.pages.chats.memory import topic_view
+from webapp.pages.chats.understood import chosen_range
 from webapp.pages.chats.view import Composer, around_frame, chat_list, edit, page
 from webapp.views.turns import TurnView, turn_view
 
@@ -217,8 +218,7 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
 def _range(who: Viewer) -> parameters.Range:
     """The range of the form; one that was offered after a refusal goes before the others."""
     form = request.form
-    values = {"when": form["offered"]} if form.get("offered") else form
-    return parameters.range_of(values, who, "from_ms", "to_ms")
+    return chosen_range({"when": form["offered"]} if form.get("offered") else form, who)
 
 
 def refused_page(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Response:

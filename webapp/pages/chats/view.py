@@ -17,7 +17,6 @@ from store.chats.personas import Persona
 from store.chats.records import Chat
 from store.core import times
 from store.core.database import Database
-from store.frames import apps
 from store.frames.frames import FrameRow
 from store.memory import chat_sessions
 from store.timeline import timeline
@@ -115,7 +114,6 @@ class ChatPage:
     models: list[ModelInfo]
     suggestions: list[tuple[str, str]]  # questions that today can answer, and the range of each
     has_frames: bool
-    apps: tuple[str, ...]  # what @mentions may name
     system: SystemMessage | None = None
     persona: Persona | None = None  # who speaks next
     topic: TopicView | None = None
@@ -157,7 +155,6 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         models=own.chat_models.describe(),
         suggestions=[] if chat else _suggestions(totals),
         has_frames=totals.frames > 0,
-        apps=tuple(apps.names(database)),
         persona=personas.active(database),
         system=_system(own, chat.id) if chat else None,
         topic=topic_view(own, chat.id) if chat else None,

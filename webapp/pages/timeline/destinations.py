@@ -8,11 +8,9 @@ from urllib.parse import urlencode
 from assistant.language.time_phrases import Calendar, Found, Refusal, in_field
 from store.core import times
 from webapp.core import formatting
-from webapp.core.parameters import clock_on
+from webapp.core.parameters import clock_on, time_problem
 from webapp.core.services import Viewer
 from webapp.pages.timeline.band import ZOOMS
-
-_PROBLEMS = {"future": "has not come yet", "no_such_date": "is no date", "no_such_time": "is no time of day"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +31,8 @@ def resolve_destination(typed: str, shown: times.Day, viewer: Viewer) -> Destina
         return _moment(at_ms, viewer)
     calendar = Calendar(viewer.now_ms, viewer.zone, viewer.day_start_min)
     match in_field(typed, calendar):
-        case Refusal(phrase, problem):
-            why = _PROBLEMS.get(problem, "is not a time I know")
-            return f"“{phrase}” {why}. Try 14:32, yesterday 9:00 or 2026-11-18."
+        case Refusal() as refusal:
+            return f"{time_problem(refusal)}. Try 14:32, yesterday 9:00 or 2026-11-18."
         case Found(at_ms=int(moment_ms)):
             return _moment(moment_ms, viewer)
         case stretch:

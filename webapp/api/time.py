@@ -1,0 +1,68 @@
+"""What a text says of time: the one reader of time phrases, for every program that shows or sends a range."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from pydantic import Field
+
+from assistant.language.time_phrases import Calendar, Found, Refusal, in_field, in_message, widened
+from store.core.times import to_ms
+from webapp.api.endpoint import endpoint
+from webapp.api.values import Answer, QueryBool, QueryInt, QuerySeconds, Request, Text, Timestamp, Zone
+from webapp.core.services import services
+
+
+class TimeQuery(Request):
+    text: Text = Field(description="A question, or with `whole` a phrase.")
+    timezone: Zone = Field(description="IANA name of the zone of the person.")
+    now: QuerySeconds | None = Field(
+        None, description="Now for the person, epoch seconds; our clock if missing."
+    )
+    whole: QueryBool = Field(False, description="Whether every word must be part of the time.")
+    day_start_min: Annotated[QueryInt, Field(ge=0, lt=1440)] = Field(
+        0, description="Minutes after midnight at which a day begins."
+    )
+    week_start: Annotated[QueryInt, Field(ge=0, le=6)] = Field(0, description="0 is Monday.")
+
+
+class SpanAnswer(Answer):
+    start_time: Timestamp
+    end_time: Timestamp
+
+
+class FoundTimeAnswer(SpanAnswer):
+    text: str = Field(description="The words that say so.")
+    so_far: bool = Field(description="Whether more of it may still come.")
+    also: list[SpanAnswer] = Field(description="Other readings of the same words, nearest first.")
+
+
+class TimeAnswer(Answer):
+    found: list[FoundTimeAnswer] = Field(description="None: the text names no time, and means everything.")
+    unread: list[str] = Field(description="Words of time that were not understood.")
+    problem: str | None = Field(description="Why there is no range: unrecognised, future, no_such_date, …")
+
+
+@endpoint("GET", "/time", "Read a time in words")
+def time(query: TimeQuery) -> TimeAnswer:
+    """The ranges that a text names in a person's zone. A moment is widened by five minutes to each side."""
+    now_ms = services().clock() if query.now is None else to_ms(query.now)
+    calendar = Calendar(now_ms, ZoneInfo(query.timezone), query.day_start_min, query.week_start)
+    read = (in_field if query.whole else in_message)(query.text, calendar)
+    match read:
+        case Found():
+            return TimeAnswer(found=[_found(widened(read, calendar))], unread=[], problem=None)
+        case Refusal():
+            return TimeAnswer(found=[], unread=[read.phrase], problem=read.problem)
+    return TimeAnswer(found=[], unread=[], problem=None)
+
+
+def _found(found: Found) -> FoundTimeAnswer:
+    return FoundTimeAnswer(
+        text=found.phrase,
+        start_time=found.start_ms,
+        end_time=found.end_ms,
+        so_far=found.is_so_far,
+        also=[SpanAnswer.of(reading) for reading in found.also],
+    )

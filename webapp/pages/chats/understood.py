@@ -1,0 +1,118 @@
+"""How the composer reads a question while it is written: its time, its app, and what stays unread.
+
+The fragment is asked for by the page as one types, and shows what sending would do: both use `understand`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flask import Blueprint, request
+from werkzeug.wrappers import Response
+
+from assistant.core.records import MAX_MESSAGE_CHARS
+from assistant.language.time_phrases import Calendar, Found, Refusal, in_message
+from assistant.turns.scope import read_mentions
+from store.core import preferences, times
+from store.frames import apps
+from webapp.core import formatting, parameters, templating
+from webapp.core.parameters import NO_RANGE, Range, is_same_span
+from webapp.core.services import Viewer, services, viewer
+
+blueprint = Blueprint("chat_understood", __name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One range that the words may mean; `value` is how the form sends it back."""
+
+    start_ms: int
+    end_ms: int
+    label: str
+
+    @property
+    def value(self) -> str:
+        return f"{self.start_ms}-{self.end_ms}"
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What a question says beside its words. Of `readings`, the likeliest first, `chosen` counts."""
+
+    readings: tuple[Reading, ...] = ()
+    chosen: Reading | None = None
+    problem: str = ""
+    app: str = ""
+    is_everything: bool = False
+    clock_changed: bool = False
+
+
+@blueprint.post("/chat/understood")
+def fragment() -> Response:
+    """The chips under the question, as the form stands now."""
+    return templating.render_page("chat/_understood.html", understood=understand(request.form, viewer()))
+
+
+def chosen_range(form: Mapping[str, str], who: Viewer) -> Range:
+    """The range that the form gives: by its fields, by another reading of the question, by @selection."""
+    given = parameters.range_of(form, who, "from_ms", "to_ms")
+    if given.is_given or given.problem or form.get("when"):
+        return given
+    understood = understand(form, who)
+    is_default = understood.chosen in understood.readings[:1] and not form.get("selection")
+    if understood.chosen is None or is_default:
+        return NO_RANGE  # whoever answers reads the question in the same way
+    return parameters.of_span(understood.chosen.start_ms, understood.chosen.end_ms, who)
+
+
+def understand(form: Mapping[str, str], who: Viewer) -> Understood:
+    """What the fields ``message``, ``when``, ``phrase``, ``selection`` and ``reading`` say together."""
+    message = form.get("message", "")[:MAX_MESSAGE_CHARS]
+    mentions = read_mentions(message, apps.names(services().database) if "@" in message else ())
+    app, when = mentions.app or "", form.get("when", "")
+    if when:
+        given = parameters.range_of(form, who, "from_ms", "to_ms") if form.get("phrase") else NO_RANGE
+        if not given.is_given:
+            return Understood(problem=given.problem, app=app)
+        return _of_readings([given.bounds], form, who, app)
+    if mentions.has_selection:
+        selected = _span(form.get("selection", ""))
+        if selected is None:
+            return Understood(problem=parameters.NO_SELECTION, app=app)
+        return _of_readings([selected], form, who, app)
+    calendar = Calendar(who.now_ms, who.zone, who.day_start_min)
+    match in_message(mentions.rest, calendar):
+        case Refusal() as refusal:
+            return Understood(problem=parameters.time_problem(refusal), app=app)
+        case Found() as found:
+            spans = [(reading.start_ms, reading.end_ms) for reading in (found, *found.also)]
+            return _of_readings(spans, form, who, app, found)
+    return Understood(app=app, is_everything=bool(message.strip()) and not app)
+
+
+def _of_readings(
+    spans: list[tuple[int, int]], form: Mapping[str, str], who: Viewer, app: str, found: Found | None = None
+) -> Understood:
+    labels = [_label(*span, who, is_so_far=found is not None and found.is_so_far) for span in spans]
+    if len(set(labels)) < len(labels):  # an hour that comes twice, when clocks go back
+        offsets = [preferences.utc_offset(start_ms, who.zone) for start_ms, _ in spans]
+        labels = [f"{label} {offset}" for label, offset in zip(labels, offsets, strict=True)]
+    readings = tuple(Reading(*span, label) for span, label in zip(spans, labels, strict=True))
+    asked_for = _span(form.get("reading", ""))
+    same = (r for r in readings if asked_for and is_same_span((r.start_ms, r.end_ms), asked_for))
+    changed = found is not None and bool(found.adjusted)
+    return Understood(readings, next(same, readings[0]), app=app, clock_changed=changed)
+
+
+def _span(value: str) -> tuple[int, int] | None:
+    """``start-end`` in epoch milliseconds; None for anything else."""
+    start, _, end = value.partition("-")
+    if not (start.isdecimal() and end.isdecimal() and len(value) <= 31):
+        return None
+    return (int(start), int(end)) if times.MIN_MS <= int(start) < int(end) <= times.MAX_MS else None
+
+
+def _label(start_ms: int, end_ms: int, who: Viewer, *, is_so_far: bool) -> str:
+    words = formatting.span(start_ms, end_ms, who.zone, who.now_ms)
+    return f"{words}, {formatting.duration(end_ms - start_ms)}{', so far' if is_so_far else ''}"
