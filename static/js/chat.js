@@ -88,6 +88,7 @@ function settled(form, message, status) {
   if (status !== 204) turn.hidden = true // 204 leads to another page: leave it until that is here
   if (status === 200) {
     message.value = ''
+    form.elements.reading.value = ''
     message.dispatchEvent(new Event('input', { bubbles: true })) // what was understood goes, too
     form.elements.style_note.value = '' // it holds for one answer
     form.querySelector('#refusal')?.remove()

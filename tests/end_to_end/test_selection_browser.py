@@ -64,7 +64,7 @@ def test_a_drag_selects_and_insight_question_and_mention_are_about_it(visitor: V
     expect(page.locator("[name=from_local]")).to_have_value(re.compile("2026-11-20T0[89]:"))
     page = visitor.go("/chat")
     page.fill("#message", "summarise @selection")
-    expect(page.locator("[data-understood]")).to_contain_text("Fri 20 Nov")
+    expect(page.locator("[data-understood]")).to_contain_text("Today 09:00–15:00")
     expect(page.locator("[data-understood]")).not_to_contain_text("24 h")
 
 

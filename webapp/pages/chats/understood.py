@@ -74,7 +74,7 @@ def understand(form: Mapping[str, str], who: Viewer) -> Understood:
     if when:
         given = parameters.range_of(form, who, "from_ms", "to_ms") if form.get("phrase") else NO_RANGE
         if not given.is_given:
-            return Understood(problem=given.problem, app=app)
+            return Understood(problem=given.problem.removesuffix("."), app=app)
         return _of_readings([given.bounds], form, who, app)
     if mentions.has_selection:
         selected = _span(form.get("selection", ""))
