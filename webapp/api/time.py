@@ -39,9 +39,12 @@ class FoundTimeAnswer(SpanAnswer):
 
 
 class TimeAnswer(Answer):
-    found: list[FoundTimeAnswer] = Field(description="None: the text names no time, and means everything.")
+    found: list[FoundTimeAnswer] = Field(
+        description="Ranges meant together; none, without a problem: the text names no time."
+    )
     unread: list[str] = Field(description="Words of time that were not understood.")
-    problem: str | None = Field(description="Why there is no range: unrecognised, future, no_such_date, …")
+    problem: str | None = Field(description="Why no range is certain: ambiguous, unread, future, …")
+    also: list[SpanAnswer] = Field(description="What may be meant where there is a problem, nearest first.")
 
 
 @endpoint("GET", "/time", "Read a time in words")
@@ -52,10 +55,13 @@ def time(query: TimeQuery) -> TimeAnswer:
     read = (in_field if query.whole else in_message)(query.text, calendar)
     match read:
         case Found():
-            return TimeAnswer(found=[_found(widened(read, calendar))], unread=[], problem=None)
+            ranges = [_found(widened(found, calendar)) for found in (read, *read.further)]
+            return TimeAnswer(found=ranges, unread=[], problem=None, also=[])
         case Refusal():
-            return TimeAnswer(found=[], unread=[read.phrase], problem=read.problem)
-    return TimeAnswer(found=[], unread=[], problem=None)
+            unread = [read.phrase] if read.problem in ("unread", "unrecognised") else []
+            readings = SpanAnswer.list_of(widened(found, calendar) for found in read.also)
+            return TimeAnswer(found=[], unread=unread, problem=read.problem, also=readings)
+    return TimeAnswer(found=[], unread=[], problem=None, also=[])
 
 
 def _found(found: Found) -> FoundTimeAnswer:
@@ -64,5 +70,5 @@ def _found(found: Found) -> FoundTimeAnswer:
         start_time=found.start_ms,
         end_time=found.end_ms,
         so_far=found.is_so_far,
-        also=[SpanAnswer.of(reading) for reading in found.also],
+        also=SpanAnswer.list_of(found.also),
     )

@@ -5,8 +5,8 @@ The fragment is asked for by the page as one types, and shows what sending would
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
@@ -84,11 +84,17 @@ def understand(form: Mapping[str, str], who: Viewer) -> Understood:
     calendar = Calendar(who.now_ms, who.zone, who.day_start_min)
     match in_message(mentions.rest, calendar):
         case Refusal() as refusal:
-            return Understood(problem=parameters.time_problem(refusal), app=app)
+            problem = "" if refusal.problem == "ambiguous" else parameters.time_problem(refusal)
+            if not refusal.also:
+                return Understood(problem=problem, app=app)
+            return replace(_of_readings(_spans(refusal.also), form, who, app), problem=problem)
         case Found() as found:
-            spans = [(reading.start_ms, reading.end_ms) for reading in (found, *found.also)]
-            return _of_readings(spans, form, who, app, found)
+            return _of_readings(_spans((found, *found.further, *found.also)), form, who, app, found)
     return Understood(app=app, is_everything=bool(message.strip()) and not app)
+
+
+def _spans(readings: Iterable[Found]) -> list[tuple[int, int]]:
+    return [(reading.start_ms, reading.end_ms) for reading in readings]
 
 
 def _of_readings(
