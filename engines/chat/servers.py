@@ -5,7 +5,7 @@ servers, and under an address of their own with others:
 
 - Ollama: https://docs.ollama.com/api-reference/show-model-details, and ``/api/ps`` for what is loaded
 - llama.cpp: https://github.com/ggml-org/llama.cpp/tree/master/tools/server, ``/props``
-- LM Studio: https://lmstudio.ai/docs/developer/rest/endpoints, ``/api/v0/models``
+- LM Studio: https://lmstudio.ai/docs/developer/rest/list, ``/api/v1/models``, before 0.4 ``/api/v0/models``
 - vLLM: ``max_model_len`` in its list
 """
 
@@ -220,7 +220,21 @@ def _llama_cpp(ask: _Ask, model: str) -> Abilities:
 
 
 def _lm_studio(ask: _Ask, model: str) -> Abilities:
-    """The window that is loaded (never the largest one possible), and the kind of the model."""
+    """The window that is loaded, never the largest one possible, and what the model was made for."""
+    entry = _entry(_field(ask("/api/v1/models"), "models"), "key", model)
+    if entry is None:
+        return _lm_studio_before_0_4(ask, model)
+    sees, calls = (_field(_field(entry, "capabilities"), name) for name in ("vision", "trained_for_tool_use"))
+    instances = _field(entry, "loaded_instances")
+    loaded = instances[0] if isinstance(instances, list) and instances else None
+    return Abilities(
+        supports_tools=calls is True or None,
+        supports_vision=sees if isinstance(sees, bool) else None,
+        context_tokens=_positive(_field(_field(loaded, "config"), "context_length")),
+    )
+
+
+def _lm_studio_before_0_4(ask: _Ask, model: str) -> Abilities:
     entry = _entry(_field(ask("/api/v0/models"), "data"), "id", model)
     kind, names = _field(entry, "type"), _field(entry, "capabilities")
     return Abilities(
