@@ -77,14 +77,11 @@ def partial_completion(said: str, plan: TurnPlan, form: str = "") -> Completion 
     return Completion(answer, None, plan.model.name) if answer.strip() else None
 
 
-def future(plan: TurnPlan) -> CheckedAnswer:
-    """The answer to a range that has not begun."""
-    return CheckedAnswer(text("future", plan.language, start=moment(plan.start_ms, plan.zone)))
-
-
 def no_captures(turn: RunningTurn, retrieval: Retrieval) -> CheckedAnswer:
     """The honest answer to an empty range: not recorded, excluded and deleted differ."""
     plan = turn.plan
+    if plan.is_to_come:
+        return CheckedAnswer(text("future", plan.language))
     start, end = moment(plan.start_ms, plan.zone), moment(plan.end_ms, plan.zone)
     if is_narrowed(retrieval.filters) and retrieval.frames_in_range == 0:
         filters = ", ".join(f"{name} = {value}" for name, value in _set_filters(plan.filters))

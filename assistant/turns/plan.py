@@ -135,6 +135,21 @@ class TurnPlan:
         return not self.scope.is_everything and self.start_ms < self.end_ms
 
     @property
+    def is_to_come(self) -> bool:
+        """Whether nothing of its range can have been recorded yet."""
+        return self.start_ms >= self.now_ms
+
+    @property
+    def asks_without_frames(self) -> bool:
+        """Whether a model is asked though nothing was found: it can look on, or has files to read."""
+        return self.uses_tools or (self.mode == "auto" and bool(self.attached.own))
+
+    @property
+    def shows_anchor(self) -> bool:
+        """Whether the frames of what the conversation is about stand in its message."""
+        return self.about is not None and self.uses_tools
+
+    @property
     def question(self) -> str:
         """What the model is asked."""
         return self.asked or self.message
@@ -149,7 +164,7 @@ class RunningTurn:
     services: TurnServices
     plan: TurnPlan
     stored: StoredTurn
-    history: Sequence[Message] = ()
+    history: Sequence[Sequence[Message]] = ()  # whole exchanges, the oldest first
     stop: CancelToken = field(default_factory=CancelToken)
     coverage: Coverage = field(default_factory=lambda: Coverage(0, 0))
     evidence: tuple[EvidenceItem, ...] = ()

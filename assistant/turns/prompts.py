@@ -21,6 +21,7 @@ from assistant.tools.tool import Tool
 from assistant.turns.plan import TurnPlan
 from engines.chat.protocol import Message, Picture
 from store.core import preferences
+from store.core.settings import ToolsSettings
 
 _TEXTS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
 
@@ -53,8 +54,19 @@ OUTPUT_SCHEMA: Mapping[str, Any] = MappingProxyType(
 )
 
 
+def blocks(
+    plan: TurnPlan, tools: Sequence[Tool], form: str, settings: ToolsSettings | None
+) -> tuple[Block, ...]:
+    """The system prompt of a turn."""
+    if not plan.uses_tools or settings is None:
+        return evidence_blocks(plan)
+    return tool_blocks(
+        plan, tools, settings.max_iterations, form, owner=settings.owner, examples=settings.examples
+    )
+
+
 def evidence_blocks(plan: TurnPlan) -> tuple[Block, ...]:
-    """The system prompt in evidence mode: blocks 1, 2, 3 and 6, and 8 where there is a pack."""
+    """The system prompt without tools: blocks 1, 2, 3 and 6, and 8 where there is a pack."""
     return in_order(
         model_prompt=plan.model_prompt,
         identity=plan.identity,
@@ -76,7 +88,7 @@ def time_block(plan: TurnPlan) -> str:
 
 
 def messages(
-    blocks: Sequence[Block],
+    sent_blocks: Sequence[Block],
     history: Sequence[Message],
     user: str,
     pictures: tuple[Picture, ...] = (),
@@ -86,7 +98,7 @@ def messages(
     """What is sent: the blocks, the conversation so far, and the question with its frames and images;
     `merged` for a model that takes one system message only.
     """
-    return [*system_messages(blocks, merged=merged), *history, Message("user", user, pictures=pictures)]
+    return [*system_messages(sent_blocks, merged=merged), *history, Message("user", user, pictures=pictures)]
 
 
 # -- the system prompt of a turn with tools ---------------------------------------------------
@@ -105,7 +117,7 @@ def tool_blocks(
     return in_order(
         model_prompt=plan.model_prompt,
         identity=plan.identity,
-        rules=TOOL_RULES if plan.about is None else _rules_with_screen_data(),
+        rules=TOOL_RULES if plan.mode == "agent" and plan.about is None else _rules_with_screen_data(),
         guidance=guidance(tools, rounds, owner, examples) if tools else "",
         tools=tools_as_text([tool.definition() for tool in tools], form) if tools and form else "",
         time=time_block(plan),
@@ -115,7 +127,7 @@ def tool_blocks(
 
 
 def _rules_with_screen_data() -> str:
-    """A conversation about a frame or a moment shows it in a message."""
+    """The frames of the first look, or of what the conversation is about, stand in a message."""
     also_screen_data = _TEXTS["tools_and_screen_data"].format(begin=OPEN, end=CLOSE)
     return TOOL_RULES.replace(_TEXTS["only_tools"], also_screen_data)
 

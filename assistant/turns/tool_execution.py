@@ -10,31 +10,27 @@ import json
 import logging
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from assistant.core.cancellation import run_with_timeout
-from assistant.core.endpoints import Endpoint
 from assistant.core.models import ChatModels
-from assistant.core.prompt_blocks import Block
 from assistant.core.records import ApprovalEvent, ToolCallEvent, TurnEvent
 from assistant.core.texts import neutralized
-from assistant.evidence.claims import SOURCE_OF, OffScreen
-from assistant.evidence.replies import StreamBuffer, visible_text
+from assistant.evidence.claims import SOURCE_OF
+from assistant.evidence.replies import visible_text
 from assistant.formats.calls import MAX_CALLS, CallError
 from assistant.formats.parsing import parse, parse_message
-from assistant.tools.context import Findings, ToolContext, TurnFindings, VisionAccess, WebAccess
+from assistant.tools.context import Findings, ToolContext, VisionAccess, WebAccess
 from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentServices, modes, search_engine
 from assistant.tools.tool import Tool, ToolFailed, ToolResult, failed_by_bug, invalid_arguments
-from assistant.turns.attachments import NO_PICTURES, Pictures
-from assistant.turns.plan import MAX_ANSWER_TOKENS, RunningTurn, TurnPlan
+from assistant.turns.model_session import ModelSession
 from assistant.turns.prompts import RESULTS
 from engines.chat.network import host_of, is_local
-from engines.chat.protocol import Completion, Message, RequestedCall, StreamingModel, Usage
+from engines.chat.protocol import Completion, Message, RequestedCall
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import NewToolCall, NotApproved, Outcome, ToolCall
-from store.core.database import Database
 
 log = logging.getLogger(__name__)
 
@@ -47,53 +43,6 @@ WHY_NOT = {
     "refused": "this call was not approved",
 }
 """Why a call has not run, as the model is told."""
-
-
-@dataclass(slots=True)
-class ToolSession:
-    """A turn with tools as it goes on."""
-
-    turn: RunningTurn
-    agent: AgentServices
-    model: StreamingModel
-    tools: list[Tool]
-    form: str
-    blocks: tuple[Block, ...]
-    messages: list[Message]
-    off_screen: OffScreen
-    findings: TurnFindings = field(default_factory=TurnFindings)
-    usages: list[Usage] = field(default_factory=list)
-    parts: int = 0
-    left_out: int = 0
-    shortened: int = 0
-    pictures: Pictures = NO_PICTURES
-    room: int = field(init=False)
-    """Tokens that a request may have; less than the model is set to, once its endpoint refused as much."""
-    heard: StreamBuffer = field(default_factory=StreamBuffer)
-    """What of the answer that is being written was heard so far."""
-
-    def __post_init__(self) -> None:
-        window = self.model.context_tokens
-        self.room = window - min(MAX_ANSWER_TOKENS, window // 4)
-
-    @property
-    def plan(self) -> TurnPlan:
-        return self.turn.plan
-
-    @property
-    def database(self) -> Database:
-        return self.turn.database
-
-    @property
-    def endpoint(self) -> Endpoint | None:
-        """Where the model is asked, as it is set now: it may change while a turn waits for a person."""
-        return self.turn.services.models.endpoint(self.model.name)
-
-    @property
-    def tells_as_text(self) -> bool:
-        """Whether the model knows no messages of a tool, and gets results as the text of a user."""
-        endpoint = self.endpoint
-        return endpoint is not None and not endpoint.supports_tool_role
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +67,7 @@ class ModelReply:
 
 
 def carry_out(
-    session: ToolSession, iteration: int, reply: ModelReply
+    session: ModelSession, iteration: int, reply: ModelReply
 ) -> Generator[TurnEvent, None, dict[str, str]]:
     """Events of the calls, then their results as text by the id of the call."""
     calls_wanted = [
@@ -156,7 +105,7 @@ def carry_out(
     return results
 
 
-def _new_call(session: ToolSession, iteration: int, wanted: WantedCall) -> NewToolCall:
+def _new_call(session: ModelSession, iteration: int, wanted: WantedCall) -> NewToolCall:
     """The call as it is stored at first: unusable, free to run, or waiting for the person."""
     call = NewToolCall(iteration, wanted.id, wanted.name, wanted.arguments, error=wanted.error)
     if call.error:
@@ -196,7 +145,7 @@ class CallNotice:
     shown_until_ms: int | None
 
 
-def _notice_or_problem(session: ToolSession, tool: Tool, wanted: WantedCall) -> CallNotice | str:
+def _notice_or_problem(session: ModelSession, tool: Tool, wanted: WantedCall) -> CallNotice | str:
     """What the person is told that the call does, or why it cannot be made."""
     problem = invalid_arguments(tool, wanted.arguments)
     if problem:
@@ -210,7 +159,7 @@ def _notice_or_problem(session: ToolSession, tool: Tool, wanted: WantedCall) -> 
         return failed_by_bug(tool.name)
 
 
-def _wait(session: ToolSession, waiting: Sequence[ToolCall]) -> None:
+def _wait(session: ModelSession, waiting: Sequence[ToolCall]) -> None:
     """Until something was decided, the time is up, or the turn is stopped."""
     until_s = time.monotonic() + _LOOK_EVERY_S
     while time.monotonic() < until_s:
@@ -222,7 +171,7 @@ def _wait(session: ToolSession, waiting: Sequence[ToolCall]) -> None:
 
 
 def _run(
-    session: ToolSession, call: ToolCall, wanted: WantedCall, results: dict[str, str]
+    session: ModelSession, call: ToolCall, wanted: WantedCall, results: dict[str, str]
 ) -> Generator[TurnEvent, None, None]:
     """Run an approved call, with the arguments that were approved and no others."""
     try:
@@ -237,7 +186,7 @@ def _run(
     results[call.call_id] = result_text(outcome.output, outcome.error)
 
 
-def _outcome(session: ToolSession, call: ToolCall, wanted: WantedCall) -> Outcome:
+def _outcome(session: ModelSession, call: ToolCall, wanted: WantedCall) -> Outcome:
     """What the tool gave, within its time; what it finds after that is not taken in."""
     tool, settings = session.agent.registry.get(wanted.name), session.agent.settings
     assert tool is not None
@@ -269,7 +218,7 @@ def _outcome(session: ToolSession, call: ToolCall, wanted: WantedCall) -> Outcom
     return Outcome("completed", result.output, "", findings.from_ms, findings.until_ms)
 
 
-def _stored(session: ToolSession, call: ToolCall) -> ToolCall:
+def _stored(session: ModelSession, call: ToolCall) -> ToolCall:
     """The call as it stands now."""
     stored = tool_calls.get(session.database, call.id)
     assert stored is not None
@@ -279,7 +228,7 @@ def _stored(session: ToolSession, call: ToolCall) -> ToolCall:
 # -- what a call is handed, and what a person is told of it ----------------------------------
 
 
-def context_of(session: ToolSession, findings: Findings) -> ToolContext:
+def context_of(session: ModelSession, findings: Findings) -> ToolContext:
     """What a call is handed that notes in `findings` what it shows."""
     settings, plan, endpoint = session.agent.settings, session.plan, session.endpoint
     database, clock, turn = session.database, session.turn.services.clock, session.turn.stored
@@ -303,7 +252,7 @@ def context_of(session: ToolSession, findings: Findings) -> ToolContext:
     )
 
 
-def call_notice(session: ToolSession, tool: Tool, arguments: Mapping[str, Any]) -> CallNotice:
+def call_notice(session: ModelSession, tool: Tool, arguments: Mapping[str, Any]) -> CallNotice:
     """What a person is told before a call. Raises `ToolFailed` for one that cannot be made."""
     findings = session.findings.of_call()
     context = context_of(session, findings)
@@ -337,7 +286,7 @@ def hosts(agent: AgentServices, models: ChatModels, tool: str) -> frozenset[str]
     )
 
 
-def is_auto_approved(session: ToolSession, tool: Tool) -> bool:
+def is_auto_approved(session: ModelSession, tool: Tool) -> bool:
     """Whether a tool whose mode is ``auto`` may run now: one that sends something only to where it did when
     the person chose that mode.
     """
@@ -347,7 +296,7 @@ def is_auto_approved(session: ToolSession, tool: Tool) -> bool:
     return _host(session, tool) in allowed
 
 
-def _host(session: ToolSession, tool: Tool) -> str:
+def _host(session: ModelSession, tool: Tool) -> str:
     if tool.name == "web_search":
         engine = search_engine(session.agent.settings)
         return engine.host if engine else ""

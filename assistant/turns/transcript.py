@@ -11,13 +11,22 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from assistant.core.models import AnyModel
 from assistant.core.texts import neutralized
 from assistant.evidence.citations import without_numbers
-from assistant.turns.plan import TurnPlan
-from assistant.turns.tool_execution import WHY_NOT
-from engines.chat.protocol import Message
+from assistant.turns.model_session import Exchange
+from assistant.turns.plan import TurnPlan, TurnServices
+from assistant.turns.tool_execution import (
+    WHY_NOT,
+    ModelReply,
+    WantedCall,
+    call_as_text,
+    result_messages,
+    result_text,
+)
+from engines.chat.protocol import Completion, Message
 from engines.chat.responses import OpenAIResponsesModel
 from store.chats import conversations, records, tool_calls
 from store.chats.conversations import DELETED_ANSWER
@@ -84,38 +93,33 @@ def _rounds(calls: Sequence[ToolCall]) -> Iterator[TranscriptMessage]:
 
 # -- what was said before a turn --------------------------------------------------------------
 #
-# In a conversation about a frame or a moment the first exchange always comes along: what is known of the
-# anchor, made anew, and the insight. One that amends an insight goes on from the conversation of that
-# insight, as it was when the amending began.
+# How much of it a model is told is decided by its window (`model_session.recent`). In a conversation about a
+# frame or a moment the first exchange always comes along: what is known of the anchor, made anew, and the
+# insight. One that amends an insight goes on from the conversation of that insight, as it was when the
+# amending began.
 
-MAX_HISTORY_TURNS = 4
-MAX_HISTORY_CHARS = 1_200
 _EVER_MS = 2**62
 MAX_INSIGHT_CHARS = 6_000
 """Of an insight itself: who asks for it to be told otherwise means all of it."""
 
 
-def before(database: Database, plan: TurnPlan) -> tuple[list[Message], str]:
-    """What was said before, and what the model is asked now."""
-    about = plan.about
+def before(services: TurnServices, plan: TurnPlan) -> tuple[list[Exchange], str]:
+    """What was said before, an exchange for each turn, and what the model is asked now."""
+    database, about = services.database, plan.about
+    own = [] if plan.chat_id is None else answered(database, plan.chat_id)
     if about is None:
-        answered_before = [] if plan.chat_id is None else answered(database, plan.chat_id)
-        return _messages(answered_before[-MAX_HISTORY_TURNS:]), plan.message
-    has_tools = plan.uses_tools
-    answered_before = [
+        return [_exchange(services, plan, turn) for turn in own], plan.message
+    based = [
         turn
         for base in bases(database, about.anchored, plan.chat_id)
         for turn in answered_until(database, base)
     ]
-    answered_before += [] if plan.chat_id is None else answered(database, plan.chat_id)
-    if not answered_before:
-        return [], about.message(plan.message, has_tools=has_tools)
-    first, rest = answered_before[0], answered_before[1:]
-    opening = [
-        Message("user", about.message(first.question, has_tools=has_tools)),
-        _answer(first, MAX_INSIGHT_CHARS),
-    ]
-    return [*opening, *_messages(rest[-MAX_HISTORY_TURNS:])], plan.message
+    if not (based or own):
+        return [], about.message(plan.message, has_tools=plan.uses_tools)
+    first, *rest = based + own
+    asked = Message("user", about.message(first.question, has_tools=plan.uses_tools))
+    opening = (asked, _answer(first, MAX_INSIGHT_CHARS))
+    return [opening, *(_exchange(services, plan, turn) for turn in rest)], plan.message
 
 
 def bases(database: Database, anchored: AnchoredChat, chat_id: int | None) -> list[tuple[Insight, int]]:
@@ -156,14 +160,48 @@ def answered(database: Database, chat_id: int) -> list[StoredTurn]:
     ]
 
 
-def _messages(turns: Sequence[StoredTurn]) -> list[Message]:
-    messages = []
-    for turn in turns:
-        messages += [Message("user", turn.question[:MAX_HISTORY_CHARS]), _answer(turn, MAX_HISTORY_CHARS)]
-    return messages
+def _exchange(services: TurnServices, plan: TurnPlan, turn: StoredTurn) -> Exchange:
+    """A turn as its model is told of it again: with what its tools gave, where this one has tools, too."""
+    question, answer = Message("user", turn.question), _answer(turn)
+    endpoint = services.models.endpoint(plan.model.name)
+    if not plan.uses_tools or endpoint is None:
+        return question, answer
+    messages = [question]
+    calls = tool_calls.of_turn(services.database, turn.chat_id, turn.n)
+    for _, made in groupby(calls, lambda call: call.iteration):
+        done = [call for call in made if call.state not in OPEN]
+        if done:
+            messages += _told_again(done, endpoint.tool_format, as_text=not endpoint.supports_tool_role)
+    return *messages, answer
 
 
-def _answer(turn: StoredTurn, most: int) -> Message:
+def _told_again(calls: Sequence[ToolCall], form: str, *, as_text: bool) -> list[Message]:
+    """One round. What an earlier turn could cite by an id means nothing in this one."""
+    wanted = [
+        WantedCall(f"t{call.turn}_{call.call_id}"[:64], call.tool, json.loads(call.arguments))
+        for call in calls
+    ]
+    results = {
+        want.id: result_text(without_cites(result_of(call)), "")
+        for want, call in zip(wanted, calls, strict=True)
+    }
+    written = "\n".join(call_as_text(want, form) for want in wanted)
+    reply = ModelReply(calls[0].said, tuple(wanted))
+    return result_messages(reply, Completion(written, None, ""), results, form, as_text=as_text)
+
+
+def without_cites(output: str) -> str:
+    """The JSON of a result without the ids that its frames were to be cited by."""
+
+    def cleaned(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: cleaned(inner) for key, inner in value.items() if key != "cite"}
+        return [cleaned(inner) for inner in value] if isinstance(value, list) else value
+
+    return json.dumps(cleaned(json.loads(output)), ensure_ascii=False)
+
+
+def _answer(turn: StoredTurn, most: int | None = None) -> Message:
     """An answer without its citation numbers, which mean nothing here. It may repeat what the screen said."""
     return Message("assistant", neutralized(without_numbers(turn.answer_md))[:most])
 
@@ -174,13 +212,14 @@ def _answer(turn: StoredTurn, most: int) -> Message:
 # nothing was deleted since: what the endpoint has of a deleted frame is told to nobody again.
 
 
-def chained_model(database: Database, plan: TurnPlan, history: Sequence[Message]) -> AnyModel:
+def chained_model(database: Database, plan: TurnPlan, history: Sequence[Exchange]) -> AnyModel:
     """The plan's model, where it can be going on from the turn before; `history` is then not sent again."""
     model = plan.model
     if not isinstance(model, OpenAIResponsesModel) or plan.about or plan.chat_id is None:
         return model
     previous = plan.previous_response_id or _last_response_id(database, plan.chat_id, model.name)
-    return model.after(previous, history) if previous else model
+    told = [message for exchange in history for message in exchange]
+    return model.after(previous, told) if previous else model
 
 
 def _last_response_id(database: Database, chat_id: int, model: str) -> str:

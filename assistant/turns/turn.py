@@ -2,11 +2,11 @@
 
 1. *Admit* the request: the time it is about, the model, the files, as whom to speak; or refuse it.
 2. *Begin*: the question is stored before anything is looked up.
-3. *Retrieve and ask*, in one of two ways. In evidence mode: one bounded look into the store, then at most one
-   call of the model, which gets no tools. In agent mode the model looks for itself, with tools.
-4. *Check* what was said: citations, quotes and claims against the frames. Whoever wrote it, it is believed no
+3. *Look*: one bounded look into the store, whose frames are shown before a model has said a word.
+4. *Ask* the model, which goes on from there as far as it can: with tools, else in one call.
+5. *Check* what was said: citations, quotes and claims against the frames. Whoever wrote it, it is believed no
    more than that.
-5. *Finish*: the answer is stored in one transaction. Between two steps no connection and no lock is held.
+6. *Finish*: the answer is stored in one transaction. Between two steps no connection and no lock is held.
 
 What goes out at the end is read back from the store, so that a reload shows the same.
 """
@@ -27,9 +27,11 @@ from assistant.core.records import (
     TurnRequest,
     TurnResult,
 )
-from assistant.turns import agent_mode, evidence_mode, insights, transcript
+from assistant.turns import insights, transcript
 from assistant.turns.admission import admit
-from assistant.turns.answering import check, future, no_captures
+from assistant.turns.answering import check, no_captures
+from assistant.turns.asking import ask
+from assistant.turns.looking import look
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices
 from assistant.turns.stored_turns import begin, fail, finish, stored_turn
 from engines.chat.protocol import ModelError
@@ -56,12 +58,12 @@ def answer(services: TurnServices, request: TurnRequest) -> TurnResult:
 
 def run_admitted(services: TurnServices, plan: TurnPlan, stop: CancelToken) -> Iterator[TurnEvent]:
     """The events of a turn that was admitted."""
-    history, question = transcript.before(services.database, plan)
+    history, question = transcript.before(services, plan)
     model = transcript.chained_model(services.database, plan, history)
     plan = replace(plan, asked=question, model=model)
     turn = RunningTurn(services, plan, begin(services, plan), history, stop)
     try:
-        checked = yield from _retrieve_ask_and_check(turn)
+        checked = yield from _look_ask_and_check(turn)
         failure = finish(turn, checked)
     except (ModelError, StoreError, Cancelled, FrameDeleted) as error:
         yield ErrorEvent(fail(turn, error))
@@ -78,22 +80,13 @@ def run_admitted(services: TurnServices, plan: TurnPlan, stop: CancelToken) -> I
     yield FinalEvent(stored_turn(services.database, turn.stored.chat_id, turn.stored.n))
 
 
-def _retrieve_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, CheckedAnswer]:
+def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, CheckedAnswer]:
     """The answer, as far as it is proven. Raises why there is none."""
-    plan, agent = turn.plan, turn.services.agent
-    if plan.uses_tools and agent:
-        yield turn.status("searching")
-        retrieval = evidence_mode.retrieve_frames(turn) if plan.mode == "auto" and not plan.about else None
-        if retrieval and retrieval.entries:
-            yield EvidenceEvent(turn.evidence, turn.coverage, turn.scope)
-        said = yield from agent_mode.ask(turn, agent, retrieval)
-        return check(turn, said)
-    if plan.start_ms >= plan.now_ms:  # nothing of its range can have been recorded yet
-        return future(plan)
     yield turn.status("searching")
-    retrieval = evidence_mode.retrieve_frames(turn)
-    if not retrieval.entries:
+    retrieval = look(turn)
+    if retrieval.entries:
+        yield EvidenceEvent(turn.evidence, turn.coverage, turn.scope)
+    elif not turn.plan.asks_without_frames:
         return no_captures(turn, retrieval)
-    yield EvidenceEvent(turn.evidence, turn.coverage, turn.scope)
-    said = yield from evidence_mode.ask(turn, retrieval)
+    said = yield from ask(turn, retrieval)
     return check(turn, said)

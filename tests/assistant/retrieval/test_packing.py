@@ -280,8 +280,8 @@ def test_a_long_history_gives_way_to_frames(
         request = TurnRequest(question, "UTC", NOW_MS, START_MS, START_MS + HOUR_MS, chat_id)
         chat_id = answer(deps, request).chat_id
     models.close()
-    assert [len(request["messages"]) for request in stub.requests] == [2, 4, 4, 4]
-    assert "question 2" in stub.requests[3]["messages"][1]["content"]
+    assert len(stub.requests[3]["messages"]) < 8 and "[[e1]]" in stub.prompt()
+    assert "question 2" in stub.requests[3]["messages"][-3]["content"]
     assert estimate_tokens(stub.prompt()) < 2_048
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from assistant.core.prompt_blocks import tokens_of
 from assistant.core.records import ShortenedEvent
-from assistant.turns.agent_mode import LEFT_OUT, fit
+from assistant.turns.model_session import LEFT_OUT, fit
 from assistant.turns.plan import TurnServices
 from assistant.turns.prompts import RESULTS
 from engines.chat.protocol import Message, RequestedCall
@@ -69,9 +69,7 @@ def deps(database: Database, stub: StubModel, afternoon: Afternoon) -> Iterator[
         yield deps
 
 
-def test_a_request_that_is_refused_as_too_long_is_made_smaller_once(
-    deps: TurnServices, stub: StubModel
-) -> None:
+def test_a_request_that_is_refused_as_too_long_is_made_smaller(deps: TurnServices, stub: StubModel) -> None:
     """Said while it happens and in the turn; a typed error only when that is too long as well."""
     search = ("search_ocr", {"query": "policy", "limit": 20})
     stub.call(search).call(search).fail(400, TOO_LONG, code="context_length_exceeded").reply("Eight.")
@@ -85,6 +83,6 @@ def test_a_request_that_is_refused_as_too_long_is_made_smaller_once(
     stub.anew().call(search).fail(400, TOO_LONG, code="context_length_exceeded")
     ran = run(deps)
     assert ran.result.error and ran.result.error.code == "context_too_long"
-    assert sum(isinstance(event, ShortenedEvent) for event in ran.events) == 1
+    assert sum(isinstance(event, ShortenedEvent) for event in ran.events) == 2
     assert any("lost their ends" in warning for warning in ran.result.warnings)
     assert [call.state for call in ran.calls] == ["completed"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import uuid
 
-import pytest
-
 from assistant.core.records import TurnFilters
 from store.core.database import Database
 from store.spool.queue import DecisionRun, LookReport
@@ -39,24 +37,6 @@ def test_filters_that_nothing_passes_are_named(ask: Ask, afternoon: Afternoon, s
     result = ask(filters=TurnFilters(app_name="Doom"))
     assert "passes these filters: app = Doom" in result.answer_md
     assert stub.requests == []
-
-
-@pytest.mark.parametrize(
-    ("question", "limit"),
-    [
-        ("What was discussed in the meeting?", "Recollect records the screen and no sound"),
-        ("会议上讨论了什么？", "不记录声音"),
-    ],
-)
-def test_a_question_for_sound_gets_a_limit_and_the_screen_instead_of_a_guess(
-    question: str, limit: str, ask: Ask, afternoon: Afternoon, stub: StubModel
-) -> None:
-    afternoon.show(5, "Weekly meeting, 4 participants", app_name="Zoom", window_name="Zoom Meeting")
-    result = ask(question)
-    assert limit in result.answer_md
-    assert stub.requests == []
-    assert (result.evidence[0].state, result.evidence[0].app_name) == ("found", "Zoom")
-    assert all(claim.state == "cited" for claim in result.claims)
 
 
 def test_a_range_ahead_is_not_answered_with_nothing_found(ask: Ask, stub: StubModel) -> None:

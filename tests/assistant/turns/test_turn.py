@@ -8,7 +8,7 @@ import pytest
 
 from assistant.core.cancellation import CancelToken
 from assistant.core.records import Box, Claim, DeltaEvent, FinalEvent, Query, TurnFilters, TurnRequest
-from assistant.turns import evidence_mode
+from assistant.turns import looking
 from assistant.turns.admission import NEUTRAL
 from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
@@ -66,8 +66,8 @@ def test_one_turn_is_one_retrieval_and_one_call_without_tools(
     afternoon.show(1, "hello there")
     stub.reply(reply("Hello [[e1]].", ("e1", "hello there")))
     retrievals = []
-    real = evidence_mode.retrieve
-    monkeypatch.setattr(evidence_mode, "retrieve", lambda *a, **k: retrievals.append(a) or real(*a, **k))
+    real = looking.retrieve
+    monkeypatch.setattr(looking, "retrieve", lambda *a, **k: retrievals.append(a) or real(*a, **k))
     result = ask()
     assert len(retrievals) == len(stub.requests) == 1
     assert "tools" not in stub.requests[0]

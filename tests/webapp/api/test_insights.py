@@ -246,10 +246,10 @@ def test_every_mouth_amends(
 
 
 BREAKS = (
-    ("assistant.turns.agent_mode._generate", False),
+    ("assistant.turns.asking._generate", False),
     ("assistant.turns.tool_execution._outcome", False),
     ("assistant.turns.turn.check", False),
-    ("assistant.turns.agent_mode._generate", True),
+    ("assistant.turns.asking._generate", True),
 )
 
 

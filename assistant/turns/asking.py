@@ -1,0 +1,262 @@
+"""The model is asked: with tools in rounds of generate, call, approve, execute and tell; without them once.
+
+At most ``tools.max_iterations`` rounds of calls, then one answer without tools, so that there always is one.
+Every call is stored before it runs and runs only as it was approved (`store.chats.tool_calls`). What the
+answer may cite are the frames of the first look that the model was shown, and what tools returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from functools import partial
+
+from assistant.context import background
+from assistant.core.cancellation import Cancelled, iterate_until_cancelled
+from assistant.core.egress_log import SentLedger, total_of, usage_of
+from assistant.core.errors import FrameDeleted
+from assistant.core.records import ATTACHMENT_SOURCE, DeltaEvent, FirstCall, ShortenedEvent, TurnEvent
+from assistant.core.strings import text
+from assistant.evidence.claims import OffScreen
+from assistant.evidence.replies import StreamBuffer
+from assistant.retrieval import coverage
+from assistant.retrieval.measured_facts import MeasuredFacts, facts
+from assistant.retrieval.retrieval import Entry, Retrieval
+from assistant.tools import registry
+from assistant.tools.context import Findings, TurnFindings
+from assistant.tools.registry import offered
+from assistant.tools.tool import Tool
+from assistant.turns import attachments, prompts, tool_execution
+from assistant.turns.answering import partial_completion, quotation
+from assistant.turns.model_session import ModelSession
+from assistant.turns.plan import RunningTurn, UncheckedAnswer
+from assistant.turns.tool_execution import ModelReply, WantedCall, carry_out
+from engines.chat.extractive import ExtractiveModel
+from engines.chat.protocol import ChatModel, Completion, ContextTooLong, ModelError, StreamingModel
+from store.chats import tool_calls
+
+MAX_SHRINKS = 2
+"""How often a request that was too long is made smaller."""
+
+
+def ask(turn: RunningTurn, retrieval: Retrieval) -> Generator[TurnEvent, None, UncheckedAnswer]:
+    """The turn's events, then all that was said; frames alone where no model can answer.
+
+    Raises `StoreError`, `FrameDeleted`, and `ModelError` or `Cancelled` when it ended before anything was
+    said.
+    """
+    plan = turn.plan
+    if isinstance(plan.model, ExtractiveModel):
+        yield turn.status("thinking", model=plan.model.name)
+        turn.stop.check()
+        unread = attachments.unread_warnings(plan.attached, plan.language)
+        return quotation(plan, retrieval, text("extractive", plan.language), unread)
+    session = _session(turn, plan.model, retrieval)
+    try:
+        completion = yield from _rounds(session)
+    except (ModelError, Cancelled) as ending:
+        tool_calls.expire(turn.database, turn.now_ms(), turn.stored.id)
+        completed = partial_completion(session.heard.text, turn.plan, session.form)
+        if completed is None:
+            session.warn()
+            raise
+        return _answer(session, completed, ending)
+    return _answer(session, completion)
+
+
+def _session(turn: RunningTurn, model: ChatModel, retrieval: Retrieval) -> ModelSession:
+    plan, services = turn.plan, turn.services
+    endpoint = services.models.endpoint(model.name)
+    form = endpoint.tool_format if endpoint and plan.uses_tools else ""
+    tools = _offered(turn) if plan.uses_tools else []
+    pictures = attachments.pictures(turn.database, plan.attached)
+    session = ModelSession(
+        turn,
+        model,
+        tools,
+        form,
+        prompts.blocks(plan, tools, form, services.agent.settings if services.agent else None),
+        retrieval,
+        OffScreen(bool(turn.history), [plan.message]),
+        TurnFindings(),
+        pictures,
+        model.context_tokens,
+    )
+    session.compose()
+    shown = session.packed.entries
+    session.findings.take(Findings({entry.frame.id: entry.id for entry in shown}))
+    session.off_screen.has_looked = bool(shown) and (retrieval.is_found or plan.has_range)
+    session.off_screen.known += session.files.texts
+    session.off_screen.quotable += session.files.texts
+    if session.files.texts or pictures.pictures:
+        session.findings.sources.add(ATTACHMENT_SOURCE)
+    return session
+
+
+def _offered(turn: RunningTurn) -> list[Tool]:
+    services, plan = turn.services, turn.plan
+    assert services.agent is not None  # admitted as one that can use tools
+    endpoint = services.models.endpoint(plan.model.name)
+    gates = registry.of_turn(
+        services.database,
+        has_vision=endpoint is not None and endpoint.supports_vision,
+        has_attachments=bool(plan.attached),
+        wants_chats=partial(background.are_chats_told, services.context, plan.chat_id),
+    )
+    return offered(services.database, services.agent.registry, gates)
+
+
+def _rounds(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
+    """Rounds of calls until there is an answer."""
+    if not session.tools:
+        completion, _ = yield from _generate(session)
+        return completion
+    rounds = session.agent.settings.max_iterations
+    for iteration in range(1, rounds + 1):
+        first = session.plan.first_call if iteration == 1 else None
+        completion, reply = _as_requested(session, first) if first else (yield from _generate(session))
+        if not reply.wanted:
+            if reply.prose:
+                return replace(completion, text=reply.prose)
+            break  # neither a call nor an answer
+        results = yield from carry_out(session, iteration, reply)
+        session.rounds += tool_execution.result_messages(
+            reply, completion, results, session.form, as_text=session.tells_as_text
+        )
+    else:
+        session.turn.warnings.append(text("capped", session.plan.language, count=rounds))
+    session.close_tools()
+    completion, reply = yield from _generate(session)
+    return replace(completion, text=reply.prose)
+
+
+def _as_requested(session: ModelSession, first: FirstCall) -> tuple[Completion, ModelReply]:
+    """A call as if the model had just asked for it; it is decided about like any other."""
+    session.parts += 1
+    is_offered = any(tool.name == first.tool for tool in session.tools)
+    error = "" if is_offered else f"There is no tool {first.tool!r}."
+    wanted = WantedCall("again_1", first.tool, first.arguments, error)
+    called = tool_execution.call_as_text(wanted, session.form)
+    return Completion(called, None, session.plan.model.name), ModelReply("", (wanted,))
+
+
+def _generate(session: ModelSession) -> Generator[TurnEvent, None, tuple[Completion, ModelReply]]:
+    """One answer of the model, told as it comes. A request that was too long is made smaller."""
+    plan = session.plan
+    session.parts += 1
+    yield session.turn.status("thinking", model=plan.model.name)
+    session.fit()
+    for shrinks_left in range(MAX_SHRINKS, -1, -1):
+        try:
+            completion = yield from _streamed(session)
+            break
+        except ContextTooLong:
+            fitted = session.shrink() if shrinks_left else None
+            if fitted is None:
+                raise
+            if fitted.is_changed:
+                told = {"left_out": fitted.left_out, "shortened": fitted.shortened}
+                yield ShortenedEvent(**told, message=text("shortened", plan.language, **told))
+    return completion, tool_execution.read(completion, session.tools, session.form)
+
+
+def _streamed(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
+    """The answer to one request, its words told as they come."""
+    turn, services, messages = session.turn, session.turn.services, session.messages
+    turn.stop.check()
+    if tool_calls.is_forgotten(turn.database, turn.stored.id):
+        raise FrameDeleted
+    session.heard = StreamBuffer(session.form)
+    ledger = SentLedger(
+        turn.database,
+        services.clock,
+        session.endpoint,
+        turn_id=turn.stored.id,
+        blocks=session.blocks,
+        named=session.pictures.named,
+    )
+    completion, outcome = None, "stopped"
+    try:
+        # The model keeps its own time limit; whoever stops the turn does not wait for it.
+        pieces = partial(_pieces, session, ledger)
+        for piece in iterate_until_cancelled(pieces, turn.stop, turn.database.close_thread):
+            if isinstance(piece, Completion):
+                completion = piece
+            elif fresh := session.heard.add(piece):
+                yield DeltaEvent(session.parts, fresh)
+    except ModelError as error:
+        outcome = error.code
+        raise
+    finally:
+        if completion is None:
+            ledger.finish(outcome)
+    if completion is None:
+        raise AssertionError("a stream ends with its completion")
+    usage = usage_of(completion, messages, session.endpoint)
+    ledger.finish("answered", usage)
+    session.usages.append(usage)
+    return completion
+
+
+def _pieces(session: ModelSession, ledger: SentLedger) -> Iterator[str | Completion]:
+    """The answer's pieces, from a model that gives any, and then all of it."""
+    model, messages, timeout_s = session.model, session.messages, session.turn.services.models.timeout_s
+    schema = None if session.plan.uses_tools else prompts.OUTPUT_SCHEMA
+    if not isinstance(model, StreamingModel):
+        yield model.complete(messages, schema=schema, timeout_s=timeout_s, on_send=ledger)
+        return
+    tools = [] if session.form else [tool.definition() for tool in session.tools]
+    yield from model.stream(messages, schema=schema, tools=tools, timeout_s=timeout_s, on_send=ledger)
+
+
+def _answer(
+    session: ModelSession, completion: Completion, ending: ModelError | Cancelled | None = None
+) -> UncheckedAnswer:
+    """What was said, on the frames that it was shown; the turn notes what it looked at."""
+    turn, plan, findings = session.turn, session.plan, session.findings
+    session.warn()
+    if completion.finish_reason == "length":
+        turn.warnings.append(text("cut_short", plan.language))
+    if not session.plan.uses_tools:
+        turn.warnings += attachments.truncation_warnings(session.files, plan.language)
+    retrieval, shown = _all_shown(session)
+    by_tools = plan.shows_anchor or not session.retrieval.entries
+    sampled = len(retrieval.entries if by_tools else session.retrieval.entries)
+    looked = coverage.of(retrieval, plan.filters)
+    turn.coverage = replace(looked, frames_sampled=sampled, by_tools=by_tools and plan.uses_tools)
+    return UncheckedAnswer(
+        completion,
+        retrieval,
+        shown,
+        warnings=tuple(turn.warnings),
+        measured=_measured(session),
+        off_screen=session.off_screen,
+        usage=total_of(session.usages),
+        sources=tuple(sorted(findings.sources)),
+        ending=ending,
+    )
+
+
+def _all_shown(session: ModelSession) -> tuple[Retrieval, tuple[Entry, ...]]:
+    """The first look with what tools found beside it, and the entries of both that the model was shown."""
+    plan, first = session.plan, session.retrieval
+    found = session.findings.retrieval(session.database, plan.words, (plan.start_ms, plan.end_ms))
+    shown = (*session.packed.entries, *found.entries)
+    if not first.entries and (found.entries or plan.mode == "agent"):
+        return found, shown
+    new = {entry.frame.id for entry in found.entries}
+    entries = (*(entry for entry in first.entries if entry.frame.id not in new), *found.entries)
+    searched = (*first.searched, *found.searched)
+    is_found = first.is_found or bool(new)
+    return replace(first, entries=entries, searched=searched, is_found=is_found), shown
+
+
+def _measured(session: ModelSession) -> MeasuredFacts:
+    """What code had counted, of the range that was looked at and in the tools."""
+    plan = session.plan
+    range_ms = (plan.start_ms, plan.end_ms) if plan.has_range else ()
+    told = session.findings.facts(plan.now_ms, plan.zone, range_ms)
+    first = facts(session.retrieval, plan.start_ms, plan.end_ms, plan.now_ms, plan.zone)
+    if plan.mode == "agent":
+        return told
+    return replace(first, durations=first.durations + told.durations, moments=first.moments | told.moments)

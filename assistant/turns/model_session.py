@@ -1,0 +1,263 @@
+"""What a turn's model is sent, kept within its window, and what was heard of it so far.
+
+A request is made of a head (rules, the conversation before, the question behind its frames and files) and of
+the rounds of tool calls since. The window of the model decides how much of each goes along; whatever was left
+out is told in a warning. What the model has not read yet is worth most: results of earlier rounds are left
+out first, the oldest before the others; then those of the last round keep their beginnings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from assistant.core.endpoints import Endpoint
+from assistant.core.prompt_blocks import Block, system_messages, tokens_of
+from assistant.core.strings import text
+from assistant.core.texts import estimate_tokens
+from assistant.evidence.claims import OffScreen
+from assistant.evidence.replies import StreamBuffer
+from assistant.retrieval.packing import Packed, pack
+from assistant.retrieval.retrieval import Retrieval
+from assistant.tools.context import TurnFindings
+from assistant.tools.files import read_attachment
+from assistant.tools.registry import AgentServices
+from assistant.tools.tool import Tool
+from assistant.turns import attachments, prompts
+from assistant.turns.attachments import AttachmentText, Pictures
+from assistant.turns.plan import MAX_ANSWER_TOKENS, RunningTurn, TurnPlan
+from assistant.turns.prompts import RESULTS
+from engines.chat.protocol import ChatModel, ContextTooLong, Message, Usage
+from store.core.database import Database
+
+Exchange = Sequence[Message]
+"""A question, the rounds of its tools, and its answer."""
+
+_EVERYTHING = 1 << 40
+
+
+@dataclass(slots=True)
+class ModelSession:
+    """A turn's conversation with its model. `packed` are the frames that it is shown at first, `window` the
+    tokens of a request and its answer: fewer than the model is set to, once its endpoint refused as much.
+    """
+
+    turn: RunningTurn
+    model: ChatModel
+    tools: list[Tool]
+    form: str
+    blocks: tuple[Block, ...]
+    retrieval: Retrieval
+    off_screen: OffScreen
+    findings: TurnFindings
+    pictures: Pictures
+    window: int
+    head: list[Message] = field(default_factory=list)
+    rounds: list[Message] = field(default_factory=list)
+    packed: Packed = field(default_factory=lambda: Packed("", (), 0))
+    files: AttachmentText = field(default_factory=AttachmentText)
+    usages: list[Usage] = field(default_factory=list)
+    parts: int = 0
+    left_out: int = 0
+    shortened: int = 0
+    turns_left_out: int = 0
+    heard: StreamBuffer = field(default_factory=StreamBuffer)
+    """What of the answer that is being written was heard so far."""
+
+    @property
+    def plan(self) -> TurnPlan:
+        return self.turn.plan
+
+    @property
+    def database(self) -> Database:
+        return self.turn.database
+
+    @property
+    def agent(self) -> AgentServices:
+        agent = self.turn.services.agent
+        assert agent is not None  # a turn without has no tools, and nothing to call
+        return agent
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        """Where the model is asked, as it is set now: it may change while a turn waits for a person."""
+        return self.turn.services.models.endpoint(self.model.name)
+
+    @property
+    def tells_as_text(self) -> bool:
+        """Whether the model knows no messages of a tool, and gets results as the text of a user."""
+        endpoint = self.endpoint
+        return endpoint is not None and not endpoint.supports_tool_role
+
+    @property
+    def messages(self) -> list[Message]:
+        return [*self.head, *self.rounds]
+
+    @property
+    def room(self) -> int:
+        """Tokens that the messages of a request may have."""
+        definitions = [] if self.form else [json.dumps(tool.definition()) for tool in self.tools]
+        return self.window - reserve(self.window) - sum(map(estimate_tokens, definitions))
+
+    def compose(self) -> None:
+        """Make the head for the window. Raises `ContextTooLong` where a question that rests on frames alone
+        has room for none.
+        """
+        plan, services, endpoint = self.plan, self.turn.services, self.endpoint
+        merged = endpoint is not None and endpoint.single_system
+        can_read = any(tool.name == read_attachment.name for tool in self.tools)
+        self.files = attachments.attachment_text_for(services, plan.attached, self.window, can_read=can_read)
+        room = self.room - tokens_of(system_messages(self.blocks, merged=merged))
+        room -= estimate_tokens(self.files.text)
+        whole = self._packed(_EVERYTHING)
+        wanted = estimate_tokens(whole.text) + len(whole.entries)
+        history = recent(self.turn.history, max(room // 4, room - wanted), plan)
+        self.turns_left_out = len(self.turn.history) - len(history)
+        sent = [message for exchange in history for message in exchange]
+        room -= tokens_of(sent)
+        self.packed = self._packed(room // 2 if self.tools else room)
+        if whole.entries and not self.packed.entries and not self.tools:
+            raise ContextTooLong(f"the model's context of {self.window} tokens holds no frame")
+        question = attachments.with_files(self.files, self.packed.text)
+        self.head = prompts.messages(self.blocks, sent, question, self.pictures.pictures, merged=merged)
+
+    def _packed(self, room: int) -> Packed:
+        plan, entries = self.plan, self.retrieval.entries
+        if plan.shows_anchor or not entries:  # its message holds the frames
+            return Packed(plan.question, entries, 0)
+        packed = pack(self.retrieval, plan.question, plan.zone, room, plan.words)
+        return packed if packed.entries else replace(packed, text=plan.question)
+
+    def fit(self) -> Fitted:
+        """Keep the rounds within the room, as far as results can be left out."""
+        before = len(self.head)
+        fitted = fit(self.messages, self.room)
+        self.head, self.rounds = fitted.messages[:before], fitted.messages[before:]
+        self.left_out += fitted.left_out
+        self.shortened += fitted.shortened
+        return fitted
+
+    def shrink(self) -> Fitted | None:
+        """Half of what was refused, for all that follows in this turn; None where nothing can be left out."""
+        sent = self.messages
+        self.window = (tokens_of(sent) + self.window - self.room) // 2
+        self.compose()
+        fitted = self.fit()
+        return fitted if self.messages != sent else None
+
+    def close_tools(self) -> None:
+        """Let the model answer with what it has: nothing is on offer any more."""
+        self.tools = []
+        self.blocks = tuple(block for block in self.blocks if block.name not in ("tools", "budget"))
+        self.rounds.append(Message("user", prompts.ANSWER_NOW))
+
+    def warn(self) -> None:
+        """Say in the turn what the model did not get as a whole."""
+        turn, language = self.turn, self.plan.language
+        counts = (
+            ("turns_left_out", self.turns_left_out),
+            ("results_left_out", self.left_out),
+            ("results_shortened", self.shortened),
+        )
+        turn.warnings += [text(name, language, count=count) for name, count in counts if count]
+        if left_out := self.packed.left_out:
+            total = len(self.retrieval.entries)
+            turn.warnings.append(text("left_out", language, count=left_out, total=total))
+        if self.window < self.model.context_tokens and not self.rounds:
+            turn.warnings.append(text("shrunk", language, tokens=self.window))
+
+
+def reserve(window: int) -> int:
+    """Tokens of a window that are kept for the answer."""
+    return min(MAX_ANSWER_TOKENS, window // 4)
+
+
+def recent(history: Sequence[Exchange], room: int, plan: TurnPlan) -> list[Exchange]:
+    """The end of a conversation that fits, in whole exchanges; one whose results do not fit comes without
+    them. What a conversation about a frame or a moment began with always comes along.
+    """
+    opening, rest = (history[:1], history[1:]) if plan.about else ([], history)
+    room -= sum(map(tokens_of, opening))
+    kept: list[Exchange] = []
+    for exchange in reversed(rest):
+        forms = (exchange, (exchange[0], exchange[-1]))
+        fitting = next((form for form in forms if tokens_of(form) <= room), None)
+        if fitting is None:
+            break
+        kept.insert(0, fitting)
+        room -= tokens_of(fitting)
+    return [*opening, *kept]
+
+
+# -- making room among results ----------------------------------------------------------------
+
+LEFT_OUT = '{"note": "left out: it no longer fits"}'
+MIN_CHARS = 400
+"""What is left of a result at least that is shortened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The messages, and how many of their results were left out or shortened for it."""
+
+    messages: list[Message]
+    left_out: int = 0
+    shortened: int = 0
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self.left_out or self.shortened)
+
+
+def fit(messages: Sequence[Message], room: int) -> Fitted:
+    """The messages within `room` tokens, as far as leaving out results can do that."""
+    fitted, left_out, shortened = list(messages), 0, 0
+    last = _last_round(fitted)
+    for at in [at for at in _results(fitted) if at < last]:
+        if tokens_of(fitted) <= room:
+            break
+        if len(_result(fitted[at])) > len(LEFT_OUT):
+            fitted[at] = _with_result(fitted[at], LEFT_OUT)
+            left_out += 1
+    for at in [at for at in _results(fitted) if at >= last]:
+        over = tokens_of(fitted) - room
+        if over <= 0:
+            break
+        text = _result(fitted[at])
+        # A token is rarely less than a character; quotation marks of the whole are escaped in its part.
+        kept = max(
+            MIN_CHARS,
+            len(text) * max(0, estimate_tokens(text) - over) // max(1, estimate_tokens(text))
+            - len(_beginning("", 0))
+            - 20,
+        )
+        if kept < len(text):
+            fitted[at] = _with_result(fitted[at], _beginning(text, kept))
+            shortened += 1
+    return Fitted(fitted, left_out, shortened)
+
+
+def _results(messages: Sequence[Message]) -> Iterator[int]:
+    for at, message in enumerate(messages):
+        if message.role == "tool" or message.content.startswith(RESULTS):
+            yield at
+
+
+def _last_round(messages: Sequence[Message]) -> int:
+    """Where the results begin that no answer has followed yet; the end where there are none."""
+    answers_at = [at for at, message in enumerate(messages) if message.role == "assistant"]
+    return answers_at[-1] if answers_at else len(messages)
+
+
+def _result(message: Message) -> str:
+    return message.content if message.role == "tool" else message.content.removeprefix(RESULTS).lstrip("\n")
+
+
+def _with_result(message: Message, result: str) -> Message:
+    return replace(message, content=result if message.role == "tool" else f"{RESULTS}\n{result}")
+
+
+def _beginning(text: str, count: int) -> str:
+    note = "only its beginning: the rest no longer fits"
+    return json.dumps({"note": note, "beginning": text[:count]}, ensure_ascii=False)
