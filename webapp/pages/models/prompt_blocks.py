@@ -101,7 +101,7 @@ def preview() -> Response:
     info, who = shown.info, viewer()
     views = [("In evidence mode", prompt_preview(own, info, "evidence", who))]
     if info.supports_tools or info.tool_format:
-        views.append(("With tools", prompt_preview(own, info, "agent", who)))
+        views.append(("With tools", prompt_preview(own, info, "auto", who)))
     return render_page("prompts/preview.html", info=info, views=views)
 
 
