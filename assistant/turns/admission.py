@@ -35,6 +35,7 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
     message, zone = _message(request), _zone(request.timezone)
     model = services.models.get(request.model)
     about = _about(services, request, zone)
+    services.models.find_out(model.name)
     can_use_tools = services.agent is not None and uses_tools(services.models, model)
     asked = scope.understood(services.database, request, message, zone, about, uses_tools=can_use_tools)
     if request.mode == "agent" and not can_use_tools:
