@@ -246,6 +246,15 @@ class TurnError:
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """Which way a turn went: frames that were read for it, calls of tools that gave something, how long."""
+
+    frames_read: int = 0
+    tools: int = 0
+    duration_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class TurnResult:
     """A turn as it is stored. Failed, it has an `error`, what was retrieved, and as much of an answer as
     was said before it broke off. An answer that is not all that would have been said `is_cut_off`.
@@ -277,6 +286,7 @@ class TurnResult:
     is_cut_off: bool = False
     attachments: tuple[Attachment, ...] = ()
     response_id: str = ""
+    way: Way | None = None
 
 
 @dataclass(frozen=True, slots=True)

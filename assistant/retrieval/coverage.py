@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Literal
 
-from assistant.core.records import Coverage, CoverageGap, Query, TurnFilters
+from assistant.core.records import Coverage, CoverageGap, Query, TurnFilters, TurnResult
 from assistant.core.strings import duration, reason, text
-from assistant.core.texts import Language
+from assistant.core.texts import Language, language_of
 from assistant.retrieval.retrieval import Retrieval
 from store.core import times
 
@@ -78,6 +78,19 @@ def not_found(coverage: Coverage, language: Language) -> str:
     if coverage.is_found or not texts:
         return ""
     return text("not_found", language, "coverage", words=texts[0])
+
+
+def way(result: TurnResult) -> str:
+    """``searched everything · 60 frames read · 2 tools · 3.1 s``; '' where it is not known."""
+    went, scope, language = result.way, result.scope, language_of(result.question)
+    if went is None:
+        return ""
+    what = text("everything", language, "scope") if scope.is_everything else scope.text
+    parts = [text("searched", language, "way", what=what)] if what else []
+    for name, count in (("frames", went.frames_read), ("tools", went.tools)):
+        if count:
+            parts.append(text(name if count > 1 else f"one_{name}", language, "way", count=count))
+    return " · ".join([*parts, text("seconds", language, "way", seconds=went.duration_ms / 1000)])
 
 
 def _looked(coverage: Coverage, language: Language) -> Iterator[Statement]:

@@ -50,6 +50,7 @@ def ask(turn: RunningTurn, retrieval: Retrieval) -> Generator[TurnEvent, None, U
         yield turn.status("thinking", model=plan.model.name)
         turn.stop.check()
         unread = attachments.unread_warnings(plan.attached, plan.language)
+        turn.frames_read = len(retrieval.entries)
         return quotation(plan, retrieval, text("extractive", plan.language), unread)
     session = _session(turn, plan.model, retrieval)
     try:
@@ -220,6 +221,7 @@ def _answer(
     if not session.plan.uses_tools:
         turn.warnings += attachments.truncation_warnings(session.files, plan.language)
     retrieval, shown = _all_shown(session)
+    turn.frames_read = len(shown)
     by_tools = plan.shows_anchor or not session.retrieval.entries
     sampled = len(retrieval.entries if by_tools else session.retrieval.entries)
     looked = coverage.of(retrieval, plan.filters)

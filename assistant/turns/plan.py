@@ -169,6 +169,7 @@ class RunningTurn:
     coverage: Coverage = field(default_factory=lambda: Coverage(0, 0))
     evidence: tuple[EvidenceItem, ...] = ()
     warnings: list[str] = field(default_factory=list)
+    frames_read: int = 0
     scope: Scope = field(init=False)
 
     def __post_init__(self) -> None:

@@ -31,6 +31,7 @@ from assistant.core.records import (
     TurnRequest,
     TurnResult,
     TurnStatus,
+    Way,
     claim_state,
 )
 from assistant.core.strings import local_time
@@ -159,7 +160,10 @@ def payload(
 
 
 def _kept(turn: RunningTurn, answer: CheckedAnswer, error: TurnError | None) -> dict[str, Any]:
-    return {**payload(turn.coverage, answer, error), "scope": asdict(turn.scope)}
+    calls = tool_calls.of_turn(turn.database, turn.stored.chat_id, turn.stored.n)
+    completed = sum(call.state == "completed" for call in calls)
+    way = Way(turn.frames_read, completed, turn.now_ms() - turn.stored.created_ms)
+    return {**payload(turn.coverage, answer, error), "scope": asdict(turn.scope), "way": asdict(way)}
 
 
 def evidence_rows(items: Sequence[EvidenceItem]) -> list[StoredEvidence]:
@@ -212,6 +216,7 @@ def result(turn: StoredTurn) -> TurnResult:
         created_ms=turn.created_ms,
         is_cut_off=kept.get("is_cut_off", False),
         response_id=kept.get("response_id", ""),
+        way=Way(**kept["way"]) if kept.get("way") else None,
     )
 
 

@@ -45,6 +45,15 @@ class ScopeAnswer(Answer):
     also: list[SpanAnswer] = Field(description="Other ranges that the words may mean, nearest first.")
 
 
+class WayAnswer(Answer):
+    """Which way the answer went."""
+
+    text: str = Field(description="In one line, in the language of the question.")
+    frames_read: int
+    tools: int = Field(description="Calls of tools that gave something.")
+    seconds: float
+
+
 class EvidenceAnswer(Answer):
     """A frame of this turn's selection; `n` is its citation number, null when it was not cited."""
 
@@ -186,6 +195,7 @@ class TurnAnswer(Answer):
     answer_md: str
     time_range: RangeAnswer
     scope: ScopeAnswer
+    way: WayAnswer | None = Field(description="Null for an answer from before this was kept.")
     evidence: list[EvidenceAnswer]
     claims: list[ClaimAnswer]
     coverage: CoverageAnswer
@@ -224,6 +234,9 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
             result.scope,
             also=[SpanAnswer(start_time=start, end_time=end) for start, end in result.scope.also],
         ),
+        way=WayAnswer.of(result.way, text=coverage.way(result), seconds=result.way.duration_ms / 1000)
+        if result.way
+        else None,
         response_id=result.response_id or None,
     )
 

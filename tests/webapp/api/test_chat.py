@@ -30,7 +30,7 @@ def test_an_answer_has_the_shape_of_the_contract(
     assert answer.status_code == 200
     assert set(body) == {
         "chat_id", "turn_id", "mode", "model", "answer_md", "time_range", "evidence", "claims", "coverage",
-        "sources", "usage", "warnings", "dropped_citations", "attachments", "response_id", "scope",
+        "sources", "usage", "warnings", "dropped_citations", "attachments", "response_id", "scope", "way",
     }  # fmt: skip
     assert body["time_range"] == {
         "start_time": NOON,
@@ -124,6 +124,9 @@ def test_a_question_without_a_time_is_about_everything(
     assert answer["scope"] == {
         "text": "everything, today, 1 frame", "start_time": NOON + 1, "end_time": NOON + 3600,
         "everything": True, "phrase": "", "is_so_far": False, "unread": "", "also": [],
+    }  # fmt: skip
+    assert answer["way"] == {
+        "text": "searched everything · 1 frame read · 0.0 s", "frames_read": 1, "tools": 0, "seconds": 0.0,
     }  # fmt: skip
 
 
