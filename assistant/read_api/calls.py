@@ -13,7 +13,7 @@ is read, what the rules keep back is taken out, and the next page fills the spac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import tzinfo
@@ -177,13 +177,13 @@ def searched_for(query: str) -> str:
     return " ".join(word for part in parts if (word := _without_asking(part, kept)))
 
 
-def _without_asking(part: str, kept: Set[str]) -> str:
+def _without_asking(part: str, kept: Collection[str]) -> str:
     """A word as it stands; of Chinese, where words have no space between them, what remains."""
     words = question_words(part)
     if HAN.search(part):
         pairs = [word for word in words if word in kept]
         return part if len(pairs) == len(part) - 1 else " ".join(pairs)
-    return part if kept.intersection(words) or any(map(str.isdigit, part)) else ""
+    return part if any(word in kept for word in words) or any(map(str.isdigit, part)) else ""
 
 
 def asking(call: ReadCall, query: str) -> RetrievalQuery:

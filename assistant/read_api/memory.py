@@ -17,7 +17,7 @@ from assistant.read_api import answers
 from assistant.read_api.answers import MemoryFound, MemoryRow, TimeOrNone, Words
 from assistant.read_api.calls import ReadCall, ReadRefused, asking, evenly
 from store.frames import frames
-from store.memory import search, timeline
+from store.memory import observations, search, timeline
 from store.memory.chat_summaries import ChatSummary
 from store.memory.documents import SessionSummary
 from store.memory.entries import EntryType, MemoryEntry, MemoryFilters
@@ -168,7 +168,7 @@ def get_context_timeline(
             answers.TimelineRow(
                 **_row(call, entry).model_dump(),
                 is_anchor=around.is_anchor(entry),
-                details=_details(entry) if full else None,
+                details=_details(call, entry) if full else None,
             )
             for entry in entries
         ],
@@ -265,7 +265,7 @@ def _row(call: ReadCall, entry: MemoryEntry) -> MemoryRow:
     )
 
 
-def _details(entry: MemoryEntry) -> answers.Details:
+def _details(call: ReadCall, entry: MemoryEntry) -> answers.Details:
     match entry.body:
         case Observation() as body:
             return answers.ObservationDetails(
@@ -281,7 +281,9 @@ def _details(entry: MemoryEntry) -> answers.Details:
                 source=body.source,
             )
         case SessionSummary() as body:
-            return answers.SessionDetails(**body.fields, project=body.project)
+            facts = observations.quoted(call.database, body.start_ms, body.end_ms, body.fields.values())
+            quotes = [answers.Quoted(text=fact.text, frame_id=fact.frame_id or 0) for fact in facts]
+            return answers.SessionDetails(**body.fields, project=body.project, evidence=quotes)
         case Insight() | ChatSummary():
             raise TypeError(f"a {entry.type} is given to no program")
         case body:

@@ -1,48 +1,40 @@
-"""Which words and lines stand out in what was on the screen, in English and in Chinese; pure.
+"""Which words and lines stand out in what was on the screen, in any language; pure.
 
-A screen repeats itself: menus and side bars stand on every frame. So each different line counts
-once, a word counts by the lines it is on, and a title weighs more. Chinese has no blanks: there
-runs of two to four characters that come again are the words, without the longer run they are a
-part of.
+A screen repeats itself: menus and side bars stand on every frame. What they say stands in other places of
+the same person, too, and what a stretch of work was about does not. So a word counts by how few of the other
+places have it (`Background`), and no list of words says what matters. Chinese has no blanks: there pairs of
+characters are compared, and runs that come again are the words, without the longer run they are a part of.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from store.core import tokenizer
 
 MAX_CONCEPTS = 8
 MAX_FACTS = 5
+_MAX_BOXES = 8
 _TITLE_WEIGHT = 3
 _MIN_CHARS = 4
 _CJK_SIZES = range(2, 7)
 _LINE_CHARS = range(16, 241)
 _LINE_WORDS = 4
 _LINE_CJK = 8
-_TO_DO = re.compile(r"\bTODO\b|\bFIXME\b|\bnext steps?\b|\bto do:|待办|下一步", re.IGNORECASE)
+_MIN_WEIGHT = 0.5
+"""Of a concept, and of the words of a fact on average: more of it is elsewhere than here below this."""
+_WORDS_OF_LINE = 8
+"""More words do not make a line more telling."""
 _CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-# Particles, pronouns and the like: no word begins or ends with them here.
-_CJK_STOPS = frozenset(
-    "的了是在和与及或也都就不没有这那个我你他她它们为以于上下中到对把被从而但吗呢吧啊之其等将可能会要还更很一二三"
-)
-_STOP_WORDS = """
-    about above after again against also although always among another anything around back because been
-    before being below between both came cannot come could does doing done down during each edit either else
-    even ever every everything file files find first from further gets give given goes going good great have
-    having help here hers herself himself into itself just keep know last left less like line lines list
-    little long look made make many maybe menu more most much must myself name need never next none nothing
-    often once only open other ours ourselves over part please previous really right said same save search
-    second select selected self settings shall should show since some something still such take tell than
-    that their theirs them themselves then there these they thing things think this those through time times
-    today together tools under until upon used user users using very view want wants well were what when
-    where whether which while whom whose will window windows with within without work would year years
-    yesterday your yours yourself http https html true false null return import class def async await const
-"""
-_STOPS = frozenset(_STOP_WORDS.split())
+_BOX = re.compile(r"^\W*?(?:\[(?P<mark>[ xX✓✔])\]|(?P<sign>[☐☑☒✅✓✔]))\s*(?P<what>\w.*)$")
+
+Weight = Callable[[str], float]
+"""How telling a word is, from 0 (it is everywhere) to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +43,52 @@ class Line:
 
     text: str
     frame_id: int
+
+
+class Window(NamedTuple):
+    """A window as it is told from others; `where` is its site or app."""
+
+    app: str
+    where: str
+    title: str
+
+
+class Background:
+    """What stands in the windows of a person. A window counts once, however long it was open."""
+
+    def __init__(self, shown: Iterable[tuple[Window, str]] = ()) -> None:
+        """`shown` are windows with texts that stood in them."""
+        self._words: dict[Window, set[str]] = {}
+        for window, text in shown:
+            self._words.setdefault(window, set()).update(word for word, _ in words_of(text, (2,)))
+
+    def weight(self, windows: Collection[Window]) -> Weight:
+        """How telling words are in some windows of one place: by the share of other windows without them.
+
+        Of all windows, of those of the app, and of those of the site, the smallest share counts.
+        """
+        groups: list[tuple[Counter[str], int]] = []
+        apps, sites = {window.app for window in windows}, {window.where for window in windows}
+        others = {window: words for window, words in self._words.items() if window not in windows}
+        for group in (
+            others,
+            [window for window in others if window.app in apps],
+            [window for window in others if window.where in sites],
+        ):
+            groups.append((Counter(word for window in group for word in others[window]), len(group)))
+
+        def weight(word: str) -> float:
+            pairs = [word[at : at + 2] for at in range(len(word) - 1)] if _CJK.match(word) else [word]
+            # One window more than there are, which has none of the words: of few, none is sure to have all.
+            shares = [counts[pair] / (number + 1) for pair in pairs for counts, number in groups]
+            return (1.0 - max(shares)) ** 2
+
+        return weight
+
+
+def everywhere_alike(word: str) -> float:
+    """The weight of words where there is nothing to compare with."""
+    return 1.0
 
 
 def distinct_lines(texts: Iterable[tuple[int, str]]) -> list[Line]:
@@ -64,40 +102,74 @@ def distinct_lines(texts: Iterable[tuple[int, str]]) -> list[Line]:
     return list(lines.values())
 
 
-def concepts(titles: Sequence[str], lines: Sequence[Line]) -> list[str]:
-    """Words that stand out, the strongest first, at most `MAX_CONCEPTS`."""
-    scores: Counter[str] = Counter()
-    weighed = [(title, _TITLE_WEIGHT) for title in dict.fromkeys(titles)]
-    for text, weight in [*weighed, *((line.text, 1) for line in lines)]:
-        for word in _words(text):
-            scores[word] += weight
-    kept = {word: score for word, score in scores.items() if score > 1}
-    ranked = sorted(kept, key=lambda word: (-kept[word], -len(word), word))
+def concepts(titles: Sequence[str], lines: Sequence[Line], weight: Weight = everywhere_alike) -> list[str]:
+    """Words that stand out as they are written there, the strongest first, at most `MAX_CONCEPTS`."""
+    counts: Counter[str] = Counter()
+    written: dict[str, Counter[str]] = {}
+    of_titles = [(words_of(title, ()), _TITLE_WEIGHT) for title in dict.fromkeys(titles)]
+    for words, times in [*of_titles, *((words_of(line.text), 1) for line in lines)]:
+        for word, spelling in dict(words).items():
+            counts[word] += times
+            written.setdefault(word, Counter())[spelling] += 1
+    weights = {word: weight(word) for word, count in counts.items() if count > 1}
+    scores = {word: counts[word] * each for word, each in weights.items() if each >= _MIN_WEIGHT}
+    ranked = sorted(scores, key=lambda word: (-scores[word], -len(word), word))
     chosen: list[str] = []
     for word in ranked:
         if len(chosen) == MAX_CONCEPTS:
             break
-        if not any(word in other and kept[other] * 2 > kept[word] for other in ranked if other != word):
+        if not any(word in other and scores[other] * 2 > scores[word] for other in ranked if other != word):
             chosen.append(word)
+    return [written[word].most_common(1)[0][0] for word in chosen]
+
+
+def facts(lines: Sequence[Line], weight: Weight = everywhere_alike, most: int = MAX_FACTS) -> list[Line]:
+    """The lines that say most of what no other line says, the most telling first."""
+    scored = [
+        (line, {word: weight(word) for word, _ in words_of(line.text, (2,))}, _interest(line, lines[0]))
+        for line in lines
+        if _is_sentence(line.text) or box(line.text)
+    ]
+    said: set[str] = set()
+    chosen: list[Line] = []
+    for _ in range(most + min(_MAX_BOXES, sum(box(line.text) is not None for line in lines))):
+        scores = [interest * _score(words, said) for _, words, interest in scored]
+        best = max(range(len(scores)), key=lambda place: (scores[place], place), default=-1)
+        if best < 0 or not scores[best]:
+            break
+        line, words, _ = scored.pop(best)
+        chosen.append(line)
+        said.update(words)
     return chosen
 
 
-def facts(lines: Sequence[Line], about: Sequence[str]) -> list[Line]:
-    """The lines that say most about some concepts, and what is still to do; in order."""
-    weights = {word: 1 / (rank + 2) for rank, word in enumerate(about)}
-    scored = []
-    for place, line in enumerate(lines):
-        if not _is_sentence(line.text):
-            continue
-        score = sum(weights.get(word, 0.0) for word in _words(line.text)) + (1 if is_to_do(line.text) else 0)
-        if score > 0:
-            scored.append((-score, place))
-    return [lines[place] for place in sorted(place for _, place in sorted(scored)[:MAX_FACTS])]
+def _interest(line: Line, first: Line) -> float:
+    """How likely a line is to tell of work: what came while somebody looked, and what no menu looks like."""
+    has_form = any(unicodedata.category(sign)[0] in "PN" for sign in line.text)
+    return (1.5 if line.frame_id != first.frame_id else 1.0) * (1.0 if has_form else 0.6)
 
 
-def is_to_do(line: str) -> bool:
-    """Whether a line says of itself that something is still to be done."""
-    return _TO_DO.search(line) is not None
+def _score(words: Mapping[str, float], said: set[str]) -> float:
+    """How much some words say that was not said; 0 for what stands in other places as well."""
+    fresh = sorted((each for word, each in words.items() if word not in said), reverse=True)
+    is_special = sum(words.values()) >= _MIN_WEIGHT * len(words)
+    return sum(fresh[:_WORDS_OF_LINE]) if is_special and len(fresh) * 2 > len(words) else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A line with a box to tick: what is to be done, and whether it is."""
+
+    what: str
+    is_ticked: bool
+
+
+def box(line: str) -> Box | None:
+    """The box that a line begins with, None for a line without."""
+    match = _BOX.match(line)
+    if match is None:
+        return None
+    return Box(match["what"], (match["mark"] or match["sign"]) not in " ☐")
 
 
 def _is_sentence(line: str) -> bool:
@@ -106,25 +178,28 @@ def _is_sentence(line: str) -> bool:
     return len(line) in _LINE_CHARS and len(line.split()) >= _LINE_WORDS
 
 
-def _words(text: str) -> set[str]:
-    """The words of a line that may be concepts."""
-    words: set[str] = set()
+def words_of(text: str, cjk_sizes: Sequence[int] = _CJK_SIZES) -> list[tuple[str, str]]:
+    """The words of a text that may be concepts, in normal form and as they are written there.
+
+    Of Chinese all pieces of these sizes, or without any size the runs as a whole.
+    """
+    words: list[tuple[str, str]] = []
     run: list[str] = []
     end = -1
     for token in tokenizer.tokens(text):
         is_cjk = _CJK.match(token.text) is not None
-        if not is_cjk or token.start != end or token.text in _CJK_STOPS:
-            words |= _grams(run)
+        if not is_cjk or token.start != end:
+            words += _grams(run, cjk_sizes)
             run = []
-        if is_cjk and token.text not in _CJK_STOPS:
+        if is_cjk:
             run.append(token.text)
-        elif (
-            not is_cjk and len(token.text) >= _MIN_CHARS and token.text.isalpha() and token.text not in _STOPS
-        ):
-            words.add(token.text)
+        elif len(token.text) >= _MIN_CHARS and token.text.isalpha():
+            words.append((token.text, text[token.start : token.end]))
         end = token.end
-    return words | _grams(run)
+    return words + _grams(run, cjk_sizes)
 
 
-def _grams(run: Sequence[str]) -> set[str]:
-    return {"".join(run[at : at + size]) for size in _CJK_SIZES for at in range(len(run) - size + 1)}
+def _grams(run: Sequence[str], sizes: Sequence[int]) -> list[tuple[str, str]]:
+    sizes = sizes or [max(len(run), 2)]
+    grams = ("".join(run[at : at + size]) for size in sizes for at in range(len(run) - size + 1))
+    return [(gram, gram) for gram in grams]

@@ -6,9 +6,11 @@ Pure functions over names and addresses; nothing here looks at a picture.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from urllib.parse import unquote, urlsplit
 
+from store.core.tokenizer import tokens
 from store.privacy.defaults import is_browser
 from store.timeline.totals import site
 
@@ -17,6 +19,7 @@ MAX_FILES = 20
 # Counters and marks of unsaved work come and go while the window stays the same.
 _UNSTEADY = re.compile(r"^(?:\(\d+\+?\)|\[\d+\]|[●•*✳✱]+)\s*|\s*(?:[●•*]|\(\d+\))$")
 _DASHES = re.compile(r"\s+[-–—|·]\s+")
+_CUTS = re.compile(r"\s+[-–—|·]\s+|\s*[|_]\s*")
 _EXTENSIONS = (
     "py|pyi|ipynb|js|jsx|mjs|ts|tsx|html?|css|scss|vue|svelte|java|kt|kts|swift|c|h|cc|cpp|hpp|cs|go|rs|rb"
     "|php|sh|bash|zsh|ps1|sql|lua|dart|scala|r|jl|ex|exs|erl|hs|clj|toml|ya?ml|json|xml|ini|cfg|conf|env"
@@ -59,6 +62,11 @@ def place(app_name: str | None, window_name: str | None, browser_url: str | None
     return f"{app_name or ''}\n{host(browser_url) or stable_title(window_name, app_name)}"
 
 
+def where(app_name: str | None, browser_url: str | None) -> str:
+    """The site of an address, else the app; "" where nobody knows."""
+    return host(browser_url) or app_name or ""
+
+
 def host(browser_url: str | None) -> str:
     """``sqlite.org`` of an address, "" for none."""
     try:
@@ -70,10 +78,67 @@ def host(browser_url: str | None) -> str:
 def stable_title(window_name: str | None, app_name: str | None = None) -> str:
     """A window's title without counters, marks and the app's own name at its end."""
     title = _UNSTEADY.sub("", (window_name or "").strip()).strip()
-    parts = _DASHES.split(title)
-    if app_name and len(parts) > 1 and app_name.casefold() in parts[-1].casefold():
-        title = title[: title.rindex(parts[-1])].rstrip(" -–—|·")
+    breaks = list(_DASHES.finditer(title))
+    if breaks and app_name and _are_one(title[breaks[-1].end() :], app_name):
+        return title[: breaks[-1].start()]
     return title
+
+
+def _are_one(part: str, name: str) -> bool:
+    """Whether a part of a title names this app, with its maker or without: Excel is Microsoft Excel."""
+    words, of_name = ({token.text for token in tokens(text)} for text in (part, name))
+    return bool(words) and (words <= of_name or (of_name <= words and len(words - of_name) < 3))
+
+
+class Titles:
+    """Titles of windows compared with each other, so that each is told without what all have in common.
+
+    Most pages of a site end in its name. A part that stands at the same end of more than half of the titles
+    of an app or site, of three at least, says nothing of one of them.
+    """
+
+    def __init__(self, windows: Iterable[tuple[str | None, str | None, str | None]] = ()) -> None:
+        """`windows` are (app, title, address)."""
+        titles: dict[str, set[str]] = {}
+        for app_name, window_name, browser_url in windows:
+            title = stable_title(window_name, app_name)
+            titles.setdefault(where(app_name, browser_url), set()).add(title)
+        self._shared = {
+            (of, end)
+            for of, of_place in titles.items()
+            for end, count in Counter(end for title in of_place for end in _ends(title)).items()
+            if count > 2 and count * 2 > len(of_place)
+        }
+
+    def told(self, app_name: str | None, window_name: str | None, browser_url: str | None) -> tuple[str, str]:
+        """What a window is called, "" for no more than its app or site; and that app or site."""
+        site, title = host(browser_url), stable_title(window_name, app_name)
+        of = where(app_name, browser_url)
+        shared = [end for end in _ends(title) if (of, end) in self._shared]
+        for end in shared:
+            title = title.removesuffix(end).removeprefix(end)
+        breaks = list(_DASHES.finditer(title))
+        if breaks and site and _is_site(title[breaks[-1].end() :], site):
+            return title[: breaks[-1].start()], title[breaks[-1].end() :]
+        if breaks and _is_site(title[: breaks[0].start()], of):
+            return title[breaks[0].end() :], title[: breaks[0].start()] if site else of
+        return ("" if _is_site(title, of) else title), of or "Unknown app"
+
+
+def _ends(title: str) -> list[str]:
+    """What a title ends or begins with, from or to a dash, a bar or a line below; the longest first."""
+    cuts = list(_CUTS.finditer(title))
+    ends = [title[cut.start() :] for cut in cuts] + [title[: cut.end()] for cut in reversed(cuts)]
+    return [end for end in ends if end.strip() and end != title]
+
+
+def _is_site(part: str, of: str) -> bool:
+    """Whether a part of a title is the name of an app or of a site: Henke Vet Supply, henkevet.example."""
+    name = "".join(token.text for token in tokens(part))
+    labels = ["".join(token.text for token in tokens(label)) for label in of.split(".")]
+    return any(
+        name == label or (len(labels) > 1 and len(label) > 3 and name.startswith(label)) for label in labels
+    )
 
 
 def kind(app_name: str | None, browser_url: str | None) -> str:
@@ -105,6 +170,12 @@ def files(texts: Iterable[str]) -> list[str]:
         for match in _FILE.finditer(text):
             counts[match[0]] = counts.get(match[0], 0) + 1
     return sorted(counts, key=lambda name: -counts[name])[:MAX_FILES]
+
+
+def files_of_titles(titles: Iterable[str]) -> list[str]:
+    """Files that windows are called by, with the blanks in their names."""
+    parts = [part.strip() for title in titles for part in _DASHES.split(title)]
+    return [part for part in parts if (found := list(_FILE.finditer(part))) and found[-1].end() == len(part)]
 
 
 def file_of_url(url: str) -> str | None:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
 import apsw
 
 from ingest.observations import keyword_extraction, places
-from ingest.observations.keyword_extraction import is_to_do
+from ingest.observations.keyword_extraction import Background, Box, Line, Window, box
+from ingest.observations.places import Titles
 from store.core import times
 from store.core.database import Database
 from store.core.times import Day
@@ -34,11 +36,41 @@ MAX_OF_HOUR = 20
 MAX_FRAMES = 24
 """Frames of an observation whose texts are looked at, spread over its visits."""
 _MAX_URLS = 20
+COMPARED_WITH = 240
+"""Frames from all over what is remembered that an hour is compared with."""
 _NAMED = 4
+_TITLE_CHARS = 80
 
 
-def drafts_of(database: Database, hour: int, until_ms: int) -> list[Draft]:
-    """The observations of an hour, of activity that had ended by `until_ms`, in the order of time."""
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an hour is compared with: texts and titles of all places of the person."""
+
+    background: Background = field(default_factory=Background)
+    titles: Titles = field(default_factory=Titles)
+
+
+def surroundings(database: Database) -> Surroundings:
+    """What hours are compared with now."""
+    shown = observations.spread_texts(database, COMPARED_WITH)
+    return Surroundings(
+        Background((_window(app, window, url), text) for app, window, url, text in shown),
+        Titles((app, window, url) for app, window, url, _ in shown),
+    )
+
+
+def _window(app_name: str | None, window_name: str | None, browser_url: str | None) -> Window:
+    title = places.stable_title(window_name, app_name)
+    return Window(app_name or "", places.where(app_name, browser_url), title)
+
+
+def drafts_of(
+    database: Database, hour: int, until_ms: int, around: Surroundings | None = None
+) -> list[Draft]:
+    """The observations of an hour, of activity that had ended by `until_ms`, in the order of time.
+
+    What they say comes from the hour's own frames; `around` only tells what of it is nothing special.
+    """
     start_ms = hour * HOUR_MS
     visits: dict[str, list[Segment]] = {}
     with database.read() as connection:
@@ -47,20 +79,28 @@ def drafts_of(database: Database, hour: int, until_ms: int) -> list[Draft]:
                 where = places.place(segment.app_name, segment.window_name, segment.browser_url)
                 visits.setdefault(where, []).append(segment)
         chosen = sorted(visits, key=lambda where: -_active_ms(visits[where]))[:MAX_OF_HOUR]
-        drafts = [_draft(connection, hour, where, visits[where]) for where in chosen]
+        around = around or surroundings(database)
+        drafts = [_draft(connection, around, hour, where, visits[where]) for where in chosen]
     return sorted(drafts, key=lambda draft: (draft.start_ms, draft.place))
 
 
-def _draft(connection: apsw.Connection, hour: int, where: str, visits: list[Segment]) -> Draft:
+def _draft(
+    connection: apsw.Connection, around: Surroundings, hour: int, where: str, visits: list[Segment]
+) -> Draft:
     frame_ids = _spread(_frames(connection, hour, visits), MAX_FRAMES)
     texts = _texts(connection, frame_ids)
-    titles = _titles(visits)
+    first = visits[0]
+    titles, place_name = _titles(visits, around.titles)
     lines = keyword_extraction.distinct_lines((frame_id, text) for frame_id, _, text in texts)
-    words = keyword_extraction.concepts(titles, lines)
+    weight = around.background.weight({_window(v.app_name, v.window_name, v.browser_url) for v in visits})
+    words = keyword_extraction.concepts(titles, lines, weight)
+    told = keyword_extraction.facts(lines, weight)
     urls = _urls(connection, visits, frame_ids)
     of_urls = [name for url in urls if (name := places.file_of_url(url))]
-    files = list(dict.fromkeys([*places.files([*titles, *(line.text for line in lines)]), *of_urls]))
-    first = visits[0]
+    of_titles = places.files_of_titles(titles)
+    of_lines = places.files([*titles, *(line.text for line in lines)])
+    named = [name for name in [*of_lines, *of_urls] if not any(whole.endswith(name) for whole in of_titles)]
+    files = list(dict.fromkeys([*of_titles, *named]))
     longest = max(visits, key=lambda visit: visit.duration_ms)
     return Draft(
         hour=hour,
@@ -72,9 +112,9 @@ def _draft(connection: apsw.Connection, hour: int, where: str, visits: list[Segm
         app_name=first.app_name,
         kind=places.kind(first.app_name, first.browser_url),
         project=places.project(longest.app_name, longest.window_name),
-        title=_title(first, titles),
-        narrative=_narrative(visits, titles, files, words),
-        facts=tuple(Fact(line.text, line.frame_id) for line in keyword_extraction.facts(lines, words)),
+        title=_title(titles, place_name, told),
+        narrative=_narrative(visits, titles, files),
+        facts=tuple(Fact(line.text, line.frame_id) for line in told),
         concepts=tuple(words),
         files=tuple(files[: places.MAX_FILES]),
         urls=tuple(urls),
@@ -113,41 +153,38 @@ def _urls(connection: apsw.Connection, visits: Sequence[Segment], frame_ids: Seq
     return list(dict.fromkeys(urls))[:_MAX_URLS]
 
 
-def _titles(visits: Sequence[Segment]) -> list[str]:
-    """Titles of the windows, those with the most time first."""
-    titles = ((places.stable_title(v.window_name, v.app_name), v.duration_ms) for v in visits)
-    return _by_time((title, duration_ms) for title, duration_ms in titles if title)
+def _titles(visits: Sequence[Segment], known: Titles) -> tuple[list[str], str]:
+    """Titles of the windows, those with the most time first; and the app or site they are of."""
+    told = [known.told(v.app_name, v.window_name, v.browser_url) for v in visits]
+    titles = _by_time((title, v.duration_ms) for (title, _), v in zip(told, visits, strict=True) if title)
+    return titles, _by_time((where, v.duration_ms) for (_, where), v in zip(told, visits, strict=True))[0]
 
 
-def _title(first: Segment, titles: Sequence[str]) -> str:
-    host = places.host(first.browser_url)
-    app = first.app_name or "Unknown app"
+def _title(titles: Sequence[str], where: str, told: Sequence[Line]) -> str:
+    """What was open longest; where no window says it, the line on the screen that tells most."""
     if not titles:
-        return host or app
+        return f"“{told[0].text[:_TITLE_CHARS]}” – {where}" if told else where
     more = f" and {len(titles) - 1} more" if len(titles) > 1 else ""
-    return f"{titles[0]}{more} – {host or app}"
+    return f"{titles[0]}{more} – {where}"
 
 
-def _narrative(
-    visits: Sequence[Segment], titles: Sequence[str], files: Sequence[str], words: Sequence[str]
-) -> str:
+def _narrative(visits: Sequence[Segment], titles: Sequence[str], files: Sequence[str]) -> str:
     first = visits[0]
     host = places.host(first.browser_url)
     where = f"{host} in {first.app_name or 'a browser'}" if host else first.app_name or "an unknown app"
+    active_ms = _active_ms(visits)
     times = "" if len(visits) == 1 else f" in {len(visits)} visits"
-    parts = [f"{duration_text(_active_ms(visits))} on {where}{times}."]
+    parts = [f"{duration_text(active_ms)} on {where}{times}." if active_ms else f"A look at {where}{times}."]
     if titles:
         parts.append(f"Windows: {_listed(titles)}.")
     if files:
         parts.append(f"Files: {_listed(files)}.")
-    if words:
-        parts.append(f"On the screen: {_listed(words, len(words))}.")
     return " ".join(parts)
 
 
-def _listed(names: Sequence[str], most: int = _NAMED) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return "; ".join(names[:most]) + more
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return "; ".join(names[:_NAMED]) + more
 
 
 def duration_text(duration_ms: int) -> str:
@@ -167,7 +204,7 @@ def _by_time(times: Iterable[tuple[str, int]]) -> list[str]:
 
 
 def _apps(totals: Totals, most: int) -> str:
-    apps = totals.by_app[:most]
+    apps = [app for app in totals.by_app if app.duration_ms >= 1000][:most]
     return ", ".join(f"{app.name or 'unknown app'} {duration_text(app.duration_ms)}" for app in apps)
 
 
@@ -180,18 +217,22 @@ def _fingerprint(visits: Sequence[Segment], readings: Sequence[tuple[int, int]])
     return hashlib.sha256(repr((_RULES, visits, readings)).encode()).hexdigest()[:32]
 
 
-_RULES = 1
+_RULES = 2
 """Counted up when the rules change, so that a later derivation writes its words."""
 
 
-# Summaries of capture sessions by rules: what was looked at, what is still to do, and for how long.
+# Summaries of capture sessions by rules: what was looked at, the lines that told most, what was ticked off
+# and what is still to tick, and for how long.
 #
-# A request, what was learned and what was completed cannot be seen from outside a head: these stay
-# null, and null is no document.
+# What cannot be seen from outside a head, such as what was wanted, stays null, and null is no document. The
+# lines stand word for word on frames (`observations.frames_of_lines`).
 
 _REACH_MS = 7 * 24 * HOUR_MS
 """A session that is longer is cut here, seen from the hour that changed."""
 _MOST = 8
+_OPEN_FOR_MS = 14 * 24 * HOUR_MS
+"""What was seen with an open box so long ago, and is ticked, was done meanwhile."""
+_MOST_BEFORE = 2_000
 
 
 def summarize_sessions(database: Database, hour: int, now_ms: int) -> int:
@@ -223,15 +264,42 @@ def _summary(database: Database, start_ms: int, end_ms: int) -> tuple[dict[str, 
     files = _by_time((name, o.active_ms) for o in seen for name in o.files)
     notes = [f"{duration_text(totals.covered_ms)} at the screen: {apps}." if apps else ""]
     notes.append(f"Files: {'; '.join(files[:_MOST])}." if files else "")
-    sites = [o.title for o in sorted(seen, key=lambda o: -o.active_ms) if o.kind == "browsing"]
-    to_do = list(dict.fromkeys(fact.text for o in seen for fact in o.facts if is_to_do(fact.text)))
+    longest_first = sorted(seen, key=lambda o: -o.active_ms)
+    boxes = list(_boxes(database, seen))
+    last = {found.what: (found.is_ticked, line) for found, line in boxes}
+    before = {found.what for found, _ in boxes if not found.is_ticked} | _open_before(database, start_ms)
     projects = _by_time((o.project, o.active_ms) for o in seen if o.project)
-    fields: dict[str, str | None] = {
-        "investigated": "\n".join(dict.fromkeys(sites[:_MOST])) or None,
-        "next_steps": "\n".join(to_do[:_MOST]) or None,
-        "notes": " ".join(note for note in notes if note) or None,
+    lines: dict[str, list[str]] = {
+        "investigated": [o.title for o in longest_first],
+        "learned": [next(_sentences(o), "") for o in longest_first],
+        "completed": [text for what, (is_ticked, text) in last.items() if is_ticked and what in before],
+        "next_steps": [text for is_ticked, text in last.values() if not is_ticked],
     }
-    return fields, projects[0] if projects else None
+    fields = {name: "\n".join(dict.fromkeys(filter(None, of[:_MOST]))) or None for name, of in lines.items()}
+    return {**fields, "notes": " ".join(filter(None, notes)) or None}, projects[0] if projects else None
+
+
+def _boxes(database: Database, seen: Sequence[Observation]) -> Iterator[tuple[Box, str]]:
+    """The boxes on the frames of these observations, in the order of time, with their lines."""
+    having = [o for o in seen if any(box(fact.text) for fact in o.facts)]
+    with database.read() as connection:
+        texts = _texts(connection, sorted({number for o in having for number in o.frame_ids}))
+    for _, _, text in texts:
+        for line in text.split("\n"):
+            if found := box(line.strip()):
+                yield found, line.strip()
+
+
+def _sentences(observation: Observation) -> Iterator[str]:
+    """The lines of an observation that stand on a frame and are no box to tick."""
+    return (fact.text for fact in observation.facts if fact.frame_id is not None and not box(fact.text))
+
+
+def _open_before(database: Database, start_ms: int) -> set[str]:
+    """What was seen with an open box in the time before."""
+    seen = observations.between(database, start_ms - _OPEN_FOR_MS, start_ms, limit=_MOST_BEFORE)
+    boxes = (box(fact.text) for o in seen for fact in o.facts)
+    return {found.what for found in boxes if found and not found.is_ticked}
 
 
 # Summaries of days by rules: the points of an hour from its observations, a day's text from its hours.
@@ -270,9 +338,9 @@ def day_text(day: Day, zone: ZoneInfo, hours: Sequence[Hour], totals: Totals) ->
     if not points:
         return ""
     apps = _apps(totals, _TOP_APPS)
-    spent = f"{duration_text(totals.covered_ms)} at the screen" + (f": {apps}." if apps else ".")
+    spent = f"{duration_text(totals.covered_ms)} at the screen: {apps}." if apps else ""
     named = f"{day.date.strftime('%A')}, {day.date.day} {day.date.strftime('%B %Y')}"
-    return "\n".join([f"{named}. {spent}", *(_line(point, zone) for point in points)])
+    return "\n".join([f"{named}. {spent}".rstrip(), *(_line(point, zone) for point in points)])
 
 
 def _point(observation: Observation) -> Point:
@@ -286,7 +354,8 @@ def _sentence(observation: Observation) -> str:
     """A sentence of a person or a model as it is; of the rules, what was open and for how long."""
     is_edited = observation.source == "user" and "narrative" in observation.edited
     sentence = observation.narrative if is_edited or observation.source == "model" else ""
-    sentence = sentence or f"{observation.title}, {duration_text(observation.active_ms)}."
+    spent = f", {duration_text(observation.active_ms)}" if observation.active_ms >= 1000 else ""
+    sentence = sentence or f"{observation.title}{spent}."
     return " ".join(sentence.split())[:_MAX_POINT_CHARS]
 
 

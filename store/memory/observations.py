@@ -100,6 +100,14 @@ def of_hour(database: Database, hour: int) -> list[Observation]:
         )
 
 
+def quoted(database: Database, start_ms: int, end_ms: int, fields: Iterable[str | None]) -> list[Fact]:
+    """The lines of some texts that were quoted in ``[start_ms, end_ms)``, with the frames they stand on."""
+    seen = between(database, start_ms, end_ms)
+    facts = {fact.text: fact for one in seen for fact in one.facts if fact.frame_id is not None}
+    lines = dict.fromkeys(line for text in fields if text for line in text.split("\n"))
+    return [facts[line] for line in lines if line in facts]
+
+
 def nearest_days(database: Database, start_ms: int, end_ms: int) -> tuple[int | None, int | None]:
     """When the last observation before a range and the first one after it began."""
     with database.read() as connection:
@@ -155,6 +163,26 @@ def _observation(
         tuple(by_term["url"]), tuple(json.loads(frame_ids)), number,
         "user" if edited else source, tuple(sorted(edited)), refine_error, updated_ms,
     )  # fmt: skip
+
+
+def spread_texts(database: Database, most: int) -> list[tuple[str | None, str | None, str | None, str]]:
+    """(app, window, address, text) of about `most` frames from all over the time that is remembered."""
+    return database.rows(
+        """
+        with bounds as (select min(id) as first, max(id) as last from frames),
+        marks (n) as (select 0 union all select n + 1 from marks where n < :most)
+        select f.app_name, f.window_name, f.browser_url, r.text
+        from (
+            select distinct (
+                select id from frames where id >= first + (last - first) / :most * n order by id limit 1
+            ) as id
+            from bounds cross join marks
+        ) chosen
+        join frames f on f.id = chosen.id
+        join readings r on r.frame_id = f.id and r.is_current = 1
+        """,
+        {"most": most},
+    )
 
 
 # -- hours to be derived ------------------------------------------------------------------

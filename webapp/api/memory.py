@@ -64,10 +64,13 @@ class SummaryAnswer(Answer):
 
 
 class SessionAnswer(SummaryAnswer):
+    """What was `learned`, `completed` and is open are lines of the screen; `evidence` has their frames."""
+
     id: int
     start_time: Timestamp
     end_time: Timestamp
     project: str | None
+    evidence: list[ObservedFactAnswer]
 
 
 class PromptAnswer(Answer):
@@ -107,7 +110,9 @@ def body_of(entry: MemoryEntry) -> Body:
         case Observation():
             return ObservationAnswer.of(entry.body)
         case SessionSummary():
-            return SessionAnswer.of(entry.body)
+            lines = entry.body.fields.values()
+            facts = observations.quoted(services().database, entry.start_ms, entry.end_ms, lines)
+            return SessionAnswer.of(entry.body, evidence=facts)
         case Insight():
             return InsightBody.of(entry.body)
         case ChatSummary():

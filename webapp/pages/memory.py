@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
@@ -21,12 +21,13 @@ from store.memory.documents import SessionSummary, UserPrompt
 from store.memory.entries import (
     ENTRY_TYPES,
     MEMORY_WINDOW_DAYS,
+    Body,
     EntryType,
     MemoryEntry,
     MemoryFilters,
     of_observation,
 )
-from store.memory.observations import Observation
+from store.memory.observations import Fact, Observation
 from store.memory.timeline import BadAnchor, UnknownAnchor
 from webapp.api.memory import observation_or_404
 from webapp.core import formatting, markdown, parameters, templating
@@ -76,7 +77,7 @@ class Card:
     around: str
     observation: Observation | None
     prompt: UserPrompt | None
-    sections: tuple[tuple[str, str], ...]  # of a session: (name, text)
+    sections: tuple[tuple[str, list[Fact]], ...]  # of a session: (name, lines)
     snippet: Markup
     source: str
     shots: list[FrameRow]
@@ -287,7 +288,6 @@ def _card(database: Database, entry: MemoryEntry, slots: Mapping[str, int | None
     elif entry.type == "insight":
         address = f"/insights/{entry.id}"
     rows = frames.get_many(database, observation.frame_ids) if observation else {}
-    fields = body.fields if isinstance(body, SessionSummary | ChatSummary) else {}
     return Card(
         entry=entry,
         type_name=_TYPE_NAMES[entry.type],
@@ -296,13 +296,27 @@ def _card(database: Database, entry: MemoryEntry, slots: Mapping[str, int | None
         around=around,
         observation=observation,
         prompt=prompt,
-        sections=tuple((_FIELD_NAMES[name], text) for name, text in fields.items() if text),
+        sections=tuple(_sections(database, body)),
         snippet=markdown.highlight(entry.snippet, entry.highlights) if entry.snippet else Markup(""),
         source=_SOURCES[observation.source] if observation else "",
         shots=_spread(list(rows.values()), _SHOTS),
         frames=rows.keys(),
         is_anchor=is_anchor,
     )
+
+
+def _sections(database: Database, body: Body) -> Iterator[tuple[str, list[Fact]]]:
+    """What a summary says by fields, with the frames that its lines stand on."""
+    if not isinstance(body, SessionSummary | ChatSummary):
+        return
+    names, quoted = _FIELD_NAMES, dict[str, Fact]()
+    if isinstance(body, SessionSummary):
+        names = names | {"learned": "On the screen", "completed": "Ticked off"}
+        facts = observations.quoted(database, body.start_ms, body.end_ms, body.fields.values())
+        quoted = {fact.text: fact for fact in facts}
+    for field, text in body.fields.items():
+        if text:
+            yield names[field], [quoted.get(line) or Fact(line, None) for line in text.split("\n")]
 
 
 def _spread(shown: list[FrameRow], most: int) -> list[FrameRow]:
