@@ -16,7 +16,7 @@ from typing import Any, Literal
 from assistant.core.texts import Language
 from store.core import times
 
-Section = Literal["turn", "scope", "way", "coverage", "reasons", "failures"]
+Section = Literal["turn", "scope", "way", "coverage", "marks", "sources", "reasons", "failures"]
 
 
 @cache

@@ -1,7 +1,6 @@
 // Enhances pages that already work: each module looks for its own data- attributes.
 
 import * as chat from './chat.js'
-import * as citations from './citations.js'
 import * as copy from './copy.js'
 import './dialogs.js'
 import { all } from './dom.js'
@@ -20,7 +19,7 @@ const prompts = {
     if (all(root, '[data-prompt]').length) import('./editing/prompts.js').then(module => module.enhance(root))
   },
 }
-const components = [citations, copy, pictures, range, strip, timeline, chat, selection, prompts]
+const components = [copy, pictures, range, strip, timeline, chat, selection, prompts]
 
 zone.agree()
 keys.listen()

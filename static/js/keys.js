@@ -1,7 +1,6 @@
 // Single keys, off while typing and when switched off in Settings. Actions carry data-key; what
 // they do is a click on a link or button that is there anyway.
 
-import { cardOf } from './citations.js'
 import { copy } from './copy.js'
 
 export function listen() {
@@ -46,12 +45,19 @@ function walk(selector, step) {
 }
 
 function copyHere() {
-  const active = document.activeElement
-  const cited = active?.matches('.answer .cite') ? cardOf(active)?.querySelector('[data-citation]') : active?.closest('[data-citation]')
+  const cited = citationOf(document.activeElement)
   const button = document.querySelector('[data-copy]')
   if (cited) copy(cited.dataset.citation, cited.getAttribute('href'))
   else if (button) copy(button.dataset.copy, button.dataset.copyLink)
   return !!(cited || button)
+}
+
+// The citation that the focus is on, or that its number in the answer stands for.
+
+function citationOf(active) {
+  if (!active?.matches('.answer .cite')) return active?.closest('[data-citation]')
+  const anchor = `${active.closest('[data-turn]').id}e${active.lastChild.data}`
+  return document.querySelector(`#${anchor} [data-citation]`)
 }
 
 function openPalette() {

@@ -151,7 +151,7 @@ def _shoot(
             page.get_by_role("button", name="Try it before saving").click()
             page.locator("#tried").scroll_into_view_if_needed()
         if name == "chat-remembered":
-            page.locator(".remembered > summary").last.click()
+            page.locator(".went > summary").last.click()
             page.wait_for_load_state("networkidle")
         page.screenshot(path=folder / f"{name}-{width}-{theme}.png")
     page.context.close()

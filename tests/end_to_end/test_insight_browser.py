@@ -141,7 +141,7 @@ def test_from_a_persona_to_an_insight_put_back(browser: Browser, site: Site, scr
     page.get_by_role("button", name="Tell it").click()
     first = told(page, asked_on)
     expect(page.locator(".answer").first).to_contain_text("Arr: retention set to 14 days")
-    expect(page.get_by_text("Quote found").first).to_be_visible()
+    expect(page.locator(".answer .quote").first).to_be_visible()
 
     # Amended without the note, told again as another persona, compared, put back.
     page.get_by_label("What should be different?").fill("Shorter, please.")

@@ -140,17 +140,15 @@ def ask_and_check(recollect: Recollect, page: Page, question: str) -> None:
     turn = page.locator("article.turn[aria-busy=false]")
     turn.wait_for()
     chat = page.url
-    cards = turn.locator("ul.evidence:not(.small) > li")
-    quotes = cards.locator("mark").all_inner_texts()
+    cards = turn.locator(".answer .quote")
+    quotes = cards.locator("blockquote").all_inner_texts()
     assert len(quotes) == cards.count() == len(SHOWN), quotes
-    assert turn.get_by_text("Quote found").count() == len(SHOWN)
-    links = [card.get_by_role("link").get_attribute("href") or "" for card in cards.all()]
+    assert turn.get_by_text("not on the frame").count() == 0
+    links = [card.locator("figcaption a").get_attribute("href") or "" for card in cards.all()]
     for link, quote in zip(links, quotes, strict=True):
         check_proof(recollect, page, link, quote)
     page.goto(chat)
-    assert page.locator("article.turn ul.evidence:not(.small) > li").count() == len(SHOWN), (
-        "a reload shows the same"
-    )
+    assert page.locator("article.turn .quote").count() == len(SHOWN), "a reload shows the same"
 
 
 def check_proof(recollect: Recollect, page: Page, link: str, quote: str) -> None:

@@ -325,7 +325,7 @@ def test_a_question_is_answered_in_place_with_clickable_proof(visitor: Visit) ->
     page.fill("#message", "And in Slack?")
     page.select_option("select[name=when]", "today")
     page.get_by_role("button", name="Send").click()
-    expect(page.locator("#t2 .totals")).to_be_visible()
+    expect(page.locator("#t2 .went")).to_be_visible()
     expect(page.locator("#message")).to_have_value("")
     page.locator("#t1 a.cite").first.click()
     expect(page.locator("h1")).to_contain_text(":")
@@ -426,7 +426,7 @@ def test_the_composer_shows_how_it_reads_a_time_and_sends_what_it_showed(visitor
     page.get_by_role("button", name="Send").click()
     # The answer offers the other reading again, and asking over it needs no typing.
     expect(page.locator(".asked > .chip:first-child").first).to_have_text("Wed 11 Nov")
-    expect(page.locator(".also")).to_contain_text("“last wednesday” may also mean")
+    expect(page.locator(".also")).to_contain_text("“last wednesday” can also mean")
     page.locator(".also button").click()
     expect(page.locator(".asked > .chip:first-child").nth(1)).to_have_text("Wed 18 Nov")
     page.fill("#message", "what comes tomorrow in @Chrome")
@@ -446,9 +446,9 @@ def test_a_selection_is_what_the_timeline_showed(visitor: Visit) -> None:
     page.fill("#message", "summarise @selection")
     expect(page.locator("[data-understood]")).to_have_text("Today, 24 h")
     page.get_by_role("button", name="Send").click()
-    expect(page.locator(".asked > .chip:first-child").first).to_have_text("Today")
-    page.locator(".coverage summary").click()
-    expect(page.locator(".coverage")).to_contain_text("Looked at 30 of 557 frames, spread over the range.")
+    expect(page.locator(".scope > summary")).to_contain_text("Today")
+    page.locator(".went > summary").click()
+    expect(page.locator(".went")).to_contain_text("Looked at 30 of 557 frames, spread over the range.")
 
 
 def test_a_time_in_words_is_refused_with_its_part_when_it_is_none(browser: Browser, site: Site) -> None:

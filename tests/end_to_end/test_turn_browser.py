@@ -250,7 +250,7 @@ def test_cards_change_in_place_and_a_decision_survives_a_reload(visitor: Talk, s
     waiting.first.get_by_role("button", name="Deny").click()
     ended(page)
     expect(page.locator("#t1 .answer")).to_contain_text("It is for monday.")
-    page.get_by_text("Looked up with tools (3)").click()
+    page.locator("#t1 .went > summary").click()
     expect(page.locator("#call-3")).to_contain_text("Denied")
 
 

@@ -214,10 +214,10 @@ def check_page(page: Page) -> None:
 def check_drawer(page: Page) -> None:
     """The last turn's drawer is filled when it is opened, by keyboard, and the chat stays as it was."""
     turn = page.locator("[data-turn]").last
-    drawer = turn.locator(".remembered")
+    drawer = turn.locator(".went")
     expect(drawer).to_be_visible()
     assert drawer.locator(".told-pack").count() == 0, "nothing is loaded before it is wanted"
-    drawer.locator("summary").focus()
+    drawer.locator("> summary").focus()
     page.keyboard.press("Enter")
     expect(drawer.locator(".told-pack")).to_be_visible()
     expect(drawer.locator(".told-pack > p").first).to_contain_text(".")

@@ -48,6 +48,13 @@ def moment(ms: int, zone: tzinfo) -> str:
     return f"{date_long(at.date())}, {at:%H:%M:%S}"
 
 
+def day_and_clock(ms: int, zone: tzinfo, now_ms: int) -> str:
+    """``Fri 20 Nov 14:32``, with the year where it is another than now."""
+    at = times.to_local(ms, zone)
+    day = date_short if at.year == times.to_local(now_ms, zone).year else date_long
+    return f"{day(at.date())} {at:%H:%M}"
+
+
 def span(start_ms: int, end_ms: int, zone: tzinfo, now_ms: int) -> str:
     """A range as a person would write it: ``Today 14:00–17:00``, ``12 Nov 09:00 – 14 Nov 18:00``."""
     start, end = times.to_local(start_ms, zone), times.to_local(end_ms, zone)

@@ -1,6 +1,7 @@
 """An answer as Markdown, plain text, one HTML file or a zip: what is copied is what is exported.
 
-The marks survive: a sentence that was not proved carries its word in brackets behind it.
+The marks survive: in Markdown and text what is said behind a sentence stands there in brackets, in HTML the
+quotes stand under their sentences.
 """
 
 from __future__ import annotations
@@ -10,26 +11,22 @@ import io
 import json
 import re
 import zipfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from flask import render_template
-from markupsafe import Markup
 
 from assistant.core.records import EvidenceItem, TurnResult
-from webapp.core import formatting, markdown
+from webapp.core import formatting
 from webapp.exports.pack import Pack, Source
-from webapp.views.turns import claim_spans, coverage_lines
+from webapp.views import answers
+from webapp.views.answers import AnswerPart, Links
+from webapp.views.turns import coverage_lines
 
-STATE_WORDS = {
-    "found": "✓ Quote found",
-    "not_found": "△ Quote not found",
-    "not_checked": "– Not checked",
-    "deleted": "Image removed",
-}
-_SYMBOLS = {"unproven": "△", "unchecked": "–", "paraphrase": "≈", "measured": "Σ"}
+_STATE_WORDS = {"not_found": "These words are not on the frame"}
 _NUMBER = re.compile(r"\s?\[(\d{1,3})\]")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
@@ -55,7 +52,7 @@ def facts(pack: Pack) -> list[str]:
     turn, zone = pack.turn, ZoneInfo(pack.turn.timezone)
     span = f"{when(turn.start_ms, zone)} to {when(turn.end_ms, zone)}"
     brought = [f"Attached: {attachment.name}, SHA-256 {attachment.sha256}" for attachment in turn.attachments]
-    return [f"Asked about {span}, {turn.timezone}", *brought, *coverage_lines(turn, pack.made_ms)]
+    return [f"Asked about {span}, {turn.timezone}", *brought, *coverage_lines(turn)]
 
 
 def text(pack: Pack) -> str:
@@ -68,10 +65,11 @@ def text(pack: Pack) -> str:
 
 
 def marked_answer(pack: Pack) -> str:
-    """The answer's own Markdown with a word behind each sentence that was not proved."""
+    """The answer's own Markdown with what is said behind its sentences in brackets."""
     answer = pack.turn.answer_md
-    for span in sorted(claim_spans(pack.turn.claims, pack.withdrawn), key=lambda span: -span.end):
-        answer = f"{answer[: span.end]} ({_SYMBOLS[span.css_class]} {span.word}){answer[span.end :]}"
+    for claim, tag in sorted(answers.tags(pack.turn, pack.withdrawn), key=lambda found: -found[0].end):
+        said = f" ({tag.text})" if tag.css_class != "hush" else ""
+        answer = f"{answer[: claim.end]}{said}{answer[claim.end :]}"
     return _NUMBER.sub(lambda found: "" if int(found[1]) in pack.withdrawn else found[0], answer)
 
 
@@ -104,10 +102,9 @@ def escape(text: str) -> str:
 
 
 def state_words(source: Source) -> str:
-    """The state of a source in words, with what became of its picture."""
-    return (
-        f"{STATE_WORDS.get(source.item.state, source.item.state)}{f'. {source.gone}' if source.gone else ''}"
-    )
+    """What is to be said of a source beside its quote, '' for nothing."""
+    said = (_STATE_WORDS.get(source.item.state, ""), source.gone.removesuffix("."))
+    return ". ".join(filter(None, said))
 
 
 def _source(pack: Pack, source: Source, zone: ZoneInfo, pictures: bool) -> str:
@@ -116,7 +113,8 @@ def _source(pack: Pack, source: Source, zone: ZoneInfo, pictures: bool) -> str:
         return f"**[{source.n}]** {when(item.captured_ms, zone)}. {source.withheld}"
     at = f"[{when(item.captured_ms, zone)}]({link_of(pack, item)})"
     wrong = " **You marked this source as wrong.**" if source.n in pack.withdrawn else ""
-    lines = [f"**[{source.n}]** {escape(place_of(item))}, {at}. {state_words(source)}.{wrong}"]
+    said = state_words(source)
+    lines = [f"**[{source.n}]** {escape(place_of(item))}, {at}.{f' {said}.' if said else ''}{wrong}"]
     if item.quote:
         lines.append(f"> {escape(item.quote)}")
     if pictures and source.image:
@@ -127,7 +125,8 @@ def _source(pack: Pack, source: Source, zone: ZoneInfo, pictures: bool) -> str:
 def _line(pack: Pack, source: Source, zone: ZoneInfo) -> str:
     if source.withheld:
         return f"[{source.n}] {when(source.item.captured_ms, zone)}. {source.withheld}"
-    return f"[{source.n}] {citation(pack, source.item, zone)} ({state_words(source)})"
+    said = state_words(source)
+    return f"[{source.n}] {citation(pack, source.item, zone)}{f' ({said})' if said else ''}"
 
 
 # -- one HTML file: no script, nothing loaded from anywhere, both themes, fit for print ----------
@@ -153,8 +152,8 @@ class AnswerPage:
     """Everything `export/answer.html` draws."""
 
     turn: TurnResult
-    answer: Markup
-    cards: tuple[SourceCard, ...]
+    answer: tuple[AnswerPart, ...]
+    cards: Mapping[int, SourceCard]
     facts: tuple[str, ...]
     link: str
     made: str
@@ -171,13 +170,11 @@ def fragment(pack: Pack) -> str:
 
 def _view(pack: Pack) -> AnswerPage:
     turn, zone = pack.turn, ZoneInfo(pack.turn.timezone)
-    anchors = {source.n: f"#e{source.n}" for source in pack.sources if source.n not in pack.withdrawn}
+    anchors = {source.n: f"#e{source.n}" for source in pack.sources}
     return AnswerPage(
         turn=turn,
-        answer=markdown.render(
-            turn.answer_md, anchors, claim_spans(turn.claims, pack.withdrawn), pack.withdrawn
-        ),
-        cards=tuple(_card(pack, source, zone) for source in pack.sources),
+        answer=answers.parts(turn, Links(anchors, withdrawn=pack.withdrawn), anchors),
+        cards={source.n: _card(pack, source, zone) for source in pack.sources},
         facts=tuple(facts(pack)),
         link=f"{pack.origin}/chat/{turn.chat_id}#t{turn.turn_id}",
         made=when(pack.made_ms, zone),

@@ -25,12 +25,13 @@ from store.frames import frames
 from store.frames.activity_intervals import Segment
 from store.timeline import segments
 from webapp.api.questions import turn_services
-from webapp.core import formatting, markdown, templating
+from webapp.core import formatting, templating
 from webapp.core.errors import Problem
 from webapp.core.formatting import DiffLine, difference
 from webapp.core.parameters import number
 from webapp.core.services import Services, Viewer, services, viewer
-from webapp.views.turns import claim_spans
+from webapp.views import answers
+from webapp.views.answers import Links
 
 blueprint = Blueprint("personas", __name__)
 
@@ -311,7 +312,7 @@ def try_out(own: Services, system_prompt: str, moment: Moment, viewer: Viewer) -
         return Trial(moment, problem=f"{result.error.message} {result.error.action}".strip())
     cited = tuple(item for item in result.evidence if item.n is not None)
     addresses = {item.n: f"/frames/{item.frame_id}" for item in cited if item.n is not None}
-    text = markdown.render(result.answer_md, addresses, claim_spans(result.claims))
+    text = answers.whole(result, Links(addresses))
     return Trial(moment, text, cited, result.model)
 
 

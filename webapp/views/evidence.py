@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from zoneinfo import ZoneInfo
@@ -14,10 +14,12 @@ from store.chats import tool_calls
 from store.chats.feedback import Report
 from store.chats.tool_calls import ToolCall
 from store.core.database import Database
+from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.frames.media import Media
 from store.ocr.readings import Box
 from webapp.core import formatting, markdown
+from webapp.views import answers
 from webapp.views.frames import citation_text, crop_around, unavailable_reason, unavailable_text
 
 
@@ -52,16 +54,20 @@ def is_retryable(call: ToolCall) -> bool:
     return call.state in ("failed", "timed_out") and bool(call.decided_by) and not call.is_forgotten
 
 
+QUOTE_CROP_PX, QUOTE_CROP_SHAPE = 440, 3.5
+"""The crop beside a quote: a few whole lines, about as large as they were on the screen."""
+
+
 @dataclass(frozen=True, slots=True)
 class EvidenceCard:
-    """One frame under an answer. `frame` is None once it was deleted; `gone` says why its pixels cannot be
+    """One frame of an answer. `frame` is None once it was deleted; `gone` says why its pixels cannot be
     shown, and is empty while they can.
     """
 
     item: EvidenceItem
     anchor: str
     address: str
-    clock: str
+    at: str  # its day and time
     iso: str
     frame: FrameRow | None
     boxes: tuple[Box, ...]
@@ -70,38 +76,59 @@ class EvidenceCard:
     copied: str
     gone: str
     report: Report | None  # what the person said about this source
+    colour_slot: int | None
+
+    @property
+    def place(self) -> str:
+        """``Slack · #harbour``: its app and its window."""
+        return (
+            " · ".join(part for part in (self.item.app_name, self.item.window_name) if part) or "Unknown app"
+        )
 
 
-def evidence_card(
-    turn: TurnResult,
-    item: EvidenceItem,
-    frame: FrameRow | None,
+def evidence_cards(
+    database: Database,
     media: Media,
-    report: Report | None,
-    zone: ZoneInfo,
-) -> EvidenceCard:
-    boxes = tuple(Box(b.x, b.y, b.w, b.h) for b in item.boxes)
-    anchor = f"t{turn.turn_id}e{item.n}" if item.n is not None else ""
-    address = f"/chat/{turn.chat_id}#{anchor}"
-    if frame is not None:
-        cite = f"?cite={turn.chat_id}.{turn.turn_id}.{item.n}" if item.n is not None else ""
-        address = f"/frames/{frame.id}{cite}"
-    place = ", ".join(part for part in (item.app_name, item.window_name) if part)
-    words = f"“{item.quote or item.ocr_snippet}” - "
-    return EvidenceCard(
-        item=item,
-        anchor=anchor,
-        address=address,
-        clock=formatting.clock(item.captured_ms, zone),
-        iso=formatting.iso(item.captured_ms, zone),
-        frame=frame,
-        boxes=boxes,
-        crop=crop_around(boxes, frame.width_px, frame.height_px) if frame else None,
-        quote=_quote(item),
-        copied=citation_text(words, place, item.captured_ms, item.frame_id, zone),
-        gone=_gone(media, frame, item),
-        report=report,
-    )
+    turn: TurnResult,
+    items: Iterable[EvidenceItem],
+    reports: Mapping[int, Report],
+    now_ms: int,
+) -> Iterator[EvidenceCard]:
+    """The frames of a turn as they are drawn; `reports` are what the person said, by number."""
+    wanted = tuple(items)
+    zone = ZoneInfo(turn.timezone)
+    rows = frames.get_many(database, [item.frame_id for item in wanted if item.frame_id is not None])
+    slots = apps.colour_slots(database)
+    marked = answers.words_on_frames(turn)
+    for item in wanted:
+        n, frame = item.n or 0, rows.get(item.frame_id or -1)
+        boxes = tuple(Box(b.x, b.y, b.w, b.h) for b in item.boxes)
+        size = (frame.width_px, frame.height_px) if frame else (0, 0)
+        words = f"“{item.quote or item.ocr_snippet}” - "
+        place = ", ".join(part for part in (item.app_name, item.window_name) if part)
+        yield EvidenceCard(
+            item=item,
+            anchor=f"t{turn.turn_id}e{n}" if n else "",
+            address=_address(turn, item, frame),
+            at=formatting.day_and_clock(item.captured_ms, zone, now_ms),
+            iso=formatting.iso(item.captured_ms, zone),
+            frame=frame,
+            boxes=boxes,
+            crop=crop_around(boxes, *size, QUOTE_CROP_PX, QUOTE_CROP_SHAPE) if frame else None,
+            quote=_quote(item, marked.get(n, ())),
+            copied=citation_text(words, place, item.captured_ms, item.frame_id, zone),
+            gone=_gone(media, frame, item),
+            report=reports.get(n),
+            colour_slot=slots.get(item.app_name or ""),
+        )
+
+
+def _address(turn: TurnResult, item: EvidenceItem, frame: FrameRow | None) -> str:
+    """Its frame with the quote boxed; of one that is gone, its place under the answer."""
+    if frame is None:
+        return f"/chat/{turn.chat_id}#t{turn.turn_id}e{item.n}"
+    cite = f"?cite={turn.chat_id}.{turn.turn_id}.{item.n}" if item.n is not None else ""
+    return f"/frames/{frame.id}{cite}"
 
 
 def _gone(media: Media, frame: FrameRow | None, item: EvidenceItem) -> str:
@@ -113,13 +140,8 @@ def _gone(media: Media, frame: FrameRow | None, item: EvidenceItem) -> str:
     return unavailable_text(unavailable_reason(media, frame))
 
 
-def _quote(item: EvidenceItem) -> Markup:
-    """The excerpt with the quoted words marked in it, where they stand in it."""
-    if not item.quote:
-        return markdown.highlight(item.ocr_snippet, ())
-    at = item.ocr_snippet.find(item.quote)
-    if item.state != "found":
-        return markdown.highlight(item.quote, ())
-    if at < 0:
-        return markdown.highlight(item.quote, [(0, len(item.quote))])
-    return markdown.highlight(item.ocr_snippet, [(at, at + len(item.quote))])
+def _quote(item: EvidenceItem, words: Iterable[str]) -> Markup:
+    """The quote, with the words of the answer marked that stand in it; without one, what the frame says."""
+    quote = item.quote or item.ocr_snippet
+    at = ((quote.casefold().find(word.casefold()), len(word)) for word in words)
+    return markdown.highlight(quote, [(start, start + length) for start, length in at if start >= 0])

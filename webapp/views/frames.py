@@ -56,15 +56,19 @@ def unavailable_text(reason: str) -> str:
     return _GONE.get(reason) or (f"It is gone: {reason.replace('_', ' ')}." if reason else "")
 
 
-def crop_around(boxes: Iterable[Box], width_px: int, height_px: int, crop_width: int = 640) -> Box | None:
-    """A crop of the frame with the boxes in it: `crop_width` wide at least, 16:9, inside the frame."""
+def crop_around(
+    boxes: Iterable[Box], width_px: int, height_px: int, crop_width: int = 640, shape: float = 16 / 9
+) -> Box | None:
+    """A crop of the frame with the boxes in it: `crop_width` wide at least, at most `shape` times as wide as
+    high, inside the frame.
+    """
     marked = list(boxes)
     if not marked:
         return None
     left, right = min(b.x for b in marked), max(b.x + b.w for b in marked)
     top, bottom = min(b.y for b in marked), max(b.y + b.h for b in marked)
     width = min(width_px, max(crop_width, right - left + 80))
-    height = min(height_px, max(round(width * 9 / 16), bottom - top + 60))
+    height = min(height_px, max(round(width / shape), bottom - top + 60))
     x = min(max(0, (left + right - width) // 2), width_px - width)
     y = min(max(0, (top + bottom - height) // 2), height_px - height)
     return Box(x, y, width, height)

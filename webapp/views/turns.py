@@ -1,22 +1,15 @@
-"""A turn of a chat as it is drawn: the answer with its marks, its evidence, and what was looked at.
-
-The marks are computed, not drawn: a number links to the frame that the server checked, and a
-sentence without evidence says so in a word, an icon and a line under it.
-"""
+"""A turn of a chat as it is drawn: the answer with its proof, and what was looked at for it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
-from markupsafe import Markup
-
 from assistant.core.records import (
-    Claim,
     DeltaEvent,
     EvidenceEvent,
     Query,
@@ -35,13 +28,13 @@ from store.chats.feedback import Report
 from store.chats.personas import NOBODY, TurnPersona
 from store.core import preferences
 from store.core.database import Database
-from store.frames import frames
 from store.frames.media import Media
 from store.memory import chat_sessions, insights
 from store.memory.insights import Insight
-from webapp.core import formatting, markdown
-from webapp.core.markdown import Span
-from webapp.views.evidence import CallGroup, EvidenceCard, call_rounds, evidence_card, is_retryable
+from webapp.core import formatting
+from webapp.views import answers
+from webapp.views.answers import AnswerPart, Links
+from webapp.views.evidence import CallGroup, EvidenceCard, call_rounds, evidence_cards, is_retryable
 
 _FALLBACKS = {
     "embeddings_off": "search by meaning is off",
@@ -142,6 +135,7 @@ def progress(
     turn: TurnResult,
     live: LiveTurn | None,
     rounds: Mapping[int, tuple[CallGroup, ...]],
+    now_ms: int,
 ) -> Progress:
     """How far a running turn is. One that does not run in this process has its calls only."""
     numbered = live.after(0) if live else []
@@ -151,16 +145,11 @@ def progress(
     is_writing = bool(events) and isinstance(events[-1], DeltaEvent)
     deltas = [event for event in events if isinstance(event, DeltaEvent)]
     said = {n: "".join(e.text for e in part) for n, part in groupby(deltas, key=lambda e: e.part)}
-    first = evidence[:FIRST_CARDS]
-    rows = frames.get_many(database, [item.frame_id for item in first if item.frame_id is not None])
-    zone = ZoneInfo(turn.timezone)
     return Progress(
         seq=len(numbered),
         message=WRITING if is_writing else messages[-1] if messages else "",
         steps=tuple(Step(n, _lines(said.get(n, "")), rounds.get(n, ())) for n in sorted({*said, *rounds})),
-        cards=tuple(
-            evidence_card(turn, item, rows.get(item.frame_id or -1), media, None, zone) for item in first
-        ),
+        cards=tuple(evidence_cards(database, media, turn, evidence[:FIRST_CARDS], {}, now_ms)),
         found=len(evidence),
     )
 
@@ -172,44 +161,21 @@ def _lines(text: str) -> tuple[str, ...]:
 
 MAX_RETRIEVED = 72
 
-# state: (class of the sentence, word behind it); one that cites frames needs no tag.
-CLAIM_WORDS = {
-    "no_source": ("unchecked", "no source"),
-    "not_on_frame": ("unproven", "quote not on the frame"),
-    "measured": ("measured", "measured"),
-    "not_from_screen": ("unchecked", "not from your screen"),
-    "from_source": ("paraphrase", "quoted from another source"),
-}
-SOURCE_WORDS = {
-    "messages": "your messages",
-    "calendar": "your calendar",
-    "location": "your location history",
-    "places": "your places",
-    "days": "summaries of days",
-    "remembered": "what is remembered",
-    "web": "the web",
-    "files": "files",
-    "attachments": "attached files",
-    "chats": "earlier chats",
-}
-_DISPUTED = ("unproven", "source marked wrong")
-
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
     """One question and its answer."""
 
     turn: TurnResult
-    answer: Markup
-    cited: tuple[EvidenceCard, ...]
+    answer: tuple[AnswerPart, ...]
+    cited: Mapping[int, EvidenceCard]
     retrieved: tuple[EvidenceCard, ...]
-    totals: tuple[str, ...]
-    gaps: str
+    way: tuple[str, ...]  # which way the answer went, in a few words
     coverage: CoverageView
     disputed: tuple[int, ...]  # ids of the frames that the person marked as wrong
     opening: str  # what has to be said before the answer, '' when nothing
+    scope: str  # what the question was taken to be about
     range_label: str
-    zone_name: str
     spoken: TurnPersona = NOBODY
     groups: tuple[CallGroup, ...] = ()  # of tool calls
     progress: Progress | None = None
@@ -229,14 +195,14 @@ class TurnView:
     @property
     def said(self) -> str:
         """What is said aloud once the answer is there."""
-        unproven = sum(claim.state in ("no_source", "not_on_frame") for claim in self.turn.claims)
-        missing = f", {formatting.count(unproven, 'claim')} without evidence" if unproven else ""
-        return f"Answer complete, {formatting.count(len(self.cited), 'source')}{missing}"
+        warned = sum(tag.css_class == "tag warn" for _, tag in answers.tags(self.turn))
+        more = f", {formatting.count(warned, 'warning')}" if warned else ""
+        return f"Answer complete, {formatting.count(len(self.cited), 'source')}{more}"
 
     @property
     def sources(self) -> str:
         """What was looked at beside the screen, in words."""
-        return ", ".join(SOURCE_WORDS.get(name, name) for name in self.turn.sources)
+        return answers.source_names(self.turn)
 
     @property
     def is_followed(self) -> bool:
@@ -254,34 +220,40 @@ def turn_view(
     zone = ZoneInfo(turn.timezone)
     # Asked before anything is looked up: what a turn that is over made, an insight, say, is found below.
     goes_on = live is not None and not live.is_over
-    rows = frames.get_many(database, [e.frame_id for e in turn.evidence if e.frame_id is not None])
     reports = {report.n: report for report in reported(database, turn) if report.verdict == "wrong"}
-    cards = [
-        evidence_card(turn, item, rows.get(item.frame_id or -1), media, reports.get(item.n or 0), zone)
-        for item in turn.evidence
-    ]
+    cards = [*evidence_cards(database, media, turn, turn.evidence, reports, now_ms)]
+    cited = {card.item.n: card for card in cards if card.item.n is not None}
     rounds = call_rounds(database, turn.chat_id, turn.turn_id)
-    running = progress(database, media, turn, live, rounds) if turn.status == "running" else None
-    cited = sorted((c for c in cards if c.item.n is not None), key=lambda c: c.item.n or 0)
-    disputed = [card for card in cited if card.report]
+    groups = tuple(group for of_round in rounds.values() for group in of_round)
+    range_label = _range_label(turn, zone, now_ms)
+    running = progress(database, media, turn, live, rounds, now_ms) if turn.status == "running" else None
     return TurnView(
         turn=turn,
-        answer=_answer(turn, cited),
-        cited=tuple(cited),
-        retrieved=tuple(c for c in cards if c.item.n is None)[:MAX_RETRIEVED],
-        totals=tuple(_totals(turn, zone, now_ms)),
-        gaps=_gaps(turn, zone),
+        answer=answers.parts(turn, _links(turn, cited), cited),
+        cited=cited,
+        retrieved=tuple(card for card in cards if card.item.n is None)[:MAX_RETRIEVED],
+        way=tuple(_way(turn, range_label, groups)),
         coverage=coverage_view(turn, zone, now_ms),
-        disputed=tuple(card.item.frame_id for card in disputed if card.item.frame_id is not None),
+        disputed=tuple(n for n in (cited[n].item.frame_id for n in reports if n in cited) if n is not None),
         opening=_opening(turn),
-        range_label=_range_label(turn, zone, now_ms),
-        zone_name=f"{preferences.utc_offset(turn.start_ms, zone)} {turn.timezone}",
+        scope=range_label,
+        range_label=range_label,
         spoken=personas.of_turn(database, turn.chat_id, turn.turn_id),
         is_verbose=chat_sessions.verbose_until_ms(database, now_ms) is not None,
         insight=insights.of_turn(database, turn.chat_id, turn.turn_id),
-        groups=tuple(group for groups in rounds.values() for group in groups),
+        groups=groups,
         progress=running,
         heard=running.seq if running else len(live.after(0)) if live and goes_on else None,
+    )
+
+
+def _links(turn: TurnResult, cited: Mapping[int, EvidenceCard]) -> Links:
+    """The first number of a source opens its frame, a later one leads to the quote that stands above."""
+    return Links(
+        frames={n: card.address for n, card in cited.items()},
+        quotes={n: f"/chat/{turn.chat_id}#{card.anchor}" for n, card in cited.items()},
+        withdrawn=frozenset(n for n, card in cited.items() if card.report),
+        measured=f"/activity?from={turn.start_ms}&to={turn.end_ms}",
     )
 
 
@@ -299,29 +271,6 @@ def reported(database: Database, turn: TurnResult) -> tuple[Report, ...]:
     return () if row is None else feedback.of_turns(database, [row.id]).get(row.id, ())
 
 
-def _answer(turn: TurnResult, cited: list[EvidenceCard]) -> Markup:
-    """The answer; a source that was marked as wrong has lost its number."""
-    addresses = {c.item.n: c.address for c in cited if c.item.n is not None and not c.report}
-    withdrawn = frozenset(c.item.n for c in cited if c.item.n is not None and c.report)
-    return markdown.render(turn.answer_md, addresses, claim_spans(turn.claims, withdrawn), withdrawn)
-
-
-def claim_spans(claims: Iterable[Claim], withdrawn: frozenset[int] = frozenset()) -> list[Span]:
-    """The sentences that get a mark and a word; one whose sources are all withdrawn has none left."""
-    spans = []
-    for claim in claims:
-        shown = CLAIM_WORDS.get(claim.state)
-        if claim.citations and withdrawn.issuperset(claim.citations):
-            shown = _DISPUTED
-        elif claim.missing:
-            # The screen or the model may have made them long.
-            lacks = "no source" if claim.state == "no_source" else "not on the frame"
-            shown = ("unproven", f"{lacks}: {_some([words[:40] for words in claim.missing], 3)}")
-        if shown:
-            spans.append(Span(claim.start, claim.end, *shown))
-    return spans
-
-
 def _opening(turn: TurnResult) -> str:
     """An answer with claims of which none was verified opens with this sentence."""
     if turn.error or claims.is_proven(turn.claims):
@@ -331,44 +280,19 @@ def _opening(turn: TurnResult) -> str:
     return "I could not confirm this on screen." if turn.answer_md else ""
 
 
-def coverage_lines(turn: TurnResult, now_ms: int) -> list[str]:
-    """What was cited, found and looked at, and the gaps, as an export tells it."""
+def _way(turn: TurnResult, range_label: str, groups: Iterable[CallGroup]) -> Iterator[str]:
+    """``searched everything``, ``60 frames read``, ``2 tools``, ``qwen3``, ``3.1 s``."""
+    if range_label:
+        yield f"searched {range_label}"
+    yield f"{formatting.count(turn.coverage.frames_sampled, 'frame')} read"
+    calls = sum(len(group.calls) for group in groups)
+    if calls:
+        yield formatting.count(calls, "tool call")
+    yield "no model" if turn.model == "extractive" else turn.model
+
+
+def coverage_lines(turn: TurnResult) -> list[str]:
+    """What was looked at and what could not be, as an export tells it."""
     zone = ZoneInfo(turn.timezone)
-    gaps = _gaps(turn, zone)
-    return [*_totals(turn, zone, now_ms), *([f"gaps: {gaps}"] if gaps else []), *turn.warnings]
-
-
-def _totals(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> Iterable[str]:
-    cited = [item for item in turn.evidence if item.n is not None]
-    if cited:
-        yield f"{len(cited)} cited"
-        yield f"{sum(item.state == 'found' for item in cited)} found"
-    unproven = sum(claim.state in ("no_source", "not_on_frame") for claim in turn.claims)
-    if unproven:
-        yield f"{formatting.count(unproven, 'claim')} without evidence"
-    if turn.dropped:
-        yield f"{formatting.count(turn.dropped, 'invented citation')} removed"
-    covered = turn.coverage
-    if turn.start_ms >= turn.end_ms:  # it looked at no time at all
-        return
-    span = formatting.span(turn.start_ms, turn.end_ms, zone, now_ms)
-    yield f"searched {span} {preferences.utc_offset(turn.start_ms, zone)}"
-    sampled = f", {formatting.count(covered.frames_sampled)} looked at" if covered.frames_in_range else ""
-    yield f"{formatting.count(covered.frames_in_range, 'frame')}{sampled}"
-    if covered.index_fresh_to_ms is not None:
-        yield f"index fresh to {formatting.clock(covered.index_fresh_to_ms, zone)}"
-
-
-def _gaps(turn: TurnResult, zone: ZoneInfo) -> str:
-    """The gaps of at least a minute, by reason: ``not recording 12:10–12:55; paused 15:20–15:35``."""
-    by_reason: dict[str, list[str]] = {}
-    for gap in turn.coverage.gaps:
-        if gap.end_ms - gap.start_ms >= 60_000:
-            ends = (formatting.clock_short(ms, zone) for ms in (gap.start_ms, gap.end_ms))
-            by_reason.setdefault(formatting.gap_reason(gap.reason), []).append("–".join(ends))
-    return "; ".join(f"{reason} {_some(stretches, 4)}" for reason, stretches in by_reason.items())
-
-
-def _some(words: list[str], most: int) -> str:
-    more = f" and {len(words) - most} more" if len(words) > most else ""
-    return ", ".join(words[:most]) + more
+    statements = coverage.statements(turn.coverage, zone, language_of(turn.question))
+    return [*(statement.text for statement in statements), *turn.warnings]

@@ -148,8 +148,8 @@ def test_the_page_names_what_was_looked_at_beside_the_screen(
     assert (body["sources"], body["evidence"]) == (["messages"], [])
     assert [claim["state"] for claim in body["claims"]] == ["from_source"]
     page = browser.get(f"/chat/{body['chat_id']}").text
-    assert "Also looked at your messages: a source, and no evidence of your screen." in page
-    assert "quoted from another source" in page and "no evidence</span>" not in page
+    assert "Also looked at your messages: a source, and not your screen." in page
+    assert "from your messages</span>" in page and "no source" not in page
 
 
 def test_tools_are_listed_changed_and_revoked(program: Actor, stub: StubModel, folder: Path) -> None:

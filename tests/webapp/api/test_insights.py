@@ -185,7 +185,11 @@ def test_the_messages_are_told_exactly_as_they_are_kept(
 def test_an_insight_is_exported_with_its_evidence(program: Actor, stub: StubModel, frame: FrameRow) -> None:
     made = told(program, stub, frame)
     text = program.get(f"/api/v1/insights/{made['id']}/export").text
-    assert text.startswith("# Retention\n") and "retention set to 14 days" in text and "Quote found" in text
+    assert (
+        text.startswith("# Retention\n")
+        and "retention set to 14 days" in text
+        and "not on the frame" not in text
+    )
     kept = program.get(f"/api/v1/insights/{made['id']}/export?fmt=json").get_json()
     assert kept["format"] == "recollect-insight/1" and kept["messages"][0]["role"] == "system"
     assert kept["answer"]["answer_md"] == made["summary"]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tables import for_each
-from webapp.core.markdown import Span, highlight, render
+from webapp.core.markdown import Marks, Note, Stretch, highlight, pieces, render
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -24,7 +24,7 @@ HOSTILE = [
     "{{ 7*7 }} {% for x in y %}",
     "\u202egnp.exe",
     "a\x00b",
-    "\ue0000.fake claim\ue001 \ue0029\ue003",
+    "\ue0000.fake mark.\ue001 \ue0049\ue003. .\ue0057\ue003",
     "`<b>`",
     "> [x]: javascript:alert(1)\n\n[x]",
     "<style>*{display:none}</style>",
@@ -42,30 +42,35 @@ def assert_harmless(html: str) -> None:
         assert tag in ALLOWED
         names = re.findall(r'([a-z:-]+)="', attributes)
         assert set(names) <= {"href", "class", "rel", "start"}
+    assert not re.search("[\ue000-\ue00f]", html)
     for href in re.findall(r'href="([^"]*)"', html):
         assert href.startswith(("/frames/", "/timeline", "/search", "/chat/", "https://"))
 
 
 @for_each("text", HOSTILE)
 def test_hostile_text_renders_harmlessly(text: str) -> None:
-    assert_harmless(
-        str(render(text, {1: "/frames/1?cite=1.1.1"}, [Span(0, len(text), "unproven", "no evidence")]))
-    )
+    marks = Marks([Stretch(0, len(text), "on-frame", "/frames/1")], citations={1: "/frames/1?cite=1.1.1"})
+    assert_harmless(str(render(text, marks)))
     assert "<mark>" in highlight(text, [(0, 3)])
     assert re.sub(r"</?mark>", "", str(highlight(text, [(0, 3)]))).count("<") == 0
 
 
 @given(st.text(max_size=200), st.integers(0, 60), st.integers(1, 60))
 def test_any_text_renders_harmlessly(text: str, start: int, length: int) -> None:
-    assert_harmless(
-        str(render(text, {1: "/frames/1"}, [Span(start, start + length, "unproven", "no evidence")]))
-    )
+    stop = start + length
+    marks = Marks([Stretch(start, stop, "off-frame")], [Note(stop, "tag warn", "<b>")], {1: "/frames/1"},
+                  breaks=(start, stop))  # fmt: skip
+    assert_harmless(str(render(text, marks)))
+    assert sorted(end for _, end in pieces(text, marks) if end is not None) == [0, 1]
 
 
-def test_a_cited_number_links_to_its_frame_and_others_stay_text() -> None:
-    html = str(render("Set to 14 days [1], maybe [7].", {1: "/frames/81234?cite=17.4.1"}))
-    assert '<a class="cite" href="/frames/81234?cite=17.4.1" rel="noreferrer noopener">1</a>' in html
-    assert "maybe [7]." in html
+def test_a_cited_number_opens_its_frame_and_later_leads_to_its_quote() -> None:
+    marks = Marks(citations={1: "/frames/81234?cite=17.4.1"}, again={1: "/chat/17#t4e1"})
+    html = str(render("Set to 14 days [1], still [1], maybe [7], `arr[1]`.", marks))
+    number = 'rel="noreferrer noopener"><span class="hush">Source </span>1</a>'
+    assert f'<a class="cite" href="/frames/81234?cite=17.4.1" {number}' in html
+    assert f'<a class="cite" href="/chat/17#t4e1" {number}' in html
+    assert "maybe [7]" in html and "<code>arr[1]</code>" in html
 
 
 @for_each(
@@ -77,18 +82,41 @@ def test_a_cited_number_links_to_its_frame_and_others_stay_text() -> None:
         ("3. The reason was disk pressure.", "<li><span"),
     ],
 )
-def test_a_claim_without_evidence_is_marked_inside_its_block(text: str, expected: str) -> None:
+def test_a_stretch_is_marked_inside_its_block(text: str, expected: str) -> None:
     start = text.find("The") if text.startswith("You") else 0
-    html = str(render(text, spans=[Span(start, len(text), "unproven", "no evidence")]))
-    assert f'{expected} class="claim unproven">The reason' in html
-    assert '<span class="state">no evidence</span>' in html
+    html = str(render(text, Marks([Stretch(start, len(text), "no-source")])))
+    assert f'{expected} class="no-source">The reason' in html
 
 
 def test_bold_words_with_a_stop_stay_bold_beside_marks() -> None:
     text = "**Settings.** You **wrote.**[1]"
-    html = render(text, {1: "/frames/1"}, [Span(0, 13, "unproven", "not found"), Span(14, 31, "paraphrase")])
+    marks = Marks([Stretch(0, 13, "off-frame"), Stretch(14, 31, "off-frame")], citations={1: "/frames/1"})
+    html = render(text, marks)
     assert "<strong>Settings.</strong></span>" in html and "<strong>wrote.</strong><a" in html
     assert "*" not in html
+
+
+def test_an_address_stays_whole() -> None:
+    text = "see [it](https://a.example/14) and <https://a.example/14>"
+    marks = Marks([Stretch(at, at + 2, "off-frame") for at in (text.index("14"), text.rindex("14"))])
+    assert str(render(text, marks)).count('href="https://a.example/14"') == 2
+
+
+@for_each(
+    ("text", "before", "after"),
+    [
+        ("One **two.** Three.", "<p>One <strong>two.</strong></p>", "<p> Three.</p>"),
+        ("**One two.** three.", "<p><strong>One two.</strong></p>", "<p> three.</p>"),
+        ("- one two.\n- three", "<ul>\n<li>one two.", "</li>\n<li>three</li>\n</ul>"),
+        ("## One two.\n\nthree", "<h4>One two.</h4>", "\n<p>three</p>"),
+        ("|one two.|\n|-|\n|three|", "</table>", ""),
+    ],
+)
+def test_a_text_is_cut_at_a_break_and_stays_well_formed(text: str, before: str, after: str) -> None:
+    cut = text.index("two.") + (6 if "two.**" in text else 5 if "two.|" in text else 4)
+    first, second = pieces(text, Marks(breaks=(cut,)))
+    assert first[1] == 0 and second[1] is None
+    assert first[0].rstrip().endswith(before) and second[0].rstrip() == after.rstrip()
 
 
 def test_a_link_that_leads_out_shows_its_host() -> None:
@@ -101,8 +129,6 @@ def test_highlighting_escapes_what_it_marks() -> None:
 
 
 def test_a_withdrawn_citation_goes_with_its_space() -> None:
-    html = str(render("It was so [1], and so [2] [3].", {1: "/frames/1", 3: "/frames/3"}, withdrawn={1, 2}))
-    assert (
-        html.strip()
-        == '<p>It was so, and so <a class="cite" href="/frames/3" rel="noreferrer noopener">3</a>.</p>'
-    )
+    marks = Marks(citations={3: "/frames/3"}, withdrawn=frozenset({1, 2}))
+    html = str(render("It was so [1], and so [2] [3].", marks))
+    assert html.startswith('<p>It was so, and so <a class="cite" href="/frames/3"')

@@ -84,7 +84,7 @@ def test_a_frame_is_told_from_its_page_and_shown_with_its_evidence(
     made = settled(browser, database, send("/insights", frame=str(frame.id)))
     page = words(browser, f"/insights/{made.id}")
     assert "Retention, decided" in page and "You set retention to 14 days" in page
-    assert "Quote found" in page and BUILT_IN["assistant"].name in page
+    assert "· Fri 20 Nov 12:00" in page and BUILT_IN["assistant"].name in page
     assert f'href="/insights/{made.id}"' in browser.get(f"/frames/{frame.id}").text
     assert "Retention, decided" in words(browser, "/insights")
     assert 'href="/insights"' in browser.get("/memory").text

@@ -76,7 +76,7 @@ def test_frames_are_shown_before_the_model_answers(
     address = asked(browser, form, "What did I set?", **RANGE)
     running = browser.get(address, headers=HTMX).text
     assert 'aria-busy="true"' in running and f'href="/frames/{frame}"' in running
-    assert "Looked at 1 frame so far" in running and "Quote found" not in running
+    assert "Reading 1 frame…" in running and "<figure" not in running
     page = browser.get(address.partition("/turns")[0]).text
     assert (
         '<noscript><meta http-equiv="refresh" content="3; url=/chat/1?look=1#t1">' in page
@@ -84,7 +84,7 @@ def test_frames_are_shown_before_the_model_answers(
     )
     blocked.set()
     done = settled(browser, address)
-    assert "Fourteen days" in done and "Quote found" in done and "so far" not in done
+    assert "Fourteen days" in done and "<figure" in done and "Reading" not in done
 
 
 def test_a_turn_is_ended_by_hand(
@@ -125,7 +125,7 @@ def test_an_allowed_call_runs_and_the_answer_follows(
     address, decision = waiting(browser, form, stub, folder)
     assert browser.post(decision, data={**form, "decision": "once"}, headers=HTMX).status_code == 204
     done = settled(browser, address)
-    assert "It is for monday" in done and "Looked up with tools (1)" in done
+    assert "It is for monday" in done and "1 tool call" in done
     assert "the plan &lt;b&gt;for monday&lt;/b&gt;" in done and "<b>for monday</b>" not in done
     assert browser.post(decision, data={**form, "decision": "once"}).status_code == 409
 

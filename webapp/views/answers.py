@@ -1,0 +1,174 @@
+"""An answer as it is drawn: its Markdown with its marks, cut where the quotes of a sentence stand under it.
+
+Code decides few things, and only these are marked: words that stand on a cited frame, words that stand on
+none of them, a sentence without a source, a figure that code worked out, words of another source. The reader
+compares the sentence with the quote under it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+
+from assistant.core.records import Claim, TurnResult
+from assistant.core.strings import sentences, text
+from assistant.core.texts import Language, language_of
+from webapp.core import markdown
+from webapp.core.markdown import Marks, Note, Stretch
+
+MAX_NAMED = 3
+MAX_NAMED_CHARS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Addresses by the number of a source: of its frame, and of its quote under the answer, where it has one.
+    Numbers in `withdrawn` were marked as wrong: they are drawn no more. `measured` says how durations were
+    worked out, '' where that cannot be told.
+    """
+
+    frames: Mapping[int, str]
+    quotes: Mapping[int, str] = field(default_factory=dict)
+    withdrawn: frozenset[int] = frozenset()
+    measured: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPart:
+    """A stretch of the answer's HTML, and the numbers of the sources whose quotes stand under it."""
+
+    html: Markup
+    numbers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """What is said behind a sentence: ``tag`` with a tone, or ``hush`` for what is only heard."""
+
+    css_class: str
+    text: str
+
+
+def parts(turn: TurnResult, links: Links, numbers: Iterable[int] = ()) -> tuple[AnswerPart, ...]:
+    """The answer; behind the sentence that first cites one of `numbers` the HTML is cut for its quote.
+
+    Sources that no sentence cites stand at the end.
+    """
+    left = set(numbers)
+    cuts: list[tuple[int, tuple[int, ...]]] = []
+    for claim in sorted(turn.claims, key=lambda claim: claim.end):
+        first = tuple(n for n in dict.fromkeys(claim.citations) if n in left)
+        if first:
+            left.difference_update(first)
+            cuts.append((claim.end, first))
+    pieces = markdown.pieces(turn.answer_md, _marks(turn, links, [at for at, _ in cuts]))
+    drawn = [AnswerPart(html, () if cut is None else cuts[cut][1]) for html, cut in pieces]
+    return tuple([*drawn, AnswerPart(Markup(""), tuple(sorted(left)))] if left else drawn)
+
+
+def whole(turn: TurnResult, links: Links) -> Markup:
+    """The answer in one piece, without its quotes."""
+    return Markup("").join(part.html for part in parts(turn, links))
+
+
+def tags(turn: TurnResult, withdrawn: frozenset[int] = frozenset()) -> Iterator[tuple[Claim, Tag]]:
+    """The sentences of the answer that have something said behind them, in the language of the question."""
+    language = language_of(turn.question)
+    for claim in turn.claims:
+        tag = _tag(turn, claim, withdrawn, language)
+        if tag:
+            yield claim, tag
+
+
+def words_on_frames(turn: TurnResult) -> dict[int, tuple[str, ...]]:
+    """By the number of a source, the words of the answer that stand on it."""
+    words: dict[int, list[str]] = {}
+    for claim in turn.claims:
+        for place in claim.on_frame:
+            words.setdefault(place.n, []).append(turn.answer_md[place.start : place.end])
+    return {n: tuple(dict.fromkeys(said)) for n, said in words.items()}
+
+
+def source_names(turn: TurnResult) -> str:
+    """What the turn rests on beside frames, in words: ``your calendar, the web``."""
+    language = language_of(turn.question)
+    known = sentences("sources")
+    return ", ".join(known[name][language == "zh"] if name in known else name for name in turn.sources)
+
+
+def _marks(turn: TurnResult, links: Links, breaks: list[int]) -> Marks:
+    stretches = [stretch for claim in turn.claims for stretch in _stretches(turn, claim, links)]
+    notes = [
+        Note(claim.end, tag.css_class, tag.text, links.measured if claim.state == "measured" else "")
+        for claim, tag in tags(turn, links.withdrawn)
+    ]
+    drawn = {n: address for n, address in links.frames.items() if n not in links.withdrawn}
+    return Marks(stretches, notes, drawn, links.quotes, links.withdrawn, breaks)
+
+
+def _stretches(turn: TurnResult, claim: Claim, links: Links) -> Iterator[Stretch]:
+    """The marks inside a sentence, none of which overlap."""
+    if claim.state == "no_source" and not claim.missing:
+        yield Stretch(claim.start, claim.end, "no-source")
+        return
+    end = claim.start
+    shown = [(place.start, place.end, place.n) for place in claim.on_frame if place.n in links.frames]
+    missing = [(*span, 0) for words in claim.missing if (span := _place(turn.answer_md, claim, words))]
+    for start, stop, n in sorted([*shown, *missing]):
+        if start < end or n in links.withdrawn:
+            continue
+        end = stop
+        if n:
+            yield Stretch(
+                start, stop, "on-frame", _words_address(links.frames[n], turn.answer_md[start:stop])
+            )
+        else:
+            yield Stretch(start, stop, "off-frame")
+
+
+def _words_address(address: str, words: str) -> str:
+    """The frame with these very words boxed, where they stand on it in these letters."""
+    if not address.startswith("/frames/"):
+        return address
+    query = urlencode({"q": '"{}"'.format(words.replace('"', " "))})
+    return f"{address}{'&' if '?' in address else '?'}{query}"
+
+
+def _place(answer: str, claim: Claim, words: str) -> tuple[int, int] | None:
+    """Where the words stand in the sentence, as whole words or figures."""
+    pattern = re.compile(rf"(?<![0-9A-Za-z]){re.escape(words)}(?![0-9A-Za-z])")
+    found = pattern.search(answer, claim.start, claim.end) if words else None
+    return found.span() if found else None
+
+
+def _tag(turn: TurnResult, claim: Claim, withdrawn: frozenset[int], language: Language) -> Tag | None:
+    if claim.citations and withdrawn.issuperset(claim.citations):
+        return Tag("tag warn", text("disputed", language, "marks"))
+    match claim.state:
+        case "not_on_frame" if claim.missing:
+            return Tag("tag warn", text("words_not_on_frame", language, "marks", words=_named(claim.missing)))
+        case "no_source" if claim.missing:
+            return Tag(
+                "tag warn", text("words_without_source", language, "marks", words=_named(claim.missing))
+            )
+        case "not_on_frame":
+            return Tag("tag warn", text("quote_not_on_frame", language, "marks"))
+        case "no_source":
+            return Tag("hush", text("no_source", language, "marks"))
+        case "measured":
+            return Tag("tag info", text("measured", language, "marks"))
+        case "from_source":
+            return Tag("tag info", text("from_source", language, "marks", sources=source_names(turn)))
+        case "not_from_screen":
+            return Tag("tag plain", text("not_from_screen", language, "marks"))
+    return None
+
+
+def _named(words: tuple[str, ...]) -> str:
+    """The first of them; the screen or the model may have made them long."""
+    more = f" +{len(words) - MAX_NAMED}" if len(words) > MAX_NAMED else ""
+    return ", ".join(each[:MAX_NAMED_CHARS] for each in words[:MAX_NAMED]) + more
