@@ -57,7 +57,7 @@ class SearchAttempt:
 
 @dataclass(frozen=True, slots=True)
 class CoverageView:
-    """Everything `chat/_coverage.html` draws. `other_ranges` are (start_ms, end_ms, label)."""
+    """What was looked at, as `chat/_way.html` draws it. `other_ranges` are (start_ms, end_ms, label)."""
 
     statements: tuple[Statement, ...]
     searches: tuple[SearchAttempt, ...]
@@ -175,7 +175,6 @@ class TurnView:
     disputed: tuple[int, ...]  # ids of the frames that the person marked as wrong
     opening: str  # what has to be said before the answer, '' when nothing
     scope: str  # what the question was taken to be about
-    range_label: str
     spoken: TurnPersona = NOBODY
     groups: tuple[CallGroup, ...] = ()  # of tool calls
     progress: Progress | None = None
@@ -225,19 +224,17 @@ def turn_view(
     cited = {card.item.n: card for card in cards if card.item.n is not None}
     rounds = call_rounds(database, turn.chat_id, turn.turn_id)
     groups = tuple(group for of_round in rounds.values() for group in of_round)
-    range_label = _range_label(turn, zone, now_ms)
     running = progress(database, media, turn, live, rounds, now_ms) if turn.status == "running" else None
     return TurnView(
         turn=turn,
         answer=answers.parts(turn, _links(turn, cited), cited),
         cited=cited,
         retrieved=tuple(card for card in cards if card.item.n is None)[:MAX_RETRIEVED],
-        way=tuple(_way(turn, range_label, groups)),
+        way=tuple(_way(turn, groups)),
         coverage=coverage_view(turn, zone, now_ms),
         disputed=tuple(n for n in (cited[n].item.frame_id for n in reports if n in cited) if n is not None),
         opening=_opening(turn),
-        scope=range_label,
-        range_label=range_label,
+        scope=_scope(turn, zone, now_ms),
         spoken=personas.of_turn(database, turn.chat_id, turn.turn_id),
         is_verbose=chat_sessions.verbose_until_ms(database, now_ms) is not None,
         insight=insights.of_turn(database, turn.chat_id, turn.turn_id),
@@ -257,12 +254,11 @@ def _links(turn: TurnResult, cited: Mapping[int, EvidenceCard]) -> Links:
     )
 
 
-def _range_label(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> str:
-    """``Today 00:00–18:03 so far``: a range that ended with the question, though more came; "" for none."""
-    if turn.start_ms >= turn.end_ms:
-        return ""
-    label = formatting.span(turn.start_ms, turn.end_ms, zone, now_ms)
-    return f"{label} so far" if turn.scope.is_so_far else label
+def _scope(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> str:
+    """What the question was taken to be about; of a turn of before that was said, its range, "" for none."""
+    if turn.scope.text or turn.start_ms >= turn.end_ms:
+        return turn.scope.text
+    return formatting.span(turn.start_ms, turn.end_ms, zone, now_ms)
 
 
 def reported(database: Database, turn: TurnResult) -> tuple[Report, ...]:
@@ -280,10 +276,10 @@ def _opening(turn: TurnResult) -> str:
     return "I could not confirm this on screen." if turn.answer_md else ""
 
 
-def _way(turn: TurnResult, range_label: str, groups: Iterable[CallGroup]) -> Iterator[str]:
-    """``searched everything``, ``60 frames read``, ``2 tools``, ``qwen3``, ``3.1 s``."""
-    if range_label:
-        yield f"searched {range_label}"
+def _way(turn: TurnResult, groups: Iterable[CallGroup]) -> Iterator[str]:
+    """``searched everything``, ``60 frames read``, ``2 tool calls``, ``qwen3``."""
+    if turn.scope.is_everything:
+        yield "searched everything"
     yield f"{formatting.count(turn.coverage.frames_sampled, 'frame')} read"
     calls = sum(len(group.calls) for group in groups)
     if calls:

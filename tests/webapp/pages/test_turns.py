@@ -211,7 +211,7 @@ def test_a_turn_with_tools_that_failed_is_tried_again_without_a_range(
 ) -> None:
     stub.fail(401, "wrong key").reply("Four.")
     html = settled(browser, asked(browser, form, "How many?"))
-    assert "Retry" in html and 'name="from_ms"' not in html
+    assert "Retry" in html and 'type="hidden" name="from_ms"' not in html
     again = browser.post("/chat/1", data={**form, "message": "How many?"})
     assert again.status_code == 303 and "Four." in settled(browser, "/chat/1/turns/2")
 

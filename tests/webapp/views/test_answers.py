@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from assistant.core.records import Claim, ClaimState, Coverage, OnFrame, TurnResult
+from assistant.core.records import Claim, ClaimState, Coverage, OnFrame, Scope, TurnResult
 from tests.tables import for_each
 from webapp.views import answers
 from webapp.views.answers import Links
@@ -16,7 +16,7 @@ LINKS = Links(FRAMES, {1: "/chat/1#t1e1", 2: "/chat/1#t1e2"}, measured="/activit
 
 def turn(answer: str, *claims: Claim, question: str = "What was set?") -> TurnResult:
     return TurnResult(1, 1, "evidence", "stub", question, answer, 0, 1, "UTC", (), claims, Coverage(0, 0),
-                      sources=("calendar",))  # fmt: skip
+                      Scope("", 0, 1), sources=("calendar",))  # fmt: skip
 
 
 def claim(answer: str, text: str, state: ClaimState = "cited", missing: tuple[str, ...] = ()) -> Claim:
