@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from urllib.parse import urlencode
@@ -170,7 +170,7 @@ class TurnView:
     answer: tuple[AnswerPart, ...]
     cited: Mapping[int, EvidenceCard]
     retrieved: tuple[EvidenceCard, ...]
-    way: tuple[str, ...]  # which way the answer went, in a few words
+    way: str  # which way the answer went, in one line
     coverage: CoverageView
     disputed: tuple[int, ...]  # ids of the frames that the person marked as wrong
     opening: str  # what has to be said before the answer, '' when nothing
@@ -230,7 +230,7 @@ def turn_view(
         answer=answers.parts(turn, _links(turn, cited), cited),
         cited=cited,
         retrieved=tuple(card for card in cards if card.item.n is None)[:MAX_RETRIEVED],
-        way=tuple(_way(turn, groups)),
+        way=coverage.way(turn) or "What was looked at",
         coverage=coverage_view(turn, zone, now_ms),
         disputed=tuple(n for n in (cited[n].item.frame_id for n in reports if n in cited) if n is not None),
         opening=_opening(turn),
@@ -276,19 +276,9 @@ def _opening(turn: TurnResult) -> str:
     return "I could not confirm this on screen." if turn.answer_md else ""
 
 
-def _way(turn: TurnResult, groups: Iterable[CallGroup]) -> Iterator[str]:
-    """``searched everything``, ``60 frames read``, ``2 tool calls``, ``qwen3``."""
-    if turn.scope.is_everything:
-        yield "searched everything"
-    yield f"{formatting.count(turn.coverage.frames_sampled, 'frame')} read"
-    calls = sum(len(group.calls) for group in groups)
-    if calls:
-        yield formatting.count(calls, "tool call")
-    yield "no model" if turn.model == "extractive" else turn.model
-
-
 def coverage_lines(turn: TurnResult) -> list[str]:
     """What was looked at and what could not be, as an export tells it."""
     zone = ZoneInfo(turn.timezone)
     statements = coverage.statements(turn.coverage, zone, language_of(turn.question))
-    return [*(statement.text for statement in statements), *turn.warnings]
+    way = coverage.way(turn)
+    return [*([way] if way else []), *(statement.text for statement in statements), *turn.warnings]

@@ -125,7 +125,7 @@ def test_an_allowed_call_runs_and_the_answer_follows(
     address, decision = waiting(browser, form, stub, folder)
     assert browser.post(decision, data={**form, "decision": "once"}, headers=HTMX).status_code == 204
     done = settled(browser, address)
-    assert "It is for monday" in done and "1 tool call" in done
+    assert "It is for monday" in done and "1 tool" in done
     assert "the plan &lt;b&gt;for monday&lt;/b&gt;" in done and "<b>for monday</b>" not in done
     assert browser.post(decision, data={**form, "decision": "once"}).status_code == 409
 
