@@ -63,7 +63,10 @@ def tools_as_text(definitions: Sequence[Mapping[str, Any]], form: str) -> str:
 
 
 def parse_message(message: Mapping[str, Any], known_tools: Mapping[str, Mapping[str, Any]]) -> Parsed:
-    """The content as prose, never searched for markers, and the calls. Raises nothing."""
+    """The content as prose and the calls. Raises nothing.
+
+    Content is never searched for calls. What a server left of one in it is no prose.
+    """
     calls = CallCollector(known_tools)
     content = message.get("content")
     try:
@@ -71,7 +74,7 @@ def parse_message(message: Mapping[str, Any], known_tools: Mapping[str, Mapping[
             _add(call, calls)
     except Stop:
         pass
-    prose = content.strip() if isinstance(content, str) else ""
+    prose = _before_marker(content, "").strip() if isinstance(content, str) else ""
     return Parsed(prose, tuple(calls.found), tuple(calls.errors))
 
 
@@ -87,51 +90,49 @@ def _add(call: object, calls: CallCollector) -> None:
 # -- what may be shown of a growing output ----------------------------------------------------
 #
 # A marker comes in pieces. Whatever could still become one is held back until it cannot, so what
-# was shown once always stays the beginning of the prose that `parse` gives in the end.
+# was shown once always stays the beginning of the prose that `parse` gives in the end. The form "" is
+# that of native calls: what servers leave of a call in a text is markup of any format.
 
-_FUNCTION_BEGUN = re.compile(r"<function=(?:[A-Za-z_][A-Za-z0-9_.-]*)?\Z")
-_ACTION_BEGUN = re.compile(r"Action:\s*(?:`{1,2}|```(?:j|js|jso)?)?\Z")
-_FENCE_BEGUN = re.compile(r"^ {0,3}(?:`{1,2}|```(?:j|js|jso|json)?[ \t]*)\Z", re.MULTILINE)
-_TOKENS = {
-    "functionary": ("<function_calls>", "<function="),
-    "command-r": ("<|START_ACTION|>", "Action:"),
-    "llama31": ("<|python_tag|>", "<function=", "<|eom_id|>", "<|eot_id|>"),
+_TAG_BEGUN = r"<[|/]?[\w=.-]*\|?"
+_ACTION_BEGUN = rf"A(?:c(?:t(?:i(?:on?)?)?)?)?|Action:\s*(?:`{{1,2}}|```(?:j|js|jso)?|{_TAG_BEGUN})?"
+_FENCE_BEGUN = r"^ {0,3}(?:`{1,2}|```(?:j|js|jso|json)?[ \t]*)"
+_BEGUN = {
+    "": re.compile(rf"(?:{_TAG_BEGUN}|\[[A-Z_]*)\Z"),
+    "functionary": re.compile(rf"{_TAG_BEGUN}\Z"),
+    "command-r": re.compile(rf"(?:{_TAG_BEGUN}|{_ACTION_BEGUN}|{_FENCE_BEGUN})\Z", re.MULTILINE),
+    "llama31": re.compile(rf"{_TAG_BEGUN}\Z"),
 }
-_MARKERS = {"functionary": functionary.MARKER, "command-r": command_r.MARKER, "llama31": llama31.MARKER}
-_WHOLE = {"functionary": "", "command-r": "[", "llama31": "{"}
+_MARKERS = {
+    "": re.compile(  # a function in the middle of a line is spoken of
+        rf"<\|\w+\|>|</?tool_call>|\[TOOL_(?:CALLS|REQUEST)\]|^[ \t]*(?:{functionary.MARKER.pattern})",
+        re.ASCII | re.MULTILINE,
+    ),
+    "functionary": functionary.MARKER,
+    "command-r": command_r.MARKER,
+    "llama31": llama31.MARKER,
+}
+_WHOLE = {"command-r": "[", "llama31": "{"}
 """What an output begins with that may be calls as a whole."""
 
 
 def certain_prose(text: str, form: str) -> str:
     """The part of an unfinished output that is prose for certain, trimmed."""
-    if _WHOLE[form] and text.lstrip().startswith(_WHOLE[form]):
+    if form in _WHOLE and text.lstrip().startswith(_WHOLE[form]):
         return ""
-    marker = first_outside_fences(text, _MARKERS[form])
-    text = text[: marker.start()] if marker else text
-    text = text[: _marker_begun(text, form)]
+    text = _before_marker(text, form)
+    begun = _BEGUN[form].search(text)
+    end = begun.start() if begun else len(text)
+    text = text[: min(end, _open_plain_fence(text))] if form == "command-r" else text[:end]
     return (llama31.END_TOKENS.sub("", text) if form == "llama31" else text).strip()
 
 
-def _marker_begun(text: str, form: str) -> int:
-    """Where something begins that may become a marker; the length of the text when nothing does."""
-    places = [_token_begun(text, token) for token in _TOKENS[form]]
-    patterns = [_ACTION_BEGUN, _FENCE_BEGUN] if form == "command-r" else [_FUNCTION_BEGUN]
-    places += [hit.start() for pattern in patterns if (hit := pattern.search(text))]
-    if form == "command-r":
-        places += [_open_plain_fence(text)]
-    return min([*places, len(text)])
-
-
-def _token_begun(text: str, token: str) -> int:
-    """Where the longest end of `text` that begins `token` starts."""
-    for length in range(min(len(token) - 1, len(text)), 0, -1):
-        if text.endswith(token[:length]):
-            return len(text) - length
-    return len(text)
+def _before_marker(text: str, form: str) -> str:
+    marker = first_outside_fences(text, _MARKERS[form])
+    return text[: marker.start()] if marker else text
 
 
 def _open_plain_fence(text: str) -> int:
-    """A fence of calls counts when nothing follows it, so it waits for what follows."""
+    """Where a fence begins that counts as calls when nothing follows it; the length of the text for none."""
     for fence in command_r.PLAIN.finditer(text):
         closing = re.compile(r"^ {0,3}```+[ \t]*\n\s*\S", re.MULTILINE)
         if not closing.search(text, fence.end()):
