@@ -74,6 +74,9 @@ class StubModel:
         a format of calls in text. Such questions are kept apart, in `probes`.
         """
         self.probes: list[Request] = []
+        self.may_show = threading.Event()
+        """Until it is set such a question waits for its answer."""
+        self.may_show.set()
         self.knows: tuple[str, ...] = ()
         """The models that it has; none is any."""
         self.known: set[str] = set()
@@ -189,6 +192,7 @@ class StubModel:
             return _error(404, f"model {request['model']!r} not found")
         if _is_probe(request):
             self.probes.append(request)
+            self.may_show.wait(120)
             return self._shown(request)
         if wanted in self.refuses:
             self.refused.append(request)

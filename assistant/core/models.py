@@ -11,6 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import Context
 from dataclasses import replace
 
 from assistant.core import abilities, endpoints
@@ -237,7 +238,7 @@ class _Search(threading.Thread):
         super().__init__(name="abilities", daemon=True)
         self._find_out = find_out
         self._endpoint = endpoint
-        self._cancellation = Cancellation()
+        self._cancellation = Context().run(Cancellation)  # not a part of the turn that began it
         self._is_complete = False
         self._ended_s = 0.0
 

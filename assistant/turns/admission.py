@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from assistant.context.background import PreparedContext, prepare
@@ -15,7 +15,7 @@ from assistant.core.errors import (
     NotAnInsight,
     UnknownChat,
 )
-from assistant.core.models import AnyModel, ChatModels
+from assistant.core.models import PATIENCE_S, AnyModel, ChatModels
 from assistant.core.records import MAX_MESSAGE_CHARS, MAX_NOTE_CHARS, MAX_PROMPT_CHARS, TurnRequest
 from assistant.core.texts import estimate_tokens, language_of, question_words
 from assistant.turns import anchor_facts, attachments, scope
@@ -35,7 +35,10 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
     message, zone = _message(request), _zone(request.timezone)
     model = services.models.get(request.model)
     about = _about(services, request, zone)
-    services.models.find_out(model.name)
+    if request.mode != "evidence":
+        # Waited for only where it decides what is asked; the first frames of other turns come before it.
+        decides = request.mode == "agent" or about is not None or bool(request.attachments)
+        services.models.find_out(model.name, PATIENCE_S if decides else 0.0)
     can_use_tools = services.agent is not None and uses_tools(services.models, model)
     asked = scope.understood(services.database, request, message, zone, about, uses_tools=can_use_tools)
     if request.mode == "agent" and not can_use_tools:
@@ -120,6 +123,14 @@ def _context(
         window_tokens=0 if isinstance(model, ExtractiveModel) else model.context_tokens,
     )
     return prepare(services.context, asking)
+
+
+def settled(services: TurnServices, plan: TurnPlan) -> TurnPlan:
+    """The plan of a turn with what its model can do, once that was found out or nobody waits for it."""
+    if plan.mode != "auto" or plan.about is not None:
+        return plan
+    services.models.find_out(plan.model.name)
+    return replace(plan, uses_tools=services.agent is not None and uses_tools(services.models, plan.model))
 
 
 def uses_tools(models: ChatModels, model: AnyModel) -> bool:

@@ -13,10 +13,12 @@ What goes out at the end is read back from the store, so that a reload shows the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator
 from dataclasses import replace
+from functools import partial
 
-from assistant.core.cancellation import Cancelled, CancelToken
+from assistant.core.cancellation import Cancelled, CancelToken, run_with_timeout
 from assistant.core.errors import FrameDeleted
 from assistant.core.records import (
     ErrorEvent,
@@ -28,7 +30,7 @@ from assistant.core.records import (
     TurnResult,
 )
 from assistant.turns import insights, transcript
-from assistant.turns.admission import admit
+from assistant.turns.admission import admit, settled
 from assistant.turns.answering import check, no_captures
 from assistant.turns.asking import ask
 from assistant.turns.looking import look
@@ -86,7 +88,9 @@ def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, Checked
     retrieval = look(turn)
     if retrieval.entries:
         yield EvidenceEvent(turn.evidence, turn.coverage, turn.scope)
-    elif not turn.plan.asks_without_frames:
+    learn = partial(settled, turn.services, turn.plan)
+    turn.plan = run_with_timeout(learn, math.inf, turn.stop, turn.database.close_thread)
+    if not retrieval.entries and not turn.plan.asks_without_frames:
         return no_captures(turn, retrieval)
     said = yield from ask(turn, retrieval)
     return check(turn, said)

@@ -1,0 +1,78 @@
+"""The first question to a model of which only the address is known."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from assistant.core.models import ChatModels
+from assistant.core.records import EvidenceEvent, FinalEvent
+from assistant.turns.plan import TurnServices
+from assistant.turns.turn import run_turn
+from store.core.database import Database
+from store.core.settings import ChatSettings
+from store.egress import egress_log
+from tests.assistant.agents import agent_deps, asked
+from tests.assistant.helpers import NOW_MS, Afternoon
+from tests.stub_model import StubModel
+
+
+@pytest.fixture
+def services(database: Database, stub: StubModel) -> Iterator[TurnServices]:
+    models = ChatModels(ChatSettings(base_url=stub.base_url), {}, database=database, clock=lambda: NOW_MS)
+    with agent_deps(database, stub) as made:
+        yield replace(made, models=models)
+    models.close()
+
+
+def test_the_first_frames_stand_before_the_model_is_asked_and_it_gets_all_it_can(
+    services: TurnServices, stub: StubModel, afternoon: Afternoon, database: Database
+) -> None:
+    afternoon.show(5, "def main(): pass")
+    stub.can = ("tools", "vision", "json_schema")
+    stub.may_show.clear()
+    stub.reply("You wrote code.")
+    events = run_turn(services, asked("What did I do?", mode="auto"))
+    assert any(isinstance(event, EvidenceEvent) for event in events)  # as far as that one
+    assert stub.requests == []
+    stub.may_show.set()
+    *_, final = events
+    assert isinstance(final, FinalEvent) and final.result.error is None
+    assert [tool for tool in stub.requests[0]["tools"] if tool["function"]["name"] == "describe_frame"]
+    assert stub.requests[0]["model"] == "stub"
+    assert {each.purpose for each in egress_log.latest(database)} == {"answer", "test"}
+
+
+def test_evidence_mode_asks_for_no_abilities(
+    services: TurnServices, stub: StubModel, afternoon: Afternoon
+) -> None:
+    afternoon.show(5, "def main(): pass")
+    stub.reply({"answer_md": "You wrote code.", "evidence": []})
+    *_, final = run_turn(services, asked(mode="evidence", start_ms=NOW_MS - 86_400_000))
+    assert isinstance(final, FinalEvent) and final.result.error is None
+    assert stub.probes == [] and len(stub.requests) == 1
+
+
+def test_a_model_that_can_do_nothing_still_answers(
+    services: TurnServices, stub: StubModel, afternoon: Afternoon
+) -> None:
+    afternoon.show(5, "def main(): pass")
+    stub.can = ()
+    stub.reply("You wrote code.")
+    *_, final = run_turn(services, asked("What did I do?", mode="auto"))
+    assert isinstance(final, FinalEvent) and final.result.answer_md
+    assert "tools" not in stub.requests[0]
+
+
+def test_who_does_not_wait_leaves_others_the_search(services: TurnServices, stub: StubModel) -> None:
+    stub.can = ("tools",)
+    stub.may_show.clear()
+    waiting = threading.Thread(target=services.models.find_out, args=(services.models.default, 0.0))
+    waiting.start()
+    waiting.join()
+    stub.may_show.set()
+    endpoint = services.models.find_out(services.models.default, 20)
+    assert endpoint is not None and endpoint.supports_tools
