@@ -70,6 +70,7 @@ class ChatModels:
         waits_s: Sequence[float] = WAITS_S,
     ) -> None:
         self.timeout_s = settings.timeout_s
+        self.send_pictures = settings.send_pictures
         self.problem = ""
         """Why the providers added in the app cannot be used; '' when they can."""
         self._settings = settings

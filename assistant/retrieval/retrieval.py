@@ -81,7 +81,7 @@ class Retrieval:
     `totals` is None when filters narrow it: totals count every app. `relevant` entries were found by
     a search, the others are spread over the range. `is_found` is false when the question has words
     and no frame of the range shows one. `unread` and `unembedded` frames of the range cannot be
-    found yet: by words, by meaning.
+    found yet: by words, by meaning. `best` are the frames that a search found, best first.
     """
 
     filters: Filters
@@ -95,6 +95,7 @@ class Retrieval:
     is_found: bool = True
     unread: int = 0
     unembedded: int = 0
+    best: tuple[int, ...] = ()
 
 
 def retrieve(
@@ -105,18 +106,20 @@ def retrieve(
     *,
     meaning: Meaning = WORDS_ONLY,
     max_frames: int = MAX_FRAMES,
+    also: Sequence[int] = (),
     deadline_s: float = RETRIEVAL_TIMEOUT_S,
 ) -> Retrieval:
     """The selected frames with excerpts, and what else is known about the range.
 
-    `words` are what the question is about, none for a summary; `meaning` is the question as a vector.
+    `words` are what the question is about, none for a summary; `meaning` is the question as a vector. The
+    frames in `also` are among the entries whatever the question is.
     ``filters.end_ms`` must be set. Raises `DeadlineExceeded` after `deadline_s`.
     """
     start_ms, end_ms = filters.start_ms, filters.end_ms or now_ms
     with database.read(deadline_s=deadline_s) as connection:
         in_range = sample.count(connection, filters)
         chosen = select_frames(database, connection, filters, words, in_range, meaning, max_frames)
-        selected = sample.load(connection, chosen.ids)
+        selected = sample.load(connection, sorted({*chosen.ids, *also}))
         totals = None if is_narrowed(filters) else segments.totals(database, start_ms, end_ms)
         return Retrieval(
             filters=filters,
@@ -128,6 +131,7 @@ def retrieve(
             searched=chosen.searched,
             relevant=chosen.relevant,
             is_found=chosen.is_found,
+            best=chosen.best,
             unread=readings.count_unread(connection, start_ms, end_ms),
             unembedded=vectors.count_waiting(connection, start_ms, end_ms),
         )
@@ -158,6 +162,7 @@ class Selection:
     searched: tuple[Searched, ...]
     relevant: int = 0
     is_found: bool = True  # whether a frame has the words; true when none were asked for
+    best: tuple[int, ...] = ()  # those that a search found, best first
 
 
 def select_frames(
@@ -184,7 +189,8 @@ def select_frames(
         relevant = len({hit.frame_id for hit in hits}.intersection(ids))
     else:
         ids, relevant = _mixed(connection, filters, hits, max_frames)
-    return Selection(tuple(ids), (*searched, spread), relevant, any(map(_is_by_words, hits)))
+    best = tuple(hit.frame_id for hit in hits if hit.frame_id in set(ids))
+    return Selection(tuple(ids), (*searched, spread), relevant, any(map(_is_by_words, hits)), best)
 
 
 def _searches(

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 from assistant.core.strings import duration
 from assistant.read_api import answers, calls, frames, memory
 from assistant.read_api.answers import MemoryRow, Moment, Reading, Usage
-from assistant.read_api.calls import ReadCall, ReadRefused
+from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
 from assistant.read_api.frames import FrameId
 from assistant.retrieval.measured_facts import TOTAL
 from assistant.retrieval.retrieval import Searched
@@ -217,7 +217,7 @@ Question = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class _Shot:
+class Shot:
     """One frame as it would be sent."""
 
     frame: FrameRow
@@ -242,26 +242,37 @@ def _vision_of(context: ToolContext) -> VisionAccess:
     return context.vision
 
 
-def _shot(context: ToolContext, frame_id: int, returned: int) -> _Shot:
-    """The frame's picture, if it may be seen; `returned` is for the audit. Raises `ToolFailed`."""
+def shot(
+    library: ReadSources,
+    frame_id: int,
+    zone: tzinfo,
+    allowed: tuple[int, int] | None = None,
+    returned: int = 1,
+) -> Shot:
+    """The frame's picture, if it may be seen; `returned` is for the audit. Raises `ReadRefused`."""
+    with calls.call(library, DOOR, "describe_frame", zone) as call:
+        frame = calls.frame(call, frame_id)
+        if allowed and not allowed[0] <= frame.captured_ms < allowed[1]:
+            raise ReadRefused("invalid", outside_range(allowed, zone))
+        content, width, height = library.media.copy_for_model(frame, LONGEST_PX)
+        call.returned = returned
+    return Shot(frame, Picture(content, "image/jpeg"), width, height)
+
+
+def _shot(context: ToolContext, frame_id: int, returned: int) -> Shot:
+    """The same for a call. Raises `ToolFailed`."""
     try:
-        with calls.call(context.library, DOOR, "describe_frame", context.zone) as call:
-            frame = calls.frame(call, frame_id)
-            allowed = context.range_ms
-            if allowed and not allowed[0] <= frame.captured_ms < allowed[1]:
-                raise ReadRefused("invalid", outside_range(allowed, context.zone))
-            content, width, height = context.library.media.copy_for_model(frame, LONGEST_PX)
-            call.returned = returned
+        taken = shot(context.library, frame_id, context.zone, context.range_ms, returned)
     except ReadRefused as error:
         raise ToolFailed(str(error)) from error
-    context.findings.shown(frame.captured_ms, frame.captured_ms + 1)
-    return _Shot(frame, Picture(content, "image/jpeg"), width, height)
+    context.findings.shown(taken.frame.captured_ms, taken.frame.captured_ms + 1)
+    return taken
 
 
 def _describe_notice(context: ToolContext, frame_id: int, question: str) -> str:
-    where, shot = _vision_of(context).where, _shot(context, frame_id, 0)
-    at = times.rfc3339(shot.frame.captured_ms, context.zone)
-    return f"Shows one picture of your screen, taken {at}, to {where}: {shot.name}."
+    where, taken = _vision_of(context).where, _shot(context, frame_id, 0)
+    at = times.rfc3339(taken.frame.captured_ms, context.zone)
+    return f"Shows one picture of your screen, taken {at}, to {where}: {taken.name}."
 
 
 @tool(
@@ -275,13 +286,13 @@ def describe_frame(context: ToolContext, frame_id: FrameId, question: Question =
     """Looks at the picture of one frame and describes it; call it when its text cannot answer, such as for
     a chart, a photo or a layout. It sends one picture each time; read the text with get_frame first. Its
     description cannot be quoted."""
-    vision, shot = _vision_of(context), _shot(context, frame_id, 1)
+    vision, taken = _vision_of(context), _shot(context, frame_id, 1)
     messages = [
         Message("system", INSTRUCTIONS),
-        Message("user", question.strip() or "What does it show?", pictures=(shot.picture,)),
+        Message("user", question.strip() or "What does it show?", pictures=(taken.picture,)),
     ]
     try:
-        described = vision.look(messages, shot.frame, shot.name, context.timeout_s)
+        described = vision.look(messages, taken.frame, taken.name, context.timeout_s)
     except ModelError as error:
         raise ToolFailed(f"The model gave no description: {error.detail}.") from error
     except StoreError as error:
@@ -291,9 +302,9 @@ def describe_frame(context: ToolContext, frame_id: FrameId, question: Question =
         "note": NOTE,
         "frame_id": frame_id,
         **({"cite": cites[frame_id]} if frame_id in cites else {}),
-        "time": times.rfc3339(shot.frame.captured_ms, context.zone),
-        "app_name": shot.frame.app_name,
-        "window_name": shot.frame.window_name,
-        "browser_url": shot.frame.browser_url,
+        "time": times.rfc3339(taken.frame.captured_ms, context.zone),
+        "app_name": taken.frame.app_name,
+        "window_name": taken.frame.window_name,
+        "browser_url": taken.frame.browser_url,
         "description": described,
     }

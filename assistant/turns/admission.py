@@ -71,6 +71,8 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
         mode=request.mode,
         uses_tools=can_use_tools and request.mode != "evidence",
         is_bounded=asked.is_bounded,
+        frame_id=request.frame_id,
+        wants_pictures=request.pictures,
         first_call=request.first_call,
         attached=attached,
         previous_response_id=request.previous_response_id,

@@ -29,6 +29,7 @@ from assistant.tools.tool import Tool
 from assistant.turns import attachments, prompts, tool_execution
 from assistant.turns.answering import partial_completion, quotation
 from assistant.turns.model_session import ModelSession
+from assistant.turns.pictures import of_turn as pictures_of_turn
 from assistant.turns.plan import RunningTurn, UncheckedAnswer
 from assistant.turns.tool_execution import ModelReply, WantedCall, carry_out
 from engines.chat.extractive import ExtractiveModel
@@ -70,13 +71,14 @@ def _session(turn: RunningTurn, model: ChatModel, retrieval: Retrieval) -> Model
     endpoint = services.models.endpoint(model.name)
     form = endpoint.tool_format if endpoint and plan.uses_tools else ""
     tools = _offered(turn) if plan.uses_tools else []
-    pictures = attachments.pictures(turn.database, plan.attached)
+    pictures = pictures_of_turn(turn, retrieval)
+    settings = services.agent.settings if services.agent else None
     session = ModelSession(
         turn,
         model,
         tools,
         form,
-        prompts.blocks(plan, tools, form, services.agent.settings if services.agent else None),
+        prompts.blocks(plan, tools, form, settings, sees=bool(pictures.pictures)),
         retrieval,
         OffScreen(bool(turn.history), [plan.message]),
         TurnFindings(),
@@ -89,7 +91,7 @@ def _session(turn: RunningTurn, model: ChatModel, retrieval: Retrieval) -> Model
     session.off_screen.has_looked = bool(shown) and (retrieval.is_found or plan.has_range)
     session.off_screen.known += session.files.texts
     session.off_screen.quotable += session.files.texts
-    if session.files.texts or pictures.pictures:
+    if session.files.texts or plan.attached.images:
         session.findings.sources.add(ATTACHMENT_SOURCE)
     return session
 
@@ -174,7 +176,9 @@ def _streamed(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
         session.endpoint,
         turn_id=turn.stored.id,
         blocks=session.blocks,
+        shows=session.pictures.shows,
         named=session.pictures.named,
+        is_current=session.pictures.are_current,
     )
     completion, outcome = None, "stopped"
     try:

@@ -8,7 +8,7 @@ model's template would read as its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from assistant.core.errors import AttachmentRefused, UnknownAttachment
 from assistant.core.models import AnyModel
@@ -53,17 +53,6 @@ class AttachmentText:
     cut: tuple[tuple[Attachment, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Pictures:
-    """The images of a question as they are sent, with what the ledger calls each in its place."""
-
-    pictures: tuple[Picture, ...] = ()
-    named: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-
-
-NO_PICTURES = Pictures()
-
-
 def attachment_text(
     attached: Attached, read: Read, max_chars: int, max_tokens: int, *, can_read: bool
 ) -> AttachmentText:
@@ -106,8 +95,10 @@ def attachment_text_for(
     return attachment_text(attached, read, MAX_ATTACHED_CHARS, window // 4, can_read=can_read)
 
 
-def pictures(database: Database, attached: Attached) -> Pictures:
-    """The images of a question. Raises `AttachmentGone`."""
+def pictures(
+    database: Database, attached: Attached
+) -> tuple[tuple[Picture, ...], tuple[tuple[str, str], ...]]:
+    """The images of a question as they are sent, and what the ledger calls each. Raises `AttachmentGone`."""
     shown, names_in_ledger = [], []
     for image in attached.images:
         picture = Picture(attachments.content(database, image), image.media_type)
@@ -116,12 +107,7 @@ def pictures(database: Database, attached: Attached) -> Pictures:
             f"{image.width_px} x {image.height_px} pixels, {image.size_bytes:,} bytes, SHA-256 {image.sha256}"
         )
         names_in_ledger.append((picture.data_url, f"attached image {image.id} ({size})"))
-    return Pictures(tuple(shown), tuple(names_in_ledger))
-
-
-def with_files(files: AttachmentText, message: str) -> str:
-    """A user's message behind what is told of its files."""
-    return f"{files.text}\n\n{message}" if files.text else message
+    return tuple(shown), tuple(names_in_ledger)
 
 
 def _shares(attached: Attached, room: int, large: int | None) -> dict[int, int]:

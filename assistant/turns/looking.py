@@ -33,7 +33,10 @@ def look(turn: RunningTurn) -> Retrieval:
     else:
         # An endpoint of vectors may be slow, too.
         meaning = run_with_timeout(partial(_meaning, turn), math.inf, turn.stop, turn.database.close_thread)
-        retrieval = retrieve(turn.database, _filters(plan), plan.words, services.clock(), meaning=meaning)
+        also = () if plan.frame_id is None else (plan.frame_id,)
+        retrieval = retrieve(
+            turn.database, _filters(plan), plan.words, services.clock(), meaning=meaning, also=also
+        )
     if plan.without:
         entries = tuple(entry for entry in retrieval.entries if entry.frame.id not in plan.without)
         retrieval = replace(retrieval, entries=entries)

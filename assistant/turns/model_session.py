@@ -25,7 +25,9 @@ from assistant.tools.files import read_attachment
 from assistant.tools.registry import AgentServices
 from assistant.tools.tool import Tool
 from assistant.turns import attachments, prompts
-from assistant.turns.attachments import AttachmentText, Pictures
+from assistant.turns.attachments import AttachmentText
+from assistant.turns.pictures import TOKENS as PICTURE_TOKENS
+from assistant.turns.pictures import Pictures
 from assistant.turns.plan import MAX_ANSWER_TOKENS, RunningTurn, TurnPlan
 from assistant.turns.prompts import RESULTS
 from engines.chat.protocol import ChatModel, ContextTooLong, Message, Usage
@@ -109,7 +111,7 @@ class ModelSession:
         can_read = any(tool.name == read_attachment.name for tool in self.tools)
         self.files = attachments.attachment_text_for(services, plan.attached, self.window, can_read=can_read)
         room = self.room - tokens_of(system_messages(self.blocks, merged=merged))
-        room -= estimate_tokens(self.files.text)
+        room -= estimate_tokens(self.files.text) + PICTURE_TOKENS * len(self.pictures.pictures)
         whole = self._packed(_EVERYTHING)
         wanted = estimate_tokens(whole.text) + len(whole.entries)
         history = recent(self.turn.history, max(room // 4, room - wanted), plan)
@@ -119,7 +121,7 @@ class ModelSession:
         self.packed = self._packed(room // 2 if self.tools else room)
         if whole.entries and not self.packed.entries and not self.tools:
             raise ContextTooLong(f"the model's context of {self.window} tokens holds no frame")
-        question = attachments.with_files(self.files, self.packed.text)
+        question = "\n\n".join(filter(None, (self.files.text, self.packed.text, self.pictures.told)))
         self.head = prompts.messages(self.blocks, sent, question, self.pictures.pictures, merged=merged)
 
     def _packed(self, room: int) -> Packed:

@@ -101,6 +101,9 @@ class TurnPlan:
     without: frozenset[int] = frozenset()
     mode: Mode = "auto"
     uses_tools: bool = False
+    frame_id: int | None = None
+    wants_pictures: bool = False
+    """Whether pictures may go along where the settings ask first."""
     model_prompt: str = ""
     pack: str = ""
     """What is told as background beside the question; '' for nothing."""

@@ -55,22 +55,22 @@ OUTPUT_SCHEMA: Mapping[str, Any] = MappingProxyType(
 
 
 def blocks(
-    plan: TurnPlan, tools: Sequence[Tool], form: str, settings: ToolsSettings | None
+    plan: TurnPlan, tools: Sequence[Tool], form: str, settings: ToolsSettings | None, *, sees: bool = False
 ) -> tuple[Block, ...]:
-    """The system prompt of a turn."""
+    """The system prompt of a turn; `sees` where pictures come with the question."""
     if not plan.uses_tools or settings is None:
-        return evidence_blocks(plan)
+        return evidence_blocks(plan, sees=sees)
     return tool_blocks(
         plan, tools, settings.max_iterations, form, owner=settings.owner, examples=settings.examples
     )
 
 
-def evidence_blocks(plan: TurnPlan) -> tuple[Block, ...]:
+def evidence_blocks(plan: TurnPlan, *, sees: bool = False) -> tuple[Block, ...]:
     """The system prompt without tools: blocks 1, 2, 3 and 6, and 8 where there is a pack."""
     return in_order(
         model_prompt=plan.model_prompt,
         identity=plan.identity,
-        rules=EVIDENCE_RULES,
+        rules=EVIDENCE_RULES.replace(*_TEXTS["no_pictures"]) if sees else EVIDENCE_RULES,
         time=time_block(plan),
         background=background(plan.pack),
     )

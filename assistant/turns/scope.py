@@ -61,7 +61,7 @@ def understood(
     if mentions.app and not filters.app_name:
         filters = replace(filters, app_name=mentions.app)
     scope = _scope(database, request, mentions, phrase, about, uses_tools)
-    words = told(scope, filters, zone, request.now_ms, language_of(message))
+    words = told(scope, filters, zone, request.now_ms, language_of(message), request.frame_id is not None)
     said = replace(scope, text=words)
     topic = mentions.rest.replace(phrase.phrase, " ") if phrase else mentions.rest
     return Understood(said, filters, topic, is_bounded=request.start_ms is not None)
@@ -143,7 +143,14 @@ def around(at_ms: int) -> tuple[int, int]:
 # -- in words ---------------------------------------------------------------------------------
 
 
-def told(scope: Scope, filters: TurnFilters, zone: ZoneInfo, now_ms: int, language: Language) -> str:
+def told(
+    scope: Scope,
+    filters: TurnFilters,
+    zone: ZoneInfo,
+    now_ms: int,
+    language: Language,
+    is_of_frame: bool = False,
+) -> str:
     """``everything, 12 Oct – today``; ``Tuesday 13 Oct, 10:00–12:30, in Code``."""
     if scope.start_ms >= now_ms:
         named = scope.phrase or day(scope.start_ms, zone, now_ms, language)
@@ -152,6 +159,8 @@ def told(scope: Scope, filters: TurnFilters, zone: ZoneInfo, now_ms: int, langua
         parts = [text("everything", language, "scope"), _span(scope, zone, now_ms, language)]
     else:
         parts = [_span(scope, zone, now_ms, language)]
+    if is_of_frame:
+        parts.insert(0, text("frame", language, "scope"))
     where = (filters.app_name, filters.window_name, filters.browser_url)
     parts += [text("in", language, "scope", name=name) for name in where if name]
     if scope.unread:

@@ -135,6 +135,11 @@ class ChatSettings:
     )
     timeout_s: float = _setting(60.0, "How long to wait for a model.", unit="s", low=1)
     context_tokens: int = _setting(0, "Context window of the model; 0: found out.", unit="tokens", low=0)
+    send_pictures: str = _setting(
+        "local",
+        "Show pictures of the frames a question is about to a model that can see: local (to one on this "
+        "machine; to others when asked for with the question), ask (only when asked for) or never.",
+    )
     models: tuple[ChatModelSettings, ...] = _setting([], "More models, as [[chat.models]] tables.")
 
 

@@ -85,6 +85,14 @@ class ChatRequest(Ranged):
         description="Ids from POST /attachments. Text goes with the question, clipped; images only to a "
         "model that can see, and never in evidence mode.",
     )
+    frame_id: Id | None = Field(
+        None, description="The frame that the question is about: it is looked at with what stood around it."
+    )
+    pictures: bool = Field(
+        False,
+        description="Pictures of the frames it is most about may go to a model that can see, also where the "
+        "settings ask first.",
+    )
     amend: bool = Field(
         False,
         description="In the chat of an insight: makes a new current version of what is answered, in a chat "
@@ -173,6 +181,8 @@ def start_question(
         attachments=tuple(body.attachments),
         previous_response_id=previous,
         amend=body.amend,
+        frame_id=body.frame_id,
+        pictures=body.pictures,
         **manner(body),
     )
     return start_turn(request)

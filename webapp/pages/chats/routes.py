@@ -212,6 +212,8 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
         day_start_min=who.day_start_min,
         attachments=files.ids,
         amend=bool(form.get("amend")),
+        frame_id=number(form, "frame"),
+        pictures=bool(form.get("pictures")),
     )
 
 

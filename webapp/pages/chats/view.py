@@ -8,6 +8,7 @@ from datetime import timedelta
 from urllib.parse import urlencode
 
 from assistant.core.endpoints import ModelInfo
+from assistant.core.models import ChatModels
 from assistant.core.records import TurnResult
 from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations, personas
@@ -79,7 +80,8 @@ def _groups(chats: list[Chat], viewer: Viewer) -> list[tuple[str, list[Chat]]]:
 class Composer:
     """What stands in the composer. `refusal` is why the last try was not accepted; `edited` is the
     number of the question that is being changed, 0 for a new one; `draft` is where what is written is
-    kept, "" for nowhere. `files` are attached and not sent yet, or those of the question that is changed.
+    kept, "" for nowhere. `files` are attached and not sent yet, or those of the question that is changed;
+    `frame_id` is the frame that it is about.
     """
 
     message: str = ""
@@ -92,6 +94,7 @@ class Composer:
     draft: str = ""
     style_note: str = ""
     files: tuple[Attachment, ...] = ()
+    frame_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,7 @@ class ChatPage:
     system: SystemMessage | None = None
     persona: Persona | None = None  # who speaks next
     topic: TopicView | None = None
+    asks_for_pictures: bool = False  # whether a tick lets pictures of frames go along
     is_verbose: bool = False  # whether what is told of earlier chats is logged
 
     @property
@@ -158,15 +162,23 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         persona=personas.active(database),
         system=_system(own, chat.id) if chat else None,
         topic=topic_view(own, chat.id) if chat else None,
+        asks_for_pictures=_asks_for_pictures(own.chat_models),
         is_verbose=chat_sessions.verbose_until_ms(database, viewer.now_ms) is not None,
     )
+
+
+def _asks_for_pictures(models: ChatModels) -> bool:
+    """Whether there is a model that sees, and is shown pictures only where the person says so."""
+    setting = models.send_pictures
+    seeing = [model for model in models.describe() if model.supports_vision]
+    return setting != "never" and any(setting == "ask" or not model.is_local for model in seeing)
 
 
 def around_frame(frame: FrameRow, viewer: Viewer) -> Composer:
     """A composer that asks about one frame: five minutes on each side of it."""
     at = formatting.clock_short(frame.captured_ms, viewer.zone)
     around = of_span(frame.captured_ms - AROUND_MS, frame.captured_ms + AROUND_MS, viewer)
-    return Composer(f"What was I doing at {at}?", around)
+    return Composer(f"What was I doing at {at}?", around, frame_id=frame.id)
 
 
 def edit(turn: TurnResult, viewer: Viewer) -> Composer:
