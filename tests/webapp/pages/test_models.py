@@ -202,9 +202,10 @@ def test_an_erased_text_is_said_to_be_erased(
         stub.reply("nothing")
         send(MODELS, base_url=stub.base_url, model="stub")
         send("/chat", message="What?", from_ms=str(NOON_MS - 1000), to_ms=str(NOON_MS + 1000), tz="UTC")
-    assert "secret plan" in browser.get("/settings/sent/1").text
+    (sent,) = (each.id for each in egress_log.of_turn(database, 1, 1))
+    assert "secret plan" in browser.get(f"/settings/sent/{sent}").text
     deletion.delete_frames(database, Media(data_dir.media), [frame.id])
-    for path in ("/settings/sent/1", "/chat/1/turns/1/sent"):
+    for path in (f"/settings/sent/{sent}", "/chat/1/turns/1/sent"):
         html = browser.get(path).text
         assert "The text was erased" in html and "secret plan" not in html
 
