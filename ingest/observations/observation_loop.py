@@ -65,6 +65,7 @@ class ObservationLoop(StepLoop):
         self._later: dict[int, int] = {}  # hours that are not due before a moment
         self._refine_next_ms = 0
         self._days = days
+        self._compared: tuple[tuple[int, int | None], rules.Surroundings] = (0, None), rules.Surroundings()
 
     def step(self) -> bool:
         """Derive one hour, sum up one of a day, mark some old frames, or refine one observation."""
@@ -103,7 +104,9 @@ class ObservationLoop(StepLoop):
         started = time.monotonic()
         with self._database.read() as connection:
             before = _state(connection, hour, is_over)
-        drafts = rules.drafts_of(self._database, hour, now_ms - SETTLED_AFTER_MS)
+        drafts = rules.drafts_of(
+            self._database, hour, now_ms - SETTLED_AFTER_MS, self._surroundings(now_ms, before[1])
+        )
         with self._database.write() as connection:
             if _state(connection, hour, is_over) != before:
                 return  # it changed meanwhile: the next step derives it again
@@ -119,6 +122,13 @@ class ObservationLoop(StepLoop):
             "hour %d: %d observations, %d of them new or changed, %d sessions, %d ms",
             hour, len(drafts), changed, sessions, round((time.monotonic() - started) * 1000),
         )  # fmt: skip
+
+    def _surroundings(self, now_ms: int, deletion: int | None) -> rules.Surroundings:
+        """What hours are compared with, for an hour or until something is deleted: it is slow to make."""
+        key = now_ms // HOUR_MS, deletion
+        if self._compared[0] != key:
+            self._compared = key, rules.surroundings(self._database)
+        return self._compared[1]
 
     def _refine_one(self) -> bool:
         now_ms = self._clock()

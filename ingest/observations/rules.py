@@ -64,9 +64,7 @@ def _window(app_name: str | None, window_name: str | None, browser_url: str | No
     return Window(app_name or "", places.where(app_name, browser_url), title)
 
 
-def drafts_of(
-    database: Database, hour: int, until_ms: int, around: Surroundings | None = None
-) -> list[Draft]:
+def drafts_of(database: Database, hour: int, until_ms: int, around: Surroundings) -> list[Draft]:
     """The observations of an hour, of activity that had ended by `until_ms`, in the order of time.
 
     What they say comes from the hour's own frames; `around` only tells what of it is nothing special.
@@ -79,7 +77,6 @@ def drafts_of(
                 where = places.place(segment.app_name, segment.window_name, segment.browser_url)
                 visits.setdefault(where, []).append(segment)
         chosen = sorted(visits, key=lambda where: -_active_ms(visits[where]))[:MAX_OF_HOUR]
-        around = around or surroundings(database)
         drafts = [_draft(connection, around, hour, where, visits[where]) for where in chosen]
     return sorted(drafts, key=lambda draft: (draft.start_ms, draft.place))
 

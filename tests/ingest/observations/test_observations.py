@@ -257,10 +257,10 @@ def test_a_strange_hour_does_not_keep_the_others_waiting(
     shoot(NOON_MS), shoot(NOON_MS + HOUR_MS)
     whole = rules.drafts_of
 
-    def broken(database: Database, hour: int, until_ms: int) -> Any:
+    def broken(database: Database, hour: int, *arguments: Any) -> Any:
         if hour == (NOON_MS + HOUR_MS) // HOUR_MS:
             raise RuntimeError("strange")
-        return whole(database, hour, until_ms)
+        return whole(database, hour, *arguments)
 
     monkeypatch.setattr(rules, "drafts_of", broken)
     derive(database, clock)
