@@ -156,7 +156,7 @@ def embedder_of(home: Home) -> Callable[[], Embedder]:
 def memory_of(home: Home) -> OpenMemory:
     chat = home.settings.chat
     refiners = Refiners(chat, home.settings.memory.refine, home.data_dir)
-    days = DailySummaryWriter(home.database, now_ms, chat.timeout_s)
+    days = DailySummaryWriter(home.database, now_ms)
     return lambda stop: ObservationLoop(home.database, now_ms, stop, refiners, chat.timeout_s, days)
 
 

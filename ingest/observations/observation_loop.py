@@ -6,9 +6,8 @@ stores what came of it. A restart goes on where the last run ended, and nothing 
 Of the hour that still runs only activity that has ended is taken, every few minutes.
 
 What was observed then becomes days (`ingest.observations.daily_summaries`). Where a chat model may be used,
-it puts settled observations, and after them hours of days, into better words, one small job at a time and
-outside any transaction; the rules' words stay until it has answered well. Before that, frames from before
-there were tags are marked.
+it puts settled observations into better words, one small job at a time and outside any transaction; the
+rules' words stay until it has answered well. Before that, frames from before there were tags are marked.
 """
 
 from __future__ import annotations
@@ -141,7 +140,7 @@ class ObservationLoop(StepLoop):
         waiting = observation_writer.due(self._database, now_ms, 1)
         self._refine_next_ms = now_ms + REFINE_EVERY_MS
         if not waiting:
-            return bool(self._days and self._days.refine_hour(refiner))
+            return False
         [(observation, fingerprint)] = waiting
         try:
             better = refine(self._database, self._clock, refiner, observation, self._timeout_s)
@@ -157,7 +156,7 @@ class ObservationLoop(StepLoop):
         with self._database.write() as connection:
             kept = observation_writer.accept(
                 connection, observation.id, fingerprint, title=better.title, narrative=better.narrative,
-                facts=better.facts or observation.facts, concepts=better.concepts or observation.concepts,
+                facts=better.facts, concepts=better.concepts or observation.concepts,
                 now_ms=self._clock(),
             )  # fmt: skip
         log.info("observation %d was %s", observation.id, "refined" if kept else "changed meanwhile")

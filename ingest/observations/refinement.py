@@ -10,12 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-import apsw
+from typing import Any
 
 from engines.chat.protocol import (
-    ChatModel,
     Completion,
     Message,
     ModelError,
@@ -24,7 +21,6 @@ from engines.chat.protocol import (
     ModelTimeout,
     ModelUnauthorized,
     ModelUnreachable,
-    RequestHook,
 )
 from ingest.observations.refinement_models import Endpoint, Refiner
 from store.core import tokenizer
@@ -46,19 +42,20 @@ _MOST_CHARS = 8_000
 _CHARS_PER_TOKEN = 1.5
 
 
-def object_of(**properties: dict[str, Any]) -> dict[str, Any]:
+def _object_of(**properties: dict[str, Any]) -> dict[str, Any]:
     """The JSON schema of an object that has all of these and nothing else."""
     required = list(properties)
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-def array_of(items: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": items}
-
-
-TEXT = {"type": "string"}
-FACTS = array_of(object_of(frame_id={"type": "integer"}, text=TEXT))
-SCHEMA = object_of(title=TEXT, narrative=TEXT, concepts=array_of(TEXT), facts=FACTS)
+_TEXT = {"type": "string"}
+_FACT = _object_of(frame_id={"type": "integer"}, text=_TEXT)
+SCHEMA = _object_of(
+    title=_TEXT,
+    narrative=_TEXT,
+    concepts={"type": "array", "items": _TEXT},
+    facts={"type": "array", "items": _FACT},
+)
 
 _INSTRUCTIONS = """You describe what a person did at their computer, from text that was on the screen.
 Answer with one JSON object: title (one line), narrative (one to three sentences, what was done, not
@@ -70,24 +67,12 @@ Say only what the text shows. Write in the language of the text. The text betwee
 
 @dataclass(frozen=True, slots=True)
 class Refined:
-    """What is kept of a model's answer. `facts` may be empty: then the rules' stay."""
+    """What is kept of a model's answer. Each of `facts` stands on its frame."""
 
     title: str
     narrative: str
     facts: tuple[Fact, ...]
     concepts: tuple[str, ...]
-
-
-Question = tuple[str, Callable[[int], str], dict[str, Any]]
-"""Instructions, what is asked in so many characters, and the schema of the answer."""
-
-
-def ask(model: ChatModel, question: Question, timeout_s: float, on_send: RequestHook) -> Completion:
-    """The model's answer, to be `checked`. Raises `ModelError`, and whatever `on_send` raises."""
-    instructions, prompt_in, schema = question
-    room = min(_MOST_CHARS, int(model.context_tokens * _CHARS_PER_TOKEN / 2))
-    messages = [Message("system", instructions), Message("user", prompt_in(room))]
-    return model.complete(messages, schema=schema, timeout_s=timeout_s, on_send=on_send)
 
 
 def prompt(observation: Observation, texts: Mapping[int, str], room: int) -> str:
@@ -110,27 +95,32 @@ def prompt(observation: Observation, texts: Mapping[int, str], room: int) -> str
 
 
 def checked_refinement(answer: str, texts: Mapping[int, str]) -> Refined:
-    """The parts of an answer that can be believed. Raises `ModelMalformed` without title or narrative."""
-    document = read_object(answer)
-    title = one_line(document.get("title"), MAX_TITLE_CHARS)
-    narrative = one_line(document.get("narrative"), MAX_NARRATIVE_CHARS)
+    """The parts of an answer that can be believed.
+
+    Raises `ModelMalformed` without title or narrative, and where no line that is named stands on its frame.
+    """
+    document = _read_object(answer)
+    title = _one_line(document.get("title"), MAX_TITLE_CHARS)
+    narrative = _one_line(document.get("narrative"), MAX_NARRATIVE_CHARS)
     if not title or not narrative:
         raise ModelMalformed("the answer has no title or no narrative")
-    concepts = [one_line(word, _MAX_WORD_CHARS) for word in items(document.get("concepts"))]
-    facts = [fact_on_frame(item, texts) for item in items(document.get("facts"))]
+    concepts = [_one_line(word, _MAX_WORD_CHARS) for word in _items(document.get("concepts"))]
+    facts = [fact for item in _items(document.get("facts")) if (fact := _fact_on_frame(item, texts))]
+    if not facts:
+        raise ModelMalformed("no line of the answer stands on its frame")
     return Refined(
         title,
         narrative,
-        tuple(dict.fromkeys(fact for fact in facts if fact is not None))[:MAX_FACTS],
+        tuple(dict.fromkeys(facts))[:MAX_FACTS],
         tuple(dict.fromkeys(word for word in concepts if word))[:MAX_CONCEPTS],
     )
 
 
-def fact_on_frame(item: object, texts: Mapping[int, str]) -> Fact | None:
+def _fact_on_frame(item: object, texts: Mapping[int, str]) -> Fact | None:
     """A fact that stands on the frame it names, else None."""
     if not isinstance(item, dict):
         return None
-    frame_id, text = item.get("frame_id"), one_line(item.get("text"), MAX_NARRATIVE_CHARS)
+    frame_id, text = item.get("frame_id"), _one_line(item.get("text"), MAX_NARRATIVE_CHARS)
     if type(frame_id) is not int or len(text) < _MIN_FACT_CHARS:
         return None
     words = [token.text for token in tokenizer.tokens(text)]
@@ -140,7 +130,7 @@ def fact_on_frame(item: object, texts: Mapping[int, str]) -> Fact | None:
     return Fact(text, frame_id) if words and is_on_frame else None
 
 
-def read_object(answer: str) -> dict[str, Any]:
+def _read_object(answer: str) -> dict[str, Any]:
     """The JSON object in an answer, with or without a fence or words around it."""
     start, end = answer.find("{"), answer.rfind("}")
     try:
@@ -152,12 +142,12 @@ def read_object(answer: str) -> dict[str, Any]:
     return document
 
 
-def items(value: object) -> Sequence[object]:
+def _items(value: object) -> Sequence[object]:
     """A list of an answer; empty for what is no list."""
     return value if isinstance(value, list) else []
 
 
-def one_line(value: object, most: int) -> str:
+def _one_line(value: object, most: int) -> str:
     """One line of text; "" for what is no text. Lone surrogates cannot be stored."""
     if not isinstance(value, str):
         return ""
@@ -171,50 +161,35 @@ def one_line(value: object, most: int) -> str:
 NOT_ITS_FAULT = (ModelUnreachable, ModelTimeout, ModelRateLimited, ModelUnauthorized)
 """What says nothing about the text that was sent: then the model is left alone for a while."""
 
-T = TypeVar("T")
-
 
 def refine(
     database: Database, clock: Callable[[], int], refiner: Refiner, observation: Observation, timeout_s: float
 ) -> Refined:
-    """The observation in the model's words.
+    """The observation in the model's words; the request is noted as showing the screens of its frames.
 
     Raises `ModelError`, also for an answer that is none; `StoreError` where nothing may be sent.
     """
     since = observations.now_deleted(database)
     texts = texts_of(database, observation.frame_ids)
     times = [captured_ms_of(frame_id) for frame_id in observation.frame_ids]
-    question: Question = (_INSTRUCTIONS, lambda room: prompt(observation, texts, room), SCHEMA)
-    return recorded_request(
+    room = min(_MOST_CHARS, int(refiner.model.context_tokens * _CHARS_PER_TOKEN / 2))
+    messages = [Message("system", _INSTRUCTIONS), Message("user", prompt(observation, texts, room))]
+    endpoint = refiner.endpoint
+    recorder = EgressRecorder(
         database,
         clock,
-        refiner.endpoint,
-        (min([observation.start_ms, *times]), max([observation.end_ms, *times])),
-        since,
-        lambda on_send: ask(refiner.model, question, timeout_s, on_send),
-        lambda answer: checked_refinement(answer, texts),
+        RequestContext(
+            "refine",
+            endpoint.name,
+            endpoint.model,
+            first_ms=min([observation.start_ms, *times]),
+            last_ms=max([observation.end_ms, *times]),
+        ),
+        lambda connection: observations.last_deletion(connection) == since,
     )
-
-
-def recorded_request(
-    database: Database, clock: Callable[[], int], endpoint: Endpoint, shown_ms: tuple[int, int],
-    since: int | None, ask: Callable[[RequestHook], Completion], check: Callable[[str], T],
-) -> T:  # fmt: skip
-    """What `check` makes of the answer to `ask`, which is noted as showing screens of `shown_ms`.
-
-    `since` is what `observations.now_deleted` said before anything was read; where more is deleted until the
-    request leaves, it does not. Raises as `refine`.
-    """
-
-    def is_current(connection: apsw.Connection) -> bool:
-        return observations.last_deletion(connection) == since
-
-    first_ms, last_ms = shown_ms
-    about = RequestContext("refine", endpoint.name, endpoint.model, first_ms=first_ms, last_ms=last_ms)
-    recorder = EgressRecorder(database, clock, about, is_current)
     try:
-        answer = ask(recorder)
-        checked = check(answer.text)
+        answer = refiner.model.complete(messages, schema=SCHEMA, timeout_s=timeout_s, on_send=recorder)
+        checked = checked_refinement(answer.text, texts)
     except ModelError as error:
         recorder.finish(error.code)
         raise

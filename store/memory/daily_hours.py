@@ -43,7 +43,8 @@ class Point:
 class Hour:
     """One clock hour, ``[hour, hour + 1)`` hours since 1970; without points it is a placeholder.
 
-    `model_error` says why a chat model could not put it into better words yet, None for no failure.
+    `model_error` says why a chat model could not put one of its observations into better words, None for no
+    failure.
     """
 
     hour: int
@@ -104,34 +105,34 @@ def write_all_again(connection: apsw.Connection) -> None:
 
 def redo(connection: apsw.Connection, start_ms: int, end_ms: int) -> None:
     """Have the hours that touch ``[start_ms, end_ms)`` derived again, and told again by a model."""
-    sql = "delete from daily_hours where hour * :size < :end and (hour + 1) * :size > :start"
-    connection.execute(sql, {"size": HOUR_MS, "start": start_ms, "end": end_ms})
+    values = {"size": HOUR_MS, "start": start_ms, "end": end_ms}
+    touches = "hour * :size < :end and (hour + 1) * :size > :start"
+    connection.execute(f"delete from daily_hours where {touches}", values)
+    sql = f"update observations set refine_next_ms = 0, refine_attempts = 0 where is_hidden = 0 and {touches}"
+    connection.execute(sql, values)
 
 
 def put(
-    connection: apsw.Connection, hour: int, points: Sequence[Point], fingerprint: str, now_ms: int
+    connection: apsw.Connection,
+    hour: int,
+    points: Sequence[Point],
+    fingerprint: str,
+    is_of_model: bool,
+    now_ms: int,
 ) -> bool:
-    """Let an hour say what the rules make of it, and take it off the list; True when it changed.
-
-    One that was made of the same observations is left alone, a model's words included.
-    """
+    """Let an hour say what its observations do, and take it off the list; True when it changed."""
     connection.execute("delete from daily_hours_due where hour = ?", (hour,))
     known = scalar(connection, "select fingerprint from daily_hours where hour = ?", (hour,))
     if known == fingerprint:
         return False
-    values = {
-        "hour": hour, "source": "rule" if points else "none", "fingerprint": fingerprint,
-        "next": 0 if points else None, "now": now_ms,
-    }  # fmt: skip
+    source: Source = "none" if not points else "model" if is_of_model else "rule"
     connection.execute(
         """
-        insert into daily_hours (hour, source, fingerprint, model_next_ms, updated_ms)
-        values (:hour, :source, :fingerprint, :next, :now)
+        insert into daily_hours (hour, source, fingerprint, updated_ms) values (?, ?, ?, ?)
         on conflict (hour) do update
-        set source = :source, fingerprint = :fingerprint, model_next_ms = :next, model_attempts = 0,
-            model_error = null, updated_ms = :now
+        set source = excluded.source, fingerprint = excluded.fingerprint, updated_ms = excluded.updated_ms
         """,
-        values,
+        (hour, source, fingerprint, now_ms),
     )
     put_points(connection, hour, points)
     return True
@@ -201,7 +202,8 @@ def load(connection: apsw.Connection, condition: str, values: dict[str, int]) ->
     found = rows(
         connection,
         f"""
-        select d.hour, d.source, d.fingerprint, d.model_error, d.updated_ms,
+        select d.hour, d.source, d.fingerprint,
+            (select max(refine_error) from observations where hour = d.hour and is_hidden = 0), d.updated_ms,
             (select json_group_array(json_array(n, at_ms, text) order by n)
                 from daily_points where hour = d.hour),
             (select json_group_array(json_array(n, frame_id, text) order by n, k)
@@ -245,64 +247,3 @@ def forget(connection: apsw.Connection) -> list[int]:
     sql = "delete from daily_hours where hour in (select value from json_each(?))"
     connection.execute(sql, (json.dumps(gone),))
     return gone
-
-
-# -- hours that a model may put into words ------------------------------------------------
-# Which hours of days a chat model is to be asked about, and what became of asking it.
-#
-# The mark of an hour, `model_next_ms`, goes only with an answer that is kept.
-
-
-def next_rewrite(database: Database, now_ms: int) -> Hour | None:
-    """The newest hour that a model is to be asked about, once its observations have their last words."""
-    with database.read() as connection:
-        number = scalar(
-            connection,
-            """
-            select max(d.hour) from daily_hours d
-            where d.model_next_ms <= :now
-                and not exists (select 1 from daily_hours_due w where w.hour = d.hour)
-                and not exists (
-                    select 1 from observations o
-                    where o.hour = d.hour and o.is_hidden = 0 and o.refine_next_ms <= :now
-                )
-            """,
-            {"now": now_ms},
-        )
-        return None if number is None else load(connection, "d.hour = :hour", {"hour": number})[0]
-
-
-def accept_rewrite(
-    connection: apsw.Connection, hour: int, fingerprint: str, points: Sequence[Point], now_ms: int
-) -> bool:
-    """Keep a model's words; False when the observations changed meanwhile, and nothing is kept."""
-    connection.execute(
-        """
-        update daily_hours
-        set source = 'model', model_next_ms = null, model_error = null, updated_ms = :now
-        where hour = :hour and fingerprint = :fingerprint
-        """,
-        {"hour": hour, "fingerprint": fingerprint, "now": now_ms},
-    )
-    if not connection.changes():
-        return False
-    put_points(connection, hour, points)
-    return True
-
-
-def fail_rewrite(
-    connection: apsw.Connection, hour: int, fingerprint: str, error: str, retry_ms: int, now_ms: int
-) -> None:
-    """Note that a model failed, and that it is asked again `retry_ms` later, twice as late each time.
-
-    `error` never holds screen text. The rules' words stay, and so does the mark.
-    """
-    connection.execute(
-        """
-        update daily_hours
-        set model_error = :error, model_attempts = model_attempts + 1,
-            model_next_ms = :now + min(:retry << min(model_attempts, 16), 86400000)
-        where hour = :hour and fingerprint = :fingerprint
-        """,
-        {"hour": hour, "fingerprint": fingerprint, "error": error, "retry": retry_ms, "now": now_ms},
-    )

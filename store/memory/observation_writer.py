@@ -226,7 +226,7 @@ def _derived(connection: apsw.Connection, observation_id: int) -> dict[str, Any]
 
 # -- refinements --------------------------------------------------------------------------
 
-RETRY_AFTER_MS = (60_000, 600_000, 3_600_000)
+RETRY_AFTER_MS = (300_000, 600_000, 3_600_000)
 """Waits between the tries at one observation; after the last try it is given up."""
 
 

@@ -401,6 +401,8 @@ def test_a_frame_deleted_while_its_hour_is_derived_comes_to_nothing(
 
 
 def better(*facts: tuple[int, str], title: str = "Better title") -> str:
+    """A good answer about the frame of noon, unless it has other facts."""
+    facts = facts or ((NOON_MS * 1024, "words"),)
     return json.dumps(
         {
             "title": title,
@@ -490,20 +492,30 @@ def test_the_screen_cannot_end_its_own_quotation(database: Database, shoot: Shoo
 
 @for_each(
     "answer",
-    ["", "[]", "{", '{"title": ""}', '{"title": "t", "narrative": 7}', '{"title": "t"}', "[" * 10_000],
+    [
+        "",
+        "[]",
+        "{",
+        '{"title": ""}',
+        '{"title": "t", "narrative": 7}',
+        '{"title": "t"}',
+        "[" * 10_000,
+        '{"title": "t", "narrative": "n", "facts": [{"frame_id": 1, "text": "never seen"}]}',
+    ],
 )
-def test_an_answer_without_title_or_narrative_is_none(answer: str) -> None:
+def test_an_answer_without_title_narrative_or_a_line_of_a_frame_is_none(answer: str) -> None:
     with pytest.raises(ModelMalformed):
-        refinement.checked_refinement(answer, {})
+        refinement.checked_refinement(answer, {1: "seen"})
 
 
 def test_parts_that_are_not_what_they_should_be_are_left_out() -> None:
     answer = {
         "title": " a\nb ", "narrative": "n", "concepts": ["x", 7, "", "x"],
-        "facts": [7, {}, {"frame_id": True, "text": "words here"}, {"frame_id": 1, "text": ["words"]}],
+        "facts": [7, {}, {"frame_id": True, "text": "words here"}, {"frame_id": 1, "text": ["words"]},
+                  {"frame_id": 1, "text": "Words here"}],
     }  # fmt: skip
     found = refinement.checked_refinement(f"```json\n{json.dumps(answer)}\n```", {1: "words here"})
-    assert (found.title, found.concepts, found.facts) == ("a b", ("x",), ())
+    assert (found.title, found.concepts, found.facts) == ("a b", ("x",), (Fact("Words here", 1),))
 
 
 LOCAL, CLOUD = "http://127.0.0.1:8080/v1", "https://api.example.com/v1"

@@ -35,7 +35,8 @@ from tests.stub_embeddings import Endpoint
 from tests.stub_model import StubModel
 
 SECRET = "xylophonequark"
-BETTER = json.dumps({"title": "Better", "narrative": "It was done.", "concepts": [], "facts": []})
+FACTS = [{"frame_id": NOON_MS * 1024, "text": "stands here"}]
+BETTER = json.dumps({"title": "Better", "narrative": "It was done.", "concepts": [], "facts": FACTS})
 CLOUD = Provider(0, "cloud", "https://api.example/v1", "big", "sk-1", "api.example")
 
 

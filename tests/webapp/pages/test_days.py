@@ -13,7 +13,7 @@ from flask import Flask
 from store.core import preferences
 from store.core.database import Database, rows
 from store.core.paths import DataDir
-from store.memory import daily_hours, daily_summaries
+from store.memory import daily_hours, daily_summaries, observation_writer
 from store.memory.observations import HOUR_MS
 from tests import days
 from tests.factories import NOON_MS, store_frame
@@ -109,10 +109,8 @@ def test_a_model_that_failed_is_named_and_rules_stand_in(
     browser: Actor, database: Database, frame_id: int
 ) -> None:
     with database.write() as connection:
-        [(hour, fingerprint)] = rows(
-            connection, "select hour, fingerprint from daily_hours where source = 'rule'"
-        )
-        daily_hours.fail_rewrite(connection, hour, fingerprint, "model_unreachable", 300_000, NOON_MS)
+        [(number, fingerprint)] = rows(connection, "select id, fingerprint from observations")
+        observation_writer.fail(connection, number, fingerprint, "model_unreachable", NOON_MS)
     html = page(browser, FRIDAY)
     assert "could not tell this hour (model_unreachable)" in html and "Changed retention" in html
 
