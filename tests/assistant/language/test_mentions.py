@@ -8,7 +8,7 @@ from typing import Any
 
 from assistant.language.time_phrases import in_field, in_message
 from assistant.turns import scope
-from tests.assistant.language.test_phrases import SHANGHAI, in_ms, outcome
+from tests.assistant.language.test_time_phrases import SHANGHAI, in_ms, outcome
 from tests.tables import for_each
 
 VECTORS = json.loads((Path(__file__).parent / "mentions.json").read_text(encoding="utf-8"))

@@ -1,0 +1,640 @@
+"""What the words of a time mean on a calendar: from days, clocks and spans as said to milliseconds.
+
+Days are settled first, since "last Friday" needs to know today; then clock times, which borrow from
+each other what they leave open ("2-5pm", "9 to 5"); the zone of the reader comes last.
+"""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from datetime import date, datetime, time, timedelta
+from typing import Literal, NamedTuple
+from zoneinfo import ZoneInfo
+
+from store.core import times
+
+Problem = Literal["unrecognised", "unread", "ambiguous", "future", "no_such_date", "no_such_time"]
+Mode = Literal[
+    "point",
+    "range",
+    "since",
+    "until",
+    "before",
+    "after",
+    "from",
+    "around",
+    "rolling",
+    "ago",
+    "ahead",
+    "tail",
+    "except",
+]
+
+AROUND_MIN = 30
+_UNIT_MS = {"minute": 60_000, "quarter_hour": 900_000, "hour": 3_600_000}
+_UNIT_DAYS = {"day": 1, "week": 7, "fortnight": 14}
+_UNIT_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_MAX_ELAPSED_MS = 3_660 * 86_400_000
+_MAX_DAYS = 3_660
+_FIRST_YEAR, _LAST_YEAR = 1971, 9_000
+_LEAP_CYCLE_YEARS = 8  # 29 February comes at least this often
+
+
+class Refused(Exception):
+    """Understood, and not possible."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.problem: Problem = problem
+
+
+# -- what is said -------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """A part of the day in minutes after midnight; beyond 1440 is the next day.
+
+    Its clock times lie in the twelve hours from `clock_min` on; `opens` and `closes` are where it
+    begins and ends when it is one end of a range.
+    """
+
+    start_min: int
+    end_min: int
+    clock_min: int
+    opens: int
+    closes: int
+
+
+PARTS = {
+    "dawn": Part(0, 360, 0, 0, 360),
+    "morning": Part(360, 720, 0, 360, 720),
+    "noon": Part(660, 780, 360, 720, 720),
+    "lunch": Part(660, 780, 360, 720, 780),
+    "afternoon": Part(720, 1080, 720, 720, 1080),
+    "dusk": Part(1020, 1140, 720, 1020, 1140),
+    "evening": Part(1080, 1440, 1020, 1080, 1440),
+    "night": Part(1200, 1680, 1020, 1200, 1680),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A clock time as said; `half` is am, pm or nothing, `is_bare` leaves the half of the day open."""
+
+    hour: int
+    minute: int = 0
+    half: str = ""
+    is_bare: bool = False
+    is_midnight: bool = False  # the one before as a start, the one behind as an end
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """What is said of a day, week, month or year; None where nothing is said.
+
+    `days`, `weeks`, `months` and `years` count back from today. `nth` is the number of a weekday in its
+    month; `size` makes of the day the week, weekend or quarter that holds it.
+    """
+
+    days: int | None = None
+    weeks: int | None = None
+    months: int | None = None
+    years: int | None = None
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+    weekday: int | None = None
+    nth: int | None = None
+    size: str | None = None
+    is_last: bool | None = None
+    is_slash: bool | None = None
+
+    def merged(self, other: Date) -> Date | None:
+        """Both together; None where they contradict or do not belong together."""
+        said: dict[str, object] = {}
+        for name in _DATE_FIELDS:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine is not None and theirs is not None and (mine != theirs or name == "days"):
+                return None
+            said[name] = theirs if mine is None else mine
+        both = Date(**said)  # type: ignore[arg-type]
+        is_in_month = both.month is not None or both.months is not None
+        if both.weeks is not None and (is_in_month or both.day is not None):
+            return None
+        return None if both.month is not None and both.months is not None else both
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it is a weekday or a day of a month alone, which takes its week or month from others."""
+        return all(getattr(self, name) is None for name in ("days", "weeks", "months", "years", "year")) and (
+            self.month is None and not self.is_last
+        )
+
+
+_DATE_FIELDS = tuple(field.name for field in fields(Date))
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A day, a time of day or both; `half` is the early or the late half of its part of the day."""
+
+    date: Date | None = None
+    clock: Clock | None = None
+    part: Part | None = None
+    half: str = ""
+    is_now: bool = False
+
+    def merged(self, other: Point) -> Point | None:
+        """Both together, None where they contradict."""
+        if (self.clock and other.clock) or (self.part and other.part) or self.is_now or other.is_now:
+            return None
+        day = self.date or other.date
+        if self.date and other.date:
+            day = self.date.merged(other.date)
+            if day is None:
+                return None
+        clock, part = self.clock or other.clock, self.part or other.part
+        return Point(day, clock, part, self.half or other.half)
+
+    @property
+    def has_time(self) -> bool:
+        return bool(self.clock or self.part)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A point, what lies between, before or after points, or an amount of a unit back from now."""
+
+    mode: Mode
+    start: Point | None = None
+    end: Point | None = None
+    amount: float = 0
+    unit: str = ""
+
+    @property
+    def points(self) -> list[Point]:
+        return [point for point in (self.start, self.end) if point]
+
+
+# -- what it means ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """Whose "today", and when it is: the reader's clock, zone and habits."""
+
+    now_ms: int
+    zone: ZoneInfo
+    day_start_min: int = 0
+    week_start: int = 0  # 0 = Monday
+
+    @property
+    def today(self) -> date:
+        """The logical day that holds now: before the day start it is still yesterday's date."""
+        return times.day_of(self.now_ms, self.zone, self.day_start_min).date
+
+    def day(self, on: date) -> times.Day:
+        """The logical day of a date."""
+        return times.day(on, self.zone, self.day_start_min)
+
+    def week_of(self, on: date) -> date:
+        """The first day of the week that holds a date."""
+        return on - timedelta(days=(on.weekday() - self.week_start) % 7)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A range, or a moment where `at_ms` is set; `phrase` is the part of the text that said so.
+
+    `is_clamped` when a later end was cut to now, `is_open` when now was meant as the end: "so far".
+    `also` holds other readings, nearest first; `further` holds ranges that are meant together with
+    this one ("Monday and Wednesday"), earliest first. What names no beginning starts at 0.
+    `adjusted` says which end fell into a gap or an overlap of the zone's clock:
+    ``(("end", "overlap"),)``.
+    """
+
+    phrase: str
+    start_ms: int
+    end_ms: int
+    at_ms: int | None = None
+    is_clamped: bool = False
+    also: tuple[Found, ...] = ()
+    adjusted: tuple[tuple[str, str], ...] = ()
+    is_open: bool = False
+    further: tuple[Found, ...] = ()
+
+    @property
+    def is_so_far(self) -> bool:
+        """Whether more of it may still come."""
+        return self.is_clamped or self.is_open
+
+
+class Days(NamedTuple):
+    """The dates from `first` to `last`, and other days that may be meant."""
+
+    first: date
+    last: date
+    also: tuple[tuple[date, date], ...] = ()
+
+
+def found_of(span: Span, phrase: str, calendar: Calendar) -> Found:
+    """The range that a span means, up to now. Raises `Refused`."""
+    found, *others = _readings(span, phrase, calendar)
+    if found.start_ms >= calendar.now_ms:
+        raise Refused("future")
+    also = [_until_now(each, calendar) for each in others if each.start_ms < calendar.now_ms]
+    return replace(_until_now(found, calendar), also=(*found.also, *also))
+
+
+def _until_now(found: Found, calendar: Calendar) -> Found:
+    if found.end_ms <= calendar.now_ms:
+        return found
+    return replace(found, end_ms=calendar.now_ms, is_clamped=not found.is_open)
+
+
+def _readings(span: Span, phrase: str, calendar: Calendar) -> Iterator[Found]:
+    """The likeliest first."""
+    now_ms = calendar.now_ms
+    match span.mode:
+        case "ahead":
+            raise Refused("future")
+        case "ago":
+            at = now_ms - _elapsed_ms(span)
+            yield Found(phrase, at, at, at)
+        case "rolling" if span.unit in _UNIT_MS:
+            yield Found(phrase, now_ms - _elapsed_ms(span), now_ms)
+        case "rolling":
+            first = calendar.day(_rolled_back(span, calendar.today))
+            yield Found(phrase, first.start_ms, now_ms, is_open=True)
+        case "tail":
+            assert span.start
+            whole = next(_of_point(span.start, phrase, calendar))
+            yield replace(whole, start_ms=max(whole.start_ms, whole.end_ms - _elapsed_ms(span)))
+        case "point":
+            assert span.start
+            yield from _of_point(span.start, phrase, calendar)
+        case "range":
+            assert span.start and span.end
+            yield from _of_range(span.start, span.end, phrase, calendar)
+        case _:
+            assert span.start
+            yield _of_open(span, span.start, phrase, calendar)
+
+
+def _elapsed_ms(span: Span) -> int:
+    # Bounded before it is rounded: a number of 400 digits is infinite.
+    elapsed_ms = round(min(span.amount * _UNIT_MS.get(span.unit, 86_400_000), _MAX_ELAPSED_MS + 1))
+    if not 0 < elapsed_ms <= _MAX_ELAPSED_MS:
+        raise Refused("unrecognised")
+    return elapsed_ms
+
+
+def _rolled_back(span: Span, today: date) -> date:
+    """The first day of so many days or months up to today."""
+    if not span.amount.is_integer() or not 0 < span.amount <= _MAX_DAYS:
+        raise Refused("unrecognised")
+    if span.unit in _UNIT_DAYS:
+        return today - timedelta(days=min(int(span.amount) * _UNIT_DAYS[span.unit], _MAX_DAYS) - 1)
+    month = today.year * 12 + today.month - 1 - min(int(span.amount) * _UNIT_MONTHS.get(span.unit, 1), 120)
+    last = monthrange(month // 12, month % 12 + 1)[1]
+    return date(month // 12, month % 12 + 1, min(today.day, last)) + timedelta(days=1)
+
+
+# -- days ---------------------------------------------------------------------------------
+
+
+def days_of(said: Date, calendar: Calendar, latest: date | None = None) -> Days:
+    """The days that are meant; what leaves its week, month or year open is the last up to `latest`.
+
+    Raises `Refused` for what no calendar has, and where the words contradict each other.
+    """
+    today = calendar.today
+    days = _days_of(said, calendar, latest or today)
+    if said.weekday is not None and said.nth is None and days.first.weekday() != said.weekday:
+        raise Refused("no_such_date")
+    contradicts = said.days is not None and any(
+        wanted is not None and wanted != getattr(days.first, name)
+        for name, wanted in (("year", said.year), ("month", said.month), ("day", said.day))
+    )
+    if contradicts or (days.first == days.last and not times.day(days.first, calendar.zone).exists):
+        raise Refused("no_such_date")
+    if said.size == "week" and said.weeks is None:
+        first = calendar.week_of(days.first)
+        return Days(first, first + timedelta(days=6))
+    return days
+
+
+def _days_of(said: Date, calendar: Calendar, latest: date) -> Days:
+    today = calendar.today
+    if said.size == "weekend":
+        return _weekend(said, today)
+    if said.days is not None:
+        on = _back(today, said.days + 7 * (said.weeks or 0))
+        return Days(on, on)
+    if said.weeks is not None:
+        return _in_week(said, calendar)
+    if said.weekday is None or said.nth is not None or said.day is not None or said.month is not None:
+        return _dated(said, today, latest)
+    if not said.is_last:
+        on = _back(latest, (latest.weekday() - said.weekday) % 7)
+        return Days(on, on)
+    on = _back(today, (today.weekday() - said.weekday - 1) % 7 + 1)
+    earlier = _back(on, 7)
+    return Days(on, on, ((earlier, earlier),) if on >= calendar.week_of(today) else ())
+
+
+def _back(on: date, days: int) -> date:
+    try:
+        return on - timedelta(days=max(-_MAX_DAYS, min(days, 10 * _MAX_DAYS)))
+    except OverflowError as error:
+        raise Refused("no_such_date") from error
+
+
+def _in_week(said: Date, calendar: Calendar) -> Days:
+    """A week, or its weekday; of a week that is only counted back the one day may be meant."""
+    weeks = said.weeks or 0
+    first = calendar.week_of(_back(calendar.today, 7 * weeks))
+    if said.weekday is not None:
+        on = first + timedelta(days=(said.weekday - calendar.week_start) % 7)
+        return Days(on, on)
+    on = _back(calendar.today, 7 * weeks)
+    return Days(first, first + timedelta(days=6), ((on, on),) if said.size == "ago" else ())
+
+
+def _weekend(said: Date, today: date) -> Days:
+    """Saturday and Sunday; without a word for which, the last that has begun."""
+    coming = today + timedelta(days=(5 - today.weekday()) if today.weekday() < 6 else -1)
+    weeks = said.weeks if said.weeks is not None else int(coming > today)
+    first = _back(coming, 7 * weeks)
+    if said.weekday is not None:
+        first = _back(first, -((said.weekday - 5) % 7))
+        return Days(first, first)
+    return Days(first, first + timedelta(days=1))
+
+
+def _dated(said: Date, today: date, latest: date) -> Days:
+    """A day, month, quarter or year; the last that exists and has begun, where its year is left open."""
+    is_open = said.year is None and said.years is None and said.months is None
+    for year, month in _months(said, today, latest):
+        days = _of_month(said, year, month)
+        if days and (not is_open or days.first <= latest):
+            return days
+    raise Refused("no_such_date")
+
+
+def _months(said: Date, today: date, latest: date) -> Iterator[tuple[int, int | None]]:
+    """The years and months to try, latest first."""
+    if said.months is not None:
+        month = today.year * 12 + today.month - 1 - said.months
+        yield month // 12, month % 12 + 1
+        return
+    year = said.year if said.year is not None else today.year - said.years if said.years is not None else None
+    if said.month is not None or (year is not None and said.day is None and said.nth is None):
+        years = [year] if year is not None else range(latest.year, latest.year - _LEAP_CYCLE_YEARS - 1, -1)
+        yield from ((each, said.month) for each in years)
+    elif year is None:
+        last = latest.year * 12 + latest.month - 1
+        yield from ((month // 12, month % 12 + 1) for month in range(last, last - 13, -1))
+
+
+def _of_month(said: Date, year: int, month: int | None) -> Days | None:
+    if not _FIRST_YEAR <= year <= _LAST_YEAR:
+        return None
+    if month is None:
+        return Days(date(year, 1, 1), date(year, 12, 31))
+    if not 1 <= month <= 12:
+        return None
+    length = monthrange(year, month)[1]
+    first = date(year, month, 1)
+    if said.nth is not None and said.weekday is not None:
+        day = 1 + (said.weekday - first.weekday()) % 7 + 7 * (said.nth - 1)
+        while (said.nth < 0 and day + 7 <= length) or day < 1:
+            day += 7
+    elif said.day is None:
+        last = date(year, month + 2, monthrange(year, month + 2)[1]) if said.size == "quarter" else None
+        return Days(first, last or date(year, month, length))
+    else:
+        day = said.day
+    return Days(date(year, month, day), date(year, month, day)) if 1 <= day <= length else None
+
+
+# -- clock times --------------------------------------------------------------------------
+
+
+def minute_of(clock: Clock, part: Part | None) -> int:
+    """Minutes after midnight. Raises `Refused` for what no clock shows."""
+    hour, minute = clock.hour, clock.minute
+    if minute > 59 or hour > 24 or (hour == 24 and minute) or (clock.half and not 1 <= hour <= 12):
+        raise Refused("no_such_time")
+    at = hour * 60 + minute
+    if clock.half:
+        return at % 720 + (720 if clock.half == "pm" else 0)
+    if part and hour <= 12:
+        return (at - part.clock_min) % 720 + part.clock_min
+    return at + 720 if clock.is_bare and 1 <= hour <= 7 else at
+
+
+def _is_fixed(point: Point) -> bool:
+    """Whether a time of day says in which half of the day it lies."""
+    clock = point.clock
+    return clock is None or bool(point.part or clock.half or not clock.is_bare or clock.hour > 12)
+
+
+def _has_morning_reading(point: Point) -> bool:
+    """Seven is said of the morning and of the evening alike."""
+    return not _is_fixed(point) and point.clock is not None and point.clock.hour == 7
+
+
+def _ends_of(start: Point, end: Point, *, earlier: bool = False) -> tuple[int, int]:
+    """Both ends of a range in minutes; what one leaves open follows from the other."""
+    first, last = _edge(start, is_end=False), _edge(end, is_end=True)
+    if not _is_fixed(end):
+        first -= 720 if earlier else 0
+        last = first + ((last - first) % 720 or 720)
+    elif not _is_fixed(start):
+        last += 0 if first % 720 < last else 1440
+        first = last - ((last - first) % 720 or 720)
+    elif last < first:
+        last += 1440
+    if last == first:
+        raise Refused("no_such_time")
+    return first, last
+
+
+def _edge(point: Point, *, is_end: bool) -> int:
+    if point.clock is None:
+        assert point.part
+        start, end = _bounds(point)
+        is_whole = (start, end) == point.part[:2]
+        return (
+            (point.part.closes if is_whole else end) if is_end else (point.part.opens if is_whole else start)
+        )
+    return 1440 if point.clock.is_midnight and is_end else minute_of(point.clock, point.part)
+
+
+def _bounds(point: Point) -> tuple[int, int]:
+    """A part of the day in minutes, or its early or late half."""
+    assert point.part
+    start, end = point.part.start_min, point.part.end_min
+    middle = (start + end) // 2
+    return (middle if point.half == "late" else start), (middle if point.half == "early" else end)
+
+
+# -- points and ranges --------------------------------------------------------------------
+
+
+def _of_point(point: Point, phrase: str, calendar: Calendar) -> Iterator[Found]:
+    if point.date and not point.has_time:
+        days = days_of(point.date, calendar)
+        for first, last in (days[:2], *days.also):
+            yield _from_ends(phrase, calendar.day(first).start_ms, calendar.day(last).end_ms)
+    elif point.clock:
+        minute = minute_of(point.clock, point.part)
+        for on in _dates(point, minute, calendar):
+            yield _moment(on, minute, phrase, calendar)
+            if _has_morning_reading(point):
+                yield _moment(on, minute - 720, phrase, calendar)
+    else:
+        start, end = _bounds(point)
+        for on in _dates(point, start, calendar):
+            yield _walls(on, start, on, end, phrase, calendar)
+
+
+def _dates(point: Point, minute: int, calendar: Calendar) -> list[date]:
+    """The dates that a time of day may be on. "Today" in the small hours is the night just passed."""
+    if point.date is None or (point.date.days == 0 and not point.date.weeks):
+        if minute < calendar.day_start_min:
+            return [times.to_local(calendar.now_ms, calendar.zone).date()]
+        return [calendar.today]
+    days = days_of(point.date, calendar)
+    if days.first != days.last:
+        if point.date.size != "ago":
+            raise Refused("unrecognised")
+        return [days.also[0][0]]
+    return [days.first, *(first for first, _ in days.also)]
+
+
+def _moment(on: date, minute: int, phrase: str, calendar: Calendar) -> Found:
+    at_ms, kind = _wall(on, minute, calendar.zone)
+    again_ms, _ = _wall(on, minute, calendar.zone, later=True)
+    also = (Found(phrase, again_ms, again_ms, again_ms),) if again_ms != at_ms else ()
+    return Found(phrase, at_ms, at_ms, at_ms, also=also, adjusted=_named(at=kind))
+
+
+def _of_range(start: Point, end: Point, phrase: str, calendar: Calendar) -> Iterator[Found]:
+    start, end = _shared(start, end)
+    if start.has_time and end.has_time and start.date == end.date:
+        first, last = _ends_of(start, end)
+        for on in _dates(start, first, calendar):
+            yield _walls(on, first, on, last, phrase, calendar)
+            if _has_morning_reading(start) and not _is_fixed(end):
+                first, last = _ends_of(start, end, earlier=True)
+                yield _walls(on, first, on, last, phrase, calendar)
+        return
+    last_days = None if end.is_now else days_of(end.date or Date(days=0), calendar)
+    until = last_days.last if last_days else calendar.today
+    before = last_days.first - timedelta(days=1) if last_days and start.date != end.date else None
+    first_day = days_of(start.date or Date(days=0), calendar, before).first
+    if first_day > until:
+        if start.date is None or start.date.year is None or end.date is None or not end.date.year:
+            raise Refused("no_such_date")
+        first_day = first_day.replace(year=first_day.year - 1)
+    start_ms, start_kind = _at(start, first_day, calendar, is_end=False)
+    end_ms, end_kind = (calendar.now_ms, "") if end.is_now else _at(end, until, calendar, is_end=True)
+    yield _from_ends(phrase, start_ms, end_ms, _named(start=start_kind, end=end_kind), is_open=end.is_now)
+
+
+def _shared(start: Point, end: Point) -> tuple[Point, Point]:
+    """What one end says of the day and leaves out at the other belongs to both."""
+    if start.is_now or end.is_now:
+        return start, end
+    return (
+        replace(start, date=_completed(start.date, end.date)),
+        replace(end, date=_completed(end.date, start.date)),
+    )
+
+
+def _completed(said: Date | None, other: Date | None) -> Date | None:
+    if said is None or other is None:
+        return said or other
+    if said.month is not None and said.year is None and said.years is None:
+        return replace(said, year=other.year, years=other.years)
+    if not said.is_partial or said.size:
+        return said
+    if said.day is not None:
+        return replace(said, month=other.month, months=other.months, year=other.year, years=other.years)
+    if said.weekday is not None and said.nth is None and other.size is None:
+        return replace(said, weeks=other.weeks)
+    return said
+
+
+def _at(point: Point, on: date, calendar: Calendar, *, is_end: bool) -> tuple[int, str]:
+    """An end of a range on its day, and what was adjusted."""
+    if not point.has_time:
+        day = calendar.day(on)
+        return (day.end_ms if is_end else day.start_ms), ""
+    return _wall(on, _edge(point, is_end=is_end), calendar.zone, later=is_end)
+
+
+def _of_open(span: Span, point: Point, phrase: str, calendar: Calendar) -> Found:
+    """What lies before, after, since, until or around a point."""
+    if not point.has_time and span.mode != "around":
+        return _beside_days(span.mode, point, phrase, calendar)
+    edge = _edge(point, is_end=span.mode in ("after", "until"))
+    on = _dates(point, edge, calendar)[0]
+    day = calendar.day(on)
+    if span.mode == "around":
+        if not point.clock:
+            return next(_of_point(point, phrase, calendar))
+        return _walls(on, edge - AROUND_MIN, on, edge + AROUND_MIN, phrase, calendar)
+    at_ms, kind = _wall(on, edge, calendar.zone)
+    if span.mode in ("before", "until"):
+        return _from_ends(phrase, min(day.start_ms, at_ms), at_ms, _named(end=kind))
+    if span.mode == "since" or (span.mode == "from" and not point.date):
+        return _from_ends(phrase, at_ms, max(at_ms, calendar.now_ms), _named(start=kind), is_open=True)
+    end_ms = day.end_ms if day.end_ms > at_ms else calendar.day(_back(on, -1)).end_ms
+    return _from_ends(phrase, at_ms, end_ms, _named(start=kind))
+
+
+def _beside_days(mode: Mode, point: Point, phrase: str, calendar: Calendar) -> Found:
+    days = days_of(point.date or Date(days=0), calendar)
+    start_ms, end_ms = calendar.day(days.first).start_ms, calendar.day(days.last).end_ms
+    if mode in ("before", "until"):
+        return _from_ends(phrase, times.MIN_MS, end_ms if mode == "until" else start_ms)
+    at_ms = end_ms if mode == "after" else start_ms
+    return _from_ends(phrase, at_ms, max(at_ms, calendar.now_ms), is_open=True)
+
+
+def _walls(on: date, start: int, until: date, end: int, phrase: str, calendar: Calendar) -> Found:
+    """A range between two times on the wall, in minutes after the midnight of their dates."""
+    start_ms, start_kind = _wall(on, start, calendar.zone)
+    end_ms, end_kind = _wall(until, end, calendar.zone, later=True)
+    return _from_ends(phrase, start_ms, end_ms, _named(start=start_kind, end=end_kind))
+
+
+def _from_ends(
+    phrase: str,
+    start_ms: int,
+    end_ms: int,
+    adjusted: tuple[tuple[str, str], ...] = (),
+    *,
+    is_open: bool = False,
+) -> Found:
+    if end_ms < start_ms or (end_ms == start_ms and not is_open):
+        raise Refused("no_such_time")
+    return Found(phrase, start_ms, end_ms, adjusted=adjusted, is_open=is_open)
+
+
+def _wall(on: date, minute: int, zone: ZoneInfo, *, later: bool = False) -> tuple[int, str]:
+    """(epoch milliseconds, gap or overlap or nothing) of minutes after a date's midnight."""
+    wall = datetime.combine(on, time()) + timedelta(minutes=minute)
+    first, second = times.wall_to_ms(wall, zone), times.wall_to_ms(wall, zone, later=True)
+    if first != second:
+        return (second if later else first), "overlap"
+    return first, "" if times.to_local(first, zone).replace(tzinfo=None) == wall else "gap"
+
+
+def _named(**kinds: str) -> tuple[tuple[str, str], ...]:
+    return tuple((end, kind) for end, kind in kinds.items() if kind)

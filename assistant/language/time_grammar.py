@@ -1,0 +1,527 @@
+"""How times are composed: rules that join neighbouring pieces, in rounds, until nothing joins.
+
+A text is a row of pieces, each of a kind that one letter names (see `time_tables`), so a rule is a
+pattern over letters and a function that makes one piece of those it joined. In a pattern a space
+stands for words between that say nothing ("on", "the", "at"), ``_`` for those and commas. Rules run
+in order, each once over the whole row, but those of a day and a clock, which join as long as they can.
+
+What is composed has the kind D (a day), P (a part of the day), C (a clock time), R (a day with a time
+of day), V (an amount of a unit) or Z (spans).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from assistant.language.time_calendar import PARTS, Clock, Date, Mode, Point, Span
+from assistant.language.time_lexer import Piece
+
+GAP = "[fijg@]{0,4}"  # bounded, so that every rule is linear
+POINT = "[DPCR!]"
+_LOOSE = "[fijg@,]{0,5}"
+_SPARE = frozenset("fijg@,")
+
+Build = Callable[[list[Piece]], "Piece | list[Piece] | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Pieces that match `pattern` become what `build` makes of them; None leaves them as they are."""
+
+    pattern: re.Pattern[str]
+    build: Build
+    again: bool = False  # until nothing joins
+    whole: bool = False  # `build` gets the words between as well
+
+
+def compose(pieces: Sequence[Piece]) -> list[Piece]:
+    """The row of pieces after every rule."""
+    row, kinds = list(pieces), letters(pieces)
+    for rule in _RULES:
+        while rule.pattern.search(kinds):
+            joined = _applied(rule, row, kinds)
+            is_done = len(joined) == len(row) or not rule.again
+            row, kinds = joined, letters(joined)
+            if is_done:
+                break
+    return row
+
+
+def letters(pieces: Sequence[Piece]) -> str:
+    """The kinds of pieces, a letter each."""
+    return "".join([piece.kind for piece in pieces])
+
+
+def _applied(rule: Rule, row: list[Piece], kinds: str) -> list[Piece]:
+    joined: list[Piece] = []
+    done = 0
+    for match in rule.pattern.finditer(kinds):
+        used = [p for p in row[match.start() : match.end()] if rule.whole or p.kind not in _SPARE]
+        made = rule.build(used) if used else None
+        if made is None:
+            continue
+        joined += row[done : match.start()]
+        joined += made if isinstance(made, list) else [made]
+        done = match.end()
+    return joined + row[done:]
+
+
+def _made(kind: str, value: Any, used: Sequence[Piece]) -> Piece:
+    """A piece over others; it is weak when all of them are."""
+    weak = all(piece.is_weak for piece in used)
+    return Piece(kind, value, used[0].start, used[-1].end, weak)
+
+
+def _as(kind: str, value: Any = None) -> Build:
+    return lambda used: _made(kind, value, used)
+
+
+# -- amounts ------------------------------------------------------------------------------
+
+
+def _amount(used: list[Piece]) -> Piece | None:
+    """ "two and a half hours", "three quarters of an hour", "an hour and a quarter", 一个半小时."""
+    at = next(index for index, piece in enumerate(used) if piece.kind == "U")
+    unit, total, quarter = used[at].value, 0.0, 0.0
+    for piece in used:
+        if piece.kind == "n":
+            total += piece.value
+        elif piece.kind == "q":
+            total += abs(piece.value)
+        elif piece.kind == "K":
+            quarter = 0.25
+    is_counted = any(piece.kind == "n" for piece in used[:at]) and not any(p.kind == "&" for p in used)
+    total = total * quarter if quarter and is_counted else total + quarter
+    if any(piece.kind == "1" for piece in used[:at]) and not any(piece.kind in "nqK" for piece in used[:at]):
+        total += 1
+    if not total:
+        return None
+    return _made("V", (total, unit), used)
+
+
+def _spans(
+    mode: Mode,
+    used: list[Piece],
+    start: Point | None = None,
+    end: Point | None = None,
+    amount: float = 0,
+    unit: str = "",
+) -> Piece:
+    return _made("Z", (Span(mode, start, end, amount, unit),), used)
+
+
+def _rolling(used: list[Piece]) -> Piece | None:
+    amount, unit = _value(used, "V") or (1.0, _value(used, "U"))
+    return None if unit == "weekend" else _spans("rolling", used, amount=amount, unit=unit)
+
+
+def _ago(used: list[Piece]) -> Piece | None:
+    amount, unit = _value(used, "V")
+    if unit in ("minute", "hour", "quarter_hour"):
+        return _spans("ago", used, amount=amount, unit=unit)
+    if not float(amount).is_integer() or not amount < 10_000:
+        return None
+    count = int(amount)
+    match unit:
+        case "day":
+            said = Date(days=count)
+        case "week" | "fortnight":
+            said = Date(weeks=count * (2 if unit == "fortnight" else 1), size="ago")
+        case "month":
+            said = Date(months=count)
+        case "year":
+            said = Date(years=count)
+        case _:
+            return None
+    return _made("D", Point(said), used)
+
+
+def _tail(used: list[Piece]) -> Piece:
+    amount, unit = _value(used, "V")
+    return _spans("tail", used, used[-1].value, amount=amount, unit=unit)
+
+
+def _value(used: Sequence[Piece], kinds: str) -> Any:
+    return next((piece.value for piece in used if piece.kind in kinds), None)
+
+
+# -- days ---------------------------------------------------------------------------------
+
+
+def _back(used: list[Piece]) -> Piece | None:
+    """ "last week", "this Friday", "the month before last", 上上周五, "next year"."""
+    count = sum(
+        {"b": 1, "N": -1}.get(piece.kind) or (piece.value if piece.kind in "lL" else 0) for piece in used
+    )
+    count += any(piece.kind == "<" for piece in used)
+    weekday, unit = _value(used, "W"), _value(used, "Um")
+    if weekday is not None and count == 1 and any(piece.kind in "lL" for piece in used):
+        return _day(used, weekday=weekday, is_last=True)
+    if weekday is not None or unit == "week":
+        return _day(used, weekday=weekday, weeks=count)
+    match unit:
+        case "month" | "":
+            return _day(used, months=count)
+        case "year":
+            return _day(used, years=count)
+        case "weekend":
+            return _day(used, weeks=count, size="weekend")
+        case "minute" | "hour" | "fortnight" if count == 1:
+            return _rolling(used)
+    return None
+
+
+def _day(used: list[Piece], **said: Any) -> Piece:
+    return _made("D", Point(Date(**said)), used)
+
+
+def _written(used: list[Piece]) -> Piece:
+    """A month with its day, its year or both."""
+    written = _day(used, month=_value(used, "M"), day=_value(used, "no"), year=_value(used, "y"))
+    return written._replace(is_weak="M" in [piece.kind for piece in used if piece.is_weak])
+
+
+def _month(used: list[Piece]) -> Piece | list[Piece] | None:
+    """Months that stand for themselves, with what stands between them kept."""
+    if any(piece.kind == "M" and piece.is_weak and len(used) == 1 for piece in used):
+        return None
+    return [_day([piece], month=piece.value) if piece.kind == "M" else piece for piece in used]
+
+
+def _numbered_days(used: list[Piece]) -> list[Piece] | None:
+    """ "5 to 9 October", "Oct 5-7": numbers beside a written date are days of its month."""
+    dates = [piece.value.date for piece in used if piece.kind == "D"]
+    if not all(
+        said.day is not None and (said.month is not None or said.months is not None) for said in dates
+    ):
+        return None
+    return [_day([piece], day=piece.value) if piece.kind in "no" else _as_to(piece, used) for piece in used]
+
+
+def _as_to(piece: Piece, used: list[Piece]) -> Piece:
+    """ "du 2 au 5", "de 14h à 16h": behind "from", the word for "at" means "to"."""
+    return piece._replace(kind="T", value="") if piece.kind == "@" and used[0].kind in "Fg" else piece
+
+
+def _merged(used: list[Piece]) -> Piece | None:
+    """Two that complete each other."""
+    point: Point | None = used[0].value.merged(used[1].value)
+    if point is None:
+        return None
+    kind = "R" if point.date and point.has_time else "D" if point.date else "C" if point.clock else "P"
+    return _made(kind, point, used)
+
+
+def _year_month(used: list[Piece]) -> Piece | None:
+    said = used[0].value.date
+    if (said.year is None and said.years is None) or said.month is not None:
+        return None
+    return _made("D", Point(replace(said, month=used[1].value)), used)
+
+
+def _nth_weekday(used: list[Piece]) -> Piece | None:
+    said = used[-1].value.date
+    if (said.month is None and said.months is None) or said.day is not None:
+        return None
+    nth = used[0].value if used[0].kind == "o" else -1
+    return _made("D", Point(replace(said, nth=nth, weekday=_value(used, "W"))), used)
+
+
+def _week_of(used: list[Piece]) -> Piece | None:
+    if used[0].value != "week" or used[1].value.date.day is None:
+        return None
+    return _made("D", Point(replace(used[1].value.date, size="week")), used)
+
+
+def _quarter(used: list[Piece]) -> Piece | None:
+    number = _value(used, "Qno")
+    if not 1 <= number <= 4 or _value(used, "U") not in (None, "quarter"):
+        return None
+    return _day(used, year=_value(used, "y"), month=3 * number - 2, size="quarter")
+
+
+def _is_two(said: Date) -> bool:
+    """Whether a date with slashes reads as day and month and as month and day."""
+    return said.day != said.month and (said.day or 0) <= 12 and (said.month or 0) <= 12
+
+
+def _as_day(used: list[Piece]) -> Piece:
+    return used[0]._replace(kind="D")
+
+
+def _weekend(used: list[Piece]) -> Piece | None:
+    return _day(used, size="weekend") if used[0].value == "weekend" else None
+
+
+# -- clocks -------------------------------------------------------------------------------
+
+
+def _clock(hour: int, minute: int, used: list[Piece], half: str = "", *, is_weak: bool = False) -> Piece:
+    clock = Clock((hour * 60 + minute) // 60 % 24 if minute < 0 else hour, minute % 60, half, is_bare=True)
+    return _made("C", Point(clock=clock), used)._replace(is_weak=is_weak)
+
+
+def _hour_of(piece: Piece) -> tuple[int, int]:
+    return (piece.value, 0) if piece.kind == "n" else (piece.value.clock.hour, piece.value.clock.minute)
+
+
+def _bare_clocks(used: list[Piece]) -> list[Piece]:
+    """Whole numbers where clock times are meant, with what stands between them kept."""
+    weak = all(piece.kind in "n@fij" for piece in used)
+    return [_clock(p.value, 0, [p], is_weak=weak) if p.kind == "n" else _as_to(p, used) for p in used]
+
+
+def _minutes_beside(used: list[Piece]) -> Piece | None:
+    """ "quarter past nine", "ten to five", viertel vor neun, 差一刻五点: minutes, which side, hour."""
+    hour_at = max(at for at, piece in enumerate(used) if piece.kind in "nC")
+    hour, behind = _hour_of(used[hour_at])
+    minutes = 0
+    for piece in used[:hour_at]:
+        match piece.kind:
+            case "n":
+                minutes = piece.value
+            case "K":
+                minutes = (minutes or 1) * piece.value
+            case "q":
+                minutes = 30
+            case "V" if piece.value[1] != "minute":
+                return None
+            case "V":
+                minutes = int(piece.value[0])
+    sign = 1 if any(piece.kind in "p>" for piece in used) else -1
+    return _clock(hour, behind + sign * minutes, used)
+
+
+def _minutes_behind(used: list[Piece]) -> Piece | None:
+    """ "9 Uhr 30", 九点三刻, 14時半, "las tres y media", "neuf heures moins le quart"."""
+    hour, minute = _hour_of(used[0])
+    rest = [piece for piece in used[1:] if piece.kind in "nqK"]
+    minutes = 0
+    for piece in rest:
+        minutes = 30 if piece.kind == "q" else (minutes or 1) * 15 if piece.kind == "K" else int(piece.value)
+    sign = -1 if any(piece.kind == "-" for piece in used) else 1
+    return _clock(hour, minute + sign * minutes, used, is_weak=not rest and _value(used, "k") == "")
+
+
+def _to_the_hour(used: list[Piece]) -> Piece | None:
+    """ "at five to three", um zehn nach acht: with "at" before it this is no range."""
+    is_dash = any(piece.kind == "T" and piece.value != "" for piece in used)
+    return None if is_dash else _minutes_beside(used)
+
+
+def _half_hour(used: list[Piece]) -> Piece:
+    """Half nine is half past nine, halb neun half an hour before it."""
+    return _clock(used[1].value, 30 if used[0].value > 0 else -30, used)
+
+
+def _with_half(used: list[Piece]) -> Piece | None:
+    if used[0].kind == "n":
+        return _clock(used[0].value, 0, used, used[1].value)
+    clock = used[0].value.clock
+    return None if clock.half else _made("C", Point(clock=replace(clock, half=used[1].value)), used)
+
+
+# -- spans --------------------------------------------------------------------------------
+
+
+def _range(used: list[Piece]) -> Piece:
+    start, end = [piece for piece in used if piece.kind in "DPCR!"]
+    return _spans("range", used, start.value, end.value)
+
+
+def _open(mode: Mode) -> Build:
+    def build(used: list[Piece]) -> Piece:
+        return _spans(mode, used, next(piece for piece in used if piece.kind in "DPCR").value)
+
+    return build
+
+
+def _until(used: list[Piece]) -> Piece | None:
+    return _open("until")(used) if used[0].value == "until" else None  # type: ignore[return-value]
+
+
+def _from(used: list[Piece]) -> Piece | list[Piece]:
+    """ "from 2pm" runs to the end of its day, "from Monday on" up to now; "from Monday" is that day."""
+    point, is_since = used[1].value, used[0].value == "since"
+    if point.clock and not (is_since and len(used) > 2):
+        return _spans("from", used, point)
+    return _spans("since", used, point) if is_since or len(used) > 2 else used[1]
+
+
+def _around(used: list[Piece]) -> Piece:
+    return _spans("around", used, next(piece for piece in used if piece.kind in "DPCR").value)
+
+
+def _early(used: list[Piece]) -> Piece:
+    return used[1]._replace(value=replace(used[1].value, half=used[0].value), start=used[0].start)
+
+
+def _placed(used: list[Piece]) -> Piece | None:
+    """Spans of clock times with the day or the part of the day that stands beside them."""
+    is_before = used[0].kind != "Z"
+    point, spans = (used[0].value, used[1].value) if is_before else (used[1].value, used[0].value)
+    placed = [_span_at(span, point, is_before) for span in spans]
+    return None if None in placed else _made("Z", tuple(placed), used)
+
+
+def _span_at(span: Span, place: Point, is_before: bool) -> Span | None:
+    if span.mode in ("rolling", "ago", "ahead", "tail") or any(point.is_now for point in span.points):
+        return None
+    start, end = span.start, span.end
+    if start and (end is None or is_before):
+        start = _point_at(start, place)
+        end = _point_at(end, Point(place.date)) if end else None
+    elif start and end:
+        end = _point_at(end, place)
+        start = _point_at(start, Point(place.date))
+    return replace(span, start=start, end=end) if start and (end or not span.end) else None
+
+
+def _point_at(point: Point, place: Point) -> Point | None:
+    if point.part or (point.clock and point.clock.half):
+        place = Point(place.date)
+    return point.merged(place)
+
+
+def _listed(used: list[Piece]) -> Piece:
+    """Several times; what one leaves out of its day it takes from the one before it."""
+    spans: list[Span] = []
+    for piece in used:
+        if piece.kind in "DPCRZ":
+            spans += piece.value if piece.kind == "Z" else (Span("point", piece.value),)
+    dates = [span.points[0].date for span in spans if span.points]
+    said = next((each for each in dates if each), None)
+    for at, span in enumerate(spans):
+        dated = [point.date for point in span.points if point.date]
+        if not dated and span.points and said:
+            spans[at] = _span_at(span, Point(said), True) or span
+        said = dated[-1] if dated else said
+    last = spans[-1].points[-1].date if spans[-1].points else None
+    return _made("Z", tuple(_in_month_of(span, last) for span in spans), used)
+
+
+def _in_month_of(span: Span, last: Date | None) -> Span:
+    """ "the 5th, 7th and 9th of last month"."""
+    said = span.start.date if span.start else None
+    if span.mode != "point" or not said or not last or not said.is_partial or said.day is None:
+        return span
+    assert span.start
+    given = replace(said, month=last.month, months=last.months, year=last.year, years=last.years)
+    return replace(span, start=replace(span.start, date=given))
+
+
+def _except(used: list[Piece]) -> Piece | None:
+    whole, hole = used[0], used[-1]
+    spans = whole.value if whole.kind == "Z" else (Span("point", whole.value),)
+    if hole.kind == "Z" or len(spans) != 1:
+        return None
+    return _made("Z", (*spans, Span("except", hole.value)), used)
+
+
+def _rule(pattern: str, build: Build, **how: bool) -> Rule:
+    return Rule(re.compile(pattern.replace(" ", GAP).replace("_", _LOOSE)), build, **how)
+
+
+_RULES: tuple[Rule, ...] = (
+    # what is no time, and what repeats
+    _rule("y Y? # n U|Q_y|o U g? y", _quarter),
+    _rule("# [no1] [dUkx]?", _as("x")),
+    _rule("v [nq1]? [UWPMDRm]( P)?|% P", _as("%")),
+    _rule("v", _as("x")),
+    # hours as amounts, months as units, the words for tomorrow and morning
+    _rule("[Alp] n k|n L k", lambda used: [*used[:-1], used[-1]._replace(kind="U", value="hour")]),
+    _rule("[bcN]+m", _back),
+    _rule("(?<=[DWcR])f{0,4}t", lambda used: _made("P", Point(part=PARTS["morning"]), used)),
+    _rule("t", lambda used: _day(used, days=-1)),
+    # amounts
+    _rule("[n1]?( & 1?)?( [qK])? 1? U( & 1? [qK](?! U))?", _amount),
+    _rule("[bc]+ [UW]|[lcN] [UW]|U [<] l|U L|W L|b+ U", _back),
+    _rule("c P", lambda used: _made("R", Point(Date(days=0), part=used[1].value.part), used)),
+    _rule("l V g [DR]", _tail),
+    _rule("[lpc] c?V|c l V|V 2|p U", _rolling),
+    _rule(
+        "c?n L U", lambda used: _spans("rolling", used, amount=float(_value(used, "n")), unit=used[-1].value)
+    ),
+    _rule("(?<![mM])n d J", lambda used: _day(used, days=used[0].value) if used[1].value else None),
+    _rule("V[aJ]|A V|V a|<V", _ago),
+    _rule("V w|VO|N V", lambda used: _spans("ahead", used)),
+    _rule("i[f]*V(?! g)", lambda used: _spans("ahead", used)),
+    _rule("[VU] [<>](?= [hDPCRUVWM])", _as("h")),
+    _rule("(?<=[i<>@])[fg]{0,4}xU", _as("h")),
+    # written dates
+    _rule("nm", lambda used: _made("M", used[0].value, used)),
+    _rule("ns", lambda used: _day(used, month=used[0].value)),
+    _rule("(?<=z)nd", lambda used: _day(used, day=used[0].value)),
+    _rule("nd", lambda used: _made("o", used[0].value, used)),
+    _rule("yY", lambda used: _day(used, year=used[0].value)),
+    _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gf]{0,4}M(_y)?|M y|y M o?", _written),
+    _rule("D M", _year_month),
+    _rule("[lc] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>F])f{0,4}M(?!X)|M [T&] M", _month),
+    _rule("[MD] [T&] [MD]", _month),
+    _rule("(?<=[iS])f{0,4}y", lambda used: _day(used, year=used[0].value)),
+    _rule("n [T&] D|F n @ D|D [T&] n(?! ?[kHUMmdux4X])", _numbered_days, whole=True),
+    _rule("(?<=[jFSTB<>~&DPCRWi])[f@,j]{0,4}/|/(?=[,fj]{0,4}[DPCRW/jT])", _as_day),
+    _rule("^f{0,4}/f{0,4}$", lambda used: _as_day(used) if not _is_two(used[0].value.date) else None),
+    _rule("o W[gfij]+D|l W[gfij]+D", _nth_weekday),
+    _rule("W", lambda used: _day(used, weekday=used[0].value)),
+    _rule("o(?![xXUW])", lambda used: None if used[0].is_weak else _day(used, day=used[0].value)),
+    _rule("U g D", _week_of),
+    _rule("(?<![nxX])U(?![xX])", _weekend),
+    # clock times
+    _rule("(?<=@)f{0,4}4", lambda used: used[0]._replace(kind="C")),
+    _rule("µ k", lambda used: _made("C", used[0].value, used)),
+    _rule("[nCµ] H", _with_half),
+    _rule("- n? [Ku] n k", _minutes_beside),
+    _rule("n k n? K|n k q|n k nu?(?! ?[xXUTmdk])|n k", _minutes_behind),
+    _rule("1? [Kq] p [nC]( k)?|[nV] p [nC]( k)?|1? K [T<>] [nC]( k)?", _minutes_beside),
+    _rule("(?<=[@S<>~])f{0,4}[nV] T n( k)?|(?<=@)f{0,4}n [<>] n( k)?", _to_the_hour),
+    _rule("B C & n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3], *used[6:]]),
+    _rule("[nC] & [qK]|[nC] - [nK]|C [qK]", _minutes_behind),
+    _rule("q n(?! ?[UkMmdu])", _half_hour),
+    _rule("[Fg] [nC] [T@] [nC](?! ?[UMmdxX])|B [nC] & [nC](?! ?[UMmdxX])", _bare_clocks, whole=True),
+    _rule(
+        "[Fg] [nC] [T@] [nC](?=_[DPR])|B [nC] & [nC](?=_[DPR])"
+        "|(?<=[DPR,])[Fg][fg]{0,4}[nC] [T@] [nC](?! ?[UMmd])|(?<=[DPR,])[fij]{0,4}B [nC] & [nC](?! ?[UMmd])"
+        "|(?<=[DPR])_[nC] T [nC](?! ?[UMmd])",
+        _bare_clocks,
+        whole=True,
+    ),
+    _rule("(?<![xX])[nC] T [nC](?=_[DPR])|n T C|C T n(?! ?[UMmdxX])", _bare_clocks, whole=True),
+    _rule(
+        "(?<=@)f{0,4}n(?! ?[UMmdp])|[~<>S] n(?! ?[xXUMmdk])|(?<![nC])T n(?! ?[xXUMmdk])",
+        _bare_clocks,
+        whole=True,
+    ),
+    # a day and a time of day
+    _rule("r P", _early),
+    _rule("[DPCR]_[DPCR]", _merged, again=True),
+    _rule("r [PR]", _early),
+    # spans
+    _rule(
+        f"B {POINT} & {POINT}|F? {POINT} T(?!j) {POINT} e?|F {POINT} @ {POINT}|{POINT} G {POINT} e?", _range
+    ),
+    _rule("F D j(?=[;z,]|$)|S [DPCR] I?", _open("since")),
+    _rule("F [DPCR] I?", _from),
+    _rule("[DPCR] I", _open("since")),
+    _rule("[DPCR] G", lambda used: _open("from" if used[0].value.clock else "since")(used)),
+    _rule("T(?!j) [DPCR]", _until),
+    _rule("[DPCR] e", _open("until")),
+    _rule("< [DPCR]|[DPCR] J", _open("before")),
+    _rule("> [DPCR]|[DPCR] O", _open("after")),
+    _rule("~ [PCR] =?|[PCR] =", _around),
+    _rule("[DPR]_Z|Z_[DPR]", _placed, again=True),
+    _rule("[DPCRZ]( (,|&|, &) [DPCRZ]){1,9}", _listed),
+    _rule("[DRZ]_E [DRZ]", _except),
+    # what is left of a clock time that was begun
+    _rule("B [nC] &|n p", _as("h")),
+)
+
+
+def place(first: Piece, second: Piece) -> Piece | None:
+    """A day and a time of day that stand apart in a sentence, as one."""
+    if "Z" in (first.kind, second.kind):
+        return _placed([first, second])
+    return _merged([first, second])
