@@ -27,8 +27,8 @@ from engines.embeddings.protocol import Embedder, EmbedderUnavailable, Vectors, 
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.search.filters import Filters
-from store.search.hybrid import Mode
-from store.search.search import fuzzy_search
+from store.search.search import search
+from store.search.semantic import Mode
 from tests.relevance import held_out
 from tests.relevance.held_out import HeldOut
 from tests.relevance.metrics import ndcg, precision, recall
@@ -131,7 +131,7 @@ def _asked(
         if embedder and mode != "fts" and embedder.reads(question.text)
         else None
     )
-    page = fuzzy_search(
+    page = search(
         database,
         question.text,
         Filters(0, _START_MS * 2),

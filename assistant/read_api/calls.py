@@ -38,10 +38,10 @@ from store.privacy.rules import RuleSet, WindowFacts
 from store.search import search
 from store.search.filters import Filters
 from store.search.hits import BadCursor, Hit
-from store.search.hybrid import Order, is_exact
 from store.search.query import parse
 from store.search.sample import SampledFrame
 from store.search.search import Page
+from store.search.semantic import Order
 from store.timeline import segments as activity
 
 T = TypeVar("T")
@@ -171,7 +171,7 @@ def searched_for(query: str) -> str:
     """
     parts = query.split()
     is_word = len(parts) == 1 and len(HAN.findall(query)) <= _HAN_OF_WORD
-    if is_word or is_exact(parse(query)):
+    if is_word or parse(query).is_exact:
         return query
     kept = set(question_words(query))
     return " ".join(word for part in parts if (word := _without_asking(part, kept)))
@@ -226,16 +226,29 @@ def find(
     order: Order | None = None,
     cursor: str | None = None,
     wanted: Callable[[Hit], bool] = lambda hit: True,
+    fold: bool = False,
 ) -> Found:
-    """Up to `limit` hits that the rules let out and `wanted` accepts, and where they go on."""
+    """Up to `limit` hits that the rules let out and `wanted` accepts, and where they go on.
+
+    With `fold` a run of look-alike frames of one window is one hit.
+    """
     asked = call.library.embedder.asked(text)
     hits: list[Hit] = []
     looked_at = 0
     for _ in range(MAX_ROUNDS):
-        page = search.fuzzy_search(
-            call.database, text, filters, limit=limit - len(hits), order=order, cursor=cursor, **asked
+        page = search.search(
+            call.database,
+            text,
+            filters,
+            limit=limit - len(hits),
+            order=order,
+            cursor=cursor,
+            fold=fold,
+            **asked,
         )
-        hits += [hit for hit in page.hits if call.shows(hit) and wanted(hit)]
+        shown = [hit for hit in page.hits if call.shows(hit)]
+        call.withheld += sum(len(hit.alike) for hit in page.hits if not call.permits(hit))
+        hits += filter(wanted, shown)
         looked_at += len(page.hits)
         cursor = page.next_cursor
         if cursor is None or len(hits) == limit:

@@ -68,14 +68,15 @@ def search_frames(
     words = calls.searched_for(query)
     if query.strip() and not words:
         return _spread(call, filters, end_ms, limit)
-    result = calls.find(call, words, filters, limit=limit, order=order, cursor=cursor)
+    result = calls.find(call, words, filters, limit=limit, order=order, cursor=cursor, fold=True)
     return answers.FramesFound(
         now=call.local(call.now_ms),
         withheld=call.withheld,
-        frames=[_row(call, hit.frame_id, hit, hit.snippet) for hit in result.hits],
+        frames=[_row(call, hit.frame_id, hit, hit.snippet, len(hit.alike)) for hit in result.hits],
         next_cursor=result.next_cursor,
         total=result.page.total,
         total_is_exact=result.page.total_is_exact,
+        near_total=result.page.near.total,
         strategy=result.page.strategy,
         fallback_reason=result.page.fallback_reason,
         meaning_since=_local_or_none(call, result.page.meaning_since_ms),
@@ -178,6 +179,7 @@ def _spread(call: ReadCall, filters: Filters, end_ms: int, limit: int) -> answer
         next_cursor=None,
         total=total,
         total_is_exact=True,
+        near_total=0,
         strategy="spread",
         fallback_reason=None,
         meaning_since=None,
@@ -188,7 +190,9 @@ def _spread(call: ReadCall, filters: Filters, end_ms: int, limit: int) -> answer
 # -- shaping --------------------------------------------------------------------------------
 
 
-def _row(call: ReadCall, frame_id: int, shown: Hit | SampledFrame, text: str) -> answers.FrameRow:
+def _row(
+    call: ReadCall, frame_id: int, shown: Hit | SampledFrame, text: str, alike: int = 0
+) -> answers.FrameRow:
     return answers.FrameRow(
         frame_id=frame_id,
         time=call.local(shown.captured_ms),
@@ -196,6 +200,7 @@ def _row(call: ReadCall, frame_id: int, shown: Hit | SampledFrame, text: str) ->
         window_name=shown.window_name,
         browser_url=shown.browser_url,
         snippet=" ".join(text[: 2 * _SNIPPET_CHARS].split())[:_SNIPPET_CHARS],
+        alike=alike,
     )
 
 

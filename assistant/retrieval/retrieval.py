@@ -198,7 +198,7 @@ def _searches(
 ) -> list[tuple[str, Page]]:
     """All the words, and any of them where that finds little."""
     every = " ".join(words)
-    page = search.fuzzy_search(database, every, filters, limit=HITS, above_chance=False, **meaning)
+    page = search.search(database, every, filters, limit=HITS, above_chance=False, **meaning)
     pages = [(every, page)]
     if len(words) > 1 and sum(map(_is_by_words, page.hits)) < LITTLE:
         some = " OR ".join(words)

@@ -9,8 +9,6 @@ Framework", 2009), words side by side, and a little for the recent::
 
     score = bm25 * (1 + 0.5 * share of the query's neighbouring words that are neighbours here too)
                  * (1 + 0.1 * 2 ** (-age / 7 days))
-            + 10,000 for each run of characters that stands there whole, where it was cut
-              (`store.search.fuzzy`)
 
 FTS5's own ``bm25()`` looks at the whole index each time, so its order shifts while somebody turns pages and
 frames come in. Here the statistics are taken once and travel in the page cursor.
@@ -225,8 +223,6 @@ K1 = 1.2
 B = 0.75
 NEIGHBOUR_SHARE = 0.5
 RECENT_SHARE = 0.1
-# Above all that the pieces of a run can score together.
-WHOLE = 10_000.0
 RECENT_HALF_LIFE_MS = 7 * 86_400_000
 # A word in more frames than this counts as one in this many.
 _COUNTED = 10_000
@@ -279,14 +275,14 @@ def _totals(api: apsw.FTS5ExtensionApi, *values: Any) -> str:
 
 
 def _score(api: apsw.FTS5ExtensionApi, *values: Any) -> float:
-    """``recollect_score(frames_fts, newest_id, half_life, average, whole, weight, ...)``: higher is better.
+    """``recollect_score(frames_fts, newest_id, half_life, average, weight, ...)``: higher is better.
 
-    `half_life` is in ids, which carry the time; the bits of `whole` are the phrases that were not cut.
+    `half_life` is in ids, which carry the time.
     """
-    newest_id, half_life, average, whole, *weights = values
+    newest_id, half_life, average, *weights = values
     held_back = K1 * (1 - B + B * api.column_size(-1) / average)
     places: list[list[list[int]]] = []
-    bm25 = in_whole = 0.0
+    bm25 = 0.0
     # Runs some thousand times a search: plain loops, which are faster here than sum() and map().
     for number, weight in enumerate(weights):
         if not weight:
@@ -297,11 +293,9 @@ def _score(api: apsw.FTS5ExtensionApi, *values: Any) -> float:
         for field in places[-1]:
             frequency += len(field)
         bm25 += weight * frequency * (K1 + 1) / (frequency + held_back)
-        if whole >> number & 1 and frequency:
-            in_whole += WHOLE
     recent = math.exp2(-max(newest_id - api.rowid, 0) / half_life)
     together = _neighbours(api, places) if len(places) > 1 else 0.0
-    return bm25 * (1 + NEIGHBOUR_SHARE * together) * (1 + RECENT_SHARE * recent) + in_whole
+    return bm25 * (1 + NEIGHBOUR_SHARE * together) * (1 + RECENT_SHARE * recent)
 
 
 def _neighbours(api: apsw.FTS5ExtensionApi, places: list[list[list[int]]]) -> float:

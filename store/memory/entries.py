@@ -14,8 +14,8 @@ from store.memory.chat_summaries import ChatSummary
 from store.memory.documents import DocType, SessionSummary, UserPrompt
 from store.memory.insights import Insight
 from store.memory.observations import Observation
-from store.search import hits
 from store.search.query import Query
+from store.search.snippet import snippet
 
 # -- filters ------------------------------------------------------------------------------
 # What a memory search may be narrowed by: columns and terms of entries, never words of the index.
@@ -173,5 +173,5 @@ def of_chat(body: ChatSummary) -> MemoryEntry:
 
 def with_snippet(entry: MemoryEntry, text: str, asked: Query, score: float) -> MemoryEntry:
     """The entry with the piece of its text that answers."""
-    shown = hits.snippet(text, asked)
+    shown = snippet(text, asked)
     return replace(entry, snippet=shown.text, highlights=shown.highlights, score=score)

@@ -26,12 +26,14 @@ from store.embeddings import knn
 from store.embeddings.knn import SemanticUnavailable
 from store.embeddings.vectors import Kind
 from store.memory.entries import DOC_TYPES, MEMORY_WINDOW_MS, EntryType, Key, MemoryFilters, conditions
-from store.search.hybrid import LEG_DEPTH, RRF_K, fused, is_exact
 from store.search.query import Query
 
 log = logging.getLogger(__name__)
 
 MEMORY_CANDIDATES = 100
+_DEPTH = 150
+# Of reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009.
+_RRF_K = 60
 
 Strategy = Literal["hybrid", "semantic", "fts", "newest"]
 _TYPE_OF: dict[str, EntryType] = {doc_type: each for each, doc_type in DOC_TYPES.items()}
@@ -100,7 +102,7 @@ def _fused(by_words: list[Match], near: list[Match]) -> list[Match]:
     for leg in (distinct(by_words), distinct(near)):
         for place, match in enumerate(leg, start=1):
             chosen.setdefault(match.key, match)
-            scores[match.key] = scores.get(match.key, 0.0) + 1 / (RRF_K + place)
+            scores[match.key] = scores.get(match.key, 0.0) + 1 / (_RRF_K + place)
     return [replace(match, score=scores[key]) for key, match in chosen.items()]
 
 
@@ -114,7 +116,7 @@ def _by_meaning(
 ) -> tuple[list[Match], str | None]:
     if asked.vector is None or asked.model is None:
         return [], asked.problem or "no_embeddings"
-    if is_exact(parsed):
+    if parsed.is_exact:
         return [], "exact_query"
     condition, values = conditions(types, filters)
 
@@ -260,7 +262,7 @@ def find_texts(database: Database, connection: apsw.Connection, question: Questi
     """At most `limit` texts. Blank text: the newest."""
     if question.parsed.is_browse:
         return Found(_newest(connection, question, limit), "newest", None)
-    depth = max(limit, LEG_DEPTH)
+    depth = max(limit, _DEPTH)
     near: Ranked = []
     reason = None
     if question.mode != "fts5":
@@ -274,6 +276,15 @@ def find_texts(database: Database, connection: apsw.Connection, question: Questi
         return Found(words[:limit], "fts5", reason)
     both = fused([number for _, number in words], [number for _, number in near])
     return Found(both[:limit], "hybrid", None)
+
+
+def fused(*lists: Sequence[int]) -> list[tuple[float, int]]:
+    """(score, id) of everything in the lists, best first, the newer of two equal ones first."""
+    scores: dict[int, float] = {}
+    for ids in lists:
+        for place, number in enumerate(ids, 1):
+            scores[number] = scores.get(number, 0.0) + 1 / (_RRF_K + place)
+    return sorted(((score, number) for number, score in scores.items()), reverse=True)
 
 
 def _texts_by_words(connection: apsw.Connection, question: Question, limit: int) -> Ranked:
@@ -302,7 +313,7 @@ def _texts_by_meaning(
     database: Database, connection: apsw.Connection, question: Question, limit: int
 ) -> tuple[Ranked, str | None]:
     asked, corpus = question.asked, question.corpus
-    if question.mode == "hybrid" and is_exact(question.parsed):
+    if question.mode == "hybrid" and question.parsed.is_exact:
         return [], "exact_query"
     if asked.vector is None or asked.model is None:
         return [], asked.problem or "no_embeddings"

@@ -16,8 +16,9 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import apsw
 
@@ -272,6 +273,19 @@ def decode(text: str, layout: bytes) -> Iterator[Line]:
             at += _WORD.size
             words.append(Word(first, last, text[first:last], Box(wx, wy, ww, wh), _share(sure)))
         yield Line(start, end, text[start:end], Box(x, y, w, h), _share(confidence), tuple(words))
+
+
+def doubts(text: str, layout: bytes, confidence: float | None, start: int = 0) -> Callable[[int, int], bool]:
+    """Tells of ``[a, b)``, from `start` on, whether a reading was less sure there than as a whole."""
+
+    @cache
+    def unsure() -> list[tuple[int, int]]:
+        if confidence is None:
+            return []
+        words = (word for line in decode(text, layout) for word in line.words)
+        return [(w.start, w.end) for w in words if w.confidence is not None and w.confidence < confidence]
+
+    return lambda a, b: any(first < start + b and last > start + a for first, last in unsure())
 
 
 _NO_TEXT = re.compile(r"[\x00-\x1f\ud800-\udfff]")

@@ -11,7 +11,7 @@ import apsw
 
 from store.core import full_text
 from store.core.database import column, rows, scalar
-from store.core.full_text import Condition, Phrase, Statistics, match, matched_phrases, phrases, plain_words
+from store.core.full_text import Condition, Phrase, Statistics, match, matched_phrases, plain_words
 from store.core.times import MAX_EPOCH_SECONDS, to_ms
 from store.frames import frames
 from store.search.filters import Filters, Walk, where
@@ -58,6 +58,8 @@ class Finder:
         on_frame = where(connection, filters)
         self._newest = self.range.high
         self._few: list[int] | None = None
+        self.is_narrowed = bool(on_frame.conditions)
+        """Whether more than the time decides which frames match."""
         if on_frame.is_empty:
             self.range = Block(self.range.low, self.range.low)
         elif on_frame.walk and asked.tree is not None:
@@ -113,19 +115,6 @@ class Finder:
         sql = f"select count(*) from (select 1 from {matches} limit :limit)"
         return seen + int(scalar(self._connection, sql, self._bound(rest, limit=at_most - seen)))
 
-    def collect(self, at_most: int) -> int:
-        """As `count`, for somebody who will ask `among` about many: all that are counted are remembered."""
-        seen, rest = self._seen
-        if rest.low >= rest.high or seen >= at_most:
-            return min(seen, at_most)
-        sql = f"select {self._id} from {self._matches} limit :limit"
-        found = {each for (each,) in self._connection.execute(sql, self._bound(rest, limit=at_most - seen))}
-        if seen + len(found) < at_most:
-            known, ids = self._known
-            if known.low == rest.high:
-                self._known = (Block(rest.low, known.high), ids | found)
-        return seen + len(found)
-
     def by_time(self, limit: int, offset: int, after: int | None, *, newest_first: bool) -> list[int]:
         """Ids in the order of time, beyond the id `after`."""
         block = self.range
@@ -148,7 +137,7 @@ class Finder:
         return found
 
     def among(self, ids: Iterable[int]) -> set[int]:
-        """Which of these frames match. What was ranked or collected before needs no look-up."""
+        """Which of these frames match. What was ranked before needs no look-up."""
         block, known = self._known
         asked = set(ids) if self._few is None else set(ids).intersection(self._few)
         unknown = [each for each in asked if not block.low <= each < block.high]
@@ -206,7 +195,7 @@ class Finder:
         weights = {f"w{number}": weight for number, weight in enumerate(statistics.weights)}
         sql = f"""
             select recollect_score(
-                    frames_fts, :newest, :half_life, :average, :whole,
+                    frames_fts, :newest, :half_life, :average,
                     {", ".join(f":{name}" for name in weights)}
                 ), {self._id}
             from {self._matches} order by {self._order} desc limit :limit
@@ -215,7 +204,6 @@ class Finder:
             "newest": self._newest,
             "half_life": _HALF_LIFE_IDS,
             "average": statistics.average,
-            "whole": self._whole_phrases(),
             # A frame may come in late: a settled block is read whole, though it has grown.
             "limit": -1 if settled else RANKED_BLOCK + 1,
             **weights,
@@ -226,14 +214,6 @@ class Finder:
             found.pop()
             block = Block(found[-1][1], high)
         return block, sorted(found, reverse=True)
-
-    def _whole_phrases(self) -> int:
-        """A bit for each phrase that was asked for as it stands; 0 where all of them were."""
-        if self._asked.tree is None or self._asked.whole is None:
-            return 0
-        whole = set(phrases(self._asked.whole))
-        asked = matched_phrases(self._asked.tree)
-        return sum(1 << number for number, (phrase, _) in enumerate(asked) if phrase in whole)
 
     def _few_with(self, words: tuple[Phrase, ...], walk: Walk) -> list[int] | None:
         """The frames of these names that have all the words; None when there are many to look up."""

@@ -1,13 +1,15 @@
-"""Words that look like a word to a machine that reads: rn for m, 1 for l, 己 for 已.
+"""What a search takes where no frame holds its words as they stand: their pieces, then what looks like them.
 
-A variant is the word with one or two of its shapes exchanged for others of their group. Variants
-that no frame holds are dropped by asking the index itself, one look-up each, so nothing is kept
-that a deletion would have to find.
+Words written without spaces are looked for in pieces: 青禾账单 finds a frame with 青禾 and 账单 apart. The
+index can only look for such a run as a whole, so it is cut into pieces of two or three characters, in every
+way that comes out even; all pieces of one way must be on the frame. No dictionary decides what a word is, and
+a cut in the wrong place finds nothing.
 
-Words written without spaces are looked for in pieces, too: 青禾账单 finds a frame with 青禾 and 账单 apart.
-The index can only look for such a run as a whole, so it is cut into pieces of two or three characters, in
-every way that comes out even; all pieces of one way must be on the frame. No dictionary decides what
-a word is, and a cut in the wrong place finds nothing.
+A look-alike is a word as a machine may have read it: rn for m, 1 for l, 己 for 已. A variant is the word with
+some of its shapes exchanged for others of their group: none in a word of two letters, one in a word of three
+to five, two in a longer one, because the shorter a word, the sooner another one looks like it. Variants that
+no frame holds are dropped by asking the index itself, one look-up each, so nothing is kept that a deletion
+would have to find.
 """
 
 from __future__ import annotations
@@ -15,13 +17,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from typing import Literal
 
 import apsw
 
 from store.core import tokenizer
-from store.core.full_text import And, Near, Node, Not, Or, Phrase, phrases
-from store.search import query
-from store.search.query import MAX_QUERY_CHARS, MAX_QUERY_WORDS, Query
+from store.core.full_text import And, Node, Or, Phrase, phrases
+from store.search.query import MAX_QUERY_WORDS, Query
 
 _GROUPS = (
     ("rn", "m"), ("l", "1", "i"), ("0", "o"), ("vv", "w"), ("cl", "d"), ("5", "s"), ("8", "b"), ("2", "z"),
@@ -36,19 +38,40 @@ _LONGEST = max(map(len, _OTHERS))
 MAX_TRIED = 120
 """Variants of one word that are looked up in the index: 0.02 ms each."""
 _MAX_KEPT = 12
-_MAX_EXCHANGES = 2
+
+MatchKind = Literal["text", "pieces", "lookalike"]
 
 
-def variants(word: str) -> Iterator[str]:
+def readings(connection: apsw.Connection, asked: Query) -> Iterator[tuple[MatchKind, Query]]:
+    """The ways to take a question, the next one for when no frame holds what the one before asks.
+
+    Operators, quotes and ``*`` ask for these very words. The last way asks the index.
+    """
+    yield "text", asked
+    if asked.is_exact or asked.tree is None:
+        return
+    cut = split_ngrams(asked)
+    if cut is not None:
+        yield "pieces", cut
+    alike = with_look_alikes(connection, cut or asked)
+    if alike is not None:
+        yield "lookalike", alike
+
+
+def variants(word: str, exchanges: int | None = None) -> Iterator[str]:
     """What `word` may have been read as, the likeliest (one exchange) first, without itself."""
     seen = {word}
     found = [word]
-    for _ in range(_MAX_EXCHANGES):
+    for _ in range(_exchanges(word) if exchanges is None else exchanges):
         found = [changed for each in found for changed in _exchanged(each)]
         for each in found:
             if each not in seen:
                 seen.add(each)
                 yield each
+
+
+def _exchanges(word: str) -> int:
+    return 0 if len(word) < 3 else 1 if len(word) < 6 else 2
 
 
 def _exchanged(word: str) -> Iterator[str]:
@@ -59,53 +82,41 @@ def _exchanged(word: str) -> Iterator[str]:
                     yield word[:at] + other + word[at + length :]
 
 
-def expand_query(connection: apsw.Connection, asked: Query) -> str | None:
-    """`asked` as a query that also takes what its words may have been read as.
+def with_look_alikes(connection: apsw.Connection, asked: Query) -> Query | None:
+    """`asked` so that frames with what its words may have been read as match, too.
 
-    None when no frame holds such a word, or when the query has no room for one. What NOT excludes
-    and the words inside NEAR stay as they are.
+    None when no frame holds such a word, or when the query has no room for one.
     """
-    if asked.tree is None:
+    each = min(_MAX_KEPT, (MAX_QUERY_WORDS - len(asked.words)) // max(len(asked.words), 1))
+    if asked.tree is None or each < 1:
         return None
-    words = list(asked.words)
-    room = MAX_QUERY_WORDS - len(words)
-    each = min(_MAX_KEPT, room // max(len(words), 1))
-    for most in range(each, 0, -1):
-        tree = _replaced(connection, asked.tree, most)
-        if tree == asked.tree:
-            return None
-        text = _written(tree)
-        if len(text) <= MAX_QUERY_CHARS and query.parse(text).tree is not None:
-            return text
-    return None
+    tree = _replaced(connection, asked.tree, each)
+    return None if tree == asked.tree else replace(asked, tree=tree)
 
 
 def _replaced(connection: apsw.Connection, node: Node, most: int) -> Node:
     match node:
-        case Phrase():
-            alike = tuple(_alike(connection, node, most)) if node.literal is None else ()
+        case Phrase(literal=None):
+            alike = tuple(_alike(connection, node, most))
             return Or((node, *alike)) if alike else node
-        case Near():
-            return node
         case And() | Or():
             return type(node)(tuple(_replaced(connection, part, most) for part in node.parts))
-        case Not():
-            return Not(_replaced(connection, node.wanted, most), node.unwanted)
+    return node
 
 
 def _alike(connection: apsw.Connection, phrase: Phrase, most: int) -> Iterator[Phrase]:
     """Phrases with one token exchanged for one that some frame holds."""
     tried = found = 0
     for at, token in enumerate(phrase.tokens):
-        is_prefix = phrase.is_prefix and at == len(phrase.tokens) - 1
-        for variant in variants(token):
+        # A character by itself looks like many; among others it is a word's part.
+        is_part = tokenizer.is_single(token) and len(phrase.tokens) > 1
+        for variant in variants(token, 1 if is_part else None):
             tried += 1
             if tried > MAX_TRIED or found >= most:
                 return
-            if is_known(connection, variant, is_prefix=is_prefix):
+            if is_known(connection, variant):
                 found += 1
-                tokens = (*phrase.tokens[:at], variant, *phrase.tokens[at + 1 :])
-                yield Phrase(tokens, phrase.is_prefix)
+                yield Phrase((*phrase.tokens[:at], variant, *phrase.tokens[at + 1 :]))
 
 
 def is_known(connection: apsw.Connection, token: str, *, is_prefix: bool = False) -> bool:
@@ -115,49 +126,25 @@ def is_known(connection: apsw.Connection, token: str, *, is_prefix: bool = False
     return connection.execute(sql, (expression,)).fetchone() is not None
 
 
-def _written(node: Node) -> str:
-    """An expression as a person would type it."""
-    match node:
-        case Phrase():
-            inside = " ".join(node.tokens) if node.literal is None else node.literal
-            return f'"{inside}"' + ("*" if node.is_prefix else "")
-        case Near():
-            return f"NEAR({' '.join(map(_written, node.phrases))}, {node.distance})"
-        case And():
-            return " AND ".join(map(_inside, node.parts))
-        case Or():
-            return " OR ".join(map(_inside, node.parts))
-        case Not():
-            return f"{_inside(node.wanted)} NOT {_inside(node.unwanted)}"
-
-
-def _inside(node: Node) -> str:
-    return _written(node) if isinstance(node, Phrase | Near) else f"({_written(node)})"
-
-
 PIECES = (2, 3)
 SHORTEST, LONGEST = 4, 6
 """Characters of a run that is cut. Three are one word more often than two; seven and more are a
 sentence, whose words are hardly ever all on one frame, and whose ways cost more than the search."""
 
-_MOST_PHRASES = 63
-"""The ranking has a bit for each."""
-
 
 def split_ngrams(asked: Query) -> Query | None:
     """`asked` so that frames with the pieces of its runs match, too; None where it has no such run.
 
-    What was asked as a whole stays in `Query.whole`. An expression and what stands in quotes are
-    asked for exactly and not cut.
+    What asks for these very words is not cut.
     """
-    if asked.tree is None or asked.reading == "expression" or '"' in asked.text:
+    if asked.tree is None or asked.is_exact:
         return None
     words = asked.tree.parts if isinstance(asked.tree, And) else (asked.tree,)
     parts = tuple(_with_pieces(word) for word in words)
     tree = parts[0] if len(parts) == 1 else And(parts)
-    if tree == asked.tree or sum(1 for _ in phrases(tree)) > _MOST_PHRASES:
+    if tree == asked.tree or sum(1 for _ in phrases(tree)) > MAX_QUERY_WORDS:
         return None
-    return replace(asked, tree=tree, reading="pieces", whole=asked.tree)
+    return replace(asked, tree=tree)
 
 
 def _with_pieces(word: Node) -> Node:

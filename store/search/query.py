@@ -10,8 +10,8 @@
     primary  = word | word* | "phrase" | "phrase"* | NEAR(words, n) | ( or )
 
 The operators work in capitals and when all of the text fits this grammar, as in SQLite FTS5.
-Otherwise the text is words and phrases only, all of which must match; the operators are words too
-. `Query.reading` says which of the two it was, or that words were cut (`store.search.fuzzy`).
+Otherwise the text is words and phrases only, all of which must match; the operators are words too.
+`Query.reading` says which of the two it was.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _LEXEME = re.compile(
     """,
     re.VERBOSE,
 )
-Reading = Literal["expression", "words", "pieces"]
+Reading = Literal["expression", "words"]
 
 _OPERATORS = ("AND", "OR", "NOT")
 
@@ -56,8 +56,6 @@ class Query:
     tree: Node | None
     reading: Reading
     is_browse: bool
-    whole: Node | None = None
-    """What was asked, where `tree` takes more than that (`store.search.fuzzy`): its matches come first."""
 
     @cached_property
     def match(self) -> str | None:
@@ -68,6 +66,11 @@ class Query:
     def words(self) -> tuple[Phrase, ...]:
         """The words and phrases to look for in a text, without what NOT excludes."""
         return () if self.tree is None else tuple(phrases(self.tree, wanted_only=True))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether operators, quotes or ``*`` ask for these very words."""
+        return '"' in self.text or self.reading == "expression" or any(word.is_prefix for word in self.words)
 
     @property
     def literals(self) -> tuple[str, ...]:

@@ -16,8 +16,7 @@ from store.core import tokenizer
 from store.core.database import Database, clean_text, rows, scalar
 from store.memory import retrievers
 from store.memory.retrievers import Mode, Question, RetrievalQuery, TextStrategy
-from store.search import hits as snippet
-from store.search import query
+from store.search import query, snippet
 from store.sources import imports
 from store.sources.upserts import Upserted, UpsertTable, natural_key
 

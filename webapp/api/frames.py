@@ -16,8 +16,8 @@ from store.frames.frames import FrameRow
 from store.frames.media import PREVIEW_TYPE
 from store.ocr import readings
 from store.ocr.readings import Line, Reading, Word
-from store.search import hits
 from store.search import query as search_query
+from store.search import snippet
 from store.timeline import segments
 from webapp.api.endpoint import PREFIX, endpoint
 from webapp.api.values import Answer, QueryInt, Request, Text, Timestamp
@@ -233,7 +233,7 @@ def text(frame_id: int, query: TextQuery) -> TextAnswer:
 
 
 def _lines(reading: Reading, searched: str) -> list[TextLineAnswer]:
-    spans = hits.spans(reading.text, search_query.parse(searched)) if searched.strip() else []
+    spans = snippet.spans(reading.text, search_query.parse(searched)) if searched.strip() else []
     return [_line(line, [span for span in spans if _overlap(line, span)]) for line in reading.lines]
 
 

@@ -37,9 +37,12 @@ class SearchQuery(RangeQuery):
     limit: Annotated[QueryInt, Field(ge=1, le=200)] = 20
     cursor: Text | None = Field(None, description="`next_cursor` of the page before, same filters.")
     offset: Annotated[QueryInt, Field(ge=0, le=frames_search.MAX_OFFSET)] = 0
+    fold: QueryBool = Field(
+        False, description="One row for a run of look-alike frames; totals stay those of frames."
+    )
     suggest: QueryBool = Field(
         False,
-        description="Where nothing is found, say what would find something: as costly as a few searches.",
+        description="Where no frame has the words, say what would: as costly as a few searches.",
     )
 
     @model_validator(mode="after")
@@ -61,16 +64,24 @@ class HitAnswer(Answer):
     highlights: list[tuple[int, int]] = Field(description="(start, end) characters of `snippet`.")
     score: float
     matched: list[Literal["text", "pieces", "meaning", "lookalike"]] = Field(
-        description="`pieces`: not the words as a whole, but all pieces of them; `lookalike`: not the word"
-        " itself, but what it may have been read as."
+        description="Where no frame has the words as they stand: `pieces` for all pieces of words written"
+        " without spaces, `lookalike` for what a word may have been read as. `mode=fts` has neither."
     )
     status: Literal["stored", "searchable", "failed"]
     frame_url: str
+    alike: list[int] = Field(description="With `fold`, further frames of the same run, in order of time.")
 
 
 class PaginationAnswer(Answer):
     limit: int
     next_cursor: str | None
+    total: int = Field(description="Frames that match by words; with `mode=semantic` those near in meaning.")
+    total_is_exact: bool
+
+
+class NearAnswer(Answer):
+    """The frames near in meaning that have not the words: they follow those that have."""
+
     total: int
     total_is_exact: bool
 
@@ -81,10 +92,8 @@ class HowAnswer(Answer):
     mode: str
     strategy: str
     fallback_reason: str | None
-    reading: Literal["expression", "words", "pieces"] = Field(
-        description="Whether `q` was read with its operators, or all of it as words; `pieces`: words of 4 to"
-        " 6 characters without spaces between them (Chinese, Japanese) were looked for in pieces of two and"
-        " three as well, behind the frames that hold them whole. `mode=fts` and an order by time never do."
+    reading: Literal["expression", "words"] = Field(
+        description="Whether `q` was read with its operators, or all of it as words."
     )
     duration_ms: float
     index_fresh_to: Timestamp | None
@@ -117,9 +126,10 @@ class SuggestionsAnswer(Answer):
 class SearchAnswer(Answer):
     data: list[HitAnswer]
     pagination: PaginationAnswer
+    near: NearAnswer
     search: HowAnswer
     suggestions: SuggestionsAnswer | None = Field(
-        None, description="With `suggest`, where nothing was found."
+        None, description="With `suggest`, where no frame has the words."
     )
 
 
@@ -130,7 +140,7 @@ class SearchAnswer(Answer):
     {400: "start_time_required, invalid_time, invalid_time_range, invalid_cursor"},
 )
 def search(query: SearchQuery) -> SearchAnswer:
-    """Every frame once, by relevance or by time, with a piece of its text and the words in it."""
+    """Every frame once: by words, by relevance or by time, then by meaning; each with a piece of its text."""
     began = time.perf_counter()
     start_ms, _ = range_ms(query)
     filters = Filters(
@@ -139,11 +149,11 @@ def search(query: SearchQuery) -> SearchAnswer:
         **query.model_dump(include={"app_name", "window_name", "browser_url", "focused", "monitor"}),
     )
     try:
-        page = frames_search.fuzzy_search(
+        page = frames_search.search(
             services().database,
             query.q,
             filters,
-            **query.model_dump(include={"mode", "order", "limit", "cursor", "offset"}),
+            **query.model_dump(include={"mode", "order", "limit", "cursor", "offset", "fold"}),
             **services().embedder.asked(query.q, query.mode),
         )
     except BadCursor as error:
@@ -159,6 +169,7 @@ def search_answer(page: Page, limit: int, duration_ms: float) -> SearchAnswer:
     return SearchAnswer(
         data=[HitAnswer.of(hit, frame_url=frame_url(hit.frame_id)) for hit in page.hits],
         pagination=PaginationAnswer.of(page, limit=limit),
+        near=NearAnswer.of(page.near),
         suggestions=None,
         search=HowAnswer.of(page, duration_ms=round(duration_ms, 3)),
     )

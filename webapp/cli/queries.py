@@ -12,8 +12,9 @@ from webapp.cli.common import MOMENT, home_and_json, local_text, open_database, 
 
 if TYPE_CHECKING:
     from assistant.core.records import TurnResult
-    from store.search.hybrid import Mode
+    from store.search.hits import Hit
     from store.search.search import Page
+    from store.search.semantic import Mode
 
 
 @click.command()
@@ -122,7 +123,7 @@ def search(
     meaning = QueryEmbedder(here.settings.embedding, database).asked(text, mode)
     if meaning["query_vector"] is not None:
         knn.load_neighbours(database, "frame")
-    page = frames_search.fuzzy_search(database, text, filters, mode=mode, limit=limit, **meaning)
+    page = frames_search.search(database, text, filters, mode=mode, limit=limit, fold=True, **meaning)
     if as_json:
         from webapp.api.search import search_answer
 
@@ -139,13 +140,24 @@ def search(
 def _print_page(page: Page) -> None:
     from webapp.core.formatting import count
 
+    by_words = True
     for hit in page.hits:
+        if by_words and page.mode == "hybrid" and hit.matched == ("meaning",):
+            by_words = False
+            click.echo("near in meaning:")
         window = " · ".join(part for part in (hit.app_name, hit.window_name) if part)
-        click.echo(f"{local_text(hit.captured_ms)}  {hit.frame_id}  {window}")
+        click.echo(f"{local_text(hit.captured_ms)}  {hit.frame_id}  {window}{_run(hit)}")
         if hit.snippet:
             click.echo(f"    {' '.join(hit.snippet.split())}")
     total = count(page.total, "frame")
-    click.echo(total if page.total_is_exact else f"more than {total}", err=True)
+    near = f", {page.near.total} near in meaning" if page.near.total and page.mode == "hybrid" else ""
+    click.echo((total if page.total_is_exact else f"more than {total}") + near, err=True)
+
+
+def _run(hit: Hit) -> str:
+    """How many frames look like this one, and from when to when."""
+    first, last = map(local_text, hit.span_ms)
+    return f"  ({len(hit.alike) + 1} moments, {first} to {last})" if hit.alike else ""
 
 
 @click.command()

@@ -22,7 +22,7 @@ from store.frames.media import Media
 from store.ocr import readings
 from store.ocr.readings import Box, Line, Reading
 from store.search import fuzzy, query
-from store.search.hits import spans
+from store.search.snippet import spans
 from webapp.core import formatting
 from webapp.core.parameters import number
 

@@ -59,7 +59,7 @@ def test_shared_case(
     corpora: dict[str, tuple[Database, list[int]]], case: dict[str, Any], order: Any
 ) -> None:
     database, made = corpora[case["corpus"]]
-    page = search(database, text_of(case), ALWAYS, order=order, limit=100)
+    page = search(database, text_of(case), ALWAYS, mode="fts", order=order, limit=100)
     if case.get("browse"):
         assert page.mode == "browse"
         assert sorted(ids(page)) == made

@@ -18,8 +18,8 @@ from store.core.paths import DataDir
 from store.search import hits as cursors
 from store.search.filters import Filters
 from store.search.hits import BadCursor, Cursor
-from store.search.hybrid import Order
 from store.search.search import search
+from store.search.semantic import Order
 from tests.factories import NOON_MS
 from tests.store.search.searching import ALWAYS, add_frame, ids, walk
 from tests.tables import for_each
@@ -228,6 +228,7 @@ def test_a_damaged_cursor_is_refused(many: Database, text: str) -> None:
         {"weights": (1.0,) * 9},
         {"weights": (1e300, 1e300)},
         {"average": 0.0},
+        {"kind": "another"},
         {"score": float("nan")},
         {"id": -1},
         {"high": 2**63},
@@ -249,6 +250,8 @@ _cursors = st.builds(
     st.just("key"),
     st.integers(0, 10**14),
     _ids,
+    st.sampled_from(["text", "pieces", "lookalike"]),
+    st.booleans(),
     _numbers,
     _ids,
     _ids,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from store.core import tokenizer
 from store.search import query
-from store.search.hits import SNIPPET_CHARS, snippet, spans
+from store.search.snippet import SNIPPET_CHARS, snippet, spans
 from tests.tables import for_each
 
 FILLER = "and so the page went on with many more words " * 20

@@ -32,12 +32,25 @@ def test_a_hit_has_the_shape_of_the_contract(program: Actor, database: Database,
         "matched": ["text"],
         "status": "searchable",
         "frame_url": f"/api/v1/frames/{frame.id}",
+        "alike": [],
     }
+    assert answer["near"] == {"total": 0, "total_is_exact": True}
     assert answer["pagination"] == {"limit": 20, "next_cursor": None, "total": 1, "total_is_exact": True}
     assert set(answer["search"]) == {
         "mode", "strategy", "fallback_reason", "reading", "duration_ms", "index_fresh_to", "meaning_since"
     }  # fmt: skip
     assert answer["search"]["index_fresh_to"] == NOON + 0.001
+
+
+def test_a_run_of_look_alikes_is_one_row_where_asked(
+    program: Actor, database: Database, data_dir: DataDir
+) -> None:
+    made = [store_frame(database, data_dir, NOON_MS + n, text="the retention policy").id for n in range(3)]
+    path = f"/api/v1/search?start_time={NOON}&q=retention"
+    assert [hit["alike"] for hit in program.get(path).get_json()["data"]] == [[], [], []]
+    folded = program.get(f"{path}&fold=true").get_json()
+    assert [(hit["frame_id"], hit["alike"]) for hit in folded["data"]] == [(made[2], made[:2])]
+    assert folded["pagination"]["total"] == 3
 
 
 def test_no_words_give_the_newest_frames_first(program: Actor, database: Database, data_dir: DataDir) -> None:
@@ -195,6 +208,5 @@ def test_words_in_pieces_are_marked_and_not_found_by_words_alone(
     path = f"/api/v1/search?start_time={NOON}&q=青禾账单"
     answer = program.get(path).get_json()
     assert [hit["matched"] for hit in answer["data"]] == [["pieces"]]
-    assert answer["search"]["reading"] == "pieces"
-    exact = program.get(f"{path}&mode=fts").get_json()
-    assert (exact["data"], exact["search"]["reading"]) == ([], "words")
+    assert answer["search"]["strategy"] == "bm25+pieces"
+    assert program.get(f"{path}&mode=fts").get_json()["data"] == []

@@ -117,7 +117,7 @@ def test_a_long_text_is_given_in_pieces(library: ReadSources, seen: list[FrameRo
 
 
 def test_pages_follow_each_other_without_doubles(library: ReadSources, database: Database) -> None:
-    ids = [put(database, NOON_MS + n, "page").id for n in range(7)]
+    ids = [put(database, NOON_MS + n, f"page {n}").id for n in range(7)]
 
     async def story(ask: Asked) -> None:
         found, cursor = [], None
@@ -128,6 +128,17 @@ def test_pages_follow_each_other_without_doubles(library: ReadSources, database:
             if cursor is None:
                 break
         assert found == ids
+
+    converse(make_server(library, "mcp"), story)
+
+
+def test_a_run_of_look_alikes_is_one_row(library: ReadSources, database: Database) -> None:
+    first, *_ = [put(database, NOON_MS + n, "the same page").id for n in range(4)]
+
+    async def story(ask: Asked) -> None:
+        found = await ask("search_frames", query="page", order="oldest")
+        assert [(row["frame_id"], row["alike"]) for row in found["frames"]] == [(first, 3)]
+        assert (found["total"], found["near_total"]) == (4, 0)
 
     converse(make_server(library, "mcp"), story)
 

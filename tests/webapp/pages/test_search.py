@@ -32,7 +32,7 @@ def test_facets_count_the_frames_and_narrow_to_them(visitor: Actor, shoot: Shoot
     found = links(page(visitor, "/search?q=retention"))
     assert found["Code 2"] == "/search?q=retention&app=Code"
     assert found["a call 1"] == "/search?q=retention&win=a+call"
-    assert "1 frame," in words(page(visitor, found["Zoom 1"]))
+    assert "1 frame with the words," in words(page(visitor, found["Zoom 1"]))
 
 
 def test_every_filter_that_is_set_is_a_chip_that_removes_it(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
@@ -82,7 +82,7 @@ def test_what_has_come_is_counted_by_meaning_too(
     shoot(-40, "authentication setup", app_name="Code")
     think(shoot(-30, "the login system", app_name="Code"), "the login system")
     html = page(visitor, "/search?q=authentication+setup&app=Code")
-    assert "similar meaning" in words(html)
+    assert "Near in meaning 1 frame without the words" in words(html)
     address = pill_address(html)
     # The newest of the list was found by its meaning only: it is not new.
     assert not links(page(visitor, address))
@@ -140,6 +140,26 @@ def test_only_a_search_is_saved(app: Flask, visitor: Actor, address: str) -> Non
     assert visitor.post("/search/saved", data=form).status_code == 400
 
 
+def test_a_run_of_look_alikes_is_one_card(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    for minute in range(0, 20, 4):
+        shoot(minute)
+    html = page(visitor, "/search?q=retention")
+    assert html.count("data-result") == 1
+    assert "5 frames with the words" in words(html) and "5 moments that look alike" in words(html)
+    assert re.search(r"20:00</time>–<time[^>]*>20:16", html)
+
+
+def test_what_is_near_is_shown_beneath_where_no_frame_has_the_words(
+    visitor: Actor,  # noqa: F811
+    shoot: Shoot,  # noqa: F811
+    think: Callable[[FrameRow, str], None],
+) -> None:
+    think(shoot(0, "the login system"), "the login system")
+    text = words(page(visitor, "/search?q=authentication+setup"))
+    assert "0 frames with the words, 1 near in meaning" in text and "No frame has these words" in text
+    assert text.index("No frame has these words") < text.index("Near in meaning") < text.index("login system")
+
+
 def test_no_hits_offer_another_spelling(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
     shoot()
     found = links(page(visitor, "/search?q=retentoin"))
@@ -157,7 +177,7 @@ def test_what_looks_alike_says_so_and_is_marked(visitor: Actor, shoot: Shoot) ->
 def test_words_apart_say_so_and_are_marked(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
     shoot(0, "青禾上个月的账单")
     html = page(visitor, f"/search?q={quote('青禾账单')}")
-    assert "in parts" in words(html) and "looked for in parts, too" in words(html)
+    assert "in parts" in words(html) and "No frame holds these words whole" in words(html)
     assert "<mark>青禾</mark>上个月的<mark>账单</mark>" in html
 
 

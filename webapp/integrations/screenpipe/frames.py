@@ -12,8 +12,8 @@ from store.frames import tags as frame_tags
 from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.ocr.readings import Box, Reading
-from store.search import hits
 from store.search import query as queries
+from store.search import snippet
 from store.search.filters import Filters
 from webapp.api.values import Answer, Text
 from webapp.integrations.screenpipe.values import Limit, Offset, Pagination, Query, Time, read, window_ms
@@ -178,7 +178,7 @@ def _lines(call: ReadCall, frame: FrameRow, words: str) -> list[Element]:
     reading = readings.current_reading(call.database, frame.id)
     if reading is None:
         return []
-    spans = hits.spans(reading.text, queries.parse(words)) if words.strip() else None
+    spans = snippet.spans(reading.text, queries.parse(words)) if words.strip() else None
     return [
         _element(reading, frame, number)
         for number, line in enumerate(reading.lines)

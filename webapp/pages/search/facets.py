@@ -11,8 +11,8 @@ from store.core.database import Database
 from store.frames.frames import id_range
 from store.search import search, suggestions
 from store.search.filters import Filters
-from store.search.hybrid import Order
 from store.search.search import ListedSearch
+from store.search.semantic import Order
 from store.search.suggestions import Facet
 from webapp.core.parameters import NO_RANGE, Range
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Literal
 
 from flask import Blueprint, render_template, request
@@ -29,7 +28,9 @@ def show() -> Response:
     """The page; for htmx the results, or with ``after`` the next part of them."""
     own, asked = services(), _asked()
     try:
-        results = page(own.database, asked, viewer(), _last_day(), own.embedder.asked(asked.q))
+        results = page(
+            own.database, asked, viewer(), request.args.get("group", ""), own.embedder.asked(asked.q)
+        )
     except BadCursor:
         template = "search/_changed.html" if templating.wants_fragment() else "search/changed.html"
         return templating.render_page(template, 400, asked=asked)
@@ -82,11 +83,3 @@ def _asked() -> SearchRequest:
         after=args.get("after") or None,
         pages=number(args, "pages", 5) or 1,
     )
-
-
-def _last_day() -> date | None:
-    """The day whose header the list has shown already."""
-    try:
-        return date.fromisoformat(request.args.get("day", ""))
-    except ValueError:
-        return None

@@ -16,11 +16,11 @@ from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.ocr.readings import Box
-from store.search import fuzzy, query, saved_searches, search
-from store.search.hits import Hit, spans
+from store.search import saved_searches, search
 from store.search.query import Query
 from store.search.saved_searches import SavedSearch
 from store.search.search import Page
+from store.search.snippet import spans
 from webapp.core import markdown
 from webapp.core.services import Viewer
 from webapp.pages.search.facets import Alternative, Refining, SearchRequest, alternatives, refining
@@ -29,16 +29,19 @@ LIMIT = 20
 AUTOMATIC_PAGES = 3
 """So many pages load by themselves; after that only the button, so that the end can be reached."""
 
-SIMILAR_MS = 30 * 60_000
-"""Frames of one window that read the same are stacked when they are this near to the first."""
-
 _MAX_BOXES = 40
-_ORDERS = {"browse": "newest first", "newest": "newest first", "oldest": "oldest first"}
+_NEWEST = "newest first"
+_ORDERS = {"browse": _NEWEST, "newest": _NEWEST, "newest_common": _NEWEST, "oldest": "oldest first"}
+_WAYS = {"pieces": "in parts", "lookalike": "looks alike"}
+
+
+NEAR = "near"
+"""In place of a day: the list has come to what is near in meaning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One hit. `similar` are later hits that look and read the same."""
+    """One hit, for all frames of its run."""
 
     frame: FrameRow
     colour_slot: int | None
@@ -49,17 +52,25 @@ class Card:
     hits: int
     status: str
     address: str
-    found_by: str  # "looks alike" or "similar meaning" where the words themselves are not on it
-    similar: tuple[FrameRow, ...] = ()
+    found_by: str  # how the words were found where they are not on it as they stand
+    span_ms: tuple[int, int]
+    moments: tuple[tuple[int, int], ...]  # (frame, when) of all of the run, where there are several
 
 
 @dataclass(frozen=True, slots=True)
-class DayGroup:
-    """The cards of one local day, in the order of the search; without a date by relevance."""
+class Group:
+    """Cards in the order of the search, of one local day where that is by time. `key` is what a later
+    page is told: the day, `NEAR`, or "" for an order by relevance.
+    """
 
     date: date | None
+    is_near: bool
     is_continued: bool
     cards: tuple[Card, ...]
+
+    @property
+    def key(self) -> str:
+        return NEAR if self.is_near else self.date.isoformat() if self.date else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +79,7 @@ class ResultsPage:
 
     asked: SearchRequest
     found: Page
-    groups: list[DayGroup]
+    groups: list[Group]
     waiting: int
     order: str
     note: str
@@ -85,26 +96,37 @@ def page(
     database: Database,
     asked: SearchRequest,
     viewer: Viewer,
-    last_day: date | None = None,
+    last_group: str = "",
     meaning: Meaning = WORDS_ONLY,
 ) -> ResultsPage:
-    """The page, or the next part of it when `asked.after` is set. Raises `BadCursor`."""
-    found = search.fuzzy_search(
-        database, asked.q, asked.filters, order=asked.order, limit=LIMIT, cursor=asked.after, **meaning
+    """The page, or the next part of it when `asked.after` is set; `last_group` is where that left off.
+
+    Raises `BadCursor`.
+    """
+    found = search.search(
+        database,
+        asked.q,
+        asked.filters,
+        order=asked.order,
+        limit=LIMIT,
+        cursor=asked.after,
+        fold=True,
+        **meaning,
     )
-    parsed = _read_as(database, asked.q, found)
-    is_empty = not found.hits and not asked.after
+    is_empty = not found.total and not asked.after
     spellings, widenings = alternatives(database, asked) if is_empty else ([], [])
+    groups = _grouped(_cards(database, asked, found), found, viewer, last_group)
     next_address = None
     if found.next_cursor:
-        next_address = asked.address(after=found.next_cursor, pages=asked.pages + 1)
+        last = groups[-1].key if groups else last_group
+        next_address = asked.address(after=found.next_cursor, pages=asked.pages + 1, group=last)
     return ResultsPage(
         asked=asked,
         found=found,
-        groups=_grouped(_cards(database, asked, parsed, found.hits), found, viewer, last_day),
+        groups=groups,
         waiting=readings.count_pending(database),
         order=_ORDERS.get(found.strategy.partition("+")[0], "best first"),
-        note=_note(parsed, found, viewer),
+        note=_note(found, viewer),
         next_address=next_address,
         loads_itself=asked.pages < AUTOMATIC_PAGES,
         spellings=spellings,
@@ -115,52 +137,34 @@ def page(
     )
 
 
-def _read_as(database: Database, q: str, found: Page) -> Query:
-    """The question whose words are marked: with their pieces and look-alikes, where those were asked."""
-    parsed = query.parse(q)
-    words = (fuzzy.split_ngrams(parsed) if found.reading == "pieces" else None) or parsed
-    if found.strategy.endswith("+lookalike"):
-        with database.read() as connection:
-            wider = fuzzy.expand_query(connection, words)
-        return words if wider is None else query.parse(wider)
-    return words
-
-
-def _cards(database: Database, asked: SearchRequest, parsed: Query, hits: Sequence[Hit]) -> list[Card]:
-    rows = frames.get_many(database, [hit.frame_id for hit in hits])
+def _cards(database: Database, asked: SearchRequest, found: Page) -> list[tuple[Card, bool]]:
+    """(card, whether it is near in meaning alone) of each hit."""
+    parsed = found.words
+    rows = frames.get_many(database, [hit.frame_id for hit in found.hits])
     slots = apps.colour_slots(database)
-    cards: list[Card] = []
-    for hit in hits:
+    cards = []
+    for hit in found.hits:
         frame = rows.get(hit.frame_id)
         if frame is None:
             continue  # deleted since the search ran
-        if cards and not parsed.is_browse and _looks_alike(cards[-1], frame, hit):
-            cards[-1] = replace(cards[-1], similar=(*cards[-1].similar, frame))
-            continue
         boxes, count = marked_boxes(database, frame, parsed)
-        cards.append(
-            Card(
-                frame=frame,
-                colour_slot=slots.get(frame.app_name or ""),
-                window=_marked(frame.window_name, parsed),
-                url=_marked(frame.browser_url, parsed),
-                snippet=markdown.highlight(hit.snippet, hit.highlights),
-                boxes=boxes,
-                hits=count,
-                status=hit.status,
-                address=f"/frames/{frame.id}" + (f"?{urlencode({'q': asked.q})}" if asked.q.strip() else ""),
-                found_by=_found_by(hit),
-            )
+        run = sorted({hit.frame_id, *hit.alike}) if hit.alike else ()
+        card = Card(
+            frame=frame,
+            colour_slot=slots.get(frame.app_name or ""),
+            window=_marked(frame.window_name, parsed),
+            url=_marked(frame.browser_url, parsed),
+            snippet=markdown.highlight(hit.snippet, hit.highlights),
+            boxes=boxes,
+            hits=count,
+            status=hit.status,
+            address=f"/frames/{frame.id}" + (f"?{urlencode({'q': asked.q})}" if asked.q.strip() else ""),
+            found_by=next((words for way, words in _WAYS.items() if way in hit.matched), ""),
+            span_ms=hit.span_ms,
+            moments=tuple((number, frames.captured_ms_of(number)) for number in run),
         )
+        cards.append((card, found.mode == "hybrid" and hit.matched == ("meaning",)))
     return cards
-
-
-def _found_by(hit: Hit) -> str:
-    if "text" in hit.matched or not hit.matched:
-        return ""
-    if "pieces" in hit.matched:
-        return "in parts"
-    return "looks alike" if "lookalike" in hit.matched else "similar meaning"
 
 
 def marked_boxes(database: Database, frame: FrameRow, parsed: Query) -> tuple[tuple[Box, ...], int]:
@@ -180,32 +184,28 @@ def _marked(text: str | None, parsed: Query) -> Markup:
     return markdown.highlight(text, spans(text, parsed)) if text else Markup("")
 
 
-def _looks_alike(card: Card, frame: FrameRow, hit: Hit) -> bool:
-    same_place = (card.frame.app_name, card.frame.window_name) == (frame.app_name, frame.window_name)
-    is_near = abs(card.frame.captured_ms - frame.captured_ms) <= SIMILAR_MS
-    return same_place and is_near and card.snippet == markdown.highlight(hit.snippet, hit.highlights)
-
-
-def _grouped(cards: Sequence[Card], found: Page, viewer: Viewer, last_day: date | None) -> list[DayGroup]:
-    if found.strategy.startswith(("bm25", "rrf", "cosine")):
-        return [DayGroup(None, True, tuple(cards))] if cards else []
-    groups: list[DayGroup] = []
-    for card in cards:
-        on = times.to_local(card.frame.captured_ms, viewer.zone).date()
-        if groups and groups[-1].date == on:
+def _grouped(cards: Sequence[tuple[Card, bool]], found: Page, viewer: Viewer, last_group: str) -> list[Group]:
+    is_ranked = found.strategy.startswith(("bm25", "cosine"))
+    groups: list[Group] = []
+    for card, is_near in cards:
+        on = None if is_ranked or is_near else times.to_local(card.frame.captured_ms, viewer.zone).date()
+        group = Group(on, is_near, False, (card,))
+        if groups and groups[-1].key == group.key:
             groups[-1] = replace(groups[-1], cards=(*groups[-1].cards, card))
         else:
-            groups.append(DayGroup(on, not groups and on == last_day, (card,)))
+            groups.append(replace(group, is_continued=not groups and group.key == last_group))
     return groups
 
 
-def _note(parsed: Query, found: Page, viewer: Viewer) -> str:
-    if not parsed.is_browse and parsed.tree is None:
+def _note(found: Page, viewer: Viewer) -> str:
+    if not found.words.is_browse and found.words.tree is None:
         return "There is nothing to search for in these signs: type a word."
-    if "+lookalike" in found.strategy:
-        return "Few frames hold these words: frames with words that look alike are shown, too."
-    if any("pieces" in hit.matched for hit in found.hits):
-        return "Words without spaces between them were looked for in parts, too; whole ones come first."
+    if found.strategy.endswith("+lookalike"):
+        return "No frame holds these words: these hold words that look alike."
+    if found.strategy.endswith("+pieces"):
+        return "No frame holds these words whole: these hold all parts of them."
+    if found.strategy.startswith("newest_common"):
+        return "Most frames have these words, so none fits better than another."
     if "_newest_" in found.strategy:
         return "Very common words: the newest matches are ranked first."
     if found.meaning_since_ms is not None:

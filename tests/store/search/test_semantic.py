@@ -8,15 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.embeddings import vectors
 from store.frames.frames import captured_ms_of
 from store.frames.media import Media
-from store.search import hybrid
 from store.search.filters import Filters
 from store.search.hits import BadCursor
 from store.search.search import Page, search
@@ -51,7 +48,7 @@ def add(database: Database, text: str, seconds: int = 0, **changes: Any) -> int:
 
 def ask(database: Database, text: str, filters: Filters = ALWAYS, **options: Any) -> Page:
     [vector] = EMBEDDER.embed([text])
-    return search(database, text, filters, query_vector=vector, vector_model="fake", **options)
+    return search(database, text, filters, **{"query_vector": vector, "vector_model": "fake", **options})
 
 
 def test_frame_is_found_by_its_meaning(database: Database) -> None:
@@ -62,7 +59,8 @@ def test_frame_is_found_by_its_meaning(database: Database) -> None:
     [hit] = page.hits
     assert hit.matched == ("meaning",)
     assert "login system" in hit.snippet
-    assert (page.mode, page.strategy, page.fallback_reason, page.total) == ("hybrid", "rrf", None, 1)
+    assert (page.mode, page.strategy, page.fallback_reason) == ("hybrid", "bm25", None)
+    assert (page.total, page.near.total) == (0, 1)
 
 
 def test_frame_found_both_ways_is_one_hit_and_comes_first(database: Database) -> None:
@@ -71,7 +69,7 @@ def test_frame_found_both_ways_is_one_hit_and_comes_first(database: Database) ->
     page = ask(database, "authentication setup")
     assert ids(page) == [both, other]
     assert [hit.matched for hit in page.hits] == [("text", "meaning"), ("meaning",)]
-    assert page.total == 2
+    assert (page.total, page.near.total) == (1, 1)
 
 
 @pytest.mark.parametrize("limit", [5, 100])
@@ -90,7 +88,8 @@ def test_frames_in_both_lists_are_counted_once(
     assert sorted(ids(page)) == [*both, *near, *words]
     assert {hit.frame_id for hit in page.hits if "text" in hit.matched} == {*both, *words}
     assert {hit.frame_id for hit in page.hits if "meaning" in hit.matched} == {*both, *near}
-    assert (page.total, page.total_is_exact) == (min(14, limit), limit > 14)
+    assert (page.total, page.total_is_exact) == (min(10, limit), limit > 10)
+    assert (page.near.total, page.near.total_is_exact) == (4, True)
 
 
 def test_words_must_all_be_there(database: Database) -> None:
@@ -261,7 +260,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 def short_legs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists so short that a walk goes from the fused part into the rest."""
     if "many" in request.fixturenames:
-        monkeypatch.setattr("store.search.hybrid.LEG_DEPTH", 5)
+        monkeypatch.setattr("store.search.semantic.NEAR_LIMIT", 5)
 
 
 def walk(database: Database, text: str, filters: Filters = ALWAYS, **options: Any) -> list[Page]:
@@ -280,9 +279,11 @@ def test_walk_sees_every_hit_once(many: Database, text: str, mode: Any, limit: i
     pages = walk(many, text, replace(ALWAYS, app_name=app), mode=mode, limit=limit)
     seen = [hit.frame_id for page in pages for hit in page.hits]
     assert len(seen) == len(set(seen))
-    assert {page.total for page in pages} == {len(seen)}
-    scores = [hit.score for page in pages for hit in page.hits]
-    assert scores == sorted(scores, reverse=True)
+    totals = {page.total if mode == "semantic" else page.total + page.near.total for page in pages}
+    assert totals == {len(seen)}
+    for by_words in (True, False):
+        scores = [hit.score for page in pages for hit in page.hits if ("text" in hit.matched) is by_words]
+        assert mode == "semantic" or scores == sorted(scores, reverse=True)
 
 
 @for_each("offset", [0, 2, 6, 9, 30])
@@ -311,18 +312,13 @@ def test_frames_that_come_in_between_repeat_none_and_hide_none(database: Databas
     assert before <= set(seen) <= before | {late}
 
 
-def test_list_that_began_by_words_goes_on_by_words(many: Database) -> None:
-    first = search(many, "login", ALWAYS, limit=3)
-    second = ask(many, "login", limit=3, cursor=first.next_cursor)
-    assert second.fallback_reason == "first_page_by_words"
-    assert not set(ids(first)) & set(ids(second))
-
-
-def test_list_that_began_by_both_goes_on_without_an_embedder(many: Database) -> None:
-    first = ask(many, "login", limit=3)
-    second = search(many, "login", ALWAYS, limit=100, cursor=first.next_cursor)
-    assert second.fallback_reason == "no_embeddings"
-    assert not set(ids(first)) & set(ids(second))
+def test_what_is_near_follows_what_has_the_words(many: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("store.search.semantic.NEAR_LIMIT", 50)
+    hits = [hit for page in walk(many, "login", limit=3, above_chance=False) for hit in page.hits]
+    by_words = ["text" in hit.matched for hit in hits]
+    assert by_words == sorted(by_words, reverse=True) and set(by_words) == {True, False}
+    without = [hit.frame_id for page in walk(many, "login", limit=3, query_vector=None) for hit in page.hits]
+    assert without == [hit.frame_id for hit in hits if "text" in hit.matched]
 
 
 def test_semantic_hits_come_by_time_where_asked(many: Database) -> None:
@@ -335,21 +331,6 @@ def test_cursor_of_another_mode_is_refused(many: Database) -> None:
     first = ask(many, "login", limit=3)
     with pytest.raises(BadCursor):
         ask(many, "login", limit=3, mode="semantic", cursor=first.next_cursor)
-
-
-_ids = st.lists(st.integers(0, 50), unique=True)
-
-
-@given(_ids, _ids)
-@settings(deadline=None)
-def test_fusion_holds_each_once_and_prefers_what_both_hold(words: list[int], near: list[int]) -> None:
-    found = hybrid.fused(words, near)
-    assert {number for _, number in found} == {*words, *near}
-    assert len(found) == len({*words, *near})
-    places = {number: place for place, (_, number) in enumerate(found)}
-    for ranked in (words, near):
-        alone = [number for number in ranked if not (number in words and number in near)]
-        assert [places[n] for n in alone] == sorted(places[n] for n in alone)
 
 
 def test_long_beginnings_of_words_are_seen_on_what_is_near(many: Database) -> None:

@@ -1,0 +1,110 @@
+"""Runs of look-alike frames, words that all frames have, and snippets without debris."""
+
+from __future__ import annotations
+
+import pytest
+
+from store.core.database import Database
+from store.ocr import readings
+from store.search import search
+from store.search.snippet import Snippet, without_debris
+from tests.factories import NOON_MS, text_draft
+from tests.store.search.searching import ALWAYS, add_frame, ids
+from tests.tables import for_each
+
+MINUTE_MS = 60_000
+
+
+def add(database: Database, *texts: str, minutes: int = 1, **changes: str) -> list[int]:
+    with database.write() as connection:
+        return [
+            add_frame(connection, text, NOON_MS + n * minutes * MINUTE_MS, **changes)
+            for n, text in enumerate(texts)
+        ]
+
+
+def folded(database: Database, text: str, **options: object) -> list[tuple[int, ...]]:
+    page = search.search(database, text, ALWAYS, fold=True, order="oldest", **options)  # type: ignore[arg-type]
+    return [(hit.frame_id, *hit.alike) for hit in page.hits]
+
+
+def test_a_run_is_one_hit_and_counted_in_frames(database: Database) -> None:
+    made = add(database, *(f"Invoice of the pump repair\n12:0{n}" for n in range(5)))
+    page = search.search(database, "pump", ALWAYS, fold=True, order="oldest")
+    assert folded(database, "pump") == [tuple(made)]
+    assert (page.total, page.hits[0].span_ms) == (5, (NOON_MS, NOON_MS + 4 * MINUTE_MS))
+
+
+def test_another_window_a_changed_figure_and_a_pause_end_a_run(database: Database) -> None:
+    a, b = add(database, "Total 612 EUR", "Total 216 EUR")
+    [c] = add(database, "Total 612 EUR", window_name="another")
+    with database.write() as connection:
+        d = add_frame(connection, "Total 612 EUR", NOON_MS + 31 * MINUTE_MS)
+    assert sorted(folded(database, "total")) == sorted([(a,), (b,), (c,), (d,)])
+
+
+def test_a_walk_over_runs_sees_each_frame_once(database: Database) -> None:
+    made = add(
+        database,
+        *(f"the {word} page" for word in ["one", "one", "two", "two", "three", "one", "two"]),
+    )
+    seen: list[int] = []
+    cursor = None
+    while True:
+        page = search.search(database, "page", ALWAYS, fold=True, limit=2, cursor=cursor)
+        seen += [frame for hit in page.hits for frame in (hit.frame_id, *hit.alike)]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert sorted(seen) == made
+
+
+def test_words_that_most_frames_have_come_by_time_and_say_so(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "COMMON_LEAST", 4)
+    made = add(database, *["the the the end"] * 3, *["the end of it all"] * 3, "something else")
+    first = search.search(database, "the", ALWAYS, limit=4)
+    rest = search.search(database, "the", ALWAYS, limit=4, cursor=first.next_cursor)
+    assert [*ids(first), *ids(rest)] == made[5::-1]
+    assert first.strategy == rest.strategy == "newest_common"
+    assert search.search(database, "something", ALWAYS).strategy == "bm25"
+
+
+def test_a_snippet_begins_with_the_line_that_matched(database: Database) -> None:
+    add(database, "File Edit View\nTo: all\nThe pump is repaired\nthanks")
+    [hit] = search.search(database, "repaired", ALWAYS).hits
+    assert hit.snippet == "The pump is repaired\nthanks"
+    assert [hit.snippet[a:b] for a, b in hit.highlights] == ["repaired"]
+
+
+@for_each(
+    ("text", "shown"),
+    [
+        ("| Inbox (3) •", "Inbox (3)"),
+        ("│ ─ ┘\nTotal 120 €", "Total 120 €"),
+        ("a + b = c", "a + b = c"),
+        ("预算 。", "预算"),
+        ("Q\nx o\nmail", "mail"),
+        ("Q Find a word", "Find a word"),
+        ("I think so", "I think so"),
+        ("", ""),
+    ],
+)
+def test_debris_of_the_reading_is_not_shown(text: str, shown: str) -> None:
+    """What the reader is unsure of here are the letters Q, x and o."""
+    unsure = {at for at, char in enumerate(text) if char in "Qx" or text[at - 1 : at + 1] == " o"}
+    assert without_debris(Snippet(text, ()), lambda a, b: bool(unsure & set(range(a, b)))).text == shown
+
+
+def test_what_is_marked_is_never_debris() -> None:
+    shown = without_debris(Snippet("| x =\nQ | two", ((2, 3), (6, 7))), lambda *_: True)
+    assert [shown.text[a:b] for a, b in shown.highlights] == ["x", "Q"]
+
+
+def test_a_reading_doubts_what_it_is_less_sure_of_than_of_the_rest(database: Database) -> None:
+    with database.write() as connection:
+        frame_id = add_frame(connection)
+        readings.add(connection, frame_id, text_draft("Q Find the needle", {"Q": 0.3}), (), NOON_MS)
+    [hit] = search.search(database, "needle", ALWAYS).hits
+    assert hit.snippet == "Find the needle"
