@@ -40,6 +40,9 @@ def look(turn: RunningTurn) -> Retrieval:
     if plan.without:
         entries = tuple(entry for entry in retrieval.entries if entry.frame.id not in plan.without)
         retrieval = replace(retrieval, entries=entries)
+    if services.permits:  # totals tell of every app
+        entries = tuple(entry for entry in retrieval.entries if services.permits(entry.frame))
+        retrieval = replace(retrieval, entries=entries, totals=None)
     turn.coverage = coverage.of(retrieval, plan.filters)
     turn.evidence = citations.items(retrieval.entries, (), {}, plan.zone)
     turn.scope = scope.counted(turn.scope, retrieval.frames_in_range, plan.language)

@@ -36,6 +36,7 @@ from store.chats.attachments import Attachment
 from store.chats.personas import Persona
 from store.chats.records import StoredTurn
 from store.core.database import Database
+from store.search.sample import SampledFrame
 
 MAX_ANSWER_TOKENS = 1_500
 """Room left in the context window for the answer, or a quarter of a small window."""
@@ -46,8 +47,8 @@ class TurnServices:
     """What a turn works with; `clock` gives epoch milliseconds.
 
     `meaning` gives what the question of a turn means as a vector; without it words alone find. Without
-    `agent` there are no tools, and every question is answered in evidence mode. Without `context` nothing is
-    told of earlier chats.
+    `agent` there are no tools. Without `context` nothing is told of earlier chats. `permits` says which
+    frames whoever asks may see, None for all.
     """
 
     database: Database
@@ -56,6 +57,7 @@ class TurnServices:
     meaning: Callable[[str, int], Meaning] | None = None
     agent: AgentServices | None = None
     context: ContextServices | None = None
+    permits: Callable[[SampledFrame], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)

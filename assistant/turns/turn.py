@@ -21,6 +21,7 @@ from functools import partial
 from assistant.core.cancellation import Cancelled, CancelToken, run_with_timeout
 from assistant.core.errors import FrameDeleted
 from assistant.core.records import (
+    ApprovalEvent,
     ErrorEvent,
     EvidenceEvent,
     FinalEvent,
@@ -37,6 +38,7 @@ from assistant.turns.looking import look
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices
 from assistant.turns.stored_turns import begin, fail, finish, stored_turn
 from engines.chat.protocol import ModelError
+from store.chats import tool_calls
 from store.core.errors import StoreError
 
 
@@ -51,8 +53,14 @@ def run_turn(
 
 
 def answer(services: TurnServices, request: TurnRequest) -> TurnResult:
-    """The finished turn. A failed one has `error` set and is stored, too. Raises `TurnRefused`."""
+    """The finished turn. A failed one has `error` set and is stored, too. Raises `TurnRefused`.
+
+    Nobody is there to decide about a call: one that has to be approved is denied.
+    """
     for event in run_turn(services, request):
+        if isinstance(event, ApprovalEvent):
+            for call in event.calls:
+                tool_calls.deny(services.database, call.id, services.clock())
         if isinstance(event, FinalEvent):
             return event.result
     raise AssertionError("a turn ends with its final event")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from unicodedata import east_asian_width
 
 import click
 
 from webapp.cli.common import MOMENT, home_and_json, local_text, open_database, open_home, print_json
 
 if TYPE_CHECKING:
-    from assistant.core.records import TurnResult
+    from assistant.core.records import TurnRequest, TurnResult
+    from assistant.turns.plan import TurnServices
     from store.search.hits import Hit
     from store.search.search import Page
     from store.search.semantic import Mode
@@ -25,44 +29,72 @@ if TYPE_CHECKING:
 @click.option("--tz", "timezone", help="IANA time zone of the question (default: this machine's).")
 @click.option("--model", help="Name of a configured model.")
 @click.option("--system-prompt", metavar="TEXT", help="As whom the model speaks.")
+@click.option("--pictures", is_flag=True, help="Let the model see pictures of the frames it is about.")
+@click.option("--yes-read", is_flag=True, help="Ask me nothing: tools that only look things up may run.")
 def ask(
     home: Path | None,
     as_json: bool,
     question: str,
-    start_ms: int | None,
-    end_ms: int | None,
     timezone: str | None,
-    model: str | None,
-    system_prompt: str | None,
+    yes_read: bool,
+    **given: Any,
 ) -> None:
-    """Ask about what was on the screen."""
+    """Ask about what was on the screen; without a range about everything."""
     from assistant.core.errors import TurnRefused
-    from assistant.core.models import ChatModels
     from assistant.core.records import TurnRequest
-    from assistant.turns.plan import TurnServices
-    from assistant.turns.turn import answer
+    from assistant.turns.opening import opened
     from store.core.preferences import host_zone
-    from store.core.times import now_ms
+    from webapp.core.library import library_of
 
     here = open_home(home)
-    database = open_database(here.data_dir)
-    deps = TurnServices(database, ChatModels(here.settings.chat, database=database), now_ms)
-    request = TurnRequest(
-        message=question,
-        timezone=timezone or host_zone().key,
-        now_ms=now_ms(),
-        start_ms=start_ms,
-        end_ms=end_ms,
-        model=model,
-        system_prompt=system_prompt,
-    )
+    library = library_of(here.data_dir, here.settings)
+    zone = timezone or host_zone().key
+    request = TurnRequest(message=question, timezone=zone, now_ms=library.clock(), **given)
+    decides = sys.stdin.isatty() and not (as_json or yes_read)
     try:
-        result = answer(deps, request)
+        with opened(library) as services:
+            result = _followed(services, request, is_shown=not as_json, decides=decides)
     except TurnRefused as error:
         raise click.ClickException(str(error)) from error
     _print_turn(result, as_json)
     if result.error:
         raise click.ClickException(f"{result.error.message} {result.error.action}")
+
+
+def _followed(services: TurnServices, request: TurnRequest, *, is_shown: bool, decides: bool) -> TurnResult:
+    """The finished turn. On a terminal its draft is shown as it comes, and goes when the answer is there.
+
+    A call that waits for a person is put to the one at the terminal, and denied where nobody `decides`.
+    """
+    from assistant.core.records import ApprovalEvent, DeltaEvent, FinalEvent
+    from assistant.turns.turn import run_turn
+    from store.chats import tool_calls
+
+    draft = ""
+    for event in run_turn(services, request):
+        if isinstance(event, DeltaEvent) and is_shown and sys.stdout.isatty():
+            click.echo(event.text, nl=False)
+            draft += event.text
+        elif isinstance(event, ApprovalEvent):
+            for call in event.calls:
+                if decides and click.confirm(f"\n{call.notice or call.tool} Allow it?", err=True):
+                    tool_calls.approve(services.database, call.id, "once", services.clock())
+                else:
+                    tool_calls.deny(services.database, call.id, services.clock())
+        elif isinstance(event, FinalEvent):
+            click.echo(_erasing(draft), nl=False)
+            return event.result
+    raise AssertionError("a turn ends with its final event")
+
+
+def _erasing(draft: str) -> str:
+    """What takes a draft off a terminal that still shows all of it; else what ends it."""
+    columns, lines = shutil.get_terminal_size()
+    widths = [sum(1 + (east_asian_width(c) in "WF") for c in line) for line in draft.split("\n")]
+    rows = sum(max(1, -(-width // columns)) for width in widths)
+    if not draft or rows >= lines:
+        return "\n\n" if draft else ""
+    return "\r" + (f"\x1b[{rows - 1}A" if rows > 1 else "") + "\x1b[J"
 
 
 def _print_turn(result: TurnResult, as_json: bool) -> None:
@@ -71,13 +103,17 @@ def _print_turn(result: TurnResult, as_json: bool) -> None:
 
         click.echo(turn_answer(result).model_dump_json(indent=2))
         return
+    from assistant.retrieval import coverage
+
     click.echo(result.answer_md)
-    cited = [item for item in result.evidence if item.n is not None]
-    for item in cited:
-        window = " · ".join(part for part in (item.app_name, item.window_name) if part)
-        click.echo(f"  [{item.n}] {item.local_time}  {window}  {item.frame_url or '(deleted)'}")
+    for item in result.evidence:
+        if item.n is not None:
+            window = " · ".join(part for part in (item.app_name, item.window_name) if part)
+            frame = f"frame {item.frame_id}" if item.frame_id else "(deleted)"
+            click.echo(f"  [{item.n}] {item.local_time}  {window}  {frame}")
     for warning in result.warnings:
         click.echo(f"  ! {warning}")
+    click.echo(" — ".join(part for part in (result.scope.text, coverage.way(result)) if part))
 
 
 @click.command()

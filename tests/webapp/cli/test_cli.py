@@ -106,7 +106,7 @@ def test_help_loads_neither_flask_nor_a_database() -> None:
         (("up", "--port", "65536"), 2, "--port"),
         (("ask", "what?", "--from", "1", "--to", "2", "--tz", "Mars/Olympus"), 1, "Mars/Olympus"),
         (("ask", "what?", "--from", "1", "--to", "2", "--model", "none"), 1, "extractive"),
-        (("ask", "what did I do?"), 1, "time"),
+        (("ask", "what did I do on 30 February?"), 1, "no such date"),
         (("import", "images", "/nowhere"), 2, "/nowhere"),
     ],
 )
@@ -218,7 +218,25 @@ def test_ask_answers_with_evidence(recollect: Recollect, database: Database, dat
     answer = recollect.json("ask", "What did I do?", *span)
     assert [item["frame_id"] for item in answer["evidence"] if item["n"]] == [frame.id]
     _, out, _ = recollect("ask", "What did I do?", *span)
-    assert f"/api/v1/frames/{frame.id}" in out
+    assert f"[1] 2026-11-20T12:00:00+00:00  Code · main.py  frame {frame.id}\n" in out
+    last = out.splitlines()[-1]
+    assert last.startswith("Friday 20 Nov, 12:00–12:01 — searched Friday 20 Nov, 12:00–12:01 · 1 frame read")
+
+
+def test_ask_uses_tools_and_allows_none_that_nobody_decides_about(
+    recollect: Recollect, database: Database, data_dir: DataDir
+) -> None:
+    frame = store_frame(database, data_dir, text="the retention policy was changed")
+    fact = ("store_entity", {"kind": "person", "name": "Ada"})
+    with StubModel(can=("tools",)) as stub:
+        stub.call(fact, ("search_ocr", {"query": "retention"})).reply("It was changed [[e1]].")
+        (data_dir.home / "config.toml").write_text(
+            f'[chat]\nbase_url = "{stub.base_url}"\n', encoding="utf-8"
+        )
+        answer = recollect.json("ask", "What about the retention?", "--tz", "UTC")
+        assert "denied by user" in stub.prompt() and "store_entity" in stub.prompt()
+    assert [item["frame_id"] for item in answer["evidence"] if item["n"]] == [frame.id]
+    assert answer["way"]["tools"] == 1 and answer["scope"]["everything"]
 
 
 def test_ask_says_as_whom_the_model_speaks(

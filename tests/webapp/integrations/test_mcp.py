@@ -33,6 +33,7 @@ from store.frames.frames import FrameRow
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
+from tests.stub_model import StubModel
 from tests.tables import for_each
 from tests.webapp.integrations.conftest import Exclude
 from webapp.integrations.mcp import TOOLS, http_app, make_server
@@ -311,8 +312,10 @@ def test_no_tool_changes_anything(library: ReadSources) -> None:
     """The list has no verb that changes, and says so to clients."""
 
     async def story(ask: Asked) -> None:
-        tools = (await ask.client.list_tools()).tools
+        *tools, last = (await ask.client.list_tools()).tools
         assert [tool.name for tool in tools] == [tool.__name__ for tool in TOOLS]
+        assert last.name == "ask" and last.annotations is not None  # it keeps what it was asked
+        assert not last.annotations.read_only_hint and not last.annotations.destructive_hint
         for tool in tools:
             assert tool.name.split("_")[0] in {"search", "get", "find", "activity"}, tool.name
             assert tool.annotations is not None and tool.annotations.read_only_hint
@@ -320,6 +323,30 @@ def test_no_tool_changes_anything(library: ReadSources) -> None:
             assert "call" not in tool.input_schema["properties"]
 
     converse(make_server(library, "mcp"), story)
+
+
+def test_a_question_is_answered_without_what_a_rule_excludes(
+    library: ReadSources, seen: list[FrameRow], exclude: Exclude
+) -> None:
+    """Of a model that would change something nothing runs: only what looks things up is on offer."""
+    exclude(app="Bank")
+    with StubModel(can=("tools",)) as stub:
+        stub.reply(
+            {"answer_md": "A policy [[e1]].", "evidence": [{"id": "e1", "quote": "the retention policy"}]}
+        )
+        chat = replace(library.settings.chat, base_url=stub.base_url)
+
+        async def story(ask: Asked) -> None:
+            told = await ask("ask", question="Which policy did I read about?")
+            assert told["answer"] == "A policy [1]." and told["scope"].startswith("everything")
+            assert [source["frame_id"] for source in told["sources"]] == [seen[0].id]
+
+        converse(make_server(replace(library, settings=replace(library.settings, chat=chat)), "mcp"), story)
+        assert "balance" not in stub.prompt(0)
+        tools = {tool["function"]["name"] for tool in stub.requests[0]["tools"]}
+    assert "search_ocr" in tools and not tools & {"store_fact", "store_entity", "describe_frame"}
+    row = access_log.latest(library.database)[0]
+    assert (row.door, row.tool, row.returned, row.withheld) == ("mcp", "ask", 1, 1)
 
 
 # -- over the wire ----------------------------------------------------------------------------
