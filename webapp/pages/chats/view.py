@@ -20,11 +20,11 @@ from store.core import times
 from store.core.database import Database
 from store.frames.frames import FrameRow
 from store.memory import chat_sessions
-from store.timeline import timeline
 from webapp.core import formatting
 from webapp.core.parameters import NO_RANGE, Range, of_span
 from webapp.core.services import Services, Viewer
 from webapp.pages.chats.memory import TopicView, topic_view
+from webapp.pages.chats.suggestions import Suggestions, of_last_day
 from webapp.pages.models import prompt_blocks
 from webapp.pages.models.prompt_blocks import PromptView
 from webapp.views.turns import TurnView, turn_view
@@ -115,8 +115,7 @@ class ChatPage:
     chats: ChatList
     composer: Composer
     models: list[ModelInfo]
-    suggestions: list[tuple[str, str]]  # questions that today can answer, and the range of each
-    has_frames: bool
+    suggestions: Suggestions | None
     system: SystemMessage | None = None
     persona: Persona | None = None  # who speaks next
     topic: TopicView | None = None
@@ -145,10 +144,6 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         stored = stored_turn(database, turn.chat_id, turn.n)
         live = own.turns.get(turn.chat_id, turn.n)
         turns.append(turn_view(database, own.media, stored, viewer.now_ms, live=live))
-    today = viewer.today
-    totals = timeline.timeline(
-        database, today.start_ms, max(today.end_ms, today.start_ms + 1), now_ms=viewer.now_ms
-    )
     if turns and not composer.model:
         composer = replace(composer, model=turns[-1].turn.model)  # who answered last answers next
     return ChatPage(
@@ -157,8 +152,7 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         chats=chat_list(database, viewer),
         composer=composer,
         models=own.chat_models.describe(),
-        suggestions=[] if chat else _suggestions(totals),
-        has_frames=totals.frames > 0,
+        suggestions=None if chat else of_last_day(database, viewer),
         persona=personas.active(database),
         system=_system(own, chat.id) if chat else None,
         topic=topic_view(own, chat.id) if chat else None,
@@ -195,14 +189,3 @@ def _system(own: Services, chat_id: int) -> SystemMessage | None:
     identity = conversations.identity(own.database, chat_id)
     n, view = prompt_blocks.latest(own.database, chat_id) or (None, None)
     return SystemMessage(identity, n, view) if identity or view else None
-
-
-def _suggestions(today: timeline.Timeline) -> list[tuple[str, str]]:
-    """Three questions from what today really held."""
-    used = [total.name for total in today.totals.by_app if total.name]
-    if not used:
-        return []
-    last = ("What was on my screen in the last half hour?", "30m")
-    if len(used) > 1:
-        last = (f"What did I look at in {used[1]} today?", "today")
-    return [("Summarise what I did today", "today"), (f"What did I do in {used[0]} today?", "today"), last]
