@@ -17,6 +17,7 @@ from store.core.database import Database
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.frames.media import Media
+from store.ocr import readings
 from store.ocr.readings import Box
 from webapp.core import formatting, markdown
 from webapp.views import answers
@@ -55,7 +56,9 @@ def is_retryable(call: ToolCall) -> bool:
 
 
 QUOTE_CROP_PX, QUOTE_CROP_SHAPE = 440, 3.5
-"""The crop beside a quote: a few whole lines, about as large as they were on the screen."""
+"""The crop beside a quote: a few whole lines, about as large as they were on the screen. Of a line that is
+longer, it shows where the words begin.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +105,7 @@ def evidence_cards(
     marked = answers.words_on_frames(turn)
     for item in wanted:
         n, frame = item.n or 0, rows.get(item.frame_id or -1)
-        boxes = tuple(Box(b.x, b.y, b.w, b.h) for b in item.boxes)
-        size = (frame.width_px, frame.height_px) if frame else (0, 0)
+        boxes = _boxes(database, item, marked.get(n, ()))
         words = f"“{item.quote or item.ocr_snippet}” - "
         place = ", ".join(part for part in (item.app_name, item.window_name) if part)
         yield EvidenceCard(
@@ -114,13 +116,33 @@ def evidence_cards(
             iso=formatting.iso(item.captured_ms, zone),
             frame=frame,
             boxes=boxes,
-            crop=crop_around(boxes, *size, QUOTE_CROP_PX, QUOTE_CROP_SHAPE) if frame else None,
+            crop=_crop(boxes, frame) if frame else None,
             quote=_quote(item, marked.get(n, ())),
             copied=citation_text(words, place, item.captured_ms, item.frame_id, zone),
             gone=_gone(media, frame, item),
             report=reports.get(n),
             colour_slot=slots.get(item.app_name or ""),
         )
+
+
+def _boxes(database: Database, item: EvidenceItem, words: Iterable[str]) -> tuple[Box, ...]:
+    """Around the words of the answer that stand in the quote; without any, around the quote."""
+    whole = tuple(Box(b.x, b.y, b.w, b.h) for b in item.boxes)
+    reading = readings.by_id(database, item.reading_id) if words and whole and item.reading_id else None
+    at = reading.text.find(item.quote) if reading else -1
+    if reading is None or at < 0:
+        return whole
+    places = ((reading.text.find(word, at, at + len(item.quote)), len(word)) for word in words)
+    spans = [(start, start + length) for start, length in places if start >= 0]
+    return tuple(box for span in spans for box in readings.boxes_for_span(reading, *span)) or whole
+
+
+def _crop(boxes: tuple[Box, ...], frame: FrameRow) -> Box | None:
+    left = min((box.x for box in boxes), default=0)
+    near = [box for box in boxes if box.x < left + QUOTE_CROP_PX]
+    ends = (min(box.x + box.w, left + QUOTE_CROP_PX) for box in near)
+    shown = [Box(box.x, box.y, end - box.x, box.h) for box, end in zip(near, ends, strict=True)]
+    return crop_around(shown, frame.width_px, frame.height_px, QUOTE_CROP_PX, QUOTE_CROP_SHAPE)
 
 
 def _address(turn: TurnResult, item: EvidenceItem, frame: FrameRow | None) -> str:
