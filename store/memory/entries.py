@@ -58,8 +58,8 @@ class MemoryFilters:
 
 
 def conditions(types: Sequence[EntryType], filters: MemoryFilters) -> tuple[str, dict[str, Any]]:
-    """The filters as a condition on ``memory_documents d``, and the values it binds."""
-    parts = ["d.doc_type in (select value from json_each(:types))"]
+    """The filters as a condition on ``memory_documents m``, and the values it binds."""
+    parts = ["m.doc_type in (select value from json_each(:types))"]
     values: dict[str, Any] = {"types": json.dumps([DOC_TYPES[each] for each in types])}
     for name in ("project", "concept", "file", "kind"):
         wanted = getattr(filters, name)
@@ -76,15 +76,15 @@ def conditions(types: Sequence[EntryType], filters: MemoryFilters) -> tuple[str,
 
 
 _OF_OBSERVATION = (
-    "d.doc_type = 'observation' and exists (select 1 from observations o where o.id = d.sqlite_id and {})"
+    "m.doc_type = 'observation' and exists (select 1 from observations o where o.id = m.sqlite_id and {})"
 )
-_OF_INSIGHT = "d.doc_type = 'insight' and exists (select 1 from insights i where i.id = d.sqlite_id and {})"
+_OF_INSIGHT = "m.doc_type = 'insight' and exists (select 1 from insights i where i.id = m.sqlite_id and {})"
 _CONDITIONS = {
-    "start_ms": "d.ended_ms > :start_ms",
-    "end_ms": "d.created_ms < :end_ms",
+    "start_ms": "m.ended_ms > :start_ms",
+    "end_ms": "m.created_ms < :end_ms",
     "frame_id": _OF_INSIGHT.format("i.frame_id = :frame_id"),
     "persona_id": _OF_INSIGHT.format("i.persona_id = :persona_id"),
-    "project": "d.project = :project collate nocase",
+    "project": "m.project = :project collate nocase",
     "kind": _OF_OBSERVATION.format("coalesce(o.edits ->> 'kind', o.kind) = :kind collate nocase"),
     # What a person wrote as concepts stands in place of the derived ones.
     "concept": _OF_OBSERVATION.format(

@@ -1,6 +1,6 @@
-"""The two ways to find a memory document, by meaning and by words, under the same filters.
+"""Texts of the person found by words and by meaning: documents of memory, messages, summaries of days.
 
-The second half finds other texts that are not of the screen (messages, summaries of days)::
+::
 
     fts5       the index of words, best first (BM25 of FTS5), the newer of two equal ones first
     semantic   the nearest vectors
@@ -35,9 +35,6 @@ _DEPTH = 150
 # Of reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009.
 _RRF_K = 60
 
-Strategy = Literal["hybrid", "semantic", "fts", "newest"]
-_TYPE_OF: dict[str, EntryType] = {doc_type: each for each, doc_type in DOC_TYPES.items()}
-
 
 @dataclass(frozen=True, slots=True)
 class RetrievalQuery:
@@ -51,169 +48,6 @@ class RetrievalQuery:
     model: str | None = None
     problem: str | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A document that was found."""
-
-    document: int
-    type: EntryType
-    id: int
-    created_ms: int
-    ended_ms: int
-    score: float
-
-    @property
-    def key(self) -> Key:
-        return self.type, self.id
-
-
-def find_documents(
-    database: Database,
-    connection: apsw.Connection,
-    asked: RetrievalQuery,
-    parsed: Query,
-    types: Sequence[EntryType],
-    filters: MemoryFilters,
-    now_ms: int,
-    candidates: int = MEMORY_CANDIDATES,
-) -> tuple[list[Match], Strategy, str | None]:
-    """Matches best first, how they were found, and why not by meaning; `candidates` entries at most by words.
-
-    Quotes, operators and ``*`` ask for these very words, and meaning has nothing to add.
-    """
-    near, reason = _by_meaning(database, connection, asked, parsed, types, filters)
-    window = windowed(filters, now_ms)
-    within = [match for match in near if match.ended_ms > (window.start_ms or 0)]
-    log.info("memory vectors: %d matches, %d within the window", len(near), len(within))
-    by_words = _by_words(connection, parsed, types, window, candidates)
-    if within:
-        return (_fused(by_words, within), "hybrid", None) if by_words else (within, "semantic", None)
-    if near:
-        reason = "all_hits_outside_window"
-    log.info("memory search falls back to keywords: %s", reason)
-    return by_words, "fts", reason
-
-
-def _fused(by_words: list[Match], near: list[Match]) -> list[Match]:
-    """One match per entry by reciprocal rank of both lists, shown with its words where it has them."""
-    chosen: dict[Key, Match] = {}
-    scores: dict[Key, float] = {}
-    for leg in (distinct(by_words), distinct(near)):
-        for place, match in enumerate(leg, start=1):
-            chosen.setdefault(match.key, match)
-            scores[match.key] = scores.get(match.key, 0.0) + 1 / (_RRF_K + place)
-    return [replace(match, score=scores[key]) for key, match in chosen.items()]
-
-
-def _by_meaning(
-    database: Database,
-    connection: apsw.Connection,
-    asked: RetrievalQuery,
-    parsed: Query,
-    types: Sequence[EntryType],
-    filters: MemoryFilters,
-) -> tuple[list[Match], str | None]:
-    if asked.vector is None or asked.model is None:
-        return [], asked.problem or "no_embeddings"
-    if parsed.is_exact:
-        return [], "exact_query"
-    condition, values = conditions(types, filters)
-
-    def narrow(ids: list[int] | None) -> list[int]:
-        among = "" if ids is None else "and d.id in (select value from json_each(:among))"
-        bound = values if ids is None else {**values, "among": str(ids)}
-        sql = f"select d.id from memory_documents d where {condition} {among}"
-        return column(connection, sql, bound)
-
-    try:
-        near = knn.nearest(
-            database, "document", asked.model, asked.vector, narrow=narrow, limit=MEMORY_CANDIDATES
-        )
-    except SemanticUnavailable as error:
-        return [], error.reason
-    except (ValueError, apsw.SQLError) as error:
-        log.warning("memory vectors cannot be searched: %s", type(error).__name__)
-        return [], "vector_query_failed"
-    scores = {each.id: each.score for each in near}
-    sql = f"{_DOCUMENTS} where d.id in (select value from json_each(?))"
-    found = [_match(*(*row, scores[row[0]])) for row in rows(connection, sql, (str(list(scores)),))]
-    return found, None if found else "no_vector_hits"
-
-
-def _by_words(
-    connection: apsw.Connection,
-    parsed: Query,
-    types: Sequence[EntryType],
-    filters: MemoryFilters,
-    candidates: int,
-) -> list[Match]:
-    if parsed.match is None:
-        return []
-    condition, values = conditions(types, filters)
-    found = rows(
-        connection,
-        f"""
-        select d.id, d.doc_type, d.sqlite_id, d.created_ms, d.ended_ms, -bm25(memory_fts)
-        from memory_fts
-        cross join memory_documents d on d.id = memory_fts.rowid
-        where memory_fts match :match and {condition}
-        order by bm25(memory_fts), d.created_ms desc
-        limit :candidates
-        """,
-        # An entry has six documents at most.
-        {**values, "match": parsed.match, "candidates": 6 * candidates},
-    )
-    return [_match(*row) for row in found]
-
-
-def newest(
-    connection: apsw.Connection,
-    types: Sequence[EntryType],
-    filters: MemoryFilters,
-    without: set[Key],
-    limit: int,
-) -> list[Match]:
-    """Entries that pass the filters, newest first."""
-    condition, values = conditions(types, filters)
-    found = rows(
-        connection,
-        f"""
-        select min(d.id), d.doc_type, d.sqlite_id, d.created_ms, d.ended_ms, 0.0
-        from memory_documents d
-        where {condition}
-        group by d.doc_type, d.sqlite_id
-        order by d.created_ms desc, d.sqlite_id desc
-        limit :limit
-        """,
-        {**values, "limit": limit + len(without)},
-    )
-    return [match for match in (_match(*row) for row in found) if match.key not in without]
-
-
-_DOCUMENTS = "select d.id, d.doc_type, d.sqlite_id, d.created_ms, d.ended_ms from memory_documents d"
-
-
-def _match(document: int, doc_type: str, number: int, created: int, ended: int, score: float) -> Match:
-    return Match(document, _TYPE_OF[doc_type], number, created, ended, score)
-
-
-def windowed(filters: MemoryFilters, now_ms: int) -> MemoryFilters:
-    """The filters with the default window where no range was asked for."""
-    return filters if filters.has_range else replace(filters, start_ms=now_ms - MEMORY_WINDOW_MS)
-
-
-def distinct(found: Iterable[Match]) -> list[Match]:
-    """One match per (type, id), its best; best first, the newer of two equal ones first."""
-    best: dict[Key, Match] = {}
-    for match in found:
-        known = best.get(match.key)
-        if known is None or known.score < match.score:
-            best[match.key] = match
-    return sorted(best.values(), key=lambda match: (-match.score, -match.created_ms, -match.id))
-
-
-# -- texts that are not of the screen -----------------------------------------------------
 
 Mode = Literal["fts5", "semantic", "hybrid"]
 Ranked = list[tuple[float, int]]
@@ -233,6 +67,7 @@ class Corpus:
 
 MESSAGES = Corpus("message", "text_messages", "text_messages_fts", "sent_ms", ("subject", "body"))
 DAYS = Corpus("day", "daily_summaries", "daily_summaries_fts", "start_ms", ("text",))
+DOCUMENTS = Corpus("document", "memory_documents", "memory_fts", "created_ms", ("text",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,10 +101,10 @@ def find_texts(database: Database, connection: apsw.Connection, question: Questi
     near: Ranked = []
     reason = None
     if question.mode != "fts5":
-        near, reason = _texts_by_meaning(database, connection, question, depth)
+        near, reason = _by_meaning(database, connection, question, depth)
     if question.mode == "semantic":
         return Found(near[:limit], "semantic", reason)
-    words = _texts_by_words(connection, question, depth)
+    words = _by_words(connection, question, depth)
     table = question.corpus.table
     log.info("search of %s: %d by words, %d by meaning (%s)", table, len(words), len(near), reason or "whole")
     if not near:
@@ -287,7 +122,7 @@ def fused(*lists: Sequence[int]) -> list[tuple[float, int]]:
     return sorted(((score, number) for number, score in scores.items()), reverse=True)
 
 
-def _texts_by_words(connection: apsw.Connection, question: Question, limit: int) -> Ranked:
+def _by_words(connection: apsw.Connection, question: Question, limit: int) -> Ranked:
     corpus, parsed = question.corpus, question.parsed
     if parsed.match is None:
         return []
@@ -309,14 +144,14 @@ def _texts_by_words(connection: apsw.Connection, question: Question, limit: int)
     )
 
 
-def _texts_by_meaning(
+def _by_meaning(
     database: Database, connection: apsw.Connection, question: Question, limit: int
 ) -> tuple[Ranked, str | None]:
     asked, corpus = question.asked, question.corpus
-    if question.mode == "hybrid" and question.parsed.is_exact:
-        return [], "exact_query"
     if asked.vector is None or asked.model is None:
         return [], asked.problem or "no_embeddings"
+    if question.mode == "hybrid" and question.parsed.is_exact:
+        return [], "exact_query"
 
     def narrow(ids: list[int] | None) -> list[int]:
         among = "" if ids is None else "and m.id in (select value from json_each(:among))"
@@ -327,6 +162,9 @@ def _texts_by_meaning(
         found = knn.nearest(database, corpus.kind, asked.model, asked.vector, narrow=narrow, limit=limit)
     except SemanticUnavailable as error:
         return [], error.reason
+    except (ValueError, apsw.SQLError) as error:
+        log.warning("vectors cannot be searched: %s", type(error).__name__)
+        return [], "vector_query_failed"
     return [(each.score, each.id) for each in found], None if found else "no_vector_hits"
 
 
@@ -343,3 +181,117 @@ def _newest(connection: apsw.Connection, question: Question, limit: int) -> Rank
         """,
         {**question.values, "limit": limit},
     )
+
+
+# -- entries of memory ----------------------------------------------------------------------
+#
+# An entry has up to six documents, and is found by its best. Its age counts, too.
+
+Strategy = Literal["hybrid", "semantic", "fts", "newest"]
+_TYPE_OF: dict[str, EntryType] = {doc_type: each for each, doc_type in DOC_TYPES.items()}
+_DOCUMENTS_OF_ENTRY = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A document that was found."""
+
+    document: int
+    type: EntryType
+    id: int
+    created_ms: int
+    ended_ms: int
+    score: float
+
+    @property
+    def key(self) -> Key:
+        return self.type, self.id
+
+
+def find_documents(
+    database: Database,
+    connection: apsw.Connection,
+    asked: RetrievalQuery,
+    parsed: Query,
+    types: Sequence[EntryType],
+    filters: MemoryFilters,
+    now_ms: int,
+    candidates: int = MEMORY_CANDIDATES,
+) -> tuple[list[Match], Strategy, str | None]:
+    """Matches best first, how they were found, and why not by meaning; by words of `candidates` entries."""
+    question = Question(DOCUMENTS, asked, parsed, "hybrid", *conditions(types, filters))
+    ranked, reason = _by_meaning(database, connection, question, MEMORY_CANDIDATES)
+    near = _matches(connection, ranked)
+    window = windowed(filters, now_ms)
+    within = [match for match in near if match.ended_ms > (window.start_ms or 0)]
+    log.info("memory vectors: %d matches, %d within the window", len(near), len(within))
+    question = Question(DOCUMENTS, asked, parsed, "hybrid", *conditions(types, window))
+    by_words = _matches(connection, _by_words(connection, question, _DOCUMENTS_OF_ENTRY * candidates))
+    if within:
+        return (_fused(by_words, within), "hybrid", None) if by_words else (within, "semantic", None)
+    if near:
+        reason = "all_hits_outside_window"
+    log.info("memory search falls back to keywords: %s", reason)
+    return by_words, "fts", reason
+
+
+def _fused(by_words: list[Match], near: list[Match]) -> list[Match]:
+    """One match per entry by reciprocal rank of both lists, shown with its words where it has them."""
+    words, meant = distinct(by_words), distinct(near)
+    chosen = {match.key: match for match in (*meant, *words)}
+    matches = {match.document: match for match in chosen.values()}
+    both = fused(*([chosen[match.key].document for match in leg] for leg in (words, meant)))
+    return [replace(matches[document], score=score) for score, document in both]
+
+
+def newest(
+    connection: apsw.Connection,
+    types: Sequence[EntryType],
+    filters: MemoryFilters,
+    without: set[Key],
+    limit: int,
+) -> list[Match]:
+    """Entries that pass the filters, newest first."""
+    condition, values = conditions(types, filters)
+    found = rows(
+        connection,
+        f"""
+        select min(m.id), m.doc_type, m.sqlite_id, m.created_ms, m.ended_ms, 0.0
+        from memory_documents m
+        where {condition}
+        group by m.doc_type, m.sqlite_id
+        order by m.created_ms desc, m.sqlite_id desc
+        limit :limit
+        """,
+        {**values, "limit": limit + len(without)},
+    )
+    return [match for match in (_match(*row) for row in found) if match.key not in without]
+
+
+def _matches(connection: apsw.Connection, ranked: Ranked) -> list[Match]:
+    """The documents of a list."""
+    scores = {number: score for score, number in ranked}
+    sql = """
+        select id, doc_type, sqlite_id, created_ms, ended_ms
+        from memory_documents where id in (select value from json_each(?))
+        """
+    return [_match(*row, score=scores[row[0]]) for row in rows(connection, sql, (str(list(scores)),))]
+
+
+def _match(document: int, doc_type: str, number: int, created: int, ended: int, score: float = 0.0) -> Match:
+    return Match(document, _TYPE_OF[doc_type], number, created, ended, score)
+
+
+def windowed(filters: MemoryFilters, now_ms: int) -> MemoryFilters:
+    """The filters with the default window where no range was asked for."""
+    return filters if filters.has_range else replace(filters, start_ms=now_ms - MEMORY_WINDOW_MS)
+
+
+def distinct(found: Iterable[Match]) -> list[Match]:
+    """One match per (type, id), its best; best first, the newer of two equal ones first."""
+    best: dict[Key, Match] = {}
+    for match in found:
+        known = best.get(match.key)
+        if known is None or known.score < match.score:
+            best[match.key] = match
+    return sorted(best.values(), key=lambda match: (-match.score, -match.created_ms, -match.id))

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 import apsw
 
 from store.core.database import Database, rows
 from store.memory import entries as memory_entries
-from store.memory.documents import SessionSummary, UserPrompt
+from store.memory.documents import parse_id
 from store.memory.entries import RECORD_TYPES, Key, MemoryEntry, RecordType
-from store.memory.observations import Observation
 
 TIMELINE_DEPTH = 10
 MAX_DEPTH = 50
@@ -59,15 +58,6 @@ class ContextTimeline:
         return (entry.type, entry.id) == (self.anchor.type, self.anchor.id)
 
 
-@dataclass(frozen=True, slots=True)
-class Around:
-    """What lies around a moment, by type."""
-
-    observations: tuple[Observation, ...]
-    sessions: tuple[SessionSummary, ...]
-    prompts: tuple[UserPrompt, ...]
-
-
 def get_context_timeline(
     database: Database,
     anchor: int | str,
@@ -100,32 +90,14 @@ def get_context_timeline(
     return ContextTimeline(found, tuple(entries), sum((e.type, e.id) in keys for e in entries))
 
 
-def around_time(database: Database, at_ms: int, **options: Any) -> Around:
-    """What lies around a moment, by type; options as for `get_context_timeline`."""
-    at = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
-    return _by_type(get_context_timeline(database, at, **options))
-
-
-def around_observation(database: Database, observation_id: int, **options: Any) -> Around:
-    """What lies around an observation, itself included, by type."""
-    return _by_type(get_context_timeline(database, observation_id, **options))
-
-
-def _by_type(timeline: ContextTimeline) -> Around:
-    bodies = [entry.body for entry in timeline.entries]
-    return Around(
-        tuple(body for body in bodies if isinstance(body, Observation)),
-        tuple(body for body in bodies if isinstance(body, SessionSummary)),
-        tuple(body for body in bodies if isinstance(body, UserPrompt)),
-    )
-
-
 def resolve(connection: apsw.Connection, anchor: int | str) -> Anchor:
     """The moment an anchor stands for. Raises `BadAnchor` and `UnknownAnchor`."""
     text = str(anchor).strip()
-    named = _NAMED.fullmatch(text)
+    named, document = _NAMED.fullmatch(text), parse_id(text)
     if named is not None:
         return _entry(connection, named[1], int(named[2]))
+    if document is not None:
+        return _entry(connection, document.doc_type, document.sqlite_id)
     try:
         at = datetime.fromisoformat(text)
         at = at if at.tzinfo else at.replace(tzinfo=UTC)
@@ -137,10 +109,8 @@ def resolve(connection: apsw.Connection, anchor: int | str) -> Anchor:
 def _entry(connection: apsw.Connection, kind: str | None, number: int) -> Anchor:
     kinds = [kind] if kind else ["observation", "frame"]
     for each in kinds:
-        found = rows(connection, _ANCHORS[each], (number,))
-        if found:
-            [(record_type, record_id, at_ms)] = found
-            return Anchor(record_type, record_id, at_ms)
+        for found in rows(connection, _ANCHORS[each], (number,)):
+            return Anchor(*found)
     raise UnknownAnchor(f"there is no {kinds[0]} {number}")
 
 
@@ -190,16 +160,21 @@ _TABLES: dict[RecordType, tuple[str, str, str]] = {
     "session": ("session_summaries", "start_ms", "true"),
     "prompt": ("messages", "created_ms", "role = 'user'"),
 }
+_PROMPT = "select 'prompt', id, created_ms from messages where id = ? and role = 'user'"
+_SESSION = "select 'session', id, start_ms from session_summaries where id = ?"
 _ANCHORS = {
     "observation": "select 'observation', id, start_ms from observations where id = ? and is_hidden = 0",
-    "session": "select 'session', id, start_ms from session_summaries where id = ?",
-    "prompt": "select 'prompt', id, created_ms from messages where id = ? and role = 'user'",
+    "session": _SESSION,
+    "session_summary": _SESSION,
+    "prompt": _PROMPT,
+    "user_prompt": _PROMPT,
     "frame": "select 'time', null, captured_ms from frames where id = ?",
     "insight": "select 'time', null, start_ms from insights where id = ?",
     "chat": """
         select 'prompt', id, created_ms from messages
         where conversation_id = ? and role = 'user' order by id desc limit 1
     """,
+    "chat_summary": "select 'time', null, ended_ms from chat_summaries where session_id = ?",
 }
 """By kind: the type, id and moment of what is told by this id."""
 _PROJECT: dict[RecordType, str] = {

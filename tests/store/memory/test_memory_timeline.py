@@ -13,8 +13,6 @@ from store.memory.timeline import (
     ContextTimeline,
     Unit,
     UnknownAnchor,
-    around_observation,
-    around_time,
     get_context_timeline,
 )
 from tests.factories import NOON_MS, store_frame
@@ -91,7 +89,8 @@ def test_whatever_is_shown_by_an_id_is_an_anchor(
         assert names(found, mixed) == ["session", "first", "prompt"]
     chat = database.scalar("select conversation_id from messages where id = ?", (mixed["prompt"],))
     assert get_context_timeline(database, f"chat:{chat}").anchor.id == mixed["prompt"]
-    assert get_context_timeline(database, f"observation:{mixed['first']}").anchor.id == mixed["first"]
+    for anchor in (f"observation:{mixed['first']}", f"obs_{mixed['first']}_facts"):
+        assert get_context_timeline(database, anchor).anchor.id == mixed["first"]
 
 
 def test_a_numeric_string_is_the_number(database: Database, mixed: dict[str, int]) -> None:
@@ -168,16 +167,6 @@ def test_entries_of_one_moment_are_neither_lost_nor_doubled(database: Database) 
 def test_a_project_narrows_what_lies_around(database: Database, mixed: dict[str, int]) -> None:
     found = get_context_timeline(database, mixed["second"], project="RECALL")
     assert names(found, mixed) == ["session", "first", "second"]
-
-
-def test_around_a_time_and_around_an_observation(database: Database, mixed: dict[str, int]) -> None:
-    for found in (
-        around_time(database, NOON_MS, depth_before=1, depth_after=3),
-        around_observation(database, mixed["first"], depth_before=1, depth_after=2),
-    ):
-        assert [one.id for one in found.observations] == [mixed["first"], mixed["second"]]
-        assert [one.id for one in found.sessions] == [mixed["session"]]
-        assert [one.id for one in found.prompts] == [mixed["prompt"]]
 
 
 def test_entries_carry_type_id_time_title_and_body(database: Database, mixed: dict[str, int]) -> None:
