@@ -228,7 +228,6 @@ def _ask_all(
         except ModelError as error:
             return _Result(error=error)
         finally:
-            model.close()
             database.close_thread()
         return _Result(found, text, duration_ms=round((time.monotonic() - started_s) * 1000))
 

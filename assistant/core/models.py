@@ -225,11 +225,9 @@ class ChatModels:
         return abilities.remembered(self._database, endpoint) if self._database else endpoint
 
     def close(self) -> None:
-        """End what is being found out, and close kept connections."""
+        """End what is being found out."""
         for search in self._searches.values():
             search.stop()
-        for model in self._models.values():
-            model.close()
 
 
 class _Search(threading.Thread):

@@ -176,7 +176,9 @@ class StreamingModel(ChatModel, Protocol):
 
 
 class ModelError(Exception):
-    """A chat model gave no answer. `code` is for programs, `retry_after_s` when the endpoint said it."""
+    """A chat model gave no answer. `code` is for programs, `retry_after_s` when the endpoint said it, and
+    `status` that of its response, 0 without one.
+    """
 
     code: ClassVar[str] = "model_error"
     is_temporary: ClassVar[bool] = False
@@ -186,6 +188,7 @@ class ModelError(Exception):
         super().__init__(detail)
         self.detail = detail
         self.retry_after_s = retry_after_s
+        self.status = 0
 
 
 class ModelNoKey(ModelError):

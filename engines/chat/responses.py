@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from engines.chat.client import short
-from engines.chat.completions import MAX_CHARS, Accumulator, Call, OpenAIChatModel
+from engines.chat.completions import MAX_CHARS, Accumulator, Call, OpenAIChatModel, member, usage_of
 from engines.chat.protocol import (
     Completion,
     Message,
@@ -21,17 +21,18 @@ from engines.chat.protocol import (
     ModelUnreachable,
     RequestHook,
     Schema,
-    Usage,
 )
 
 if TYPE_CHECKING:
-    from openai import OpenAI
+    from httpx2 import Response
 
 _SEPARATOR = "\n\n"
 
 
 class OpenAIResponsesModel(OpenAIChatModel):
     """A `StreamingModel` behind ``POST {base_url}/responses``."""
+
+    path = "responses"
 
     def after(self, response_id: str, known: Sequence[Message]) -> ChainedResponse:
         """The same model in a conversation that the endpoint has up to a response of its own.
@@ -49,21 +50,19 @@ class OpenAIResponsesModel(OpenAIChatModel):
             parameters["tools"] = [{"type": "function", "strict": False, **tool} for tool in tools]
         return parameters
 
-    def _create(self, client: OpenAI, parameters: Mapping[str, Any]) -> Any:
-        given = dict(parameters)
-        response_format = given.pop("response_format", None)
-        if response_format:
-            schema = response_format.get("json_schema", {})
-            given["text"] = {"format": {"type": response_format["type"], **schema}}
-        return client.responses.with_raw_response.create(**given)
+    def _format(self, response_format: Mapping[str, Any]) -> dict[str, Any]:
+        if not response_format:
+            return {}
+        schema = response_format.get("json_schema", {})
+        return {"text": {"format": {"type": response_format["type"], **schema}}}
 
-    def _opened(self, call: Call, parameters: Mapping[str, Any], schema: Schema | None) -> Any:
+    def _opened(self, call: Call, parameters: Mapping[str, Any], schema: Schema | None) -> Response:
         return self._answered(call, {**parameters, "stream": True}, schema)
 
     def _accumulator(self) -> Accumulator:
         return _EventAccumulator(self.model)
 
-    def _completion(self, document: dict[str, Any]) -> Completion:
+    def _completion(self, document: Mapping[str, Any]) -> Completion:
         return completion_of(document, self.model)
 
 
@@ -92,10 +91,9 @@ class ChainedResponse:
         on_send: RequestHook | None = None,
     ) -> Completion:
         """The whole answer. Raises as `stream` does."""
-        for piece in self.stream(messages, schema=schema, timeout_s=timeout_s, on_send=on_send):
-            if isinstance(piece, Completion):
-                return piece
-        raise AssertionError("a stream ends with its completion")
+        *_, completion = self.stream(messages, schema=schema, timeout_s=timeout_s, on_send=on_send)
+        assert isinstance(completion, Completion)
+        return completion
 
     def stream(
         self,
@@ -174,7 +172,7 @@ def completion_of(document: Mapping[str, Any], asked_model: str) -> Completion:
     is_cut = document.get("status") == "incomplete"
     return Completion(
         text,
-        _usage(document.get("usage")),
+        usage_of(document.get("usage"), ("input_tokens", "output_tokens")),
         model if isinstance(model, str) else asked_model,
         "length" if is_cut else "tool_calls" if calls else "stop",
         calls,
@@ -192,17 +190,9 @@ def _call(item: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"id": item.get("call_id"), "type": "function", "function": named}
 
 
-def _usage(usage: Any) -> Usage | None:
-    if not isinstance(usage, dict):
-        return None
-    read, written = (usage.get(name) for name in ("input_tokens", "output_tokens"))
-    read, written = (count if isinstance(count, int) else None for count in (read, written))
-    return None if read is None and written is None else Usage(read, written)
-
-
 def _reason(document: Mapping[str, Any]) -> str:
     error = document.get("error")
-    return short(str(error.get("message") if isinstance(error, dict) else error or "no reason is given"))
+    return short(str(member(error, "message") or error or "no reason is given"))
 
 
 @dataclass(slots=True)
@@ -210,17 +200,16 @@ class _EventAccumulator:
     """A streamed response so far; its last event holds the whole."""
 
     model: str
-    document: dict[str, Any] | None = None
+    document: Any = None
     text: list[str] = field(default_factory=list)
     size: int = 0
 
-    def add(self, event: Any) -> str:
-        kind = getattr(event, "type", "")
+    def add(self, event: Mapping[str, Any]) -> str:
+        kind = event.get("type")
         if kind in ("response.completed", "response.incomplete", "response.failed"):
-            response = getattr(event, "response", None)
-            self.document = response if response is None else response.to_dict(warnings=False)
+            self.document = event.get("response")
             return ""
-        delta = getattr(event, "delta", None)
+        delta = event.get("delta")
         if not isinstance(delta, str):
             return ""
         self.size += len(delta)

@@ -11,7 +11,6 @@ servers, and under an address of their own with others:
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,16 +18,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from engines.chat.client import detail_of, error_of, short
-from engines.chat.network import is_local, problem_of, public_url
+from engines.chat.client import document_of, joined, sent
+from engines.chat.network import problem_of, public_url
 from engines.chat.protocol import (
     Abilities,
     ModelError,
     ModelMalformed,
     ModelRefused,
-    ModelTimeout,
     ModelUnknown,
-    ModelUnreachable,
 )
 
 PORTS: Mapping[int, str] = {11434: "Ollama", 8080: "llama.cpp server", 8000: "vLLM", 1234: "LM Studio"}
@@ -40,7 +37,6 @@ OLLAMA_CONTEXT_TOKENS = 4_096
 A longer prompt is cut without a word, so a larger window must have been set on the server's side.
 """
 
-_MAX_BYTES = 4_000_000
 _OWNERS = {
     "library": "Ollama",
     "llamacpp": "llama.cpp server",
@@ -74,7 +70,7 @@ class FoundServer:
 
 def list_models(base_url: str, api_key: str = "", *, timeout_s: float = 5.0) -> tuple[ListedModel, ...]:
     """The models of an endpoint, in its order. Raises `ModelError`."""
-    listed = _field(get_json(f"{base_url.rstrip('/')}/models", api_key, timeout_s), "data")
+    listed = _field(get_json(joined(base_url, "models"), api_key, timeout_s), "data")
     if not isinstance(listed, list):
         raise ModelMalformed("the answer is no list of models; is the base URL right?")
     return tuple(
@@ -118,49 +114,12 @@ def told(base_url: str, model: ListedModel, api_key: str = "", *, timeout_s: flo
 
 
 def get_json(url: str, api_key: str, timeout_s: float, body: Mapping[str, Any] | None = None) -> Any:
-    """What an address answers to a GET, or to a POST of `body`. Raises `ModelError`.
-
-    Redirects are not followed: the key was meant for the address that was entered. What is meant for
-    this machine takes no detour over a proxy.
-    """
-    import httpx2
-
+    """What an address answers to a GET, or to a POST of `body`. Raises `ModelError`."""
     problem = problem_of(url)
     if problem:
         raise ModelRefused(f"the address {problem}")
-    headers = {"Accept": "application/json", **({"Authorization": f"Bearer {api_key}"} if api_key else {})}
-    method = "GET" if body is None else "POST"
-    try:
-        with (
-            httpx2.Client(trust_env=not is_local(url), timeout=timeout_s) as client,
-            client.stream(method, url, headers=headers, json=body) as response,
-        ):
-            return _document(response.status_code, response.headers, _content(response), api_key)
-    except httpx2.TimeoutException as error:
-        raise ModelTimeout(f"no answer within {timeout_s:g} s") from error
-    except httpx2.HTTPError as error:
-        raise ModelUnreachable(f"nothing answers at {public_url(url)} ({short(str(error))})") from error
-
-
-def _content(response: Any) -> bytes:
-    content = bytearray()
-    for piece in response.iter_bytes():
-        content += piece
-        if len(content) > _MAX_BYTES:
-            raise ModelMalformed("the list of models is too long")
-    return bytes(content)
-
-
-def _document(status: int, headers: Mapping[str, str], content: bytes, api_key: str) -> Any:
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        if status == 200:
-            raise ModelMalformed("the answer is not JSON; is the base URL right?") from error
-        document = {}
-    if status == 200:
-        return document
-    raise error_of(status, detail_of(document), headers, api_key=api_key)
+    with sent(url, body, api_key=api_key, timeout_s=timeout_s) as response:
+        return document_of(response)
 
 
 def _found(port: int, timeout_s: float) -> FoundServer | None:

@@ -1,4 +1,4 @@
-"""Embeddings of any OpenAI-compatible endpoint, through the `openai` client.
+"""Embeddings of any OpenAI-compatible endpoint.
 
 Screen text goes to the address that was set, and nowhere else; where none is set nothing is sent.
 Each request is announced to the notes before it leaves; without notes none does.
@@ -6,17 +6,16 @@ Each request is announced to the notes before it leaves; without notes none does
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from engines.chat.client import connect, with_request_hook
+from engines.chat.client import document_of, joined, sent, with_retries
 from engines.chat.network import Cancellation, public_url
-from engines.chat.protocol import OutgoingRequest
+from engines.chat.protocol import ModelError, ModelMalformed, ModelTimeout, OutgoingRequest
 from engines.embeddings.protocol import (
     EmbedderOptions,
     EmbedderUnavailable,
@@ -26,11 +25,9 @@ from engines.embeddings.protocol import (
     unit,
 )
 
-if TYPE_CHECKING:
-    from openai import APIStatusError, OpenAI
-
 DEFAULT_MODEL = "text-embedding-3-small"
 TEXTS_AT_ONCE = 128
+_WAITS_S = (0.5,)  # before asking again after a failure that passes
 MAX_CHARS = 8_000
 """What is sent of one text: below the 8,191 tokens such models take, in any language."""
 
@@ -46,9 +43,7 @@ class OpenAIEmbedder:
         self._notes = options.notes
         self._model = options.model or DEFAULT_MODEL
         self._options = options
-        self._client: OpenAI | None = None
         self._is_open = True
-        self._lock = threading.Lock()
         self.name = self._model
         self.dimension = 0
         try:
@@ -78,10 +73,6 @@ class OpenAIEmbedder:
 
     def close(self) -> None:
         self._is_open = False
-        with self._lock:
-            if self._client is not None:
-                self._client.close()
-                self._client = None
 
     def _asked(self, texts: list[str]) -> list[list[float]]:
         """One request, noted with its outcome. Raises as `_vectors_of`, and what the notes raise."""
@@ -98,55 +89,62 @@ class OpenAIEmbedder:
 
         Raises `EmbedderUnavailable`, or `EmbeddingRefused` when it may be the texts.
         """
-        import openai
 
         def announce(sending: OutgoingRequest) -> None:
             self._notes(replace(sending, model=self._model, texts=len(texts)))
 
-        address, timeout_s = public_url(self._options.base_url), self._options.timeout_s
-        cutoff = Cancellation()
-        with cutoff.at(time.monotonic() + timeout_s), cutoff.here(), with_request_hook(announce) as stopped:
+        options, cutoff = self._options, Cancellation()
+        until_s = time.monotonic() + options.timeout_s
+
+        def request() -> Any:
+            document = {"model": self._model, "input": texts, "encoding_format": "float"}
+            with sent(
+                joined(options.base_url, "embeddings"),
+                document,
+                api_key=options.api_key,
+                timeout_s=max(0.001, until_s - time.monotonic()),
+                on_send=announce,
+                cancellation=cutoff,
+            ) as response:
+                return document_of(response)
+
+        with cutoff.at(until_s):
             try:
-                answer = self._connected().embeddings.create(
-                    model=self._model, input=texts, encoding_format="float", timeout=timeout_s
+                answer = with_retries(
+                    request,
+                    left_s=lambda: until_s - time.monotonic(),
+                    waits_s=_WAITS_S,
+                    sleep=cutoff.sleep,
                 )
-            except openai.APIStatusError as error:
-                raise _typed(error) from error
-            except openai.APITimeoutError as error:
-                raise EmbedderUnavailable(f"no embeddings within {timeout_s:g} s") from error
-            except openai.APIConnectionError as error:
-                if stopped:
-                    raise stopped[0] from None
-                if cutoff.is_late:
-                    raise EmbedderUnavailable(f"no embeddings within {timeout_s:g} s") from error
-                raise EmbedderUnavailable(f"nothing answers at {address}") from error
-            except (openai.OpenAIError, ValueError) as error:
-                raise EmbedderUnavailable("the endpoint's answer could not be read") from error
-        tokens = getattr(getattr(answer, "usage", None), "prompt_tokens", None)
+            except ModelError as error:
+                late = cutoff.is_late or (isinstance(error, ModelTimeout) and not error.status)
+                raise _typed(error, options, is_late=late) from error
+        tokens = answer.get("usage") if isinstance(answer, dict) else None
+        tokens = tokens.get("prompt_tokens") if isinstance(tokens, dict) else None
         return _vectors(answer, len(texts)), tokens if isinstance(tokens, int) else None
 
-    def _connected(self) -> OpenAI:
-        with self._lock:
-            if self._client is None:
-                self._client = connect(self._options.base_url, self._options.api_key, retries=1)
-            return self._client
 
-
-def _vectors(answer: object, count: int) -> list[list[float]]:
-    """The vectors in the order of the texts. The client does not validate, so anything may stand here."""
-    data = getattr(answer, "data", None)
-    if not isinstance(data, list) or len(data) != count:
+def _vectors(answer: Any, count: int) -> list[list[float]]:
+    """The vectors in the order of the texts. Nothing validates the answer, so anything may stand here."""
+    data = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(data, list) or len(data) != count or not all(isinstance(each, dict) for each in data):
         raise EmbedderUnavailable("the endpoint gave another number of vectors; is the base URL right?")
-    numbered = sorted(data, key=lambda item: getattr(item, "index", 0) or 0)
-    vectors = [getattr(item, "embedding", None) for item in numbered]
+    numbered = sorted(data, key=lambda item: item.get("index", 0) or 0)
+    vectors = [item.get("embedding") for item in numbered]
     if not all(isinstance(vector, list) and vector for vector in vectors):
         raise EmbedderUnavailable("the endpoint's answer holds no vectors")
-    return [list(map(float, vector)) for vector in vectors if vector]
+    return [list(map(float, vector)) for vector in vectors]
 
 
-def _typed(error: APIStatusError) -> EmbeddingError:
+def _typed(error: ModelError, options: EmbedderOptions, *, is_late: bool) -> EmbeddingError:
     """By status alone: an endpoint's message may quote the text it was sent."""
-    status = error.status_code
+    if is_late:
+        return EmbedderUnavailable(f"no embeddings within {options.timeout_s:g} s")
+    status = error.status
+    if isinstance(error, ModelMalformed):
+        return EmbedderUnavailable("the endpoint's answer could not be read")
+    if not status:
+        return EmbedderUnavailable(f"nothing answers at {public_url(options.base_url)}")
     if status in (401, 403):
         return EmbedderUnavailable(f"the endpoint of embeddings refused the key (HTTP {status})")
     if status == 404:

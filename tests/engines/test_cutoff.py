@@ -78,7 +78,6 @@ def test_an_answer_without_end_is_over_in_time(
     for each in set(threading.enumerate()) - before:
         each.join(60)
         assert not each.is_alive(), each.name
-    model.close()
 
 
 @pytest.mark.parametrize("ask", [whole, streamed])
@@ -102,7 +101,6 @@ def test_an_answer_is_ended_from_another_thread(
     thread.join(60)
     assert not thread.is_alive()
     assert [type(each) for each in failures] == [ModelStopped]
-    model.close()
 
 
 def test_what_was_ended_asks_no_more(endless: StubSearch) -> None:

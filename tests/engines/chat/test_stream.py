@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -33,13 +32,8 @@ def stub() -> Iterator[StubModel]:
         yield running
 
 
-@contextmanager
-def model(stub: StubModel, key: str = "") -> Iterator[OpenAIChatModel]:
-    made = OpenAIChatModel("stub", stub.base_url, "stub", key, waits_s=())
-    try:
-        yield made
-    finally:
-        made.close()
+def model(stub: StubModel, key: str = "") -> OpenAIChatModel:
+    return OpenAIChatModel("stub", stub.base_url, "stub", key, waits_s=())
 
 
 def read(
@@ -49,8 +43,7 @@ def read(
     timeout_s: float = 5,
     **options: Any,
 ) -> tuple[list[str], Completion]:
-    with model(stub, key) as asked:
-        *pieces, whole = asked.stream(messages, timeout_s=timeout_s, **options)
+    *pieces, whole = model(stub, key).stream(messages, timeout_s=timeout_s, **options)
     assert isinstance(whole, Completion)
     return [str(piece) for piece in pieces], whole
 
@@ -116,11 +109,10 @@ def test_a_broken_stream_is_an_error_and_no_answer(
 
 def test_a_dropped_connection_is_told_after_what_came(stub: StubModel) -> None:
     stub.reply("You wrote the report and then went for a walk.", breaks_after=700)
-    with model(stub) as asked:
-        answer = asked.stream(QUESTION, timeout_s=5)
-        assert next(answer) == "You w"
-        with pytest.raises(ModelUnreachable):
-            list(answer)
+    answer = model(stub).stream(QUESTION, timeout_s=5)
+    assert next(answer) == "You w"
+    with pytest.raises(ModelUnreachable):
+        list(answer)
 
 
 def test_errors_before_the_stream_are_those_of_every_request(stub: StubModel) -> None:
@@ -138,8 +130,7 @@ def test_time_that_is_up_ends_a_stream(stub: StubModel) -> None:
 
 def test_a_reader_that_leaves_ends_the_request(stub: StubModel) -> None:
     stub.reply("A long answer. " * 1_000)
-    with model(stub) as asked:
-        answer = asked.stream(QUESTION, timeout_s=5)
-        assert next(answer)
-        answer.close()  # type: ignore[attr-defined]
-        assert list(answer) == []
+    answer = model(stub).stream(QUESTION, timeout_s=5)
+    assert next(answer)
+    answer.close()  # type: ignore[attr-defined]
+    assert list(answer) == []

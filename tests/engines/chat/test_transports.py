@@ -64,7 +64,6 @@ def test_text_comes_in_pieces_and_then_as_a_whole_with_its_tokens(
     assert [each.is_local for each in sent] == [True] and b"What did I do?" in sent[0].body
     again = model.complete(QUESTION, timeout_s=10)
     assert (again.text, again.finish_reason) == (whole.text, "stop")
-    model.close()
 
 
 @pytest.mark.parametrize("kind", BOTH)
@@ -85,7 +84,6 @@ def test_calls_are_asked_for_and_their_results_told(stub: StubModel, kind: type[
     ]
     assert read(model, told, tools=[TOOL])[1].text == "Two."
     assert '{"result": 2}' in stub.prompt()
-    model.close()
 
 
 @pytest.mark.parametrize("kind", BOTH)
@@ -99,7 +97,6 @@ def test_a_looser_format_is_asked_for_where_one_is_refused(
     asked = stub.requests[0]
     assert (asked.get("response_format") or asked["text"]["format"])["type"] == "json_object"
     assert len(stub.refused) == 1
-    model.close()
 
 
 @pytest.mark.parametrize("kind", BOTH)
@@ -109,7 +106,6 @@ def test_a_server_that_answers_as_a_whole_is_read(stub: StubModel, kind: type[Op
     model = made(kind, stub)
     pieces, whole = read(model, QUESTION)
     assert (pieces, whole.text) == (["All at once."], "All at once.")
-    model.close()
 
 
 @pytest.mark.parametrize("kind", BOTH)
@@ -134,7 +130,6 @@ def test_what_goes_wrong_is_the_same_error(
     model = made(kind, stub, "a key")
     with pytest.raises(error):
         read(model, QUESTION)
-    model.close()
 
 
 @pytest.mark.parametrize("kind", BOTH)
@@ -149,7 +144,6 @@ def test_images_are_parts_of_the_message(stub: StubModel, kind: type[OpenAIChatM
     for part, image in zip(parts[1:], images, strict=True):
         address = part["image_url"] if isinstance(part["image_url"], str) else part["image_url"]["url"]
         assert base64.b64decode(address.partition(",")[2]) == image.content
-    model.close()
 
 
 # -- what only Responses has ------------------------------------------------------------------------
@@ -165,7 +159,6 @@ def test_what_a_response_is_asked(stub: StubModel) -> None:
     assert asked["text"]["format"]["type"] == "json_schema" and asked["text"]["format"]["schema"] == SCHEMA
     assert asked["tools"] == [{"type": "function", "strict": False, **TOOL}]
     assert "messages" not in asked and "previous_response_id" not in asked
-    model.close()
 
 
 def test_a_conversation_goes_on_from_a_response(stub: StubModel) -> None:
@@ -181,7 +174,6 @@ def test_a_conversation_goes_on_from_a_response(stub: StubModel) -> None:
     assert request["previous_response_id"] == "resp_1"
     assert request["input"] == [{"role": "user", "content": "And then?"}]
     assert request["instructions"] == "Be brief."
-    model.close()
 
 
 def test_a_response_that_is_forgotten_is_told_all_of_it_again(stub: StubModel) -> None:
@@ -198,7 +190,6 @@ def test_a_response_that_is_forgotten_is_told_all_of_it_again(stub: StubModel) -
     ]
     assert "previous_response_id" not in stub.requests[0]
     assert going_on.response_id == "", "it is not tried again"
-    model.close()
 
 
 def test_another_refusal_is_no_reason_to_send_everything(stub: StubModel) -> None:
@@ -207,7 +198,6 @@ def test_another_refusal_is_no_reason_to_send_everything(stub: StubModel) -> Non
     model = made(OpenAIResponsesModel, stub)
     with pytest.raises(ModelRefused, match="images"):
         read(model.after("resp_1", []), QUESTION)
-    model.close()
 
 
 @pytest.mark.parametrize(
@@ -227,7 +217,6 @@ def test_how_a_stream_of_events_can_end_badly(
     model = made(OpenAIResponsesModel, stub)
     with pytest.raises(error):
         read(model, QUESTION)
-    model.close()
 
 
 def test_an_answer_that_was_cut_says_so(stub: StubModel) -> None:
@@ -236,4 +225,3 @@ def test_an_answer_that_was_cut_says_so(stub: StubModel) -> None:
     stub.raw(json.dumps(whole).encode())
     model = made(OpenAIResponsesModel, stub)
     assert model.complete(QUESTION, timeout_s=10).finish_reason == "length"
-    model.close()

@@ -126,7 +126,7 @@ def test_importing_the_protocol_loads_no_model() -> None:
     """INS-2."""
     script = (
         "import sys, engines.embeddings.protocol;"
-        "sys.exit(bool({'engines.embeddings.local', 'openai', 'threadpoolctl'} & set(sys.modules)))"
+        "sys.exit(bool({'engines.embeddings.local', 'httpx2', 'threadpoolctl'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
