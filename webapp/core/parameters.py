@@ -112,6 +112,7 @@ PRESETS = {
     "yesterday": "Yesterday",
     "week": "This week",
     "7d": "Last 7 days",
+    "all": "Everything",
 }
 _MINUTE_MS = 60_000
 
@@ -218,4 +219,6 @@ def bounds(when: str, viewer: Viewer) -> tuple[int, int]:
             return start_of(today.date.weekday()), now_ms
         case "7d":
             return start_of(6), now_ms
+        case "all":
+            return times.MIN_MS, now_ms
     raise ValueError(f"no preset {when!r}; known: {', '.join(PRESETS)}")

@@ -445,11 +445,11 @@ def test_a_question_works_without_scripts(app: Flask, visitor: Actor, shoot: Cal
     assert re.search(r'<g class="current[^>]*>\s*<rect', proof)
 
 
-def test_a_question_without_a_range_keeps_its_words(app: Flask, visitor: Actor) -> None:
-    answer = ask(app, visitor, message="what happened")
+def test_a_question_of_a_date_that_is_none_keeps_its_words(app: Flask, visitor: Actor) -> None:
+    answer = ask(app, visitor, message="what happened on 30 February")
     assert answer.status_code == 422
-    assert ">what happened</textarea>" in answer.text
-    assert 'name="offered" value="yesterday"' in answer.text
+    assert ">what happened on 30 February</textarea>" in answer.text
+    assert 'name="offered" value="all"' in answer.text
 
 
 def test_a_wall_time_range_is_read_in_the_zone_of_the_browser(
@@ -478,7 +478,7 @@ def test_htmx_gets_the_turn_and_a_new_chat_its_address(
     assert (first.status_code, first.headers["HX-Redirect"]) == (204, "/chat/1#t1")
     second = ask(app, visitor, "/chat/1", message="And then?", when="today")
     assert second.status_code == 200 and second.text.lstrip().startswith('<article class="turn" id="t2"')
-    refused = ask(app, visitor, "/chat/1", message="And?")
+    refused = ask(app, visitor, "/chat/1", message="And on 30 February?")
     assert refused.headers["HX-Retarget"] == "#composer" and 'id="composer"' in refused.text
 
 

@@ -238,7 +238,7 @@ def test_a_turn_is_told_as_a_stream_that_goes_on_where_it_was_lost(
     begun = "".join(
         re.findall(r"<div>(.*?)</div>", drawn.partition('class="draft"')[2].partition("<p")[0], re.S)
     )
-    assert len(words) > 3 and unescape(begun) + "".join(text for _, text in words) == said
+    assert len(words) > 3 and unescape(begun) + "".join(text for _, text in words) == said.replace("\r", "")
     number = words[0][0]
     assert [name for _, name, _ in events_of(browser, address, number)] == ["turn"]  # it is over
     assert browser.get("/chat/1/turns/9/events").status_code == 404
