@@ -7,7 +7,8 @@ that answers) is noted in the ledger of what was sent before it leaves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
@@ -17,10 +18,12 @@ from assistant.core.egress_log import SentLedger, usage_of
 from assistant.core.endpoints import Endpoint
 from assistant.core.strings import local_time
 from assistant.language.figures import of_moment
-from assistant.read_api.calls import ReadSources
+from assistant.read_api import calls
+from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.measured_facts import MeasuredDuration, MeasuredFacts, duration_figures
 from assistant.retrieval.retrieval import Entry, Retrieval, Searched
+from assistant.tools.tool import ToolFailed
 from engines.chat.network import host_of, is_local
 from engines.chat.protocol import ChatModel, Message, ModelError, Usage
 from engines.web_search import SearchFailed, WebHit, WebSearch
@@ -159,6 +162,19 @@ class TurnFindings:
         return MeasuredFacts(
             tuple(self.durations), frozenset().union(*moments), times.to_local(now_ms, zone).date()
         )
+
+
+DOOR = "chat"
+
+
+@contextmanager
+def reading(context: ToolContext, tool: str) -> Iterator[ReadCall]:
+    """A call of a tool as the doors read: past today's rules, on record. A refusal fails the tool."""
+    try:
+        with calls.call(context.library, DOOR, tool, context.zone) as call:
+            yield call
+    except ReadRefused as error:
+        raise ToolFailed(str(error)) from error
 
 
 # -- what may leave --------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from pydantic import Field
 from assistant.read_api import answers, calls
 from assistant.read_api.answers import Time, TimeOrNone, Words
 from assistant.read_api.calls import ReadCall, ReadRefused, asking
-from assistant.tools.context import ToolContext
-from assistant.tools.screen import DOOR, outside_range
+from assistant.tools.context import ToolContext, reading
+from assistant.tools.screen import outside_range
 from assistant.tools.tool import Risk, Tool, ToolFailed, described
 from store.chats.tool_permissions import Mode
 from store.frames.frames import FrameRow
@@ -68,14 +68,11 @@ def source_tool(
 
     def make(function: Callable[..., object]) -> Tool:
         def run(context: ToolContext, **values: Any) -> object:
-            try:
-                with calls.call(context.library, DOOR, function.__name__, context.zone) as call:
-                    answer = function(SourceQuery(call, context), **values)
-                if call.returned and risk == "looks":
-                    context.findings.sources.add(source)
-                return answer
-            except ReadRefused as error:
-                raise ToolFailed(str(error)) from error
+            with reading(context, function.__name__) as call:
+                answer = function(SourceQuery(call, context), **values)
+            if call.returned and risk == "looks":
+                context.findings.sources.add(source)
+            return answer
 
         made = described(function, run, name=function.__name__, mode=mode, reaches=reaches)
         return replace(made, risk=risk, tells=tells)

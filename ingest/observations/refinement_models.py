@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from engines.chat.completions import OpenAIChatModel
 from engines.chat.network import is_local, may_send_to
@@ -18,7 +18,7 @@ from store.core.errors import SettingsError, StoreError
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings
 from store.egress import providers
-from store.egress.providers import key_of
+from store.egress.providers import Provider, key_of
 
 log = logging.getLogger(__name__)
 
@@ -26,19 +26,8 @@ _CHOICES = ("local", "any", "off")
 _CONTEXT_TOKENS = 8_192  # assumed where nothing is set
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """One model at one address. Prices are per million tokens in `currency`; 0 is not set."""
-
-    name: str
-    base_url: str
-    model: str
-    api_key: str = field(repr=False)
-    context_tokens: int
-    supports_json_schema: bool = True
-    input_price: float = 0.0
-    output_price: float = 0.0
-    currency: str = ""
+Endpoint = ChatModelSettings | Provider
+"""One model at one address, as it is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +56,19 @@ class Refiners:
         self._refine = refine
         self._data_dir = data_dir
         self._environ = environ
-        self._asked: tuple[Endpoint, OpenAIChatModel] | None = None
+        self._asked: tuple[tuple[Endpoint, str], OpenAIChatModel] | None = None
         self._problem = ""
 
     def __call__(self) -> Refiner | None:
         """The chosen default where it is permitted, else the first that is; None for none."""
-        endpoint = self._permitted()
-        if self._asked and self._asked[0] != endpoint:
+        permitted = self._permitted()
+        if self._asked and self._asked[0] != permitted:
             self.close()
-        if endpoint is None:
+        if permitted is None:
             return None
         if self._asked is None:
-            self._asked = endpoint, _opened(endpoint)
-        return Refiner(self._asked[1], endpoint)
+            self._asked = permitted, _opened(*permitted)
+        return Refiner(self._asked[1], permitted[0])
 
     def close(self) -> None:
         """Close kept connections."""
@@ -87,13 +76,19 @@ class Refiners:
             self._asked[1].retire()
         self._asked = None
 
-    def _permitted(self) -> Endpoint | None:
+    def _permitted(self) -> tuple[Endpoint, str] | None:
+        """An endpoint that may be asked, with its key."""
         if self._refine == "off":
             return None
         added = self._added()
-        endpoints = [*_configured(self._chat, self._environ), *_allowed(added, self._environ)]
-        permitted = [e for e in endpoints if self._refine == "any" or is_local(e.base_url)]
-        chosen = (endpoint for endpoint in permitted if endpoint.name == added.default)
+        endpoints: list[Endpoint] = [*_configured(self._chat), *filter(_is_allowed, added.entries)]
+        keys = ((endpoint, *_key_of(endpoint, self._environ)) for endpoint in endpoints)
+        permitted = [
+            (endpoint, key)
+            for endpoint, key, problem in keys
+            if not problem and (self._refine == "any" or is_local(endpoint.base_url))
+        ]
+        chosen = (each for each in permitted if each[0].name == added.default)
         return next(chosen, permitted[0] if permitted else None)
 
     def _added(self) -> providers.Providers:
@@ -110,36 +105,31 @@ class Refiners:
         return added
 
 
-def _configured(chat: ChatSettings, environ: Mapping[str, str]) -> Iterator[Endpoint]:
+def _configured(chat: ChatSettings) -> list[ChatModelSettings]:
+    """Those of the settings, the default first, each with a name."""
     entries = list(chat.models)
     if chat.model and chat.base_url:
         default = ChatModelSettings(
             base_url=chat.base_url, model=chat.model, api_key=chat.api_key, context_tokens=chat.context_tokens
         )
         entries.insert(0, default)
-    for entry in entries:
-        key, problem = key_of(entry.api_key, environ)
-        if not problem:
-            key = key or environ.get(entry.api_key_env, "")
-            yield Endpoint(
-                entry.name or entry.model, entry.base_url, entry.model, key, entry.context_tokens, True,
-                entry.input_price, entry.output_price, entry.currency,
-            )  # fmt: skip
+    return [replace(entry, name=entry.name or entry.model) for entry in entries]
 
 
-def _allowed(added: providers.Providers, environ: Mapping[str, str]) -> Iterator[Endpoint]:
-    for provider in added.entries:
-        key, problem = key_of(provider.api_key, environ)
-        if provider.model and not problem and may_send_to(provider.base_url, provider.allowed_host):
-            yield Endpoint(
-                provider.name, provider.base_url, provider.model, key, provider.context_tokens,
-                provider.supports_json_schema is not False, provider.input_price, provider.output_price,
-                provider.currency,
-            )  # fmt: skip
+def _is_allowed(provider: Provider) -> bool:
+    return bool(provider.model) and may_send_to(provider.base_url, provider.allowed_host)
 
 
-def _opened(endpoint: Endpoint) -> OpenAIChatModel:
+def _key_of(endpoint: Endpoint, environ: Mapping[str, str]) -> tuple[str, str]:
+    """(key, problem)"""
+    key, problem = key_of(endpoint.api_key, environ)
+    named = endpoint.api_key_env if isinstance(endpoint, ChatModelSettings) else ""
+    return key or environ.get(named, ""), problem
+
+
+def _opened(endpoint: Endpoint, key: str) -> OpenAIChatModel:
     return OpenAIChatModel(
-        endpoint.name, endpoint.base_url, endpoint.model, endpoint.api_key,
-        context_tokens=endpoint.context_tokens or _CONTEXT_TOKENS, json_schema=endpoint.supports_json_schema,
+        endpoint.name, endpoint.base_url, endpoint.model, key,
+        context_tokens=endpoint.context_tokens or _CONTEXT_TOKENS,
+        json_schema=endpoint.supports_json_schema is not False,
     )  # fmt: skip

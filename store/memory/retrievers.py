@@ -275,7 +275,7 @@ def _matches(connection: apsw.Connection, ranked: Ranked) -> list[Match]:
         select id, doc_type, sqlite_id, created_ms, ended_ms
         from memory_documents where id in (select value from json_each(?))
         """
-    return [_match(*row, score=scores[row[0]]) for row in rows(connection, sql, (str(list(scores)),))]
+    return [_match(*(*row, scores[row[0]])) for row in rows(connection, sql, (str(list(scores)),))]
 
 
 def _match(document: int, doc_type: str, number: int, created: int, ended: int, score: float = 0.0) -> Match:

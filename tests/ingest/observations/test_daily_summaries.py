@@ -15,11 +15,12 @@ import pytest
 from ingest.observations import daily_summaries as daily_writing
 from ingest.observations.daily_summaries import DailySummaryWriter
 from ingest.observations.observation_loop import ObservationLoop
-from ingest.observations.refinement_models import Endpoint, Refiner
+from ingest.observations.refinement_models import Refiner
 from store.core import preferences, times
 from store.core.database import Database, rows
 from store.core.paths import DataDir
 from store.core.preferences import DayClock
+from store.core.settings import ChatModelSettings
 from store.deletion import deletion
 from store.frames.media import Media
 from store.memory import daily_hours, daily_summaries, observation_writer, observations
@@ -45,7 +46,7 @@ def utc(database: Database) -> None:
 
 def loop_of(database: Database, clock: Clock, model: Scripted | None = None) -> ObservationLoop:
     """A loop as after a restart."""
-    refiner = Refiner(model, Endpoint("m", "http://127.0.0.1:1/v1", "m", "", 8192)) if model else None
+    refiner = Refiner(model, ChatModelSettings("m", "http://127.0.0.1:1/v1", "m")) if model else None
     writer = DailySummaryWriter(database, clock)
     return ObservationLoop(database, clock, threading.Event(), lambda: refiner, days=writer)
 

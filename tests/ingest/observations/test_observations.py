@@ -11,7 +11,7 @@ import pytest
 from engines.chat.protocol import ChatModel, Completion, ModelMalformed, ModelUnreachable
 from ingest.observations import keyword_extraction, places, refinement, rules
 from ingest.observations.observation_loop import ObservationLoop
-from ingest.observations.refinement_models import Endpoint, Refiner, Refiners
+from ingest.observations.refinement_models import Refiner, Refiners
 from store.core.database import Database, rows, scalar
 from store.core.errors import SettingsError
 from store.core.paths import DataDir
@@ -36,7 +36,7 @@ SECRET = "xylophonequark"
 
 def derive(database: Database, clock: Clock, model: ChatModel | None = None) -> int:
     """Run a new loop, as after a restart, until nothing is due; returns its steps."""
-    refiner = Refiner(model, Endpoint("m", "http://127.0.0.1:1/v1", "m", "", 8192)) if model else None
+    refiner = Refiner(model, ChatModelSettings("m", "http://127.0.0.1:1/v1", "m")) if model else None
     loop = ObservationLoop(database, clock, threading.Event(), lambda: refiner)
     steps = 0
     while loop.step():
