@@ -86,7 +86,9 @@ def find_by_concept(
     end: TimeOrNone = None,
     limit: Limit = 20,
 ) -> MemoryFound:
-    """Observations about a concept, those that answer `query` best first."""
+    """Find observations about a concept, those that answer `query` best first; call it when memory names
+    the concept already.
+    """
     return _search(call, "observation", query, start, end, limit, concept=concept)
 
 
@@ -98,7 +100,9 @@ def find_by_file(
     end: TimeOrNone = None,
     limit: Limit = 20,
 ) -> MemoryFound:
-    """Observations in which a file was seen, those that answer `query` best first."""
+    """Find observations in which a file was seen, those that answer `query` best first; call it for what was
+    done with a file.
+    """
     return _search(call, "observation", query, start, end, limit, file=file)
 
 
@@ -110,12 +114,12 @@ def find_by_type(
     end: TimeOrNone = None,
     limit: Limit = 20,
 ) -> MemoryFound:
-    """Observations of one kind, those that answer `query` best first."""
+    """Find observations of one kind, those that answer `query` best first; call it for one sort of work."""
     return _search(call, "observation", query, start, end, limit, kind=kind)
 
 
 def get_recent_context(call: ReadCall, project: Project = None, limit: Limit = 20) -> MemoryFound:
-    """What was done, learned and asked last, newest first. A good first call."""
+    """Give what was done, learned and asked last, newest first; call it first where no time is named."""
     page = search.get_recent_context(
         call.database, now_ms=call.now_ms, project=project, limit=MEMORY_CANDIDATES
     )
