@@ -12,7 +12,6 @@ import pytest
 from flask import Flask
 
 from store.chats import conversations, personas, prompts
-from store.chats.personas import BUILT_IN
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings, Settings
@@ -139,9 +138,6 @@ def test_erased_text_is_not_shown_from_elsewhere(
     assert request.body is None and request.prefix_sha256
     page = browser.get("/chat/1/turns/1/prompt").text
     assert "The text was erased" in page and blocks(page) == []
-    chat = browser.get("/chat/1").text
-    assert "None was told so yet, or its text was erased." in chat
-    assert BUILT_IN["assistant"].system_prompt in html_text.unescape(chat)
 
 
 def test_what_was_sent_before_blocks_were_noted_says_so(
