@@ -1,280 +1,137 @@
-"""Does this quote stand in that text? Deterministic, and says where.
+"""Does this quote stand in that text? Deterministic, in one pass, and says where.
 
-Both sides are compared in normal form: NFKD without accents, case folded, white space collapsed, spaces
-between CJK characters dropped (a reader puts them in, a model does not). Where that does not find it, the
-place most like it is looked for, because models repair small misreadings; it stands there when nothing
-differs but slips of reading. The place is found by Myers' bit-vector algorithm (J. ACM 46(3), 1999), which
-takes one pass over the text.
+Both are compared by their skeletons: what is left when everything is taken out that a reader of pictures
+may misread. Those are accents, case, spaces, full-width forms, marks that are no part of a figure, and
+letters and digits of one shape (``O`` and ``0``, ``l``, ``I`` and ``1``, ``rn`` and ``m``). No two figures
+share a skeleton, and nothing else is tolerated.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import lru_cache
 
 from assistant.core.texts import CJK
 from store.ocr.readings import Box, Line, Reading, Word
 
 MAX_QUOTE_CHARS = 400
-EDITS, EDITS_PER_CHAR = 2, 0.15
-"""How far away the most like place may be, before its differences are looked at."""
 
 CUT_WORDS = 4
 """So many words a quote has whose last one may be cut off in the middle."""
 
+NEAR_LINES = 2
+"""So many lines further down the next part of a quote with an ellipsis may stand."""
+
+Span = tuple[int, int]
+
 _WIDE = re.compile(f"[{CJK}]")
 _ELLIPSIS = re.compile(r"\s*(?:…|\.{3})\s*")
-_QUOTE_MARKS = "\"'`“”‘’„«»「」『』 \t\r\n"
+_QUOTE_MARKS = "\"'`“”‘’„«»‹›「」『』《》 \t\r\n"
+_KEPT = frozenset("%‰<>=+±≤≥≠€$£¥")
+_IN_FIGURES = frozenset(".,:/-")
+_SHAPES = str.maketrans(
+    {"0": "o", "1": "l", "ı": "i", "|": "l", "−": "-", "–": "-", "—": "-"}
+    | dict(zip("ヘリニロカタエトハー", "へり二口力夕工卜八一", strict=True))
+)
+_CAPITAL_I = ("i", "l")
+_TWO = {("r", "n"): "m", ("v", "v"): "w"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Normal:
-    """A text in normal form; ``origin[i]`` is the position of its character i in the original."""
+class _Skeleton:
+    """``origin[i]`` is the position of character i in the original."""
 
     text: str
     origin: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """A text that quotes are looked for in."""
-
-    raw: str
-    normal: _Normal
-    doubted: Collection[Span]
-
-
-def find(text: str, quote: str, doubted: Collection[Span] = ()) -> tuple[Span, ...]:
+def find(text: str, quote: str) -> tuple[Span, ...]:
     """Where `quote` stands in `text`, in characters of `text`; empty when it does not.
 
-    A quote with an ellipsis has one span for each part, all of which must be found in order.
-    `doubted` are the words of `text` that its reader was unsure of.
+    A quote with an ellipsis has a span for each part; they must be found in order, within `NEAR_LINES`.
     """
-    haystack = _Text(text, _normal(text), doubted)
+    whole = _find_one(text, quote, 0)
+    if whole:
+        return (whole,)
     parts = [part for part in _ELLIPSIS.split(quote.strip(_QUOTE_MARKS)) if part.strip(_QUOTE_MARKS)]
-    whole = _find_one(haystack, quote, 0)
-    if whole or len(parts) < 2:
-        return (_original(haystack.normal, whole),) if whole else ()
-    spans = []
-    start = 0
+    if len(parts) < 2:
+        return ()
+    spans: list[Span] = []
     for part in parts:
-        span = _find_one(haystack, part, start)
-        if span is None:
+        span = _find_one(text, part, spans[-1][1] if spans else 0)
+        if span is None or (spans and text.count("\n", spans[-1][1], span[0]) > NEAR_LINES):
             return ()
-        spans.append(_original(haystack.normal, span))
-        start = span[1]
+        spans.append(span)
     return tuple(spans)
 
 
-def stands_in(texts: Iterable[str | None], quote: str) -> bool:
-    """Whether a quote is found in any of some short texts, such as a title or a URL."""
-    return any(find(text, quote) for text in texts if text)
-
-
-def _find_one(haystack: _Text, quote: str, start: int) -> Span | None:
-    quoted = quote.strip(_QUOTE_MARKS)
-    needle = _normal(quoted).text
-    if not _says_enough(needle) or len(needle) > MAX_QUOTE_CHARS:
-        return None
-    return _exact(haystack.normal.text, needle, start) or _approximate(haystack, quoted, needle, start)
-
-
-def _says_enough(needle: str) -> bool:
+def says_enough(quote: str) -> bool:
     """Three letters or digits, or two CJK characters: less would be found anywhere."""
-    wide = len(_WIDE.findall(needle))
-    return wide >= 2 or sum(character.isalnum() for character in needle) >= 3
+    return len(_WIDE.findall(quote)) >= 2 or sum(map(str.isalnum, quote)) >= 3
 
 
-def _exact(text: str, needle: str, start: int) -> Span | None:
-    """The first occurrence that does not begin or end inside a word: "14" is not in "2014".
-
-    Excerpts are cut to a length, so the last word of a longer quote may be cut off, but no figure.
-    """
-    may_be_cut = len(needle.split()) >= CUT_WORDS and needle[-1].isalpha()
-    at = text.find(needle, start)
-    while at >= 0:
-        end = at + len(needle)
-        ends_well = not _inside_word(text, end) or (may_be_cut and text[end].isalpha())
-        if ends_well and not _inside_word(text, at):
-            return at, end
-        at = text.find(needle, at + 1)
+def _find_one(text: str, quote: str, start: int) -> Span | None:
+    quoted = quote.strip(_QUOTE_MARKS)
+    if not says_enough(quoted) or len(quoted) > MAX_QUOTE_CHARS:
+        return None
+    may_be_cut = len(quoted.split()) >= CUT_WORDS and quoted[-1].isalpha()
+    needles = dict.fromkeys(_skeleton(quoted, letter).text for letter in _CAPITAL_I)
+    for skeleton in dict.fromkeys(_skeleton(text, letter) for letter in _CAPITAL_I):
+        for needle in needles:
+            at = skeleton.text.find(needle)
+            while at >= 0:
+                first, last = skeleton.origin[at], skeleton.origin[at + len(needle) - 1] + 1
+                ends_well = not _is_inside(text, last) or (may_be_cut and text[last].isalpha())
+                if first >= start and ends_well and not _is_inside(text, first):
+                    return first, last
+                at = skeleton.text.find(needle, at + 1)
     return None
 
 
-def _inside_word(text: str, at: int) -> bool:
+def _is_inside(text: str, at: int) -> bool:
+    """Whether a place is inside a word or a figure: "14" is not in "2014" nor in "14.5"."""
     if not 0 < at < len(text):
         return False
-    pair = text[at - 1 : at + 1]
-    return all(character.isalnum() and not _WIDE.match(character) for character in pair)
-
-
-def _approximate(haystack: _Text, quoted: str, needle: str, start: int) -> Span | None:
-    """The place most like a quote, if only slips of reading lie between them."""
-    text = haystack.normal.text
-    allowed = EDITS + int(len(needle) * EDITS_PER_CHAR)
-    end, edits = _best_end(text[start:], needle)
-    if edits > allowed:
-        return None
-    # The beginning is the best end of the reversed needle in the reversed text before it.
-    head = text[start : start + end]
-    length, _ = _best_end(head[: -len(needle) - allowed - 1 : -1], needle[::-1])
-    span = _whole_words(text, start + end - length, start + end)
-    if span[0] < start or span[0] >= span[1]:
-        return None
-    first, last = _original(haystack.normal, span)
-    doubted = [(a - first, b - first) for a, b in haystack.doubted if first <= a and b <= last]
-    return span if same_but_for_slips(haystack.raw[first:last], quoted, doubted) else None
-
-
-def _whole_words(text: str, start: int, end: int) -> Span:
-    """The span with the words whole at whose inside it begins or ends."""
-    while _inside_word(text, start):
-        start -= 1
-    while _inside_word(text, end):
-        end += 1
-    return start, end
-
-
-def _best_end(text: str, needle: str) -> tuple[int, int]:
-    """(end, edits) of the occurrence of `needle` in `text` with the fewest edits; the first such."""
-    size = len(needle)
-    masks: dict[str, int] = {}
-    for i, character in enumerate(needle):
-        masks[character] = masks.get(character, 0) | 1 << i
-    everything, last = (1 << size) - 1, 1 << size - 1
-    plus, minus = everything, 0
-    edits = best = size
-    best_end = 0
-    for end, character in enumerate(text, 1):
-        match = masks.get(character, 0)
-        diagonal = ((((match & plus) + plus) ^ plus) | match | minus) & everything
-        up = minus | ~(diagonal | plus) & everything
-        down = plus & diagonal
-        edits += bool(up & last) - bool(down & last)
-        up, down = up << 1, down << 1
-        plus = (down | ~(diagonal | up)) & everything
-        minus = up & diagonal & everything
-        if edits < best:
-            best, best_end = edits, end
-    return best_end, best
+    before, after = text[at - 1], text[at]
+    if before.isalnum() and after.isalnum():
+        return not (_WIDE.match(before) or _WIDE.match(after))
+    if before in ".,:" and after.isdigit():
+        return text[max(0, at - 2)].isdigit()
+    return before.isdigit() and after in ".,:" and text[at + 1 : at + 2].isdigit()
 
 
 @lru_cache(maxsize=1024)
-def _normal(text: str) -> _Normal:
-    characters: list[str] = []
-    origin: list[int] = []
-    for at, raw in enumerate(text):
-        if unicodedata.category(raw) in ("Cf", "Mn"):
-            continue
-        for character in unicodedata.normalize("NFKD", raw).casefold():
-            if unicodedata.category(character) == "Mn":
-                continue
-            if character.isspace():
-                if characters and characters[-1] != " ":
-                    characters.append(" ")
-                    origin.append(at)
-                continue
-            if len(characters) > 1 and characters[-1] == " " and _joins(characters[-2], character):
-                characters.pop()
-                origin.pop()
-            characters.append(character)
-            origin.append(at)
-    if characters and characters[-1] == " ":
-        characters.pop()
-        origin.pop()
-    return _Normal("".join(characters), tuple(origin))
-
-
-def _joins(before: str, after: str) -> bool:
-    """Whether a space between two characters is the reader's and not the text's."""
-    return bool(_WIDE.match(before) and _WIDE.match(after))
-
-
-def _original(haystack: _Normal, span: Span) -> Span:
-    start, end = span
-    return haystack.origin[start], haystack.origin[end - 1] + 1
-
-
-# ---- slips
-# What a reader of screens does to a text without changing what it says, and what is no slip.
-#
-# A quote may differ from its frame's text by marks (a bullet read as «, a lost full stop), by letters
-# of one shape (``I``, ``l`` and ``|``; ``rn`` and ``m``) and, in a Latin word of which the reader itself was
-# unsure, by one letter in four. Never by a digit or by what makes a figure or a comparison another
-# one: a sign, a decimal point, ``<`` for ``>``. Any other difference is another statement.
-
-Span = tuple[int, int]
-
-LETTERS_PER_EDIT = 4
-"""In a word of which the reader was unsure."""
-
-_KEPT = frozenset("%‰<>=+±≤≥≠€$£¥")
-_INSIDE_FIGURES = frozenset(".,:/-\u2013")
-_SHAPES = (("rn", "m"), ("vv", "w"), ("|", "l"), ("I", "l"), ("\u0131", "l"), ("O", "o"), ("Q", "o"))
-
-
-def same_but_for_slips(read: str, quoted: str, doubted: Collection[Span] = ()) -> bool:
-    """Whether `quoted` says what `read` says. `doubted` are the words (start, end) of `read` that the
-    reader was unsure of.
-    """
-    here, origin = _told(read)
-    there, _ = _told(quoted)
-    if _figures(here) != _figures(there):
-        return False
-    matcher = SequenceMatcher(None, here.lower(), there.lower(), autojunk=False)
-    return all(
-        kind == "equal"
-        or _shape(here[first:last]) == _shape(there[begin:end])
-        or _is_doubted(here[first:last], origin[first:last], there[begin:end], doubted)
-        for kind, first, last, begin, end in matcher.get_opcodes()
-    )
-
-
-def _told(text: str) -> tuple[str, Sequence[int]]:
-    """The characters that say something, and where each stands in the text."""
+def _skeleton(text: str, capital_i: str) -> _Skeleton:
+    """A capital I has the shape of an l, and is an i in another case: a text is read in either way."""
+    if "I" not in text and capital_i != _CAPITAL_I[0]:
+        return _skeleton(text, _CAPITAL_I[0])
     kept: list[str] = []
     origin: list[int] = []
     for at, raw in enumerate(text):
-        for character in unicodedata.normalize("NFKC", raw):
-            if len(character.lower()) == 1 and _says_something(character, text, at):
+        for character in (
+            unicodedata.normalize("NFKD", raw.replace("I", capital_i).translate(_SHAPES))
+            .casefold()
+            .translate(_SHAPES)
+        ):
+            if not (character.isalnum() or character in _KEPT or _parts_figure(character, text, at)):
+                continue
+            if kept and origin[-1] == at - 1 and (two := _TWO.get((kept[-1], character))):
+                kept[-1] = two
+            else:
                 kept.append(character)
                 origin.append(at)
-    return "".join(kept), origin
+    return _Skeleton("".join(kept), tuple(origin))
 
 
-def _says_something(character: str, text: str, at: int) -> bool:
-    before, after = text[at - 1 : at], text[at + 1 : at + 2]
-    if character.isalnum() or character in _KEPT:
-        return True
-    if character == "|":  # an "I" stands between words; at an edge of a line it is a border
-        return before == " " == after
-    if character not in _INSIDE_FIGURES or not after.isdigit():
+def _parts_figure(character: str, text: str, at: int) -> bool:
+    """Whether a mark stands inside a figure, or a sign before one."""
+    if character not in _IN_FIGURES or not text[at + 1 : at + 2].isdigit():
         return False
-    return before.isdigit() or (character in "-\u2013" and not before.isalnum())
-
-
-def _shape(letters: str) -> str:
-    for letter, like in _SHAPES:
-        letters = letters.replace(letter, like)
-    return letters.lower()
-
-
-def _figures(text: str) -> str:
-    return "".join(character for character in text if not character.isalpha() and character != "|")
-
-
-def _is_doubted(here: str, places: Sequence[int], there: str, doubted: Collection[Span]) -> bool:
-    if not (here + there).isascii() or not here:
-        return False
-    edits = max(len(here), len(there))
-    return any(
-        start <= places[0] and places[-1] < end and edits * LETTERS_PER_EDIT <= end - start
-        for start, end in doubted
-    )
+    before = text[at - 1 : at] if at else ""
+    return before.isdigit() or (character == "-" and not before.isalnum())
 
 
 # ---- rows

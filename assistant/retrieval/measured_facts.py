@@ -1,170 +1,125 @@
 """What code has measured and the model was given: durations with what they belong to, and moments.
 
-The model never works out a duration. A sentence may use those given here, each beside the
-name it belongs to; any other stands in no quote and is flagged.
+The model never works out a duration. A sentence may use those given here, for what it names; any other has
+to stand on a frame that it cites.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, tzinfo
+from datetime import tzinfo
+from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from assistant.core.strings import duration, local_time
-from assistant.core.texts import normalize
-from assistant.language import lexical_overlap
-from assistant.language.figures import days_told, figures, figures_at, in_digits, of_moment
-from assistant.language.statements import names as names_in
+from assistant.language.values import Shown, Value, values
 from assistant.retrieval.retrieval import Retrieval
-from store.core import times
 from store.timeline.totals import Totals
 
 MAX_TOLD = 8
 """Totals of each kind that a model is given."""
 
-_TIMING = ("minutes ", "seconds ")
-_ALL = re.compile(
-    r"\b(?:total|in\s+all|altogether|overall|recorded|all\s+apps)\b|一共|总共|总计|共计|合计|总时长",
-    re.IGNORECASE,
-)
 TOTAL = "total"
 _TITLE_PARTS = re.compile(r"\s+[-\u2013\u2014|·:]\s+")
-Span = tuple[int, int]
-_OF_MEASURING = lexical_overlap.content_words(
-    "total overall altogether recorded active duration about approximately roughly min mins hrs sec seconds "
-    "respectively longest least and then remaining 一共 总共 合计 时长 分别 最长 最多 其次 总计 共计"
-)
+_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredDuration:
-    """A measured duration and the name it belongs to, as figures (`assistant.language.figures`)."""
+    """A measured duration in milliseconds, and the name it belongs to."""
 
     name: str
-    figures: frozenset[str]
+    duration_ms: int
+
+    def numbers(self) -> set[Decimal]:
+        """The numbers by which it may be told: ``1 h 20 min``, ``80 min``, ``35 s``."""
+        told = {int(number) for number in _NUMBER.findall(duration(self.duration_ms))}
+        return {Decimal(number) for number in (*told, round(self.duration_ms / 60_000))}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MeasuredFacts:
-    """`moments` are figures that any sentence may tell; `today` is the asker's day."""
+    """`moments` are local times (RFC 3339) that any sentence may tell."""
 
     durations: tuple[MeasuredDuration, ...] = ()
-    moments: frozenset[str] = frozenset()
-    today: date | None = None
+    moments: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """As it is kept with a turn."""
         return {
-            "durations": [[measured.name, sorted(measured.figures)] for measured in self.durations],
-            "moments": sorted(self.moments),
-            "today": self.today.isoformat() if self.today else None,
+            "durations": [[measured.name, measured.duration_ms] for measured in self.durations],
+            "moments": list(self.moments),
         }
 
     @classmethod
     def from_json(cls, kept: dict[str, Any] | None) -> MeasuredFacts:
-        """What `to_json` made; nothing where nothing was kept."""
-        if kept is None:
+        """What `to_json` made. Nothing where nothing was kept, or by a version that kept it otherwise."""
+        durations = (kept or {}).get("durations", ())
+        if kept is None or not all(isinstance(told, int) for _, told in durations):
             return cls()
-        return cls(
-            tuple(MeasuredDuration(name, frozenset(numbers)) for name, numbers in kept["durations"]),
-            frozenset(kept["moments"]),
-            date.fromisoformat(kept["today"]) if kept["today"] else None,
+        return cls(tuple(MeasuredDuration(name, told) for name, told in durations), tuple(kept["moments"]))
+
+    def prove(self, sentence: str, names: Iterable[str] = ()) -> bool:
+        """Whether a sentence tells a duration, and nothing but what was measured. `names` are those in it."""
+        said = values(sentence)
+        known = "\n".join(measured.name.casefold() for measured in self.durations)
+        return (
+            any(self._is_told(value, sentence) for value in said)
+            and all(self.tell(value, sentence) for value in said)
+            and all(name.casefold() in known for name in names)
         )
 
-    def foreign(self, sentence: str, places: Iterable[str] = ()) -> set[str]:
-        """The durations of a sentence that were not given for what it names beside them.
-
-        `places` are the apps and windows of the frames it cites, for a sentence that names none.
+    def tell(self, value: Value, sentence: str, places: Sequence[str] = ()) -> bool:
+        """Whether a value of a sentence was given: a moment, or a duration of what the sentence names.
+        `places` are apps and windows of the frames it cites, for a sentence that names none.
         """
-        return {
-            figure
-            for figure, spans in _timings(sentence).items()
-            if not all(self._is_told(figure, span, sentence, places) for span in spans)
-        }
+        return self._is_told(value, sentence, places) or any(shown.holds(value) for shown in self._moments)
 
-    def prove(self, sentence: str) -> bool:
-        """Whether a sentence says nothing but measured durations and moments."""
-        said_figures = figures(sentence)
-        timings = {figure for figure in said_figures if figure.startswith(_TIMING)}
-        rest = said_figures - timings - self.moments - days_told(sentence, self.today)
-        if not timings or rest or self.foreign(sentence):
+    def _is_told(self, value: Value, sentence: str, places: Sequence[str] = ()) -> bool:
+        if value.kind not in ("number", "clock"):
             return False
-        known = [said_figures.name for said_figures in self.durations]
-        words = lexical_overlap.content_words(sentence) - _OF_MEASURING
-        is_named = all(
-            any(normalize(name) in normalize(known_name) for known_name in known)
-            for name in names_in(sentence)
-        )
-        return is_named and not lexical_overlap.lacking(words, known)
+        # "2 h" is a length, or an hour of the day.
+        numbers = {Decimal(number) for number in _NUMBER.findall(sentence[value.start : value.end])}
+        form = sentence.casefold()
+        named = [measured for measured in self.durations if _is_named(measured.name, form)]
+        of_all = [measured for measured in self.durations if measured.name in (TOTAL, *places)]
+        return any(numbers <= measured.numbers() for measured in named or of_all)
 
-    def _is_told(self, figure: str, place: Span, sentence: str, places: Iterable[str]) -> bool:
-        """Whether one of the names nearest to a duration has it."""
-        form = in_digits(sentence).casefold()
-        near: dict[int, set[str]] = {}
-        named = [
-            measured
-            for measured in self.durations
-            if measured.name != TOTAL and any(_places(measured.name, form))
-        ]
-        for measured in named or self.durations:
-            for at in _places(measured.name, form):
-                distance = max(place[0] - at[1], at[0] - place[1], 0)
-                near.setdefault(distance, set()).update(measured.figures)
-        if near:
-            return figure in near[min(near)]
-        return any(figure in measured.figures for measured in self.durations if measured.name in places)
+    @cached_property
+    def _moments(self) -> tuple[Shown, ...]:
+        return tuple(Shown((), moment) for moment in self.moments)
 
 
-def facts(retrieval: Retrieval, start_ms: int, end_ms: int, now_ms: int, zone: tzinfo) -> MeasuredFacts:
+def facts(retrieval: Retrieval, start_ms: int, end_ms: int, zone: tzinfo) -> MeasuredFacts:
     """What a model is given of a range beside its frames."""
     apps = retrieval.totals.by_app if retrieval.totals else ()
     gaps = [at for gap in retrieval.gaps for at in (gap.start_ms, gap.end_ms)]
-    moments = [start_ms, end_ms, *gaps, *(at for app in apps for at in (app.first_ms, app.last_ms))]
-    moment_figures = (of_moment(local_time(at, zone)) for at in moments)
+    moments = {start_ms, end_ms, *gaps, *(at for app in apps for at in (app.first_ms, app.last_ms))}
     return MeasuredFacts(
         tuple(
-            MeasuredDuration(name, frozenset(figures(told)))
-            for _, durations in (lines(retrieval.totals) if retrieval.totals else ())
+            MeasuredDuration(name, told)
+            for _, durations in (longest(retrieval.totals) if retrieval.totals else ())
             for name, told in durations
         ),
-        frozenset().union(*moment_figures),
-        times.to_local(now_ms, zone).date(),
+        tuple(local_time(at, zone) for at in sorted(moments)),
     )
 
 
-def lines(totals: Totals) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """(label, [(name, duration)]) as they are put before a model: all apps, apps, windows, sites."""
+def longest(totals: Totals) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+    """(label, [(name, milliseconds)]) of what is put before a model: all apps, apps, windows, sites."""
     if totals.covered_ms >= 1000:
-        yield "all apps", [(TOTAL, duration(totals.covered_ms))]
+        yield "all apps", [(TOTAL, totals.covered_ms)]
     for label, by_name in (("app", totals.by_app), ("window", totals.by_window), ("site", totals.by_site)):
-        longest = [total for total in by_name if total.duration_ms >= 1000][:MAX_TOLD]
-        durations = [(total.name or "unknown app", duration(total.duration_ms)) for total in longest]
-        if durations:
-            yield label, durations
+        told = [total for total in by_name if total.duration_ms >= 1000][:MAX_TOLD]
+        if told:
+            yield label, [(total.name or "unknown app", total.duration_ms) for total in told]
 
 
-def duration_figures(duration_ms: int) -> frozenset[str]:
-    """The figures of a duration as it is told."""
-    return frozenset(figures(duration(duration_ms)))
-
-
-def _timings(sentence: str) -> dict[str, list[Span]]:
-    """The durations of a sentence and where each stands in its form with digits."""
-    spans: dict[str, list[Span]] = {}
-    for place, word in figures_at(in_digits(sentence)):
-        if word.startswith(_TIMING):
-            spans.setdefault(word, []).append(place)
-    return spans
-
-
-def _places(name: str, form: str) -> Iterator[Span]:
-    """Where a sentence names what was measured: by its name, or by a part of a window's title."""
-    if name == TOTAL:
-        yield from (found.span() for found in _ALL.finditer(form))
-        return
+def _is_named(name: str, form: str) -> bool:
+    """Whether a sentence names what was measured: by its name, or by a part of a window's title."""
     whole = name.casefold()
-    parts = [part.strip() for part in _TITLE_PARTS.split(whole)]
-    for wanted in (whole, *(part for part in parts if len(part) > 2 and part != whole)):
-        yield from (found.span() for found in re.finditer(re.escape(wanted), form))
+    parts = [part for part in map(str.strip, _TITLE_PARTS.split(whole)) if len(part) > 2]
+    return name != TOTAL and any(part in form for part in (whole, *parts))

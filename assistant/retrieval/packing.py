@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from assistant.core.strings import local_time, reason
+from assistant.core.strings import duration, local_time, reason
 from assistant.core.texts import estimate_tokens, matches, neutralized
 from assistant.retrieval import measured_facts
 from assistant.retrieval.excerpts import Excerpt
@@ -119,8 +119,10 @@ def frame_url(frame_id: int) -> str:
 
 def _measured(retrieval: Retrieval, zone: tzinfo) -> Iterator[str]:
     """What code has counted, so that the model need not."""
-    for label, durations in measured_facts.lines(retrieval.totals) if retrieval.totals else ():
-        times = "; ".join(f"{sanitized_inline(name, MAX_TITLE_CHARS)} {spent}" for name, spent in durations)
+    for label, durations in measured_facts.longest(retrieval.totals) if retrieval.totals else ():
+        times = "; ".join(
+            f"{sanitized_inline(name, MAX_TITLE_CHARS)} {duration(spent_ms)}" for name, spent_ms in durations
+        )
         yield f"time by {label}: {times}"
     longest: list[Gap] = sorted(retrieval.gaps, key=lambda gap: gap.start_ms - gap.end_ms)[:MAX_GAPS]
     for gap in sorted(longest, key=lambda gap: gap.start_ms):

@@ -17,17 +17,15 @@ from typing import Any
 from assistant.core.egress_log import SentLedger, usage_of
 from assistant.core.endpoints import Endpoint
 from assistant.core.strings import local_time
-from assistant.language.figures import of_moment
 from assistant.read_api import calls
 from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
 from assistant.retrieval.excerpts import excerpt
-from assistant.retrieval.measured_facts import MeasuredDuration, MeasuredFacts, duration_figures
+from assistant.retrieval.measured_facts import MeasuredDuration, MeasuredFacts
 from assistant.retrieval.retrieval import Entry, Retrieval, Searched
 from assistant.tools.tool import ToolFailed
 from engines.chat.network import host_of, is_local
 from engines.chat.protocol import ChatModel, Message, ModelError, Usage
 from engines.web_search import SearchFailed, WebHit, WebSearch
-from store.core import times
 from store.core.database import Database
 from store.core.errors import StoreError
 from store.egress.egress_log import EgressRecorder, RequestContext
@@ -100,7 +98,7 @@ class Findings:
     def measured(self, name: str, duration_ms: int) -> None:
         """Note a duration that was given, and whose it is."""
         if duration_ms >= 1000:
-            self.durations.append(MeasuredDuration(name, duration_figures(duration_ms)))
+            self.durations.append(MeasuredDuration(name, duration_ms))
 
 
 @dataclass(slots=True)
@@ -156,12 +154,10 @@ class TurnFindings:
             is_found=bool(entries) or not any(search.text for search in self.searched),
         )
 
-    def facts(self, now_ms: int, zone: tzinfo, also_ms: Iterable[int] = ()) -> MeasuredFacts:
+    def facts(self, zone: tzinfo, also_ms: Iterable[int] = ()) -> MeasuredFacts:
         """The durations and moments that tools gave."""
-        moments = (of_moment(local_time(at, zone)) for at in (*self.moments, *also_ms))
-        return MeasuredFacts(
-            tuple(self.durations), frozenset().union(*moments), times.to_local(now_ms, zone).date()
-        )
+        moments = sorted({*self.moments, *also_ms})
+        return MeasuredFacts(tuple(self.durations), tuple(local_time(at, zone) for at in moments))
 
 
 DOOR = "chat"

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import tzinfo
 
-from assistant.core.records import Claim, TurnFilters
+from assistant.core.records import TurnFilters
 from assistant.core.strings import clock, duration, moment, text
-from assistant.evidence import citations, claims, replies
+from assistant.evidence import citations, marks, replies
 from assistant.retrieval import answer_lines, coverage
 from assistant.retrieval.excerpts import shortened
 from assistant.retrieval.measured_facts import facts
@@ -23,7 +23,7 @@ MAX_QUOTE_CHARS = 120
 
 
 def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
-    """The answer with its citations numbered, its quotes looked for on the frames and its claims judged.
+    """The answer with its citations numbered, its quotes looked for on the frames and its sentences marked.
 
     Raises `ModelMalformed` where nothing that was said can be read as an answer.
     """
@@ -32,19 +32,26 @@ def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
     by_id = {entry.id: entry for entry in answer.entries}
     quoted_ids = [entry_id for entry_id, _ in reply.quotes]
     numbered = citations.number(reply.answer_md, by_id, quoted_ids, text("evidence", language))
-    citing = {numbered.order[n - 1]: sentences for n, sentences in claims.citing(numbered.answer_md).items()}
-    cited = [by_id[entry_id] for entry_id in numbered.order]
-    verdicts = citations.verify(turn.database, cited, reply.quotes, citing)
-    evidence = citations.items(retrieval.entries, numbered.order, verdicts, plan.zone)
-    measured = answer.measured or facts(retrieval, plan.start_ms, plan.end_ms, plan.now_ms, plan.zone)
-    texts = {n: entry.frame.text for n, entry in enumerate(cited, 1)}
-
-    def judged(answer_md: str) -> tuple[Claim, ...]:
-        found = claims.check(answer_md, evidence, measured, texts)
-        return answer.off_screen.judged(found) if answer.off_screen else found
-
-    is_proven = answer.opening or claims.is_proven(judged(numbered.answer_md))
-    opening = answer.opening if is_proven else text("unconfirmed", language)
+    cited = citations.verify(turn.database, [by_id[name] for name in numbered.order], reply.quotes)
+    evidence = citations.items(retrieval.entries, numbered.order, [one.verdict for one in cited], plan.zone)
+    measured = answer.measured or facts(retrieval, plan.start_ms, plan.end_ms, plan.zone)
+    claims = marks.check(
+        numbered.answer_md,
+        range(1, len(cited) + 1),
+        {
+            n: marks.screen_of(item, one.texts)
+            for n, (item, one) in enumerate(zip(evidence, cited, strict=False), 1)
+            if one.texts
+        },
+        {n: one.verdict.misquoted for n, one in enumerate(cited, 1)},
+        measured,
+    )
+    if answer.completion.model == ExtractiveModel.name:  # what it says beside its quotes, code has worked out
+        claims = tuple(claim for claim in claims if claim.citations)
+    if answer.off_screen:
+        claims = answer.off_screen.judged(claims)
+    is_confirmed = answer.opening or marks.is_confirmed(claims)
+    opening = answer.opening if is_confirmed else text("unconfirmed", language)
     answer_md = f"{opening}\n\n{numbered.answer_md}" if opening else numbered.answer_md
     failure = answer.ending if isinstance(answer.ending, ModelError) else None
     unread = sum(entry.frame.reading_id is None for entry in answer.entries)
@@ -59,7 +66,7 @@ def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
     return CheckedAnswer(
         answer_md,
         evidence,
-        judged(answer_md),
+        marks.moved(claims, len(answer_md) - len(numbered.answer_md)),
         answer.usage or answer.completion.usage,
         tuple(filter(None, warnings)),
         numbered.unknown,

@@ -17,7 +17,7 @@ from assistant.core.egress_log import SentLedger, total_of, usage_of
 from assistant.core.errors import FrameDeleted
 from assistant.core.records import ATTACHMENT_SOURCE, DeltaEvent, FirstCall, ShortenedEvent, TurnEvent
 from assistant.core.strings import text
-from assistant.evidence.claims import OffScreen
+from assistant.evidence.off_screen import OffScreen
 from assistant.evidence.replies import StreamBuffer
 from assistant.retrieval import coverage
 from assistant.retrieval.measured_facts import MeasuredFacts, facts
@@ -261,8 +261,8 @@ def _measured(session: ModelSession) -> MeasuredFacts:
     """What code had counted, of the range that was looked at and in the tools."""
     plan = session.plan
     range_ms = (plan.start_ms, plan.end_ms) if plan.has_range else ()
-    told = session.findings.facts(plan.now_ms, plan.zone, range_ms)
-    first = facts(session.retrieval, plan.start_ms, plan.end_ms, plan.now_ms, plan.zone)
+    told = session.findings.facts(plan.zone, range_ms)
+    first = facts(session.retrieval, plan.start_ms, plan.end_ms, plan.zone)
     if plan.mode == "agent":
         return told
-    return replace(first, durations=first.durations + told.durations, moments=first.moments | told.moments)
+    return replace(first, durations=first.durations + told.durations, moments=first.moments + told.moments)

@@ -44,7 +44,7 @@ def look(turn: RunningTurn) -> Retrieval:
         entries = tuple(entry for entry in retrieval.entries if services.permits(entry.frame))
         retrieval = replace(retrieval, entries=entries, totals=None)
     turn.coverage = coverage.of(retrieval, plan.filters)
-    turn.evidence = citations.items(retrieval.entries, (), {}, plan.zone)
+    turn.evidence = citations.items(retrieval.entries, (), (), plan.zone)
     turn.scope = scope.counted(turn.scope, retrieval.frames_in_range, plan.language)
     return retrieval
 

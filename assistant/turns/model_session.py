@@ -16,7 +16,7 @@ from assistant.core.endpoints import Endpoint
 from assistant.core.prompt_blocks import Block, system_messages, tokens_of
 from assistant.core.strings import text
 from assistant.core.texts import estimate_tokens
-from assistant.evidence.claims import OffScreen
+from assistant.evidence.off_screen import OffScreen
 from assistant.evidence.replies import StreamBuffer
 from assistant.retrieval.packing import Packed, pack
 from assistant.retrieval.retrieval import Retrieval

@@ -26,7 +26,7 @@ from assistant.core.records import (
 )
 from assistant.core.strings import text
 from assistant.core.texts import Language
-from assistant.evidence.claims import OffScreen
+from assistant.evidence.off_screen import OffScreen
 from assistant.retrieval.measured_facts import MeasuredFacts
 from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.tools.registry import AgentServices

@@ -6,7 +6,7 @@ What goes in comes out equal, field by field; what has been deleted since is mis
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, cast
 from zoneinfo import ZoneInfo
@@ -35,8 +35,9 @@ from assistant.core.records import (
     claim_state,
 )
 from assistant.core.strings import local_time
-from assistant.evidence import claims
-from assistant.evidence.citations import JOINT, Verdict, judge
+from assistant.evidence import citations, marks
+from assistant.evidence.citations import JOINT, CheckedFrame
+from assistant.evidence.particulars import Screen
 from assistant.retrieval.measured_facts import MeasuredFacts
 from assistant.retrieval.packing import frame_url
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices
@@ -46,7 +47,6 @@ from store.chats.records import StoredEvidence, StoredTurn
 from store.core.database import Database
 from store.core.errors import AttachmentNotFound, StoreError
 from store.frames import frames
-from store.frames.frames import FrameRow
 from store.ocr import readings
 
 log = logging.getLogger(__name__)
@@ -289,25 +289,40 @@ def checked_again(database: Database, turn: StoredTurn) -> StoredTurn:
     """The turn with every quote judged by its frame's current reading; unchanged when they are.
 
     The store marks such quotes in the transaction of the reading; here they are judged by the same
-    deterministic check as at first (`citations.judge`). A quote that the new reading lacks is `not_found`;
+    deterministic check as at first (`citations.checked`). A quote that the new reading lacks is `not_found`;
     the reading it did stand in stays named (`reading_id`) and kept: made current again, it proves it again.
     """
     if not any(item.needs_check for item in turn.evidence):
         return turn
     with database.write() as connection:
-        waiting = feedback.pending_rechecks(database, turn.id)
-        rows = frames.get_many(database, [item.frame_id for item in waiting if item.frame_id is not None])
-        judged = [_judged(database, item, rows) for item in waiting]
-        now = _claims(turn, judged, result(turn).claims, _texts(database, turn))
-        feedback.save_recheck(connection, turn.id, judged, [asdict(claim) for claim in now])
+        waiting = {item.frame_id for item in feedback.pending_rechecks(database, turn.id)}
+        cited = [item for item in turn.evidence if item.n is not None and item.frame_id is not None]
+        checked = _checked(database, cited)
+        judged = [_judged(item, checked[item.frame_id]) for item in cited if item.frame_id in waiting]
+        by_number = {item.n: checked[item.frame_id] for item in cited if item.n is not None}
+        again = {item.n for item in judged if item.n is not None}
+        claims = _claims(turn, by_number, again)
+        feedback.save_recheck(connection, turn.id, judged, [asdict(claim) for claim in claims])
     return cast(StoredTurn, conversations.turn(database, turn.chat_id, turn.n))
 
 
-def _judged(database: Database, item: StoredEvidence, rows: Mapping[int, FrameRow]) -> StoredEvidence:
+def _checked(database: Database, items: Sequence[StoredEvidence]) -> dict[int | None, CheckedFrame]:
+    """What the frames' current readings say of their quotes, by the ids of the frames."""
+    rows = frames.get_many(database, [item.frame_id for item in items if item.frame_id is not None])
+    return {
+        item.frame_id: citations.checked(
+            rows[item.frame_id],
+            readings.current_reading(database, item.frame_id),
+            [part for part in item.quote.split(JOINT) if part],
+        )
+        for item in items
+        if item.frame_id is not None
+    }
+
+
+def _judged(item: StoredEvidence, checked: CheckedFrame) -> StoredEvidence:
     """One item as its frame's current reading proves it."""
-    assert item.frame_id is not None  # of a deleted frame nothing is left to check
-    reading = readings.current_reading(database, item.frame_id)
-    verdict: Verdict = judge(rows[item.frame_id], reading, [part for part in item.quote.split(JOINT) if part])
+    verdict = checked.verdict
     is_found = verdict.state == "found"
     return replace(
         item,
@@ -317,49 +332,33 @@ def _judged(database: Database, item: StoredEvidence, rows: Mapping[int, FrameRo
         reading_id=verdict.reading_id if is_found else item.reading_id,
         confidence=verdict.confidence,
         needs_check=False,
-        checked_ms=None if reading is None else reading.read_ms,
+        checked_ms=checked.read_ms,
     )
 
 
-def _texts(database: Database, turn: StoredTurn) -> dict[int, str]:
-    """What the cited frames say now, by citation number, for claims that quote nothing of them."""
-    texts = {}
-    for item in turn.evidence:
-        if item.n is not None and item.frame_id is not None:
-            reading = readings.current_reading(database, item.frame_id)
-            if reading is not None:
-                texts[item.n] = reading.text
-    return texts
+def _claims(turn: StoredTurn, checked: Mapping[int, CheckedFrame], again: set[int]) -> list[Claim]:
+    """The claims; those that cite a frame of `again` are decided by what it says now.
 
-
-def _claims(
-    turn: StoredTurn, judged: Sequence[StoredEvidence], was: Sequence[Claim], texts: Mapping[int, str]
-) -> list[Claim]:
-    """The claims; those that cite something judged otherwise than before are decided again.
-
-    A claim that held and whose quotes still stand keeps its state. Durations are judged by what code
-    had measured at the time; when that is gone (`store.deletion.chat_hooks`), a claim that leans on them is
-    flagged rather than believed.
+    Durations are judged by what code had measured at the time; when that is gone
+    (`store.deletion.chat_hooks`), a sentence that leans on them is warned of rather than believed.
     """
-    now = {item.n: item for item in judged if item.n is not None}
-    items = [item if item.n is None else now.get(item.n, item) for item in turn.evidence]
+    was = result(turn).claims
     zone = ZoneInfo(turn.timezone)
-    evidence = [evidence_item(item, zone) for item in items]
-    checked = claims.check(turn.answer_md, evidence, measured(turn), texts)
-    again = {(claim.start, claim.end): claim for claim in checked}
-    same = {
-        n
-        for item in turn.evidence
-        if (n := item.n) in now and (now[n].state, now[n].quote) == ("found", item.quote)
-    }
+    items = [evidence_item(item, zone) for item in turn.evidence]
+    cited = {item.n: item for item in items if item.n is not None}
+    screens = {n: marks.screen_of(cited[n], one.texts) for n, one in checked.items() if one.texts}
+    misquoted = {n: (*checked[n].verdict.misquoted, *_misquoted(n, was, screens.get(n))) for n in checked}
+    found = marks.check(turn.answer_md, cited, screens, misquoted, measured(turn))
+    now = {(claim.start, claim.end): claim for claim in found}
+    return [now.get((old.start, old.end), old) if again.intersection(old.citations) else old for old in was]
 
-    def decided(claim: Claim) -> Claim:
-        judged_ones = now.keys() & claim.citations
-        if not judged_ones or (claim.state == "cited" and judged_ones <= same):
-            return claim
-        return again.get((claim.start, claim.end), claim)
 
-    return [decided(claim) for claim in was]
+def _misquoted(n: int, claims: Sequence[Claim], screen: Screen | None) -> Iterator[str]:
+    """The quotes that did not stand on a frame when the answer was made, and still do not."""
+    for claim in claims:
+        if n in claim.citations and claim.state == "not_on_frame":
+            given = (words for words in claim.missing if words not in claim.text)
+            yield from (quote for quote in given if screen is None or not screen.has_text(quote))
 
 
 # -- the same question again -----------------------------------------------------------------

@@ -18,7 +18,7 @@ from assistant.core.cancellation import run_with_timeout
 from assistant.core.models import ChatModels
 from assistant.core.records import ApprovalEvent, ToolCallEvent, TurnEvent
 from assistant.core.texts import neutralized
-from assistant.evidence.claims import SOURCE_OF
+from assistant.evidence.off_screen import SOURCE_OF
 from assistant.evidence.replies import visible_text
 from assistant.formats.calls import MAX_CALLS, CallError
 from assistant.formats.parsing import parse, parse_message

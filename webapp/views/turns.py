@@ -19,7 +19,7 @@ from assistant.core.records import (
 )
 from assistant.core.strings import text
 from assistant.core.texts import language_of
-from assistant.evidence import claims
+from assistant.evidence import marks
 from assistant.retrieval import coverage
 from assistant.retrieval.coverage import Statement
 from assistant.turns.live import LiveTurn
@@ -269,7 +269,7 @@ def reported(database: Database, turn: TurnResult) -> tuple[Report, ...]:
 
 def _opening(turn: TurnResult) -> str:
     """An answer with claims of which none was verified opens with this sentence."""
-    if turn.error or claims.is_proven(turn.claims):
+    if turn.error or marks.is_confirmed(turn.claims):
         return ""
     if turn.answer_md.startswith(text("unconfirmed", language_of(turn.question))):
         return ""  # it says so itself

@@ -1,10 +1,10 @@
-"""Quotes across rows that a reader tore apart, and lines that a model should have quoted too."""
+"""Quotes across rows that a reader tore apart, and how sure their words are."""
 
 from __future__ import annotations
 
 import pytest
 
-from assistant.evidence.citations import judge
+from assistant.evidence.citations import Verdict, checked
 from assistant.evidence.quotes import rows
 from store.core.database import Database
 from store.core.paths import DataDir
@@ -32,8 +32,12 @@ TORN = reading(
     ("station group north", 0, 2, 0.9),
     ("Three goals, in this order:", 0, 300, 0.9),
     ("Release 2.40.0 on Friday.", 0, 330, 0.9),
-    ("the harbonr of Saltmere", 0, 500, 0.2),
+    ("the harb0r of Saltmere", 0, 500, 0.2),
 )
+
+
+def judge(frame: FrameRow, read: Reading, given: list[str]) -> Verdict:
+    return checked(frame, read, given).verdict
 
 
 @pytest.fixture
@@ -50,41 +54,28 @@ def test_lines_of_one_row_are_joined_from_left_to_right() -> None:
 def test_a_quote_may_run_over_a_row_and_shows_the_words_of_the_frame(frame: FrameRow) -> None:
     found = judge(frame, TORN, ["Station group north: done in 41 s"])
     assert (found.state, found.quote) == ("found", "station group north done in 41 s")
-    mended = judge(frame, TORN, ["the harbour of Saltmere"])
-    assert (mended.state, mended.quote) == ("found", "the harbonr of Saltmere")
-
-
-def test_a_line_that_makes_a_sentence_whole_is_added_with_its_box(frame: FrameRow) -> None:
-    quote = "Release 2.40.0 on Friday."
-    whole = judge(frame, TORN, [quote], ["One of the three goals is to release 2.40.0 on Friday"])
-    assert whole.quote == f"{quote} … Three goals, in this order:"
-    assert len(whole.boxes) == 2
-    assert judge(frame, TORN, [quote], ["One of the four goals is to release 2.40.0"]).quote == quote
-    assert judge(frame, TORN, [quote], ["You released 2.40.0"]).quote == quote
-
-
-def test_a_line_may_make_a_sentence_in_another_language_whole(frame: FrameRow) -> None:
-    after = reading(("After, with batches of 64", 0, 0, 0.9), ("Latency 387 ms", 0, 24, 0.9))
-    quote = "Latency 387 ms"
-    whole = judge(frame, after, [quote], ["批次为 64 时延迟是 387 毫秒"])
-    assert whole.quote == f"{quote} … After, with batches of 64"
-    assert judge(frame, after, [quote], ["第 64 号码头的深度是 387 毫秒"]).quote == quote
+    mended = judge(frame, TORN, ["the harbor of Saltmere"])
+    assert (mended.state, mended.quote) == ("found", "the harb0r of Saltmere")
 
 
 @pytest.mark.parametrize(
-    ("quotes", "said", "expected"),
+    ("quotes", "expected"),
     [
-        (["Release 2.40.0 on Friday."], [], 0.9),
-        (["the harbour of Saltmere"], [], 0.2),
-        (["Release 2.40.0 on Friday.", "the harbour of Saltmere"], [], 0.2),
-        (["done in 41 s"], ["The station group north of the harbour of Saltmere was done in 41 s"], 0.2),
-        (["sunny"], [], None),
+        (["Release 2.40.0 on Friday."], 0.9),
+        (["the harbor of Saltmere"], 0.2),
+        (["Release 2.40.0 on Friday.", "the harbor of Saltmere"], 0.2),
+        (["sunny"], None),
     ],
 )
 def test_a_quote_is_as_sure_as_the_least_sure_of_its_words(
-    frame: FrameRow, quotes: list[str], said: list[str], expected: float | None
+    frame: FrameRow, quotes: list[str], expected: float | None
 ) -> None:
-    assert judge(frame, TORN, quotes, said).confidence == expected
+    assert judge(frame, TORN, quotes).confidence == expected
+
+
+def test_a_quote_that_does_not_stand_is_told_beside_one_that_does(frame: FrameRow) -> None:
+    found = judge(frame, TORN, ["Release 2.40.0 on Friday.", "Release 2.41.0 on Friday."])
+    assert (found.state, found.misquoted) == ("found", ("Release 2.41.0 on Friday.",))
 
 
 def test_a_bullet_that_was_hardly_read_makes_no_quote_doubtful(frame: FrameRow) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.evidence.quotes import find, stands_in
+from assistant.evidence.quotes import find
 from tests.tables import for_each
 
 TEXT = "File  Edit View\nretention set to 14 days\n总 结 一 下 今天 的工作\nCafé ＡＢＣ 2014 start of the art"
@@ -27,6 +27,7 @@ TEXT = "File  Edit View\nretention set to 14 days\n总 结 一 下 今天 的工
         ("cafe abc", ["Café ＡＢＣ"]),
         ("art", ["art"]),
         ("File … 14 days", ["File", "14 days"]),
+        ("File … 2014", []),
         ("retention set to 30 days", []),
         ("retention set to 4 days", []),
         ("retention was set to 14 days", []),
@@ -60,7 +61,9 @@ def test_changing_any_letter_or_figure_breaks_the_quote(at: int, other: str) -> 
         ("the lights bum again in #Iunch", "the lights burn again in #lunch", True),
         ("def test_one_late _packet_does", "def test_one_late_packet_does", True),
         ("switch to branch ‘clock-offset'", "switch to branch 'clock-offset'", True),
-        ("commit 7f3c2le of today", "commit 7f3c21e of today", False),
+        ("commit 7f3c2le of today", "commit 7f3c21e of today", True),
+        ("invoice R-2O455, 17 rnars", "invoice R-20455, 17 mars", True),
+        ("LlNE不可 ラべル", "LINE不可 ラベル", True),
         ("serial LT-0093 of buoy", "serial LT-0098 of buoy", False),
         ("assert 212.0 < 2 in test", "assert 212.0 > 2 in test", False),
         ("a drift of -5 ms today", "a drift of 5 ms today", False),
@@ -72,19 +75,6 @@ def test_changing_any_letter_or_figure_breaks_the_quote(at: int, other: str) -> 
 )
 def test_what_a_slip_of_reading_is(read: str, quoted: str, is_same: bool) -> None:
     assert bool(find(read, quoted)) == is_same
-
-
-def test_a_letter_may_differ_in_a_word_that_the_reader_was_unsure_of() -> None:
-    read, quoted = "the harbonr of Saltmere", "the harbour of Saltmere"
-    assert not find(read, quoted)
-    assert find(read, quoted, [(4, 11)])
-    assert not find("14 harbonr days", "15 harbour days", [(0, 10)])
-    assert not find("it is usual here", "it is unusual here", [(6, 11)])
-
-
-def test_titles_and_addresses_can_be_quoted() -> None:
-    assert stands_in([None, "main.py - recollect"], "main.py")
-    assert not stands_in(["main.py - recollect", None], "other.py")
 
 
 @given(st.text(min_size=1, max_size=200), st.data())

@@ -65,13 +65,14 @@ KNOWN = {"e1", "e2", "e3"}
         ("Two [[e3]] and one [[e1]], again [[e3]].", "Two [1] and one [2], again [1].", ("e3", "e1"), 0),
         ("Both [[e1, e2]] [[e1][e2]] 【e2】 [e3].", "Both [1][2] [1][2] [3].", ("e1", "e2", "e3"), 0),
         ("Unknown [[e9]] and [[e9]], known [[e01]].", "Unknown and, known [1].", ("e1",), 1),
-        ("Forged [1] and [23], real [[e1]].", "Forged (1) and (23), real [1].", ("e1",), 0),
+        ("Forged [1] and [23], real [[e1]].", "Forged (1) and [23], real [1].", ("e1",), 0),
         ('A [link](http://x.y/(z)) and ![p](//x "t").', "A link and p.", (), 0),
         ("Marked link [[e1]](http://evil).", "Marked link [1].", ("e1",), 0),
         ("Bare <https://x.y> stays text.", "Bare https://x.y stays text.", (), 0),
         ("[[e1]]: http://evil", "[1] : http://evil", ("e1",), 0),
         ("[a]: http://evil\nText.", "Text.", (), 0),
         ("Twice [[e1]] [[e1]].", "Twice [1].", ("e1",), 0),
+        ("[2026] sshd[1234] arr[1] a[[e1]].", "[2026] sshd[1234] arr[1] a [1].", ("e1",), 0),
     ],
 )
 def test_citations_are_numbered_by_first_use_and_nothing_else_looks_like_one(

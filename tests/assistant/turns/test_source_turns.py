@@ -56,9 +56,8 @@ def test_what_is_no_frame_is_named_as_a_source_and_is_no_evidence(
     [
         ("Anna wrote “dinner at eight”.", "from_source"),
         ("Anna wrote “dinner at nine”.", "no_source"),
-        ("Ben wrote “dinner at eight”.", "no_source"),
+        ("Then Benno wrote “dinner at eight”.", "no_source"),
         ("Anna wrote “dinner at eight” and the invoice of 420 EUR was paid.", "no_source"),
-        ("Anna approved “dinner at eight”.", "no_source"),
         ("Anna wrote “dinner”.", "no_source"),
         ("“dinner at eight” comes before “Standup meeting”.", "no_source"),
         ("Dinner was at eight with Anna.", "no_source"),

@@ -7,7 +7,16 @@ from itertools import groupby
 import pytest
 
 from assistant.core.cancellation import CancelToken
-from assistant.core.records import Box, Claim, DeltaEvent, FinalEvent, Query, TurnFilters, TurnRequest
+from assistant.core.records import (
+    Box,
+    Claim,
+    DeltaEvent,
+    FinalEvent,
+    OnFrame,
+    Query,
+    TurnFilters,
+    TurnRequest,
+)
 from assistant.turns import looking
 from assistant.turns.admission import NEUTRAL
 from assistant.turns.plan import TurnServices
@@ -43,7 +52,9 @@ def test_an_answer_is_cited_verified_and_stored(
     assert cited.local_time == "2026-11-20T14:32:00+08:00"
     assert cited.frame_url == f"/api/v1/frames/{frame.id}"
     assert (other.n, other.state, other.app_name) == (None, "retrieved", "Mail")
-    assert result.claims == (Claim(result.answer_md, 0, len(result.answer_md), (1,), "cited"),)
+    assert result.claims == (
+        Claim(result.answer_md, 0, len(result.answer_md), (1,), "cited", (), (OnFrame(21, 23, 1),)),
+    )
     assert result.coverage.frames_in_range == result.coverage.frames_sampled == 2
     assert stored_turn(deps.database, result.chat_id, result.turn_id) == result
 
@@ -139,12 +150,11 @@ def test_a_claim_without_a_citation_is_marked(ask: Ask, afternoon: Afternoon, st
     ]
 
 
-def test_advice_needs_no_evidence(ask: Ask, afternoon: Afternoon, stub: StubModel) -> None:
+def test_advice_has_no_source_and_is_not_warned_of(ask: Ask, afternoon: Afternoon, stub: StubModel) -> None:
     afternoon.show(5, "some text here")
-    stub.reply(reply("To save a file, press Ctrl+S."))
-    result = ask("How do I save a file?")
-    assert (result.answer_md, result.claims) == ("To save a file, press Ctrl+S.", ())
-    assert all(item.n is None for item in result.evidence)
+    stub.reply(reply("To save a file, open the menu."))
+    (claim,) = ask("How do I save a file?").claims
+    assert (claim.state, claim.missing) == ("no_source", ())
 
 
 def test_frames_on_the_edges_follow_the_half_open_range(

@@ -1,0 +1,182 @@
+"""The marks of an answer, sentence by sentence: what code can decide, and nothing else.
+
+============ ===============================================================================
+cited        the sentence cites frames; its words that stand there are its `on_frame`
+not_on_frame a quote given for it, or a quotation, figure, date, time, address or name in it, stands
+             on none of the frames it cites: `missing`
+no_source    it cites nothing; `missing` are its quotations, figures, dates, addresses and names
+measured     it cites nothing and tells durations and counts that code worked out
+============ ===============================================================================
+
+`assistant.evidence.off_screen` adds `from_source` and `not_from_screen`. A sentence is never called proven.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from assistant.core.records import Claim, ClaimState, EvidenceItem, OnFrame
+from assistant.core.strings import own_sentences
+from assistant.evidence.particulars import (
+    CAPITAL_NOUNS,
+    Particular,
+    Screen,
+    particulars,
+    share_of_capitals,
+)
+from assistant.language.statements import CITATION, Statement, plain, split_statements
+from assistant.retrieval.measured_facts import MeasuredFacts
+
+_NO_SCREENS: Mapping[int, Screen] = MappingProxyType({})
+_NO_QUOTES: Mapping[int, Sequence[str]] = MappingProxyType({})
+_WORD = re.compile(r"\w+")
+_ASKS = ("?", "？", "؟", "՞", ";")
+_LEADS = (":", "：", "︰")
+
+
+def screen_of(item: EvidenceItem, texts: Iterable[str]) -> Screen:
+    """What a cited frame shows; `texts` are the forms of its reading."""
+    return Screen(texts, filter(None, (item.app_name, item.window_name, item.browser_url)), item.local_time)
+
+
+def check(
+    answer_md: str,
+    numbers: Iterable[int],
+    screens: Mapping[int, Screen] = _NO_SCREENS,
+    misquoted: Mapping[int, Sequence[str]] = _NO_QUOTES,
+    facts: MeasuredFacts | None = None,
+) -> tuple[Claim, ...]:
+    """The claims of an answer whose citations are `numbers`.
+
+    `screens` are the cited frames whose text is known, `misquoted` the quotes that do not stand on theirs;
+    `facts` are what code has measured and the model was given.
+    """
+    known, given = set(numbers), facts or MeasuredFacts()
+    has_capital_nouns = share_of_capitals(plain(answer_md), list(screens.values())) > CAPITAL_NOUNS
+    claims = []
+    statements = [(each, answer_md[each.start : each.end]) for each in split_statements(answer_md)]
+    wrong_in = _misquoting([text for _, text in statements], misquoted)
+    for at, (statement, text) in enumerate(statements):
+        if plain(text).strip() in own_sentences():
+            continue
+        cited = tuple(dict.fromkeys(n for n in _cited(text) if n in known))
+        if not cited and _claims_nothing(statement, text):
+            continue
+        # As long as the text, so that places in it are places of the answer.
+        said = CITATION.sub(lambda found: " " * len(found[0]), text)
+        found = particulars(said, has_capital_nouns=has_capital_nouns)
+        state, missing = _uncited(said, found, given)
+        on_frame: tuple[OnFrame, ...] = ()
+        if cited:
+            shown = {n: screens[n] for n in cited if n in screens}
+            missing = (*wrong_in.get(at, ()), *(_missing(said, found, shown, given) if shown else ()))
+            state = "not_on_frame" if missing else "cited"
+            on_frame = tuple(_standing(found, shown, statement.start))
+        claims.append(
+            Claim(text, statement.start, statement.end, cited, state, tuple(dict.fromkeys(missing)), on_frame)
+        )
+    return tuple(claims)
+
+
+def is_confirmed(claims: Sequence[Claim]) -> bool:
+    """Whether anything holds on to the screen: a sentence that cites it without a warning, or a measured one.
+    An answer that is not about the screen need not.
+    """
+    of_screen = [claim for claim in claims if claim.state not in ("not_from_screen", "from_source")]
+    return not of_screen or any(claim.state in ("cited", "measured") for claim in of_screen)
+
+
+def moved(claims: Iterable[Claim], by: int) -> tuple[Claim, ...]:
+    """The claims of a text behind so many more characters."""
+    return tuple(
+        replace(
+            claim,
+            start=claim.start + by,
+            end=claim.end + by,
+            on_frame=tuple(
+                replace(each, start=each.start + by, end=each.end + by) for each in claim.on_frame
+            ),
+        )
+        for claim in claims
+    )
+
+
+def _claims_nothing(statement: Statement, text: str) -> bool:
+    """Headings, code, questions, and what leads in to what follows."""
+    said = plain(text).strip(" *_~")
+    is_bold = text.startswith(("**", "__")) and text.endswith(("**", "__")) and len(said) == len(text) - 4
+    return (
+        statement.kind in ("heading", "code")
+        or is_bold
+        or said.endswith((*_ASKS, *_LEADS))
+        or not any(map(str.isalpha, said))
+    )
+
+
+def _uncited(
+    said: str, found: Sequence[Particular], facts: MeasuredFacts
+) -> tuple[ClaimState, tuple[str, ...]]:
+    # The first word has a capital in any case.
+    if facts.prove(
+        said, [each.text for each in found if not each.value and (each.start or not each.is_weak)]
+    ):
+        return "measured", ()
+    return "no_source", tuple(each.text for each in found if not each.is_weak)
+
+
+def _cited(text: str) -> list[int]:
+    return list(map(int, CITATION.findall(text)))
+
+
+def _misquoting(texts: Sequence[str], misquoted: Mapping[int, Sequence[str]]) -> dict[int, list[str]]:
+    """The wrong quotes by the place of the sentence that they were given for: of those that cite the frame
+    the one that shares most with the quote; all of them, when they share alike.
+    """
+    wrong: dict[int, list[str]] = {}
+    for n, given in misquoted.items():
+        citing = [at for at, text in enumerate(texts) if n in _cited(text)]
+        for quote in given:
+            shared = {at: len(_pieces(texts[at]) & _pieces(quote)) for at in citing}
+            for at in citing:
+                if shared[at] == max(shared.values()):
+                    wrong.setdefault(at, []).append(quote)
+    return wrong
+
+
+def _pieces(text: str) -> set[str]:
+    """What two texts are compared by: words, figures and pairs of signs."""
+    words = {word.casefold() for word in _WORD.findall(text)}
+    return {
+        word[at : at + size]
+        for word in words
+        for size in (2 if word > "\u2e80" else 4,)
+        for at in range(max(1, len(word) - size + 1))
+    }
+
+
+def _missing(
+    said: str, found: Sequence[Particular], shown: Mapping[int, Screen], facts: MeasuredFacts
+) -> Iterable[str]:
+    screens = shown.values()
+    for each in found:
+        is_measured = each.value is not None and facts.tell(each.value, said)
+        if not (each.is_weak or is_measured or any(screen.has(each) for screen in screens)):
+            yield each.text
+    bare = said
+    for each in found:
+        if each.kind == "quotation":
+            bare = bare[: each.start] + "\n" * (each.end - each.start) + bare[each.end :]
+    for screen in screens:
+        for near in screen.replaced(bare):
+            if not any(other.has_text(near.text) for other in screens):
+                yield near.text
+
+
+def _standing(found: Sequence[Particular], shown: Mapping[int, Screen], start: int) -> Iterable[OnFrame]:
+    for each in found:
+        n = next((n for n, screen in shown.items() if screen.has(each)), None)
+        if n is not None:
+            yield OnFrame(start + each.start, start + each.end, n)

