@@ -114,6 +114,19 @@ class ModelInfo(ModelOptions):
         """Where it runs, in words."""
         return "this computer" if self.is_local else self.host
 
+    @property
+    def abilities(self) -> str:
+        """What it can do, in words, as far as that is known."""
+        known = self.known
+        words = {
+            "calls tools": known.supports_tools, "no tools": known.supports_tools is False,
+            "sees pictures": known.supports_vision, "no pictures": known.supports_vision is False,
+            f"reads {known.context_tokens or 0:,} tokens": known.context_tokens,
+        }  # fmt: skip
+        return (
+            " · ".join(name for name, holds in words.items() if holds) or "found out with the first question"
+        )
+
 
 def added(provider: Provider, environ: Mapping[str, str]) -> Endpoint:
     """A provider that was added in the app, with its key looked up."""

@@ -29,7 +29,7 @@ from store.core.paths import DataDir
 from store.core.settings import ChatSettings
 from store.core.times import now_ms
 from store.egress import providers
-from store.egress.providers import Provider
+from store.egress.providers import ProviderNotFound
 
 log = logging.getLogger(__name__)
 
@@ -150,9 +150,12 @@ class ChatModels:
         """
         return self._endpoints.get(name)
 
-    def added(self, provider: Provider) -> Endpoint:
-        """A provider that was added in the app, its key looked up; also one that may not be asked yet."""
-        return endpoints.added(provider, self._environ)
+    def of_provider(self, provider_id: int) -> Endpoint:
+        """One that was added in the app; also when it may not be asked yet. Raises `ProviderNotFound`."""
+        for endpoint in self._endpoints.values():
+            if endpoint.provider_id == provider_id:
+                return endpoint
+        raise ProviderNotFound(provider_id)
 
     def describe(self) -> list[ModelInfo]:
         """Every model that can be asked, the default one first."""
@@ -187,12 +190,13 @@ class ChatModels:
         search.join(patience_s)
         return self._endpoints.get(name)
 
-    def test(self, endpoint: Endpoint) -> Report:
-        """Try an endpoint, and find out anew what its model can do.
+    def test(self, name: str) -> Report | None:
+        """Try a model, and find out anew what it can do; None for `extractive` and unknown names.
 
         Raises `StoreError` when a request cannot be noted.
         """
-        return self._report(endpoint, self.timeout_s, forget=True)
+        endpoint = self._named.get(name)
+        return None if endpoint is None else self._report(endpoint, self.timeout_s, forget=True)
 
     def _find_out(self, endpoint: Endpoint) -> bool:
         """Whether all is known afterwards."""

@@ -163,9 +163,14 @@ def program(app: Flask, own: Services) -> Actor:
 
 
 @pytest.fixture
-def browser(app: Flask, own: Services) -> Actor:
+def browser(app: Flask) -> Actor:
     """A browser that came in by a launch link, as it looks at its own pages."""
-    client = app.test_client()
+    return browser_of(app)
+
+
+def browser_of(app: Flask) -> Actor:
+    """The same for an app that a test made."""
+    own, client = app.extensions["recollect"], app.test_client()
     actor = Actor(client, {"Sec-Fetch-Site": "same-origin"})
     code = make_launch_code(own.token, own.clock())
     assert actor.get(f"/launch?code={code}", headers={"Sec-Fetch-Site": "none"}).status_code == 303

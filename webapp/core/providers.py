@@ -95,11 +95,14 @@ def test_provider(own: Services, provider_id: int) -> Report:
 
     Raises `HostNotAllowed`, `ProviderNotFound`, and `StoreError` when it cannot be noted.
     """
-    return own.chat_models.test(_allowed(own, provider_id))
+    report = own.chat_models.test(_allowed(own, provider_id).name)
+    assert report is not None  # it is there: it was just looked up
+    return report
 
 
 def _allowed(own: Services, provider_id: int) -> Endpoint:
-    endpoint = own.chat_models.added(providers.load(own.data_dir).get(provider_id))
+    providers.load(own.data_dir)  # its problem is told before anything else
+    endpoint = own.chat_models.of_provider(provider_id)
     if not endpoint.is_allowed:
         raise HostNotAllowed(host_of(endpoint.base_url))
     return endpoint

@@ -128,7 +128,7 @@ def test_a_test_finds_out_anew_and_says_how_it_knows(models: Any) -> None:
         made = models(stub.base_url, model="stub", api_key="sk-1")
         found(made)
         stub.can = ALL
-        report = made.test(made.endpoint("stub"))
+        report = made.test("stub")
         assert set(verdicts(report).values()) == {"ok", "unknown"}
         assert [step.name for step in report.steps if step.verdict == "unknown"] == ["window"]
         assert report.works and report.error is None
@@ -139,7 +139,7 @@ def test_a_wrong_key_is_found_before_anything_is_asked(models: Any) -> None:
     with StubModel(key="sk-1") as stub:
         for key, error in (("sk-2", ModelUnauthorized), ("", ModelNoKey)):
             made = models(stub.base_url, model="stub", api_key=key)
-            report = made.test(made.endpoint("stub"))
+            report = made.test("stub")
             assert verdicts(report) == {"address": "ok", "key": "failed"}
             assert isinstance(report.error, error)
         assert stub.probes == stub.headers == []
@@ -149,7 +149,7 @@ def test_a_model_that_is_not_there_is_named(models: Any) -> None:
     with StubModel() as stub:
         stub.knows = ("stub",)
         made = models(stub.base_url, model="x")
-        report = made.test(made.endpoint("x"))
+        report = made.test("x")
         assert verdicts(report)["model"] == "failed"
         assert isinstance(report.error, ModelUnknown) and report.found == Abilities()
 
@@ -158,6 +158,6 @@ def test_a_closed_port_is_the_address_at_fault(models: Any) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         made = models(f"http://127.0.0.1:{closed.getsockname()[1]}/v1", model="stub")
-        report = made.test(made.endpoint("stub"))
+        report = made.test("stub")
     assert verdicts(report) == {"address": "failed"}
     assert isinstance(report.error, ModelUnreachable)

@@ -13,6 +13,7 @@ from werkzeug.test import TestResponse
 from engines.chat import servers
 from store.core.database import Database
 from store.core.paths import DataDir
+from store.core.settings import ChatSettings, Settings
 from store.deletion import deletion
 from store.egress import egress_log, providers
 from store.egress.providers import Provider
@@ -20,7 +21,7 @@ from store.frames.media import Media
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.tables import for_each
-from tests.webapp.conftest import Actor, csrf_of
+from tests.webapp.conftest import Actor, browser_of, csrf_of
 from webapp.pages.chats import routes as chat_routes
 from webapp.pages.models import routes
 
@@ -88,6 +89,17 @@ def test_without_a_model_the_list_of_the_endpoint_offers_some(send: Any, data_di
         send(f"{MODELS}/1/choose", model="b", context_tokens="9000")
     (chosen,) = providers.load(data_dir).entries
     assert (chosen.model, chosen.context_tokens, chosen.name) == ("b", 9_000, stub.base_url.split("/")[2])
+
+
+def test_what_a_model_of_the_settings_can_do_is_found_out_by_a_test(make_app: Any) -> None:
+    with StubModel(can=("tools", "json_schema")) as stub:
+        app = make_app(Settings(chat=ChatSettings(base_url=stub.base_url, model="stub")))
+        browser = browser_of(app)
+        assert "What it can do: found out with the first question" in browser.get(MODELS).text
+        token = csrf_of(app, browser)
+        page = browser.post(f"{MODELS}/test", data={"name": "stub", "csrf_token": token}).text
+        assert "It answers." in page and "What it can do: calls tools · no pictures" in page
+        assert browser.post(f"{MODELS}/test", data={"name": "x", "csrf_token": token}).status_code == 404
 
 
 def test_a_loud_word_comes_before_anything_leaves(

@@ -8,6 +8,7 @@ from dataclasses import replace
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
+from assistant.core.abilities import Report
 from assistant.core.errors import UnknownModel, turn_error
 from engines.chat.protocol import ModelError
 from engines.chat.servers import PORTS, find_servers
@@ -73,6 +74,16 @@ def choose() -> Response:
     return templating.redirect_to("/settings/models")
 
 
+@blueprint.post("/settings/models/test")
+def test_named() -> Response:
+    """Try a model of the settings, which has no page of its own."""
+    name = request.form.get("name", "")
+    report = services().chat_models.test(name)
+    if report is None:
+        raise Problem(404, "model_not_found", "There is no such model.")
+    return models_page(report=report, action=_action(report), tested=name)
+
+
 @blueprint.get("/settings/models/<id:provider_id>")
 def one(provider_id: int) -> Response:
     """A provider. While no model is chosen its endpoint is asked for its list, where that is allowed."""
@@ -134,20 +145,25 @@ def list_models(provider_id: int) -> Response:
 
 @blueprint.post("/settings/models/<id:provider_id>/test")
 def test(provider_id: int) -> Response:
-    """One small real call, and what it showed."""
+    """A few small calls, and what they showed."""
     provider = _provider(provider_id)
     try:
         report = providing.test_provider(services(), provider_id)
     except HostNotAllowed as error:
         raise Problem(409, "host_not_allowed", f"{error}.") from error
-    action = turn_error(report.error, "en").action if report.error else ""
-    return _fragment("models/report.html", provider, report=report, action=action, listed=report.models)
+    return _fragment(
+        "models/report.html", provider, report=report, action=_action(report), listed=report.models
+    )
 
 
 @blueprint.post("/settings/models/<id:provider_id>/remove")
 def remove(provider_id: int) -> Response:
     providing.remove(services(), provider_id)
     return templating.redirect_to("/settings/models")
+
+
+def _action(report: Report) -> str:
+    return turn_error(report.error, "en").action if report.error else ""
 
 
 def _provider(provider_id: int) -> Provider:
@@ -210,6 +226,8 @@ def models_page(status: int = 200, /, **changes: object) -> Response:
         # None where no model takes one
         "prompt": editor(services(), request.args.get("model", ""), undo=number(request.args, "undo", 9)),
         "found": None,  # until servers were looked for
+        "report": None,  # until one was tested
+        "step_names": _STEP_NAMES,
         "ports": ", ".join(f"{name} ({port})" for port, name in PORTS.items()),
         **changes,
     }
