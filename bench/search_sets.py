@@ -1,0 +1,73 @@
+"""Searches of foreign sets: by words every frame and no other, by meaning among the nearest, nothing for nonsense.
+
+Of sealed sets totals only are printed::
+
+    python -m bench search_sets FOLDER...
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.question_sets import QuestionSet, Search, home_with, read
+from bench.report import Report
+from engines.embeddings.protocol import Embedder, EmbedderUnavailable, open_embedder
+from store.core.database import Database
+from store.search.filters import Filters
+from store.search.search import Page, search
+
+ON_REQUEST = True
+"""Left out when all measurements run: embedding takes half a minute."""
+
+NEAREST = 5
+_LIMIT = 200
+
+
+def main(report: Report) -> None:
+    """Print for each set how many of its searches of each kind found what they should; of open ones which not."""
+    try:
+        embedder: Embedder | None = open_embedder("local")
+    except EmbedderUnavailable as error:
+        report.line(f"  without meaning: {error}")
+        embedder = None
+    for folder in report.folders:
+        asked = read(folder / "questions.json")
+        total, right = Counter(each.kind for each in asked.searches), Counter[str]()
+        for each, is_right, what in judged(asked, embedder):
+            right[each.kind] += is_right
+            if not is_right and folder.name == "open":
+                report.line(f"  {each.kind}: {each.text}: {what}")
+        for kind in total:
+            report.row(f"{folder.name}, {kind}", f"{right[kind]} of {total[kind]}")
+
+
+def judged(asked: QuestionSet, embedder: Embedder | None) -> Iterator[tuple[Search, bool, str]]:
+    """(search, whether it found what it should, what it found) of each, as the API answers."""
+    with home_with(asked, embedder) as (database, ids):
+        numbers = {frame_id: number for number, frame_id in ids.items()}
+        for each in asked.searches:
+            page = _page(database, each.text, asked.now_ms, embedder)
+            words = [numbers[hit.frame_id] for hit in page.hits if hit.matched != ("meaning",)]
+            near = [numbers[hit.frame_id] for hit in page.hits if hit.matched == ("meaning",)]
+            match each.kind:
+                case "words":
+                    is_right = set(words) == each.frames and page.total == len(each.frames)
+                case "meaning":
+                    is_right = bool(each.frames.intersection([*words, *near][:NEAREST]))
+                case _:
+                    is_right = not page.hits
+            yield each, is_right, f"by words {words}, near {near[:NEAREST]}, wanted {sorted(each.frames)}"
+
+
+def _page(database: Database, text: str, now_ms: int, embedder: Embedder | None) -> Page:
+    known = embedder is not None and embedder.reads(text)
+    return search(
+        database,
+        text,
+        Filters(0, now_ms),
+        limit=_LIMIT,
+        query_vector=embedder.embed([text])[0] if embedder and known else None,
+        vector_model=embedder.name if embedder else None,
+    )

@@ -1,0 +1,25 @@
+"""Searches of foreign sets find what has the words, and nothing for nonsense. Of a sealed set totals alone are told."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from bench.question_sets import read
+from bench.report import SETS
+from bench.search_sets import judged
+from engines.embeddings.protocol import open_embedder
+
+
+@pytest.mark.end_to_end
+@pytest.mark.parametrize("name", ["open", "sealed"])
+def test_a_foreign_set_of_searches(name: str) -> None:
+    embedder = open_embedder("local")
+    wrong = Counter(
+        search.kind
+        for search, is_right, _ in judged(read(SETS / name / "questions.json"), embedder)
+        if not is_right
+    )
+    embedder.close()
+    assert (wrong["words"], wrong["nonsense"]) == (0, 0)
