@@ -1,4 +1,4 @@
-"""Searches of foreign sets: by words every frame and no other, by meaning among the nearest, nothing for nonsense.
+"""Searches of foreign sets: every frame by words, one among the nearest by meaning, nothing for nonsense.
 
 Of sealed sets totals only are printed::
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 from bench.question_sets import QuestionSet, Search, home_with, read
 from bench.report import Report
@@ -26,7 +25,7 @@ _LIMIT = 200
 
 
 def main(report: Report) -> None:
-    """Print for each set how many of its searches of each kind found what they should; of open ones which not."""
+    """Print how many searches of each kind found what they should; of an open set also which did not."""
     try:
         embedder: Embedder | None = open_embedder("local")
     except EmbedderUnavailable as error:

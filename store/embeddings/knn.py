@@ -8,7 +8,7 @@ Something is always nearest, so a nearness counts when chance does not give it. 
 itself tells: an even sample of its vectors says how near the question is to any text, how near the chunk is
 (some lines are near to everything), and how far such nearnesses spread. What passes is bounded as Benjamini
 and Hochberg do ("Controlling the false discovery rate", 1995) over as many texts as were compared. So no
-number depends on the model or on the size of the store: questions about nothing in it, asked of 20, 60 and
+number depends on the model or on the size of the store: questions about nothing in it, asked of 60 and of
 750 lines with either model, had something near in 0 to 10 of 100 cases.
 
 Of each vector one bit per number is held in memory, whether it is positive: vectors whose bits differ in few
@@ -43,7 +43,8 @@ CHANCE = 0.05
 """How often a question about nothing in the store may find something near it."""
 BACKGROUND = 256
 """Vectors that tell what chance gives: with so many a spread is known to 5 %."""
-_LEAST_BACKGROUND = 10
+_LEAST_BACKGROUND = 40
+"""Among fewer, three that are near spread the background so far that they do not stand out of it."""
 _LOOK_ALIKE = 0.9
 """Copies of a line are no chance: in a background they do not count."""
 EVERY_ID = 2**62

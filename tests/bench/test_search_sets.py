@@ -1,4 +1,4 @@
-"""Searches of foreign sets find what has the words, and nothing for nonsense. Of a sealed set totals alone are told."""
+"""Searches of foreign sets find what has the words, and nothing for nonsense; failures tell totals alone."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from bench.report import SETS
 from bench.search_sets import judged
 from engines.embeddings.protocol import open_embedder
 
+pytestmark = pytest.mark.end_to_end
 
-@pytest.mark.end_to_end
+
 @pytest.mark.parametrize("name", ["open", "sealed"])
 def test_a_foreign_set_of_searches(name: str) -> None:
     embedder = open_embedder("local")

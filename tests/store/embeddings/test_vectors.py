@@ -124,7 +124,7 @@ def test_nearest_are_those_of_an_exact_search(database: Database) -> None:
     assert set(some) == {int(n) for n in np.flatnonzero(cosines >= knn.MIN_COSINE)}
 
 
-@for_each("number", [20, 600, 3_000])
+@for_each("number", [60, 600, 3_000])
 def test_chance_gives_nothing_near(database: Database, number: int) -> None:
     """One in twenty of the questions that mean nothing there may find something, in a store of any size."""
     fill(database, directions(number))
