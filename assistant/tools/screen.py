@@ -22,7 +22,7 @@ from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
 from assistant.read_api.frames import FrameId
 from assistant.retrieval.measured_facts import TOTAL
 from assistant.retrieval.retrieval import Searched
-from assistant.tools.context import Findings, ToolContext, VisionAccess
+from assistant.tools.context import DOOR, Findings, ToolContext, VisionAccess, reading
 from assistant.tools.tool import Tool, ToolFailed, described, tool
 from engines.chat.protocol import Message, ModelError, Picture
 from store.core import times
@@ -30,7 +30,6 @@ from store.core.errors import StoreError
 from store.frames.frames import FrameRow
 from store.ocr import readings
 
-DOOR = "chat"
 REACHES = "what was recorded on this computer, past your exclusion rules"
 _TEXT_CHARS = 6_000
 
@@ -78,16 +77,9 @@ def _screen(name: str, function: Callable[..., BaseModel]) -> Tool:
     def run(context: ToolContext, **values: Any) -> object:
         if has_span and context.range_ms:
             values = _within(values, context.range_ms, context.zone)
-        try:
-            # The audit row is written after the read has ended.
-            with (
-                calls.call(context.library, DOOR, name, context.zone) as call,
-                call.database.read(context.timeout_s),
-            ):
-                answer = function(call, **values)
-                return _as_answer(context, answer, str(values.get("query", "")))
-        except ReadRefused as error:
-            raise ToolFailed(str(error)) from error
+        # The audit row is written after the read has ended.
+        with reading(context, name) as call, call.database.read(context.timeout_s):
+            return _as_answer(context, function(call, **values), str(values.get("query", "")))
 
     return described(function, run, name=name, mode="auto", reaches=REACHES)
 
