@@ -123,23 +123,25 @@ def concepts(titles: Sequence[str], lines: Sequence[Line], weight: Weight = ever
     return [written[word].most_common(1)[0][0] for word in chosen]
 
 
-def facts(lines: Sequence[Line], weight: Weight = everywhere_alike, most: int = MAX_FACTS) -> list[Line]:
-    """The lines that say most of what no other line says, the most telling first."""
+def facts(lines: Sequence[Line], titles: Sequence[str], weight: Weight) -> list[Line]:
+    """The lines that say most of what no other line and no title says, the most telling first."""
+    of_titles = {word for title in titles for word, _ in words_of(title, (2,))}
     scored = [
-        (line, {word: weight(word) for word, _ in words_of(line.text, (2,))}, _interest(line, lines[0]))
+        (line, {word: weight(word) for word in words}, _interest(line, lines[0]))
         for line in lines
-        if _is_sentence(line.text) or box(line.text)
+        if (_is_sentence(line.text) or box(line.text))
+        and (words := {word for word, _ in words_of(line.text, (2,))}) - of_titles
     ]
     said: set[str] = set()
     chosen: list[Line] = []
-    for _ in range(most + min(_MAX_BOXES, sum(box(line.text) is not None for line in lines))):
+    for _ in range(MAX_FACTS + min(_MAX_BOXES, sum(box(line.text) is not None for line in lines))):
         scores = [interest * _score(words, said) for _, words, interest in scored]
         best = max(range(len(scores)), key=lambda place: (scores[place], place), default=-1)
         if best < 0 or not scores[best]:
             break
-        line, words, _ = scored.pop(best)
+        line, words_of_line, _ = scored.pop(best)
         chosen.append(line)
-        said.update(words)
+        said.update(words_of_line)
     return chosen
 
 

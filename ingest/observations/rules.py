@@ -91,7 +91,7 @@ def _draft(
     lines = keyword_extraction.distinct_lines((frame_id, text) for frame_id, _, text in texts)
     weight = around.background.weight({_window(v.app_name, v.window_name, v.browser_url) for v in visits})
     words = keyword_extraction.concepts(titles, lines, weight)
-    told = keyword_extraction.facts(lines, weight)
+    told = keyword_extraction.facts(lines, [*titles, place_name, first.app_name or ""], weight)
     urls = _urls(connection, visits, frame_ids)
     of_urls = [name for url in urls if (name := places.file_of_url(url))]
     of_titles = places.files_of_titles(titles)
