@@ -165,6 +165,10 @@ class Box:
     what: str
     is_ticked: bool
 
+    def begins_as(self, others: Collection[str]) -> bool:
+        """Whether it is one of these, or one with more written behind it."""
+        return any(self.what.startswith(other) for other in others)
+
 
 def box(line: str) -> Box | None:
     """The box that a line begins with, None for a line without."""

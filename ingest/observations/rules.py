@@ -27,6 +27,8 @@ from store.memory import documents, observations
 from store.memory.daily_hours import Hour, Point, Quote
 from store.memory.documents import SESSION_GAP_MS
 from store.memory.observations import HOUR_MS, Draft, Fact, Observation
+from store.search import search
+from store.search.filters import Filters
 from store.timeline import segments
 from store.timeline.gaps import Interval, merge_intervals
 from store.timeline.totals import Totals
@@ -229,7 +231,7 @@ _REACH_MS = 7 * 24 * HOUR_MS
 _MOST = 8
 _OPEN_FOR_MS = 14 * 24 * HOUR_MS
 """What was seen with an open box so long ago, and is ticked, was done meanwhile."""
-_MOST_BEFORE = 2_000
+_MOST_BEFORE = 20
 
 
 def summarize_sessions(database: Database, hour: int, now_ms: int) -> int:
@@ -262,29 +264,37 @@ def _summary(database: Database, start_ms: int, end_ms: int) -> tuple[dict[str, 
     notes = [f"{duration_text(totals.covered_ms)} at the screen: {apps}." if apps else ""]
     notes.append(f"Files: {'; '.join(files[:_MOST])}." if files else "")
     longest_first = sorted(seen, key=lambda o: -o.active_ms)
-    boxes = list(_boxes(database, seen))
-    last = {found.what: (found.is_ticked, line) for found, line in boxes}
-    before = {found.what for found, _ in boxes if not found.is_ticked} | _open_before(database, start_ms)
+    was_open, last = _boxes(database, seen)
     projects = _by_time((o.project, o.active_ms) for o in seen if o.project)
     lines: dict[str, list[str]] = {
         "investigated": [o.title for o in longest_first],
         "learned": [next(_sentences(o), "") for o in longest_first],
-        "completed": [text for what, (is_ticked, text) in last.items() if is_ticked and what in before],
-        "next_steps": [text for is_ticked, text in last.values() if not is_ticked],
+        "completed": [
+            text
+            for found, text in last
+            if found.is_ticked and (found.begins_as(was_open) or _was_open_before(database, found, start_ms))
+        ],
+        "next_steps": [text for found, text in last if not found.is_ticked],
     }
     fields = {name: "\n".join(dict.fromkeys(filter(None, of[:_MOST]))) or None for name, of in lines.items()}
     return {**fields, "notes": " ".join(filter(None, notes)) or None}, projects[0] if projects else None
 
 
-def _boxes(database: Database, seen: Sequence[Observation]) -> Iterator[tuple[Box, str]]:
-    """The boxes on the frames of these observations, in the order of time, with their lines."""
-    having = [o for o in seen if any(box(fact.text) for fact in o.facts)]
-    with database.read() as connection:
-        texts = _texts(connection, sorted({number for o in having for number in o.frame_ids}))
-    for _, _, text in texts:
-        for line in text.split("\n"):
-            if found := box(line.strip()):
-                yield found, line.strip()
+def _boxes(database: Database, seen: Sequence[Observation]) -> tuple[set[str], list[tuple[Box, str]]]:
+    """What was seen with an open box, and the boxes that each window had last, with their lines."""
+    was_open: set[str] = set()
+    last: dict[str, list[tuple[Box, str]]] = {}
+    for observation in seen:
+        if not any(box(fact.text) for fact in observation.facts):
+            continue
+        with database.read() as connection:
+            texts = _texts(connection, observation.frame_ids)
+        for _, _, text in texts:
+            lines = [line.strip() for line in text.split("\n")]
+            boxes = [(found, line) for line in lines if (found := box(line))]
+            was_open |= {found.what for found, _ in boxes if not found.is_ticked}
+            last[observation.title] = boxes or last.get(observation.title, [])
+    return was_open, [each for boxes in last.values() for each in boxes]
 
 
 def _sentences(observation: Observation) -> Iterator[str]:
@@ -292,11 +302,15 @@ def _sentences(observation: Observation) -> Iterator[str]:
     return (fact.text for fact in observation.facts if fact.frame_id is not None and not box(fact.text))
 
 
-def _open_before(database: Database, start_ms: int) -> set[str]:
-    """What was seen with an open box in the time before."""
-    seen = observations.between(database, start_ms - _OPEN_FOR_MS, start_ms, limit=_MOST_BEFORE)
-    boxes = (box(fact.text) for o in seen for fact in o.facts)
-    return {found.what for found in boxes if found and not found.is_ticked}
+def _was_open_before(database: Database, ticked: Box, start_ms: int) -> bool:
+    """Whether it stood with an open box on a frame of the time before."""
+    before = Filters(start_ms - _OPEN_FOR_MS, start_ms)
+    phrase = '"' + ticked.what.replace('"', " ") + '"'
+    page = search.search(database, phrase, before, mode="fts", order="newest", limit=_MOST_BEFORE)
+    with database.read() as connection:
+        texts = _texts(connection, [hit.frame_id for hit in page.hits])
+    boxes = (box(line.strip()) for _, _, text in texts for line in text.split("\n"))
+    return any(found and not found.is_ticked and found.what == ticked.what for found in boxes)
 
 
 # Summaries of days by rules: the points of an hour from its observations, a day's text from its hours.
