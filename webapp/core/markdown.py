@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import nh3
@@ -29,42 +30,42 @@ _CLASSES = {
 # "#e": the evidence of an export
 _OWN_PATHS = ("/frames/", "/timeline", "/search", "/chat/", "/activity?", "#e")
 
-# Private use area: begin and end of a stretch, a note, a citation, a break. Each shows a full stop to its
-# neighbours: beside a letter, "**Settings.**" would not be bold (CommonMark, 6.2).
-_MARKS = re.compile("[\ue000-\ue00f]")
-_MARK = re.compile(
-    "\ue000(?P<begin>\\d+)\\.|\\.\ue001|\\.\ue002(?P<note>\\d+)\ue003|\\.\ue004(?P<cite>\\d+)\ue003\\."
-    "|\\.\ue005(?P<gap>\\d+)\ue003"
-    "|<(?P<end>/?)(?P<tag>[a-z0-9]+)[^>]*>"
-)
+# Private use area: a mark, with its number, and a break. Each shows a full stop to its neighbours: beside a
+# letter, "**Settings.**" would not be bold (CommonMark, 6.2).
+_PRIVATE = re.compile("[\ue000-\ue00f]")
+_MARK = re.compile("\\.?\ue000(\\d+)\ue001\\.?")
+_BREAK = re.compile("\ue002(\\d+)\ue003")
+_BREAK_OR_TAG = re.compile(f"(?P<gap>{_BREAK.pattern})|<(?P<end>/?)(?P<tag>[a-z0-9]+)[^>]*>")
+_CODE = re.compile(r"<code.*?</code>", re.DOTALL)
 _BLOCK_PREFIX = re.compile(r"\s{0,3}(?:[-*+]\s+|\d{1,9}[.)]\s+|#{1,6}\s+|>\s?)*")
 _ADDRESS = re.compile(r"\]\([^)\s]*|<[a-z][a-z0-9+.-]*:[^>\s]*>", re.IGNORECASE)
-_CITATION = re.compile(r"[ \t]?\[(\d{1,3})\](?!\()")
+_CITATION = re.compile(r"[ \t]?(\[(\d{1,3})\](?!\())")
 _EMPTY = re.compile(r"<p>\s*</p>\n?")
-_BREAK = re.compile("\ue005(\\d+)\ue003")
-_WHOLE = {"table", "pre", "h3", "h4", "h5"}
-"""Blocks that stay in one piece: a break in one comes behind it."""
-_INLINE = {"strong", "em", "s", "a", "code"}
+_WHOLE = {"strong", "em", "s", "a", "span", "code", "table", "pre", "h3", "h4", "h5"}
+"""Elements that stay in one piece: a break in one comes behind it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """``markdown[start:end]`` becomes an element of a class; with an address, a link."""
+class Mark:
+    """``markdown[start:end]`` becomes an element of a class, or `text` becomes one that is put in behind it.
+    With an address it is a link.
+    """
 
     start: int
     end: int
     css_class: str
     address: str = ""
+    text: str = ""
 
+    @property
+    def opened(self) -> str:
+        if self.address:
+            return f'<a class="{escape(self.css_class)}" href="{escape(self.address)}">'
+        return f'<span class="{escape(self.css_class)}">'
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Words that are put in behind ``markdown[:at]``; with an address, a link."""
-
-    at: int
-    css_class: str
-    text: str
-    address: str = ""
+    @property
+    def closed(self) -> str:
+        return "</a>" if self.address else "</span>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,7 @@ class Marks:
     `breaks` are places where the text is cut, in ascending order.
     """
 
-    stretches: Sequence[Stretch] = ()
-    notes: Sequence[Note] = ()
+    marks: Sequence[Mark] = ()
     citations: Mapping[int, str] = field(default_factory=dict)
     again: Mapping[int, str] = field(default_factory=dict)
     withdrawn: frozenset[int] = frozenset()
@@ -95,11 +95,12 @@ def render(markdown: str, marks: Marks = NO_MARKS) -> Markup:
 def pieces(markdown: str, marks: Marks) -> list[tuple[Markup, int | None]]:
     """Safe HTML, cut at the breaks: (HTML, index of the break behind it; None at the end).
 
-    A piece may leave elements open that the next one closes. Where a block cannot be cut, the break
+    A piece may leave elements open that the next one closes. Where an element cannot be cut, the break
     comes behind it; every break comes.
     """
-    clean = _MARKS.sub("\ufffd", markdown)
-    html = _Drawing(marks).draw(_markdown().render(_with_marks(clean, marks)))
+    clean = _PRIVATE.sub("\ufffd", markdown)
+    inserts = sorted([*_marked(clean, marks.marks), *_cited(clean, marks), *_broken(clean, marks.breaks)])
+    html = _cut(_drawn(_markdown().render(_put(clean, inserts)), inserts), len(marks.breaks))
     parts = _BREAK.split(_EMPTY.sub("", _sanitise(html)))
     ends = [*(int(number) for number in parts[1::2]), None]
     return [(Markup(part), end) for part, end in zip(parts[::2], ends, strict=True)]
@@ -147,41 +148,49 @@ def _with_hosts(children: list[Token]) -> Iterable[Token]:
             yield Token("text", "", 0, content=f" ({leads_to})")
 
 
-def _with_marks(text: str, marks: Marks) -> str:
-    """The Markdown with every mark put in where it may stand."""
-    inserts = sorted([*_around(text, marks), *_at_points(text, marks), *_cited(text, marks)])
-    parts: list[str] = []
-    at = 0
-    for start, _, end, mark in inserts:
-        if start >= at:
-            parts += [text[at:start], mark]
-            at = end
-    return "".join(parts) + text[at:]
+class _Insert(NamedTuple):
+    """What stands for ``text[start:end]``, in code `plain`; `order` is among those at one place."""
+
+    start: int
+    order: int
+    end: int
+    html: str
+    plain: str = ""
 
 
-_Insert = tuple[int, int, int, str]
-"""(start, order among those at the same place, end of what it takes the place of, mark)"""
-
-
-def _around(text: str, marks: Marks) -> Iterator[_Insert]:
-    """Begins and ends; where a stretch opens a block, behind the block's own syntax."""
+def _marked(text: str, marks: Iterable[Mark]) -> Iterator[_Insert]:
+    """Begins and ends; where a mark opens a block, behind the block's own syntax. None within an address."""
     shown = _ADDRESS.sub(lambda match: "\0" * len(match[0]), text)
-    for number, stretch in enumerate(marks.stretches):
-        line = text.rfind("\n", 0, stretch.start) + 1
+    for mark in marks:
+        end = _in_cell(text, mark.end)
+        if mark.text:
+            yield _Insert(end, 1, end, f" {mark.opened}{escape(mark.text)}{mark.closed}")
+            continue
+        line = text.rfind("\n", 0, mark.start) + 1
         prefix = _BLOCK_PREFIX.match(text, line)
-        start, end = max(stretch.start, prefix.end() if prefix else line), min(stretch.end, len(text))
+        start = max(mark.start, prefix.end() if prefix else line)
         if start < end and "\n\n" not in shown[start:end] and "\0" not in shown[start:end]:
-            yield start, 4, start, f"\ue000{number}."
-            yield end, 1, end, ".\ue001"
+            yield _Insert(start, 3, start, mark.opened)
+            yield _Insert(end, 0, end, mark.closed)
 
 
-def _at_points(text: str, marks: Marks) -> Iterator[_Insert]:
-    for number, note in enumerate(marks.notes):
-        at = _in_cell(text, note.at)
-        yield at, 2, at, f".\ue002{number}\ue003"
-    for number, place in enumerate(marks.breaks):
+def _cited(text: str, marks: Marks) -> Iterator[_Insert]:
+    cited: set[int] = set()
+    for match in _CITATION.finditer(text):
+        n = int(match[2])
+        if n in marks.withdrawn:
+            yield _Insert(match.start(), 4, match.end(), "")
+        elif n in marks.citations:
+            address = marks.again.get(n, marks.citations[n]) if n in cited else marks.citations[n]
+            cited.add(n)
+            number = f'<a class="cite" href="{escape(address)}"><span class="hush">Source </span>{n}</a>'
+            yield _Insert(match.start(1), 4, match.end(), number, match[1])
+
+
+def _broken(text: str, breaks: Iterable[int]) -> Iterator[_Insert]:
+    for number, place in enumerate(breaks):
         at = _in_cell(text, place)
-        yield at, 3, at, f".\ue005{number}\ue003"
+        yield _Insert(at, 2, at, f"\ue002{number}\ue003")
 
 
 def _in_cell(text: str, at: int) -> int:
@@ -192,108 +201,46 @@ def _in_cell(text: str, at: int) -> int:
     return at
 
 
-def _cited(text: str, marks: Marks) -> Iterator[_Insert]:
-    for match in _CITATION.finditer(text):
-        n, bracket = int(match[1]), text.index("[", match.start())
-        if n in marks.withdrawn:
-            yield match.start(), 0, match.end(), ""
-        elif n in marks.citations:
-            yield bracket, 5, match.end(), f".\ue004{n}\ue003."
+def _put(text: str, inserts: Iterable[_Insert]) -> str:
+    """The Markdown with the number of each mark where it stands."""
+    parts: list[str] = []
+    at = 0
+    for number, insert in enumerate(inserts):
+        if insert.start >= at:
+            parts += [text[at : insert.start], f".\ue000{number}\ue001." if insert.html else ""]
+            at = insert.end
+    return "".join(parts) + text[at:]
 
 
-class _Drawing:
-    """Marks as elements. Badly nested ones are put right by nh3's parser."""
+def _drawn(html: str, inserts: Sequence[_Insert]) -> str:
+    """Marks as elements, but for those in code. Bad nesting is put right by nh3's parser."""
+    plain = _CODE.sub(lambda code: _MARK.sub(lambda mark: inserts[int(mark[1])].plain, code[0]), html)
+    return _MARK.sub(lambda mark: inserts[int(mark[1])].html, plain)
 
-    def __init__(self, marks: Marks) -> None:
-        self._marks = marks
-        self._begun: list[Stretch] = []
-        self._open: list[str] = []  # start tags of the paragraph that is open, itself included
-        self._whole = ""  # the block that stays in one piece
-        self._waiting: list[int] = []
-        self._cited: set[int] = set()
-        self._is_code = 0
 
-    def draw(self, html: str) -> str:
-        drawn = _MARK.sub(self._replace, html)
-        missed = [*self._waiting, *self._lost(drawn)]
-        return drawn + "".join(map(_break, missed))
+def _cut(html: str, breaks: int) -> str:
+    """Each break with its paragraph ended before it and begun anew behind it; last those that got lost."""
+    depth, is_paragraph = 0, False
+    waiting: list[str] = []
 
-    def _lost(self, drawn: str) -> Iterator[int]:
-        """Breaks that Markdown has swallowed, behind the last cell of a row, say."""
-        seen = {int(number) for number in _BREAK.findall(drawn)} | {*self._waiting}
-        return (number for number in range(len(self._marks.breaks)) if number not in seen)
-
-    def _replace(self, match: re.Match[str]) -> str:
-        if match["tag"]:
-            return self._tag(match[0], match["tag"], bool(match["end"]))
+    def replace(match: re.Match[str]) -> str:
+        nonlocal depth, is_paragraph
         if match["gap"]:
-            return self._gap(int(match["gap"]))
-        if match["note"]:
-            note = self._marks.notes[int(match["note"])]
-            return f" {_element(note.css_class, note.address)}{escape(note.text)}</{_tag_of(note.address)}>"
-        if match["cite"]:
-            return self._citation(int(match["cite"]))
-        if match["begin"]:
-            self._begun.append(self._marks.stretches[int(match["begin"])])
-            return self._keep(_element(self._begun[-1].css_class, self._begun[-1].address))
-        return self._drop(_tag_of(self._begun.pop().address)) if self._begun else ""
+            waiting.append(match[0])
+        elif match["tag"] == "p":
+            is_paragraph = not match["end"]
+        elif match["tag"] in _WHOLE:
+            depth += -1 if match["end"] else 1
+        kept = "" if match["gap"] else match[0]
+        if depth or not waiting:
+            return kept
+        gaps = "".join(waiting)
+        waiting.clear()
+        return f"{kept}</p>{gaps}<p>" if is_paragraph else kept + gaps
 
-    def _tag(self, whole: str, name: str, is_end: bool) -> str:
-        self._is_code += (name in ("code", "pre")) * (-1 if is_end else 1)
-        if name in _WHOLE:
-            self._whole = "" if is_end else name
-            waiting, self._waiting = (self._waiting, []) if is_end else ([], self._waiting)
-            return whole + "".join(map(_break, waiting))
-        if name == "p":
-            self._open = [] if is_end else [whole]
-            return whole
-        if name in _INLINE:
-            return self._drop(name) if is_end else self._keep(whole)
-        return whole
-
-    def _keep(self, start_tag: str) -> str:
-        if self._open:
-            self._open.append(start_tag)
-        return start_tag
-
-    def _drop(self, name: str) -> str:
-        for at in range(len(self._open) - 1, 0, -1):
-            if _name(self._open[at]) == name:
-                del self._open[at]
-                break
-        return f"</{name}>"
-
-    def _gap(self, number: int) -> str:
-        if self._whole:
-            self._waiting.append(number)
-            return ""
-        ends = "".join(f"</{_name(start_tag)}>" for start_tag in reversed(self._open))
-        return f"{ends}{_break(number)}{''.join(self._open)}"
-
-    def _citation(self, n: int) -> str:
-        if self._is_code:
-            return f"[{n}]"
-        marks, is_first = self._marks, n not in self._cited
-        self._cited.add(n)
-        address = marks.citations[n] if is_first else marks.again.get(n, marks.citations[n])
-        return f'<a class="cite" href="{escape(address)}"><span class="hush">Source </span>{n}</a>'
-
-
-def _break(number: int) -> str:
-    return f"\ue005{number}\ue003"
-
-
-def _element(css_class: str, address: str) -> str:
-    href = f' href="{escape(address)}"' if address else ""
-    return f'<{_tag_of(address)} class="{escape(css_class)}"{href}>'
-
-
-def _tag_of(address: str) -> str:
-    return "a" if address else "span"
-
-
-def _name(start_tag: str) -> str:
-    return start_tag[1:-1].partition(" ")[0]
+    cut = _BREAK_OR_TAG.sub(replace, html)
+    seen = {int(number) for number in _BREAK.findall(cut)}
+    return cut + "".join(f"\ue002{number}\ue003" for number in range(breaks) if number not in seen)
 
 
 def _sanitise(html: str) -> str:

@@ -18,7 +18,7 @@ from assistant.core.records import Claim, TurnResult
 from assistant.core.strings import sentences, text
 from assistant.core.texts import Language, language_of
 from webapp.core import markdown
-from webapp.core.markdown import Marks, Note, Stretch
+from webapp.core.markdown import Mark, Marks
 
 MAX_NAMED = 3
 MAX_NAMED_CHARS = 40
@@ -101,19 +101,18 @@ def source_names(turn: TurnResult) -> str:
 
 
 def _marks(turn: TurnResult, links: Links, breaks: list[int]) -> Marks:
-    stretches = [stretch for claim in turn.claims for stretch in _stretches(turn, claim, links)]
-    notes = [
-        Note(claim.end, tag.css_class, tag.text, links.measured if claim.state == "measured" else "")
-        for claim, tag in tags(turn, links.withdrawn)
-    ]
+    marks = [mark for claim in turn.claims for mark in _inside(turn, claim, links)]
+    for claim, tag in tags(turn, links.withdrawn):
+        how = links.measured if claim.state == "measured" else ""
+        marks.append(Mark(claim.start, claim.end, tag.css_class, how, tag.text))
     drawn = {n: address for n, address in links.frames.items() if n not in links.withdrawn}
-    return Marks(stretches, notes, drawn, links.quotes, links.withdrawn, breaks)
+    return Marks(marks, drawn, links.quotes, links.withdrawn, breaks)
 
 
-def _stretches(turn: TurnResult, claim: Claim, links: Links) -> Iterator[Stretch]:
+def _inside(turn: TurnResult, claim: Claim, links: Links) -> Iterator[Mark]:
     """The marks inside a sentence, none of which overlap."""
     if claim.state == "no_source" and not claim.missing:
-        yield Stretch(claim.start, claim.end, "no-source")
+        yield Mark(claim.start, claim.end, "no-source")
         return
     end = claim.start
     shown = [(place.start, place.end, place.n) for place in claim.on_frame if place.n in links.frames]
@@ -123,11 +122,9 @@ def _stretches(turn: TurnResult, claim: Claim, links: Links) -> Iterator[Stretch
             continue
         end = stop
         if n:
-            yield Stretch(
-                start, stop, "on-frame", _words_address(links.frames[n], turn.answer_md[start:stop])
-            )
+            yield Mark(start, stop, "on-frame", _words_address(links.frames[n], turn.answer_md[start:stop]))
         else:
-            yield Stretch(start, stop, "off-frame")
+            yield Mark(start, stop, "off-frame")
 
 
 def _words_address(address: str, words: str) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tables import for_each
-from webapp.core.markdown import Marks, Note, Stretch, highlight, pieces, render
+from webapp.core.markdown import Mark, Marks, highlight, pieces, render
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -49,7 +49,7 @@ def assert_harmless(html: str) -> None:
 
 @for_each("text", HOSTILE)
 def test_hostile_text_renders_harmlessly(text: str) -> None:
-    marks = Marks([Stretch(0, len(text), "on-frame", "/frames/1")], citations={1: "/frames/1?cite=1.1.1"})
+    marks = Marks([Mark(0, len(text), "on-frame", "/frames/1")], citations={1: "/frames/1?cite=1.1.1"})
     assert_harmless(str(render(text, marks)))
     assert "<mark>" in highlight(text, [(0, 3)])
     assert re.sub(r"</?mark>", "", str(highlight(text, [(0, 3)]))).count("<") == 0
@@ -58,8 +58,8 @@ def test_hostile_text_renders_harmlessly(text: str) -> None:
 @given(st.text(max_size=200), st.integers(0, 60), st.integers(1, 60))
 def test_any_text_renders_harmlessly(text: str, start: int, length: int) -> None:
     stop = start + length
-    marks = Marks([Stretch(start, stop, "off-frame")], [Note(stop, "tag warn", "<b>")], {1: "/frames/1"},
-                  breaks=(start, stop))  # fmt: skip
+    drawn = [Mark(start, stop, "off-frame"), Mark(start, stop, "tag warn", text="<b>")]
+    marks = Marks(drawn, {1: "/frames/1"}, breaks=(start, stop))
     assert_harmless(str(render(text, marks)))
     assert sorted(end for _, end in pieces(text, marks) if end is not None) == [0, 1]
 
@@ -84,13 +84,13 @@ def test_a_cited_number_opens_its_frame_and_later_leads_to_its_quote() -> None:
 )
 def test_a_stretch_is_marked_inside_its_block(text: str, expected: str) -> None:
     start = text.find("The") if text.startswith("You") else 0
-    html = str(render(text, Marks([Stretch(start, len(text), "no-source")])))
+    html = str(render(text, Marks([Mark(start, len(text), "no-source")])))
     assert f'{expected} class="no-source">The reason' in html
 
 
 def test_bold_words_with_a_stop_stay_bold_beside_marks() -> None:
     text = "**Settings.** You **wrote.**[1]"
-    marks = Marks([Stretch(0, 13, "off-frame"), Stretch(14, 31, "off-frame")], citations={1: "/frames/1"})
+    marks = Marks([Mark(0, 13, "off-frame"), Mark(14, 31, "off-frame")], citations={1: "/frames/1"})
     html = render(text, marks)
     assert "<strong>Settings.</strong></span>" in html and "<strong>wrote.</strong><a" in html
     assert "*" not in html
@@ -98,7 +98,7 @@ def test_bold_words_with_a_stop_stay_bold_beside_marks() -> None:
 
 def test_an_address_stays_whole() -> None:
     text = "see [it](https://a.example/14) and <https://a.example/14>"
-    marks = Marks([Stretch(at, at + 2, "off-frame") for at in (text.index("14"), text.rindex("14"))])
+    marks = Marks([Mark(at, at + 2, "off-frame") for at in (text.index("14"), text.rindex("14"))])
     assert str(render(text, marks)).count('href="https://a.example/14"') == 2
 
 
