@@ -23,7 +23,6 @@ from assistant.core.egress_log import SentLedger
 from assistant.core.endpoints import Endpoint, opened
 from assistant.formats.parsing import FORMATS, Parsed, parse, parse_message, tools_as_text
 from engines.chat.client import short
-from engines.chat.completions import OpenAIChatModel
 from engines.chat.network import public_url
 from engines.chat.protocol import (
     NOTHING_KNOWN,
@@ -128,29 +127,26 @@ def find_out(
     if not endpoint.model:
         return Report((answers, Step("model", "unknown", "no model is chosen yet")), models=models)
     endpoint = replace(endpoint, found=NOTHING_KNOWN) if forget else remembered(database, endpoint)
-    report = _of_model(endpoint, models, database, clock, timeout_s)
+    report = _of_model(endpoint, models, _Asking(endpoint, database, clock, timeout_s))
     if report.found != NOTHING_KNOWN:
         set_preference(database, _key(endpoint), asdict(report.found))
     return replace(report, steps=(answers, *report.steps), model=endpoint.model, models=models)
 
 
-def _of_model(
-    endpoint: Endpoint,
-    models: Sequence[ListedModel],
-    database: Database,
-    clock: Callable[[], int],
-    timeout_s: float,
-) -> Report:
+def _of_model(endpoint: Endpoint, models: Sequence[ListedModel], asking: _Asking) -> Report:
     owner = models[0].owned_by if models else ""
     listed = next((each for each in models if each.id == endpoint.model), ListedModel(endpoint.model, owner))
-    said = told(endpoint.base_url, listed, endpoint.api_key)
-    names = _unknown(endpoint.chosen.over(said).over(endpoint.found))
-    if not names and endpoint.found != NOTHING_KNOWN:
+    ledger = asking.ledger()
+    said = told(endpoint.base_url, listed, endpoint.api_key, on_send=ledger)
+    ledger.finish("answered" if said.supports_vision is not None else "model_refused")
+    known = endpoint.chosen.over(said).over(endpoint.found)
+    unknown = [probe for probe in _PROBES if getattr(known, probe.field) is None]
+    if not unknown and endpoint.found != NOTHING_KNOWN:
         found = said.over(endpoint.found)
         return Report(tuple(_ability_steps(endpoint.chosen, said, found, {})), found)
-    results = _ask_all({*names, "json_schema"}, endpoint, database, clock, timeout_s)
+    # The last is always asked: whoever answers that is there, and what it refuses beside it cannot be done.
+    answer, results = asking.all_of(dict.fromkeys([*unknown, _PROBES[-1]]))
     found = said.over(_shown(results)).over(endpoint.found)
-    answer = results["json_schema"]
     if answer.error is not None:
         return Report(tuple(_failed(answer.error, endpoint, models)), found, error=answer.error)
     steps = [
@@ -164,15 +160,20 @@ def _of_model(
 
 # -- asking the model -------------------------------------------------------------------------
 
-ProbeName = Literal["tools", "vision", "json_schema"]
-_FIELDS: Mapping[ProbeName, str] = {
-    "tools": "supports_tools", "vision": "supports_vision", "json_schema": "supports_json_schema",
-}  # fmt: skip
-_CANNOT: Mapping[ProbeName, Abilities] = {
-    "tools": Abilities(supports_tools=False),
-    "vision": Abilities(supports_vision=False),
-    "json_schema": Abilities(supports_json_schema=False),
-}
+_Ask = Callable[..., Completion]
+"""``(*messages, tools=…, schema=…)``: one request, noted before it leaves. Raises `ModelError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Probe:
+    """One small question for one `field` of the abilities, what a refusal of it shows, and both in words."""
+
+    name: StepName
+    field: str
+    refused: Abilities
+    ask: Callable[[_Ask], tuple[Abilities, str]]
+    can: str
+    cannot: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,66 +186,56 @@ class _Result:
     duration_ms: int = 0
 
 
-class _Asker:
-    """Asks the model, each request noted before it leaves and with its outcome afterwards."""
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Where and how the questions are asked."""
 
-    def __init__(self, model: OpenAIChatModel, ledger: SentLedger, timeout_s: float) -> None:
-        self.model = model
-        self._ledger = ledger
-        self._timeout_s = timeout_s
+    endpoint: Endpoint
+    database: Database
+    clock: Callable[[], int]
+    timeout_s: float
 
-    def __call__(self, *messages: Message, **options: Any) -> Completion:
+    def ledger(self) -> SentLedger:
+        return SentLedger(self.database, self.clock, self.endpoint, "test")
+
+    def all_of(self, probes: Collection[_Probe]) -> tuple[_Result, dict[_Probe, _Result]]:
+        """The result of the last, and all; asked at once, so that it takes no longer than the slowest."""
+        with ThreadPoolExecutor(len(probes), "abilities") as pool:
+            asked = {probe: pool.submit(copy_context().run, self._result, probe) for probe in probes}
+            results = {probe: each.result() for probe, each in asked.items()}
+        return results[_PROBES[-1]], results
+
+    def _result(self, probe: _Probe) -> _Result:
+        model, ledger, started_s = opened(self.endpoint, waits_s=()), self.ledger(), time.monotonic()
+
+        def ask(*messages: Message, **options: Any) -> Completion:
+            try:
+                *_, answer = model.stream(messages, timeout_s=self.timeout_s, on_send=ledger, **options)
+            except ModelError as error:
+                ledger.finish(error.code)
+                raise
+            assert isinstance(answer, Completion)
+            ledger.finish("answered", answer.usage)
+            return answer
+
         try:
-            *_, answer = self.model.stream(
-                messages, timeout_s=self._timeout_s, on_send=self._ledger, **options
-            )
-        except ModelError as error:
-            self._ledger.finish(error.code)
-            raise
-        assert isinstance(answer, Completion)
-        self._ledger.finish("answered", answer.usage)
-        return answer
-
-
-def _unknown(known: Abilities) -> set[ProbeName]:
-    return {name for name, field in _FIELDS.items() if getattr(known, field) is None}
-
-
-def _ask_all(
-    names: Collection[ProbeName],
-    endpoint: Endpoint,
-    database: Database,
-    clock: Callable[[], int],
-    timeout_s: float,
-) -> dict[ProbeName, _Result]:
-    """All at once, so that it takes no longer than the slowest."""
-
-    def ask(name: ProbeName) -> _Result:
-        model = opened(endpoint, waits_s=())
-        asker = _Asker(model, SentLedger(database, clock, endpoint, "test"), timeout_s)
-        started_s = time.monotonic()
-        try:
-            found, text = _PROBES[name](asker)
+            found, text = probe.ask(ask)
         except ModelError as error:
             return _Result(error=error)
         finally:
-            database.close_thread()
+            self.database.close_thread()
+        if probe is _PROBES[-1] and model.format_level:  # answered, but not held to the schema
+            found = probe.refused
         return _Result(found, text, duration_ms=round((time.monotonic() - started_s) * 1000))
 
-    with ThreadPoolExecutor(len(names), "abilities") as pool:
-        asked = {name: pool.submit(copy_context().run, ask, name) for name in sorted(names)}
-        return {name: each.result() for name, each in asked.items()}
 
-
-def _shown(results: Mapping[ProbeName, _Result]) -> Abilities:
+def _shown(results: Mapping[_Probe, _Result]) -> Abilities:
     """What the answers show. A refusal shows something where the endpoint answers at all."""
-    shown = Abilities()
-    answers = results["json_schema"].error is None
-    for name, result in results.items():
-        if result.error is None:
-            shown = result.found.over(shown)
-        elif answers and isinstance(result.error, _REFUSALS):
-            shown = _CANNOT[name].over(shown)
+    shown, answers = NOTHING_KNOWN, results[_PROBES[-1]].error is None
+    for probe, result in results.items():
+        if answers and isinstance(result.error, _REFUSALS):
+            shown = probe.refused.over(shown)
+        shown = result.found.over(shown)
     return shown
 
 
@@ -257,7 +248,7 @@ _KNOWN_TOOLS: Mapping[str, Mapping[str, Any]] = {"note_word": _TOOL["parameters"
 CALL_IT = "Note the word blue: call the tool note_word."
 
 
-def _tools(ask: _Asker) -> tuple[Abilities, str]:
+def _calls_tools(ask: _Ask) -> tuple[Abilities, str]:
     """A call that has to come back: as the endpoint's own, else as text in any format that is known."""
     asked = Message("user", CALL_IT)
     with suppress(*_REFUSALS):
@@ -278,7 +269,7 @@ NUMBER = "58"
 LOOK = "Which number does the picture show? Answer with the number alone."
 
 
-def _vision(ask: _Asker) -> tuple[Abilities, str]:
+def _sees(ask: _Ask) -> tuple[Abilities, str]:
     """A number that only the picture tells."""
     answer = ask(Message("user", LOOK, pictures=(_picture(),)))
     return Abilities(supports_vision=NUMBER in answer.text), answer.text
@@ -305,10 +296,10 @@ _SCHEMA: Schema = {
 FILL_IN = 'Answer with a JSON object and nothing else: {"word": "blue", "number": 7}'
 
 
-def _json_schema(ask: _Asker) -> tuple[Abilities, str]:
+def _follows_schema(ask: _Ask) -> tuple[Abilities, str]:
     """An object of two fields; the plain answer of an endpoint that takes no schema is one, too."""
     answer = ask(Message("user", FILL_IN), schema=_SCHEMA)
-    return Abilities(supports_json_schema=not ask.model.format_level and _fits(answer.text)), answer.text
+    return Abilities(supports_json_schema=_fits(answer.text)), answer.text
 
 
 def _fits(text: str) -> bool:
@@ -320,9 +311,20 @@ def _fits(text: str) -> bool:
     return kinds == {"word": str, "number": int}
 
 
-_PROBES: Mapping[ProbeName, Callable[[_Asker], tuple[Abilities, str]]] = {
-    "tools": _tools, "vision": _vision, "json_schema": _json_schema,
-}  # fmt: skip
+_PROBES = (
+    _Probe(
+        "tools", "supports_tools", Abilities(supports_tools=False), _calls_tools,
+        "it calls tools", "it calls no tools",
+    ),
+    _Probe(
+        "vision", "supports_vision", Abilities(supports_vision=False), _sees,
+        "it sees pictures", "it sees no pictures",
+    ),
+    _Probe(
+        "json_schema", "supports_json_schema", Abilities(supports_json_schema=False), _follows_schema,
+        "its answer follows a schema", "it follows no schema; answers are checked all the same",
+    ),
+)  # fmt: skip
 
 
 # -- telling a person -------------------------------------------------------------------------
@@ -343,38 +345,28 @@ def _failed(error: ModelError, endpoint: Endpoint, models: Sequence[ListedModel]
         yield Step("answer", "failed", error.detail)
 
 
-_WORDS: Mapping[ProbeName, tuple[str, str]] = {
-    "tools": ("it calls tools", "it calls no tools"),
-    "vision": ("it sees pictures", "it sees no pictures"),
-    "json_schema": ("its answer follows a schema", "it follows no schema; answers are checked all the same"),
-}
-
-
 def _ability_steps(
-    chosen: Abilities, said: Abilities, found: Abilities, results: Mapping[ProbeName, _Result]
+    chosen: Abilities, said: Abilities, found: Abilities, results: Mapping[_Probe, _Result]
 ) -> Iterator[Step]:
     """Each ability with how it is known."""
     known = chosen.over(found)
-    for name, field in _FIELDS.items():
-        can = getattr(known, field)
-        error = results[name].error if name in results else None
+
+    def how(field: str, error: ModelError | None = None) -> str:
+        if getattr(chosen, field) is not None:
+            return ", as you set it"
+        return (
+            ", says the server" if getattr(said, field) is not None else f" ({error.detail})" if error else ""
+        )
+
+    for probe in _PROBES:
+        can, error = getattr(known, probe.field), results.get(probe, _Result()).error
         if can is None:
-            yield Step(name, "unknown", error.detail if error else "nothing tells")
+            yield Step(probe.name, "unknown", error.detail if error else "nothing tells")
             continue
-        words = _WORDS[name][0 if can else 1]
-        if name == "tools" and can and known.tool_format:
-            words = f"it writes its calls as text ({known.tool_format})"
-        if error and getattr(chosen, field) is None:
-            words = f"{words} ({error.detail})"
-        yield Step(name, "ok" if can else "failed", f"{words}{_how(field, chosen, said)}")
-    window = known.context_tokens
-    detail = (
-        f"{window:,} tokens{_how('context_tokens', chosen, said)}" if window else "the server does not tell"
-    )
-    yield Step("window", "ok" if window else "unknown", detail)
-
-
-def _how(field: str, chosen: Abilities, said: Abilities) -> str:
-    if getattr(chosen, field) is not None:
-        return ", as you set it"
-    return ", says the server" if getattr(said, field) is not None else ""
+        written = f"it writes its calls as text ({known.tool_format})" if known.tool_format else ""
+        words = (probe.name == "tools" and written) or probe.can if can else probe.cannot
+        yield Step(probe.name, "ok" if can else "failed", f"{words}{how(probe.field, error)}")
+    if known.context_tokens:
+        yield Step("window", "ok", f"{known.context_tokens:,} tokens{how('context_tokens')}")
+    else:
+        yield Step("window", "unknown", "the server does not tell")

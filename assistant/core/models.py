@@ -182,10 +182,13 @@ class ChatModels:
         endpoint = self._named.get(name)
         if endpoint is None or self._database is None or not endpoint.is_ready or endpoint.key_problem:
             return self._endpoints.get(name)
+        place = _place(endpoint)
         with self._lock:
-            search = self._searches.get(_place(endpoint))
+            report, search = self._reports.get(place), self._searches.get(place)
+            if report and report.is_complete:
+                return self._endpoints[name]
             if search is None or search.is_due():
-                search = self._searches[_place(endpoint)] = _Search(self._find_out, endpoint)
+                search = self._searches[place] = _Search(self._find_out, endpoint)
                 search.start()
         search.join(patience_s)
         return self._endpoints.get(name)
@@ -198,13 +201,11 @@ class ChatModels:
         endpoint = self._named.get(name)
         return None if endpoint is None else self._report(endpoint, self.timeout_s, forget=True)
 
-    def _find_out(self, endpoint: Endpoint) -> bool:
-        """Whether all is known afterwards."""
+    def _find_out(self, endpoint: Endpoint) -> None:
         try:
-            return self._report(endpoint, min(_PROBE_TIMEOUT_S, self.timeout_s)).is_complete
+            self._report(endpoint, min(_PROBE_TIMEOUT_S, self.timeout_s))
         except StoreError as error:
             log.warning("what %s can do was not found out: %s", endpoint.name, error)
-            return False
         finally:
             if self._database:
                 self._database.close_thread()
@@ -237,23 +238,21 @@ class ChatModels:
 class _Search(threading.Thread):
     """One search for what a model can do, in a thread of its own."""
 
-    def __init__(self, find_out: Callable[[Endpoint], bool], endpoint: Endpoint) -> None:
+    def __init__(self, find_out: Callable[[Endpoint], None], endpoint: Endpoint) -> None:
         super().__init__(name="abilities", daemon=True)
         self._find_out = find_out
         self._endpoint = endpoint
         self._cancellation = Context().run(Cancellation)  # not a part of the turn that began it
-        self._is_complete = False
         self._ended_s = 0.0
 
     def run(self) -> None:
         with self._cancellation.here():
-            self._is_complete = self._find_out(self._endpoint)
+            self._find_out(self._endpoint)
         self._ended_s = time.monotonic()
 
     def is_due(self) -> bool:
-        """Whether it has ended without knowing all, long enough ago."""
-        is_over = bool(self._ended_s) and not self._is_complete
-        return is_over and time.monotonic() - self._ended_s >= _PAUSE_S
+        """Whether it has ended long enough ago for another one."""
+        return bool(self._ended_s) and time.monotonic() - self._ended_s >= _PAUSE_S
 
     def stop(self) -> None:
         self._cancellation.now()

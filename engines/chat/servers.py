@@ -26,6 +26,7 @@ from engines.chat.protocol import (
     ModelMalformed,
     ModelRefused,
     ModelUnknown,
+    RequestHook,
 )
 
 PORTS: Mapping[int, str] = {11434: "Ollama", 8080: "llama.cpp server", 8000: "vLLM", 1234: "LM Studio"}
@@ -96,8 +97,18 @@ def find_servers(ports: Sequence[int] = tuple(PORTS), timeout_s: float = 1.0) ->
         return [server for server in pool.map(lambda port: _found(port, timeout_s), ports) if server]
 
 
-def told(base_url: str, model: ListedModel, api_key: str = "", *, timeout_s: float = 3.0) -> Abilities:
-    """What the server says of a model of its list; what it does not say stays unknown. Raises nothing."""
+def told(
+    base_url: str,
+    model: ListedModel,
+    api_key: str = "",
+    *,
+    timeout_s: float = 3.0,
+    on_send: RequestHook | None = None,
+) -> Abilities:
+    """What the server says of a model of its list; what it does not say stays unknown.
+
+    Raises what `on_send` raises.
+    """
     listed = Abilities(context_tokens=model.context_tokens)
     tell = _TELLERS.get(_OWNERS.get(model.owned_by, ""))
     if tell is None:
@@ -106,19 +117,25 @@ def told(base_url: str, model: ListedModel, api_key: str = "", *, timeout_s: flo
 
     def ask(path: str, body: Mapping[str, Any] | None = None) -> Any:
         try:
-            return get_json(f"{parts.scheme}://{parts.netloc}{path}", api_key, timeout_s, body)
+            return get_json(f"{parts.scheme}://{parts.netloc}{path}", api_key, timeout_s, body, on_send)
         except ModelError:  # an older version, or one behind a gateway: it does not tell
             return None
 
     return tell(ask, model.id).over(listed)
 
 
-def get_json(url: str, api_key: str, timeout_s: float, body: Mapping[str, Any] | None = None) -> Any:
+def get_json(
+    url: str,
+    api_key: str,
+    timeout_s: float,
+    body: Mapping[str, Any] | None = None,
+    on_send: RequestHook | None = None,
+) -> Any:
     """What an address answers to a GET, or to a POST of `body`. Raises `ModelError`."""
     problem = problem_of(url)
     if problem:
         raise ModelRefused(f"the address {problem}")
-    with sent(url, body, api_key=api_key, timeout_s=timeout_s) as response:
+    with sent(url, body, api_key=api_key, timeout_s=timeout_s, on_send=on_send) as response:
         return document_of(response)
 
 

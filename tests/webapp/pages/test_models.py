@@ -79,16 +79,16 @@ def test_a_model_on_this_machine_is_found_added_tested_and_asked(
     assert "qwen3:8b" in chat.text and "tokens read" in chat.text
     shown = browser.get("/chat/1/turns/1/sent").text
     assert "BEGIN SCREEN DATA" in shown and "| hello" in words(shown) and "This computer" in shown
-    assert "BEGIN SCREEN DATA" in browser.get("/settings/sent/5").text
+    assert "BEGIN SCREEN DATA" in browser.get("/settings/sent/6").text
 
 
 def test_without_a_model_the_list_of_the_endpoint_offers_some(send: Any, data_dir: DataDir) -> None:
     with StubModel(models=({"id": "a"}, {"id": "b", "max_model_len": 9_000})) as stub:
         page = send(MODELS, base_url=stub.base_url).text
         assert "Models it lists (2)" in page
-        send(f"{MODELS}/1/choose", model="b", context_tokens="9000")
+        send(f"{MODELS}/1/choose", model="b")
     (chosen,) = providers.load(data_dir).entries
-    assert (chosen.model, chosen.context_tokens, chosen.name) == ("b", 9_000, stub.base_url.split("/")[2])
+    assert (chosen.model, chosen.name) == ("b", stub.base_url.split("/")[2])
 
 
 def test_what_a_model_of_the_settings_can_do_is_found_out_by_a_test(make_app: Any) -> None:

@@ -110,14 +110,9 @@ def save(provider_id: int) -> Response:
 
 @blueprint.post("/settings/models/<id:provider_id>/choose")
 def choose_model(provider_id: int) -> Response:
-    """Take a model from the endpoint's list, with the window it tells."""
+    """Take a model from the endpoint's list."""
     provider = _provider(provider_id)
-    window = number(request.form, "context_tokens", 8)
-    changed = replace(
-        provider,
-        model=request.form.get("model", ""),
-        context_tokens=provider.context_tokens if window is None else window,
-    )
+    changed = replace(provider, model=request.form.get("model", ""))
     try:
         providing.change(services(), changed, None)
     except ProviderInvalid as error:
