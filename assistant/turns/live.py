@@ -134,10 +134,17 @@ def _drain(turn: LiveTurn, events: Iterator[TurnEvent], services: TurnServices) 
         log.info("chat %s was deleted while turn %s was answered", turn.chat_id, turn.n)
     except Exception:  # the turn is stored as interrupted; whoever follows it must learn that
         log.exception("turn %s of chat %s failed", turn.n, turn.chat_id)
-        result = stored_turn(services.database, turn.chat_id, turn.n)
-        if result.error:
-            turn.add(ErrorEvent(result.error))
-        turn.add(FinalEvent(result))
+        _tell_failure(turn, services)
     finally:
         turn.close()
         services.database.close_thread()
+
+
+def _tell_failure(turn: LiveTurn, services: TurnServices) -> None:
+    try:
+        result = stored_turn(services.database, turn.chat_id, turn.n)
+    except UnknownChat:  # deleted meanwhile
+        return
+    if result.error:
+        turn.add(ErrorEvent(result.error))
+    turn.add(FinalEvent(result))
