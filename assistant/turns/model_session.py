@@ -37,6 +37,8 @@ Exchange = Sequence[Message]
 """A question, the rounds of its tools, and its answer."""
 
 _EVERYTHING = 1 << 40
+_OF_TOOLS = ("guidance", "tools", "budget")
+"""Blocks of the prompt that speak of tools."""
 
 
 @dataclass(slots=True)
@@ -119,7 +121,7 @@ class ModelSession:
         sent = [message for exchange in history for message in exchange]
         room -= tokens_of(sent)
         self.packed = self._packed(room // 2 if self.tools else room)
-        if whole.entries and not self.packed.entries and not self.tools:
+        if whole.entries and not self.packed.entries and not plan.uses_tools:
             raise ContextTooLong(f"the model's context of {self.window} tokens holds no frame")
         question = "\n\n".join(filter(None, (self.files.text, self.packed.text, self.pictures.told)))
         self.head = prompts.messages(self.blocks, sent, question, self.pictures.pictures, merged=merged)
@@ -151,7 +153,9 @@ class ModelSession:
     def close_tools(self) -> None:
         """Let the model answer with what it has: nothing is on offer any more."""
         self.tools = []
-        self.blocks = tuple(block for block in self.blocks if block.name not in ("tools", "budget"))
+        if self.form:  # told of them in the prompt
+            self.blocks = tuple(block for block in self.blocks if block.name not in _OF_TOOLS)
+            self.compose()
         self.rounds.append(Message("user", prompts.ANSWER_NOW))
 
     def warn(self) -> None:

@@ -81,6 +81,7 @@ def _followed(services: TurnServices, request: TurnRequest, *, is_shown: bool, d
                     tool_calls.approve(services.database, call.id, "once", services.clock())
                 else:
                     tool_calls.deny(services.database, call.id, services.clock())
+            draft = ""
         elif isinstance(event, FinalEvent):
             click.echo(_erasing(draft), nl=False)
             return event.result

@@ -278,8 +278,10 @@ def test_a_long_history_gives_way_to_frames(
     for n in range(4):
         question = f"question {n} " + "and more " * 30
         request = TurnRequest(question, "UTC", NOW_MS, START_MS, START_MS + HOUR_MS, chat_id)
-        chat_id = answer(deps, request).chat_id
+        last = answer(deps, request)
+        chat_id = last.chat_id
     models.close()
+    assert any("earlier questions of this chat" in warning for warning in last.warnings)
     assert len(stub.requests[3]["messages"]) < 8 and "[[e1]]" in stub.prompt()
     assert "question 2" in stub.requests[3]["messages"][-3]["content"]
     assert estimate_tokens(stub.prompt()) < 2_048

@@ -26,6 +26,8 @@ from store.frames.media import Media
 from tests.assistant.agents import Ran, agent_deps, asked, offered, run
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon, reply
 from tests.stub_model import StubModel
+from tests.tables import for_each
+from tests.voices import FORMS, Voice
 
 POLICY = "the retention policy was changed to ninety days"
 
@@ -171,16 +173,19 @@ def test_what_asks_for_nothing_is_finished_and_ends_the_loop(
     assert ran.result.answer_md == "There is nothing to look up."
 
 
-def test_at_the_cap_there_is_an_answer_without_tools(database: Database, stub: StubModel) -> None:
-    """One number in the prompt, the loop and the budget note."""
+@for_each("form", FORMS)
+def test_at_the_cap_there_is_an_answer_without_tools(form: str, database: Database, stub: StubModel) -> None:
+    """One number in the prompt, the loop and the budget note; a call in that answer is no answer."""
+    voice = Voice(stub.anew(), form)
     for _ in range(2):
-        stub.call(("calculator", {"expression": "2+2"}))
-    stub.reply("Four.")
-    with agent_deps(database, stub, max_iterations=2) as deps:
+        voice.call(("calculator", {"expression": "2+2"}))
+    voice.call(("calculator", {"expression": "3+3"}), text="Four.")
+    with agent_deps(database, stub, form, max_iterations=2) as deps:
         ran = run(deps, message="What is 2+2?")
     assert len(stub.requests) == 3
-    assert "tools" in stub.requests[1]
-    assert "tools" not in stub.requests[2]
+    definitions = [str(request["messages"][0]) + str(request.get("tools")) for request in stub.requests]
+    assert ["Works out an arithmetic" in told for told in definitions] == [True, True, False]
+    assert "3+3" not in ran.result.answer_md
     system = stub.requests[0]["messages"][0]["content"]
     assert "You have a budget of 2 tool-calling iterations." in system
     assert "at most 2 rounds" in system

@@ -10,10 +10,14 @@ from dataclasses import replace
 import pytest
 
 from assistant.core.cancellation import CancelToken
+from assistant.core.prompt_blocks import tokens_of
 from assistant.core.records import ToolCallEvent
+from assistant.turns.admission import admit
+from assistant.turns.model_session import recent
 from assistant.turns.plan import TurnServices
 from assistant.turns.transcript import TranscriptMessage, transcript
 from assistant.turns.turn import run_turn
+from engines.chat.protocol import Message, RequestedCall
 from store.chats import tool_calls
 from store.core.database import Database
 from store.deletion import deletion
@@ -21,6 +25,8 @@ from store.frames.media import Media
 from tests.assistant.agents import agent_deps, asked, run
 from tests.assistant.helpers import START_MS, Afternoon
 from tests.stub_model import StubModel
+from tests.tables import for_each
+from tests.voices import Voice
 
 
 @pytest.fixture
@@ -91,3 +97,40 @@ def test_a_call_that_ran_when_the_turn_was_stopped_is_over(deps: TurnServices, s
     assert [message.role for message in transcript(deps.database, chat_id)][1:4] == [
         "user", "assistant", "tool",
     ]  # fmt: skip
+
+
+@for_each("form", ["", "functionary", "command-r", "llama31"])
+def test_a_later_question_is_told_again_what_tools_gave(
+    form: str, database: Database, stub: StubModel, afternoon: Afternoon
+) -> None:
+    """Without the ids of the earlier turn, which would mean other frames in this one."""
+    afternoon.show(5, "the retention policy")
+    voice = Voice(stub.anew(), form)
+    voice.call(("search_ocr", {"query": "retention"}))
+    voice.reply("Ninety days [[e1]].")
+    voice.reply("Still ninety.")
+    with agent_deps(database, stub, form) as deps:
+        first = run(deps).result
+        run(deps, chat_id=first.chat_id, message="And now?")
+    _, question, made, result, answer, now = stub.requests[-1]["messages"]
+    assert (question["content"], now["content"]) == ("Which policy did I read about?", "And now?")
+    assert "search_ocr" in str(made) and "the retention policy" in result["content"]
+    assert '"cite"' not in result["content"] and "[[e" not in answer["content"]
+
+
+def test_the_newest_exchanges_stay_whole_and_older_ones_lose_results_first(deps: TurnServices) -> None:
+    def exchange(n: int) -> list[Message]:
+        call, result = RequestedCall(f"c{n}", "calculator", "{}"), Message("tool", "word " * 500, (), f"c{n}")
+        return [
+            Message("user", f"q{n}"),
+            Message("assistant", "", (call,)),
+            result,
+            Message("assistant", f"a{n}"),
+        ]
+
+    history, plan = [exchange(n) for n in range(4)], admit(deps, asked())
+    whole = tokens_of(exchange(0))
+    assert recent(history, 4 * whole, plan) == history
+    *brief, third, last = recent(history, 2 * whole + 2, plan)
+    assert [third, last] == history[2:] and [len(each) for each in brief] == [2]
+    assert recent(history, 0, plan) == []
