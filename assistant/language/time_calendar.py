@@ -123,6 +123,10 @@ class Date:
         is_in_month = both.month is not None or both.months is not None
         if both.weeks is not None and (is_in_month or both.day is not None):
             return None
+        if both.size == "weekend" and (is_in_month or both.day is not None):
+            return None
+        if both.weekday is not None and is_in_month and both.day is None and both.nth is None:
+            return replace(both, nth=-1, is_last=None) if both.is_last else None
         return None if both.month is not None and both.months is not None else both
 
     @property
@@ -280,7 +284,7 @@ def _readings(span: Span, phrase: str, calendar: Calendar) -> Iterator[Found]:
             yield from _of_range(span.start, span.end, phrase, calendar)
         case _:
             assert span.start
-            yield _of_open(span, span.start, phrase, calendar)
+            yield from _of_open(span, span.start, phrase, calendar)
 
 
 def _elapsed_ms(span: Span) -> int:
@@ -297,9 +301,15 @@ def _rolled_back(span: Span, today: date) -> date:
         raise Refused("unrecognised")
     if span.unit in _UNIT_DAYS:
         return today - timedelta(days=min(int(span.amount) * _UNIT_DAYS[span.unit], _MAX_DAYS) - 1)
-    month = today.year * 12 + today.month - 1 - min(int(span.amount) * _UNIT_MONTHS.get(span.unit, 1), 120)
+    months = min(int(span.amount) * _UNIT_MONTHS.get(span.unit, 1), _MAX_DAYS // 30)
+    return _months_back(today, months) + timedelta(days=1)
+
+
+def _months_back(on: date, months: int) -> date:
+    """The same date so many months before, or the last of its month."""
+    month = on.year * 12 + on.month - 1 - months
     last = monthrange(month // 12, month % 12 + 1)[1]
-    return date(month // 12, month % 12 + 1, min(today.day, last)) + timedelta(days=1)
+    return date(month // 12, month % 12 + 1, min(on.day, last))
 
 
 # -- days ---------------------------------------------------------------------------------
@@ -331,7 +341,8 @@ def _days_of(said: Date, calendar: Calendar, latest: date) -> Days:
     if said.size == "weekend":
         return _weekend(said, today)
     if said.days is not None:
-        on = _back(today, said.days + 7 * (said.weeks or 0))
+        months = (said.months or 0) + 12 * (said.years or 0)
+        on = _back(_months_back(today, months) if months else today, said.days + 7 * (said.weeks or 0))
         return Days(on, on)
     if said.weeks is not None:
         return _in_week(said, calendar)
@@ -471,7 +482,9 @@ def _edge(point: Point, *, is_end: bool) -> int:
         return (
             (point.part.closes if is_whole else end) if is_end else (point.part.opens if is_whole else start)
         )
-    return 1440 if point.clock.is_midnight and is_end else minute_of(point.clock, point.part)
+    if point.clock.is_midnight and (is_end or point.part):
+        return 1440
+    return minute_of(point.clock, point.part)
 
 
 def _bounds(point: Point) -> tuple[int, int]:
@@ -578,21 +591,29 @@ def _at(point: Point, on: date, calendar: Calendar, *, is_end: bool) -> tuple[in
     return _wall(on, _edge(point, is_end=is_end), calendar.zone, later=is_end)
 
 
-def _of_open(span: Span, point: Point, phrase: str, calendar: Calendar) -> Found:
+def _of_open(span: Span, point: Point, phrase: str, calendar: Calendar) -> Iterator[Found]:
     """What lies before, after, since, until or around a point."""
-    if not point.has_time and span.mode != "around":
-        return _beside_days(span.mode, point, phrase, calendar)
-    edge = _edge(point, is_end=span.mode in ("after", "until"))
-    on = _dates(point, edge, calendar)[0]
-    day = calendar.day(on)
-    if span.mode == "around":
-        if not point.clock:
-            return next(_of_point(point, phrase, calendar))
+    if span.mode == "around" and not point.clock:
+        yield from _of_point(point, phrase, calendar)
+        return
+    if not point.has_time:
+        yield _beside_days(span.mode, point, phrase, calendar)
+        return
+    edge = _edge(point, is_end=span.mode in (("before", "until") if point.clock else ("after", "until")))
+    for on in _dates(point, edge, calendar):
+        yield _beside_clock(span.mode, on, edge, point, phrase, calendar)
+        if _has_morning_reading(point):
+            yield _beside_clock(span.mode, on, edge - 720, point, phrase, calendar)
+
+
+def _beside_clock(mode: Mode, on: date, edge: int, point: Point, phrase: str, calendar: Calendar) -> Found:
+    if mode == "around":
         return _walls(on, edge - AROUND_MIN, on, edge + AROUND_MIN, phrase, calendar)
+    day = calendar.day(on)
     at_ms, kind = _wall(on, edge, calendar.zone)
-    if span.mode in ("before", "until"):
+    if mode in ("before", "until"):
         return _from_ends(phrase, min(day.start_ms, at_ms), at_ms, _named(end=kind))
-    if span.mode == "since" or (span.mode == "from" and not point.date):
+    if mode == "since" or (mode == "from" and not point.date):
         return _from_ends(phrase, at_ms, max(at_ms, calendar.now_ms), _named(start=kind), is_open=True)
     end_ms = day.end_ms if day.end_ms > at_ms else calendar.day(_back(on, -1)).end_ms
     return _from_ends(phrase, at_ms, end_ms, _named(start=kind))

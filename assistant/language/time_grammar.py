@@ -95,11 +95,19 @@ def _amount(used: list[Piece]) -> Piece | None:
             quarter = 0.25
     is_counted = any(piece.kind == "n" for piece in used[:at]) and not any(p.kind == "&" for p in used)
     total = total * quarter if quarter and is_counted else total + quarter
-    if any(piece.kind == "1" for piece in used[:at]) and not any(piece.kind in "nqK" for piece in used[:at]):
+    if not any(piece.kind in "nqK" for piece in used[:at]) and any(piece.kind in "1qK" for piece in used):
         total += 1
-    if not total:
-        return None
-    return _made("V", (total, unit), used)
+    if unit == "year" and not total.is_integer():
+        total, unit = total * 12, "month"
+    return _made("V", (total, unit), used) if total else None
+
+
+def _sum(used: list[Piece]) -> Piece | None:
+    """ "an hour and twenty minutes"."""
+    (hours, large), (minutes, small) = used[0].value, used[-1].value
+    return (
+        _made("V", (hours * 60 + minutes, "minute"), used) if (large, small) == ("hour", "minute") else None
+    )
 
 
 def _spans(
@@ -139,6 +147,18 @@ def _ago(used: list[Piece]) -> Piece | None:
     return _made("D", Point(said), used)
 
 
+def _later(used: list[Piece]) -> Piece:
+    """ "later today" lies ahead."""
+    said = _value(used, "D").date
+    return _spans("ahead", used) if said.days == 0 else _made("%", None, used)
+
+
+def _since_ago(used: list[Piece]) -> Piece | None:
+    """ "since ten minutes ago" is the last ten minutes."""
+    span = used[1].value[0]
+    return None if span.mode != "ago" else _made("Z", (replace(span, mode="rolling"),), used)
+
+
 def _tail(used: list[Piece]) -> Piece:
     amount, unit = _value(used, "V")
     return _spans("tail", used, used[-1].value, amount=amount, unit=unit)
@@ -154,11 +174,12 @@ def _value(used: Sequence[Piece], kinds: str) -> Any:
 def _back(used: list[Piece]) -> Piece | None:
     """ "last week", "this Friday", "the month before last", 上上周五, "next year"."""
     count = sum(
-        {"b": 1, "N": -1}.get(piece.kind) or (piece.value if piece.kind in "lL" else 0) for piece in used
+        {"b": 1, "N": -1}.get(piece.kind) or (piece.value if piece.kind in "lL" else piece.kind == "p")
+        for piece in used
     )
     count += any(piece.kind == "<" for piece in used)
     weekday, unit = _value(used, "W"), _value(used, "Um")
-    if weekday is not None and count == 1 and any(piece.kind in "lL" for piece in used):
+    if weekday is not None and count == 1 and any(piece.kind in "lLp" for piece in used):
         return _day(used, weekday=weekday, is_last=True)
     if weekday is not None or unit == "week":
         return _day(used, weekday=weekday, weeks=count)
@@ -171,6 +192,8 @@ def _back(used: list[Piece]) -> Piece | None:
             return _day(used, weeks=count, size="weekend")
         case "minute" | "hour" | "fortnight" if count == 1:
             return _rolling(used)
+        case "quarter":
+            return _made("%", None, used)
     return None
 
 
@@ -216,10 +239,10 @@ def _merged(used: list[Piece]) -> Piece | None:
 
 
 def _year_month(used: list[Piece]) -> Piece | None:
-    said = used[0].value.date
+    said = _value(used, "D").date
     if (said.year is None and said.years is None) or said.month is not None:
         return None
-    return _made("D", Point(replace(said, month=used[1].value)), used)
+    return _made("D", Point(replace(said, month=_value(used, "M"))), used)
 
 
 def _nth_weekday(used: list[Piece]) -> Piece | None:
@@ -245,7 +268,7 @@ def _quarter(used: list[Piece]) -> Piece | None:
 
 def _is_two(said: Date) -> bool:
     """Whether a date with slashes reads as day and month and as month and day."""
-    return said.day != said.month and (said.day or 0) <= 12 and (said.month or 0) <= 12
+    return bool(said.is_slash) and said.day != said.month and max(said.day or 0, said.month or 0) <= 12
 
 
 def _as_day(used: list[Piece]) -> Piece:
@@ -312,6 +335,12 @@ def _to_the_hour(used: list[Piece]) -> Piece | None:
     return None if is_dash else _minutes_beside(used)
 
 
+def _spoken(used: list[Piece]) -> Piece | None:
+    """ "three forty-five"."""
+    hour, minute = used[0].value, used[1].value
+    return _clock(hour, minute, used) if hour <= 24 and 10 <= minute <= 59 else None
+
+
 def _half_hour(used: list[Piece]) -> Piece:
     """Half nine is half past nine, halb neun half an hour before it."""
     return _clock(used[1].value, 30 if used[0].value > 0 else -30, used)
@@ -329,7 +358,8 @@ def _with_half(used: list[Piece]) -> Piece | None:
 
 def _range(used: list[Piece]) -> Piece:
     start, end = [piece for piece in used if piece.kind in "DPCR!"]
-    return _spans("range", used, start.value, end.value)
+    made = _spans("range", used, start.value, end.value)
+    return made._replace(is_weak=start.is_weak and end.is_weak)
 
 
 def _open(mode: Mode) -> Build:
@@ -392,8 +422,7 @@ def _listed(used: list[Piece]) -> Piece:
     for piece in used:
         if piece.kind in "DPCRZ":
             spans += piece.value if piece.kind == "Z" else (Span("point", piece.value),)
-    dates = [span.points[0].date for span in spans if span.points]
-    said = next((each for each in dates if each), None)
+    said = next((point.date for span in spans for point in span.points if point.date), None)
     for at, span in enumerate(spans):
         dated = [point.date for point in span.points if point.date]
         if not dated and span.points and said:
@@ -414,11 +443,12 @@ def _in_month_of(span: Span, last: Date | None) -> Span:
 
 
 def _except(used: list[Piece]) -> Piece | None:
-    whole, hole = used[0], used[-1]
+    """ "this week except Tuesday", "yesterday except the morning"."""
+    whole, hole = used[0], used[-1].value
     spans = whole.value if whole.kind == "Z" else (Span("point", whole.value),)
-    if hole.kind == "Z" or len(spans) != 1:
-        return None
-    return _made("Z", (*spans, Span("except", hole.value)), used)
+    if not hole.date:
+        hole = hole.merged(Point(spans[0].start.date)) if spans[0].start else None
+    return _made("Z", (*spans, Span("except", hole)), used) if hole and len(spans) == 1 else None
 
 
 def _rule(pattern: str, build: Build, **how: bool) -> Rule:
@@ -427,71 +457,87 @@ def _rule(pattern: str, build: Build, **how: bool) -> Rule:
 
 _RULES: tuple[Rule, ...] = (
     # what is no time, and what repeats
-    _rule("y Y? # n U|Q_y|o U g? y", _quarter),
+    _rule("y Y? # n U|Q_y|o [UK] g? y", _quarter),
     _rule("# [no1] [dUkx]?", _as("x")),
-    _rule("v [nq1]? [UWPMDRm]( P)?|% P", _as("%")),
+    _rule("(oU|[o1f]q|3)[gf]{1,4}[MDRUlcbNWyPC]|c3|[lcN]h|[ij]f{0,2}h{1,2}(?=[;z,]|$)|hy", _as("%")),
+    _rule("v [nq1ox]?[gf]{0,2}[UWPMDRm]( P)?|% P", _as("%")),
     _rule("v", _as("x")),
+    _rule("6(?=[<>JO])", _as("h")),
+    _rule("5(?=[gf1]{0,2}U)", lambda used: used[0]._replace(kind="n")),
+    _rule("[nq]Y", lambda used: [used[0], used[1]._replace(kind="U", value="year")]),
     # hours as amounts, months as units, the words for tomorrow and morning
     _rule("[Alp] n k|n L k", lambda used: [*used[:-1], used[-1]._replace(kind="U", value="hour")]),
     _rule("[bcN]+m", _back),
     _rule("(?<=[DWcR])f{0,4}t", lambda used: _made("P", Point(part=PARTS["morning"]), used)),
     _rule("t", lambda used: _day(used, days=-1)),
     # amounts
-    _rule("[n1]?( & 1?)?( [qK])? 1? U( & 1? [qK](?! U))?", _amount),
-    _rule("[bc]+ [UW]|[lcN] [UW]|U [<] l|U L|W L|b+ U", _back),
+    _rule("n3", lambda used: [used[0], used[1]._replace(kind="U", value="hour")]),
+    _rule("[n1]?( & 1?)?( [qK])? 1? U((?: &)? 1? [qK](?! ?[Unp]))?", _amount),
+    _rule("V[&fg]{0,2}V", _sum),
+    _rule("[bc]+ [UW]|[lcN] [UW]|c?pW|U [<] l|[UW] L|L W|b+ U", _back),
+    _rule("[UW] N", lambda used: None if used[0].is_weak else _back(used)),
     _rule("c P", lambda used: _made("R", Point(Date(days=0), part=used[1].value.part), used)),
-    _rule("l V g [DR]", _tail),
-    _rule("[lpc] c?V|c l V|V 2|p U", _rolling),
     _rule(
         "c?n L U", lambda used: _spans("rolling", used, amount=float(_value(used, "n")), unit=used[-1].value)
     ),
     _rule("(?<![mM])n d J", lambda used: _day(used, days=used[0].value) if used[1].value else None),
     _rule("V[aJ]|A V|V a|<V", _ago),
+    _rule("JV|[lcN] K|[WP] < l", _as("%")),
+    _rule("w D|D w", _later),
     _rule("V w|VO|N V", lambda used: _spans("ahead", used)),
     _rule("i[f]*V(?! g)", lambda used: _spans("ahead", used)),
     _rule("[VU] [<>](?= [hDPCRUVWM])", _as("h")),
-    _rule("(?<=[i<>@])[fg]{0,4}xU", _as("h")),
+    _rule("(?<=[i<>@~])[fg]{0,4}x[U3]|(?<=[DPRWU])g?x3|(?<=[DPRWUL])[fg]{0,4}[<>]x(?=[;z~,]|$)", _as("h")),
     # written dates
     _rule("nm", lambda used: _made("M", used[0].value, used)),
     _rule("ns", lambda used: _day(used, month=used[0].value)),
+    _rule("M[h%]|[3rh]T?M|a", _as("%")),
     _rule("(?<=z)nd", lambda used: _day(used, day=used[0].value)),
     _rule("nd", lambda used: _made("o", used[0].value, used)),
     _rule("yY", lambda used: _day(used, year=used[0].value)),
     _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gf]{0,4}M(_y)?|M y|y M o?", _written),
-    _rule("D M", _year_month),
-    _rule("[lc] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>F])f{0,4}M(?!X)|M [T&] M", _month),
+    _rule("D M|M[gf,]{0,2}D", _year_month),
+    _rule("[lc] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>F])f{0,4}M(?!X)|(?<=[DW])[gf]{1,3}M|M [T&] M", _month),
     _rule("[MD] [T&] [MD]", _month),
     _rule("(?<=[iS])f{0,4}y", lambda used: _day(used, year=used[0].value)),
-    _rule("n [T&] D|F n @ D|D [T&] n(?! ?[kHUMmdux4X])", _numbered_days, whole=True),
-    _rule("(?<=[jFSTB<>~&DPCRWi])[f@,j]{0,4}/|/(?=[,fj]{0,4}[DPCRW/jT])", _as_day),
+    _rule("n [T&] D|[FS] n [T@] D|D [T&] n(?! ?[kHUMmdux4X])", _numbered_days, whole=True),
+    _rule("(?<=[jFSTB<>~&DPCRWi])[f@,j]{0,4}/|f/(?=[;z,]|$)|/(?=_[DPCRW/jT])", _as_day),
     _rule("^f{0,4}/f{0,4}$", lambda used: _as_day(used) if not _is_two(used[0].value.date) else None),
     _rule("o W[gfij]+D|l W[gfij]+D", _nth_weekday),
+    _rule("[Do] T o", lambda used: [_day([p], day=p.value) if p.kind == "o" else p for p in used]),
     _rule("W", lambda used: _day(used, weekday=used[0].value)),
     _rule("o(?![xXUW])", lambda used: None if used[0].is_weak else _day(used, day=used[0].value)),
     _rule("U g D", _week_of),
     _rule("(?<![nxX])U(?![xX])", _weekend),
+    _rule("o V(?= g)|V[gf]{1,3}(?=[PC])", _as("%")),
+    _rule("l V g [DR]", _tail),
+    _rule("[lpc] c?V|c l V|V [2I]|S V|p U", _rolling),
     # clock times
-    _rule("(?<=@)f{0,4}4", lambda used: used[0]._replace(kind="C")),
-    _rule("µ k", lambda used: _made("C", used[0].value, used)),
+    _rule("(?<=[@FBS<>~TDPRW])f{0,2}4|(?<=C&)4|(?<=C[T&])[fijg@]?4", lambda used: used[0]._replace(kind="C")),
+    _rule("@µ(?=_[DPRW])|(?<=[DPRW])[fij,@]{1,4}µ", lambda used: _made("C", used[0].value, used)),
+    _rule("[µC] k", lambda used: _made("C", used[0].value, used)),
     _rule("[nCµ] H", _with_half),
     _rule("- n? [Ku] n k", _minutes_beside),
-    _rule("n k n? K|n k q|n k nu?(?! ?[xXUTmdk])|n k", _minutes_behind),
+    _rule("n k n? K|n k - (n u?|K)|n k q|n k nu?(?! ?[xXUTmdk])|n k", _minutes_behind),
     _rule("1? [Kq] p [nC]( k)?|[nV] p [nC]( k)?|1? K [T<>] [nC]( k)?", _minutes_beside),
     _rule("(?<=[@S<>~])f{0,4}[nV] T n( k)?|(?<=@)f{0,4}n [<>] n( k)?", _to_the_hour),
-    _rule("B C & n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3], *used[6:]]),
+    _rule("B C & n T n|F C T n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3]]),
+    _rule("(?<=[@~<>SFTB&])f{0,2}nn(?! ?[UMmdk])", _spoken),
     _rule("[nC] & [qK]|[nC] - [nK]|C [qK]", _minutes_behind),
     _rule("q n(?! ?[UkMmdu])", _half_hour),
-    _rule("[Fg] [nC] [T@] [nC](?! ?[UMmdxX])|B [nC] & [nC](?! ?[UMmdxX])", _bare_clocks, whole=True),
+    _rule("[Fg] [nCP] [T@] [nCP!](?! ?[UMmdxX])|B [nCP] & [nCP!](?! ?[UMmdxX])", _bare_clocks, whole=True),
     _rule(
-        "[Fg] [nC] [T@] [nC](?=_[DPR])|B [nC] & [nC](?=_[DPR])"
-        "|(?<=[DPR,])[Fg][fg]{0,4}[nC] [T@] [nC](?! ?[UMmd])|(?<=[DPR,])[fij]{0,4}B [nC] & [nC](?! ?[UMmd])"
-        "|(?<=[DPR])_[nC] T [nC](?! ?[UMmd])",
+        "[Fg] [nCP] [T@] [nCP](?=_[DPR])|B [nCP] & [nCP](?=_[DPR])"
+        "|(?<=[DPR,])[Fg][fg]{0,4}[nCP] [T@] [nCP](?! ?[UMmd])"
+        "|(?<=[DPR,])[fij]{0,4}B [nCP] & [nCP](?! ?[UMmd])"
+        "|(?<=[DPR])_[nCP] T [nCP](?! ?[UMmd])",
         _bare_clocks,
         whole=True,
     ),
-    _rule("(?<![xX])[nC] T [nC](?=_[DPR])|n T C|C T n(?! ?[UMmdxX])", _bare_clocks, whole=True),
+    _rule("(?<![xX])[nC] T [nCP](?=_[DPR])|n T C|[CP] T n(?! ?[UMmdxX])", _bare_clocks, whole=True),
     _rule(
-        "(?<=@)f{0,4}n(?! ?[UMmdp])|[~<>S] n(?! ?[xXUMmdk])|(?<![nC])T n(?! ?[xXUMmdk])",
+        "(?<=@)f{0,4}n(?! ?[UMmdpT])|n(?=if?P)|(?<![xX])n(?=R)|n(?==)"
+        "|[~<>S] n(?! ?[xXUMmdk])|(?<![nC])T n(?! ?[xXUMmdk])",
         _bare_clocks,
         whole=True,
     ),
@@ -501,8 +547,11 @@ _RULES: tuple[Rule, ...] = (
     _rule("r [PR]", _early),
     # spans
     _rule(
-        f"B {POINT} & {POINT}|F? {POINT} T(?!j) {POINT} e?|F {POINT} @ {POINT}|{POINT} G {POINT} e?", _range
+        f"B {POINT} & {POINT}|[FS]? {POINT} T(?!j) {POINT} e?|i?{POINT} & {POINT} e"
+        f"|F {POINT} @ {POINT}|{POINT} G {POINT} e?",
+        _range,
     ),
+    _rule("S Z", _since_ago),
     _rule("F D j(?=[;z,]|$)|S [DPCR] I?", _open("since")),
     _rule("F [DPCR] I?", _from),
     _rule("[DPCR] I", _open("since")),
@@ -514,9 +563,9 @@ _RULES: tuple[Rule, ...] = (
     _rule("~ [PCR] =?|[PCR] =", _around),
     _rule("[DPR]_Z|Z_[DPR]", _placed, again=True),
     _rule("[DPCRZ]( (,|&|, &) [DPCRZ]){1,9}", _listed),
-    _rule("[DRZ]_E [DRZ]", _except),
+    _rule("[DRZ]_E [DRPC]", _except),
     # what is left of a clock time that was begun
-    _rule("B [nC] &|n p", _as("h")),
+    _rule("B [nC] &|[nqK] p|[<>]h", _as("h")),
 )
 
 

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from assistant.language.time_calendar import PARTS, Clock, Date, Point, Span
-from assistant.language.time_tables import HAN, HAN_VARIANTS, LATIN, names, words
+from assistant.language.time_tables import HAN, HAN_VARIANTS, LATIN, SMALL_NAMES, names, words
 
 
 class Piece(NamedTuple):
@@ -50,6 +50,9 @@ _SHAPES = tuple(
         ("ymd", r"(?P<y>\d{4})(?P<mark>[-/.])(?P<m>\d{1,2})(?P=mark)(?P<d>\d{1,2})"),
         ("dmy", r"(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4}|\d{2})?"),
         ("slash", r"(?P<d>\d{1,2})/(?P<m>\d{1,2})(?:/(?P<y>\d{4}|\d{2}))?"),
+        ("slash", r"(?P<d>\d{1,2})-(?P<m>\d{1,2})-(?P<y>\d{4}|\d{2})"),
+        ("year", r"'(?P<y>\d{2})"),
+        ("month", r"(?P<m>\d{1,2})/(?P<y>\d{4})"),
         ("clock", rf"(?P<h>\d{{1,2}}):(?P<min>\d{{2}})(?::\d{{2}})?(?:{_HALF}|h)"),
         ("clock", r"(?P<h>\d{1,2})h(?P<min>\d{2})?"),
         ("clock", r"(?P<h>\d{1,2})(?P<half>[ap]\.?m)"),
@@ -106,14 +109,21 @@ class _Lexer:
 
     def _entry(self, entry: Entry, start: int, end: int) -> list[Piece]:
         kind, value, is_short = entry
-        if kind == "M" and self.text[self.origin[start]].islower():
+        first = self.text[self.origin[start]]
+        if kind == "M" and first.islower():
             is_short = self.normal[start:end] in words(self.language)["z"].split()  # "may"
+        elif kind == "W" and first.isupper() and self.language in SMALL_NAMES:
+            is_short = True  # "la señora Domingo"
         return [Piece(kind, value, start, end, is_short)]
 
     def _chunk(self, chunk: str, start: int, is_start: bool) -> Iterator[Piece]:
         shape = _shape(chunk, self.language)
         if shape:
             yield shape._replace(start=start, end=start + len(chunk))
+            return
+        joined = self._joined(chunk, start) if chunk[-1] == "." else []
+        if joined:  # "3.-5."
+            yield from joined
             return
         bare = chunk.rstrip(".'-")
         if bare != chunk and bare:
@@ -132,7 +142,18 @@ class _Lexer:
         elif shape:
             yield shape._replace(start=start, end=start + len(chunk))
         else:
-            yield from self._joined(chunk, start) or [self._unknown(chunk, start, is_start)]
+            joined = self._glued(chunk, start) or self._joined(chunk, start)
+            yield from joined or [self._unknown(chunk, start, is_start)]
+
+    def _glued(self, chunk: str, start: int) -> list[Piece]:
+        """ "30min", "14uhr", "3ish": a number and the word behind it."""
+        found = re.fullmatch(r"(\d{1,4})-?([a-z']+)", chunk)
+        entry = self.latin.get(found[2]) if found else None
+        if not found or not entry or entry[0] not in ("=" if "-" in chunk else "UkH="):
+            return []
+        middle = start + found.end(1)
+        number = Piece("n", int(found[1]), start, middle)
+        return [number, Piece(*entry[:2], middle, start + len(chunk), entry[2])]
 
     def _joined(self, chunk: str, start: int) -> list[Piece]:
         """ "9-11am", "Mon-Wed", "thirty-two", "l'hiver": two parts, each of which is known."""
@@ -202,11 +223,13 @@ Entry = tuple[str, Any, bool]
 @lru_cache(maxsize=512)
 def _shape(chunk: str, language: str) -> Piece | None:
     """What digits are by their form."""
-    if not chunk[:1].isdigit() and chunk[:1] != "q":
+    if not chunk[:1].isdigit() and chunk[:1] not in ("q", "'"):
         return None
     for name, pattern in _SHAPES:
         found = pattern.fullmatch(chunk)
-        if found and (name != "ordinal" or chunk[-1] != "." or language == "de"):
+        is_german = name == "ordinal" and chunk[-1] == "."  # 7. September
+        is_french = name == "clock" and chunk[-1] == "h"  # 14h
+        if found and not ((is_german and language != "de") or (is_french and language == "en")):
             kind, value = _read_shape(name, found)
             return Piece(kind, value, 0, 0)
     return None
@@ -220,6 +243,10 @@ def _read_shape(name: str, found: re.Match[str]) -> tuple[str, Any]:
         year = year + 2000 if year is not None and year < 100 else year
         day = Date(year=year, month=numbers["m"], day=numbers["d"], is_slash=name == "slash")
         return "/" if name == "slash" else "D", Point(day)
+    if name == "year":
+        return "y", 2000 + numbers["y"]
+    if name == "month":
+        return "/", Point(Date(year=numbers["y"], month=numbers["m"]))
     if name in ("clock", "dotted"):
         half = (found["half"] or "").replace(".", "") if "half" in found.re.groupindex else ""
         minute = part.get("min")
@@ -272,8 +299,15 @@ def _latin_words(language: str) -> tuple[dict[str, Entry], dict[str, int]]:
     entries: dict[str, Entry] = _table_words(language, "z") | {"-": ("T", None, False)}
     for name, entry in names(language).items():
         entries[name] = entry
-        if entry[0] == "W" and not entry[2]:
-            entries[name + "s"] = ("W" if language == "es" else "%", entry[1], False)
+    parts = [(word, value) for word, (kind, value, _) in _table_words(language).items() if kind == "P"]
+    for name, (kind, number, is_short) in names(language).items():
+        if kind == "W" and not is_short:
+            entries[f"los {name}" if language == "es" else f"{name}s"] = "%", number, False
+        if kind == "W" and language == "de":  # Montagabend
+            day = Point(Date(weekday=number))
+            entries |= {name + word: ("R", day.merged(part), False) for word, part in parts}
+    if language == "en":
+        entries |= {f"{word}s": ("%", None, False) for word, _ in parts}
     entries |= _table_words(language)
     lengths: dict[str, int] = {}
     for entry_words in entries:
@@ -318,7 +352,7 @@ def _value(kind: str, written: str) -> Any:
             return Point(part=PARTS[written])
         case "C":
             return Point(clock=Clock(int(written), is_midnight=True))
-        case "n" | "o" | "K" | "l" | "L":
+        case "n" | "5" | "o" | "K" | "l" | "L":
             return int(written or 1)
         case "q":
             return float(written)
@@ -328,7 +362,9 @@ def _value(kind: str, written: str) -> Any:
 def _language_of(text: str) -> str:
     """The language that most words of the text belong to, English in doubt."""
     found = set(re.findall(r"[a-z]+(?:'(?:s\b)?)?", text[:2000]))
-    return max(LATIN, key=lambda language: sum(word in _latin_words(language)[0] for word in found))
+    known = {language: _latin_words(language)[0] for language in LATIN}
+    # "am" is "on" to Germans; behind an hour it says nothing of the language.
+    return max(LATIN, key=lambda of: sum(known[of].get(word, "H")[0] != "H" for word in found))
 
 
 def _han_number(text: str) -> int:

@@ -65,8 +65,8 @@ def in_message(text: str, calendar: Calendar) -> Found | Refusal | None:
             if unread:
                 outcome = Refusal(text[unread[0] : unread[1]], "unread", (outcome,))
             return outcome
-        if outcome.problem != "unrecognised":
-            outcomes.append(outcome)
+        is_unread = outcome.problem == "unrecognised"
+        outcomes.append(replace(outcome, problem="unread") if is_unread else outcome)
     repeated = [piece for piece in row if piece.kind == "%"]
     if repeated and not outcomes:
         return Refusal(text[repeated[0].start : repeated[0].end], "unread")
@@ -89,7 +89,7 @@ def widened(found: Found, calendar: Calendar) -> Found:
 _MAX_TRIED = 20  # phrases of one sentence, the longest first
 _FILL = frozenset("fijg@,;")
 _TIMES = frozenset("DPCRZ")
-_PLAIN = "fijg@,;z"
+_PLAIN = "fijg@,;zb"
 
 
 def _phrases(row: list[Piece]) -> list[int]:
@@ -114,16 +114,20 @@ def _lacks_day(piece: Piece) -> bool:
 
 def _is_meant(row: Sequence[Piece], kinds: str, at: int) -> bool:
     """Whether a piece is a time in a sentence: not "the sun", not "Black Friday", not 一点."""
-    piece = row[at]
-    before, behind = kinds[at - 1 : at] if at else "", kinds[at + 1 : at + 2]
+    piece, point = row[at], row[at].value
+    before, behind = kinds[at - 1 : at] if at else ";", kinds[at + 1 : at + 2] or ";"
     touches = at + 1 < len(row) and row[at + 1].start - piece.end <= 1
+    if piece.kind in "PC" and before == "f" and behind in "xX" and touches:
+        return False  # "the 9:15 train"
     if piece.kind == "P":
-        return before in tuple("fi@jc") if not piece.is_weak else False
-    if piece.is_weak:
-        return before in ("", *_PLAIN) and behind in ("", *_PLAIN)
-    if piece.kind == "D" and piece.value.date.size is None:
+        return before in "fi@jc" and not piece.is_weak
+    if piece.is_weak and not (piece.kind == "Z" and "D" in kinds):
+        return before in _PLAIN and behind in _PLAIN
+    if piece.kind == "C":
+        return not (point.clock.is_bare and not point.clock.half and before in "xX")
+    if piece.kind in "DR" and not point.clock and point.date.size is None:
         follows_name = before == "X"
-        is_name = behind == "X" and touches and before not in ("", *"ij@;,l")
+        is_name = behind == "X" and touches and before not in "ij@;,lz"
         return not (follows_name or is_name)
     return True
 
@@ -132,7 +136,7 @@ def _is_mention(text: str, piece: Piece) -> bool:
     return text[max(0, piece.start - 1) : piece.start] == "@" or text[piece.start] == "@"
 
 
-_BESIDE = "fijg@,<>~SFTB&"
+_BESIDE = "fijg@,<>~SFTBE&"
 _REACH = 20  # pieces
 _UNREAD = "h%RPCDZWr/"
 _AFTER = re.compile(rf"([{_BESIDE}]{{0,6}}(?:[{_UNREAD}]|(?<=[@~<>SBF])n|n[Tp]n?))+")
@@ -190,9 +194,9 @@ def _together(spans: tuple[Span, ...], phrase: str, calendar: Calendar) -> Found
     try:
         each = [found_of(span, phrase, calendar) for span in spans if span.mode != "except"]
         holes = [found_of(replace(s, mode="point"), phrase, calendar) for s in spans if s.mode == "except"]
+        first, *further = _joined(_without(each, holes)) if len(spans) > 1 else each
     except Refused as refused:
         return Refusal(phrase, refused.problem)
-    first, *further = _joined(_without(each, holes)) if len(spans) > 1 else each
     return replace(first, further=tuple(further))
 
 
@@ -216,5 +220,7 @@ def _without(found: list[Found], holes: list[Found]) -> list[Found]:
                 (max(each.start_ms, hole.end_ms), each.end_ms),
             )
             parts += [replace(each, start_ms=a, end_ms=b, also=()) for a, b in ends if a < b]
+        if not any(each.start_ms < hole.end_ms and hole.start_ms < each.end_ms for each in found):
+            raise Refused("unrecognised")
         found = parts or found
     return found

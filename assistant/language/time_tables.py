@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 
 LATIN, HAN = ("en", "de", "fr", "es"), ("zh", "ja")
+SMALL_NAMES = ("fr", "es")
+"""Where names of days and months are written without a capital."""
 
 KINDS = {
     "day": "D",
@@ -20,6 +22,7 @@ KINDS = {
     "tomorrow_or_morning": "t",
     "unit": "U",
     "number": "n",
+    "few": "5",  # a number only before a unit
     "ordinal": "o",
     "half": "q",
     "quarter": "K",
@@ -69,6 +72,8 @@ KINDS = {
     "fill": "f",
     "numbered": "#",  # 第: what follows is no time
     "unplaced": "h",  # a word of time that nobody can place
+    "vague": "6",  # a little before or after
+    "edge": "3",  # of a stretch that is named: the end of
     "grammar": "z",  # any other
 }
 """The letter of each key of the file. W and M are weekdays and months, x is any other word, X a name."""
@@ -95,21 +100,18 @@ def names(language: str) -> dict[str, tuple[str, int, bool]]:
     """
     from babel.dates import get_day_names, get_month_names  # reads 2 MB, when first asked
 
-    found: dict[str, tuple[str, int, bool]] = {}
+    short: dict[str, tuple[str, int, bool]] = {}
+    whole: dict[str, tuple[str, int, bool]] = {}
     for kind, table in (("M", get_month_names), ("W", get_day_names)):
-        if language in HAN and kind == "M":
-            continue
         for number, name in table("wide", "format", language).items():
-            forms = _han_forms(name) if language in HAN else {fold(name)[:size] for size in (3, 4, 5)}
-            for form in forms:
-                found[form] = (
-                    ("x", 0, True) if form in found else (kind, number, kind == "W" and language not in HAN)
-                )
-        for width in ("abbreviated", "wide"):
-            for number, name in table(width, "format", language).items():
-                if language not in HAN:
-                    found[fold(name).rstrip(".")] = kind, number, kind == "W" and width == "abbreviated"
-    return found
+            if language in LATIN:
+                whole[fold(name)] = kind, number, False
+                short |= {fold(name)[:size]: (kind, number, kind == "W") for size in (3, 4, 5)}
+                abbreviated = table("abbreviated", "format", language)[number]
+                short[fold(abbreviated).rstrip(".")] = kind, number, kind == "W"
+            elif kind == "W":
+                whole |= {form: (kind, number, form[-1] == "曜") for form in _han_forms(name)}
+    return short | whole
 
 
 def _han_forms(name: str) -> set[str]:

@@ -161,8 +161,10 @@ def test_a_field_names_what_it_did_not_understand() -> None:
     assert in_field("yesterday with friends", SHANGHAI) == Refusal("with friends", "unrecognised")
 
 
-def test_a_number_beyond_all_numbers_is_no_time() -> None:
-    assert in_message(f"the last {'9' * 400} hours", SHANGHAI) is None
+def test_a_number_beyond_all_numbers_is_named_and_not_read() -> None:
+    found = in_message(f"the last {'9' * 400} hours", SHANGHAI)
+    assert isinstance(found, Refusal)
+    assert found.problem == "unread"
 
 
 def test_what_may_still_go_on_is_so_far() -> None:
