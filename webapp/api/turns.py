@@ -75,6 +75,15 @@ class EvidenceAnswer(Answer):
     frame_url: str | None
 
 
+class RetrievedAnswer(Answer):
+    """A frame that was looked at and that the answer does not cite."""
+
+    frame_id: int | None = Field(description="Null once the frame was deleted.")
+    timestamp: Timestamp = Field(validation_alias="captured_ms")
+    app_name: str | None
+    window_name: str | None
+
+
 class OnFrameAnswer(Answer):
     """Words of the answer, `answer_md[start:end]`, that stand on the frame cited as `n`."""
 
@@ -196,7 +205,8 @@ class TurnAnswer(Answer):
     time_range: RangeAnswer
     scope: ScopeAnswer
     way: WayAnswer | None = Field(description="Null for an answer from before this was kept.")
-    evidence: list[EvidenceAnswer]
+    evidence: list[EvidenceAnswer] = Field(description="The frames that the answer cites, by number.")
+    retrieved: list[RetrievedAnswer] = Field(description="The other frames that were looked at, by time.")
     claims: list[ClaimAnswer]
     coverage: CoverageAnswer
     sources: list[str] = Field(
@@ -215,6 +225,8 @@ class TurnAnswer(Answer):
 def turn_answer(result: TurnResult) -> TurnAnswer:
     return TurnAnswer.of(
         result,
+        evidence=[item for item in result.evidence if item.n is not None],
+        retrieved=[item for item in result.evidence if item.n is None],
         time_range=RangeAnswer.of(result),
         coverage=CoverageAnswer.of(
             result.coverage,

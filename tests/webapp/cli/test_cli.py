@@ -216,7 +216,7 @@ def test_ask_answers_with_evidence(recollect: Recollect, database: Database, dat
     frame = store_frame(database, data_dir, text="the retention policy was changed")
     span = ("--from", str(NOON_MS / 1000), "--to", str(NOON_MS / 1000 + 60), "--tz", "UTC")
     answer = recollect.json("ask", "What did I do?", *span)
-    assert [item["frame_id"] for item in answer["evidence"] if item["n"]] == [frame.id]
+    assert [item["frame_id"] for item in answer["evidence"]] == [frame.id]
     _, out, _ = recollect("ask", "What did I do?", *span)
     assert f"[1] 2026-11-20T12:00:00+00:00  Code · main.py  frame {frame.id}\n" in out
     last = out.splitlines()[-1]
@@ -235,7 +235,7 @@ def test_ask_uses_tools_and_allows_none_that_nobody_decides_about(
         )
         answer = recollect.json("ask", "What about the retention?", "--tz", "UTC")
         assert "denied by user" in stub.prompt() and "store_entity" in stub.prompt()
-    assert [item["frame_id"] for item in answer["evidence"] if item["n"]] == [frame.id]
+    assert [item["frame_id"] for item in answer["evidence"]] == [frame.id]
     assert answer["way"]["tools"] == 1 and answer["scope"]["everything"]
 
 
