@@ -258,20 +258,15 @@ def asked(browser: Browser, site: Site) -> Site:
     page.get_by_role("button", name="Send").click()
     page.wait_for_url("**/chat/*#t1")
     expect(page.locator("#t1")).to_have_attribute("aria-busy", "false")
-    expect(page.get_by_role("link", name="System prompt")).to_be_visible()
     site.chat = page.url.removeprefix(site.origin).partition("#")[0]
     page.context.close()
     return site
 
 
-def test_the_system_message_stands_in_the_conversation_and_folds(browser: Browser, asked: Site) -> None:
+def test_what_a_model_was_told_is_a_page_of_its_answer(browser: Browser, asked: Site) -> None:
     page = visit(browser, asked)
     page.goto(f"{asked.origin}{asked.chat}")
-    message = page.locator(".system-message")
-    expect(message.get_by_text("Another line.")).to_be_hidden()
-    message.locator("summary").click()
-    expect(message.get_by_text("Another line.")).to_be_visible()
-    expect(message.get_by_text("Rules that nothing else")).to_be_visible()
+    page.get_by_text("More", exact=True).click()
     page.get_by_role("link", name="System prompt").click()
     expect(page.get_by_role("group", name="Block 1, Model prompt")).to_contain_text("Another line.")
     page.context.close()
@@ -288,7 +283,7 @@ def test_every_page_of_prompts_is_accessible_and_fits(browser: Browser, asked: S
         (f"/settings/models/prompt/history?model={QWEN}", ""),
         ("/settings/models/prompt/preview?model=with-tools", ""),
         (f"{asked.chat}/turns/1/prompt", ""),
-        (asked.chat, ".system-message > summary"),
+        (asked.chat, ".more > summary"),
     ):
         page.goto(f"{asked.origin}{path}")
         if opened:

@@ -161,7 +161,6 @@ def test_what_else_a_turn_sent_is_no_system_prompt(
         database, OutgoingRequest("search", 1, "embedding", "e", "https://x/v1", False, body, 9, turn.id)
     )
     assert "No model was asked" in browser.get("/chat/1/turns/1/prompt").text
-    assert "As whom a model is asked to speak here." in browser.get("/chat/1").text
 
 
 def test_nothing_was_told_where_no_model_was_asked(program: Actor, browser: Actor) -> None:
@@ -170,19 +169,6 @@ def test_nothing_was_told_where_no_model_was_asked(program: Actor, browser: Acto
     assert "/turns/1/prompt" not in browser.get("/chat/1").text
     assert browser.get("/chat/1/turns/2/prompt").status_code == 404
     assert browser.get("/chat/9/turns/1/prompt").status_code == 404
-
-
-def test_the_conversation_shows_its_system_message(
-    program: Actor, browser: Actor, database: Database, stub: StubModel
-) -> None:
-    save(database, HOSTILE)
-    ask(program, model="stub", system_prompt="Pirate.")
-    ask(program, model="extractive", chat_id=1)
-    page = browser.get("/chat/1").text
-    assert '<details class="system-message">' in page
-    assert blocks(page)[:2] == [("Block 1, Model prompt", HOSTILE), ("Block 2, Identity", "Pirate.")]
-    assert "As it was sent with question 1." in words(page)
-    assert 'class="system-message"' not in browser.get("/chat").text
 
 
 def test_a_preview_shows_what_would_be_sent_now(

@@ -25,8 +25,6 @@ from webapp.core.parameters import NO_RANGE, Range, of_span
 from webapp.core.services import Services, Viewer
 from webapp.pages.chats.memory import TopicView, topic_view
 from webapp.pages.chats.suggestions import Suggestions, of_last_day
-from webapp.pages.models import prompt_blocks
-from webapp.pages.models.prompt_blocks import PromptView
 from webapp.views.turns import TurnView, turn_view
 
 LISTED_CHATS = 60
@@ -98,15 +96,6 @@ class Composer:
 
 
 @dataclass(frozen=True, slots=True)
-class SystemMessage:
-    """What a chat's model is told beside the questions: as whom it speaks, and all of it as last sent."""
-
-    identity: str
-    turn: int | None
-    view: PromptView | None
-
-
-@dataclass(frozen=True, slots=True)
 class ChatPage:
     """Everything `chat/chat.html` draws."""
 
@@ -116,7 +105,6 @@ class ChatPage:
     composer: Composer
     models: list[ModelInfo]
     suggestions: Suggestions | None
-    system: SystemMessage | None = None
     persona: Persona | None = None  # who speaks next
     topic: TopicView | None = None
     asks_for_pictures: bool = False  # whether a tick lets pictures of frames go along
@@ -154,7 +142,6 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         models=own.chat_models.describe(),
         suggestions=None if chat else of_last_day(database, viewer),
         persona=personas.active(database),
-        system=_system(own, chat.id) if chat else None,
         topic=topic_view(own, chat.id) if chat else None,
         asks_for_pictures=_asks_for_pictures(own.chat_models),
         is_verbose=chat_sessions.verbose_until_ms(database, viewer.now_ms) is not None,
@@ -182,10 +169,3 @@ def edit(turn: TurnResult, viewer: Viewer) -> Composer:
     if not turn.scope.phrase and not turn.scope.is_everything:
         chosen = of_span(turn.start_ms, turn.end_ms, viewer)
     return Composer(turn.question, chosen, model=turn.model, edited=turn.turn_id, files=turn.attachments)
-
-
-def _system(own: Services, chat_id: int) -> SystemMessage | None:
-    """None for a chat from before identities were stored, of which nothing sent is kept either."""
-    identity = conversations.identity(own.database, chat_id)
-    n, view = prompt_blocks.latest(own.database, chat_id) or (None, None)
-    return SystemMessage(identity, n, view) if identity or view else None

@@ -116,13 +116,6 @@ def of_turn(database: Database, chat_id: int, n: int) -> list[PromptView]:
     return [_sent(tuple(same), before) for _, same in groupby(requests, _system_of)]
 
 
-def latest(database: Database, chat_id: int) -> tuple[int, PromptView] | None:
-    """The last system prompt of a chat, with its turn; None where nothing was sent, or it was erased."""
-    request = egress_log.last_prompted(database, chat_id)
-    view = None if request is None else _sent((request,), None)
-    return (request.turn, view) if request and request.turn and view and view.blocks else None
-
-
 def prompt_preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> PromptView:
     """What the model would be sent now for a question about today."""
     today = who.today
