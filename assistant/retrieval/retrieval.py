@@ -28,7 +28,7 @@ import apsw
 
 from assistant.core.query_embedder import WORDS_ONLY, Meaning
 from assistant.retrieval.excerpts import Excerpt, excerpt, line_forms
-from assistant.retrieval.sampling import MAX_FRAMES, STANDARD, select_in
+from assistant.retrieval.sampling import MAX_FRAMES, STANDARD, Sampler, select_in
 from store.core.database import Database
 from store.embeddings import vectors
 from store.ocr import readings
@@ -107,6 +107,7 @@ def retrieve(
     meaning: Meaning = WORDS_ONLY,
     max_frames: int = MAX_FRAMES,
     also: Sequence[int] = (),
+    spread: Sampler = select_in,
     deadline_s: float = RETRIEVAL_TIMEOUT_S,
 ) -> Retrieval:
     """The selected frames with excerpts, and what else is known about the range.
@@ -118,7 +119,7 @@ def retrieve(
     start_ms, end_ms = filters.start_ms, filters.end_ms or now_ms
     with database.read(deadline_s=deadline_s) as connection:
         in_range = sample.count(connection, filters)
-        chosen = select_frames(database, connection, filters, words, in_range, meaning, max_frames)
+        chosen = select_frames(database, connection, filters, words, in_range, meaning, max_frames, spread)
         selected = sample.load(connection, sorted({*chosen.ids, *also}))
         totals = None if is_narrowed(filters) else segments.totals(database, start_ms, end_ms)
         return Retrieval(
@@ -173,11 +174,12 @@ def select_frames(
     in_range: int,
     meaning: Meaning = WORDS_ONLY,
     max_frames: int = MAX_FRAMES,
+    spread: Sampler = select_in,
 ) -> Selection:
     """The frames for a question about `words`; `in_range` is how many pass the filters."""
-    spread = Searched("", "spread", in_range)
+    spread_over = Searched("", "spread", in_range)
     if not words:
-        return Selection(tuple(select_in(connection, filters, max_frames)), (spread,))
+        return Selection(tuple(spread(connection, filters, max_frames)), (spread_over,))
     pages = _searches(database, filters, words, meaning)
     hits = list({hit.frame_id: hit for _, page in pages for hit in page.hits}.values())
     searched = (
@@ -188,9 +190,9 @@ def select_frames(
         ids = select_in(connection, filters, max_frames)
         relevant = len({hit.frame_id for hit in hits}.intersection(ids))
     else:
-        ids, relevant = _mixed(connection, filters, hits, max_frames)
+        ids, relevant = _mixed(connection, filters, hits, max_frames, spread)
     best = tuple(hit.frame_id for hit in hits if hit.frame_id in set(ids))
-    return Selection(tuple(ids), (*searched, spread), relevant, any(map(_is_by_words, hits)), best)
+    return Selection(tuple(ids), (*searched, spread_over), relevant, any(map(_is_by_words, hits)), best)
 
 
 def _searches(
@@ -211,12 +213,16 @@ def _is_by_words(hit: Hit) -> bool:
 
 
 def _mixed(
-    connection: apsw.Connection, filters: Filters, hits_found: Sequence[Hit], max_frames: int
+    connection: apsw.Connection,
+    filters: Filters,
+    hits_found: Sequence[Hit],
+    max_frames: int,
+    spread: Sampler,
 ) -> tuple[list[int], int]:
     """(ids in order of time, how many of them a search found)."""
     first, passed_over = _without_crowds(hits_found, filters, max_frames * 2 // 3)
     chosen = dict.fromkeys(first)
-    chosen.update(dict.fromkeys(select_in(connection, filters, max_frames - len(first))))
+    chosen.update(dict.fromkeys(spread(connection, filters, max_frames - len(first))))
     for frame_id in passed_over:
         if len(chosen) == max_frames:
             break

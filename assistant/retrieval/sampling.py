@@ -7,11 +7,14 @@ others. A property test holds it together with the rule as a pure function over 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
 
 import apsw
 
+from store.frames.frames import ID_STEP
 from store.search import sample
 from store.search.filters import Filters
 
@@ -40,6 +43,9 @@ class Rule:
 
 STANDARD = Rule()
 
+Sampler = Callable[[apsw.Connection, Filters, int], list[int]]
+"""Which of the matching frames, at most so many, cover a range."""
+
 
 def select_in(connection: apsw.Connection, filters: Filters, max_frames: int = MAX_FRAMES) -> list[int]:
     """Ids of the selected frames, in order of time: `FRAMES_PER_BUCKET` of a bucket, at most `max_frames`."""
@@ -54,6 +60,27 @@ def select_in(connection: apsw.Connection, filters: Filters, max_frames: int = M
         return in_order(picked)
     counts = sample.count_per_bucket(connection, filters, bucket_ms)
     return in_order(thinned(picked, counts, max_frames))
+
+
+def spread_in(connection: apsw.Connection, filters: Filters, max_frames: int = MAX_FRAMES) -> list[int]:
+    """The same, and the places that empty stretches leave go where there are more frames.
+
+    Each goes into the middle of the longest stretch between two chosen frames of one bucket.
+    """
+    ids = select_in(connection, filters, max_frames)
+    bucket_ms = Rule(max_frames=max_frames).bucket_s(filters.start_ms, filters.end_ms or 0) * 1000
+    buckets = [(number // ID_STEP - filters.start_ms) // bucket_ms for number in ids]
+    ends = zip(pairwise(ids), pairwise(buckets), strict=True)
+    stretches = [(low - high, low, high) for (low, high), (one, other) in ends if one == other]
+    heapify(stretches)
+    while stretches and len(ids) < max_frames:
+        _, low, high = heappop(stretches)
+        middle = sample.middle(connection, filters, low, high)
+        if middle is not None:
+            ids.append(middle)
+            heappush(stretches, (low - middle, low, middle))
+            heappush(stretches, (middle - high, middle, high))
+    return sorted(ids)
 
 
 def thinned(

@@ -12,6 +12,7 @@ from assistant.evidence import citations
 from assistant.retrieval import coverage
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.retrieval import Entry, Retrieval, retrieve
+from assistant.retrieval.sampling import select_in, spread_in
 from assistant.turns import scope
 from assistant.turns.anchor_facts import AnchorFacts
 from assistant.turns.plan import RunningTurn, TurnPlan
@@ -34,8 +35,15 @@ def look(turn: RunningTurn) -> Retrieval:
         # An endpoint of vectors may be slow, too.
         meaning = run_with_timeout(partial(_meaning, turn), math.inf, turn.stop, turn.database.close_thread)
         also = () if plan.frame_id is None else (plan.frame_id,)
+        spread = select_in if plan.mode == "evidence" else spread_in
         retrieval = retrieve(
-            turn.database, _filters(plan), plan.words, services.clock(), meaning=meaning, also=also
+            turn.database,
+            _filters(plan),
+            plan.words,
+            services.clock(),
+            meaning=meaning,
+            also=also,
+            spread=spread,
         )
     if plan.without:
         entries = tuple(entry for entry in retrieval.entries if entry.frame.id not in plan.without)

@@ -75,6 +75,17 @@ def ends_per_bucket(
     return [(n, first, last) for n, first, last in rows]
 
 
+def middle(connection: apsw.Connection, filters: Filters, low: int, high: int) -> int | None:
+    """The matching frame between two that comes first after the middle, else last before it."""
+    clauses, parameters = _clauses(connection, filters, low=":after", high=":before")
+    half = (low + high) // 2
+    for after, before, order in ((half, high, "asc"), (low + 1, half, "desc")):
+        sql = f"select f.id from frames f where {clauses} order by f.id {order} limit 1"
+        for (number,) in connection.execute(sql, {**parameters, "after": after, "before": before}):
+            return int(number)
+    return None
+
+
 def count_per_bucket(connection: apsw.Connection, filters: Filters, bucket_ms: int) -> dict[int, int]:
     """How many matching frames each bucket holds; buckets without any are left out."""
     clauses, parameters = _clauses(connection, filters)

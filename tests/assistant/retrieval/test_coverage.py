@@ -158,7 +158,7 @@ def test_the_range_that_words_named_is_kept_with_its_other_reading(
     assert chosen.scope.also == ((wednesday, wednesday + day_ms),)
     assert chosen.coverage.queries[0].text == ""
     today = ask("What did I do @today?", start_ms=None, end_ms=None)
-    assert (today.scope.phrase, today.scope.is_so_far) == ("@today", True)
+    assert (today.scope.phrase.strip("@"), today.scope.is_so_far) == ("today", True)
 
 
 def test_a_mentioned_app_filters_and_a_selection_needs_a_range(

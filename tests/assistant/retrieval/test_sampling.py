@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assistant.retrieval.sampling import MAX_FRAMES, Rule, select_in
+from assistant.retrieval.sampling import MAX_FRAMES, Rule, select_in, spread_in
 from store.core.database import Database
 from store.frames.frames import ID_STEP
 from store.search.filters import Filters
@@ -131,3 +132,18 @@ def test_selecting_from_a_long_range_seeks_instead_of_scanning(database: Databas
     touching = [detail for detail in plan if detail.startswith(("SEARCH f", "SCAN f"))]
     assert len(touching) >= 2
     assert all(d == "SEARCH f USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)" for d in touching)
+
+
+def test_places_of_empty_stretches_go_to_the_busy_ones(database: Database) -> None:
+    """Two hours of frames in a year: the rule sees four of them, the spread as many as there are places."""
+    hour_ms, year_ms = 3_600_000, 365 * 86_400_000
+    for begin in (100 * 86_400_000, 300 * 86_400_000):
+        insert_bare_frames(database, frame_ids([begin + at for at in range(0, hour_ms, 10_000)]))
+    filters = Filters(0, year_ms)
+    with database.read() as connection:
+        chosen, spread = select_in(connection, filters), spread_in(connection, filters)
+    assert len(chosen) == 4 and set(chosen) < set(spread)
+    assert len(set(spread)) == MAX_FRAMES and spread == sorted(spread)
+    steps_s = [(high - low) // ID_STEP // 1000 for low, high in pairwise(spread)]
+    within = [step for step in steps_s if step < 3_600]
+    assert max(within) <= 2 * min(within) + 10
