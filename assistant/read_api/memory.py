@@ -6,7 +6,7 @@ asks for its most, lets today's rules take out what they must, and cuts to the l
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -20,10 +20,10 @@ from store.frames import frames
 from store.memory import observations, search, timeline
 from store.memory.chat_summaries import ChatSummary
 from store.memory.documents import SessionSummary
-from store.memory.entries import EntryType, MemoryEntry, MemoryFilters
+from store.memory.entries import RECORD_TYPES, EntryType, MemoryEntry, MemoryFilters
 from store.memory.insights import Insight
 from store.memory.observations import Observation
-from store.memory.retrievers import MEMORY_CANDIDATES, RetrievalQuery
+from store.memory.retrievers import MEMORY_CANDIDATES
 from store.memory.search import MemoryPage
 from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
 from store.timeline import segments
@@ -50,7 +50,7 @@ def search_observations(
 
     The last 90 days are searched unless a range is given.
     """
-    return _search(call, "observation", query, start, end, limit, project=project)
+    return _search(call, ("observation",), query, start, end, limit, project=project)
 
 
 def search_sessions(
@@ -65,7 +65,7 @@ def search_sessions(
 
     The last 90 days are searched unless a range is given.
     """
-    return _search(call, "session", query, start, end, limit, project=project)
+    return _search(call, ("session",), query, start, end, limit, project=project)
 
 
 def search_user_prompts(
@@ -75,7 +75,7 @@ def search_user_prompts(
 
     The last 90 days are searched unless a range is given.
     """
-    return _search(call, "prompt", query, start, end, limit)
+    return _search(call, ("prompt",), query, start, end, limit)
 
 
 def find_by_concept(
@@ -89,7 +89,7 @@ def find_by_concept(
     """Find observations about a concept, those that answer `query` best first; call it when memory names
     the concept already.
     """
-    return _search(call, "observation", query, start, end, limit, concept=concept)
+    return _search(call, ("observation",), query, start, end, limit, concept=concept)
 
 
 def find_by_file(
@@ -103,7 +103,7 @@ def find_by_file(
     """Find observations in which a file was seen, those that answer `query` best first; call it for what was
     done with a file.
     """
-    return _search(call, "observation", query, start, end, limit, file=file)
+    return _search(call, ("observation",), query, start, end, limit, file=file)
 
 
 def find_by_type(
@@ -115,15 +115,21 @@ def find_by_type(
     limit: Limit = 20,
 ) -> MemoryFound:
     """Find observations of one kind, those that answer `query` best first; call it for one sort of work."""
-    return _search(call, "observation", query, start, end, limit, kind=kind)
+    return _search(call, ("observation",), query, start, end, limit, kind=kind)
 
 
-def get_recent_context(call: ReadCall, project: Project = None, limit: Limit = 20) -> MemoryFound:
-    """Give what was done, learned and asked last, newest first; call it first where no time is named."""
-    page = search.get_recent_context(
-        call.database, now_ms=call.now_ms, project=project, limit=MEMORY_CANDIDATES
-    )
-    return _answer(call, page, limit)
+def get_recent_context(
+    call: ReadCall,
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    project: Project = None,
+    limit: Limit = 20,
+) -> MemoryFound:
+    """Give what was done, learned and asked last, newest first; call it first where no time is named.
+
+    The last 90 days are looked at unless a range is given.
+    """
+    return _search(call, RECORD_TYPES, "", start, end, limit, project=project)
 
 
 def get_context_timeline(
@@ -196,40 +202,36 @@ TOOLS: tuple[Any, ...] = (
 
 def _search(
     call: ReadCall,
-    entry_type: EntryType,
+    types: Sequence[EntryType],
     query: str,
     start: float | str | None,
     end: float | str | None,
     limit: int,
     **narrowed: str | None,
 ) -> MemoryFound:
-    """Entries of one type, narrowed by a concept, a file, a kind or a project."""
+    """Entries of some types, narrowed by a concept, a file, a kind or a project.
+
+    For words of asking alone they are from all over the range.
+    """
     filters = MemoryFilters(**narrowed)  # type: ignore[arg-type]  # fields of it that are texts
     if start is not None or end is not None:  # else the store's own window holds
         start_ms, end_ms = answers.span(start, end, call.now_ms)
         filters = replace(filters, start_ms=start_ms, end_ms=end_ms)
     asked = asking(call, query)
-    if query.strip() and not asked.text:
-        return _spread(call, entry_type, filters, limit)
+    is_spread = bool(query.strip()) and not asked.text
     page = search.search_memory(
         call.database,
         asked,
-        (entry_type,),
+        types,
         filters,
         now_ms=call.now_ms,
-        limit=MEMORY_CANDIDATES,
+        limit=_SPREAD_OVER if is_spread else MEMORY_CANDIDATES,
         # What has the concept, file or kind follows behind what answers the question, too.
         fill=not narrowed.keys() <= {"project"},
     )
+    if is_spread:
+        page = replace(page, entries=tuple(evenly(page.entries, limit)))
     return _answer(call, page, limit)
-
-
-def _spread(call: ReadCall, entry_type: EntryType, filters: MemoryFilters, limit: int) -> MemoryFound:
-    """Entries from all over a range, the newest first."""
-    page = search.search_memory(
-        call.database, RetrievalQuery(""), (entry_type,), filters, now_ms=call.now_ms, limit=_SPREAD_OVER
-    )
-    return _answer(call, replace(page, entries=tuple(evenly(page.entries, limit))), limit)
 
 
 def _with_zone(anchor: int | str) -> int | str:

@@ -25,7 +25,7 @@ from typing import Literal
 from store.core.database import Database, rows
 from store.memory import entries as memory_entries
 from store.memory import insights, retrievers
-from store.memory.entries import ENTRY_TYPES, RECORD_TYPES, EntryType, MemoryEntry, MemoryFilters
+from store.memory.entries import ENTRY_TYPES, EntryType, MemoryEntry, MemoryFilters
 from store.memory.insights import Insight, InsightFilter
 from store.memory.retrievers import Match, RetrievalQuery, Strategy
 from store.search import query
@@ -93,20 +93,6 @@ def search_memory(
         text = texts.get(match.document, "")
         shown.append(memory_entries.with_snippet(entry, text, parsed, round(match.score, 6)))
     return MemoryPage(tuple(shown), strategy, reason)  # type: ignore[arg-type]  # one of Strategy
-
-
-def get_recent_context(
-    database: Database,
-    *,
-    now_ms: int,
-    project: str | None = None,
-    limit: int = MEMORY_LIMIT,
-    types: Sequence[EntryType] = RECORD_TYPES,
-) -> MemoryPage:
-    """What was done, learned and asked last, newest first."""
-    return search_memory(
-        database, RetrievalQuery(""), types, MemoryFilters(project=project), now_ms=now_ms, limit=limit
-    )
 
 
 # -- insights -----------------------------------------------------------------------------

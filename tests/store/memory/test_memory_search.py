@@ -16,7 +16,7 @@ from store.embeddings import vectors
 from store.memory import documents, observation_writer, search
 from store.memory.backfill import backfill
 from store.memory.documents import DocumentId, get_prompts, get_sessions, parse_id
-from store.memory.entries import MEMORY_WINDOW_MS, MemoryFilters
+from store.memory.entries import MEMORY_WINDOW_MS, RECORD_TYPES, MemoryFilters
 from store.memory.observations import Fact
 from store.memory.retrievers import RetrievalQuery
 from store.memory.search import MemoryPage
@@ -406,9 +406,11 @@ def test_recent_context_mixes_types_newest_first_within_a_project(database: Data
     one = put_observation(database, start_ms=NOON_MS - 1, project="recall")
     prompt = ask_prompt(database, "q", NOON_MS)
     put_observation(database, start_ms=NOON_MS - 100 * DAY_MS, project="recall")
-    page = search.get_recent_context(database, now_ms=NOON_MS)
+    page = search.search_memory(database, RetrievalQuery(""), RECORD_TYPES, now_ms=NOON_MS)
     assert keys(page) == [("prompt", prompt), ("observation", one), ("session", session)]
-    page = search.get_recent_context(database, now_ms=NOON_MS, project="Recall")
+    page = search.search_memory(
+        database, RetrievalQuery(""), RECORD_TYPES, MemoryFilters(project="Recall"), now_ms=NOON_MS
+    )
     assert keys(page) == [("observation", one), ("session", session)]
 
 
