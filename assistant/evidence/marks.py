@@ -21,11 +21,10 @@ from types import MappingProxyType
 from assistant.core.records import Claim, ClaimState, EvidenceItem, OnFrame
 from assistant.core.strings import own_sentences
 from assistant.evidence.particulars import (
-    CAPITAL_NOUNS,
     Particular,
     Screen,
     particulars,
-    share_of_capitals,
+    writes_nouns_so,
 )
 from assistant.language.statements import CITATION, Statement, plain, split_statements
 from assistant.retrieval.measured_facts import MeasuredFacts
@@ -55,7 +54,7 @@ def check(
     `facts` are what code has measured and the model was given.
     """
     known, given = set(numbers), facts or MeasuredFacts()
-    has_capital_nouns = share_of_capitals(plain(answer_md), list(screens.values())) > CAPITAL_NOUNS
+    has_capital_nouns = writes_nouns_so(plain(answer_md), list(screens.values()))
     claims = []
     statements = [(each, answer_md[each.start : each.end]) for each in split_statements(answer_md)]
     wrong_in = _misquoting([text for _, text in statements], misquoted)

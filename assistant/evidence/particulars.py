@@ -26,11 +26,8 @@ Kind = Literal["quotation", "address", "value", "name", "near"]
 SHORT_NAME = 3
 """Letters of a name that is compared: shorter ones are titles and abbreviations of any kind."""
 
-CAPITAL_NOUNS = 0.2
-"""The share of capitals, among the words that no screen shows, of a language that writes nouns so."""
-
-MIN_CAPITALS, FEW_WORDS = 3, 12
-"""Fewer of them tell it only where the answer has few words at all."""
+CAPITAL_NOUNS = 0.5
+"""The share of capitals among words, and again among those that no screen shows, where nouns have them."""
 
 ENDING = 2
 """So many letters a name may have more in one text than in the other: "Anna's", "Wagners"."""
@@ -44,6 +41,7 @@ _HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff々]+")
 _CJK_RUN = re.compile(f"[{CJK}]+")
 _FILE = re.compile(r"[\w-]\.[A-Za-z][A-Za-z\d]{1,4}\Z")
 _MIXED = re.compile(r"[^\W\d_][\W_]*\d|\d[^\W\d_]+[\W_]*\d")
+_COUNTS = re.compile(r"[\d%€$£]\s*\Z")
 _OPENS = re.compile(r"(?:\A|[.!?:;—–(\[|>/•]|[-*•]\s|\*\*|[\"“‘„«»「『])\W*\Z")
 
 
@@ -121,19 +119,30 @@ def _names(text: str, sentence: str, has_capital_nouns: bool) -> Iterator[Partic
     words = list(_WORD.finditer(_CJK_RUN.sub(lambda run: "\n" * len(run[0]), text)))
     for at, found in enumerate(words):
         word = found[0]
-        if not word[0].isupper() or len(word) <= SHORT_NAME or cldr.key(word) in cldr.calendar_words():
+        if not word[0].isupper() or len(word) <= SHORT_NAME or cldr.is_common(word):
             continue
         opens = _opens(sentence, found.start())
-        before = words[at - 1] if at and _touch(text, words[at - 1].end(), found.start()) else None
-        follows = before is not None and before[0][0].isupper() and not _opens(sentence, before.start())
-        after = (
-            words[at + 1]
-            if at + 1 < len(words) and _touch(text, found.end(), words[at + 1].start())
-            else None
+        is_sure = is_unspaced or (
+            _is_behind_name(words, at, text, sentence) if has_capital_nouns else not opens
         )
-        leads = after is not None and after[0][0].isupper()
-        is_sure = follows and not leads if has_capital_nouns else is_unspaced or not opens
         yield Particular(found.start(), found.end(), "name", word, is_weak=not is_sure)
+
+
+def _is_behind_name(words: Sequence[re.Match[str]], at: int, text: str, sentence: str) -> bool:
+    """Whether a word ends a row of words with capitals: "Firma Keller", but not "am Montag Abend" or
+    "12 Liter Diesel".
+    """
+    if not at or not _touch(text, words[at - 1].end(), words[at].start()):
+        return False
+    before, after = words[at - 1], words[at + 1] if at + 1 < len(words) else None
+    leads = after is not None and after[0][0].isupper() and _touch(text, words[at].end(), after.start())
+    return not (
+        leads
+        or not before[0][0].isupper()
+        or _opens(sentence, before.start())
+        or cldr.is_common(before[0])
+        or _COUNTS.search(sentence, max(0, before.start() - 12), before.start())
+    )
 
 
 def _opens(sentence: str, at: int) -> bool:
@@ -145,16 +154,18 @@ def _touch(text: str, start: int, end: int) -> bool:
     return 0 < end - start <= 2 and text[start:end].strip(" .") == ""
 
 
-def share_of_capitals(text: str, shown: Sequence[Screen]) -> float:
-    """The share of capitals among the words inside sentences that no screen shows; 0 of too few."""
-    inside = [found for found in _WORD.finditer(text) if not _opens(text, found.start())]
-    unseen = [
-        found[0]
-        for found in inside
-        if len(found[0]) > SHORT_NAME and not any(s.has_word(found[0]) for s in shown)
-    ]
-    capitals = sum(word[0].isupper() for word in unseen)
-    return capitals / len(unseen) if unseen and (capitals >= MIN_CAPITALS or len(inside) < FEW_WORDS) else 0.0
+def writes_nouns_so(text: str, shown: Sequence[Screen]) -> bool:
+    """Whether a text writes its nouns with capitals: told by the words inside its sentences, and above all by
+    those that no screen shows, where names are few in any language.
+    """
+    inside = [found[0] for found in _WORD.finditer(text) if not _opens(text, found.start())]
+    words = [word for word in inside if len(word) > SHORT_NAME]
+    unseen = [word for word in words if not any(screen.has_word(word) for screen in shown)]
+    return _capitals(words) + _capitals(unseen) > CAPITAL_NOUNS
+
+
+def _capitals(words: Sequence[str]) -> float:
+    return sum(word[0].isupper() for word in words) / max(1, len(words))
 
 
 # -- what a screen shows ----------------------------------------------------------------------
@@ -197,7 +208,11 @@ class Screen:
         ):
             return True
         parts = [part for part in re.split("['’-]", bare) if len(part) > 1]
-        return len(parts) > 1 and all(part in self._words or len(part) <= SHORT_NAME for part in parts)
+        return (
+            len(parts) < len(bare)
+            and any(part in self._words for part in parts)
+            and all(part in self._words or len(part) <= SHORT_NAME for part in parts)
+        )
 
     def replaced(self, text: str) -> Iterator[Particular]:
         """Stretches of Han signs that are words of this screen but for a sign or two, where a name would be:
@@ -232,11 +247,13 @@ class Screen:
             ends_there = han[there + 1] == "\n"
             goes_on = han[there + 1 + ends_there] == behind and behind != "\n"
             is_whole = han[here - 1] == "\n" and ends_there and (goes_on or not _HAN_RUN.match(behind))
-            if is_whole or (size > SHORT_NAME - 1 and goes_on and not ends_there and han[there + 2] == "\n"):
+            is_inside = size >= SHORT_NAME and goes_on and not ends_there and han[there + 2] == "\n"
+            if (is_whole or is_inside) and said[end] not in han:
                 yield self._near(text, start + at, start + end + 1)
         for wrong in (1, 2):  # before
             unlike = han[here - wrong - 1 : here]
-            if size > SHORT_NAME and han[there] == "\n" and at >= wrong and unlike.rfind("\n") == 0:
+            is_unlike = at >= wrong and unlike.rfind("\n") == 0 and not set(said[at - wrong : at]) <= set(han)
+            if size > SHORT_NAME and han[there] == "\n" and is_unlike:
                 yield self._near(text, start + at - wrong, start + end)
 
     @staticmethod

@@ -45,11 +45,16 @@ def short_weekdays() -> dict[str, frozenset[int]]:
     }
 
 
+def is_common(word: str) -> bool:
+    """Whether a word with a capital names no person, place or thing: a month, a weekday, a language."""
+    name = key(word)
+    is_day = len(name) > SHORT_WEEKDAY and name in weekdays()
+    return is_day or name in months() or word in _languages()
+
+
 @lru_cache(maxsize=1)
-def calendar_words() -> frozenset[str]:
-    """Words with a capital that name no person, place or thing: months, weekdays, languages."""
-    languages = {key(name) for locale in _locales() for name in locale.languages.values() if name.isalpha()}
-    return frozenset({*months(), *languages, *(day for day in weekdays() if len(day) > SHORT_WEEKDAY)})
+def _languages() -> frozenset[str]:
+    return frozenset(name for locale in _locales() for name in locale.languages.values())
 
 
 @lru_cache(maxsize=1)
@@ -93,6 +98,7 @@ def _unspaced() -> dict[str, frozenset[int]]:
     }
 
 
+@lru_cache(maxsize=8192)
 def key(name: str) -> str:
     """A name as it is looked up: in normal form and lower case, without stops and spaces."""
     return re.sub(r"[\s.\u00a0\u202f]", "", unicodedata.normalize("NFKC", name).casefold())

@@ -22,18 +22,24 @@ Kind = Literal["number", "date", "clock", "weekday"]
 Day = tuple[int | None, int | None, int | None]
 """Year, month and day of the month, each None when it is not said."""
 
+_LEAP_DAY = (2024, 1, 1)
+
 SMALL = 12
 """Numbers in Han signs up to here mostly count, and are compared only beside a unit of time."""
 
 _HAN_EXTRA = {"两": 2, "兩": 2}
 _HAN = "〇零一二三四五六七八九十百千万亿億两兩壹贰叁肆伍陆柒捌玖拾廿卅"
 _SPACE = "[ \u00a0\u202f\u2009]"
-_NUMBER = re.compile(rf"(?<![\d.,])\d{{1,3}}(?:{_SPACE}\d{{3}})+(?:[.,]\d+)?(?![\d])|\d+(?:[.,'’]\d+)*")
+_NUMBER = re.compile(
+    rf"(?<![\d.,])\d{{1,3}}(?:{_SPACE}\d{{3}})+(?:[.,]\d+)?(?![\d])|(?<!\d)\d{{1,20}}(?!\d)(?:[.,'’]\d{{1,20}}(?!\d)){{0,8}}"
+)
 _COUNT = rf"(?:\d{{1,2}}|[{_HAN}]{{1,3}})"
 _FULL = re.compile(
     rf"(?P<y>\d{{4}}|[{_HAN}]{{4}})\s?[-/.年년]\s?(?P<m>{_COUNT})\s?[-/.月월]\s?(?P<d>{_COUNT})\s?[日号號일]?"
 )
-_CJK = re.compile(rf"(?P<m>{_COUNT})\s?[月월]\s?(?P<d>{_COUNT})\s?[日号號일]?")
+_CJK = re.compile(
+    rf"(?:(?P<y>\d{{4}}|[{_HAN}]{{4}})\s?[年년]\s?)?(?P<m>{_COUNT})\s?[月월](?:\s?(?P<d>{_COUNT})\s?[日号號일]?)?"
+)
 _SLASHED = re.compile(
     r"(?<![\d./-])(?P<a>\d{1,2})(?P<sep>[./-])(?P<b>\d{1,2})(?P=sep)(?P<y>\d{4}|\d{2})(?![\d])"
 )
@@ -56,8 +62,9 @@ _DAY_OF_WEEK = re.compile(
 _YEAR = re.compile(r"\.?,?\s{1,2}(?:[^\W\d_]{1,3}\s)?(\d{4})(?!\d)")
 _MISREAD = re.compile(r"(?<=[\d.,:/-])[OoQ]|[OoQ](?=[\d:])")
 _MISREAD_ONE = re.compile(r"(?<=\d)[lI|](?=[\d\s.,:/-]|\Z)|(?<![^\W\d_])[lI|](?=\d)")
-_HAN_NUMBER = re.compile(f"[{_HAN}]+")
-_DIGITS = re.compile(r"\d+")
+_HAN_NUMBER = re.compile(f"(?<![{_HAN}])[{_HAN}]{{2,12}}(?![{_HAN}])")
+_POINTED_CLOCK = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
+_DIGITS = re.compile(r"(?<!\d)\d{1,20}(?!\d)")  # longer ones are no figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,8 @@ def _dates(text: str, is_read: bool) -> Iterator[Value]:
         yield from _day(found, {(_integer(found["y"]), _integer(found["m"]), _integer(found["d"]))})
     yield from _named_days(text, is_read)
     for found in _CJK.finditer(text):
-        yield from _day(found, {(None, _integer(found["m"]), _integer(found["d"]))})
+        year, month, of_month = (_integer(found[part]) if found[part] else None for part in "ymd")
+        yield from _day(found, {(year, month, of_month)})
     for found in _SLASHED.finditer(text):
         a, b, year = int(found["a"]), int(found["b"]), int(found["y"])
         year += 2000 if year < 100 else 0
@@ -125,9 +133,11 @@ def _day(found: re.Match[str], days: Iterable[Day]) -> Iterator[Value]:
 
 
 def _is_day(day: Day) -> bool:
-    year, month, of_month = day
+    year, month, of_month = (
+        given if part is None else part for part, given in zip(day, _LEAP_DAY, strict=True)
+    )
     try:
-        date(year or 2024, month or 1, of_month or 1)
+        date(year, month, of_month)
     except ValueError:
         return False
     return True
@@ -165,7 +175,7 @@ def _of_month(text: str, found: re.Match[str], months: frozenset[int], is_read: 
     before = _DAY_LEFT.search(text, max(0, found.start() - 10), found.start())
     after = _DAY_RIGHT.match(text, found.end())
     year = _YEAR.match(text, found.end() if before or not after else after.end())
-    if not (before or after or year):
+    if not (before or after or year or is_read):
         return
     is_whole = cldr.key(found[0]) in cldr.whole_months()
     is_sure = is_read or is_whole or found[0][0].isupper() or text[found.end() : found.end() + 1] == "."
@@ -215,16 +225,22 @@ def _half_of(words: str) -> tuple[bool, int] | None:
 def _numbers(text: str, is_read: bool) -> Iterator[Value]:
     for found in _NUMBER.finditer(text):
         readings = set(_decimals(found[0]))
-        end = found.end()
-        factor = _numeric(text[end]) if end < len(text) else None
-        if factor and factor >= 1000:
-            readings |= {value * factor for value in readings}
-            end += 1
-        yield Value(found.start(), end, "number", frozenset(readings))
+        end, most = _multiplied(text, found.end(), readings)
+        yield Value(found.start(), end, "number", frozenset(readings | most))
     for found in _HAN_NUMBER.finditer(text):
         number = _integer(found[0])
-        if number > SMALL and len(found[0]) > 1:
+        if number > SMALL:
             yield Value(found.start(), found.end(), "number", frozenset([Decimal(number)]))
+
+
+def _multiplied(text: str, end: int, readings: Set[Decimal]) -> tuple[int, set[Decimal]]:
+    """Where a figure with a Han sign for a power of ten ends, and what it is: ``1.2万``, ``1万2000``."""
+    factor = _numeric(text[end]) if end < len(text) else None
+    if not factor or factor < 1000:
+        return end, set()
+    rest = _DIGITS.match(text, end + 1)
+    more = int(rest[0]) if rest and int(rest[0]) < factor else 0
+    return rest.end() if rest and more else end + 1, {value * factor + more for value in readings}
 
 
 def _decimals(figure: str) -> Iterator[Decimal]:
@@ -285,9 +301,12 @@ class Shown:
         for text in texts:
             for form in dict.fromkeys((text, mended(flattened(text)))):
                 self._add(form, values(form, is_read=True))
-        for year, month, day in self.days:
-            if year and month and day:
-                self.weekdays.add(date(year, month, day).weekday())
+        # A day without a year is mostly of the year in which it was on the screen.
+        this_year = int(moment[:4]) if moment else None
+        for year, month, of_month in self.days:
+            year = year or this_year
+            if year and month and of_month and _is_day((year, month, of_month)):
+                self.weekdays.add(date(year, month, of_month).weekday())
 
     def holds(self, value: Value) -> bool:
         """Whether one reading of a value is shown."""
@@ -302,25 +321,20 @@ class Shown:
     def _add_moment(self, moment: str) -> None:
         day = date.fromisoformat(moment[:10])
         self.days.add((day.year, day.month, day.day))
+        self.numbers |= {day.year, day.day}
         self._captured = int(moment[11:13]) * 60 + int(moment[14:16])
-        self.clocks.add(self._captured)
+        self._add_clocks({self._captured})
 
     def _is_captured(self, said: int) -> bool:
         """Whether a clock time tells the moment as people round it: to five minutes, or half an hour."""
         if self._captured is None or said % 5:
             return False
         off = abs(said - self._captured)
-        return min(off, 1440 - off) <= (10 if said % 30 == 0 else 5)
+        return min(off, 1440 - off) <= (15 if said % 30 == 0 else 5)
 
     def _add(self, text: str, found: Sequence[Value]) -> None:
         orders = _orders(text, found, self.days)
-        is_24 = any(
-            v.kind == "clock"
-            and len(v.readings) == 1
-            and min(v.readings) >= 780
-            and not _has_letters(text, v)
-            for v in found
-        )
+        is_24 = any(_is_late(value, text) for value in found)
         for value in found:
             written = text[value.start : value.end]
             runs = [int(run) for run in _DIGITS.findall(written)]
@@ -328,25 +342,32 @@ class Shown:
                 self.numbers |= value.readings
                 if re.search(_SPACE, written):
                     self.numbers |= set(runs)
+                if _POINTED_CLOCK.fullmatch(written):
+                    self.clocks.add(runs[0] * 60 + runs[1])
             elif value.kind == "date":
-                self.days |= {
-                    day
-                    for day in value.readings
-                    if len(value.readings) == 1 or not orders or _order(runs, day) in orders
-                }
-                self.numbers |= {
-                    *runs,
-                    *(part for day in value.readings for part in (day[0], day[2]) if part),
-                }
+                self._add_days(value.readings, runs, orders)
             elif value.kind == "clock":
-                as_written = {r for r in value.readings if r // 60 == runs[0]} if runs else set()
-                readings = as_written if is_24 and as_written else value.readings
-                self.clocks |= readings
-                self.numbers |= {hour for r in readings for hour in (r // 60, r // 60 % 12 or 12)} | set(
-                    runs[:1]
-                )
-            elif value.kind == "weekday":
+                as_written = {clock for clock in value.readings if clock // 60 == runs[0]} if runs else set()
+                self._add_clocks(as_written if is_24 and as_written else value.readings)
+            else:
                 self.weekdays |= value.readings
+
+    def _add_days(self, days: Set[Day], runs: Sequence[int], orders: Set[str]) -> None:
+        """Days, with their parts as numbers; one that may be two is read in the order of the others."""
+        self.days |= {day for day in days if len(days) == 1 or not orders or _order(runs, day) in orders}
+        self.numbers |= {*runs, *(part for year, _, of_month in days for part in (year, of_month) if part)}
+
+    def _add_clocks(self, clocks: Set[int]) -> None:
+        """Clock times, with their hours as numbers, and as they are written with a point."""
+        self.clocks |= clocks
+        for hour, past in (divmod(clock, 60) for clock in clocks):
+            self.numbers |= {hour, hour % 12 or 12, hour + Decimal(past) / 100}
+
+
+def _is_late(value: Value, text: str) -> bool:
+    """Whether a clock time can only be of a clock with 24 hours."""
+    written = text[value.start : value.end]
+    return value.kind == "clock" and min(value.readings) >= 13 * 60 and not any(map(str.isalpha, written))
 
 
 def _orders(text: str, found: Sequence[Value], known: Set[Day]) -> set[str]:
@@ -360,7 +381,7 @@ def _orders(text: str, found: Sequence[Value], known: Set[Day]) -> set[str]:
     return orders - {""}
 
 
-def _order(runs: list[int], day: Day) -> str:
+def _order(runs: Sequence[int], day: Day) -> str:
     return "day" if runs[:2] == [day[2], day[1]] else "month" if runs[:2] == [day[1], day[2]] else ""
 
 
@@ -369,7 +390,3 @@ def _same_day(said: Day, shown: Day) -> bool:
         a == b or a is None or (b is None and part == 0)
         for part, (a, b) in enumerate(zip(said, shown, strict=True))
     )
-
-
-def _has_letters(text: str, value: Value) -> bool:
-    return any(map(str.isalpha, text[value.start : value.end]))
