@@ -181,7 +181,7 @@ def test_a_preview_shows_what_would_be_sent_now(
     assert "".join(label[6] for label, _ in blocks(with_tools)) == "1234567"
     stub.reply("Four.")
     stub._script.pop(0)
-    ask(program, model="told", mode="agent")
+    ask(program, model="told", mode="auto")
     sent_now = stub.requests[0]["messages"][0]["content"].split("\n\nNow: ")[0]
     assert "\n\n".join(text for label, text in blocks(with_tools)[:5]) == sent_now
     assert "With tools" not in browser.get("/settings/models/prompt/preview?model=stub").text
