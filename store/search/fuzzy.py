@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
+from itertools import accumulate
 from typing import Literal
 
 import apsw
@@ -126,10 +126,9 @@ def is_known(connection: apsw.Connection, token: str, *, is_prefix: bool = False
     return connection.execute(sql, (expression,)).fetchone() is not None
 
 
-PIECES = (2, 3)
-SHORTEST, LONGEST = 4, 6
-"""Characters of a run that is cut. Three are one word more often than two; seven and more are a
-sentence, whose words are hardly ever all on one frame, and whose ways cost more than the search."""
+_WAYS = {4: ((2, 2),), 5: ((2, 3), (3, 2)), 6: ((2, 2, 2), (3, 3))}
+"""By the characters of a run, the sizes of pieces that add up to it. Three characters are one word more often
+than two; seven and more are a sentence, whose words are hardly ever all on one frame."""
 
 
 def split_ngrams(asked: Query) -> Query | None:
@@ -148,27 +147,13 @@ def split_ngrams(asked: Query) -> Query | None:
 
 
 def _with_pieces(word: Node) -> Node:
-    if not isinstance(word, Phrase) or word.is_prefix or not SHORTEST <= len(word.tokens) <= LONGEST:
+    if not isinstance(word, Phrase) or word.is_prefix or not all(map(tokenizer.is_single, word.tokens)):
         return word
-    if not all(map(tokenizer.is_single, word.tokens)):
-        return word
-    return Or((word, *(And(_pieces(word, sizes)) for sizes in _ways(len(word.tokens)))))
+    ways = _WAYS.get(len(word.tokens), ())
+    return Or((word, *(And(_pieces(word, sizes)) for sizes in ways))) if ways else word
 
 
 def _pieces(word: Phrase, sizes: tuple[int, ...]) -> tuple[Phrase, ...]:
-    ends = [sum(sizes[: number + 1]) for number in range(len(sizes))]
-    return tuple(Phrase(word.tokens[end - size : end]) for size, end in zip(sizes, ends, strict=True))
-
-
-@lru_cache
-def _ways(length: int) -> tuple[tuple[int, ...], ...]:
-    """The sizes of pieces that add up to `length`, in every order; the piece alone is not cut."""
-    return tuple(way for way in _sums(length) if len(way) > 1)
-
-
-def _sums(length: int) -> Iterator[tuple[int, ...]]:
-    if length == 0:
-        yield ()
-    for size in PIECES:
-        if size <= length:
-            yield from ((size, *rest) for rest in _sums(length - size))
+    return tuple(
+        Phrase(word.tokens[end - size : end]) for size, end in zip(sizes, accumulate(sizes), strict=True)
+    )

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -136,25 +137,25 @@ def search(
         leg = nearest_frames(database, asked, allow, meaning, mode, order)
         is_semantic = mode == "semantic" and bool(leg.near)
         way = _way(connection, asked, filters, start.end_ms, "fts" if mode == "semantic" else mode, place)
+        start = replace(start, kind=way.kind)
+        words = _Words([], len(leg.near), "cosine" if order == "relevance" else order)
+        if not is_semantic:
+            words = _by_words(way, allow, order, start, place, needed, offset)
         having = way.among(leg.near)
         near = [each for each in leg.near.values() if is_semantic or each.id not in having]
-        words = _NO_WORDS if is_semantic else _by_words(way, allow, order, start, place, needed, offset)
         rows = [*words.rows, *_near_rows(near, order, start, place, offset - words.passed)][:needed]
         by_words = having | {row.id for row in rows if not row.is_near}
         found = of_rows(database, connection, way.asked, way.kind, rows, by_words, leg.near)
         is_folded = fold and not asked.is_browse
         hits, taken = folded(found, limit) if is_folded else (list(islice(found, limit)), limit)
-        total = len(near) if is_semantic else words.total
         return Page(
             hits=tuple(hits),
             next_cursor=cursors.encode(rows[taken - 1]) if len(rows) > taken else None,
-            total=min(total, TOTAL_LIMIT),
-            total_is_exact=total <= TOTAL_LIMIT and not (is_semantic and len(near) >= NEAR_LIMIT),
+            total=min(words.total, TOTAL_LIMIT),
+            total_is_exact=words.total < (NEAR_LIMIT if is_semantic else TOTAL_LIMIT + 1),
             near=NearGroup(len(near), len(leg.near) < NEAR_LIMIT),
             mode="browse" if asked.is_browse else mode if leg.near else "fts",
-            strategy=("cosine" if order == "relevance" else order)
-            if is_semantic
-            else _strategy(way, words, order),
+            strategy=words.strategy,
             fallback_reason=leg.reason,
             reading=asked.reading,
             words=way.asked,
@@ -204,11 +205,8 @@ class _Words:
 
     rows: list[Cursor]
     total: int
-    order: Order
+    strategy: str
     passed: int = 0
-
-
-_NO_WORDS = _Words([], 0, "relevance")
 
 
 def _by_words(
@@ -220,11 +218,10 @@ def _by_words(
     limit: int,
     offset: int,
 ) -> _Words:
-    """The page beyond `place`, and the order in which it came."""
-    finder = way.finder
+    """The page beyond `place`, and how it came about."""
+    finder, asked_order = way.finder, order
     if finder is None:
-        return _Words([], 0, order)
-    start = replace(start, kind=way.kind)
+        return _Words([], 0, _strategy(way, order, order, 0))
     is_over = place is not None and place.is_near
     behind = None if is_over else place
     # A row of a list by relevance knows the block it was ranked in.
@@ -235,10 +232,11 @@ def _by_words(
         order = "newest"
     if order != "relevance":
         rows = _rows(finder, order, behind, start, limit, offset)
+    strategy = _strategy(way, asked_order, order, total)
     if is_over:
-        return _Words([], total, order)
+        return _Words([], total, strategy)
     passed = offset if rows or not offset else len(_rows(finder, order, behind, start, offset, 0))
-    return _Words(rows, total, order, passed)
+    return _Words(rows, total, strategy, passed)
 
 
 def _is_common(allow: Callable[[], Finder], total: int) -> bool:
@@ -250,17 +248,18 @@ def _near_rows(
     near: Iterable[Near], order: Order, start: Cursor, place: Cursor | None, offset: int
 ) -> list[Cursor]:
     """What is near in meaning, beyond `place` and `offset` further on."""
-    rows = [replace(start, id=each.id, score=each.score, is_near=True) for each in near]
-    if order != "relevance":
-        rows.sort(key=lambda row: row.id, reverse=order == "newest")
+
+    def rank(row: Cursor) -> tuple[float, int]:
+        if order == "relevance":
+            return -row.score, -row.id
+        return 0.0, -row.id if order == "newest" else row.id
+
+    rows = sorted((replace(start, id=each.id, score=each.score, is_near=True) for each in near), key=rank)
     if place is not None and place.is_near:
-        last = next((n for n, row in enumerate(rows, 1) if row.id == place.id), None)
-        if last is not None:
-            rows = rows[last:]
-        elif order == "relevance":
-            rows = [row for row in rows if (row.score, row.id) < (place.score, place.id)]
-        else:
-            rows = [row for row in rows if (row.id < place.id) == (order == "newest")]
+        ids = [row.id for row in rows]
+        # Scores move a little when texts come in: a row that is still there says where the list goes on.
+        shown = ids.index(place.id) + 1 if place.id in ids else bisect_right(rows, rank(place), key=rank)
+        rows = rows[shown:]
     return rows[offset:]
 
 
@@ -270,13 +269,13 @@ def _order(asked: Query, order: Order | None) -> Order:
     return order or "relevance"
 
 
-def _strategy(way: _Way, words: _Words, order: Order) -> str:
+def _strategy(way: _Way, asked: Order, order: Order, total: int) -> str:
     suffix = "" if way.kind == "text" else f"+{way.kind}"
-    if words.order == "relevance":
-        return ("bm25" if words.total <= RANKED_BLOCK else f"bm25_newest_{RANKED_BLOCK}") + suffix
     if order == "relevance":
+        return ("bm25" if total <= RANKED_BLOCK else f"bm25_newest_{RANKED_BLOCK}") + suffix
+    if asked == "relevance":
         return "newest_common" + suffix
-    return "browse" if way.asked.is_browse else words.order + suffix
+    return "browse" if way.asked.is_browse else order + suffix
 
 
 def _end_ms(filters: Filters) -> int:

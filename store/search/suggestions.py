@@ -112,11 +112,10 @@ def _respelled(connection: apsw.Connection, text: str) -> Iterator[str]:
 
 
 def _neighbours(connection: apsw.Connection, word: str) -> list[str]:
-    """Words of the index one edit or look-alike away, the more frequent first; else its beginning."""
+    """Words of the index one edit away, the more frequent first; else its beginning."""
     if not _MIN_LETTERS <= len(word) <= _MAX_LETTERS:
-        return [each for each in fuzzy.variants(word) if fuzzy.is_known(connection, each)][:1]
-    candidates = dict.fromkeys((*fuzzy.variants(word), *_edits(word)))
-    counted = ((_frequency(connection, each), each) for each in candidates)
+        return []
+    counted = ((_frequency(connection, each), each) for each in set(_edits(word)))
     best = sorted(((count, each) for count, each in counted if count), key=lambda pair: (-pair[0], pair[1]))
     if best:
         return [each for _, each in best[:MAX_SPELLINGS]]

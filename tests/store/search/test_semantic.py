@@ -339,3 +339,12 @@ def test_long_beginnings_of_words_are_seen_on_what_is_near(many: Database) -> No
     assert {hit.matched for hit in page.hits} == {("text", "meaning"), ("meaning",)}
     for hit in page.hits:
         assert ("text" in hit.matched) == ("pizz" in hit.snippet)
+
+
+def test_what_is_near_follows_look_alikes_too(database: Database) -> None:
+    """And a later page still counts them."""
+    alike = [add(database, "authentlcation", n) for n in range(2)]
+    near = [add(database, "the login system", 10 + n) for n in range(3)]
+    pages = walk(database, "authentication", limit=2)
+    assert {frame for page in pages for frame in ids(page)} == {*alike, *near}
+    assert {(page.total, page.near.total, page.strategy) for page in pages} == {(2, 3, "bm25+lookalike")}
