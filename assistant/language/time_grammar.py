@@ -293,6 +293,8 @@ def _hour_of(piece: Piece) -> tuple[int, int]:
 
 def _bare_clocks(used: list[Piece]) -> list[Piece]:
     """Whole numbers where clock times are meant, with what stands between them kept."""
+    if used[0].kind == "g" and used[0].value != "from":
+        return used  # "5 of 3 to 4"
     weak = all(piece.kind in "n@fij" for piece in used)
     return [_clock(p.value, 0, [p], is_weak=weak) if p.kind == "n" else _as_to(p, used) for p in used]
 
@@ -493,7 +495,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("ns", lambda used: _day(used, month=used[0].value)),
     _rule("M[h%]|[3rh]T?M|a", _as("%")),
     _rule("(?<=z)nd", lambda used: _day(used, day=used[0].value)),
-    _rule("nd", lambda used: _made("o", used[0].value, used)),
+    _rule("nd(?!m)", lambda used: _made("o", used[0].value, used)),
     _rule("yY", lambda used: _day(used, year=used[0].value)),
     _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gf]{0,4}M(_y)?|M y|y M o?", _written),
     _rule("D M|M[gf,]{0,2}D", _year_month),

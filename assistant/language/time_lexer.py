@@ -104,16 +104,17 @@ class _Lexer:
             last = chunks[at + count - 1]
             entry = self.latin.get(" ".join(chunk[0] for chunk in chunks[at : at + count]))
             if entry:
-                return count, self._entry(entry, start, last.end())
+                return count, self._entry(entry, start, last.end(), is_start)
         return 1, list(self._chunk(chunks[at][0], start, is_start))
 
-    def _entry(self, entry: Entry, start: int, end: int) -> list[Piece]:
+    def _entry(self, entry: Entry, start: int, end: int, is_start: bool) -> list[Piece]:
         kind, value, is_short = entry
         first = self.text[self.origin[start]]
         if kind == "M" and first.islower():
             is_short = self.normal[start:end] in words(self.language)["z"].split()  # "may"
-        elif kind == "W" and first.isupper() and self.language in SMALL_NAMES:
-            is_short = True  # "la señora Domingo"
+        elif first.isupper() and not is_start:  # "la señora Domingo", "the Today programme"
+            is_name = kind == "W" and self.language in SMALL_NAMES
+            is_short = is_short or is_name or (kind in "DRPC" and self.language != "de")
         return [Piece(kind, value, start, end, is_short)]
 
     def _chunk(self, chunk: str, start: int, is_start: bool) -> Iterator[Piece]:
@@ -138,7 +139,7 @@ class _Lexer:
         entry = self.latin.get(chunk) or self.latin.get(chunk.removesuffix("'s"))
         shape = _shape(chunk, self.language)
         if entry:
-            yield from self._entry(entry, start, start + len(chunk))
+            yield from self._entry(entry, start, start + len(chunk), is_start)
         elif shape:
             yield shape._replace(start=start, end=start + len(chunk))
         else:

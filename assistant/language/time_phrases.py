@@ -124,10 +124,10 @@ def _is_meant(row: Sequence[Piece], kinds: str, at: int) -> bool:
     if piece.is_weak and not (piece.kind == "Z" and "D" in kinds):
         return before in _PLAIN and behind in _PLAIN
     if piece.kind == "C":
-        return not (point.clock.is_bare and not point.clock.half and before in "xX")
+        return bool(point.clock.half) or before not in "xX"  # "room 12:30"
     if piece.kind in "DR" and not point.clock and point.date.size is None:
         follows_name = before == "X"
-        is_name = behind == "X" and touches and before not in "ij@;,lz"
+        is_name = behind == "X" and touches and before not in "ij@;,l"
         return not (follows_name or is_name)
     return True
 
@@ -136,11 +136,11 @@ def _is_mention(text: str, piece: Piece) -> bool:
     return text[max(0, piece.start - 1) : piece.start] == "@" or text[piece.start] == "@"
 
 
-_BESIDE = "fijg@,<>~SFTBE&"
 _REACH = 20  # pieces
-_UNREAD = "h%RPCDZWr/"
-_AFTER = re.compile(rf"([{_BESIDE}]{{0,6}}(?:[{_UNREAD}]|(?<=[@~<>SBF])n|n[Tp]n?))+")
-_BEFORE = re.compile(rf"((?:[{_UNREAD}]|n[Tp]n)[{_BESIDE}]{{0,6}})+$")
+_BESIDE = "[fijg@,<>~SFTBE&]{0,6}"
+_LEFT = r"(?:[h%RPCDZWr/]|(?<=[@~<>SBF])n|n[Tp]n?)"
+_AFTER = re.compile(rf"(?:{_BESIDE}{_LEFT}|[i<>@~SFT][fijg@]{{0,3}}[xX]{{1,2}}[h%])+[xX]{{0,2}}")
+_BEFORE = re.compile(rf"[xX<>~SFTfijg@]{{0,3}}(?:{_LEFT}{_BESIDE})+$")
 
 
 def _unread(row: Sequence[Piece], at: int) -> tuple[int, int] | None:
