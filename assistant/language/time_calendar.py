@@ -8,29 +8,13 @@ from __future__ import annotations
 
 from calendar import monthrange
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from assistant.language.time_said import Clock, Date, Mode, Part, Point, Refused, Span
 from store.core import times
-
-Problem = Literal["unrecognised", "unread", "ambiguous", "future", "no_such_date", "no_such_time"]
-Mode = Literal[
-    "point",
-    "range",
-    "since",
-    "until",
-    "before",
-    "after",
-    "from",
-    "around",
-    "rolling",
-    "ago",
-    "ahead",
-    "tail",
-    "except",
-]
 
 AROUND_MIN = 30
 _UNIT_MS = {"minute": 60_000, "quarter_hour": 900_000, "hour": 3_600_000}
@@ -40,149 +24,6 @@ _MAX_ELAPSED_MS = 3_660 * 86_400_000
 _MAX_DAYS = 3_660
 _FIRST_YEAR, _LAST_YEAR = 1971, 9_000
 _LEAP_CYCLE_YEARS = 8  # 29 February comes at least this often
-
-
-class Refused(Exception):
-    """Understood, and not possible."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        self.problem: Problem = problem
-
-
-# -- what is said -------------------------------------------------------------------------
-
-
-class Part(NamedTuple):
-    """A part of the day in minutes after midnight; beyond 1440 is the next day.
-
-    Its clock times lie in the twelve hours from `clock_min` on; `opens` and `closes` are where it
-    begins and ends when it is one end of a range.
-    """
-
-    start_min: int
-    end_min: int
-    clock_min: int
-    opens: int
-    closes: int
-
-
-PARTS = {
-    "dawn": Part(0, 360, 0, 0, 360),
-    "morning": Part(360, 720, 0, 360, 720),
-    "noon": Part(660, 780, 360, 720, 720),
-    "lunch": Part(660, 780, 360, 720, 780),
-    "afternoon": Part(720, 1080, 720, 720, 1080),
-    "dusk": Part(1020, 1140, 720, 1020, 1140),
-    "evening": Part(1080, 1440, 1020, 1080, 1440),
-    "night": Part(1200, 1680, 1020, 1200, 1680),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """A clock time as said; `half` is am, pm or nothing, `is_bare` leaves the half of the day open."""
-
-    hour: int
-    minute: int = 0
-    half: str = ""
-    is_bare: bool = False
-    is_midnight: bool = False  # the one before as a start, the one behind as an end
-
-
-@dataclass(frozen=True, slots=True)
-class Date:
-    """What is said of a day, week, month or year; None where nothing is said.
-
-    `days`, `weeks`, `months` and `years` count back from today. `nth` is the number of a weekday in its
-    month; `size` makes of the day the week, weekend or quarter that holds it.
-    """
-
-    days: int | None = None
-    weeks: int | None = None
-    months: int | None = None
-    years: int | None = None
-    year: int | None = None
-    month: int | None = None
-    day: int | None = None
-    weekday: int | None = None
-    nth: int | None = None
-    size: str | None = None
-    is_last: bool | None = None
-    is_slash: bool | None = None
-
-    def merged(self, other: Date) -> Date | None:
-        """Both together; None where they contradict or do not belong together."""
-        said: dict[str, object] = {}
-        for name in _DATE_FIELDS:
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if mine is not None and theirs is not None and (mine != theirs or name == "days"):
-                return None
-            said[name] = theirs if mine is None else mine
-        both = Date(**said)  # type: ignore[arg-type]
-        is_in_month = both.month is not None or both.months is not None
-        if both.weeks is not None and (is_in_month or both.day is not None):
-            return None
-        if both.size == "weekend" and (is_in_month or both.day is not None):
-            return None
-        if both.weekday is not None and is_in_month and both.day is None and both.nth is None:
-            return replace(both, nth=-1, is_last=None) if both.is_last else None
-        return None if both.month is not None and both.months is not None else both
-
-    @property
-    def is_partial(self) -> bool:
-        """Whether it is a weekday or a day of a month alone, which takes its week or month from others."""
-        return all(getattr(self, name) is None for name in ("days", "weeks", "months", "years", "year")) and (
-            self.month is None and not self.is_last
-        )
-
-
-_DATE_FIELDS = tuple(field.name for field in fields(Date))
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A day, a time of day or both; `half` is the early or the late half of its part of the day."""
-
-    date: Date | None = None
-    clock: Clock | None = None
-    part: Part | None = None
-    half: str = ""
-    is_now: bool = False
-
-    def merged(self, other: Point) -> Point | None:
-        """Both together, None where they contradict."""
-        if (self.clock and other.clock) or (self.part and other.part) or self.is_now or other.is_now:
-            return None
-        day = self.date or other.date
-        if self.date and other.date:
-            day = self.date.merged(other.date)
-            if day is None:
-                return None
-        clock, part = self.clock or other.clock, self.part or other.part
-        return Point(day, clock, part, self.half or other.half)
-
-    @property
-    def has_time(self) -> bool:
-        return bool(self.clock or self.part)
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A point, what lies between, before or after points, or an amount of a unit back from now."""
-
-    mode: Mode
-    start: Point | None = None
-    end: Point | None = None
-    amount: float = 0
-    unit: str = ""
-
-    @property
-    def points(self) -> list[Point]:
-        return [point for point in (self.start, self.end) if point]
-
-
-# -- what it means ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assistant.language.time_calendar import PARTS, Clock, Date, Mode, Point, Span
 from assistant.language.time_lexer import Piece
+from assistant.language.time_said import PARTS, Clock, Date, Mode, Point, Span
 
 GAP = "[fijg@]{0,4}"  # bounded, so that every rule is linear
 POINT = "[DPCR!]"

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from assistant.language.time_calendar import PARTS, Clock, Date, Point, Span
+from assistant.language.time_said import PARTS, Clock, Date, Point, Span
 from assistant.language.time_tables import HAN, HAN_VARIANTS, LATIN, SMALL_NAMES, names, words
 
 

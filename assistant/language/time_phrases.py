@@ -14,10 +14,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from assistant.language.time_calendar import Calendar as Calendar
-from assistant.language.time_calendar import Date, Point, Problem, Refused, Span, found_of
 from assistant.language.time_calendar import Found as Found
+from assistant.language.time_calendar import found_of
 from assistant.language.time_grammar import compose, letters, place
 from assistant.language.time_lexer import Piece, pieces_of
+from assistant.language.time_said import Date, Point, Problem, Refused, Span
 
 MOMENT_MARGIN_MS = 300_000
 """A single moment, where a range is wanted, is widened by this much on each side."""

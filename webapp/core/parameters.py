@@ -179,6 +179,8 @@ def _of_phrase(phrase: str, viewer: Viewer) -> Range:
     time = in_field(phrase, calendar)
     if isinstance(time, Refusal):
         return Range("custom", problem=f"{time_problem(time)}.", phrase=phrase)
+    if time.further:
+        return Range("custom", problem=f"“{phrase}” names several times; give one.", phrase=phrase)
     time = widened(time, calendar)
     return of_span(time.start_ms, time.end_ms, viewer, phrase)
 
