@@ -84,7 +84,8 @@ class Report:
     @property
     def is_complete(self) -> bool:
         """Whether it is known what the model can do; a server may never tell its window."""
-        return not any(step.verdict == "unknown" and step.name != "window" for step in self.steps)
+        unknown = (step for step in self.steps if step.verdict == "unknown" and step.name != "window")
+        return self.error is None and not any(unknown)
 
 
 def remembered(database: Database, endpoint: Endpoint) -> Endpoint:

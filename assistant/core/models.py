@@ -39,8 +39,8 @@ PATIENCE_S = 6.0
 """How long a turn waits until it is known what its model can do."""
 
 _PROBE_TIMEOUT_S = 30.0
-_PAUSE_S = 60.0
-"""After a search that left something unknown, the next one begins no sooner."""
+PAUSE_S = 60.0
+"""After a search that left something unknown, the next one begins no sooner; each later one waits longer."""
 
 
 _Place = tuple[str, str]
@@ -177,7 +177,7 @@ class ChatModels:
 
         The server is asked once a process, the model only for what is not known from before. All who
         wait for a model wait for one search, `patience_s` at most: it goes on, and who comes later
-        knows more. What no answer came to stays unknown, and is tried again a minute later.
+        knows more. What no answer came to stays unknown, and is tried again later.
         """
         endpoint = self._named.get(name)
         if endpoint is None or self._database is None or not endpoint.is_ready or endpoint.key_problem:
@@ -188,7 +188,8 @@ class ChatModels:
             if report and report.is_complete:
                 return self._endpoints[name]
             if search is None or search.is_due():
-                search = self._searches[place] = _Search(self._find_out, endpoint)
+                pause_s = 4 * search.pause_s if search else PAUSE_S
+                search = self._searches[place] = _Search(self._find_out, endpoint, pause_s)
                 search.start()
         search.join(patience_s)
         return self._endpoints.get(name)
@@ -238,11 +239,12 @@ class ChatModels:
 class _Search(threading.Thread):
     """One search for what a model can do, in a thread of its own."""
 
-    def __init__(self, find_out: Callable[[Endpoint], None], endpoint: Endpoint) -> None:
+    def __init__(self, find_out: Callable[[Endpoint], None], endpoint: Endpoint, pause_s: float) -> None:
         super().__init__(name="abilities", daemon=True)
         self._find_out = find_out
         self._endpoint = endpoint
         self._cancellation = Context().run(Cancellation)  # not a part of the turn that began it
+        self.pause_s = pause_s
         self._ended_s = 0.0
 
     def run(self) -> None:
@@ -252,7 +254,7 @@ class _Search(threading.Thread):
 
     def is_due(self) -> bool:
         """Whether it has ended long enough ago for another one."""
-        return bool(self._ended_s) and time.monotonic() - self._ended_s >= _PAUSE_S
+        return bool(self._ended_s) and time.monotonic() - self._ended_s >= self.pause_s
 
     def stop(self) -> None:
         self._cancellation.now()

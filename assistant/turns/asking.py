@@ -33,7 +33,7 @@ from assistant.turns.pictures import of_turn as pictures_of_turn
 from assistant.turns.plan import RunningTurn, UncheckedAnswer
 from assistant.turns.tool_execution import ModelReply, WantedCall, carry_out
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.protocol import ChatModel, Completion, ContextTooLong, ModelError, StreamingModel
+from engines.chat.protocol import ChatModel, Completion, ContextTooLong, ModelError
 from store.chats import tool_calls
 
 MAX_SHRINKS = 2
@@ -204,12 +204,9 @@ def _streamed(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
 
 
 def _pieces(session: ModelSession, ledger: SentLedger) -> Iterator[str | Completion]:
-    """The answer's pieces, from a model that gives any, and then all of it."""
+    """The answer's pieces, and then all of it."""
     model, messages, timeout_s = session.model, session.messages, session.turn.services.models.timeout_s
     schema = None if session.plan.uses_tools else prompts.OUTPUT_SCHEMA
-    if not isinstance(model, StreamingModel):
-        yield model.complete(messages, schema=schema, timeout_s=timeout_s, on_send=ledger)
-        return
     tools = [] if session.form else [tool.definition() for tool in session.tools]
     yield from model.stream(messages, schema=schema, tools=tools, timeout_s=timeout_s, on_send=ledger)
 

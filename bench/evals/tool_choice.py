@@ -37,7 +37,7 @@ from assistant.turns.admission import admit
 from assistant.turns.plan import TurnPlan, TurnServices
 from assistant.turns.tool_execution import WantedCall, result_text
 from bench.evals.answer_check import Share
-from engines.chat.protocol import Completion, Message, ModelError, StreamingModel
+from engines.chat.protocol import ChatModel, Completion, Message, ModelError
 from webapp.cli.common import home_and_json, open_database, open_home, print_json
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def _completed(
     deps: TurnServices, plan: TurnPlan, tools: Sequence[Tool], messages: Sequence[Message]
 ) -> Completion:
     model = plan.model
-    assert isinstance(model, StreamingModel)  # admitted as one that can use tools
+    assert isinstance(model, ChatModel)  # admitted as one that can use tools
     endpoint = deps.models.endpoint(model.name)
     assert endpoint is not None
     ledger = SentLedger(deps.database, deps.clock, endpoint, "test")

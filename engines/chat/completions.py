@@ -31,6 +31,7 @@ from engines.chat.client import (
 )
 from engines.chat.network import Cancellation, public_url
 from engines.chat.protocol import (
+    ChatModel,
     Completion,
     ContextTooLong,
     Message,
@@ -97,8 +98,8 @@ class Call:
             raise ModelStopped("nobody waits for the answer any more")
 
 
-class OpenAIChatModel:
-    """A `StreamingModel` behind ``POST {base_url}/chat/completions``.
+class OpenAIChatModel(ChatModel):
+    """A `ChatModel` behind ``POST {base_url}/chat/completions``.
 
     `key_problem` says why there is no key although one is needed: nothing is sent then. Without a `model`
     it is the first that the endpoint lists. With `json_schema` false that format is not even tried. `waits_s`
@@ -134,19 +135,6 @@ class OpenAIChatModel:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {public_url(self.base_url)!r}, {self.model!r})"
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Schema | None = None,
-        timeout_s: float,
-        on_send: RequestHook | None = None,
-    ) -> Completion:
-        """One completion; `ModelError` says what went wrong."""
-        *_, completion = self.stream(messages, schema=schema, timeout_s=timeout_s, on_send=on_send)
-        assert isinstance(completion, Completion)
-        return completion
-
     def stream(
         self,
         messages: Sequence[Message],
@@ -156,10 +144,7 @@ class OpenAIChatModel:
         timeout_s: float,
         on_send: RequestHook | None = None,
     ) -> Iterator[str | Completion]:
-        """The answer piece by piece, then as a whole; `ModelError` says what went wrong.
-
-        Only the opening is tried again: once a piece was given, a failure is told.
-        """
+        """Only the opening is tried again: once a piece was given, a failure is told."""
         yield from self._streamed(self._parameters(messages, tools), schema, timeout_s, on_send)
 
     def retire(self) -> None:

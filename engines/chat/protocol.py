@@ -7,9 +7,10 @@ goes wrong arrives as one of the `ModelError`s below, each with a sentence of it
 from __future__ import annotations
 
 import base64
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal
 
 from engines.chat.network import is_local
 
@@ -126,38 +127,13 @@ class Abilities:
 NOTHING_KNOWN = Abilities()
 
 
-@runtime_checkable
-class ChatModel(Protocol):
-    """A language model that answers once, as a whole and without tools."""
+class ChatModel(ABC):
+    """A language model: the name people choose it by, and its window, question and answer together."""
 
-    @property
-    def name(self) -> str:
-        """The name people choose it by."""
+    name: str
+    context_tokens: int
 
-    @property
-    def context_tokens(self) -> int:
-        """The size of the context window, question and answer together."""
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Schema | None = None,
-        timeout_s: float,
-        on_send: RequestHook | None = None,
-    ) -> Completion:
-        """The model's answer to `messages`, within `timeout_s` with everything it takes.
-
-        `schema` is a JSON schema the answer should follow; a model that cannot be held to one may
-        answer otherwise, so the caller parses with tolerance. Raises `ModelError`, and whatever
-        `on_send` raises.
-        """
-
-
-@runtime_checkable
-class StreamingModel(ChatModel, Protocol):
-    """A language model that also answers piece by piece, and may ask for tools."""
-
+    @abstractmethod
     def stream(
         self,
         messages: Sequence[Message],
@@ -167,12 +143,26 @@ class StreamingModel(ChatModel, Protocol):
         timeout_s: float,
         on_send: RequestHook | None = None,
     ) -> Iterator[str | Completion]:
-        """Pieces of the answer's text as they come, and the whole as the last item.
+        """Pieces of the answer's text as they come, and the whole as the last item, within `timeout_s`.
 
-        `tools` are definitions ``{"name", "description", "parameters"}``; `schema` as for `complete`.
-        Closing the iterator ends the request. Raises `ModelError`, in the middle too, and whatever
-        `on_send` raises.
+        `tools` are definitions ``{"name", "description", "parameters"}``. `schema` is a JSON schema the
+        answer should follow; a model that cannot be held to one may answer otherwise, so the caller
+        parses with tolerance. Closing the iterator ends the request. Raises `ModelError`, in the
+        middle too, and whatever `on_send` raises.
         """
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Schema | None = None,
+        timeout_s: float,
+        on_send: RequestHook | None = None,
+    ) -> Completion:
+        """The whole answer at once. Raises as `stream` does."""
+        *_, completion = self.stream(messages, schema=schema, timeout_s=timeout_s, on_send=on_send)
+        assert isinstance(completion, Completion)
+        return completion
 
 
 class ModelError(Exception):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from engines.chat.client import short
 from engines.chat.completions import MAX_CHARS, Accumulator, Call, OpenAIChatModel, member, usage_of
 from engines.chat.protocol import (
+    ChatModel,
     Completion,
     Message,
     ModelMalformed,
@@ -30,7 +31,7 @@ _SEPARATOR = "\n\n"
 
 
 class OpenAIResponsesModel(OpenAIChatModel):
-    """A `StreamingModel` behind ``POST {base_url}/responses``."""
+    """A `ChatModel` behind ``POST {base_url}/responses``."""
 
     path = "responses"
 
@@ -39,7 +40,7 @@ class OpenAIResponsesModel(OpenAIChatModel):
 
         `known` are the messages that it has: they are not sent again, unless it has forgotten the response.
         """
-        return ChainedResponse(self, response_id, tuple(known))
+        return ChainedResponse(self, response_id, known)
 
     def _parameters(
         self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()
@@ -66,34 +67,15 @@ class OpenAIResponsesModel(OpenAIChatModel):
         return completion_of(document, self.model)
 
 
-@dataclass(slots=True)
-class ChainedResponse:
-    """A `StreamingModel` that goes on from a response. Once that is unknown it sends everything, for good."""
+class ChainedResponse(ChatModel):
+    """One that goes on from a response. Once that is unknown it sends everything, for good."""
 
-    base: OpenAIResponsesModel
-    response_id: str
-    known: tuple[Message, ...]
-
-    @property
-    def name(self) -> str:
-        return self.base.name
-
-    @property
-    def context_tokens(self) -> int:
-        return self.base.context_tokens
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Schema | None = None,
-        timeout_s: float,
-        on_send: RequestHook | None = None,
-    ) -> Completion:
-        """The whole answer. Raises as `stream` does."""
-        *_, completion = self.stream(messages, schema=schema, timeout_s=timeout_s, on_send=on_send)
-        assert isinstance(completion, Completion)
-        return completion
+    def __init__(self, base: OpenAIResponsesModel, response_id: str, known: Sequence[Message]) -> None:
+        self.name = base.name
+        self.context_tokens = base.context_tokens
+        self.base = base
+        self.response_id = response_id
+        self.known = known
 
     def stream(
         self,
@@ -104,7 +86,6 @@ class ChainedResponse:
         timeout_s: float,
         on_send: RequestHook | None = None,
     ) -> Iterator[str | Completion]:
-        """The answer piece by piece. Raises `ModelError`, and whatever `on_send` raises."""
         if self.response_id:
             new = [message for message in messages if not any(message is known for known in self.known)]
             parameters = {**self.base._parameters(new, tools), "previous_response_id": self.response_id}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from assistant.core import models as core_models
 from assistant.core.abilities import Report
 from assistant.core.endpoints import Endpoint
 from assistant.core.models import ChatModels
@@ -113,6 +114,16 @@ def test_a_server_that_is_down_can_do_everything_later(models: Any) -> None:
         closed.bind(("127.0.0.1", 0))
         endpoint = found(models(f"http://127.0.0.1:{closed.getsockname()[1]}/v1", model="stub"))
     assert endpoint.found == Abilities()
+
+
+def test_what_stayed_unknown_is_tried_again(models: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core_models, "PAUSE_S", 0.0)
+    with StubModel(can=ALL) as stub:
+        stub.knows = ("another",)
+        made = models(stub.base_url, model="stub")
+        assert found(made).found == Abilities()
+        stub.knows = ()
+        assert found(made).supports_tools
 
 
 def test_every_question_is_noted_before_it_leaves(models: Any, database: Database) -> None:

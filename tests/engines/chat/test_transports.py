@@ -11,6 +11,7 @@ import pytest
 
 from engines.chat.completions import OpenAIChatModel
 from engines.chat.protocol import (
+    ChatModel,
     Completion,
     ContextTooLong,
     Message,
@@ -21,7 +22,6 @@ from engines.chat.protocol import (
     OutgoingRequest,
     Picture,
     RequestedCall,
-    StreamingModel,
 )
 from engines.chat.responses import OpenAIResponsesModel
 from tests import documents
@@ -43,7 +43,7 @@ def made(kind: type[OpenAIChatModel], stub: StubModel, key: str = "") -> OpenAIC
     return kind("stub", stub.base_url, "stub", key, waits_s=())
 
 
-def read(model: StreamingModel, messages: list[Message], **options: Any) -> tuple[list[str], Completion]:
+def read(model: ChatModel, messages: list[Message], **options: Any) -> tuple[list[str], Completion]:
     """(the pieces, the whole)"""
     *pieces, last = model.stream(messages, timeout_s=10, **options)
     assert isinstance(last, Completion)
