@@ -56,6 +56,7 @@ _DAY_LEFT = re.compile(
     r"(?<![\d.,:/-])(\d{1,2})(?:[^\W\d_]{1,2}|[.º°])?,?\s{0,2}(?:[^\W\d_]{1,3}\s|[^\W\d_]['’])?\Z"
 )
 _DAY_RIGHT = re.compile(r"\.?,?\s{0,2}(?:[^\W\d_]{1,3}\s)?(\d{1,2})(?![\d:/-]|[.,]\d)(?:[^\W\d_]{1,2}\b)?")
+_LINK = re.compile(r"(?<![^\W_])[^\W\d_]{1,3}(?![^\W_])")
 _DAY_OF_WEEK = re.compile(
     r"[.,]?\s(?:[^\W\d_]{1,3}\s)?(\d{1,2})(?![\d:/]|[.,-]\d|\s?[hH]\b|\s?[点點时時시%€$£])(?:[^\W\d_]{1,2}\b)?"
 )
@@ -174,10 +175,12 @@ def _of_weekday(text: str, found: re.Match[str], days: frozenset[int]) -> Iterat
 def _of_month(text: str, found: re.Match[str], months: frozenset[int], is_read: bool) -> Iterator[Value]:
     before = _DAY_LEFT.search(text, max(0, found.start() - 10), found.start())
     after = _DAY_RIGHT.match(text, found.end())
+    is_whole = cldr.key(found[0]) in cldr.whole_months()
+    if not is_whole and any(near and _LINK.search(near[0]) for near in (before, after)):
+        return  # "set to 14": no day has a word before its abbreviated month
     year = _YEAR.match(text, found.end() if before or not after else after.end())
     if not (before or after or year or is_read):
         return
-    is_whole = cldr.key(found[0]) in cldr.whole_months()
     is_sure = is_read or is_whole or found[0][0].isupper() or text[found.end() : found.end() + 1] == "."
     if not is_sure and not year:
         return
