@@ -72,8 +72,7 @@ def test_what_is_copied_is_what_is_exported(reader: Visit) -> None:
             )
         )
 
-    page.get_by_text("More", exact=True).click()
-    page.get_by_role("button", name="Copy as Markdown").click()
+    page.get_by_role("button", name="Copy", exact=True).click()
     markdown = copied()
     chat = reader.site.answer.split("#")[0].rsplit("/", 1)[1]
     exported = page.request.get(f"{reader.site.origin}/chat/{chat}/turns/1/export?fmt=md")

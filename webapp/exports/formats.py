@@ -1,6 +1,6 @@
-"""An answer as Markdown, plain text, one HTML file or a zip: what is copied is what is exported.
+"""An answer as Markdown, one HTML file or a zip: what is copied is what is exported.
 
-The marks survive: in Markdown and text what is said behind a sentence stands there in brackets, in HTML the
+The marks survive: in Markdown what is said behind a sentence stands there in brackets, in HTML the
 quotes stand under their sentences.
 """
 
@@ -30,7 +30,6 @@ _STATE_WORDS = {"not_found": "These words are not on the frame"}
 _NUMBER = re.compile(r"\s?\[(\d{1,3})\]")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
-_MARKUP = re.compile(r"(\*\*|__|`|^#{1,6}\s+|^>\s?)", re.MULTILINE)
 
 
 def markdown_document(pack: Pack, pictures: bool = False) -> str:
@@ -55,29 +54,15 @@ def facts(pack: Pack) -> list[str]:
     return [f"Asked about {span}, {turn.timezone}", *brought, *coverage_lines(turn)]
 
 
-def text(pack: Pack) -> str:
-    """The same as plain text, for where Markdown would show its signs."""
-    turn, zone = pack.turn, ZoneInfo(pack.turn.timezone)
-    lines = [turn.question, "", _MARKUP.sub("", marked_answer(pack))]
-    if pack.sources:
-        lines += ["", *(_line(pack, source, zone) for source in pack.sources)]
-    return "\n".join([*lines, "", *facts(pack)]) + "\n"
-
-
 def marked_answer(pack: Pack) -> str:
     """The answer's own Markdown with what is said behind its sentences in brackets."""
-    answer = pack.turn.answer_md
-    for claim, tag in sorted(answers.tags(pack.turn, pack.withdrawn), key=lambda found: -found[0].end):
-        said = f" ({tag.text})" if tag.css_class != "hush" else ""
-        answer = f"{answer[: claim.end]}{said}{answer[claim.end :]}"
+    answer, parts, at = pack.turn.answer_md, list[str](), 0
+    for claim, tag in sorted(answers.tags(pack.turn, pack.withdrawn), key=lambda found: found[0].end):
+        if tag.css_class != "hush":
+            parts += [answer[at : claim.end], f" ({tag.text})"]
+            at = claim.end
+    answer = "".join(parts) + answer[at:]
     return _NUMBER.sub(lambda found: "" if int(found[1]) in pack.withdrawn else found[0], answer)
-
-
-def citation(pack: Pack, item: EvidenceItem, zone: ZoneInfo) -> str:
-    """``“retention set to 14 days” - Code, main.py, 2026-11-20 14:32:08 +08:00, frame 81234, <url>``"""
-    quoted = f"“{item.quote}” - " if item.quote else ""
-    at = when(item.captured_ms, zone)
-    return f"{quoted}{place_of(item)}, {at}, frame {item.frame_id}, {link_of(pack, item)}"
 
 
 def place_of(item: EvidenceItem) -> str:
@@ -120,13 +105,6 @@ def _source(pack: Pack, source: Source, zone: ZoneInfo, pictures: bool) -> str:
     if pictures and source.image:
         lines.append(f"![Frame {item.frame_id}]({source.image.name})")
     return "\n\n".join(lines)
-
-
-def _line(pack: Pack, source: Source, zone: ZoneInfo) -> str:
-    if source.withheld:
-        return f"[{source.n}] {when(source.item.captured_ms, zone)}. {source.withheld}"
-    said = state_words(source)
-    return f"[{source.n}] {citation(pack, source.item, zone)}{f' ({said})' if said else ''}"
 
 
 # -- one HTML file: no script, nothing loaded from anywhere, both themes, fit for print ----------

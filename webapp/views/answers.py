@@ -72,7 +72,7 @@ def parts(turn: TurnResult, links: Links, numbers: Iterable[int] = ()) -> tuple[
 
 def whole(turn: TurnResult, links: Links) -> Markup:
     """The answer in one piece, without its quotes."""
-    return Markup("").join(part.html for part in parts(turn, links))
+    return markdown.render(turn.answer_md, _marks(turn, links, []))
 
 
 def tags(turn: TurnResult, withdrawn: frozenset[int] = frozenset()) -> Iterator[tuple[Claim, Tag]]:
@@ -114,17 +114,26 @@ def _inside(turn: TurnResult, claim: Claim, links: Links) -> Iterator[Mark]:
     if claim.state == "no_source" and not claim.missing:
         yield Mark(claim.start, claim.end, "no-source")
         return
-    end = claim.start
-    shown = [(place.start, place.end, place.n) for place in claim.on_frame if place.n in links.frames]
+    places = [(place.start, place.end, place.n) for place in claim.on_frame if place.n in links.frames]
     missing = [(*span, 0) for words in claim.missing if (span := _place(turn.answer_md, claim, words))]
-    for start, stop, n in sorted([*shown, *missing]):
-        if start < end or n in links.withdrawn:
-            continue
-        end = stop
-        if n:
-            yield Mark(start, stop, "on-frame", _words_address(links.frames[n], turn.answer_md[start:stop]))
-        else:
-            yield Mark(start, stop, "off-frame")
+    for start, end, n in _joined(turn.answer_md, sorted([*places, *missing])):
+        if n and n not in links.withdrawn:
+            words = turn.answer_md[start:end]
+            yield Mark(start, end, "on-frame", _words_address(links.frames[n], words))
+        elif not n:
+            yield Mark(start, end, "off-frame")
+
+
+def _joined(text: str, places: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Places (start, end, number) without those that overlap; neighbours of one source are one place."""
+    joined: list[tuple[int, int, int]] = []
+    for start, end, n in places:
+        last_start, last_end, last_n = joined[-1] if joined else (0, 0, -1)
+        if n == last_n and start > last_end and text[last_end:start].isspace():
+            joined[-1] = (last_start, end, n)
+        elif start >= last_end:
+            joined.append((start, end, n))
+    return joined
 
 
 def _words_address(address: str, words: str) -> str:

@@ -163,7 +163,7 @@ def _gone(media: Media, frame: FrameRow | None, item: EvidenceItem) -> str:
 
 
 def _quote(item: EvidenceItem, words: Iterable[str]) -> Markup:
-    """The quote, with the words of the answer marked that stand in it; without one, what the frame says."""
+    """The quote with the words of the answer marked that are a part of it; else what the frame says."""
     quote = item.quote or item.ocr_snippet
-    at = ((quote.casefold().find(word.casefold()), len(word)) for word in words)
+    at = ((quote.casefold().find(word.casefold()), len(word)) for word in words if len(word) < len(quote))
     return markdown.highlight(quote, [(start, start + length) for start, length in at if start >= 0])

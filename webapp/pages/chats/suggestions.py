@@ -19,22 +19,15 @@ MAX_TITLE_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
-    """A question, and in a few words what answers it."""
-
-    message: str
-    about: str
-    language: Language = "en"
-
-
-@dataclass(frozen=True, slots=True)
 class Suggestions:
-    """Questions about one day, ``[start_ms, end_ms)``; `day` is its name in a sentence."""
+    """Questions about one day, ``[start_ms, end_ms)``, and for each in a few words what answers it; `day` is
+    its name in a sentence.
+    """
 
     day: str
     start_ms: int
     end_ms: int
-    questions: tuple[Suggestion, ...]
+    questions: tuple[tuple[str, str], ...]
 
 
 def of_last_day(database: Database, viewer: Viewer) -> Suggestions | None:
@@ -54,22 +47,21 @@ def _name(day: Day, viewer: Viewer) -> str:
     return {0: "today", 1: "yesterday"}.get(back) or f"on {formatting.date_short(day.date)}"
 
 
-def _questions(totals: Totals, day: str) -> Iterator[Suggestion]:
+def _questions(totals: Totals, day: str) -> Iterator[tuple[str, str]]:
     """The day, a duration, a moment, and what stood in a window, in the language of its title."""
-    apps = [total for total in totals.by_app if total.name]
-    if not apps:
-        return
-    recorded = f"{formatting.count(len(apps), 'app')}, {formatting.duration(totals.covered_ms)}"
-    yield Suggestion(f"What did I do {day}?", recorded)
-    windows = [total for total in totals.by_window if total.app_name == apps[0].name]
-    yield Suggestion(f"How long did I use {apps[0].name} {day}?", formatting.count(len(windows), "window"))
-    if len(apps) > 1:
-        windows = [total for total in totals.by_window if total.app_name == apps[1].name]
-        yield Suggestion(f"When did I use {apps[1].name} {day}?", formatting.count(len(windows), "window"))
-    titled = [total for total in totals.by_window if 0 < len(total.name or "") <= MAX_TITLE_CHARS]
+    used = [total.name for total in totals.by_app if total.name]
+    if used:
+        yield (
+            f"What did I do {day}?",
+            f"{formatting.count(len(used), 'app')}, {formatting.duration(totals.covered_ms)}",
+        )
+    for asked, app in zip(("How long did I use", "When did I use"), used, strict=False):
+        windows = sum(total.app_name == app for total in totals.by_window)
+        yield f"{asked} {app} {day}?", formatting.count(windows, "window")
     by_language: dict[Language, Total] = {}
-    for total in titled:
-        by_language.setdefault(language_of(total.name or ""), total)
+    for total in totals.by_window:
+        if 0 < len(total.name or "") <= MAX_TITLE_CHARS:
+            by_language.setdefault(language_of(total.name or ""), total)
     for language, total in by_language.items():
         asked = f"“{total.name}”里写了什么？" if language == "zh" else f"What does “{total.name}” say?"
-        yield Suggestion(asked, total.app_name or "", language)
+        yield asked, total.app_name or ""

@@ -69,12 +69,11 @@ def report(chat_id: int, n: int, source: int) -> Response:
 
 @blueprint.get("/chat/<id:chat_id>/turns/<id:n>/copy")
 def copy(chat_id: int, n: int) -> Response:
-    """The answer as ``text``, ``md`` or ``html``, for the clipboard: the export's own words."""
+    """The answer as ``md`` or ``html``, for the clipboard: the export's own words."""
     pack = files.export_pack(chat_id, n, lambda source: "none")
-    kind = request.args.get("as", "text")
-    write = {"text": formats.text, "md": formats.markdown_document, "html": formats.fragment}.get(kind)
+    write = {"md": formats.markdown_document, "html": formats.fragment}.get(request.args.get("as", "md"))
     if write is None:
-        raise Problem(400, "invalid_request", "An answer is copied as text, md or html.")
+        raise Problem(400, "invalid_request", "An answer is copied as md or html.")
     return make_response(write(pack), 200, {"Content-Type": "text/plain; charset=utf-8"})
 
 
