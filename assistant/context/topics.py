@@ -281,7 +281,7 @@ next one only other own page part people question really right same short should
 though too try two under until very want way well where whether without word words would yes yet answer
 answers earlier continue mention mentioned happened happen actually another around back became because
 一个 这个 那个 这些 那些 可以 不是 就是 还有 没有 知道 觉得 现在 以后 以前 东西 问题 一些 一样 因为 所以 但是
-如果 怎样 如何 谢谢 你好 应该 需要 关于 继续 刚刚 其他 里面 出来 起来
+如果 怎样 如何 谢谢 你好 应该 需要 关于 继续 刚刚 其他 里面 出来 起来 今天 昨天 明天
 """
 _MORE_STOP_WORDS = frozenset(_STOP_TEXT.split())
 _HAS_LETTER = re.compile(r"[^\W\d_]")

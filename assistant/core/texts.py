@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal
+
+from babel import Locale
+from babel.units import format_unit
+from stopwordsiso import stopwords
 
 from store.core.tokenizer import CJK as CJK
 from store.core.tokenizer import estimate_tokens as estimate_tokens
@@ -19,8 +23,8 @@ _SPACE = re.compile(r"\s+")
 
 
 def language_of(text: str) -> Language:
-    """Chinese when the text has Han characters, else English: the languages we have sentences in."""
-    return "zh" if HAN.search(text) else "en"
+    """Chinese when a question is asked in it, else English: the languages we have sentences in."""
+    return "zh" if asked_in(text) == "zh" else "en"
 
 
 @lru_cache(maxsize=8192)
@@ -29,36 +33,74 @@ def normalize(text: str) -> str:
     return _SPACE.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
-_STOP_TEXT = """
-a about after afternoon all am an and any are as ask asked at be been before between by can change changed
-could day days did do does doing done during edit edited evening everything find for found from get give go
-got had has have hour hours how i in into is it last list look looked looking made make me minute minutes
-month morning much my night now of on open opened or our out over overview past please read reading recap
-said saw say screen see seen show showed since some spend spent summarise summarize summary tell than that
-the their them then there these they thing things this time to today tonight up us use used using was watch
-watched we week went were what when where which while who why will with work worked working would write
-writing wrote yesterday you your
-"""
-_STOP_WORDS = frozenset(_STOP_TEXT.split())
-_STOP_HAN = re.compile(
-    "总结一下|总结|概括|告诉我|请问|帮我|今天|昨天|前天|上午|下午|晚上|早上|中午|凌晨|本周|上周|刚才|最近|过去|"
-    "小时|分钟|什么|哪些|哪个|怎么|多少|为什么|有没有|时候|时间|做了|做过|看了|看过|看到|在做|干了|干过|我们|我|"
-    "你|了|的|吗|呢|吧|在|是|有|和|与|到|从|把|被|都|也|点|请|一下|周[一二三四五六日天]"
-)
+ASKED_IN = ("en", "zh", "de", "fr", "es", "ja")
+"""Languages whose questions are understood by their form, and whose words of asking are left out."""
+
 _WORD = re.compile(r"[^\W_][\w.+#-]*")
+_KANA = re.compile("[\u3041-\u30ff]")
+# Particles and pronouns of Chinese, closed classes of its grammar.
+_PARTICLES = re.compile("[的了吗呢吧啊嘛是我你您他她它们]")
+_HIRAGANA = re.compile("[\u3041-\u309f]+")
 _CLOCK = re.compile(r"\d{1,2}(?:[-.]\d{1,2})*(?:am|pm)?")
 
 
+_UNITS_OF_TIME = ("second", "minute", "hour", "day", "week", "month", "year")
+
+
+@cache
+def _stop_words(language: str) -> frozenset[str]:
+    """The small words of a language, its units of time and the parts of its day."""
+    units = (
+        format_unit(count, f"duration-{unit}", locale=language) for unit in _UNITS_OF_TIME for count in (1, 2)
+    )
+    parts = Locale(language).day_periods["format"]["wide"].values()
+    times = (word for name in (*units, *parts) for word in name.split() if not word.isdigit())
+    return frozenset(
+        normalize(word) for word in (*stopwords(language), *times) if any(map(str.isalpha, word))
+    )
+
+
+@cache
+def _stop_signs() -> re.Pattern[str]:
+    """Chinese words of asking and of grammar, the longest first; single signs are parts of other words."""
+    longest_first = sorted(filter(HAN.search, _stop_words("zh") | _stop_words("ja")), key=len, reverse=True)
+    return re.compile("|".join(re.escape(word) for word in longest_first if len(word) > 1))
+
+
+def asked_in(message: str) -> str:
+    """The language of `ASKED_IN` that a question is most likely in, by its scripts and its small words."""
+    if _KANA.search(message):
+        return "ja"
+    words = set(_WORD.findall(HAN.sub(" ", normalize(message))))
+    if len(HAN.findall(message)) > len(words):
+        return "zh"
+    return max(("en", "de", "fr", "es"), key=lambda language: _share(words, language))
+
+
+def _share(words: set[str], language: str) -> float:
+    """How many of the words are small words of a language; one that is in few lists tells more."""
+    return sum(1 / _listed(word) for word in words if word in _stop_words(language))
+
+
+def _listed(word: str) -> int:
+    return sum(word in _stop_words(language) for language in ASKED_IN)
+
+
+@lru_cache(maxsize=1024)
 def question_words(message: str) -> tuple[str, ...]:
     """The words of a question that say what it is about, in normal form; none for "what did I do".
 
-    Han runs are cut into pairs, since Chinese has no spaces to cut at.
+    Chinese is cut into pairs of signs, since it has no spaces to cut at; in Japanese the signs of grammar
+    part the words.
     """
-    plain = _STOP_HAN.sub(" ", normalize(message))
+    language = asked_in(message)
+    plain = _PARTICLES.sub(" ", _stop_signs().sub(" ", _HIRAGANA.sub(" ", normalize(message))))
     pairs = (run[i : i + 2] for run in HAN_RUN.findall(plain) for i in range(len(run) - 1))
     words = (word.rstrip(".-") for word in _WORD.findall(HAN_RUN.sub(" ", plain)))
-    kept = [w for w in words if len(w) > 1 and w not in _STOP_WORDS and not _CLOCK.fullmatch(w)]
-    return tuple(dict.fromkeys([*kept, *pairs]))
+    kept = [w for w in words if len(w) > 1 and w not in _stop_words(language) and not _CLOCK.fullmatch(w)]
+    signs = _stop_words("zh")
+    telling = (pair for pair in pairs if not signs.issuperset(pair))
+    return tuple(dict.fromkeys([*kept, *telling]))
 
 
 def matches(words: Iterable[str], text: str) -> int:

@@ -17,7 +17,8 @@ from assistant.core.errors import (
 )
 from assistant.core.models import PATIENCE_S, AnyModel, ChatModels
 from assistant.core.records import MAX_MESSAGE_CHARS, MAX_NOTE_CHARS, MAX_PROMPT_CHARS, TurnRequest
-from assistant.core.texts import estimate_tokens, language_of, question_words
+from assistant.core.texts import estimate_tokens, language_of
+from assistant.language.questions import asked_words
 from assistant.turns import anchor_facts, attachments, scope
 from assistant.turns.anchor_facts import AnchorFacts
 from assistant.turns.plan import TurnPlan, TurnServices
@@ -53,7 +54,7 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
         session_id=request.session_id,
         message=message,
         language=language_of(message),
-        words=question_words(asked.topic),
+        words=asked_words(asked.topic),
         scope=asked.scope,
         timezone=request.timezone,
         zone=zone,

@@ -1,25 +1,19 @@
-"""From what was said to a checked answer, and what is said without a model.
+"""From what was said to a checked answer.
 
 Whoever wrote an answer (a model, the built-in extractive one, or code alone), it passes the same checks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import tzinfo
-
 from assistant.core.records import TurnFilters
-from assistant.core.strings import clock, duration, moment, text
+from assistant.core.strings import moment, text
 from assistant.evidence import citations, marks, replies
-from assistant.retrieval import answer_lines, coverage
-from assistant.retrieval.excerpts import shortened
+from assistant.retrieval import coverage
 from assistant.retrieval.measured_facts import facts
-from assistant.retrieval.retrieval import Entry, Retrieval, is_narrowed
+from assistant.retrieval.retrieval import Retrieval, is_narrowed
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, UncheckedAnswer
-from engines.chat.extractive import AppTime, Evidence, ExtractiveModel, Line, ShownApp
+from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import Completion, ModelError
-
-MAX_QUOTE_CHARS = 120
 
 
 def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
@@ -107,76 +101,3 @@ def _set_filters(filters: TurnFilters) -> list[tuple[str, object]]:
         ("focused", filters.focused),
     )
     return [(name, value) for name, value in by_name if value is not None and value != ""]
-
-
-# -- the built-in model, which only quotes ---------------------------------------------------
-
-
-def quotation(
-    plan: TurnPlan,
-    retrieval: Retrieval,
-    opening: str,
-    closing_warnings: Iterator[str] | tuple[str, ...] = (),
-    *,
-    is_asked: bool = True,
-) -> UncheckedAnswer:
-    """The answer that needs no model: what the frames say, behind a sentence that says so.
-
-    Without `is_asked` it quotes what was on the screen, whatever the question asks for.
-    """
-    completion = ExtractiveModel().compose(_material(plan, retrieval, plan.words if is_asked else ()))
-    return UncheckedAnswer(
-        completion, retrieval, retrieval.entries, opening, closing_warnings=tuple(closing_warnings)
-    )
-
-
-def _material(plan: TurnPlan, retrieval: Retrieval, asked: tuple[str, ...]) -> Evidence:
-    answers = _answers(plan, retrieval) if asked and retrieval.is_found else {}
-    shown = tuple(
-        ShownApp(
-            entry.id,
-            clock(entry.frame.captured_ms, plan.zone),
-            entry.frame.app_name or "",
-            entry.frame.window_name or "",
-            tuple(answers.get(entry.id, ()) if answers else _lines(entry)),
-        )
-        for entry in retrieval.entries
-    )
-    totals = retrieval.totals.by_app if retrieval.totals else ()
-    times = tuple(
-        AppTime(
-            total.name or "",
-            duration(total.duration_ms, plan.language),
-            _clock_span(total.first_ms, total.last_ms, plan.zone),
-        )
-        for total in totals
-        if total.duration_ms >= 1000
-    )
-    return Evidence(plan.language, shown, times, asked)
-
-
-def _answers(plan: TurnPlan, retrieval: Retrieval) -> dict[str, list[Line]]:
-    """The lines that answer the question, by entry; none when there are none."""
-    screens = [
-        answer_lines.Screen(entry.id, frame.window_name or "", frame.text or frame.window_name or "")
-        for entry in retrieval.entries
-        for frame in (entry.frame,)
-    ]
-    lines: dict[str, list[Line]] = {}
-    for line in answer_lines.answering(plan.searched_for, screens):
-        quoted = Line(shortened(line.text, plan.words, MAX_QUOTE_CHARS), line.weight)
-        lines.setdefault(line.screen_id, []).append(quoted)
-    return lines
-
-
-def _lines(entry: Entry) -> Iterator[Line]:
-    """What may be quoted of a frame: its excerpt's lines; without text, its window or app."""
-    frame = entry.frame
-    for line in entry.excerpt.text.split("\n") if entry.excerpt.text else (frame.window_name, frame.app_name):
-        if line:
-            yield Line(shortened(line, (), MAX_QUOTE_CHARS))
-
-
-def _clock_span(first_ms: int, last_ms: int, zone: tzinfo) -> str:
-    first, last = clock(first_ms, zone), clock(last_ms, zone)
-    return first if first == last else f"{first}-{last}"

@@ -27,9 +27,10 @@ from assistant.tools.context import Findings, TurnFindings
 from assistant.tools.registry import offered
 from assistant.tools.tool import Tool
 from assistant.turns import attachments, prompts, tool_execution
-from assistant.turns.answering import partial_completion, quotation
+from assistant.turns.answering import partial_completion
 from assistant.turns.model_session import ModelSession
 from assistant.turns.pictures import of_turn as pictures_of_turn
+from assistant.turns.plain_answers import quotation
 from assistant.turns.plan import RunningTurn, UncheckedAnswer
 from assistant.turns.tool_execution import ModelReply, WantedCall, carry_out
 from engines.chat.extractive import ExtractiveModel
@@ -52,7 +53,7 @@ def ask(turn: RunningTurn, retrieval: Retrieval) -> Generator[TurnEvent, None, U
         turn.stop.check()
         unread = attachments.unread_warnings(plan.attached, plan.language)
         turn.frames_read = len(retrieval.entries)
-        return quotation(plan, retrieval, text("extractive", plan.language), unread)
+        return quotation(turn, retrieval, text("extractive", plan.language), unread)
     session = _session(turn, plan.model, retrieval)
     try:
         completion = yield from _rounds(session)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 from statistics import NormalDist
@@ -107,6 +107,45 @@ def nearest(
         return [near for near in found if near.stands_out or not above_chance][:limit]
 
 
+def chunks_of(
+    database: Database, kind: Kind, thing_ids: Iterable[int], model: str, query: npt.NDArray[np.floating]
+) -> list[Near]:
+    """How near each chunk of these things is to the unit vector `query`, and whether it stands out.
+
+    Raises `SemanticUnavailable` as `nearest` does.
+    """
+    with database.read() as connection:
+        index = _index(database, connection, kind, model, len(query))
+        sql = """
+            select v.thing_id, v.chunk_start, v.chunk_end, v.vector from json_each(?) j
+            cross join vectors v on v.kind = ? and v.thing_id = j.value and v.model_id = ?
+            """
+        found = rows(connection, sql, (json.dumps(list(thing_ids)), kind, index.model.id))
+        sql = "select vector from vectors where id in (select value from json_each(?))"
+        sample = rows(connection, sql, (json.dumps(index.sample(BACKGROUND)),))
+    if not found:
+        return []
+    scores, stand_out = _scored(
+        _units(row[3] for row in found),
+        np.asarray(query, np.float32),
+        _units(row[0] for row in sample),
+        max(len(index), len(found)),
+    )
+    return [
+        Near(thing_id, score, start, end, is_out)
+        for (thing_id, start, end, _), score, is_out in zip(
+            found, scores.tolist(), stand_out.tolist(), strict=True
+        )
+    ]
+
+
+def _units(packed: Iterable[bytes]) -> Vectors:
+    """Stored vectors as rows of length one."""
+    joined = list(packed)
+    units = np.frombuffer(b"".join(joined), np.int8).reshape(len(joined), -1).astype(np.float32)
+    return np.asarray(units / np.linalg.norm(units, axis=1, keepdims=True))
+
+
 def first_held(database: Database, kind: Kind) -> int:
     """The smallest id of a thing whose vectors the index has room for; 0 when it holds them all."""
     with database.read() as connection:
@@ -161,10 +200,7 @@ def _rescored(
         index.forget(missing)
     if not found:
         return [], True
-    units = (
-        np.frombuffer(b"".join(row[4] for row in found), np.int8).reshape(len(found), -1).astype(np.float32)
-    )
-    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    units = _units(row[4] for row in found)
     numbers = np.array([row[0] for row in found])
     asked = np.asarray(query, np.float32)
     candidates = np.flatnonzero(np.isin(numbers, ids) & (units @ asked >= MIN_COSINE))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from assistant.core.models import ChatModels
 from assistant.core.records import TurnRequest
-from assistant.core.texts import estimate_tokens, matches, question_words
+from assistant.core.texts import estimate_tokens, matches
 from assistant.retrieval.excerpts import (
     MAX_OCR_CHARS_PER_FRAME,
     MAX_OCR_TOKENS_PER_FRAME,
@@ -90,21 +90,6 @@ def test_a_line_longer_than_the_limit_is_cut_between_words_around_its_match() ->
     assert "retention set to 14 days" in found
     assert len(found) <= MAX_OCR_CHARS_PER_FRAME
     assert found.startswith("word ") and found.endswith("word")
-
-
-@for_each(
-    ("message", "words"),
-    [
-        ("总结一下我今天 14:00-17:00 做了什么", ()),
-        ("what did I do today 14:00–17:00?", ()),
-        ("What did I set retention to, and why?", ("set", "retention")),
-        ("Which page did I read about SQLite?", ("page", "sqlite")),
-        ("我在哪里改了保留天数", ("哪里", "里改", "保留", "留天", "天数")),
-        ("how much C++ and error 404?", ("c++", "error", "404")),
-    ],
-)
-def test_the_words_of_a_question_say_what_it_is_about(message: str, words: tuple[str, ...]) -> None:
-    assert question_words(message) == words
 
 
 def test_a_word_is_not_found_inside_another() -> None:

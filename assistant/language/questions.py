@@ -1,0 +1,124 @@
+"""The form of a question: what kind of answer it asks for.
+
+A form is told by the interrogatives of a language, a small closed class of its grammar, and by the few words
+for what is counted here at all: time, times, days and apps. What a question is about plays no part in it.
+A question without an interrogative asks for yes or no, in every language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import Enum
+from types import MappingProxyType
+
+from assistant.core.texts import asked_in, normalize, question_words
+
+
+class Form(Enum):
+    """What a question asks for."""
+
+    SUMMARY = "summary"
+    DURATION = "duration"
+    VISITS = "visits"
+    APPS = "apps"
+    MOMENT = "moment"
+    FIGURE = "figure"
+    FACT = "fact"
+    YES_NO = "yes_no"
+
+
+_AUXILIARIES = (
+    "am|is|are|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might|must|to|come"
+)
+# Those of several words stand before those that they begin with.
+_INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
+    {
+        "en": {
+            Form.SUMMARY: r"summari[sz]e|summary|recap|overview",
+            Form.DURATION: r"how long|how much time|how many (?:minutes|hours)",
+            Form.VISITS: r"how often|how many (?:times|days)",
+            Form.APPS: r"(?:which|what) (?:apps?|applications?|program(?:me)?s?|windows?|(?:web ?)?sites?)",
+            Form.MOMENT: r"when|(?:what|which) (?:time|day|date|weekday|month|year)",
+            Form.FIGURE: rf"how (?!(?:{_AUXILIARIES})\b)\w+",
+            Form.FACT: r"who|whom|whose|what|which|where|why|how|what's|who's|where's",
+        },
+        "de": {
+            Form.SUMMARY: r"zusammenfass\w*|fass\w*|überblick|übersicht",
+            Form.DURATION: r"wie ?lange?|wie ?viel zeit|wie ?viele (?:minuten|stunden)",
+            Form.VISITS: r"wie ?oft|wie ?häufig|(?:an )?wie ?vielen? (?:male?|tagen?)",
+            Form.APPS: r"welchen? (?:apps?|programmen?|anwendungen|fenster|web ?seiten|seiten|websites)",
+            Form.MOMENT: r"wann|um wie ?viel uhr|welche[mnrs]? (?:tag|datum|uhrzeit|wochentag|monat|jahr)",
+            Form.FIGURE: r"wie ?viele?[mnr]?",
+            Form.FACT: r"wer|wen|wem|wessen|was|welche[mnrs]?|wo|woher|wohin|womit|wofür|wozu|worüber|woran"
+            r"|warum|weshalb|wieso|wie",
+        },
+        "fr": {
+            Form.SUMMARY: r"résum\w*|récapitul\w*|aperçu",
+            Form.DURATION: r"combien de temps|combien (?:de |d')(?:minutes|heures)",
+            Form.VISITS: r"combien de (?:fois|jours)|à quelle fréquence",
+            Form.APPS: r"quel(?:le)?s? (?:applications?|applis?|programmes?|logiciels?|fenêtres?|sites?)",
+            Form.MOMENT: r"quand|(?:à )?quel(?:le)?s? (?:heure|jour|date|mois|année)",
+            Form.FIGURE: r"combien",
+            Form.FACT: r"qui|que|qu'|quoi|quel(?:le)?s?|lequel|laquelle|où|pourquoi|comment",
+        },
+        "es": {
+            Form.SUMMARY: r"resum\w*|recapitul\w*",
+            Form.DURATION: r"cu[aá]nto tiempo|cu[aá]nt[oa]s (?:minutos|horas)",
+            Form.VISITS: r"cu[aá]nt[oa]s (?:veces|d[ií]as)|con qu[eé] frecuencia",
+            Form.APPS: r"qu[eé] (?:aplicaci[oó]n|aplicaciones|apps?|programas?|ventanas?|sitios?|p[aá]ginas)"
+            r"|cu[aá]les (?:aplicaciones|apps|programas)",
+            Form.MOMENT: r"cu[aá]ndo|(?:a )?qu[eé] (?:hora|d[ií]a|fecha|mes|año)",
+            Form.FIGURE: r"cu[aá]nt[oa]s?",
+            Form.FACT: r"qui[eé]n(?:es)?|qué|cu[aá]l(?:es)?|d[oó]nde|ad[oó]nde|c[oó]mo|por qu[eé]|^¿?que",
+        },
+        "zh": {
+            Form.SUMMARY: "总结|概括|小结|回顾|概述|概况",
+            Form.DURATION: "多久|多长时间|多少时间|多少?个?(?:分钟|小时)|几个?(?:分钟|小时)",
+            Form.VISITS: "几次|多少次|几天|多少天|几回",
+            Form.APPS: "(?:哪些|什么|哪个|哪几个)(?:软件|应用|程序|网站|窗口|app)",
+            Form.MOMENT: "什么时候|什么时间|何时|几点|几号|几月|哪一?天|星期几|周几|哪一?年|哪个?月",
+            Form.FIGURE: "多少|几",
+            Form.FACT: "谁|什么|啥|哪|怎么|怎样|为什么|为何|如何|何",
+        },
+        "ja": {
+            Form.SUMMARY: "まとめ|要約|概要",
+            Form.DURATION: "(?:どの|どれ)(?:くらい|ぐらい)の?(?:時間|間)?|何(?:時間|分)",
+            Form.VISITS: "何(?:回|度|日)",
+            Form.APPS: "(?:どの|どんな|何の)(?:アプリ|ソフト|プログラム|ウィンドウ|サイト)",
+            Form.MOMENT: "いつ|何(?:時|日|月|年|曜日)",
+            Form.FIGURE: "いくつ|いくら|何(?:人|個|本|件|枚|円|名|台|冊|匹)",
+            Form.FACT: "誰|だれ|何|なに|どこ|どれ|どの|どちら|どう|どんな|なぜ|なん",
+        },
+    }
+)
+
+
+def _pattern(language: str, words: str) -> re.Pattern[str]:
+    is_spaced = language not in ("zh", "ja")
+    return re.compile(rf"(?<!\w)(?:{words})(?!\w)" if is_spaced else words)
+
+
+_PATTERNS = {
+    language: {form: _pattern(language, words) for form, words in forms.items()}
+    for language, forms in _INTERROGATIVES.items()
+}
+
+
+def form_of(message: str) -> Form:
+    """The form that a question begins with, in the language that it is most likely asked in."""
+    text = normalize(message)
+    patterns = _PATTERNS[asked_in(message)]
+    if patterns[Form.SUMMARY].search(text):
+        return Form.SUMMARY
+    matches = ((match.start(), form) for form, words in patterns.items() if (match := words.search(text)))
+    # Of "how long" and "how", which begin at one place, the first is the form.
+    return min(matches, key=lambda at: at[0], default=(0, Form.YES_NO))[1]
+
+
+def asked_words(message: str) -> tuple[str, ...]:
+    """What a question is about, in normal form; none for "what did I do"."""
+    text = normalize(message)
+    for pattern in _PATTERNS[asked_in(message)].values():
+        text = pattern.sub(" ", text)
+    return question_words(text)

@@ -1,0 +1,84 @@
+"""What code measures of the line of activity: how long, how often, which apps, and the blocks of a day."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from assistant.retrieval.answer_lines import named
+from store.frames.activity_intervals import Segment
+from store.timeline.totals import site
+
+BREAK_MS = 20 * 60_000
+"""So long without use, or with other windows, parts two visits, and two blocks of a day."""
+MIN_NAMED = 0.5
+"""A window is meant when it names this part of the words of a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """An app and one of its windows, and how long it was in use."""
+
+    app_name: str
+    window_name: str
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of use without a long break: its windows, the one used longest first."""
+
+    start_ms: int
+    end_ms: int
+    windows: tuple[Window, ...]
+
+    @property
+    def duration_ms(self) -> int:
+        return sum(window.duration_ms for window in self.windows)
+
+
+def meant(activity: Sequence[Segment], words: Sequence[str]) -> list[Segment]:
+    """The segments in the apps, windows and sites that a question names; none when it names something else.
+
+    All of them for a question that names nothing.
+    """
+    if not words:
+        return list(activity)
+    places = {_place(segment) for segment in activity}
+    shares = {place: sum(named(words, " ".join(place)).values()) / len(words) for place in places}
+    best = max(shares.values(), default=0.0)
+    return [s for s in activity if best >= MIN_NAMED and shares[_place(s)] >= best]
+
+
+def blocks(activity: Iterable[Segment], break_ms: int = BREAK_MS) -> Iterator[Block]:
+    """Segments that follow each other with no more than a break between them."""
+    together: list[Segment] = []
+    for segment in activity:
+        if together and segment.start_ms - together[-1].end_ms > break_ms:
+            yield _block(together)
+            together = []
+        together.append(segment)
+    if together:
+        yield _block(together)
+
+
+def by_app(activity: Iterable[Segment]) -> list[tuple[str, int]]:
+    """(app, milliseconds), the one used longest first."""
+    durations: dict[str, int] = defaultdict(int)
+    for segment in activity:
+        durations[segment.app_name or ""] += segment.duration_ms
+    return sorted(durations.items(), key=lambda app: -app[1])
+
+
+def _block(segments: Sequence[Segment]) -> Block:
+    durations: dict[tuple[str, str], int] = defaultdict(int)
+    for segment in segments:
+        durations[segment.app_name or "", segment.window_name or ""] += segment.duration_ms
+    windows = [Window(*names, duration) for names, duration in durations.items()]
+    longest_first = sorted(windows, key=lambda window: -window.duration_ms)
+    return Block(segments[0].start_ms, segments[-1].end_ms, tuple(longest_first))
+
+
+def _place(segment: Segment) -> tuple[str, str, str]:
+    return segment.app_name or "", segment.window_name or "", site(segment.browser_url) or ""

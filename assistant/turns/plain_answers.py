@@ -1,0 +1,242 @@
+"""What is answered without a model: the form of the question decides, and every form answers from data.
+
+How long, how often and which apps are measured; a summary is blocks of time with their windows and what stood
+out; every other question gets the lines that answer it best, one per fact. What stands on no frame is said,
+with the nearest there is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from assistant.core.query_embedder import WORDS_ONLY
+from assistant.core.strings import clock, duration, moment, text
+from assistant.core.texts import normalize
+from assistant.language.questions import Form, form_of
+from assistant.retrieval import answer_lines, usage
+from assistant.retrieval.answer_lines import Moment, Question, Screen
+from assistant.retrieval.excerpts import shortened
+from assistant.retrieval.retrieval import Entry, Retrieval
+from assistant.retrieval.usage import Block, Window
+from assistant.turns.plan import RunningTurn, UncheckedAnswer
+from engines.chat.extractive import ExtractiveModel, Item, Quote, plain
+from store.core import times
+from store.embeddings import knn
+from store.embeddings.knn import SemanticUnavailable
+from store.frames.activity_intervals import Segment
+from store.timeline import segments
+
+MAX_QUOTE_CHARS = 120
+MAX_LETTERS = 40
+"""A line of more letters says no more than one of so many."""
+BEARS = 0.7
+MAX_BLOCKS = 12
+MAX_WINDOWS = 4
+MAX_VISITS = 8
+_MEASURED = (Form.DURATION, Form.VISITS, Form.APPS)
+
+
+def quotation(
+    turn: RunningTurn, retrieval: Retrieval, opening: str, closing_warnings: Iterable[str] = ()
+) -> UncheckedAnswer:
+    """The answer that needs no model, behind a sentence that says so."""
+    completion = ExtractiveModel().compose(_Composing(turn, retrieval).answer())
+    return UncheckedAnswer(
+        completion, retrieval, retrieval.entries, opening, closing_warnings=tuple(closing_warnings)
+    )
+
+
+@dataclass
+class _Composing:
+    """One answer in the making."""
+
+    turn: RunningTurn
+    retrieval: Retrieval
+
+    def answer(self) -> Iterator[Item]:
+        """By the form of the question."""
+        form, words = form_of(self.turn.plan.message), self.turn.plan.words
+        meant = usage.meant(self._activity, words) if form in _MEASURED else []
+        if meant:
+            yield self._measured(form, meant)
+        elif form is Form.SUMMARY or not words:
+            yield from self.summary()
+        else:
+            yield from self._lines(form)
+
+    @cached_property
+    def _activity(self) -> list[Segment]:
+        filters = self.retrieval.filters
+        end_ms = min(filters.end_ms or self.turn.plan.now_ms, self.turn.plan.now_ms)
+        return segments.segments(self.turn.database, filters.start_ms, end_ms)
+
+    @cached_property
+    def _is_one_day(self) -> bool:
+        filters, zone = self.retrieval.filters, self.turn.plan.zone
+        last_ms = min(filters.end_ms or self.turn.plan.now_ms, self.turn.plan.now_ms) - 1
+        return times.to_local(filters.start_ms, zone).date() == times.to_local(last_ms, zone).date()
+
+    # -- how long, how often, which apps
+
+    def _measured(self, form: Form, meant: Sequence[Segment]) -> Item:
+        language = self.turn.plan.language
+        total = duration(sum(segment.duration_ms for segment in meant), language)
+        apps = usage.by_app(meant)
+        if form is Form.APPS:
+            named = ", ".join(f"{self._app(app)} {duration(spent, language)}" for app, spent in apps)
+            return Item(text("apps_used", language, apps=named, count=len(apps), total=total), is_point=False)
+        visits = list(usage.blocks(meant))
+        days = len({times.to_local(visit.start_ms, self.turn.plan.zone).date() for visit in visits})
+        sentence = text(
+            "visited" if form is Form.VISITS else "used_for",
+            language,
+            windows=self._windows(_windows(visits)),
+            total=total,
+            visits=len(visits),
+            days=days,
+            spans=", ".join(
+                f"{self._span(visit.start_ms, visit.end_ms)} ({duration(visit.duration_ms, language)})"
+                for visit in visits[:MAX_VISITS]
+            ),
+        )
+        return Item(sentence, is_point=False)
+
+    def _windows(self, windows: Iterable[Window]) -> str:
+        """``Excel “Budget”, “Plan”; Mail “Inbox”``"""
+        by_app: dict[str, list[str]] = {}
+        for window in windows:
+            by_app.setdefault(self._app(window.app_name), []).append(window.window_name)
+        return "; ".join(
+            " ".join([app, ", ".join(f"“{plain(name)}”" for name in names if name)]).strip()
+            for app, names in by_app.items()
+        )
+
+    def _app(self, name: str) -> str:
+        return plain(name) or text("unknown_app", self.turn.plan.language)
+
+    def _span(self, start_ms: int, end_ms: int) -> str:
+        start, end = self._when(start_ms), clock(end_ms, self.turn.plan.zone)
+        return start if start.endswith(end) else f"{start}–{end}"
+
+    def _when(self, at_ms: int) -> str:
+        """A clock time, with its date where there are several days."""
+        return (clock if self._is_one_day else moment)(at_ms, self.turn.plan.zone)
+
+    # -- what was done
+
+    def summary(self) -> Iterator[Item]:
+        """Blocks of time: their windows, the one used longest first, and the line that stood most in each."""
+        entries = self.retrieval.entries
+        lines = Counter(line for entry in entries for line in set(_forms(entry)))
+        for block in self._blocks():
+            inside = [e for e in entries if block.start_ms <= e.frame.captured_ms <= block.end_ms]
+            if inside:
+                yield self._block(block, inside, lines)
+
+    def _block(self, block: Block, inside: Sequence[Entry], lines: Counter[str]) -> Item:
+        """One that cites a frame for whatever it says: its beginning, its end and every window."""
+        of_window: dict[tuple[str, str], list[Entry]] = {}
+        for entry in inside:
+            names = entry.frame.app_name or "", entry.frame.window_name or ""
+            of_window.setdefault(names, []).append(entry)
+        shown = [w for w in block.windows if (w.app_name, w.window_name) in of_window][:MAX_WINDOWS]
+        quotes = [
+            replace(_standing_out(of_window[w.app_name, w.window_name], lines), where=self._windows([w]))
+            for w in shown
+        ]
+        span = self._span(inside[0].frame.captured_ms, inside[-1].frame.captured_ms)
+        ends = " ".join(f"[[{entry_id}]]" for entry_id in dict.fromkeys((inside[0].id, inside[-1].id)))
+        return Item(f"**{span}** {ends}", tuple(quotes))
+
+    def _blocks(self) -> list[Block]:
+        """No more than a reader takes in: the break that parts two of them grows until they are few."""
+        break_ms = usage.BREAK_MS
+        while len(blocks := list(usage.blocks(self._activity, break_ms))) > MAX_BLOCKS:
+            break_ms *= 2
+        frames = [entry.frame for entry in self.retrieval.entries]
+        if any(block.start_ms <= f.captured_ms <= block.end_ms for block in blocks for f in frames):
+            return blocks
+        # Frames that no activity was made of: of a monitor without the focus, or just brought in.
+        windows = dict.fromkeys((f.app_name or "", f.window_name or "") for f in frames)
+        shown = tuple(Window(*names, 0) for names in windows)
+        return [Block(frames[0].captured_ms, frames[-1].captured_ms, shown)]
+
+    # -- the lines that answer
+
+    def _lines(self, form: Form) -> Iterator[Item]:
+        plan = self.turn.plan
+        asked = Question(plan.searched_for, form, plan.words, self._nearness())
+        screens = [
+            Screen(entry.id, entry.frame.window_name or "", entry.frame.text, entry.frame.captured_ms)
+            for entry in self.retrieval.entries
+        ]
+        found = answer_lines.answering(asked, screens)
+        if not found.is_found:
+            words = ", ".join(found.missing or plan.words)
+            count = len(self.retrieval.entries)
+            yield Item(text("nothing_found", plan.language, words=plain(words), count=count), is_point=False)
+        apps = {entry.id: self._app(entry.frame.app_name or "") for entry in self.retrieval.entries}
+        for found_moment in _latest_first(found.moments) if form is Form.YES_NO else found.moments:
+            yield self._moment(found_moment, apps[found_moment.screen.id])
+        if not found.is_found and not plan.scope.is_everything:
+            yield from self.summary()
+
+    def _moment(self, found: Moment, app: str) -> Item:
+        plan, screen = self.turn.plan, found.screen
+        where = ", ".join(filter(None, (app, plain(screen.title))))
+        quotes = (Quote(screen.id, shortened(line.text, plan.words, MAX_QUOTE_CHARS)) for line in found.lines)
+        return Item(f"{self._when(screen.captured_ms)} {where}", tuple(quotes))
+
+    def _nearness(self) -> dict[str, float]:
+        """How near each line is to the question in meaning, where there are vectors."""
+        plan, entries = self.turn.plan, {entry.frame.id: entry for entry in self.retrieval.entries}
+        asking = self.turn.services.meaning
+        meaning = asking(plan.searched_for, self.turn.stored.id) if asking else WORDS_ONLY
+        vector, model = meaning["query_vector"], meaning["vector_model"]
+        if vector is None or model is None:
+            return {}
+        try:
+            chunks = knn.chunks_of(self.turn.database, "frame", entries, model, vector)
+        except SemanticUnavailable:
+            return {}
+        nearness: dict[str, float] = {}
+        for chunk in chunks:
+            for line in entries[chunk.id].frame.text[chunk.start : chunk.end].split("\n"):
+                form = normalize(line)
+                nearness[form] = max(chunk.score, nearness.get(form, chunk.score))
+        return nearness
+
+
+def _latest_first(moments: Sequence[Moment]) -> list[Moment]:
+    """Those that bear on the question nearly as much as the best one, the latest first; then the others."""
+    best = max((line.weight for moment in moments for line in moment.lines), default=0.0)
+    bearing = [m for m in moments if max(line.weight for line in m.lines) >= BEARS * best]
+    others = [m for m in moments if m not in bearing]
+    return sorted(bearing, key=lambda m: -m.screen.captured_ms) + others
+
+
+def _windows(visits: Iterable[Block]) -> list[Window]:
+    """The windows of some visits, each once, the longest used first."""
+    longest = sorted((window for visit in visits for window in visit.windows), key=lambda w: -w.duration_ms)
+    return list({(w.app_name, w.window_name): w for w in reversed(longest)}.values())[::-1][:MAX_WINDOWS]
+
+
+def _forms(entry: Entry) -> Iterator[str]:
+    return (normalize(line) for line in entry.frame.text.split("\n") if line.strip())
+
+
+def _standing_out(entries: Sequence[Entry], everywhere: Counter[str]) -> Quote:
+    """The line of these frames that stands on most of them and on few others; without text, the window."""
+    inside = Counter(form for entry in entries for form in set(_forms(entry)))
+
+    def worth(line: str) -> float:
+        form = normalize(line)
+        return inside[form] ** 2 / everywhere[form] * min(sum(map(str.isalpha, line)), MAX_LETTERS)
+
+    quotes = [Quote(e.id, line.strip()) for e in entries for line in e.frame.text.split("\n") if line.strip()]
+    title = entries[0].frame.window_name or entries[0].frame.app_name or ""
+    best = max(quotes, key=lambda quote: worth(quote.text), default=Quote(entries[0].id, title))
+    return Quote(best.id, shortened(best.text, (), MAX_QUOTE_CHARS))

@@ -1,0 +1,51 @@
+"""The form of a question is told by its interrogatives, in each language alike."""
+
+from __future__ import annotations
+
+from assistant.core.texts import asked_in
+from assistant.language.questions import Form, asked_words, form_of
+from tests.tables import for_each
+
+
+@for_each(
+    ("question", "language", "form"),
+    [
+        ("How long was I in Word?", "en", Form.DURATION),
+        ("How long is the bridge? And when was it built?", "en", Form.DURATION),
+        ("Which of them works when it is cold?", "en", Form.FACT),
+        ("What time is the train?", "en", Form.MOMENT),
+        ("Did I send it?", "en", Form.YES_NO),
+        ("Give me a summary of it", "en", Form.SUMMARY),
+        ("Wie oft war ich dort?", "de", Form.VISITS),
+        ("Seit wann läuft das?", "de", Form.MOMENT),
+        ("Hat sie das schon bezahlt?", "de", Form.YES_NO),
+        ("Combien de temps ai-je passé sur le rapport ?", "fr", Form.DURATION),
+        ("Quelles applications ai-je utilisées ?", "fr", Form.APPS),
+        ("¿Cuánto cuesta el curso?", "es", Form.FIGURE),
+        ("¿Cuándo es la cita con el médico?", "es", Form.MOMENT),
+        ("我用了哪些软件？", "zh", Form.APPS),
+        ("合同什么时候到期？", "zh", Form.MOMENT),
+        ("钥匙给他了吗？", "zh", Form.YES_NO),
+        ("会議はいつですか？", "ja", Form.MOMENT),
+        ("どのアプリを使いましたか？", "ja", Form.APPS),
+    ],
+)
+def test_the_form_of_a_question(question: str, language: str, form: Form) -> None:
+    assert asked_in(question) == language
+    assert form_of(question) is form
+
+
+@for_each(
+    ("question", "words"),
+    [
+        ("what did I do?", ()),
+        ("Was habe ich gemacht?", ()),
+        ("我都做了什么？", ()),
+        ("What did I set the retention to?", ("set", "retention")),
+        ("How much C++ and error 404?", ("c++", "error", "404")),
+        ("Wann ist die Mitgliederversammlung?", ("mitgliederversammlung",)),
+        ("契約書の金額はいくらですか", ("契約", "約書", "金額")),
+    ],
+)
+def test_the_words_of_a_question_say_what_it_is_about(question: str, words: tuple[str, ...]) -> None:
+    assert asked_words(question) == words

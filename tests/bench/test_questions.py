@@ -1,0 +1,47 @@
+"""Answers without a model to questions that nobody here wrote: the gate on the sealed set, totals only."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from bench.question_sets import Question
+from bench.questions import Judged, Verdict, judge_set, judged
+from bench.report import SETS
+from engines.embeddings.protocol import open_embedder
+from tests.tables import for_each
+
+MIN_RIGHT = 0.75
+MAX_WRONG = 0.09
+
+
+@pytest.mark.end_to_end
+def test_questions_of_strangers_are_answered() -> None:
+    verdicts = Counter(
+        one.verdict for one in judge_set(SETS / "sealed" / "questions.json", open_embedder("local"))
+    )
+    shares = {verdict: count / verdicts.total() for verdict, count in verdicts.items()}
+    assert shares["right"] >= MIN_RIGHT
+    assert shares.get("wrong", 0.0) <= MAX_WRONG
+    assert "refused" not in verdicts
+
+
+PRICE = Question("What is the price?", "en", "fact", (("69 EUR", "69 €"),), ("89 EUR",))
+NOTHING = Question("What is the price?", "en", "nothing", (), ())
+
+
+@for_each(
+    ("question", "answer_md", "verdict"),
+    [
+        (PRICE, "- 14:00 Shop: “Price: 69 EUR” [1]", "right"),
+        (PRICE, "- 14:00 Shop: “Price: 89 EUR” [1]\n- 14:00 Shop: “Price: 69 EUR” [1]", "wrong"),
+        (PRICE, "- 14:00 Shop: “Basket” [1]", "missed"),
+        (NOTHING, "- 14:00 Shop: “Price: 69 EUR” [1]", "wrong"),
+        (NOTHING, "Not found: none of the 4 frames looked at shows “price”, the nearest to it:", "right"),
+    ],
+)
+def test_an_answer_is_judged_by_its_head_and_by_what_it_shows(
+    question: Question, answer_md: str, verdict: Verdict
+) -> None:
+    assert judged(question, answer_md, answer_md) == Judged(question, verdict, answer_md)
