@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -89,7 +89,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One line of the pack. `is_cut` when only its beginning is told."""
+    """One line of the pack. `is_cut`: only its beginning is told; `reason`: why nothing of it is."""
 
     section: SectionName
     text: str
@@ -98,17 +98,7 @@ class Part:
     why: str
     hash: str
     is_cut: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class OmittedLine:
-    """A line that was not told, and why."""
-
-    section: SectionName
-    text: str
-    sessions: tuple[int, ...]
-    score: float
-    reason: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +107,7 @@ class Pack:
 
     text: str
     parts: tuple[Part, ...]
-    left_out: tuple[OmittedLine, ...]
+    left_out: tuple[Part, ...]
 
     @property
     def hash(self) -> str:
@@ -157,7 +147,7 @@ def _built(loaded: Loaded, limits: Limits) -> Pack:
     hashes: set[str] = set()
     texts: list[str] = []
     parts: list[Part] = []
-    left_out: list[OmittedLine] = []
+    left_out: list[Part] = []
     for name, title, candidates, cap in sections:
         room = limits.total - len("\n\n".join(texts)) - (2 if texts else 0)
         full = f"over the cap of {cap} characters" if cap <= room else "over what room was left"
@@ -172,7 +162,7 @@ def _built(loaded: Loaded, limits: Limits) -> Pack:
 def _section(
     name: SectionName, title: str, candidates: Sequence[Candidate], cap: int, hashes: set[str], full: str
 ) -> Pack:
-    """One section of at most `cap` characters; adds the hashes of its lines to `told`. `full` says why one is
+    """One section of at most `cap` characters; adds those of its lines to `hashes`. `full` says why one is
     left out that does not fit.
     """
     lines, parts, left_out = [f"[{title}]"], [], []
@@ -180,35 +170,29 @@ def _section(
     is_full = False
     for at, candidate in enumerate(candidates):
         text = _safe_line(candidate.line.text)
-        key = hash_of(text)
-        if key in hashes or not text:
-            left_out.append(_omitted(name, candidate, "told already" if text else "it says nothing"))
-            continue
+        part = Part(name, text, candidate.line.sessions, candidate.score, candidate.why, hash_of(text))
         # A line that is not the last one leaves room for the marker.
         reserve = 0 if at == len(candidates) - 1 else len(TRUNCATED) + 1
         room = cap - size - reserve - len("\n- ")
         room_for_cut = cap - size - len("\n- …\n") - len(TRUNCATED)
-        if is_full or (len(text) > room and room_for_cut < _MIN_LINE_CHARS):
-            is_full = True
-            left_out.append(_omitted(name, candidate, full))
-            continue
         is_cut = len(text) > room
-        if is_cut:
-            text = text[:room_for_cut].rstrip() + "…"
+        if part.hash in hashes or not text:
+            left_out.append(replace(part, reason="told already" if text else "it says nothing"))
+            continue
+        if is_full or (is_cut and room_for_cut < _MIN_LINE_CHARS):
             is_full = True
-        hashes.add(key)
-        lines.append(f"- {text}")
-        size += len(text) + len("\n- ")
-        parts.append(Part(name, text, candidate.line.sessions, candidate.score, candidate.why, key, is_cut))
+            left_out.append(replace(part, reason=full))
+            continue
+        if is_cut:
+            is_full = True
+            part = replace(part, text=text[:room_for_cut].rstrip() + "…", is_cut=True)
+        hashes.add(part.hash)
+        lines.append(f"- {part.text}")
+        size += len(part.text) + len("\n- ")
+        parts.append(part)
     if is_full and parts:
         lines.append(TRUNCATED)
     return Pack("\n".join(lines), tuple(parts), tuple(left_out))
-
-
-def _omitted(section: SectionName, candidate: Candidate, reason: str) -> OmittedLine:
-    return OmittedLine(
-        section, _safe_line(candidate.line.text), candidate.line.sessions, candidate.score, reason
-    )
 
 
 def _safe_line(text: str) -> str:
@@ -346,6 +330,10 @@ def record(pack: Pack, topic: Topic | None) -> dict[str, Any]:
     """Why each part was taken and what was left out, as it is kept with the turn."""
     return {
         "topic": topic.to_json() if topic else None,
-        "parts": [asdict(part) | {"sessions": list(part.sessions)} for part in pack.parts],
-        "left_out": [asdict(line) | {"sessions": list(line.sessions)} for line in pack.left_out],
+        "parts": [_kept(part, "why", "hash", "is_cut") for part in pack.parts],
+        "left_out": [_kept(part, "reason") for part in pack.left_out],
     }
+
+
+def _kept(part: Part, *more: str) -> dict[str, Any]:
+    return {name: getattr(part, name) for name in ("section", "text", "sessions", "score", *more)}
