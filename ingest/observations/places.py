@@ -114,15 +114,15 @@ class Titles:
         """What a window is called, "" for no more than its app or site; and that app or site."""
         site, title = host(browser_url), stable_title(window_name, app_name)
         of = where(app_name, browser_url)
-        shared = [end for end in _ends(title) if (of, end) in self._shared]
-        for end in shared:
-            title = title.removesuffix(end).removeprefix(end)
+        for end in _ends(title):
+            if (of, end) in self._shared:
+                title = title.removesuffix(end).removeprefix(end)
         breaks = list(_DASHES.finditer(title))
-        if breaks and site and _is_site(title[breaks[-1].end() :], site):
+        if breaks and site and _is_name(title[breaks[-1].end() :], of, is_site=True):
             return title[: breaks[-1].start()], title[breaks[-1].end() :]
-        if breaks and _is_site(title[: breaks[0].start()], of):
+        if breaks and _is_name(title[: breaks[0].start()], of, is_site=bool(site)):
             return title[breaks[0].end() :], title[: breaks[0].start()] if site else of
-        return ("" if _is_site(title, of) else title), of or "Unknown app"
+        return ("" if _is_name(title, of, is_site=bool(site)) else title), of or "Unknown app"
 
 
 def _ends(title: str) -> list[str]:
@@ -132,13 +132,19 @@ def _ends(title: str) -> list[str]:
     return [end for end in ends if end.strip() and end != title]
 
 
-def _is_site(part: str, of: str) -> bool:
-    """Whether a part of a title is the name of an app or of a site: Henke Vet Supply, henkevet.example."""
-    name = "".join(token.text for token in tokens(part))
-    labels = ["".join(token.text for token in tokens(label)) for label in of.split(".")]
-    return any(
-        name == label or (len(labels) > 1 and len(label) > 3 and name.startswith(label)) for label in labels
-    )
+def _is_name(part: str, of: str, *, is_site: bool) -> bool:
+    """Whether a part of a title names an app or a site: Henke Vet Supply is shop.henkevet.example."""
+    name = _joined(part)
+    if not is_site:
+        return name == _joined(of)
+    labels = of.split(".")
+    # The label that was bought: the last but one, unless that is as short as the co of co.uk.
+    own = _joined(next((label for label in reversed(labels[:-1]) if len(label) > 2), labels[0]))
+    return name == own or (len(own) > 3 and name.startswith(own))
+
+
+def _joined(text: str) -> str:
+    return "".join(token.text for token in tokens(text))
 
 
 def kind(app_name: str | None, browser_url: str | None) -> str:

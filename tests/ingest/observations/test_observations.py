@@ -165,6 +165,8 @@ def test_a_title_is_steady(title: str | None, app: str, expected: str) -> None:
         ("Chrome", "Prices | Shop of Anna", "https://shop.example/prices", ("Prices", "shop.example")),
         ("Chrome", "How to prune – YouTube", "https://www.youtube.com/1", ("How to prune", "YouTube")),
         ("Chrome", "TempWatch – Fridge 2", "https://app.tempwatch.example/2", ("Fridge 2", "TempWatch")),
+        ("Chrome", "News of today – Star", "https://news.star.example/", ("News of today", "Star")),
+        ("Chrome", "News – World", "https://news.bbc.co.uk/world", ("News – World", "news.bbc.co.uk")),
         ("Calendar", "Calendar – April", None, ("April", "Calendar")),
         ("Slack", "Slack", None, ("", "Slack")),
         (None, None, None, ("", "Unknown app")),
