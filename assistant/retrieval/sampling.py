@@ -67,8 +67,9 @@ def spread_in(connection: apsw.Connection, filters: Filters, max_frames: int = M
 
     Each goes into the middle of the longest stretch between two chosen frames of one bucket.
     """
-    ids = select_in(connection, filters, max_frames)
-    bucket_ms = Rule(max_frames=max_frames).bucket_s(filters.start_ms, filters.end_ms or 0) * 1000
+    even = max_frames - max_frames % FRAMES_PER_BUCKET  # so many that no bucket has to be counted and thinned
+    ids = select_in(connection, filters, even)
+    bucket_ms = Rule(max_frames=even).bucket_s(filters.start_ms, filters.end_ms or 0) * 1000
     buckets = [(number // ID_STEP - filters.start_ms) // bucket_ms for number in ids]
     ends = zip(pairwise(ids), pairwise(buckets), strict=True)
     stretches = [(low - high, low, high) for (low, high), (one, other) in ends if one == other]
