@@ -62,7 +62,8 @@ class StubModel:
         can: tuple[str, ...] = ("json_schema",),
     ) -> None:
         self.refuses = refuses
-        """Response formats answered with 400, such as ``json_schema``."""
+        """Response formats that are refused, such as ``json_schema``."""
+        self.refuse_status = 400
         self.key = key
         self.models = models
         self.streams = streams
@@ -196,7 +197,7 @@ class StubModel:
             return self._shown(request)
         if wanted in self.refuses:
             self.refused.append(request)
-            return _error(400, f"'response_format.type' {wanted!r} is not supported")
+            return _error(self.refuse_status, f"{wanted!r}: no such thing here")
         previous = request.get("previous_response_id")
         if previous and previous not in self.known:
             self.refused.append(request)

@@ -273,13 +273,13 @@ def short(text: str) -> str:
 def _wait_s(retry_after: str) -> float | None:
     """Seconds to wait by the header of that name, which holds seconds or a date (RFC 9110, 10.2.3)."""
     try:
-        return max(0.0, float(retry_after))
+        wait_s = float(retry_after)
     except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return None
+        try:
+            wait_s = parsedate_to_datetime(retry_after).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return None
+    return min(max(0.0, wait_s), 86_400.0)
 
 
 # Until an answer begins nobody has seen a word of it, so the same request may go out again after a failure

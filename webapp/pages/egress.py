@@ -36,7 +36,7 @@ _PURPOSES: dict[Purpose, str] = {
     "search": "search by meaning",
     "embed": "texts made findable by meaning",
     "refine": "memory in better words",
-    "test": "test",
+    "test": "test of what a model can do",
     "describe": "picture for a description",
     "web_search": "search of the web",
 }

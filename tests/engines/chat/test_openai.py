@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from engines.chat.client import MAX_WAIT_S
 from engines.chat.completions import OpenAIChatModel
 from engines.chat.protocol import (
     ChatModel,
@@ -87,6 +88,26 @@ def test_a_refused_format_is_tried_once_and_remembered(
         assert len(stub.refused) == (0 if last_format == "json_schema" else len(refuses))
 
 
+@pytest.mark.parametrize("status", [400, 422, 500, 501])
+def test_a_format_may_be_refused_in_any_words_or_by_a_failure(status: int) -> None:
+    with StubModel(refuses=("json_schema", "json_object")) as stub:
+        stub.refuse_status = status
+        stub.reply("ok")
+        assert ask(stub, times=2).text == "ok"
+        assert (len(stub.refused), len(stub.requests)) == (2, 2)
+
+
+def test_what_fails_without_a_format_too_is_told_in_the_servers_words_and_nothing_is_remembered(
+    stub: StubModel,
+) -> None:
+    stub.fail(500, "first").fail(500, "second").fail(500, "CUDA out of memory").reply("ok")
+    model = OpenAIChatModel("work", stub.base_url, "stub-7b", waits_s=())
+    with pytest.raises(ModelFailed, match="CUDA out of memory"):
+        model.complete(QUESTION, schema=SCHEMA, timeout_s=5)
+    model.complete(QUESTION, schema=SCHEMA, timeout_s=5)
+    assert stub.requests[-1]["response_format"]["type"] == "json_schema"
+
+
 def test_without_a_schema_no_format_is_asked_for(stub: StubModel) -> None:
     stub.reply("ok")
     model = OpenAIChatModel("work", stub.base_url, "stub-7b")
@@ -131,6 +152,23 @@ def test_a_rate_limit_says_when_to_come_back(stub: StubModel) -> None:
     with pytest.raises(ModelRateLimited) as caught:
         ask(stub)
     assert caught.value.retry_after_s == 7
+
+
+@for_each(
+    ("header", "waits"),
+    [
+        ("Sun, 06 Nov 1994 08:49:37 GMT", lambda wait_s: wait_s == 0),
+        ("Fri, 06 Nov 2393 08:49:37 GMT", lambda wait_s: wait_s > MAX_WAIT_S),
+        ("-3", lambda wait_s: wait_s == 0),
+        ("soon", lambda wait_s: wait_s is None),
+    ],
+)
+def test_when_to_come_back_may_be_a_date(header: str, waits: Callable[[float | None], bool]) -> None:
+    with StubModel() as stub:
+        stub.fail(429, "Slow down", headers={"retry-after": header})
+        with pytest.raises(ModelRateLimited) as caught:
+            ask(stub, waits_s=(60.0,) if header.startswith("Fri") else ())
+        assert waits(caught.value.retry_after_s) and len(stub.headers) == 1
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,12 @@ def test_text_comes_in_pieces_and_as_a_whole(stub: StubModel) -> None:
     assert "tools" not in stub.requests[0]
 
 
+def test_what_no_page_can_show_is_dropped(stub: StubModel) -> None:
+    stub.reply("a\x00b\x1b[1m\tc\r\nd\x85\ud83d 写🙂")
+    pieces, whole = read(stub)
+    assert "".join(pieces) == whole.text == "ab[1m\tc\nd 写🙂"
+
+
 def test_tool_calls_are_put_together(stub: StubModel) -> None:
     stub.call(("calculator", {"expression": "2*(3+4)"}), ("calculator", "{broken"), text="Let me see.")
     pieces, whole = read(stub, tools=[TOOL])
