@@ -13,11 +13,11 @@ is read, what the rules keep back is taken out, and the next page fills the spac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from typing import Literal, TypeVar
+from typing import Literal
 
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.texts import HAN, question_words
@@ -43,8 +43,6 @@ from store.search.sample import SampledFrame
 from store.search.search import Page
 from store.search.semantic import Order
 from store.timeline import segments as activity
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,13 +188,6 @@ def asking(call: ReadCall, query: str) -> RetrievalQuery:
     """The question of a search of memory or messages: its own words, and the meaning of the whole."""
     words = searched_for(query)
     return replace(call.library.embedder.asking(query), text=words) if words else RetrievalQuery("")
-
-
-def evenly(items: Sequence[T], most: int) -> list[T]:
-    """At most `most` of some items, evenly spread, the first and the last among them."""
-    if len(items) <= most:
-        return list(items)
-    return [items[round(n * (len(items) - 1) / max(1, most - 1))] for n in range(most)]
 
 
 _HAN_OF_WORD = 2

@@ -169,7 +169,7 @@ def _spread(call: ReadCall, filters: Filters, end_ms: int, limit: int) -> answer
             within = replace(filters, start_ms=start_ms, end_ms=end_ms)
             ends = sample.ends_per_bucket(connection, within, part_ms)
             ids = sorted({number for _, *both in ends for number in both})
-        loaded = sample.load(connection, calls.evenly(ids, limit))
+        loaded = sample.load(connection, sample.evenly(ids, limit))
     shown = [frame for frame in loaded if call.shows(frame)]
     call.returned = len(shown)
     return answers.FramesFound(

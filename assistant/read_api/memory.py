@@ -15,7 +15,7 @@ from pydantic import Field
 
 from assistant.read_api import answers
 from assistant.read_api.answers import MemoryFound, MemoryRow, TimeOrNone, Words
-from assistant.read_api.calls import ReadCall, ReadRefused, asking, evenly
+from assistant.read_api.calls import ReadCall, ReadRefused, asking
 from store.frames import frames
 from store.memory import observations, search, timeline
 from store.memory.chat_summaries import ChatSummary
@@ -26,6 +26,7 @@ from store.memory.observations import Observation
 from store.memory.retrievers import MEMORY_CANDIDATES
 from store.memory.search import MemoryPage
 from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
+from store.search.sample import evenly
 from store.timeline import segments
 
 _SNIPPET_CHARS = 300

@@ -86,11 +86,6 @@ class Background:
         return weight
 
 
-def everywhere_alike(word: str) -> float:
-    """The weight of words where there is nothing to compare with."""
-    return 1.0
-
-
 def distinct_lines(texts: Iterable[tuple[int, str]]) -> list[Line]:
     """Each different line of some (frame id, text) once, in order."""
     lines: dict[str, Line] = {}
@@ -102,7 +97,7 @@ def distinct_lines(texts: Iterable[tuple[int, str]]) -> list[Line]:
     return list(lines.values())
 
 
-def concepts(titles: Sequence[str], lines: Sequence[Line], weight: Weight = everywhere_alike) -> list[str]:
+def concepts(titles: Sequence[str], lines: Sequence[Line], weight: Weight) -> list[str]:
     """Words that stand out as they are written there, the strongest first, at most `MAX_CONCEPTS`."""
     counts: Counter[str] = Counter()
     written: dict[str, Counter[str]] = {}

@@ -29,6 +29,7 @@ from store.memory.documents import SESSION_GAP_MS
 from store.memory.observations import HOUR_MS, Draft, Fact, Observation
 from store.search import search
 from store.search.filters import Filters
+from store.search.sample import evenly
 from store.timeline import segments
 from store.timeline.gaps import Interval, merge_intervals
 from store.timeline.totals import Totals
@@ -86,7 +87,7 @@ def drafts_of(database: Database, hour: int, until_ms: int, around: Surroundings
 def _draft(
     connection: apsw.Connection, around: Surroundings, hour: int, where: str, visits: list[Segment]
 ) -> Draft:
-    frame_ids = _spread(_frames(connection, hour, visits), MAX_FRAMES)
+    frame_ids = evenly(_frames(connection, hour, visits), MAX_FRAMES)
     texts = _texts(connection, frame_ids)
     first = visits[0]
     titles, place_name = _titles(visits, around.titles)
@@ -129,13 +130,6 @@ def _frames(connection: apsw.Connection, hour: int, visits: Sequence[Segment]) -
         ids = segments.frames_of(connection, visit, hour * HOUR_MS, (hour + 1) * HOUR_MS)
         frame_ids.update(dict.fromkeys(ids))
     return list(frame_ids)
-
-
-def _spread(ids: Sequence[int], most: int) -> list[int]:
-    """At most `most` of some ids, evenly spread, the first and the last among them."""
-    if len(ids) <= most:
-        return list(ids)
-    return [ids[round(n * (len(ids) - 1) / (most - 1))] for n in range(most)]
 
 
 def _texts(connection: apsw.Connection, frame_ids: Sequence[int]) -> list[tuple[int, int, str]]:

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import apsw
 
 from store.core.database import scalar
 from store.frames.frames import ID_STEP, id_range
 from store.search.filters import Filters, where
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,13 @@ def count_per_bucket(connection: apsw.Connection, filters: Filters, bucket_ms: i
     sql = f"select (f.id - :low) / :step, count(*) from frames f where {clauses} group by 1"
     rows = connection.execute(sql, {**parameters, "step": bucket_ms * ID_STEP})
     return {int(bucket): int(frames) for bucket, frames in rows}
+
+
+def evenly(items: Sequence[T], most: int) -> list[T]:
+    """At most `most` of some items, evenly spread, the first and the last among them."""
+    if len(items) <= most:
+        return list(items)
+    return [items[round(n * (len(items) - 1) / max(1, most - 1))] for n in range(most)]
 
 
 def load(connection: apsw.Connection, ids: Sequence[int]) -> list[SampledFrame]:

@@ -29,6 +29,7 @@ from store.memory.entries import (
 )
 from store.memory.observations import Fact, Observation
 from store.memory.timeline import BadAnchor, UnknownAnchor
+from store.search.sample import evenly
 from webapp.api.memory import observation_or_404
 from webapp.core import formatting, markdown, parameters, templating
 from webapp.core.errors import Problem
@@ -299,7 +300,7 @@ def _card(database: Database, entry: MemoryEntry, slots: Mapping[str, int | None
         sections=tuple(_sections(database, body)),
         snippet=markdown.highlight(entry.snippet, entry.highlights) if entry.snippet else Markup(""),
         source=_SOURCES[observation.source] if observation else "",
-        shots=_spread(list(rows.values()), _SHOTS),
+        shots=evenly(list(rows.values()), _SHOTS),
         frames=rows.keys(),
         is_anchor=is_anchor,
     )
@@ -317,9 +318,3 @@ def _sections(database: Database, body: Body) -> Iterator[tuple[str, list[Fact]]
     for field, text in body.fields.items():
         if text:
             yield names[field], [quoted.get(line) or Fact(line, None) for line in text.split("\n")]
-
-
-def _spread(shown: list[FrameRow], most: int) -> list[FrameRow]:
-    if len(shown) <= most:
-        return shown
-    return [shown[round(n * (len(shown) - 1) / (most - 1))] for n in range(most)]

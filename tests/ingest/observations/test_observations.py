@@ -123,9 +123,9 @@ def test_an_hour_ends_an_observation(database: Database, shoot: Shoot, clock: Cl
     ids=["title", "two lines", "one line", "chinese", "chinese title"],
 )
 def test_concepts_stand_out(titles: list[str], lines: list[str], expected: list[str]) -> None:
-    assert (
-        keyword_extraction.concepts(titles, [keyword_extraction.Line(line, 1) for line in lines]) == expected
-    )
+    weight = keyword_extraction.Background().weight(())
+    shown = [keyword_extraction.Line(line, 1) for line in lines]
+    assert keyword_extraction.concepts(titles, shown, weight) == expected
 
 
 @for_each(
