@@ -42,7 +42,7 @@ from engines.chat.protocol import (
 )
 from engines.chat.servers import ListedModel, list_models, told
 from store.core.database import Database
-from store.core.preferences import get_preference, set_preference
+from store.core.preferences import delete_preference, get_preference, set_preference
 
 LIST_TIMEOUT_S = 5.0
 
@@ -92,6 +92,11 @@ def remembered(database: Database, endpoint: Endpoint) -> Endpoint:
     """The endpoint with what was found out of it before."""
     kept = get_preference(database, _key(endpoint), {})
     return replace(endpoint, found=Abilities(**kept))
+
+
+def forget(database: Database, endpoint: Endpoint) -> None:
+    """Keep no more what was found out of an endpoint."""
+    delete_preference(database, _key(endpoint))
 
 
 def _key(endpoint: Endpoint) -> str:

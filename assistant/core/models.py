@@ -115,11 +115,18 @@ class ChatModels:
                 if name in kept or endpoint.is_ready
             }
             gone = [model for name, model in self._models.items() if name not in kept]
+            left = {_place(each): each for each in self._named.values()}
+            left = {place: left[place] for place in left.keys() - set(map(_place, named.values()))}
             self._named, self._endpoints, self._models = named, listed, models
             self._chosen, self.problem = chosen, problem
         # Whoever has an answer under way gets it; nothing more goes where it may no longer go.
         for model in gone:
             model.retire()
+        for place, endpoint in left.items():
+            self._reports.pop(place, None)
+            self._searches.pop(place, None)
+            if self._database:
+                abilities.forget(self._database, endpoint)
 
     @property
     def default(self) -> str:

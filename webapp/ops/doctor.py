@@ -201,7 +201,7 @@ def check_model(models: ChatModels) -> Check:
         failure = turn_error(error, "en")
         verdict: Verdict = "!" if error.is_temporary and not isinstance(error, ModelUnreachable) else "X"
         return Check("Answers", verdict, f"{endpoint.name}: {error.detail}", failure.action)
-    if listed and all(model.id != endpoint.model for model in listed):
+    if endpoint.model and listed and all(model.id != endpoint.model for model in listed):
         sentence = f"{endpoint.model} is not in the list of {public_url(endpoint.base_url)}"
         return Check("Answers", "!", sentence, "Test the model under Settings, Models.")
     return works

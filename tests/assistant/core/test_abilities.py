@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,8 +16,10 @@ from assistant.core.endpoints import Endpoint
 from assistant.core.models import ChatModels
 from engines.chat.protocol import Abilities, ModelNoKey, ModelUnauthorized, ModelUnknown, ModelUnreachable
 from store.core.database import Database
+from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings
-from store.egress import egress_log
+from store.egress import egress_log, providers
+from store.egress.providers import Provider
 from tests.stub_model import StubModel
 from tests.tables import for_each
 
@@ -84,6 +87,18 @@ def test_what_was_found_survives_a_restart_and_ends_with_the_model(models: Any) 
         assert again.endpoint("stub").supports_vision
         assert found(again).supports_tools and len(stub.probes) == asked
         assert not models(stub.base_url, model="other").endpoint("other").supports_tools
+
+
+def test_what_was_found_of_a_provider_goes_with_its_model(models: Any, data_dir: DataDir) -> None:
+    with StubModel(can=ALL) as stub:
+        own = providers.add(data_dir, Provider(0, "own", stub.base_url, "stub"))
+        made = models("")
+        assert found(made, "own").supports_vision
+        for model in ("other", "stub"):
+            providers.change(data_dir, replace(own, model=model))
+            made.reload()
+            assert made.endpoint("own").found == Abilities()
+        assert found(made, "own").supports_vision
 
 
 def test_what_is_set_counts_and_is_not_asked_for(models: Any) -> None:

@@ -127,6 +127,13 @@ def test_prose_is_shown_as_it_comes() -> None:
         assert certain_prose(text, form) == text
 
 
+@for_each("text", ["In [2026] it was 3.", "[2026]", "sshd[1234]: done", "arr[100] = 1", "[1][2]", "[e1]"])
+@for_each("form", FORMATS)
+def test_numbers_in_brackets_are_prose(form: str, text: str) -> None:
+    assert parse(text, form, known({})) == Parsed(text)
+    assert parse_message({"content": text}, known({})) == Parsed(text)
+
+
 @for_each(
     "markup",
     [
