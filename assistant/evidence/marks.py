@@ -73,7 +73,7 @@ def check(
             shown = {n: screens[n] for n in cited if n in screens}
             missing = (*wrong_in.get(at, ()), *(_missing(said, found, shown, given) if shown else ()))
             state = "not_on_frame" if missing else "cited"
-            on_frame = tuple(_standing(found, shown, statement.start))
+            on_frame = tuple(_standing(said, found, shown, statement.start))
         claims.append(
             Claim(text, statement.start, statement.end, cited, state, tuple(dict.fromkeys(missing)), on_frame)
         )
@@ -174,8 +174,11 @@ def _missing(
                 yield near.text
 
 
-def _standing(found: Sequence[Particular], shown: Mapping[int, Screen], start: int) -> Iterable[OnFrame]:
+def _standing(
+    said: str, found: Sequence[Particular], shown: Mapping[int, Screen], start: int
+) -> Iterable[OnFrame]:
     for each in found:
-        n = next((n for n, screen in shown.items() if screen.has(each)), None)
+        behind = said[each.end : each.end + 2]
+        n = next((n for n, screen in shown.items() if screen.shows(each, behind)), None)
         if n is not None:
             yield OnFrame(start + each.start, start + each.end, n)

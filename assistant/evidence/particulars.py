@@ -192,10 +192,20 @@ class Screen:
     def has(self, particular: Particular) -> bool:
         """Whether a particular of a sentence stands here."""
         if particular.value:
-            return self._shown.holds(particular.value)
+            return self._shown.holds(particular.value) or self._shown.rounds_to(particular.value)
         if particular.kind == "name":
             return self.has_word(particular.text)
         return self.has_text(particular.text)
+
+    def shows(self, particular: Particular, behind: str) -> bool:
+        """Whether a particular stands here as it is; `behind` is what follows it. A time that was rounded
+        does not, nor a figure at which another unit stands everywhere: "640 Mo" is not ``640G``.
+        """
+        if not particular.value:
+            return self.has(particular)
+        units = self._shown.unit(particular.value)
+        unit = behind.strip()[:1].casefold()
+        return self._shown.holds(particular.value) and (not units or unit in units)
 
     def has_text(self, quote: str) -> bool:
         return any(quotes.find(text, quote) for text in (*self.texts, *self.titles))

@@ -17,10 +17,16 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from assistant.language import cldr
+from assistant.language.time_grammar import compose
+from assistant.language.time_lexer import pieces_of
+from assistant.language.time_said import Clock, Part, Point, Span
 
 Kind = Literal["number", "date", "clock", "weekday"]
 Day = tuple[int | None, int | None, int | None]
 """Year, month and day of the month, each None when it is not said."""
+
+MAX_SPOKEN_CHARS = 1_000
+"""Of a sentence in which clock times in words are looked for."""
 
 _LEAP_DAY = (2024, 1, 1)
 
@@ -93,6 +99,7 @@ def values(text: str, *, is_read: bool = False) -> tuple[Value, ...]:
             if value.start < value.end and not any(taken[value.start : value.end]):
                 taken[value.start : value.end] = b"\x01" * (value.end - value.start)
                 found.append(value)
+    found += () if is_read else _clocks_in_words(flat, taken)
     return tuple(sorted(found, key=lambda value: value.start))
 
 
@@ -213,6 +220,48 @@ def _clocks(text: str, is_read: bool) -> Iterator[Value]:
             yield Value(found.start(), found.end(), "clock", frozenset(readings))
 
 
+def _clocks_in_words(text: str, taken: bytearray) -> Iterator[Value]:
+    """``half past nine``, ``Viertel nach zehn``: what the grammar of times makes of words without digits."""
+    for piece in compose(pieces_of(text)) if len(text) <= MAX_SPOKEN_CHARS else ():
+        digits = {int(run) for run in _DIGITS.findall(text[piece.start : piece.end])}
+        points = [] if piece.is_weak else list(_points(piece.value))
+        readings = [
+            _on_dial(point.clock, point.part)
+            for point in points
+            if point.clock and point.clock.hour not in digits and _is_told(point.clock, point.part)
+        ]
+        start = 1 + max((at for at in range(piece.start, piece.end) if taken[at]), default=piece.start - 1)
+        if readings and any(map(str.isalpha, text[start : piece.end])):
+            start += len(text[start : piece.end]) - len(text[start : piece.end].lstrip())
+            yield from (Value(start, piece.end, "clock", each) for each in readings)
+
+
+def _is_told(clock: Clock, part: Part | None) -> bool:
+    """Whether words surely tell a clock time: a number alone may count anything."""
+    return clock.minute > 0 or (part is not None and clock.hour <= 12)
+
+
+def _points(value: Any) -> Iterator[Point]:
+    """The points in time that a composed piece says."""
+    if isinstance(value, Point):
+        yield value
+    for span in value if isinstance(value, tuple) else ():
+        if isinstance(span, Span):
+            yield from (point for point in (span.start, span.end) if point)
+
+
+def _on_dial(clock: Clock, part: Part | None) -> frozenset[int]:
+    """The minutes after midnight that a clock time means; two when nothing says which half of the day."""
+    minutes = clock.hour * 60 + clock.minute
+    if part and clock.is_bare:
+        return frozenset([(part.clock_min + (minutes - part.clock_min) % 720) % 1440])
+    if clock.half:
+        return frozenset([minutes % 720 + 720 * (clock.half == "pm")])
+    return (
+        frozenset([minutes % 1440, (minutes + 720) % 1440]) if clock.is_bare else frozenset([minutes % 1440])
+    )
+
+
 def _half_of(words: str) -> tuple[bool, int] | None:
     """Whether the words begin with a name of the second half of the day, and its length; None for neither."""
     halves = cldr.halves()
@@ -299,6 +348,7 @@ class Shown:
         self.clocks: set[int] = set()
         self.weekdays: set[int] = set()
         self._captured: int | None = None
+        self._units: dict[Decimal, set[str]] = {}
         if moment:
             self._add_moment(moment)
         for text in texts:
@@ -316,7 +366,7 @@ class Shown:
         if value.kind == "date":
             return any(_same_day(said, shown) for said in value.readings for shown in self.days)
         if value.kind == "clock":
-            return bool(value.readings & self.clocks) or any(map(self._is_captured, value.readings))
+            return bool(value.readings & self.clocks)
         if value.kind == "weekday":
             return bool(value.readings & self.weekdays)
         return bool(value.readings & self.numbers)
@@ -328,8 +378,16 @@ class Shown:
         self._captured = int(moment[11:13]) * 60 + int(moment[14:16])
         self._add_clocks({self._captured})
 
-    def _is_captured(self, said: int) -> bool:
+    def rounds_to(self, value: Value) -> bool:
         """Whether a clock time tells the moment as people round it: to five minutes, or half an hour."""
+        return value.kind == "clock" and any(map(self._is_about, value.readings))
+
+    def unit(self, value: Value) -> set[str]:
+        """The letters that stand at a number everywhere it is shown; none where it stands alone, too."""
+        units = [self._units.get(reading, {""}) for reading in value.readings & self.numbers]
+        return set() if any("" in each for each in units) else set().union(*units)
+
+    def _is_about(self, said: int) -> bool:
         if self._captured is None or said % 5:
             return False
         off = abs(said - self._captured)
@@ -343,6 +401,9 @@ class Shown:
             runs = [int(run) for run in _DIGITS.findall(written)]
             if value.kind == "number":
                 self.numbers |= value.readings
+                behind = text[value.end : value.end + 1]
+                for reading in value.readings:
+                    self._units.setdefault(reading, set()).add(behind.casefold() if behind.isalpha() else "")
                 if re.search(_SPACE, written):
                     self.numbers |= set(runs)
                 if _POINTED_CLOCK.fullmatch(written):

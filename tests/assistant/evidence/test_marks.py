@@ -124,9 +124,17 @@ def test_a_language_that_writes_nouns_with_capitals_has_no_names_by_capitals() -
         ("236,400.00", "23.64万", True),
         ("2,364,000", "236.4万", True),
         ("2,364,000", "二百三十六万四千", True),
+        ("12,000", "1万2000", True),
+        ("21.30 h", "21:30", True),
+        ("Jun 11", "6月", True),
+        ("09:15", "um Viertel nach neun", True),
+        ("09:15", "at a quarter past ten", False),
+        ("14:00", "à quatre heures de l'après-midi", False),
+        ("20:15", "a las ocho y cuarto de la tarde", True),
         ("due 05/04/2027, seen 15/03", "5 April 2027", True),
         ("due 05/04/2027, seen 15/03", "4 May 2027", False),
         ("15:00-17:00", "3 pm", True),
+        ("set to 14 days", "14 September", False),
         ("7:00", "19:00", True),
         ("7:00, 19:30", "19:00", False),
         ("2O27-O3-04", "2027年3月4日", True),
@@ -166,7 +174,16 @@ def test_a_sentence_that_tells_only_what_was_measured(sentence: str, state: str)
 
 
 @pytest.mark.parametrize(
-    "text", ["总结一下我做了什么工作" * 1650, "“" * 9000, "a[1]" * 4500, "1 " * 9000, "Ab " * 6000]
+    "text",
+    [
+        "总结一下我做了什么工作" * 1650,
+        "“" * 9000,
+        "a[1]" * 4500,
+        "1" * 9000,
+        "1 " * 9000,
+        "Ab " * 6000,
+        "二〇" * 9000,
+    ],
 )
 def test_long_answers_of_any_kind_are_marked(text: str) -> None:
     """What is not linear in their length would not end."""
