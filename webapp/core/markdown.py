@@ -40,6 +40,7 @@ _CODE = re.compile(r"<code.*?</code>", re.DOTALL)
 _BLOCK_PREFIX = re.compile(r"\s{0,3}(?:[-*+]\s+|\d{1,9}[.)]\s+|#{1,6}\s+|>\s?)*")
 _ADDRESS = re.compile(r"\]\([^)\s]*|<[a-z][a-z0-9+.-]*:[^>\s]*>", re.IGNORECASE)
 _CITATION = re.compile(r"[ \t]?(\[(\d{1,3})\](?!\())")
+_STOPS = ".,;:!?…、。，；：！？)）”’»」』"
 _EMPTY = re.compile(r"<p>\s*</p>\n?")
 _WHOLE = {"strong", "em", "s", "a", "span", "code", "table", "pre", "h3", "h4", "h5"}
 """Elements that stay in one piece: a break in one comes behind it."""
@@ -190,6 +191,8 @@ def _cited(text: str, marks: Marks) -> Iterator[_Insert]:
 def _broken(text: str, breaks: Iterable[int]) -> Iterator[_Insert]:
     for number, place in enumerate(breaks):
         at = _in_cell(text, place)
+        while text[at : at + 1] and text[at] in _STOPS:
+            at += 1
         yield _Insert(at, 2, at, f"\ue002{number}\ue003")
 
 

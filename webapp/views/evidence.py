@@ -126,15 +126,20 @@ def evidence_cards(
 
 
 def _boxes(database: Database, item: EvidenceItem, words: Iterable[str]) -> tuple[Box, ...]:
-    """Around the words of the answer that stand in the quote; without any, around the quote."""
-    whole = tuple(Box(b.x, b.y, b.w, b.h) for b in item.boxes)
-    reading = readings.by_id(database, item.reading_id) if words and whole and item.reading_id else None
-    at = reading.text.find(item.quote) if reading else -1
-    if reading is None or at < 0:
-        return whole
-    places = ((reading.text.find(word, at, at + len(item.quote)), len(word)) for word in words)
-    spans = [(start, start + length) for start, length in places if start >= 0]
-    return tuple(box for span in spans for box in readings.boxes_for_span(reading, *span)) or whole
+    """Around the words of the answer that stand in the quote, or on a frame that was cited without one; else
+    around the quote.
+    """
+    quoted = tuple(Box(b.x, b.y, b.w, b.h) for b in item.boxes)
+    reading = readings.current_reading(database, item.frame_id) if words and item.frame_id else None
+    if reading is None:
+        return quoted
+    at = reading.text.find(item.quote)
+    if quoted and at < 0:
+        return quoted
+    start, end = (at, at + len(item.quote)) if quoted else (0, len(reading.text))
+    places = ((reading.text.find(word, start, end), len(word)) for word in words)
+    spans = [(place, place + length) for place, length in places if place >= 0]
+    return tuple(box for span in spans for box in readings.boxes_for_span(reading, *span)) or quoted
 
 
 def _crop(boxes: tuple[Box, ...], frame: FrameRow) -> Box | None:
@@ -163,7 +168,7 @@ def _gone(media: Media, frame: FrameRow | None, item: EvidenceItem) -> str:
 
 
 def _quote(item: EvidenceItem, words: Iterable[str]) -> Markup:
-    """The quote with the words of the answer marked that are a part of it; else what the frame says."""
-    quote = item.quote or item.ocr_snippet
-    at = ((quote.casefold().find(word.casefold()), len(word)) for word in words if len(word) < len(quote))
-    return markdown.highlight(quote, [(start, start + length) for start, length in at if start >= 0])
+    """The quote, with the words of the answer marked that are a part of it."""
+    quote = item.quote.casefold()
+    at = ((quote.find(word.casefold()), len(word)) for word in words if len(word) < len(quote))
+    return markdown.highlight(item.quote, [(start, start + length) for start, length in at if start >= 0])

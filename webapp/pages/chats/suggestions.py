@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
-from assistant.core.texts import Language, language_of
+from assistant.core.texts import language_of
 from store.core.database import Database
 from store.core.times import Day
 from store.frames import frames
 from store.timeline import timeline
-from store.timeline.totals import Total, Totals
+from store.timeline.totals import Totals
 from webapp.core import formatting
 from webapp.core.services import Viewer
-
-MAX_TITLE_CHARS = 60
-"""A longer title of a window makes no question that a person would ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +47,16 @@ def _name(day: Day, viewer: Viewer) -> str:
 
 
 def _questions(totals: Totals, day: str) -> Iterator[tuple[str, str]]:
-    """The day, a duration, a moment, and what stood in a window, in the language of its title."""
+    """The day, a duration, a count, and another duration in Chinese where a window's title is Chinese."""
     used = [total.name for total in totals.by_app if total.name]
+    windows = Counter(total.app_name for total in totals.by_window)
     if used:
-        yield (
-            f"What did I do {day}?",
-            f"{formatting.count(len(used), 'app')}, {formatting.duration(totals.covered_ms)}",
-        )
-    for asked, app in zip(("How long did I use", "When did I use"), used, strict=False):
-        windows = sum(total.app_name == app for total in totals.by_window)
-        yield f"{asked} {app} {day}?", formatting.count(windows, "window")
-    by_language: dict[Language, Total] = {}
-    for total in totals.by_window:
-        if 0 < len(total.name or "") <= MAX_TITLE_CHARS:
-            by_language.setdefault(language_of(total.name or ""), total)
-    for language, total in by_language.items():
-        asked = f"“{total.name}”里写了什么？" if language == "zh" else f"What does “{total.name}” say?"
-        yield asked, total.app_name or ""
+        recorded = formatting.duration(totals.covered_ms)
+        yield f"What did I do {day}?", f"{formatting.count(len(used), 'app')}, {recorded}"
+    for asked, app in zip(("How long", "How often"), used, strict=False):
+        yield f"{asked} did I use {app} {day}?", formatting.count(windows[app], "window")
+    chinese = (
+        total for total in totals.by_window if total.app_name and language_of(total.name or "") == "zh"
+    )
+    for total in islice(chinese, 1):
+        yield f"我用了多久 {total.app_name}？", total.name or ""
