@@ -278,7 +278,7 @@ def _of_month(said: Date, year: int, month: int | None) -> Days | None:
 def minute_of(clock: Clock, part: Part | None) -> int:
     """Minutes after midnight. Raises `Refused` for what no clock shows."""
     hour, minute = clock.hour, clock.minute
-    if minute > 59 or hour > 24 or (hour == 24 and minute) or (clock.half and not 1 <= hour <= 12):
+    if minute > 59 or hour > 24 or (hour == 24 and minute > 0) or (clock.half and not 1 <= hour <= 12):
         raise Refused("no_such_time")
     at = hour * 60 + minute
     if clock.half:
@@ -296,7 +296,8 @@ def _is_fixed(point: Point) -> bool:
 
 def _has_morning_reading(point: Point) -> bool:
     """Seven is said of the morning and of the evening alike."""
-    return not _is_fixed(point) and point.clock is not None and point.clock.hour == 7
+    clock = point.clock
+    return clock is not None and not _is_fixed(point) and clock.hour == 7 and clock.minute >= 0
 
 
 def _ends_of(start: Point, end: Point, *, earlier: bool = False) -> tuple[int, int]:

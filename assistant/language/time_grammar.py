@@ -148,9 +148,10 @@ def _ago(used: list[Piece]) -> Piece | None:
 
 
 def _later(used: list[Piece]) -> Piece:
-    """ "later today" lies ahead."""
+    """ "later today", "later this week" lie ahead."""
     said = _value(used, "D").date
-    return _spans("ahead", used) if said.days == 0 else _made("%", None, used)
+    is_ahead = 0 in (said.days, said.weeks, said.months, said.years)
+    return _spans("ahead", used) if is_ahead else _made("%", None, used)
 
 
 def _since_ago(used: list[Piece]) -> Piece | None:
@@ -283,7 +284,7 @@ def _weekend(used: list[Piece]) -> Piece | None:
 
 
 def _clock(hour: int, minute: int, used: list[Piece], half: str = "", *, is_weak: bool = False) -> Piece:
-    clock = Clock((hour * 60 + minute) // 60 % 24 if minute < 0 else hour, minute % 60, half, is_bare=True)
+    clock = Clock(hour or 24 if minute < 0 else hour, minute, half, is_bare=True)
     return _made("C", Point(clock=clock), used)._replace(is_weak=is_weak)
 
 
@@ -461,7 +462,7 @@ _RULES: tuple[Rule, ...] = (
     # what is no time, and what repeats
     _rule("y Y? # n U|Q_y|o [UK] g? y", _quarter),
     _rule("# [no1] [dUkx]?", _as("x")),
-    _rule("(oU|[o1f]q|3)[gf]{1,4}[MDRUlcbNWyPC]|c3|[lcN]h|[ij]f{0,2}h{1,2}(?=[;z,]|$)|hy", _as("%")),
+    _rule("(oU|[o1f]q|3)[gf]{1,4}[MDRUlcbWyPC]|c3|[lcN]h|[ij]f{0,2}h{1,2}(?=[;z,]|$)|hy", _as("%")),
     _rule("v [nq1ox]?[gf]{0,2}[UWPMDRm]( P)?|% P", _as("%")),
     _rule("v", _as("x")),
     _rule("6(?=[<>JO])", _as("h")),
@@ -486,7 +487,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("V[aJ]|A V|V a|<V", _ago),
     _rule("JV|[lcN] K|[WP] < l", _as("%")),
     _rule("w D|D w", _later),
-    _rule("V w|VO|N V", lambda used: _spans("ahead", used)),
+    _rule("V w|VO|N V|V F [DW]", lambda used: _spans("ahead", used)),
     _rule("i[f]*V(?! g)", lambda used: _spans("ahead", used)),
     _rule("[VU] [<>](?= [hDPCRUVWM])", _as("h")),
     _rule("(?<=[i<>@~])[fg]{0,4}x[U3]|(?<=[DPRWU])g?x3|(?<=[DPRWUL])[fg]{0,4}[<>]x(?=[;z~,]|$)", _as("h")),
@@ -499,7 +500,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("yY", lambda used: _day(used, year=used[0].value)),
     _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gf]{0,4}M(_y)?|M y|y M o?", _written),
     _rule("D M|M[gf,]{0,2}D", _year_month),
-    _rule("[lc] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>F])f{0,4}M(?!X)|(?<=[DW])[gf]{1,3}M|M [T&] M", _month),
+    _rule("[lc] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DW])[gf]{1,3}M|M [T&] M", _month),
     _rule("[MD] [T&] [MD]", _month),
     _rule("(?<=[iS])f{0,4}y", lambda used: _day(used, year=used[0].value)),
     _rule("n [T&] D|[FS] n [T@] D|D [T&] n(?! ?[kHUMmdux4X])", _numbered_days, whole=True),
@@ -536,13 +537,18 @@ _RULES: tuple[Rule, ...] = (
         _bare_clocks,
         whole=True,
     ),
-    _rule("(?<![xX])[nC] T [nCP](?=_[DPR])|n T C|[CP] T n(?! ?[UMmdxX])", _bare_clocks, whole=True),
+    _rule(
+        "(?<![xX])[nC] T [nCP](?=_[DPR])|n T C|[CP] T n(?! ?[UMmdxX])",
+        _bare_clocks,
+        whole=True,
+    ),
     _rule(
         "(?<=@)f{0,4}n(?! ?[UMmdpT])|n(?=if?P)|(?<![xX])n(?=R)|n(?==)"
         "|[~<>S] n(?! ?[xXUMmdk])|(?<![nC])T n(?! ?[xXUMmdk])",
         _bare_clocks,
         whole=True,
     ),
+    _rule("C & n(?! ?[xXUMmdkT])", _bare_clocks, whole=True),
     # a day and a time of day
     _rule("r P", _early),
     _rule("[DPCR]_[DPCR]", _merged, again=True),

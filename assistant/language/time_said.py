@@ -59,7 +59,10 @@ PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """A clock time as said; `half` is am, pm or nothing, `is_bare` leaves the half of the day open."""
+    """A clock time as said; `half` is am, pm or nothing, `is_bare` leaves the half of the day open.
+
+    Of "quarter to five" the hour is five and the minute -15: the hour that is named decides.
+    """
 
     hour: int
     minute: int = 0
