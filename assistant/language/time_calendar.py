@@ -149,6 +149,8 @@ def _rolled_back(span: Span, today: date) -> date:
 def _months_back(on: date, months: int) -> date:
     """The same date so many months before, or the last of its month."""
     month = on.year * 12 + on.month - 1 - months
+    if not _FIRST_YEAR <= month // 12 <= _LAST_YEAR:
+        raise Refused("no_such_date")
     last = monthrange(month // 12, month % 12 + 1)[1]
     return date(month // 12, month % 12 + 1, min(on.day, last))
 
@@ -320,10 +322,9 @@ def _edge(point: Point, *, is_end: bool) -> int:
     if point.clock is None:
         assert point.part
         start, end = _bounds(point)
-        is_whole = (start, end) == point.part[:2]
-        return (
-            (point.part.closes if is_whole else end) if is_end else (point.part.opens if is_whole else start)
-        )
+        if point.half:
+            return end if is_end else start
+        return point.part.closes if is_end else point.part.opens
     if point.clock.is_midnight and (is_end or point.part):
         return 1440
     return minute_of(point.clock, point.part)
@@ -359,13 +360,13 @@ def _of_point(point: Point, phrase: str, calendar: Calendar) -> Iterator[Found]:
 
 def _dates(point: Point, minute: int, calendar: Calendar) -> list[date]:
     """The dates that a time of day may be on. "Today" in the small hours is the night just passed."""
-    if point.date is None or (point.date.days == 0 and not point.date.weeks):
+    if point.date in (None, Date(days=0)):
         if minute < calendar.day_start_min:
             return [times.to_local(calendar.now_ms, calendar.zone).date()]
         return [calendar.today]
-    days = days_of(point.date, calendar)
+    days = days_of(point.date or Date(days=0), calendar)
     if days.first != days.last:
-        if point.date.size != "ago":
+        if not point.date or point.date.size != "ago":
             raise Refused("unrecognised")
         return [days.also[0][0]]
     return [days.first, *(first for first, _ in days.also)]
@@ -379,6 +380,7 @@ def _moment(on: date, minute: int, phrase: str, calendar: Calendar) -> Found:
 
 
 def _of_range(start: Point, end: Point, phrase: str, calendar: Calendar) -> Iterator[Found]:
+    is_year_shared = start.date is not None and start.date.year is None
     start, end = _shared(start, end)
     if start.has_time and end.has_time and start.date == end.date:
         first, last = _ends_of(start, end)
@@ -392,10 +394,10 @@ def _of_range(start: Point, end: Point, phrase: str, calendar: Calendar) -> Iter
     until = last_days.last if last_days else calendar.today
     before = last_days.first - timedelta(days=1) if last_days and start.date != end.date else None
     first_day = days_of(start.date or Date(days=0), calendar, before).first
+    if first_day > until and is_year_shared and start.date and start.date.year:  # "Dec to Feb 2026"
+        first_day = days_of(replace(start.date, year=start.date.year - 1), calendar).first
     if first_day > until:
-        if start.date is None or start.date.year is None or end.date is None or not end.date.year:
-            raise Refused("no_such_date")
-        first_day = first_day.replace(year=first_day.year - 1)
+        raise Refused("no_such_date")
     start_ms, start_kind = _at(start, first_day, calendar, is_end=False)
     end_ms, end_kind = (calendar.now_ms, "") if end.is_now else _at(end, until, calendar, is_end=True)
     yield _from_ends(phrase, start_ms, end_ms, _named(start=start_kind, end=end_kind), is_open=end.is_now)
