@@ -82,6 +82,8 @@ class ModelOptions:
 
     @property
     def context_tokens(self) -> int:
+        if not self.base_url:  # the built-in one reads all of it
+            return 0
         assumed = LOCAL_CONTEXT_TOKENS if is_local(self.base_url) else CONTEXT_TOKENS
         return self.known.context_tokens or assumed
 

@@ -56,6 +56,14 @@ class ProviderNotFound(StoreError):
         super().__init__(f"no provider {provider_id}")
 
 
+class HostNotAllowed(StoreError):
+    """Another machine that nothing may be sent to yet. `host` is its name."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(f"nothing is sent to {host} before you allow it")
+        self.host = host
+
+
 @dataclass(frozen=True, slots=True)
 class Provider:
     """One model at one address. Prices are per million tokens in `currency`; 0 is not set.

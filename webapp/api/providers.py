@@ -17,7 +17,6 @@ from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, DeletedAnswer, Request, Text
 from webapp.core import providers
 from webapp.core.errors import Problem, invalid
-from webapp.core.providers import HostNotAllowed
 from webapp.core.services import services
 
 PROVIDER = "/providers/<id:provider_id>"
@@ -220,8 +219,6 @@ def listed(provider_id: int) -> ListedModelsAnswer:
     except ModelError as error:
         failure = turn_error(error, "en")
         raise Problem(502, failure.code, f"{failure.message} {failure.action}") from error
-    except HostNotAllowed as error:
-        raise _not_allowed(error) from error
     return ListedModelsAnswer(data=ListedModelAnswer.list_of(models))
 
 
@@ -250,10 +247,7 @@ def test(provider_id: int) -> ReportAnswer:
     """Small calls that say nothing of the screen and find out what the model can do; they may cost what such
     calls cost.
     """
-    try:
-        report = providers.test_provider(services(), provider_id)
-    except HostNotAllowed as error:
-        raise _not_allowed(error) from error
+    report = providers.test_provider(services(), provider_id)
     return ReportAnswer.of(
         report,
         code=report.error.code if report.error else None,
@@ -275,7 +269,3 @@ class FoundServersAnswer(Answer):
 def find() -> FoundServersAnswer:
     """Asks the usual ports of Ollama, llama.cpp, vLLM and LM Studio on loopback, and nothing else."""
     return FoundServersAnswer(data=FoundServerAnswer.list_of(find_servers()))
-
-
-def _not_allowed(error: HostNotAllowed) -> Problem:
-    return Problem(409, "host_not_allowed", f"{error}.", extra={"host": error.host})

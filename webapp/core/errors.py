@@ -21,7 +21,7 @@ from werkzeug.exceptions import HTTPException
 from store.chats.personas import BuiltInPersona, PersonaInvalid, UnknownPersona
 from store.chats.prompts import PromptInvalid
 from store.core import errors as store_errors
-from store.egress.providers import ProviderInvalid, ProviderNotFound, ProvidersUnreadable
+from store.egress.providers import HostNotAllowed, ProviderInvalid, ProviderNotFound, ProvidersUnreadable
 from store.memory.insights import InsightNotFound
 from store.sources.entities import EntityNotFound
 from store.sources.imports import ImportNotFound
@@ -158,6 +158,7 @@ _STORE_PROBLEMS: dict[type[Exception], tuple[int, str, str]] = {
         410, "media_gone",
         "The picture of frame {error.frame_id} is gone ({error.reason}); its text may remain.",
     ),
+    HostNotAllowed: (409, "host_not_allowed", "{error}."),
     ProviderNotFound: (404, "provider_not_found", "There is no such provider."),
     UnknownPersona: (404, "persona_not_found", "There is no such persona."),
     InsightNotFound: (404, "insight_not_found", "There is no such insight."),
@@ -192,7 +193,8 @@ def of_store(error: Exception) -> Problem:
         log.error("%s: %s", code, error)
     waits = status == 503 and not isinstance(error, ProvidersUnreadable)  # that one a person has to mend
     headers = {"Retry-After": str(RETRY_AFTER_S)} if waits else {}
-    extra = {"reason": error.reason} if isinstance(error, store_errors.MediaGone) else {}
+    told = {store_errors.MediaGone: "reason", HostNotAllowed: "host"}
+    extra = {name: getattr(error, name) for cls, name in told.items() if isinstance(error, cls)}
     return Problem(status, code, detail.format(error=error), headers=headers, extra=extra)
 
 

@@ -17,16 +17,8 @@ from engines.chat.network import host_of, problem_of
 from engines.chat.servers import ListedModel
 from store.chats import prompts
 from store.egress import providers
-from store.egress.providers import Provider, ProviderInvalid
+from store.egress.providers import HostNotAllowed, Provider, ProviderInvalid
 from webapp.core.services import Services
-
-
-class HostNotAllowed(Exception):
-    """Another machine that nothing may be sent to yet. `host` is its name."""
-
-    def __init__(self, host: str) -> None:
-        super().__init__(f"nothing is sent to {host} before you allow it")
-        self.host = host
 
 
 def add(own: Services, provider: Provider) -> Provider:

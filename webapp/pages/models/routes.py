@@ -13,12 +13,11 @@ from assistant.core.errors import UnknownModel, turn_error
 from engines.chat.protocol import ModelError
 from engines.chat.servers import PORTS, find_servers
 from store.egress import providers
-from store.egress.providers import TOOL_FORMATS, Provider, ProviderInvalid
+from store.egress.providers import TOOL_FORMATS, HostNotAllowed, Provider, ProviderInvalid
 from webapp.core import providers as providing
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
-from webapp.core.providers import HostNotAllowed
 from webapp.core.services import services
 from webapp.core.templating import render_page
 from webapp.pages.models.prompt_editor import editor
@@ -142,10 +141,7 @@ def list_models(provider_id: int) -> Response:
 def test(provider_id: int) -> Response:
     """A few small calls, and what they showed."""
     provider = _provider(provider_id)
-    try:
-        report = providing.test_provider(services(), provider_id)
-    except HostNotAllowed as error:
-        raise Problem(409, "host_not_allowed", f"{error}.") from error
+    report = providing.test_provider(services(), provider_id)
     return _fragment(
         "models/report.html", provider, report=report, action=_action(report), listed=report.models
     )
