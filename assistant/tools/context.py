@@ -101,16 +101,8 @@ class Findings:
             self.durations.append(MeasuredDuration(name, duration_ms))
 
 
-@dataclass(slots=True)
-class TurnFindings:
+class TurnFindings(Findings):
     """What all calls of a turn have shown, in order."""
-
-    known: dict[int, str] = field(default_factory=dict)
-    frames: list[SampledFrame] = field(default_factory=list)
-    searched: list[Searched] = field(default_factory=list)
-    durations: list[MeasuredDuration] = field(default_factory=list)
-    moments: set[int] = field(default_factory=set)
-    sources: set[str] = field(default_factory=set)
 
     def of_call(self) -> Findings:
         """A place for what one call finds; it counts only once it is taken in."""
@@ -130,7 +122,7 @@ class TurnFindings:
     def take(self, findings: Findings) -> None:
         """Take in what a call has found."""
         self.known = findings.known
-        self.frames += findings.frames.values()
+        self.frames |= findings.frames
         self.searched += findings.searched
         self.durations += findings.durations
         self.moments |= findings.moments
@@ -140,7 +132,7 @@ class TurnFindings:
         """The frames as a retrieval, for the checks that every answer passes."""
         entries = tuple(
             Entry(self.known[frame.id], frame, excerpt(frame.text, words, frozenset()))
-            for frame in self.frames
+            for frame in self.frames.values()
         )
         return Retrieval(
             filters=Filters(*range_ms),
