@@ -54,6 +54,16 @@ def test_types_concept_file_kind_and_range_narrow(program: Actor, database: Data
         assert {(hit["type"], hit["id"]) for hit in data} == expected, query
 
 
+def test_the_lines_of_a_session_have_their_frames(program: Actor, database: Database) -> None:
+    put_observation(database, facts=[("a line of the screen", 7)])
+    session = put_session(database, learned="a line of the screen\nanother", next_steps="[ ] write")
+    around = program.get(f"{TIMELINE}?anchor=session:{session}&format=full&depth_before=0&depth_after=0")
+    [entry] = around.get_json()["data"]
+    assert entry["body"]["evidence"] == [{"text": "a line of the screen", "frame_id": 7}]
+    page = program.get(f"/memory/around?anchor=session:{session}").get_data(as_text=True)
+    assert 'href="/frames/7"' in page and "On the screen" in page
+
+
 @for_each(
     ("query", "code"),
     [
