@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Literal
 
 from assistant.core.cancellation import Decisions
+from assistant.core.texts import estimate_tokens
 from assistant.read_api.calls import ReadSources
 from assistant.tools import files, general, memories, screen, sources, web
 from assistant.tools.tool import Registry, Tool
@@ -125,6 +127,20 @@ def offered(database: Database, tools: Registry, gates: ToolGateOpts) -> list[To
     """The tools of a turn, in their order: those that are not off and whose gates are open."""
     by_name = modes(database, tools)
     return [tool for tool in tools.list() if by_name[tool.name] != "off" and gates.lets(tool.name)]
+
+
+def fitting(tools: Sequence[Tool], max_tokens: int, wanted: str = "") -> list[Tool]:
+    """As many tools as may be told of in so many tokens: of those that reach the same, the most give up
+    their last one first. The one that is `wanted` stays.
+    """
+    kept = {tool.name: estimate_tokens(json.dumps(tool.definition())) for tool in tools}
+    families: dict[str, list[str]] = {}
+    for tool in tools:
+        if tool.name != wanted:
+            families.setdefault(tool.reaches, []).append(tool.name)
+    while sum(kept.values()) > max_tokens and any(families.values()):
+        del kept[max(reversed(families.values()), key=len).pop()]
+    return [tool for tool in tools if tool.name in kept]
 
 
 # -- which tools one turn has -----------------------------------------------------------------

@@ -120,7 +120,7 @@ class ModelSession:
         self.turns_left_out = len(self.turn.history) - len(history)
         sent = [message for exchange in history for message in exchange]
         room -= tokens_of(sent)
-        self.packed = self._packed(room // 2 if self.tools else room)
+        self.packed = self._packed(room // 2 if self.tools else room)  # the rest is for what tools give
         if whole.entries and not self.packed.entries and not plan.uses_tools:
             raise ContextTooLong(f"the model's context of {self.window} tokens holds no frame")
         question = "\n\n".join(filter(None, (self.files.text, self.packed.text, self.pictures.told)))

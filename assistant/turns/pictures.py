@@ -57,8 +57,11 @@ def may_send(setting: str, endpoint: Endpoint | None, *, is_asked_for: bool) -> 
     return is_asked_for or (setting == "local" and is_local(endpoint.base_url))
 
 
-def of_turn(turn: RunningTurn, retrieval: Retrieval) -> Pictures:
-    """The images of the question and the pictures of its frames. Raises `AttachmentGone`."""
+def of_turn(turn: RunningTurn, retrieval: Retrieval, max_tokens: int) -> Pictures:
+    """The images of the question and as many pictures of its frames as take so many tokens.
+
+    Raises `AttachmentGone`.
+    """
     attached = attachments.pictures(turn.database, turn.plan.attached)
     agent, models, plan = turn.services.agent, turn.services.models, turn.plan
     endpoint = models.endpoint(plan.model.name)
@@ -66,7 +69,7 @@ def of_turn(turn: RunningTurn, retrieval: Retrieval) -> Pictures:
     if agent is None or plan.mode != "auto" or not may_see:
         return Pictures(*attached)
     shots, cites = [], []
-    for entry in _most_relevant(turn.plan, retrieval):
+    for entry in _most_relevant(plan, retrieval)[: max_tokens // TOKENS]:
         try:
             shots.append(shot(agent.library, entry.frame.id, turn.plan.zone))
         except ReadRefused:  # excluded by a rule of today, or its picture is gone

@@ -41,6 +41,7 @@ def agent_deps(
     timeout_s: float = 10,
     *,
     sees: bool = False,
+    context_tokens: int = 32_768,
     flags: Mapping[str, bool] | None = None,
     **tools: Any,
 ) -> Iterator[TurnServices]:
@@ -54,7 +55,7 @@ def agent_deps(
         supports_vision=sees,
         supports_tools=not form,
         tool_format=form,
-        context_tokens=32_768,
+        context_tokens=context_tokens,
         **(flags or {}),
     )
     models = ChatModels(ChatSettings(models=(entry,), timeout_s=timeout_s), {}, waits_s=())

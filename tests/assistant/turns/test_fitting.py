@@ -14,7 +14,7 @@ from assistant.turns.plan import TurnServices
 from assistant.turns.prompts import RESULTS
 from engines.chat.protocol import Message, RequestedCall
 from store.core.database import Database
-from tests.assistant.agents import agent_deps, run
+from tests.assistant.agents import agent_deps, offered, run
 from tests.assistant.helpers import Afternoon
 from tests.stub_model import StubModel
 from tests.tables import for_each
@@ -86,3 +86,17 @@ def test_a_request_that_is_refused_as_too_long_is_made_smaller(deps: TurnService
     assert sum(isinstance(event, ShortenedEvent) for event in ran.events) == 2
     assert any("lost their ends" in warning for warning in ran.result.warnings)
     assert [call.state for call in ran.calls] == ["completed"]
+
+
+def test_a_small_window_is_told_of_fewer_tools_and_still_of_frames(
+    database: Database, stub: StubModel, afternoon: Afternoon
+) -> None:
+    """Every kind of tool keeps its first ones, and what is not on offer is said."""
+    for minute in range(20):
+        afternoon.show(minute, f"policy {minute} " + "words and words " * 20)
+    stub.reply("Twenty.")
+    with agent_deps(database, stub, context_tokens=8_192) as deps:
+        ran = run(deps, mode="auto")
+    assert {"search_ocr", "get_frame", "search_messages", "calculator"} <= offered(stub)
+    assert "find_by_type" not in offered(stub) and stub.prompt().count("[[e") > 5
+    assert any("tools were not on offer" in warning for warning in ran.result.warnings)
