@@ -275,15 +275,19 @@ def decode(text: str, layout: bytes) -> Iterator[Line]:
         yield Line(start, end, text[start:end], Box(x, y, w, h), _share(confidence), tuple(words))
 
 
-def doubts(text: str, layout: bytes, confidence: float | None, start: int = 0) -> Callable[[int, int], bool]:
-    """Tells of ``[a, b)``, from `start` on, whether a reading was less sure there than as a whole."""
+def doubts(connection: apsw.Connection, frame_id: int, start: int) -> Callable[[int, int], bool]:
+    """Tells of ``[a, b)``, from `start` on, whether the reading was less sure there than as a whole."""
 
     @cache
     def unsure() -> list[tuple[int, int]]:
-        if confidence is None:
-            return []
-        words = (word for line in decode(text, layout) for word in line.words)
-        return [(w.start, w.end) for w in words if w.confidence is not None and w.confidence < confidence]
+        sql = "select text, layout, confidence from readings where frame_id = ? and is_current = 1"
+        return [
+            (word.start, word.end)
+            for text, layout, confidence in connection.execute(sql, (frame_id,))
+            for line in decode(text, layout)
+            for word in line.words
+            if confidence is not None and word.confidence is not None and word.confidence < confidence
+        ]
 
     return lambda a, b: any(first < start + b and last > start + a for first, last in unsure())
 

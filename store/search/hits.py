@@ -12,12 +12,12 @@ import binascii
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import apsw
 
 from store.core import tokenizer
-from store.core.database import Database
+from store.core.database import Database, scalar
 from store.core.errors import StoreError
 from store.embeddings.knn import Near
 from store.frames import frames
@@ -136,17 +136,17 @@ def _matched_words(hit: Hit) -> frozenset[str]:
 
 def _shown(connection: apsw.Connection, asked: Query, frame_id: int, near: Near | None) -> Snippet:
     """The piece with the words; of a frame found by meaning alone, the chunk that was nearest."""
-    [row] = connection.execute(
+    text = scalar(
+        connection,
         # One text at a time, and in a browse only its beginning.
         """
-        select iif(:is_browse, substr(text, 1, :chars), text), layout, confidence from readings
+        select iif(:is_browse, substr(text, 1, :chars), text) from readings
         where frame_id = :id and is_current = 1
         """,
         {"id": frame_id, "is_browse": asked.is_browse, "chars": _BROWSE_CHARS},
-    ).fetchall() or [("", b"", None)]
-    text, layout, confidence = cast(tuple[str, bytes, float | None], row)
-    shown = around(text, near.start, near.end) if near is not None else snippet(text, asked)
-    return without_debris(shown, readings.doubts(text, layout, confidence, shown.start))
+    )
+    shown = around(text or "", near.start, near.end) if near is not None else snippet(text or "", asked)
+    return without_debris(shown, readings.doubts(connection, frame_id, shown.start))
 
 
 _MAX_CHARS = 4_096

@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -136,11 +136,13 @@ def search(
         meaning = SemanticQuery(query_vector, vector_model, vector_problem, above_chance)
         leg = nearest_frames(database, asked, allow, meaning, mode, order)
         is_semantic = mode == "semantic" and bool(leg.near)
-        way = _way(connection, asked, filters, start.end_ms, "fts" if mode == "semantic" else mode, place)
+        ways = _ways(connection, asked, filters, start.end_ms, mode)
+        if is_semantic:
+            way, words = next(ways), _Words([], len(leg.near), "cosine" if order == "relevance" else order)
+        else:
+            list_words = partial(_by_words, allow, order, start, place, needed, offset)
+            way, words = _first_found(ways, list_words, place)
         start = replace(start, kind=way.kind)
-        words = _Words([], len(leg.near), "cosine" if order == "relevance" else order)
-        if not is_semantic:
-            words = _by_words(way, allow, order, start, place, needed, offset)
         having = way.among(leg.near)
         near = [each for each in leg.near.values() if is_semantic or each.id not in having]
         rows = [*words.rows, *_near_rows(near, order, start, place, offset - words.passed)][:needed]
@@ -176,27 +178,17 @@ class _Way:
         return self.finder.among(ids) if self.finder and ids else set()
 
 
-def _way(
-    connection: apsw.Connection,
-    asked: Query,
-    filters: Filters,
-    end_ms: int,
-    mode: Mode,
-    place: Cursor | None = None,
-) -> _Way:
-    """The first way that finds a frame, else the words as they stand; for a later page that of its list."""
+def _ways(
+    connection: apsw.Connection, asked: Query, filters: Filters, end_ms: int, mode: Mode
+) -> Iterator[_Way]:
+    """The ways to take the words, the next one for when the one before finds no frame."""
     if asked.tree is None:
-        return _Way("text", asked, Finder(connection, asked, filters, end_ms) if asked.is_browse else None)
-    as_asked = _Way("text", asked, Finder(connection, asked, filters, end_ms))
-    if mode == "fts" or asked.is_exact:
-        return as_asked
+        yield _Way("text", asked, Finder(connection, asked, filters, end_ms) if asked.is_browse else None)
+        return
     for kind, taken in fuzzy.readings(connection, asked):
-        finder = Finder(connection, taken, filters, end_ms)
-        if place.kind == kind if place else finder.count(1):
-            return _Way(kind, taken, finder)
-    if place:
-        raise BadCursor("what looked alike is gone: search again")
-    return as_asked
+        yield _Way(kind, taken, Finder(connection, taken, filters, end_ms))
+        if mode != "hybrid":
+            return
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,17 +201,34 @@ class _Words:
     passed: int = 0
 
 
+def _first_found(
+    ways: Iterable[_Way], list_words: Callable[[_Way], _Words], place: Cursor | None
+) -> tuple[_Way, _Words]:
+    """The first way that finds a frame, else the words as they stand; for a later page that of its list."""
+    first = None
+    for way in ways:
+        if place is None or place.kind == way.kind:
+            words = list_words(way)
+            first = first or (way, words)
+            if words.total or place:
+                return way, words
+    if first is None:
+        raise BadCursor("what looked alike is gone: search again")
+    return first
+
+
 def _by_words(
-    way: _Way,
     allow: Callable[[], Finder],
     order: Order,
     start: Cursor,
     place: Cursor | None,
     limit: int,
     offset: int,
+    way: _Way,
 ) -> _Words:
     """The page beyond `place`, and how it came about."""
     finder, asked_order = way.finder, order
+    start = replace(start, kind=way.kind)
     if finder is None:
         return _Words([], 0, _strategy(way, order, order, 0))
     is_over = place is not None and place.is_near
@@ -240,8 +249,8 @@ def _by_words(
 
 
 def _is_common(allow: Callable[[], Finder], total: int) -> bool:
-    """Whether most frames have the words."""
-    return total >= COMMON_LEAST and allow().count(2 * total) < 2 * total
+    """Whether most frames have the words; not asked of so many that they are not counted."""
+    return COMMON_LEAST <= total <= TOTAL_LIMIT and allow().count(2 * total) < 2 * total
 
 
 def _near_rows(
@@ -358,5 +367,6 @@ def _legs(
     allow = partial(Finder, connection, query.parse(""), listed.filters, end_ms)
     meaning = SemanticQuery(listed.query_vector, listed.vector_model, listed.vector_problem)
     leg = nearest_frames(database, asked, allow, meaning, "hybrid", _order(asked, listed.order))
-    way = _way(connection, asked, listed.filters, end_ms, "hybrid")
+    ways = list(_ways(connection, asked, listed.filters, end_ms, "hybrid"))
+    way = next((way for way in ways if way.finder and way.finder.count(1)), ways[0])
     return leg.near, Finder(connection, way.asked, filters, end_ms) if way.finder else None

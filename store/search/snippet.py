@@ -88,14 +88,26 @@ def without_debris(shown: Snippet, is_unsure: Callable[[int, int], bool]) -> Sni
 
 def _telling(shown: Snippet, line: Span, is_unsure: Callable[[int, int], bool]) -> Span:
     """From the first to the last token of a line that says something; empty where none does."""
-    telling = []
-    for found in _TOKEN.finditer(shown.text, *line):
-        is_marked = any(a < found.end() and b > found.start() for a, b in shown.highlights)
-        signs = [char for char in found[0] if char.isalnum() or unicodedata.category(char) == "Sc"]
-        is_lone = len(signs) == 1 and signs[0].isalpha() and not tokenizer.is_single(signs[0])
-        if is_marked or (signs and not (is_lone and is_unsure(*found.span()))):
-            telling.append(found.span())
-    return (telling[0][0], telling[-1][1]) if telling else (line[0], line[0])
+    text, (start, end) = shown.text, line
+    tokens = (found.span() for found in _TOKEN.finditer(text, start, end))
+    start = next((span[0] for span in tokens if _says_something(shown, span, is_unsure)), end)
+    while start < end:
+        kept = text[start:end].rstrip()
+        last = start + len(kept) - len(kept.rsplit(maxsplit=1)[-1])
+        end = start + len(kept)
+        if _says_something(shown, (last, end), is_unsure):
+            break
+        end = last
+    return start, end
+
+
+def _says_something(shown: Snippet, token: Span, is_unsure: Callable[[int, int], bool]) -> bool:
+    start, end = token
+    if any(a < end and b > start for a, b in shown.highlights):
+        return True
+    signs = [char for char in shown.text[start:end] if char.isalnum() or unicodedata.category(char) == "Sc"]
+    is_lone = len(signs) == 1 and signs[0].isalpha() and not tokenizer.is_single(signs[0])
+    return bool(signs) and not (is_lone and is_unsure(start, end))
 
 
 def _occurrences(text: str, words: tuple[Phrase, ...]) -> Iterator[_Found]:
