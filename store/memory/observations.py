@@ -16,6 +16,7 @@ from typing import Any, Literal
 import apsw
 
 from store.core.database import Database, rows, scalar
+from store.search.sample import evenly
 
 HOUR_MS = 3_600_000
 
@@ -167,21 +168,29 @@ def _observation(
 
 def spread_texts(database: Database, most: int) -> list[tuple[str | None, str | None, str | None, str]]:
     """(app, window, address, text) of about `most` frames from all over the time that is remembered."""
+    # Somebody sleeps: of many moments most lead to the same first frame of a day.
+    ids = database.column(
+        """
+        with bounds as (
+            select (select min(id) from frames) as first, (select max(id) from frames) as last
+        ),
+        moments (n) as (select 0 union all select n + 1 from moments where n < :moments)
+        select distinct (
+            select id from frames where id >= first + (last - first) / :moments * n order by id limit 1
+        ) as id
+        from bounds cross join moments
+        where first is not null
+        """,
+        {"moments": 8 * most},
+    )
     return database.rows(
         """
-        with bounds as (select min(id) as first, max(id) as last from frames),
-        marks (n) as (select 0 union all select n + 1 from marks where n < :most)
         select f.app_name, f.window_name, f.browser_url, r.text
-        from (
-            select distinct (
-                select id from frames where id >= first + (last - first) / :most * n order by id limit 1
-            ) as id
-            from bounds cross join marks
-        ) chosen
-        join frames f on f.id = chosen.id
+        from json_each(?) j
+        join frames f on f.id = j.value
         join readings r on r.frame_id = f.id and r.is_current = 1
         """,
-        {"most": most},
+        (json.dumps(evenly(ids, most)),),
     )
 
 
