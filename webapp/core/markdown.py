@@ -122,7 +122,6 @@ def highlight(text: str, spans: Iterable[tuple[int, int]]) -> Markup:
 
 
 def _markdown() -> MarkdownIt:
-    # Headings of an answer stand below the turn's own (h2), so they begin at h3.
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
     parser.disable(["image", "html_block", "html_inline"])
     parser.core.ruler.push("recollect", lambda state: _tune(state.tokens))
@@ -130,9 +129,11 @@ def _markdown() -> MarkdownIt:
 
 
 def _tune(tokens: list[Token]) -> None:
+    # Headings of an answer stand below the turn's own (h2), so the highest is h3.
+    highest = min((token.tag for token in tokens if token.type == "heading_open"), default="h1")
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(5, int(token.tag[1]) + 2)}"
+            token.tag = f"h{min(5, 3 + int(token.tag[1]) - int(highest[1]))}"
         if token.children:
             token.children = list(_with_hosts(token.children))
 

@@ -78,7 +78,7 @@ def test_a_cited_number_opens_its_frame_and_later_leads_to_its_quote() -> None:
     [
         ("You did. The reason was **disk** pressure.", "<p>You did. <span"),
         ("- The reason was disk pressure.", "<li><span"),
-        ("## The reason was disk pressure.", "<h4><span"),
+        ("## The reason was disk pressure.", "<h3><span"),
         ("3. The reason was disk pressure.", "<li><span"),
     ],
 )
@@ -108,7 +108,7 @@ def test_an_address_stays_whole() -> None:
         ("One **two.** Three.", "<p>One <strong>two.</strong></p>", "<p> Three.</p>"),
         ("**One two.** three.", "<p><strong>One two.</strong></p>", "<p> three.</p>"),
         ("- one two.\n- three", "<ul>\n<li>one two.", "</li>\n<li>three</li>\n</ul>"),
-        ("## One two.\n\nthree", "<h4>One two.</h4>", "\n<p>three</p>"),
+        ("# One\n## two.\n\nthree", "<h3>One</h3>\n<h4>two.</h4>", "\n<p>three</p>"),
         ("|one two.|\n|-|\n|three|", "</table>", ""),
     ],
 )
