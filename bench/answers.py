@@ -56,7 +56,7 @@ def _answers(report: Report, database: Database, name: str, week: SampleWeek) ->
     checked = [check(deps, case, "extractive") for case in of_sample(week)]
     figures = total(checked)
     report.row(f"{name}: right", _told(figures.right))
-    report.row("  claims proven", _told(figures.groundedness))
+    report.row("  claims cited or measured", _told(figures.groundedness))
     report.row("  cited frames that show the answer", _told(figures.precision))
     report.row("  expected texts given", _told(figures.coverage))
     for one in checked:

@@ -58,7 +58,7 @@ def pieces(turns: Sequence[SessionTurn]) -> dict[str, list[Piece]]:
     done = [turn for turn in turns if _is_answered(turn)]
     open_one = turns[-1] if turns[-1].status == "failed" else None
     doubted = [turn for turn in done if "no_source" in _states(turn)]
-    unproven = sum(_states(turn).count("no_source") for turn in done)
+    unsourced = sum(_states(turn).count("no_source") for turn in done)
     return {
         "request": _request(turns),
         "investigated": _investigated(turns),
@@ -67,7 +67,7 @@ def pieces(turns: Sequence[SessionTurn]) -> dict[str, list[Piece]]:
         "next_steps": [Piece(f"Not answered: {_short_question(open_one)}", (open_one.n,))]
         if open_one
         else [],
-        "notes": [Piece(f"{unproven} statement{'s' * (unproven > 1)} had no source.", _numbers(doubted))]
+        "notes": [Piece(f"{unsourced} statement{'s' * (unsourced > 1)} had no source.", _numbers(doubted))]
         if doubted
         else [],
     }

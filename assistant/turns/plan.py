@@ -198,7 +198,7 @@ class UncheckedAnswer:
     """What was said, by a model or by code, and what it may cite: nothing of it is believed yet.
 
     `entries` are those of the retrieval that the speaker was shown. `opening` stands before the answer in
-    place of a remark on how far it is proven; `closing_warnings` come after all others.
+    place of a remark that nothing in it is confirmed; `closing_warnings` come after all others.
     """
 
     completion: Completion

@@ -91,7 +91,7 @@ def run_admitted(services: TurnServices, plan: TurnPlan, stop: CancelToken) -> I
 
 
 def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, CheckedAnswer]:
-    """The answer, as far as it is proven. Raises why there is none."""
+    """The answer with its marks. Raises why there is none."""
     yield turn.status("searching")
     retrieval = look(turn)
     if retrieval.entries:

@@ -1,7 +1,7 @@
 """Ask known questions again, with the code and the model of today, and count how it went.
 
 =============== ==============================================================================
-groundedness    of the claims that answers make, those that code found to be proven
+groundedness    of the claims that answers make, those without a warning that cite frames or were measured
 precision       of the cited frames about which something is known, those that are right
 coverage        of the texts (or sources) that were expected, those that the answers give
 =============== ==============================================================================
@@ -36,8 +36,8 @@ from store.core.database import Database
 from store.timeline.sample_week import Question, SampleWeek
 from webapp.cli.common import home_and_json, open_database, open_home, print_json
 
-PROVEN = frozenset({"cited", "measured"})
-"""Claim states that are computed proof."""
+GROUNDED = frozenset({"cited", "measured"})
+"""Claim states that rest on something and carry no warning."""
 
 _MOST_OF_A_GAP = 0.9
 _MOST_WORDS = 0.6
@@ -114,7 +114,7 @@ def request_of(case: Case, model: str | None = None) -> TurnRequest:
 def judge(case: Case, result: TurnResult) -> Checked:
     """How an answer compares with what is known."""
     cited = [item for item in result.evidence if item.n is not None]
-    grounded = Share(sum(claim.state in PROVEN for claim in result.claims), len(result.claims))
+    grounded = Share(sum(claim.state in GROUNDED for claim in result.claims), len(result.claims))
     why, precision, coverage = {
         "facts": _facts, "gap": _gap, "not_found": _not_found, "reported": _reported,
     }[case.kind](case, result, cited)  # fmt: skip
@@ -315,7 +315,7 @@ def check_answers(
     against: Path | None,
     with_answers: bool,
 ) -> int:
-    """Ask known questions again: are the answers still right, proven and complete?
+    """Ask known questions again: are the answers still right, grounded and complete?
 
     In a sample week (`recollect demo`) its own questions are asked; in any home folder those whose
     sources were reported as right or wrong. No chat is left behind.

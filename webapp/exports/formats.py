@@ -27,7 +27,7 @@ from webapp.views.answers import AnswerPart, Links
 from webapp.views.turns import coverage_lines
 
 _STATE_WORDS = {"not_found": "These words are not on the frame"}
-_NUMBER = re.compile(r"\s?\[(\d{1,3})\]")
+_NUMBER = re.compile(r"\s?(?<![\\A-Za-z0-9_])\[(\d{1,3})\]")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
 
