@@ -6,7 +6,6 @@ were found in their frames; what was asked stands there shortened, never as a tr
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from assistant.evidence.citations import without_numbers
 from assistant.language.statements import plain, split_statements
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.network import is_local
-from engines.chat.protocol import Message, ModelError, ModelMalformed
+from engines.chat.protocol import Message, ModelError, ModelMalformed, object_in
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import Database
 from store.memory.chat_summaries import BY_RULES, ChatSummary, SessionTurn, Trace, Traces
@@ -220,13 +219,7 @@ def _cut(text: str) -> str:
 
 def _checked(answer: str) -> Fields:
     """The fields of an answer. Raises `ModelMalformed` where it says nothing."""
-    start, end = answer.find("{"), answer.rfind("}")
-    try:
-        document = json.loads(answer[start : end + 1])
-    except ValueError as error:
-        raise ModelMalformed("the summary is not JSON") from error
-    if not isinstance(document, dict):
-        raise ModelMalformed("the summary is not an object")
+    document = object_in(answer)
     said = {name: document.get(name) for name in SUMMARY_FIELDS}
     fields = {
         name: (one_line(neutralized(value), MAX_FIELD_CHARS) or None) if isinstance(value, str) else None

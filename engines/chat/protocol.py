@@ -7,6 +7,7 @@ goes wrong arrives as one of the `ModelError`s below, each with a sentence of it
 from __future__ import annotations
 
 import base64
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -258,3 +259,15 @@ class ModelMalformed(ModelError):
     """An answer came that is no completion."""
 
     code = "model_malformed"
+
+
+def object_in(answer: str) -> dict[str, Any]:
+    """The JSON object in an answer, with or without a fence or words around it. Raises `ModelMalformed`."""
+    start, end = answer.find("{"), answer.rfind("}")
+    try:
+        document = json.loads(answer[start : end + 1])
+    except (ValueError, RecursionError) as error:
+        raise ModelMalformed("the answer is not JSON") from error
+    if not isinstance(document, dict):
+        raise ModelMalformed("the answer is not a JSON object")
+    return document

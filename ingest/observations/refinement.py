@@ -7,7 +7,6 @@ says. Pure but for the one call of `ask`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ from engines.chat.protocol import (
     ModelTimeout,
     ModelUnauthorized,
     ModelUnreachable,
+    object_in,
 )
 from ingest.observations.refinement_models import Endpoint, Refiner
 from store.core import tokenizer
@@ -99,7 +99,7 @@ def checked_refinement(answer: str, texts: Mapping[int, str]) -> Refined:
 
     Raises `ModelMalformed` without title or narrative, and where no line that is named stands on its frame.
     """
-    document = _read_object(answer)
+    document = object_in(answer)
     title = _one_line(document.get("title"), MAX_TITLE_CHARS)
     narrative = _one_line(document.get("narrative"), MAX_NARRATIVE_CHARS)
     if not title or not narrative:
@@ -128,18 +128,6 @@ def _fact_on_frame(item: object, texts: Mapping[int, str]) -> Fact | None:
     starts = range(len(on_frame) - len(words) + 1)
     is_on_frame = any(on_frame[at : at + len(words)] == words for at in starts)
     return Fact(text, frame_id) if words and is_on_frame else None
-
-
-def _read_object(answer: str) -> dict[str, Any]:
-    """The JSON object in an answer, with or without a fence or words around it."""
-    start, end = answer.find("{"), answer.rfind("}")
-    try:
-        document = json.loads(answer[start : end + 1])
-    except (ValueError, RecursionError) as error:
-        raise ModelMalformed("the answer is not JSON") from error
-    if not isinstance(document, dict):
-        raise ModelMalformed("the answer is not a JSON object")
-    return document
 
 
 def _items(value: object) -> Sequence[object]:
