@@ -551,6 +551,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("C & n(?! ?[xXUMmdkT])", _bare_clocks, whole=True),
     # a day and a time of day
     _rule("r P", _early),
+    _rule("[PC] F D(?! [T@])", lambda used: _merged([used[0], used[2]])),
     _rule("[DPCR]_[DPCR]", _merged, again=True),
     _rule("r [PR]", _early),
     # spans

@@ -297,9 +297,10 @@ _DASHES = str.maketrans({"–": "-", "—": "-", "‐": "-", "−": "-", "’": 
 @cache
 def _latin_words(language: str) -> tuple[dict[str, Entry], dict[str, int]]:
     """Entries of a language, and for each first word of an entry how many words an entry may have."""
-    entries: dict[str, Entry] = _table_words(language, "z") | {"-": ("T", None, False)}
-    for name, entry in names(language).items():
-        entries[name] = entry
+    short, whole = (
+        {name: entry for name, entry in names(language).items() if entry[2] is of} for of in (True, False)
+    )
+    entries: dict[str, Entry] = short | _table_words(language, "z") | whole | {"-": ("T", None, False)}
     parts = [(word, value) for word, (kind, value, _) in _table_words(language).items() if kind == "P"]
     for name, (kind, number, is_short) in names(language).items():
         if kind == "W" and not is_short:
