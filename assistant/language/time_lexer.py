@@ -65,6 +65,7 @@ _SHAPES = tuple(
 )
 _HAN_DIGITS = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _HAN_NUMBER = re.compile("[零〇一二两三四五六七八九十百]+")
+_GLUED = re.compile(r"(\d{1,4})-?([a-z']+)")
 _LAST_HOUR = (Span("rolling", amount=1, unit="hour"),)
 
 
@@ -104,10 +105,56 @@ class _Lexer:
             last = chunks[at + count - 1]
             entry = self.latin.get(" ".join(chunk[0] for chunk in chunks[at : at + count]))
             if entry:
-                return count, self._entry(entry, start, last.end(), is_start)
-        return 1, list(self._chunk(chunks[at][0], start, is_start))
+                return count, [self._entry(entry, start, last.end(), is_start)]
+        return 1, self._chunk(chunks[at][0], start, is_start)
 
-    def _entry(self, entry: Entry, start: int, end: int, is_start: bool) -> list[Piece]:
+    def _chunk(self, chunk: str, start: int, is_start: bool) -> list[Piece]:
+        """One chunk, as it is or without the marks at its end; a full stop may end the sentence."""
+        bare = chunk.rstrip(".'-") or chunk
+        made = self._known(chunk, start, is_start)
+        if made or bare == chunk:
+            return made or [self._unknown(chunk, start, is_start)]
+        made = self._known(bare, start, is_start) or [self._unknown(bare, start, is_start)]
+        if chunk[len(bare)] != "." or made[-1].kind in "HMW":  # p.m., Sept., Tue.
+            return made
+        return [*made, Piece(";", None, start + len(bare), start + len(chunk))]
+
+    def _known(self, word: str, start: int, is_start: bool) -> list[Piece]:
+        """The piece of an entry or a form of digits, or those of two that are grown together."""
+        entry = self.latin.get(word) or self.latin.get(word.removesuffix("'s"))
+        if entry:
+            return [self._entry(entry, start, start + len(word), is_start)]
+        shape = _shape(word, self.language)
+        if shape:
+            return [shape._replace(start=start, end=start + len(word))]
+        glued = _GLUED.fullmatch(word)
+        if glued:  # "30min", "3ish"
+            entry = self.latin.get(glued[2])
+            kinds = "=" if "-" in word else "UkH="
+            return self._pair(glued[1], glued[2], start) if entry and entry[0] in kinds else []
+        before, _, behind = word.partition("'")
+        if behind:  # "l'hiver"
+            return self._pair(before + "'", behind, start)
+        before, _, behind = word.partition("-")
+        pair = self._pair(before, behind, start) if behind else []
+        if not pair or before[0].isdigit() != behind[0].isdigit():  # "7-Eleven"
+            return []
+        if before.isalpha() and pair[0].kind == pair[1].kind == "n":  # "thirty-two"
+            return [Piece("n", pair[0].value + pair[1].value, start, start + len(word))]
+        return [pair[0], Piece("T", None, start + len(before), start + len(before) + 1), pair[1]]
+
+    def _pair(self, first: str, last: str, start: int) -> list[Piece]:
+        """Two words that are both known, with at most a mark between them."""
+        found = []
+        for word, at in ((first, start), (last, self.normal.index(last, start + len(first)))):
+            entry = self.latin.get(word)
+            piece = Piece(*entry[:2], 0, 0, entry[2]) if entry else _shape(word, self.language)
+            if piece is None:
+                return []
+            found.append(piece._replace(start=at, end=at + len(word)))
+        return found
+
+    def _entry(self, entry: Entry, start: int, end: int, is_start: bool) -> Piece:
         kind, value, is_short = entry
         first = self.text[self.origin[start]]
         if kind == "M" and first.islower():
@@ -115,75 +162,7 @@ class _Lexer:
         elif first.isupper() and not is_start:  # "la señora Domingo", "the Today programme"
             is_name = kind == "W" and self.language in SMALL_NAMES
             is_short = is_short or is_name or (kind in "DRPC" and self.language != "de")
-        return [Piece(kind, value, start, end, is_short)]
-
-    def _chunk(self, chunk: str, start: int, is_start: bool) -> Iterator[Piece]:
-        shape = _shape(chunk, self.language)
-        if shape:
-            yield shape._replace(start=start, end=start + len(chunk))
-            return
-        joined = self._joined(chunk, start) if chunk[-1] == "." else []
-        if joined:  # "3.-5."
-            yield from joined
-            return
-        bare = chunk.rstrip(".'-")
-        if bare != chunk and bare:
-            inner = list(self._whole(bare, start, is_start))
-            yield from inner
-            if chunk[len(bare)] == "." and not (len(inner) == 1 and inner[0].is_weak):
-                yield Piece(";", None, start + len(bare), start + len(chunk))
-        else:
-            yield from self._whole(chunk, start, is_start)
-
-    def _whole(self, chunk: str, start: int, is_start: bool) -> Iterator[Piece]:
-        entry = self.latin.get(chunk) or self.latin.get(chunk.removesuffix("'s"))
-        shape = _shape(chunk, self.language)
-        if entry:
-            yield from self._entry(entry, start, start + len(chunk), is_start)
-        elif shape:
-            yield shape._replace(start=start, end=start + len(chunk))
-        else:
-            joined = self._glued(chunk, start) or self._joined(chunk, start)
-            yield from joined or [self._unknown(chunk, start, is_start)]
-
-    def _glued(self, chunk: str, start: int) -> list[Piece]:
-        """ "30min", "14uhr", "3ish": a number and the word behind it."""
-        found = re.fullmatch(r"(\d{1,4})-?([a-z']+)", chunk)
-        entry = self.latin.get(found[2]) if found else None
-        if not found or not entry or entry[0] not in ("=" if "-" in chunk else "UkH="):
-            return []
-        middle = start + found.end(1)
-        number = Piece("n", int(found[1]), start, middle)
-        return [number, Piece(*entry[:2], middle, start + len(chunk), entry[2])]
-
-    def _joined(self, chunk: str, start: int) -> list[Piece]:
-        """ "9-11am", "Mon-Wed", "thirty-two", "l'hiver": two parts, each of which is known."""
-        mark = "'" if "'" in chunk else "-"
-        before, _, behind = chunk.partition(mark)
-        middle = start + len(before)
-        if mark == "'":
-            known = self.latin.get(before + mark), self.latin.get(behind)
-            pieces = [Piece(entry[0], entry[1], start, start, entry[2]) for entry in known if entry]
-            ends = [(start, middle + 1), (middle + 1, start + len(chunk))]
-            return [each._replace(start=a, end=b) for each, (a, b) in zip(pieces, ends, strict=False)][
-                : 2 * all(known)
-            ]
-        shapes = _shape(before, self.language), _shape(behind, self.language)
-        entries = self.latin.get(before), self.latin.get(behind)
-        if all(shapes):
-            found: list[Piece] = [each for each in shapes if each]
-        elif all(entries):
-            found = [Piece(*entry[:2], 0, 0, entry[2]) for entry in entries if entry]
-            if [each.kind for each in found] == ["n", "n"] and found[0].value % 10 == 0:
-                return [Piece("n", found[0].value + found[1].value, start, start + len(chunk))]
-        else:
-            return []
-        left, right = found
-        return [
-            left._replace(start=start, end=middle),
-            Piece("T", None, middle, middle + 1),
-            right._replace(start=middle + 1, end=start + len(chunk)),
-        ]
+        return Piece(kind, value, start, end, is_short)
 
     def _unknown(self, chunk: str, start: int, is_start: bool) -> Piece:
         if re.fullmatch(r".+(?:time|hours)", chunk) and self.language == "en":
@@ -363,7 +342,7 @@ def _value(kind: str, written: str) -> Any:
 
 def _language_of(text: str) -> str:
     """The language that most words of the text belong to, English in doubt."""
-    found = set(re.findall(r"[a-z]+(?:'(?:s\b)?)?", text[:2000]))
+    found = set(re.findall(r"[a-z]+(?:['-][a-z]+)+", text[:2000])) | set(re.findall(r"[a-z]+'?", text[:2000]))
     known = {language: _latin_words(language)[0] for language in LATIN}
     # "am" is "on" to Germans; behind an hour it says nothing of the language.
     return max(LATIN, key=lambda of: sum(known[of].get(word, "H")[0] != "H" for word in found))
