@@ -297,7 +297,8 @@ def _bare_clocks(used: list[Piece]) -> list[Piece]:
     if used[0].kind == "g" and used[0].value != "from":
         return used  # "5 of 3 to 4"
     weak = all(piece.kind in "n@fij" for piece in used)
-    return [_clock(p.value, 0, [p], is_weak=weak) if p.kind == "n" else _as_to(p, used) for p in used]
+    made = [_clock(p.value, 0, [p], is_weak=weak) if p.kind == "n" else _as_to(p, used) for p in used]
+    return [piece._replace(kind="C") if piece.kind == "µ" else piece for piece in made]
 
 
 def _minutes_beside(used: list[Piece]) -> Piece | None:
@@ -500,7 +501,10 @@ _RULES: tuple[Rule, ...] = (
     _rule("yY", lambda used: _day(used, year=used[0].value)),
     _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gf]{0,4}M(_y)?|M y|y M o?", _written),
     _rule("D M|M[gf,]{0,2}D", _year_month),
-    _rule("[lc] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DW])[gf]{1,3}M|M [T&] M", _month),
+    _rule(
+        "[lc] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DW])[gf]{1,3}M|(?<=U)[Fg]M|M [T&] M",
+        _month,
+    ),
     _rule("[MD] [T&] [MD]", _month),
     _rule("(?<=[iS])f{0,4}y", lambda used: _day(used, year=used[0].value)),
     _rule("n [T&] D|[FS] n [T@] D|D [T&] n(?! ?[kHUMmdux4X])", _numbered_days, whole=True),
@@ -509,6 +513,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("o W[gfij]+D|l W[gfij]+D", _nth_weekday),
     _rule("[Do] T o", lambda used: [_day([p], day=p.value) if p.kind == "o" else p for p in used]),
     _rule("W", lambda used: _day(used, weekday=used[0].value)),
+    _rule("(?<=[jST<>])f{1,2}o(?! ?[xXUWKq])", lambda used: _day(used, day=used[0].value)),
     _rule("o(?![xXUW])", lambda used: None if used[0].is_weak else _day(used, day=used[0].value)),
     _rule("U g D", _week_of),
     _rule("(?<![nxX])U(?![xX])", _weekend),
@@ -521,7 +526,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("[µC] k", lambda used: _made("C", used[0].value, used)),
     _rule("[nCµ] H", _with_half),
     _rule("- n? [Ku] n k", _minutes_beside),
-    _rule("n k n? K|n k - (n u?|K)|n k q|n k nu?(?! ?[xXUTmdk])|n k", _minutes_behind),
+    _rule("nknu?(?!f?[UmdkK])|n k n? K|n k - (n u?|K)|n k q|n k nu?(?! ?[xXUTmdk])|n k", _minutes_behind),
     _rule("1? [Kq] p [nC]( k)?|[nV] p [nC]( k)?|1? K [T<>] [nC]( k)?", _minutes_beside),
     _rule("(?<=[@S<>~])f{0,4}[nV] T n( k)?|(?<=@)f{0,4}n [<>] n( k)?", _to_the_hour),
     _rule("B C & n T n|F C T n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3]]),
@@ -530,15 +535,15 @@ _RULES: tuple[Rule, ...] = (
     _rule("q n(?! ?[UkMmdu])", _half_hour),
     _rule("[Fg] [nCP] [T@] [nCP!](?! ?[UMmdxX])|B [nCP] & [nCP!](?! ?[UMmdxX])", _bare_clocks, whole=True),
     _rule(
-        "[Fg] [nCP] [T@] [nCP](?=_[DPR])|B [nCP] & [nCP](?=_[DPR])"
-        "|(?<=[DPR,])[Fg][fg]{0,4}[nCP] [T@] [nCP](?! ?[UMmd])"
-        "|(?<=[DPR,])[fij]{0,4}B [nCP] & [nCP](?! ?[UMmd])"
-        "|(?<=[DPR])_[nCP] T [nCP](?! ?[UMmd])",
+        "[Fg] [nCPµ] [T@] [nCPµ](?=_[DPR])|B [nCPµ] & [nCPµ](?=_[DPR])"
+        "|(?<=[DPR,])[Fg][fg]{0,4}[nCPµ] [T@] [nCPµ](?! ?[UMmd])"
+        "|(?<=[DPR,])[fij]{0,4}B [nCPµ] & [nCPµ](?! ?[UMmd])"
+        "|(?<=[DPR])_[nCPµ] T [nCPµ](?! ?[UMmd])",
         _bare_clocks,
         whole=True,
     ),
     _rule(
-        "(?<![xX])[nC] T [nCP](?=_[DPR])|n T C|[CP] T n(?! ?[UMmdxX])",
+        "(?<![xX])[nCµ] T [nCPµ](?=_[DPR])|n T C|[CP] T n(?! ?[UMmdxX])",
         _bare_clocks,
         whole=True,
     ),

@@ -90,6 +90,8 @@ class _Lexer:
                 made = self._han(chunk)
             else:
                 kind = _GROUPS[chunk.lastgroup or "stop"]
+                if kind == "T" and re.match(r"(?:^|\s)~\S", self.normal[max(0, chunk.start() - 1) :][:3]):
+                    kind = "~"  # "~3pm"
                 made = [Piece(kind, _LAST_HOUR if kind == "Z" else None, *chunk.span())]
             for kind, value, start, end, is_weak in made:
                 yield Piece(kind, value, self.origin[start], self.origin[end - 1] + 1, is_weak)
@@ -135,13 +137,19 @@ class _Lexer:
         before, _, behind = word.partition("'")
         if behind:  # "l'hiver"
             return self._pair(before + "'", behind, start)
-        before, _, behind = word.partition("-")
+        mark = "-" if "-" in word else "/"
+        before, _, behind = word.partition(mark)
         pair = self._pair(before, behind, start) if behind else []
         if not pair or before[0].isdigit() != behind[0].isdigit():  # "7-Eleven"
             return []
-        if before.isalpha() and pair[0].kind == pair[1].kind == "n":  # "thirty-two"
-            return [Piece("n", pair[0].value + pair[1].value, start, start + len(word))]
-        return [pair[0], Piece("T", None, start + len(before), start + len(before) + 1), pair[1]]
+        kinds = pair[0].kind + pair[1].kind
+        if before.isalpha() and kinds in ("nn", "no"):  # "thirty-two", "twenty-first"
+            value = pair[0].value + pair[1].value
+            return [Piece(kinds[1], value, start, start + len(word), kinds[1] == "o")]
+        if before.isalpha() and kinds[0] != kinds[1]:  # "half-past", "Monday-morning"
+            return pair
+        middle = Piece("T" if mark == "-" else "&", None, start + len(before), start + len(before) + 1)
+        return [pair[0], middle, pair[1]]
 
     def _pair(self, first: str, last: str, start: int) -> list[Piece]:
         """Two words that are both known, with at most a mark between them."""
@@ -333,7 +341,7 @@ def _value(kind: str, written: str) -> Any:
             return Point(part=PARTS[written])
         case "C":
             return Point(clock=Clock(int(written), is_midnight=True))
-        case "n" | "5" | "o" | "K" | "l" | "L":
+        case "n" | "5" | "o" | "W" | "K" | "l" | "L":
             return int(written or 1)
         case "q":
             return float(written)

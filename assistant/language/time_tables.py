@@ -20,6 +20,7 @@ KINDS = {
     "day_part": "R",  # a part of a certain day: tonight
     "part": "P",  # of the day
     "tomorrow_or_morning": "t",
+    "weekday": "W",  # that CLDR does not know
     "unit": "U",
     "number": "n",
     "few": "5",  # a number only before a unit
@@ -76,7 +77,7 @@ KINDS = {
     "edge": "3",  # of a stretch that is named: the end of
     "grammar": "z",  # any other
 }
-"""The letter of each key of the file. W and M are weekdays and months, x is any other word, X a name."""
+"""The letter of each key of the file. M is a month, x is any other word, X a name."""
 
 HAN_VARIANTS = str.maketrans(
     "週這點後個兩時鐘禮過從號間開來內現當頃拜顯還毎", "周这点后个两时钟礼过从号间开来内现当顷拜显还每"
