@@ -27,10 +27,8 @@ from assistant.language.values import values
 
 MIN_SHARED = 4
 """Letters that two forms of a word begin with alike, or that a part of a compound has."""
-ENOUGH = 0.7
-"""A frame has what is asked when its share of the words and the nearness of a line reach this together."""
-MAX_MISSING = 0.5
-"""More of the question than this, by weight, on no frame at all: then it is about something else."""
+ENOUGH = 0.5
+"""A frame with more than this part of a question, by weight, is about it."""
 BEARS = 0.5
 """Lines with less than this part of the best line's weight are not told."""
 MAX_MOMENTS = 4
@@ -79,15 +77,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a frame as it stands there, its place on it, and its weight. `evidence` tells how much of
-    what was asked is there at all.
+    """A line of a frame as it stands there, its place on it, and its weight. `coverage` (0..1) is how much of
+    the question its frame has.
     """
 
     screen: Screen
     at: int
     text: str
     weight: float
-    evidence: float
+    coverage: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ class Moment:
 class Answers:
     """The moments that answer, the best first, and the words of the question that are on no frame.
 
-    `is_found` when some frame has enough of what was asked, and most of its words are on frames at all.
+    `is_found` when some frame by itself has enough of the question.
     """
 
     moments: tuple[Moment, ...]
@@ -115,8 +113,7 @@ def answering(question: Question, screens: Sequence[Screen]) -> Answers:
     weighing = _Weighing(question, screens)
     best_first = sorted(weighing.lines(), key=lambda line: (-line.weight, -line.screen.captured_ms, line.at))
     missing = [word for word in weighing.weights if not weighing.counts[word]]
-    lacking = sum(weighing.weights[word] for word in missing) / weighing.total
-    is_found = lacking <= MAX_MISSING and any(line.evidence >= ENOUGH for line in best_first)
+    is_found = any(line.coverage > ENOUGH for line in best_first)
     return Answers(tuple(_moments(_facts(best_first), weighing)), tuple(missing), is_found)
 
 
@@ -187,8 +184,7 @@ class _Weighing:
             near = max(0.0, self._question.nearness.get(normalize(line), 0.0))
             weight = (words + _MEANING * near) * self._likelihood(screen, line)
             if weight > 0:
-                evidence = coverage / self.total + near
-                yield Line(screen, at, line, weight, evidence)
+                yield Line(screen, at, line, weight, coverage / self.total)
 
     def _shares(self, word: str, lines: Sequence[str], in_title: float) -> list[float]:
         """How much of a word each line has, by itself, from lines around it and from the title."""
