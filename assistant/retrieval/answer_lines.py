@@ -16,10 +16,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
+from heapq import nlargest
 
 from assistant.core.texts import HAN, normalize
 from assistant.language.questions import Form
@@ -31,6 +32,8 @@ ENOUGH = 0.5
 """A frame with more than this part of a question, by weight, is about it."""
 BEARS = 0.5
 """Lines with less than this part of the best line's weight are not told."""
+LOOKED_AT = 300
+"""So many lines that are about the matter are looked at closely: is it the kind of thing asked for?"""
 MAX_MOMENTS = 4
 MAX_LINES = 3
 _SAME_WORD = 0.7  # of the longer one
@@ -111,7 +114,9 @@ class Answers:
 def answering(question: Question, screens: Sequence[Screen]) -> Answers:
     """At most `MAX_MOMENTS`, each fact once. The same for the same frames."""
     weighing = _Weighing(question, screens)
-    best_first = sorted(weighing.lines(), key=lambda line: (-line.weight, -line.screen.captured_ms, line.at))
+    about = nlargest(LOOKED_AT, weighing.lines(), key=_by_weight)
+    likely = (replace(line, weight=line.weight * weighing.likelihood(line)) for line in about)
+    best_first = sorted(likely, key=_by_weight, reverse=True)
     missing = [word for word in weighing.weights if not weighing.counts[word]]
     is_found = any(line.coverage > ENOUGH for line in best_first)
     return Answers(tuple(_moments(_facts(best_first), weighing)), tuple(missing), is_found)
@@ -148,7 +153,7 @@ class _Weighing:
         self._screens = screens
         self._lines = {screen.id: _lines_of(screen.text) for screen in screens}
         texts = {line for lines in self._lines.values() for line in lines}.union(s.title for s in screens)
-        self._named = {line: named(question.words, line) for line in texts}
+        self._named = _named_by_line(question.words, texts)
         self.counts = Counter(word for words in self._named.values() for word in words)
         self.weights = self._weights()
         self.total = sum(self.weights.values()) or 1.0
@@ -182,7 +187,7 @@ class _Weighing:
         for at, line in enumerate(lines):
             words = sum(self.weights[word] * shares[at] for word, shares in around.items()) / self.total
             near = max(0.0, self._question.nearness.get(normalize(line), 0.0))
-            weight = (words + _MEANING * near) * self._likelihood(screen, line)
+            weight = words + _MEANING * near
             if weight > 0:
                 yield Line(screen, at, line, weight, coverage / self.total)
 
@@ -196,11 +201,16 @@ class _Weighing:
                 own[at] = max(own[at], _FADES * before)
         return [max(share, floor) for share in own]
 
-    def _likelihood(self, screen: Screen, line: str) -> float:
+    def likelihood(self, line: Line) -> float:
         """Lower for a line without the kind of thing asked for, or with nothing but what is known already."""
-        kind = 1.0 if fits(self._question.form, line, self._question.text) else _WRONG_KIND
-        known = _tokens(self._question.text) | _tokens(screen.title)
-        return kind if _tokens(line) - known else kind * _NOTHING_NEW
+        kind = 1.0 if fits(self._question.form, line.text, self._question.text) else _WRONG_KIND
+        known = _tokens(self._question.text) | _tokens(line.screen.title)
+        return kind if _tokens(line.text) - known else kind * _NOTHING_NEW
+
+
+def _by_weight(line: Line) -> tuple[float, int, int]:
+    """The order of lines: of equal ones the latest first."""
+    return line.weight, line.screen.captured_ms, -line.at
 
 
 def _says_the_same(text: str, other: str) -> bool:
@@ -218,6 +228,15 @@ def _says_the_same(text: str, other: str) -> bool:
 def _tokens(text: str) -> frozenset[str]:
     """The words of a text in normal form, and its Chinese signs."""
     return frozenset(_TOKEN.findall(normalize(text)))
+
+
+def _named_by_line(words: Sequence[str], lines: Collection[str]) -> dict[str, dict[str, float]]:
+    """`named` of many lines: each word is compared once with a word that stands in many of them."""
+    of_line = {line: frozenset(_WORD.findall(normalize(line))) for line in lines}
+    vocabulary = frozenset().union(*of_line.values())
+    known = {token for token in vocabulary if any(_alike(word, token) for word in words)}
+    signs = [word for word in words if HAN.search(word) or not word.isalpha()]
+    return {line: named(signs if known.isdisjoint(of_line[line]) else words, line) for line in lines}
 
 
 def named(words: Sequence[str], line: str) -> dict[str, float]:

@@ -51,6 +51,11 @@ def meant(activity: Sequence[Segment], words: Sequence[str]) -> list[Segment]:
     return [s for s in activity if best >= MIN_NAMED and shares[_place(s)] >= best]
 
 
+def of_app(activity: Sequence[Segment], words: Sequence[str]) -> list[Segment]:
+    """The segments in the app that a question names, where it names nothing else."""
+    return [s for s in activity if words and all(named([word], s.app_name or "") for word in words)]
+
+
 def blocks(activity: Iterable[Segment], break_ms: int = BREAK_MS) -> Iterator[Block]:
     """Segments that follow each other with no more than a break between them."""
     together: list[Segment] = []

@@ -60,6 +60,8 @@ class _Composing:
         """By the form of the question."""
         form, words = form_of(self.turn.plan.message), self.turn.plan.words
         meant = usage.meant(self._activity, words) if form in _MEASURED else []
+        if form is Form.MOMENT:  # "when did I use" an app
+            meant = usage.of_app(self._activity, words)
         if meant:
             yield self._measured(form, meant)
         elif form is Form.SUMMARY or not words:
@@ -91,7 +93,7 @@ class _Composing:
         visits = list(usage.blocks(meant))
         days = len({times.to_local(visit.start_ms, self.turn.plan.zone).date() for visit in visits})
         sentence = text(
-            "visited" if form is Form.VISITS else "used_for",
+            "used_for" if form is Form.DURATION else "visited_on" if days > 1 else "visited",
             language,
             windows=self._windows(_windows(visits)),
             total=total,

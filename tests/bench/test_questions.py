@@ -12,8 +12,8 @@ from bench.report import SETS
 from engines.embeddings.protocol import open_embedder
 from tests.tables import for_each
 
-MIN_RIGHT = 0.75
-MAX_WRONG = 0.09
+MIN_RIGHT = 0.78
+MAX_WRONG = 0.05
 
 
 @pytest.mark.end_to_end

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.assistant.conftest import Ask
-from tests.assistant.helpers import HOSTILE, Afternoon
+from tests.assistant.helpers import HOSTILE, START_MS, Afternoon
 from tests.stub_model import StubModel
 
 
@@ -60,3 +60,34 @@ def test_quoted_screen_text_cannot_become_markup(text: str, ask: Ask, afternoon:
     assert "<" not in unescaped
     assert set(re.findall(r"\[\d+\]", unescaped)) == {"[1]"}
     assert {claim.state for claim in result.claims} == {"cited"}
+
+
+REPORT = "Writer “report.odt”: 14:00–14:10 (10 min), 14:50–14:52 (2 min)."
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How long was I in Writer?", f"12 min in {REPORT}"),
+        ("How often did I open the report?", f"2×, 12 min in {REPORT}"),
+        ("Which apps did I use?", "2 apps, 17 min: Writer 12 min, Mail 5 min."),
+        ("When did I use Mail?", "1×, 5 min in Mail “Inbox”: 14:10–14:15 (5 min)."),
+        ("我在Mail里待了多久？", "Mail “Inbox” 共 5 分钟：14:10–14:15 (5 分钟)。"),
+    ],
+)
+def test_durations_visits_and_apps_are_measured(
+    question: str, answer: str, ask: Ask, afternoon: Afternoon
+) -> None:
+    for minute in range(11):
+        afternoon.show(minute, "a page", app_name="Writer", window_name="report.odt")
+    for minute in range(10, 16):
+        afternoon.show(minute, "a mail", app_name="Mail", window_name="Inbox")
+    for minute in range(50, 53):
+        afternoon.show(minute, "a page", app_name="Writer", window_name="report.odt")
+    assert ask(question, model="extractive").answer_md.split("\n\n")[1:] == [answer]
+
+
+def test_over_several_days_every_clock_time_has_its_date(ask: Ask, afternoon: Afternoon) -> None:
+    afternoon.show(1, "door code 7781")
+    result = ask("What is the door code?", model="extractive", start_ms=START_MS - 86_400_000)
+    assert "- 2026-11-20 14:01 Code, main.py: “door code 7781” [1]" in result.answer_md
