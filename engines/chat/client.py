@@ -168,7 +168,7 @@ def _trusted() -> ssl.SSLContext:
 
 def _encoded(document: Mapping[str, Any]) -> bytes:
     """JSON; halves of characters, which some programs leave in texts, become question marks."""
-    return json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def joined(base_url: str, path: str) -> str:
