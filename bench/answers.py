@@ -16,15 +16,15 @@ from pathlib import Path
 
 from assistant.core.models import ChatModels
 from assistant.turns.plan import TurnServices
+from bench import sample_truth
 from bench.evals.answer_check import Share, check, of_sample, total
 from bench.evals.other_questions import SEED, ZONE, asked_of
 from bench.report import Report
+from bench.sample_truth import Truth
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.core.settings import ChatSettings
 from store.core.times import now_ms
-from store.timeline import sample_week
-from store.timeline.sample_week import SampleWeek
 
 ON_REQUEST = True
 """Left out when all measurements run."""
@@ -37,7 +37,7 @@ def main(report: Report) -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = DataDir(Path(folder) / "home")
         _make(home.home)
-        week = sample_week.read(home)
+        week = sample_truth.read(home)
         if week is None:
             raise SystemExit("the sample week was not made")
         database = open_database(home)
@@ -51,7 +51,7 @@ def _make(home: Path) -> None:
     subprocess.run([*command, "--tz", ZONE.key, "--until", LAST_DAY], check=True, capture_output=True)
 
 
-def _answers(report: Report, database: Database, name: str, week: SampleWeek) -> None:
+def _answers(report: Report, database: Database, name: str, week: Truth) -> None:
     deps = TurnServices(database, ChatModels(ChatSettings()), now_ms)
     checked = [check(deps, case, "extractive") for case in of_sample(week)]
     figures = total(checked)

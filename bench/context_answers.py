@@ -20,6 +20,7 @@ from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.texts import matches, question_words
 from assistant.turns.plan import TurnServices
+from bench import sample_truth
 from bench.answers import LAST_DAY
 from bench.evals.answer_check import of_sample
 from bench.evals.context_check import compare, table
@@ -29,7 +30,6 @@ from store.core.database import open_database
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings, ContextSettings, EmbeddingSettings
 from store.core.times import now_ms
-from store.timeline import sample_week
 from tests.stub_model import StubModel
 
 ON_REQUEST = True
@@ -44,7 +44,7 @@ def main(report: Report) -> None:
         home = DataDir(Path(folder) / "home")
         command = [sys.executable, "-m", "ingest", "--home", str(home.home), "demo", "--seed", str(SEED)]
         subprocess.run([*command, "--tz", ZONE.key, "--until", LAST_DAY], check=True, capture_output=True)
-        week = sample_week.read(home)
+        week = sample_truth.read(home)
         if week is None:
             raise SystemExit("the sample week was not made")
         database = open_database(home)

@@ -13,9 +13,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench import sample_truth
+from bench.sample_truth import Truth
 from store.core.paths import DataDir, file_lock
-from store.timeline import sample_week
-from store.timeline.sample_week import SampleWeek
 
 ROOT = Path(__file__).resolve().parents[1]
 ZONE = "Europe/Berlin"
@@ -27,7 +27,7 @@ class DemoHome:
     """`data_dir` holds what `week` says is true; nothing is asked or answered in it yet."""
 
     data_dir: DataDir
-    week: SampleWeek
+    week: Truth
 
     def copied(self, folder: Path) -> DemoHome:
         """The same in a folder that is not there yet, to be changed."""
@@ -52,8 +52,8 @@ def make(folder: Path, *arguments: str) -> DemoHome:
 
 def read(folder: Path) -> DemoHome:
     data_dir = DataDir(folder)
-    week = sample_week.read(data_dir)
-    assert week is not None and week.is_complete
+    week = sample_truth.read(data_dir)
+    assert week is not None
     return DemoHome(data_dir, week)
 
 

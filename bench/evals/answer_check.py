@@ -30,10 +30,10 @@ from assistant.core.texts import normalize
 from assistant.turns import stored_turns
 from assistant.turns.plan import TurnServices
 from assistant.turns.turn import answer
+from bench.sample_truth import Question, Truth
 from store.chats import conversations, feedback
 from store.chats.feedback import WHOLE_ANSWER, ReportedTurn
 from store.core.database import Database
-from store.timeline.sample_week import Question, SampleWeek
 from webapp.cli.common import home_and_json, open_database, open_home, print_json
 
 GROUNDED = frozenset({"cited", "measured"})
@@ -239,7 +239,7 @@ class Case:
     wrong: frozenset[int] = frozenset()
 
 
-def of_sample(week: SampleWeek) -> Iterator[Case]:
+def of_sample(week: Truth) -> Iterator[Case]:
     """The questions of a sample week, asked the day after it."""
     for question in week.questions:
         expected = tuple(
@@ -254,7 +254,7 @@ def of_sample(week: SampleWeek) -> Iterator[Case]:
         yield _sample_case(question, week, expected)
 
 
-def _sample_case(question: Question, week: SampleWeek, expected: tuple[Expected, ...]) -> Case:
+def _sample_case(question: Question, week: Truth, expected: tuple[Expected, ...]) -> Case:
     return Case(
         question.id, question.kind, question.message, question.start_ms, question.end_ms, week.timezone,
         week.end_ms + _DAY_MS, expected=expected, reason=question.reason,
@@ -354,12 +354,12 @@ def open_cases(home: Path | None) -> tuple[Any, list[Case]]:
     """(what a turn works with, the cases of this home)."""
     from assistant.core.models import ChatModels
     from assistant.turns.plan import TurnServices
+    from bench import sample_truth
     from store.core.times import now_ms
-    from store.timeline import sample_week
 
     here = open_home(home)
     database = open_database(here.data_dir)
-    week = sample_week.read(here.data_dir)
+    week = sample_truth.read(here.data_dir)
     cases = [*(of_sample(week) if week else ()), *of_reports(database)]
     if not cases:
         raise click.ClickException(

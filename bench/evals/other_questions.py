@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo
 
-from store.timeline.sample_week import Question, SampleWeek, Scene
+from bench.sample_truth import Question, Scene, Truth
 
 SEED, ZONE = 1, ZoneInfo("Europe/Berlin")
 """Of the sample week that is asked about."""
@@ -82,12 +82,12 @@ ASKED = (
 )
 
 
-def asked_of(week: SampleWeek) -> SampleWeek:
+def asked_of(week: Truth) -> Truth:
     """The week with these questions in the place of its own; those about scenes it lacks left out."""
     return replace(week, questions=tuple(_questions(week)))
 
 
-def _questions(week: SampleWeek) -> Iterator[Question]:
+def _questions(week: Truth) -> Iterator[Question]:
     for number, asked in enumerate(ASKED):
         language = "zh" if any("\u4e00" <= sign <= "\u9fff" for sign in asked.message) else "en"
         scenes = _scenes(week, asked)
@@ -100,7 +100,7 @@ def _questions(week: SampleWeek) -> Iterator[Question]:
             )  # fmt: skip
 
 
-def _scenes(week: SampleWeek, asked: Asked) -> Sequence[Scene]:
+def _scenes(week: Truth, asked: Asked) -> Sequence[Scene]:
     """The scenes that a question is about: all, or those of the first day that shows the answer."""
     if not asked.facts or (asked.is_of_week and _texts(week.scenes, asked)):
         return week.scenes

@@ -110,9 +110,7 @@ def _print_result(home: Home, generator: SampleWeekGenerator, as_json: bool) -> 
     if as_json:
         result = {
             "home": str(folder),
-            "frames": len(week.frames),
-            "scenes": len(week.scenes),
-            "questions": len(week.questions),
+            "frames": generator.pictures,
             "languages": list(week.languages),
             "timezone": week.timezone,
             "start_time": week.start_ms / 1000,
@@ -122,9 +120,7 @@ def _print_result(home: Home, generator: SampleWeekGenerator, as_json: bool) -> 
         click.echo(json.dumps(result, ensure_ascii=False))
         return
     first, last = generator.days[0].date, generator.days[-1].date
-    click.echo(f"{len(week.frames)} frames from {first} to {last} ({week.timezone}) in {folder}")
-    truth = home.data_dir.sample_week.name
-    click.echo(f"What is true of them, and {len(week.questions)} questions about it: {truth}")
+    click.echo(f"{generator.pictures} frames from {first} to {last} ({week.timezone}) in {folder}")
     click.echo(f"Open it:       recollect up --home {shlex.quote(str(folder))} --open")
     if pending:
         click.echo(f"{pending} frames are still to be read", err=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -206,8 +206,3 @@ def _cut(days: Sequence[Day], length_ms: int) -> tuple[Day, ...]:
     first = days[0]
     limit = first.stretches[0].start_ms + length_ms
     return (Day(first.date, first.week, tuple(s for s in first.stretches if s.end_ms <= limit)),)
-
-
-def all_visits(days: Sequence[Day]) -> Iterator[Visit]:
-    for day in days:
-        yield from day.visits

@@ -12,16 +12,15 @@ from zoneinfo import ZoneInfo
 from ingest.core.home import Home
 from ingest.demo.days import LEFT_OUT, Away, Day, Moment, Options, Visit, plan
 from ingest.demo.drawing import Canvas, Fonts, desktop
-from ingest.demo.questions import questions
 from ingest.importers.images import offset_min
 from ingest.importers.items import CannotImport, Item
 from store.spool.queue import Capture, DecisionRun, LookReport
 from store.timeline import sample_week
-from store.timeline.sample_week import SOURCE, Absence, Fact, SampleFrame, SampleWeek, Scene
+from store.timeline.sample_week import SOURCE, SampleWeek
 
 
 class SampleWeekGenerator:
-    """One sample week on its way. `items` draws and hands over; `finish` writes the ground truth.
+    """One sample week on its way. `items` draws and hands over; `finish` marks it as complete.
 
     Raises `CannotImport` for a home that holds anything else.
     """
@@ -29,7 +28,6 @@ class SampleWeekGenerator:
     def __init__(self, home: Home, fonts: Fonts, options: Options) -> None:
         self.days = plan(options)
         self._home, self._fonts, self._options = home, fonts, options
-        self._lines: dict[int, tuple[str, ...]] = {}
         self.week = _empty(options, self.days)
         reject_foreign_home(home, self.week)
 
@@ -50,37 +48,16 @@ class SampleWeekGenerator:
                 for moment in visit.moments:
                     while waiting and waiting[0].end_ms <= moment.captured_ms:
                         self._home.spool.put(waiting.pop(0))
-                    canvas = picture(self._fonts, zone, visit, moment)
-                    self._lines[moment.captured_ms] = tuple(canvas.lines)
-                    yield Item(capture(seed, zone, visit, moment), canvas.webp())
+                    yield Item(
+                        capture(seed, zone, visit, moment), picture(self._fonts, zone, visit, moment).webp()
+                    )
             for report in waiting:
                 self._home.spool.put(report)
 
-    def finish(self) -> SampleWeek:
-        """Write down what is true, once every picture was drawn."""
-        scenes = tuple(self._scene(visit) for day in self.days for visit in day.visits)
-        absences = tuple(_absences(self.days))
-        asked = tuple(questions(scenes, absences, self._options.zone))
-        self.week = replace(self.week, is_complete=True, scenes=scenes, absences=absences, questions=asked)
+    def finish(self) -> None:
+        """Say that it is all there, once every picture was drawn."""
+        self.week = replace(self.week, is_complete=True)
         sample_week.write(self._home.data_dir, self.week)
-        return self.week
-
-    def _scene(self, visit: Visit) -> Scene:
-        seed, script = self._options.seed, visit.script
-        frames = tuple(
-            SampleFrame(
-                capture_id(seed, moment), moment.captured_ms, moment.ended_ms,
-                self._lines[moment.captured_ms],
-            )
-            for moment in visit.moments
-        )  # fmt: skip
-        facts = (Fact(f.id, f.kind, f.text, f.who, script.language) for f in script.facts)
-        scene = Scene(
-            visit.id, visit.start_ms, visit.end_ms, script.app, script.window, script.url, script.project,
-            script.activity, script.language, tuple(facts), frames,
-        )  # fmt: skip
-        # While a text is being written, what comes later in it is not on the screen yet.
-        return replace(scene, facts=tuple(fact for fact in scene.facts if scene.showing(fact.text)))
 
 
 def reject_foreign_home(home: Home, week: SampleWeek) -> None:
@@ -114,16 +91,6 @@ def _empty(options: Options, days: Sequence[Day]) -> SampleWeek:
         start_ms=days[0].stretches[0].start_ms,
         end_ms=days[-1].stretches[-1].end_ms,
     )
-
-
-def _absences(days: Sequence[Day]) -> Iterator[Absence]:
-    """Every stretch without pictures, the nights between the days with it."""
-    for day in days:
-        for stretch in day.stretches:
-            if isinstance(stretch, Away):
-                yield Absence(stretch.start_ms, stretch.end_ms, stretch.reason)
-    for before, after in pairwise(days):
-        yield Absence(before.stretches[-1].end_ms, after.stretches[0].start_ms, "not_running")
 
 
 # A planned day as capture would have put it into the spool. A look every `LOOK_MS` at one monitor: the

@@ -1,4 +1,4 @@
-"""The story of the sample week, read from ``story.toml``: scenes, shifts and questions.
+"""The story of the sample week, read from ``story.toml``: scenes and shifts.
 
 ``$name`` in a text stands for a figure of one week (`figures`).
 """
@@ -12,12 +12,13 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from string import Template
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from ingest.demo.surfaces import Chat, Document, Editor, Mail, Page, Sheet, Surface, Terminal
-from store.timeline.sample_week import FactKind
 
 _SURFACES = {kind.__name__.lower(): kind for kind in (Chat, Document, Editor, Mail, Page, Sheet, Terminal)}
+
+FactKind = Literal["figure", "date", "name", "url", "words"]
 
 Shift = tuple[tuple[int, str], ...]
 """(relative length, scene or reason why nothing was captured), in order."""
@@ -57,10 +58,6 @@ class Story:
     scenes: Mapping[str, SceneScript]
     weekdays: tuple[Shift, ...]
     night: Shift
-    fact_questions: tuple[tuple[str, tuple[str, ...], str], ...]
-    """(message, ids of the facts that answer it, language)"""
-    unanswerable: tuple[tuple[str, str], ...]
-    """(message, language)"""
 
 
 @cache
@@ -68,11 +65,7 @@ def story() -> Story:
     document = tomllib.loads(Path(__file__).with_name("story.toml").read_text("utf-8"))
     *weekdays, night = (_tuples(shift) for shift in document["shifts"].values())
     scenes = [_scene(table) for table in document["scene"]]
-    questions = document["questions"]
-    return Story(
-        {scene.id: scene for scene in scenes}, tuple(weekdays), night, _tuples(questions["facts"]),
-        _tuples(questions["never"]),
-    )  # fmt: skip
+    return Story({scene.id: scene for scene in scenes}, tuple(weekdays), night)
 
 
 def _scene(table: dict[str, Any]) -> SceneScript:

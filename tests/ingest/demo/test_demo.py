@@ -27,7 +27,6 @@ from store.frames import frames
 from store.frames.media import Media
 from store.spool.queue import Spool
 from store.timeline import gaps, ledger, sample_week, segments
-from store.timeline.sample_week import SampleWeek
 from store.verify.verify import verify
 from tests import demo_week
 from tests.demo_week import DemoHome
@@ -278,11 +277,13 @@ def test_time_by_app_is_the_time_that_was_spent(demo_home: DemoHome) -> None:
     database.close_thread()
 
 
-def test_truth_reads_back_as_it_was_written(demo_copy: DemoHome) -> None:
-    week = demo_copy.week
-    changed: SampleWeek = replace(week, made_with={**week.made_with, "seed": 9})
+def test_the_mark_reads_back_as_it_was_written(demo_copy: DemoHome) -> None:
+    mark = sample_week.read(demo_copy.data_dir)
+    assert mark is not None and mark.is_complete
+    changed = replace(mark, made_with={**mark.made_with, "seed": 9})
     sample_week.write(demo_copy.data_dir, changed)
     assert sample_week.read(demo_copy.data_dir) == changed
+    week = demo_copy.week
     assert uuid.UUID(week.frames[0].capture_id).version == 5
     start = datetime.fromtimestamp(week.start_ms / 1000, UTC).astimezone(BERLIN)
     assert start - start.replace(hour=8, minute=52, second=0) < timedelta(minutes=16)
