@@ -23,9 +23,6 @@ RANKED_BLOCK = 1_000
 FEW_FRAMES = 256
 """Where a filter by name leaves no more, they are looked up one by one: 0.04 ms for each word."""
 
-LISTED_PREFIX = 3
-"""The text index has lists for beginnings of words of one to so many letters."""
-
 _HALF_LIFE_IDS = full_text.RECENT_HALF_LIFE_MS * frames.ID_STEP
 _LATEST_MS = to_ms(MAX_EPOCH_SECONDS)
 
@@ -83,10 +80,6 @@ class Finder:
             also = on_frame.match if self._few is None else None
             narrowed = f"({asked.match}) AND {also}" if also else asked.match
             self._parameters |= {"match": narrowed, **besides.parameters}
-        # For a long beginning of words FTS5 puts all their frames together each time it is asked.
-        self._is_walked_once = any(
-            word.is_prefix and len(word.tokens[-1]) > LISTED_PREFIX for word in asked.words
-        )
         self._seen = (0, self.range)
         self._known = (Block(self.range.high, self.range.high), frozenset[int]())
         self._where = " and ".join([f"{self._id} >= :low and {self._id} < :high", *conditions])
@@ -143,20 +136,11 @@ class Finder:
         unknown = [each for each in asked if not block.low <= each < block.high]
         if not unknown:
             return asked & known
-        block = self.range
-        if self._is_walked_once:
-            # The plus keeps SQLite from asking FTS5 anew for each of them.
-            sql = (
-                f"select {self._id} from {self._matches}"
-                f" and +{self._id} in (select value from json_each(:given))"
-            )
-            block = Block(max(block.low, min(unknown)), min(block.high, max(unknown) + 1))
-        else:
-            sql = (
-                f"select {self._id} from json_each(:given) given cross join {self._source}"
-                f" where {self._where} and {self._id} = given.value"
-            )
-        bound = self._bound(block, given=json.dumps(unknown))
+        sql = (
+            f"select {self._id} from json_each(:given) given cross join {self._source}"
+            f" where {self._where} and {self._id} = given.value"
+        )
+        bound = self._bound(self.range, given=json.dumps(unknown))
         return (asked & known) | {found for (found,) in self._connection.execute(sql, bound)}
 
     @property

@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -143,8 +143,8 @@ def search(
             list_words = partial(_by_words, allow, order, start, place, needed, offset)
             way, words = _first_found(ways, list_words, place)
         start = replace(start, kind=way.kind)
-        having = way.among(leg.near)
-        near = [each for each in leg.near.values() if is_semantic or each.id not in having]
+        having = way.finder.among(leg.near) if way.finder and leg.near and not is_semantic else set[int]()
+        near = [each for each in leg.near.values() if each.id not in having]
         rows = [*words.rows, *_near_rows(near, order, start, place, offset - words.passed)][:needed]
         by_words = having | {row.id for row in rows if not row.is_near}
         found = of_rows(database, connection, way.asked, way.kind, rows, by_words, leg.near)
@@ -173,9 +173,6 @@ class _Way:
     kind: MatchKind
     asked: Query
     finder: Finder | None
-
-    def among(self, ids: Collection[int]) -> set[int]:
-        return self.finder.among(ids) if self.finder and ids else set()
 
 
 def _ways(

@@ -333,14 +333,6 @@ def test_cursor_of_another_mode_is_refused(many: Database) -> None:
         ask(many, "login", limit=3, mode="semantic", cursor=first.next_cursor)
 
 
-def test_long_beginnings_of_words_are_seen_on_what_is_near(many: Database) -> None:
-    """FTS5 has no list for them, so all are looked up at once."""
-    page = ask(many, "pizz*", mode="semantic", limit=100, above_chance=False)
-    assert {hit.matched for hit in page.hits} == {("text", "meaning"), ("meaning",)}
-    for hit in page.hits:
-        assert ("text" in hit.matched) == ("pizz" in hit.snippet)
-
-
 def test_what_is_near_follows_look_alikes_too(database: Database) -> None:
     """And a later page still counts them."""
     alike = [add(database, "authentlcation", n) for n in range(2)]
