@@ -24,8 +24,8 @@ _TAGS = {
     "h3", "h4", "h5", "table", "thead", "tbody", "tr", "th", "td", "a", "span",
 }  # fmt: skip
 _CLASSES = {
-    "a": {"cite", "on-frame", "tag", "info"},
-    "span": {"off-frame", "no-source", "tag", "warn", "info", "plain", "hush"},
+    "a": {"cite", "on-frame", "state", "info"},
+    "span": {"off-frame", "no-source", "state", "warn", "info", "plain", "hush"},
 }
 # "#e": the evidence of an export
 _OWN_PATHS = ("/frames/", "/timeline", "/search", "/chat/", "/activity?", "#e")

@@ -20,6 +20,14 @@ from assistant.core.texts import Language, language_of
 from webapp.core import markdown
 from webapp.core.markdown import Mark, Marks
 
+_TAGS = {
+    "not_on_frame": ("state warn", "quote_not_on_frame"),
+    "no_source": ("hush", "no_source"),
+    "measured": ("state info", "measured"),
+    "from_source": ("state info", "from_source"),
+    "not_from_screen": ("state plain", "not_from_screen"),
+}
+_OF_WORDS = {"not_on_frame": "words_not_on_frame", "no_source": "words_without_source"}
 MAX_NAMED = 3
 MAX_NAMED_CHARS = 40
 
@@ -47,7 +55,7 @@ class AnswerPart:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """What is said behind a sentence: ``tag`` with a tone, or ``hush`` for what is only heard."""
+    """What is said behind a sentence: ``state`` with a tone, or ``hush`` for what is only heard."""
 
     css_class: str
     text: str
@@ -153,25 +161,14 @@ def _place(answer: str, claim: Claim, words: str) -> tuple[int, int] | None:
 
 def _tag(turn: TurnResult, claim: Claim, withdrawn: frozenset[int], language: Language) -> Tag | None:
     if claim.citations and withdrawn.issuperset(claim.citations):
-        return Tag("tag warn", text("disputed", language, "marks"))
-    match claim.state:
-        case "not_on_frame" if claim.missing:
-            return Tag("tag warn", text("words_not_on_frame", language, "marks", words=_named(claim.missing)))
-        case "no_source" if claim.missing:
-            return Tag(
-                "tag warn", text("words_without_source", language, "marks", words=_named(claim.missing))
-            )
-        case "not_on_frame":
-            return Tag("tag warn", text("quote_not_on_frame", language, "marks"))
-        case "no_source":
-            return Tag("hush", text("no_source", language, "marks"))
-        case "measured":
-            return Tag("tag info", text("measured", language, "marks"))
-        case "from_source":
-            return Tag("tag info", text("from_source", language, "marks", sources=source_names(turn)))
-        case "not_from_screen":
-            return Tag("tag plain", text("not_from_screen", language, "marks"))
-    return None
+        return Tag("state warn", text("disputed", language, "marks"))
+    if claim.missing and claim.state in _OF_WORDS:
+        said = text(_OF_WORDS[claim.state], language, "marks", words=_named(claim.missing))
+        return Tag("state warn", said)
+    if claim.state not in _TAGS:
+        return None
+    css_class, name = _TAGS[claim.state]
+    return Tag(css_class, text(name, language, "marks", sources=source_names(turn)))
 
 
 def _named(words: tuple[str, ...]) -> str:

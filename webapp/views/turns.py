@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from urllib.parse import urlencode
@@ -55,32 +55,14 @@ class SearchAttempt:
     address: str
 
 
-@dataclass(frozen=True, slots=True)
-class CoverageView:
-    """What was looked at, as `chat/_way.html` draws it. `other_ranges` are (start_ms, end_ms, label)."""
-
-    statements: tuple[Statement, ...]
-    searches: tuple[SearchAttempt, ...]
-    phrase: str
-    other_ranges: tuple[tuple[int, int, str], ...]
-
-
-def coverage_view(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> CoverageView:
-    """What the turn looked at, in the language of its question."""
-    covered, others = turn.coverage, turn.scope.also
-    labels = [formatting.span(start, end, zone, now_ms) for start, end in others]
-    # The hour that comes twice: only the offset tells the two apart.
-    if formatting.span(turn.start_ms, turn.end_ms, zone, now_ms) in labels:
-        labels = [
-            f"{label} {preferences.utc_offset(start, zone)}"
-            for (start, _), label in zip(others, labels, strict=True)
-        ]
-    return CoverageView(
-        statements=coverage.statements(covered, zone, language_of(turn.question)),
-        searches=tuple(_search_attempt(query) for query in covered.queries),
-        phrase=turn.scope.phrase,
-        other_ranges=tuple((*span, label) for span, label in zip(others, labels, strict=True)),
-    )
+def _other_ranges(turn: TurnResult, zone: ZoneInfo, now_ms: int) -> Iterator[tuple[int, int, str]]:
+    """What else the words of the question may mean: (start_ms, end_ms, label)."""
+    asked = formatting.span(turn.start_ms, turn.end_ms, zone, now_ms)
+    labels = [formatting.span(start, end, zone, now_ms) for start, end in turn.scope.also]
+    for (start, end), label in zip(turn.scope.also, labels, strict=True):
+        # The hour that comes twice: only the offset tells the two apart.
+        offset = f" {preferences.utc_offset(start, zone)}" if asked in labels else ""
+        yield start, end, f"{label}{offset}"
 
 
 def _search_attempt(query: Query) -> SearchAttempt:
@@ -171,7 +153,9 @@ class TurnView:
     cited: Mapping[int, EvidenceCard]
     retrieved: tuple[EvidenceCard, ...]
     way: str  # which way the answer went, in one line
-    coverage: CoverageView
+    statements: tuple[Statement, ...]  # what was looked at, and what could not be
+    searches: tuple[SearchAttempt, ...]
+    other_ranges: tuple[tuple[int, int, str], ...]
     disputed: tuple[int, ...]  # ids of the frames that the person marked as wrong
     opening: str  # what has to be said before the answer, '' when nothing
     scope: str  # what the question was taken to be about
@@ -194,7 +178,7 @@ class TurnView:
     @property
     def said(self) -> str:
         """What is said aloud once the answer is there."""
-        warned = sum(tag.css_class == "tag warn" for _, tag in answers.tags(self.turn))
+        warned = sum(tag.css_class == "state warn" for _, tag in answers.tags(self.turn))
         more = f", {formatting.count(warned, 'warning')}" if warned else ""
         return f"Answer complete, {formatting.count(len(self.cited), 'source')}{more}"
 
@@ -231,7 +215,9 @@ def turn_view(
         cited=cited,
         retrieved=tuple(card for card in cards if card.item.n is None)[:MAX_RETRIEVED],
         way=coverage.way(turn) or "What was looked at",
-        coverage=coverage_view(turn, zone, now_ms),
+        statements=coverage.statements(turn.coverage, zone, language_of(turn.question)),
+        searches=tuple(_search_attempt(query) for query in turn.coverage.queries),
+        other_ranges=tuple(_other_ranges(turn, zone, now_ms)),
         disputed=tuple(n for n in (cited[n].item.frame_id for n in reports if n in cited) if n is not None),
         opening=_opening(turn),
         scope=_scope(turn, zone, now_ms),

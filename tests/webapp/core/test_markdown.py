@@ -58,7 +58,7 @@ def test_hostile_text_renders_harmlessly(text: str) -> None:
 @given(st.text(max_size=200), st.integers(0, 60), st.integers(1, 60))
 def test_any_text_renders_harmlessly(text: str, start: int, length: int) -> None:
     stop = start + length
-    drawn = [Mark(start, stop, "off-frame"), Mark(start, stop, "tag warn", text="<b>")]
+    drawn = [Mark(start, stop, "off-frame"), Mark(start, stop, "state warn", text="<b>")]
     marks = Marks(drawn, {1: "/frames/1"}, breaks=(start, stop))
     assert_harmless(str(render(text, marks)))
     assert sorted(end for _, end in pieces(text, marks) if end is not None) == [0, 1]

@@ -150,7 +150,7 @@ def test_the_html_is_one_file_without_scripts(program: Actor, told: Told) -> Non
         "#e1", "#e2", f"{ORIGIN}/chat/{told.key[0]}#t1",
         *(f"{ORIGIN}/frames/{frame.id}?cite={told.key[0]}.1.{n}" for n, frame in enumerate(told.frames, 1)),
     }  # fmt: skip
-    assert '<span class="tag warn">no source: disk</span>' in html
+    assert '<span class="state warn">no source: disk</span>' in html
     assert html.index("14 days") < html.index('id="e1"') < html.index("The cause") < html.index('id="e2"')
 
 

@@ -44,32 +44,32 @@ def test_words_on_a_frame_lead_to_them_and_words_on_none_are_named() -> None:
     html = answers.whole(turn(answer, sentence), LINKS)
     assert 'class="on-frame" href="/frames/7?cite=1.1.1&amp;q=%2214+days%22"' in html
     assert 'not <span class="off-frame">12</span>' in html
-    assert '<span class="tag warn">not on the frame: 12</span>' in html
+    assert '<span class="state warn">not on the frame: 12</span>' in html
 
 
 @for_each(
     ("state", "missing", "expected"),
     [
         ("cited", (), ""),
-        ("not_on_frame", (), '<span class="tag warn">quote is not on the frame</span>'),
-        ("no_source", ("Ana",), '<span class="tag warn">no source: Ana</span>'),
+        ("not_on_frame", (), '<span class="state warn">quote is not on the frame</span>'),
+        ("no_source", ("Ana",), '<span class="state warn">no source: Ana</span>'),
         ("no_source", (), '<span class="hush">(no source)</span>'),
-        ("measured", (), '<a class="tag info" href="/activity?from=0&amp;to=1"'),
-        ("from_source", (), '<span class="tag info">from your calendar</span>'),
-        ("not_from_screen", (), '<span class="tag plain">not from your screen</span>'),
+        ("measured", (), '<a class="state info" href="/activity?from=0&amp;to=1"'),
+        ("from_source", (), '<span class="state info">from your calendar</span>'),
+        ("not_from_screen", (), '<span class="state plain">not from your screen</span>'),
     ],
 )
 def test_what_is_said_behind_a_sentence(state: ClaimState, missing: tuple[str, ...], expected: str) -> None:
     answer = "Ana has set it."
     html = answers.whole(turn(answer, claim(answer, answer, state, missing)), LINKS)
-    assert expected in html and ("hush" in html or "tag" in html) == bool(expected)
+    assert expected in html and ("hush" in html or "state" in html) == bool(expected)
     assert not re.search("found|proven|true", html)
 
 
 def test_tags_speak_the_language_of_the_question() -> None:
     answer = "偏差降到 32 毫秒 [1]。"
     told = turn(answer, claim(answer, answer, "not_on_frame", ("32 毫秒",)), question="降到多少？")
-    assert '<span class="tag warn">画面上没有：32 毫秒</span>' in answers.whole(told, LINKS)
+    assert '<span class="state warn">画面上没有：32 毫秒</span>' in answers.whole(told, LINKS)
 
 
 def test_a_sentence_whose_sources_are_marked_wrong_loses_its_numbers_and_marks() -> None:
