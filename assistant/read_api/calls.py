@@ -21,6 +21,7 @@ from typing import Literal
 
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.texts import HAN, question_words
+from assistant.language.questions import Form, asked_words, form_of
 from store.core import times
 from store.core.database import Database
 from store.core.errors import DeadlineExceeded, FrameNotFound, MediaGone, StoreBusy
@@ -162,26 +163,26 @@ class ReadRefused(Exception):
 # -- reading past the rules -------------------------------------------------------------------
 
 
-def searched_for(query: str) -> str:
-    """What of a query is looked for: all but the words of asking; "" for a question of nothing else.
+def is_question(query: str) -> bool:
+    """Whether a query is asked as a question, and not typed as words to look for."""
+    is_asked = "?" in query or "？" in query or form_of(query) is not Form.YES_NO
+    return is_asked and not parse(query).is_exact
 
-    Quotes, operators and ``*`` ask for these very words, and a word by itself is one to look for.
-    """
-    parts = query.split()
-    is_word = len(parts) == 1 and len(HAN.findall(query)) <= _HAN_OF_WORD
-    if is_word or parse(query).is_exact:
+
+def searched_for(query: str) -> str:
+    """What of a query is looked for: of a question all but its words of asking; "" where it has no others."""
+    if not is_question(query):
         return query
-    kept = set(question_words(query))
-    return " ".join(word for part in parts if (word := _without_asking(part, kept)))
+    kept = set(asked_words(query))
+    return " ".join(word for part in query.split() if (word := _without_asking(part, kept)))
 
 
 def _without_asking(part: str, kept: Collection[str]) -> str:
     """A word as it stands; of Chinese, where words have no space between them, what remains."""
-    words = question_words(part)
+    words = [word for word in question_words(part) if word in kept]
     if HAN.search(part):
-        pairs = [word for word in words if word in kept]
-        return part if len(pairs) == len(part) - 1 else " ".join(pairs)
-    return part if any(word in kept for word in words) or any(map(str.isdigit, part)) else ""
+        return part if len(words) == len(part) - 1 else " ".join(words)
+    return part if words or any(map(str.isdigit, part)) else ""
 
 
 def asking(call: ReadCall, query: str) -> RetrievalQuery:
@@ -190,7 +191,6 @@ def asking(call: ReadCall, query: str) -> RetrievalQuery:
     return replace(call.library.embedder.asking(query), text=words) if words else RetrievalQuery("")
 
 
-_HAN_OF_WORD = 2
 MAX_ROUNDS = 50
 """Pages that one answer may read: some tenths of a second where a rule hides almost everything."""
 

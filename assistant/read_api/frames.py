@@ -52,9 +52,9 @@ def search_frames(
 ) -> answers.FramesFound:
     """Find what was on the screen, as small rows; call it first for anything seen, read or written.
 
-    All words have to be there, but those of asking ("what", "when"), which are looked for in quotes only; a
-    question of nothing else gives frames from all over the range. Phrases in quotes, prefix*, AND, OR and NOT
-    work. Without `start` everything is searched; `end` is now. Look at a row with get_frame_context.
+    All words have to be there; phrases in quotes, prefix*, AND, OR and NOT work. Of a question the words of
+    asking are not looked for, and one that finds nothing gives frames from all over the range. Without
+    `start` everything is searched; `end` is now. Look at a row with get_frame_context.
     """
     start_ms, end_ms = answers.span(start, end, call.now_ms)
     filters = Filters(
@@ -65,10 +65,12 @@ def search_frames(
         window_name=window_name,
         browser_url=browser_url,
     )
-    words = calls.searched_for(query)
-    if query.strip() and not words:
+    is_question, words = calls.is_question(query), calls.searched_for(query)
+    if is_question and not words:
         return _spread(call, filters, end_ms, limit)
     result = calls.find(call, words, filters, limit=limit, order=order, cursor=cursor, fold=True)
+    if is_question and not cursor and not result.page.hits:
+        return _spread(call, filters, end_ms, limit)
     return answers.FramesFound(
         now=call.local(call.now_ms),
         withheld=call.withheld,

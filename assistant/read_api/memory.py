@@ -15,7 +15,7 @@ from pydantic import Field
 
 from assistant.read_api import answers
 from assistant.read_api.answers import MemoryFound, MemoryRow, TimeOrNone, Words
-from assistant.read_api.calls import ReadCall, ReadRefused, asking
+from assistant.read_api.calls import ReadCall, ReadRefused, asking, is_question
 from store.frames import frames
 from store.memory import observations, search, timeline
 from store.memory.chat_summaries import ChatSummary
@@ -23,7 +23,7 @@ from store.memory.documents import SessionSummary
 from store.memory.entries import RECORD_TYPES, EntryType, MemoryEntry, MemoryFilters
 from store.memory.insights import Insight
 from store.memory.observations import Observation
-from store.memory.retrievers import MEMORY_CANDIDATES
+from store.memory.retrievers import MEMORY_CANDIDATES, RetrievalQuery
 from store.memory.search import MemoryPage
 from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
 from store.search.sample import evenly
@@ -212,25 +212,24 @@ def _search(
 ) -> MemoryFound:
     """Entries of some types, narrowed by a concept, a file, a kind or a project.
 
-    For words of asking alone they are from all over the range.
+    For a question that finds none they are from all over the range.
     """
     filters = MemoryFilters(**narrowed)  # type: ignore[arg-type]  # fields of it that are texts
     if start is not None or end is not None:  # else the store's own window holds
         start_ms, end_ms = answers.span(start, end, call.now_ms)
         filters = replace(filters, start_ms=start_ms, end_ms=end_ms)
-    asked = asking(call, query)
-    is_spread = bool(query.strip()) and not asked.text
-    page = search.search_memory(
-        call.database,
-        asked,
-        types,
-        filters,
-        now_ms=call.now_ms,
-        limit=_SPREAD_OVER if is_spread else MEMORY_CANDIDATES,
+
+    def found(asked: RetrievalQuery, most: int) -> MemoryPage:
         # What has the concept, file or kind follows behind what answers the question, too.
-        fill=not narrowed.keys() <= {"project"},
-    )
-    if is_spread:
+        fill = not narrowed.keys() <= {"project"}
+        return search.search_memory(
+            call.database, asked, types, filters, now_ms=call.now_ms, limit=most, fill=fill
+        )
+
+    asked = asking(call, query)
+    page = found(asked, MEMORY_CANDIDATES)
+    if is_question(query) and not (asked.text and page.entries):
+        page = found(RetrievalQuery(""), _SPREAD_OVER)
         page = replace(page, entries=tuple(evenly(page.entries, limit)))
     return _answer(call, page, limit)
 

@@ -264,7 +264,7 @@ def test_a_question_of_words_of_asking_alone_spreads_over_the_range(
     deps: TurnServices, stub: StubModel, afternoon: Afternoon
 ) -> None:
     frames = [afternoon.show(minute, f"page {minute}") for minute in range(40)]
-    stub.call(("search_ocr", {"query": "What was on it?", "start": START_MS / 1000, "limit": 4}))
+    stub.call(("search_ocr", {"query": "What happened?", "start": START_MS / 1000, "limit": 4}))
     stub.call(("search_ocr", {"query": "what was on page 7?", "limit": 4})).reply("Pages.")
     run(deps)
     told, found = (json.loads(stub.requests[n]["messages"][-1]["content"]) for n in (1, 2))
