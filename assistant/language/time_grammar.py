@@ -255,16 +255,19 @@ def _nth_weekday(used: list[Piece]) -> Piece | None:
 
 
 def _week_of(used: list[Piece]) -> Piece | None:
-    if used[0].value != "week" or used[1].value.date.day is None:
+    unit, said = _value(used, "U"), _value(used, "D").date
+    is_week = unit == ("week" if used[0].kind == "U" else "that_week")
+    if not is_week or (said.day is None and said.weekday is None):
         return None
-    return _made("D", Point(replace(used[1].value.date, size="week")), used)
+    return _made("D", Point(replace(said, size="week")), used)
 
 
 def _quarter(used: list[Piece]) -> Piece | None:
-    number = _value(used, "Qno")
+    number, year = _value(used, "Qno"), _value(used, "D")
     if not 1 <= number <= 4 or _value(used, "U") not in (None, "quarter"):
         return None
-    return _day(used, year=_value(used, "y"), month=3 * number - 2, size="quarter")
+    said = year.date if year else Date(year=_value(used, "y"))
+    return _made("D", Point(replace(said, month=3 * number - 2, size="quarter")), used)
 
 
 def _is_two(said: Date) -> bool:
@@ -432,17 +435,18 @@ def _listed(used: list[Piece]) -> Piece:
         if not dated and span.points and said:
             spans[at] = _span_at(span, Point(said), True) or span
         said = dated[-1] if dated else said
-    last = spans[-1].points[-1].date if spans[-1].points else None
-    return _made("Z", tuple(_in_month_of(span, last) for span in spans), used)
+    dates = [point.date for span in spans for point in span.points if point.date]
+    month = next((each for each in dates if each.month is not None or each.months is not None), None)
+    return _made("Z", tuple(_in_month_of(span, month) for span in spans), used)
 
 
-def _in_month_of(span: Span, last: Date | None) -> Span:
+def _in_month_of(span: Span, other: Date | None) -> Span:
     """ "the 5th, 7th and 9th of last month"."""
     said = span.start.date if span.start else None
-    if span.mode != "point" or not said or not last or not said.is_partial or said.day is None:
+    if span.mode != "point" or not said or not other or not said.is_partial or said.day is None:
         return span
     assert span.start
-    given = replace(said, month=last.month, months=last.months, year=last.year, years=last.years)
+    given = replace(said, month=other.month, months=other.months, year=other.year, years=other.years)
     return replace(span, start=replace(span.start, date=given))
 
 
@@ -455,13 +459,20 @@ def _except(used: list[Piece]) -> Piece | None:
     return _made("Z", (*spans, Span("except", hole)), used) if hole and len(spans) == 1 else None
 
 
+def _is_short(piece: Piece) -> bool:
+    """Whether words of Han are a time of their own, 睡前, rather than something that happened."""
+    return piece.end - piece.start <= 2
+
+
 def _rule(pattern: str, build: Build, **how: bool) -> Rule:
     return Rule(re.compile(pattern.replace(" ", GAP).replace("_", _LOOSE)), build, **how)
 
 
 _RULES: tuple[Rule, ...] = (
     # what is no time, and what repeats
-    _rule("y Y? # n U|Q_y|o [UK] g? y", _quarter),
+    _rule("y Y? #? n U|D#?nU|Q_y|o [UK] g? y", _quarter),
+    _rule("(?<=[DUm])[gf]{0,2}#nf?[UW]|nf?hU|nUh", _as("%")),
+    _rule("nY(?=n[ms])", lambda used: _made("y", 2000 + used[0].value, used)),
     _rule("# [no1] [dUkx]?", _as("x")),
     _rule("(oU|[o1f]q|3)[gf]{1,4}[MDRUlcbWyPC]|c3|[lcN]h|[ij]f{0,2}h{1,2}(?=[;z,]|$)|hy", _as("%")),
     _rule("v [nq1ox]?[gf]{0,2}[UWPMDRm]( P)?|% P", _as("%")),
@@ -515,11 +526,11 @@ _RULES: tuple[Rule, ...] = (
     _rule("W", lambda used: _day(used, weekday=used[0].value)),
     _rule("(?<=[jST<>])f{1,2}o(?! ?[xXUWKq])", lambda used: _day(used, day=used[0].value)),
     _rule("o(?![xXUW])", lambda used: None if used[0].is_weak else _day(used, day=used[0].value)),
-    _rule("U g D", _week_of),
+    _rule("U g D|DU", _week_of),
     _rule("(?<![nxX])U(?![xX])", _weekend),
     _rule("o V(?= g)|V[gf]{1,3}(?=[PC])", _as("%")),
     _rule("l V g [DR]", _tail),
-    _rule("[lpc] c?V|c l V|V [2I]|S V|p U", _rolling),
+    _rule("[lpcb] c?V|c l V|V [2I]|S V|p U", _rolling),
     # clock times
     _rule("(?<=[@FBS<>~TDPRW])f{0,2}4|(?<=C&)4|(?<=C[T&])[fijg@]?4", lambda used: used[0]._replace(kind="C")),
     _rule("@µ(?=_[DPRW])|(?<=[DPRW])[fij,@]{1,4}µ", lambda used: _made("C", used[0].value, used)),
@@ -580,6 +591,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("[DRZ]_E [DRPC]", _except),
     # what is left of a clock time that was begun
     _rule("B [nC] &|[nqK] p|[<>]h", _as("h")),
+    _rule("(?<=[DPR])x[JO]", lambda used: _made("h", None, used) if _is_short(used[0]) else None),
 )
 
 

@@ -201,7 +201,8 @@ class _Lexer:
                 return word[1], at + len(word[0])
         if number:
             value = _han_number(number[0])
-            return ("y" if value > 1970 else "n", value, False), number.end()
+            is_vague = re.fullmatch("[一二两三四五六七八九]{2,3}", number[0])  # 三四天
+            return ("v" if is_vague else "y" if value > 1970 else "n", value, False), number.end()
         return None, at + 1
 
 
