@@ -172,6 +172,12 @@ def test_a_test_says_what_works_and_what_to_do(program: Actor, database: Databas
         assert [(step["name"], step["verdict"]) for step in report["steps"]][-4:] == [
             ("tools", "failed"), ("vision", "failed"), ("json_schema", "ok"), ("window", "unknown"),
         ]  # fmt: skip
+        shown = program.get("/api/v1/models").get_json()["data"][0]
+        assert shown["found"] == {
+            "supports_tools": False, "tool_format": None, "supports_vision": False,
+            "supports_json_schema": True, "context_tokens": None,
+        }  # fmt: skip
+        assert set(shown["chosen"].values()) == {None}
         noted = egress_log.latest(database)
         assert {(each.purpose, each.url.rpartition("/")[2]) for each in noted} == {("test", "completions")}
         put(program, own["id"], **{**CLOUD, "base_url": stub.base_url, "api_key": "sk-wrong"})
