@@ -90,7 +90,7 @@ class ChatModels:
         self.reload()
 
     def reload(self) -> None:
-        """Read the providers again. Models that did not change keep their connections."""
+        """Read the providers again. Models that did not change stay the same objects."""
         named = {endpoint.name: endpoint for endpoint in endpoints.configured(self._settings, self._environ)}
         chosen, problem = "", ""
         if self._data_dir is not None:
@@ -116,7 +116,8 @@ class ChatModels:
             }
             gone = [model for name, model in self._models.items() if name not in kept]
             left = {_place(each): each for each in self._named.values()}
-            left = {place: left[place] for place in left.keys() - set(map(_place, named.values()))}
+            kept_places = set(left) if problem else set(map(_place, named.values()))
+            left = {place: left[place] for place in left.keys() - kept_places}
             self._named, self._endpoints, self._models = named, listed, models
             self._chosen, self.problem = chosen, problem
         # Whoever has an answer under way gets it; nothing more goes where it may no longer go.
@@ -225,9 +226,10 @@ class ChatModels:
             self._reports[_place(endpoint)] = report
             for name, named in self._named.items():
                 if _place(named) == _place(endpoint):
-                    self._endpoints[name] = self._known(named)
+                    known = self._endpoints[name] = self._known(named)
                     if name in self._models:
-                        self._models[name].context_tokens = self._endpoints[name].context_tokens
+                        self._models[name].context_tokens = known.context_tokens
+                        self._models[name].format_level = 0 if known.supports_json_schema else 1
         return report
 
     def _known(self, endpoint: Endpoint) -> Endpoint:
