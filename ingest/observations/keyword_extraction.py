@@ -61,29 +61,38 @@ class Background:
         self._words: dict[Window, set[str]] = {}
         for window, text in shown:
             self._words.setdefault(window, set()).update(word for word, _ in words_of(text, (2,)))
+        self._groups: dict[tuple[str, ...], Counter[str]] = {}
+        for window, words in self._words.items():
+            for group in _groups_of(window):
+                self._groups.setdefault(group, Counter()).update(words)
+        self._sizes = Counter(group for window in self._words for group in _groups_of(window))
 
     def weight(self, windows: Collection[Window]) -> Weight:
-        """How telling words are in some windows of one place: by the share of other windows without them.
+        """How telling words are in the windows of one place: by the share of other windows without them.
 
         Of all windows, of those of the app, and of those of the site, the smallest share counts.
         """
-        groups: list[tuple[Counter[str], int]] = []
-        apps, sites = {window.app for window in windows}, {window.where for window in windows}
-        others = {window: words for window, words in self._words.items() if window not in windows}
-        for group in (
-            others,
-            [window for window in others if window.app in apps],
-            [window for window in others if window.where in sites],
-        ):
-            groups.append((Counter(word for window in group for word in others[window]), len(group)))
+        known = [window for window in windows if window in self._words]
+        own = Counter(word for window in known for word in self._words[window])
+        groups = {group for window in windows for group in _groups_of(window)}
+        counted = [(self._groups[group], self._sizes[group]) for group in groups if group in self._groups]
 
         def weight(word: str) -> float:
             pairs = [word[at : at + 2] for at in range(len(word) - 1)] if _CJK.match(word) else [word]
             # One window more than there are, which has none of the words: of few, none is sure to have all.
-            shares = [counts[pair] / (number + 1) for pair in pairs for counts, number in groups]
-            return (1.0 - max(shares)) ** 2
+            shares = (
+                (counts[pair] - own[pair]) / (size - len(known) + 1)
+                for pair in pairs
+                for counts, size in counted
+            )
+            return (1.0 - max(shares, default=0.0)) ** 2
 
         return weight
+
+
+def _groups_of(window: Window) -> tuple[tuple[str, ...], ...]:
+    """The groups of windows that one is of: all, those of its app, those of its site."""
+    return (), ("app", window.app), ("where", window.where)
 
 
 def distinct_lines(texts: Iterable[tuple[int, str]]) -> list[Line]:
