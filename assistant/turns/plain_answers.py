@@ -7,6 +7,7 @@ with the nearest there is.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from functools import cached_property
 
 from assistant.core.query_embedder import WORDS_ONLY
 from assistant.core.strings import clock, duration, moment, text
-from assistant.core.texts import normalize
+from assistant.core.texts import HAN, normalize
 from assistant.language.questions import Form, form_of
 from assistant.retrieval import answer_lines, usage
 from assistant.retrieval.answer_lines import Moment, Question, Screen
@@ -30,12 +31,13 @@ from store.frames.activity_intervals import Segment
 from store.timeline import segments
 
 MAX_QUOTE_CHARS = 120
-MAX_LETTERS = 40
-"""A line of more letters says no more than one of so many."""
+MAX_WORDS = 12
+"""A line of more words says no more than one of so many."""
 BEARS = 0.7
 MAX_BLOCKS = 12
 MAX_WINDOWS = 4
 MAX_VISITS = 8
+_DIGITS = re.compile(r"\d+")
 _MEASURED = (Form.DURATION, Form.VISITS, Form.APPS)
 
 
@@ -227,16 +229,24 @@ def _windows(visits: Iterable[Block]) -> list[Window]:
 
 
 def _forms(entry: Entry) -> Iterator[str]:
-    return (normalize(line) for line in entry.frame.text.split("\n") if line.strip())
+    return (_form(line) for line in entry.frame.text.split("\n") if line.strip())
+
+
+def _form(line: str) -> str:
+    """A line without its figures: a menu that holds the clock is the same menu."""
+    return _DIGITS.sub("0", normalize(line))
 
 
 def _standing_out(entries: Sequence[Entry], everywhere: Counter[str]) -> Quote:
-    """The line of these frames that stands on most of them and on few others; without text, the window."""
+    """The line of a window's frames that says most: one of many words, that came or went while the window was
+    shown, and that no other window has; without text, the window's title.
+    """
     inside = Counter(form for entry in entries for form in set(_forms(entry)))
 
     def worth(line: str) -> float:
-        form = normalize(line)
-        return inside[form] ** 2 / everywhere[form] * min(sum(map(str.isalpha, line)), MAX_LETTERS)
+        form = _form(line)
+        words = min(len(form.split()) + len(HAN.findall(form)) / 2, MAX_WORDS)
+        return words * (2 - inside[form] / len(entries)) * inside[form] / everywhere[form]
 
     quotes = [Quote(e.id, line.strip()) for e in entries for line in e.frame.text.split("\n") if line.strip()]
     title = entries[0].frame.window_name or entries[0].frame.app_name or ""

@@ -91,3 +91,12 @@ def test_over_several_days_every_clock_time_has_its_date(ask: Ask, afternoon: Af
     afternoon.show(1, "door code 7781")
     result = ask("What is the door code?", model="extractive", start_ms=START_MS - 86_400_000)
     assert "- 2026-11-20 14:01 Code, main.py: “door code 7781” [1]" in result.answer_md
+
+
+def test_a_summary_quotes_what_stood_in_a_window_and_not_its_menu(ask: Ask, afternoon: Afternoon) -> None:
+    menu = "File Edit View Insert Format Tools Table Window Help"
+    for minute, line in enumerate(["a short note", "the contract ends in May", "the boiler is mended"]):
+        afternoon.show(minute, f"{menu} 14:0{minute}\n{line}", app_name="Writer", window_name=f"{minute}.odt")
+    answer_md = ask(model="extractive").answer_md
+    assert menu not in answer_md
+    assert "Writer “1.odt” “the contract ends in May”" in answer_md
