@@ -487,6 +487,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("t", lambda used: _day(used, days=-1)),
     # amounts
     _rule("n3", lambda used: [used[0], used[1]._replace(kind="U", value="hour")]),
+    _rule("(?<!k)nu(?=[JO2])", lambda used: [used[0], used[1]._replace(kind="U", value="minute")]),
     _rule("[n1]?( & 1?)?( [qK])? 1? U((?: &)? 1? [qK](?! ?[Unp]))?", _amount),
     _rule("V[&fg]{0,2}V", _sum),
     _rule("[bc]+ [UW]|[lcN] [UW]|c?pW|U [<] l|[UW] L|L W|b+ U", _back),
@@ -495,6 +496,7 @@ _RULES: tuple[Rule, ...] = (
     _rule(
         "c?n L U", lambda used: _spans("rolling", used, amount=float(_value(used, "n")), unit=used[-1].value)
     ),
+    _rule("(?<![mM])n d O", lambda used: _spans("ahead", used) if used[1].value else None),
     _rule("(?<![mM])n d J", lambda used: _day(used, days=used[0].value) if used[1].value else None),
     _rule("V[aJ]|A V|V a|<V", _ago),
     _rule("JV|[lcN] K|[WP] < l", _as("%")),
