@@ -218,8 +218,6 @@ def text_of(content: bytes) -> str:
 
 def page_text(content: bytes) -> str:
     """What a web page says, without its scripts and styles. Raises `CannotRead`."""
-    import nh3
-
     encoding = next((name for mark, name in _BOMS if content.startswith(mark)), "")
     named = _CHARSET.search(content[:4096])
     encoding = encoding or (named[1].decode("ascii") if named else "utf-8")
@@ -227,6 +225,13 @@ def page_text(content: bytes) -> str:
         html = content.decode(encoding, "strict")
     except (LookupError, UnicodeDecodeError) as error:
         raise CannotRead(f"its text is not in {encoding}, as it says") from error
+    return markup_text(html)
+
+
+def markup_text(html: str) -> str:
+    """The words of HTML, blocks on lines of their own, without scripts and styles."""
+    import nh3
+
     cleaned = nh3.clean(
         html, tags=set(_BLOCKS | _CELLS), attributes={}, clean_content_tags=set(_UNREAD), link_rel=None
     )

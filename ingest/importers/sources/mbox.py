@@ -10,13 +10,13 @@ import email
 import email.errors
 import email.header
 import email.message
+import email.parser
 import email.utils
 import re
 from collections.abc import Iterator
 from datetime import UTC
-from functools import lru_cache
-from html.parser import HTMLParser
 
+from ingest.documents.extraction import markup_text
 from ingest.importers.items import CannotImport, Skipped
 from ingest.importers.sources.source_file import (
     BadRecord,
@@ -33,13 +33,6 @@ from store.sources.messages import MessageRecord
 _MAX_MESSAGE_BYTES = 1_000_000
 """What is read of one message: its words stand before its attachments."""
 _QUOTED_FROM = re.compile(rb">+From ")
-_LONGEST_HEAD = 64 * 1024
-_AS_IT_IS = frozenset({"", "7bit", "8bit", "binary"})
-_MAX_DEPTH = 16
-"""Parts in parts; what is nested deeper is not read."""
-# A field with the lines it goes on in (RFC 5322, 2.2.3).
-_FIELD = re.compile(r"^([!-9;-~]+)[ \t]*:[ \t]*(.*(?:\n[ \t].*)*)", re.MULTILINE)
-_ADDRESS = re.compile(r'"?([^"<>@,()=]*?)"?\s*<?([^\s"<>@,()]+@[^\s"<>@,()]+)>?')
 _SENT_LABELS = {"sent", "gesendet", "enviados", "messages envoyés", "posta inviata"}
 
 
@@ -68,16 +61,16 @@ def _messages(source: Source) -> Iterator[bytes]:
 
 
 def _record(raw: bytes, options: Options) -> MessageRecord:
-    message, content = _parsed(raw)
-    body = _body(message, content)
+    message = _parsed(raw)
+    body = _body(message)
     subject = name_of(_header(message, "Subject"))
     if not body and not subject:
         raise BadRecord("it has no text")
-    senders = _addresses(_header(message, "From"))
+    senders = email.utils.getaddresses([_header(message, "From")])
     sender = senders[0] if senders else ("", "")
     is_outgoing = _is_outgoing(sender[1], message, options)
     if is_outgoing:
-        receivers = _addresses(_header(message, "To")) or _addresses(_header(message, "Cc"))
+        receivers = email.utils.getaddresses([_header(message, "To") or _header(message, "Cc")])
         sender = receivers[0] if receivers else ("", "")
     name, address = sender
     return MessageRecord(
@@ -92,23 +85,11 @@ def _record(raw: bytes, options: Options) -> MessageRecord:
     )
 
 
-def _parsed(raw: bytes) -> tuple[email.message.Message, bytes]:
-    """The headers and what follows them, which is not looked at yet."""
-    newline = b"\r\n" if b"\r\n" in raw[:_LONGEST_HEAD] else b"\n"
-    if raw.startswith(newline):  # no header at all
-        return email.message.Message(), raw[len(newline) :]
-    head, _, body = raw.partition(newline * 2)
-    message = email.message.Message()
-    # The parser of `email` takes five times as long for the same fields.
-    for name, value in _FIELD.findall(head.decode("ascii", "surrogateescape")):
-        message.set_raw(name, value.rstrip("\r"))
-    return message, body
-
-
-def _addresses(text: str) -> list[tuple[str, str]]:
-    """(name, address) of each; most headers have one, in its plainest form."""
-    plain = _ADDRESS.fullmatch(text)
-    return [(plain[1].strip(), plain[2])] if plain else email.utils.getaddresses([text])
+def _parsed(raw: bytes) -> email.message.Message:
+    try:
+        return email.message_from_bytes(raw)
+    except RecursionError:  # parts in parts in parts: who wrote when about what can still be told
+        return email.parser.BytesHeaderParser().parsebytes(raw)
 
 
 def _is_outgoing(sender: str, message: email.message.Message, options: Options) -> bool:
@@ -142,105 +123,25 @@ def _header(message: email.message.Message, name: str) -> str:
         return text.encode("ascii", "replace").decode()
 
 
-def _body(message: email.message.Message, body: bytes) -> str:
+def _body(message: email.message.Message) -> str:
     """The plain text, else the words of the HTML."""
     bodies: dict[str, str] = {}
-    for part, kind, content in _leaves(message, body, _MAX_DEPTH):
+    for part in message.walk():
+        kind = part.get_content_type()
         if kind in ("text/plain", "text/html") and kind not in bodies and not part.get_filename():
-            bodies[kind] = _words(part, content)
+            bodies[kind] = _words(part)
             if bodies.get("text/plain", "").strip():
                 break
     plain = bodies.get("text/plain", "").strip()
-    return plain or _without_markup(bodies.get("text/html", "")).strip()
+    return plain or markup_text(bodies.get("text/html", ""))
 
 
-def _leaves(
-    message: email.message.Message, body: bytes, depth: int
-) -> Iterator[tuple[email.message.Message, str, bytes]]:
-    """(part, its type, what stands in it) of a message (RFC 2046), as they are asked for.
-
-    Cut out by their boundary alone: `email` looks at every line of every attachment, which takes most of
-    the time of an import.
-    """
-    kind, _ = _described(str(message.get("Content-Type", "")))
-    boundary = message.get_boundary("") if kind.startswith("multipart/") else ""
-    if not boundary or depth == 0:
-        yield message, kind, body
-        return
-    for part in _cut(body, b"--" + boundary.encode("ascii", "surrogateescape")):
-        yield from _leaves(*_parsed(part), depth - 1)
-
-
-def _cut(body: bytes, delimiter: bytes) -> Iterator[bytes]:
-    """What stands between lines that are the delimiter; the last one may be missing."""
-    start = -1
-    at = body.find(delimiter)
-    while at >= 0:
-        after = at + len(delimiter)
-        end = body.find(b"\n", after)
-        rest = body[after : end if end >= 0 else len(body)].rstrip()
-        if (at == 0 or body[at - 1] == 10) and rest in (b"", b"--"):
-            if start >= 0:
-                part = body[start:at]  # the line break before a delimiter belongs to the delimiter
-                yield part[:-2] if part.endswith(b"\r\n") else part.removesuffix(b"\n")
-            if rest or end < 0:
-                return
-            start = end + 1
-        at = body.find(delimiter, after)
-    if start >= 0:
-        yield body[start:]
-
-
-@lru_cache(maxsize=1_024)
-def _described(content_type: str) -> tuple[str, str]:
-    """(type, charset) of what a Content-Type says; most mail says one of a few."""
-    message = email.message.Message()
-    message.set_raw("Content-Type", content_type)
-    return message.get_content_type(), message.get_content_charset("utf-8")
-
-
-def _words(part: email.message.Message, body: bytes) -> str:
-    content: object = body
-    if str(part.get("Content-Transfer-Encoding", "")).strip().lower() not in _AS_IT_IS:
-        part.set_payload(body.decode("ascii", "surrogateescape"))
-        content = part.get_payload(decode=True)
+def _words(part: email.message.Message) -> str:
+    content = part.get_payload(decode=True)
     if not isinstance(content, bytes):
         return ""
-    _, charset = _described(str(part.get("Content-Type", "")))
     try:
-        text = content.decode(charset, "replace")
+        text = content.decode(part.get_content_charset("utf-8"), "replace")
     except LookupError:  # a charset that nobody knows
         text = content.decode("utf-8", "replace")
     return text.replace("\r\n", "\n").replace("\0", "")
-
-
-class _Words(HTMLParser):
-    """Collects what a reader would see."""
-
-    _SILENT = frozenset({"style", "script", "head", "title"})
-    _BREAKS = frozenset({"p", "br", "div", "tr", "li", "h1", "h2", "h3", "blockquote"})
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
-        self._silent = 0
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._silent += tag in self._SILENT
-        if tag in self._BREAKS:
-            self.parts.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._silent = max(0, self._silent - (tag in self._SILENT))
-
-    def handle_data(self, data: str) -> None:
-        if not self._silent:
-            self.parts.append(data)
-
-
-def _without_markup(markup: str) -> str:
-    words = _Words()
-    words.feed(markup)
-    words.close()
-    lines = (" ".join(line.split()) for line in "".join(words.parts).splitlines())
-    return "\n".join(line for line in lines if line)

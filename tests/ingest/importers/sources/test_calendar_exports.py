@@ -292,10 +292,10 @@ def test_a_damaged_export_gives_records_or_reasons(
         text = text[:start] + put + text[start + len(put) :]
     path = tmp_path_factory.mktemp("damaged") / "c.ics"
     path.write_bytes(text)
-    with opened(path, frozenset({".ics"})) as source:
-        try:
+    try:
+        with opened(path, frozenset({".ics"})) as source:
             found = list(read_ics(source, options()))
-        except CannotImport:
-            return
+    except CannotImport:
+        return
     for each in found:
         assert isinstance(each, Skipped) or (isinstance(each, EventRecord) and each.end_ms >= each.start_ms)

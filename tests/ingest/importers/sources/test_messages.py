@@ -269,7 +269,7 @@ def test_mail_keeps_its_words_and_leaves_its_attachments(tmp_path: Path) -> None
             "Anna Björk", subject="Grüße", external_id="<1@example.net>",
         ),
         MessageRecord(
-            "email", at("2025-11-20T13:05:00"), True, "Fine & good\nbye", "anna@example.net", "Berg, Anna",
+            "email", at("2025-11-20T13:05:00"), True, "Fine & good\n\nbye", "anna@example.net", "Berg, Anna",
             subject="Re", external_id="<2@example.org>",
         ),
     ]  # fmt: skip
