@@ -246,7 +246,8 @@ def _standing_out(entries: Sequence[Entry], everywhere: Counter[str]) -> Quote:
     def worth(line: str) -> float:
         form = _form(line)
         words = min(len(form.split()) + len(HAN.findall(form)) / 2, MAX_WORDS)
-        return words * (2 - inside[form] / len(entries)) * inside[form] / everywhere[form]
+        own = inside[form] / everywhere[form]
+        return words * (2 - inside[form] / len(entries)) * own**2
 
     quotes = [Quote(e.id, line.strip()) for e in entries for line in e.frame.text.split("\n") if line.strip()]
     title = entries[0].frame.window_name or entries[0].frame.app_name or ""
