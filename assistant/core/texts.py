@@ -55,9 +55,11 @@ def _stop_words(language: str) -> frozenset[str]:
     )
     parts = Locale(language).day_periods["format"]["wide"].values()
     times = (word for name in (*units, *parts) for word in name.split() if not word.isdigit())
-    return frozenset(
-        normalize(word) for word in (*stopwords(language), *times) if any(map(str.isalpha, word))
-    )
+    small = {normalize(word) for word in (*stopwords(language), *times) if any(map(str.isalpha, word))}
+    if language == "en":  # the list has "happens" and not "happened"
+        stems = {word[:-1] for word in small if word.endswith("s") and len(word) > 5}
+        small |= {stem + ending for stem in stems for ending in ("", "ed", "ing")}
+    return frozenset(small)
 
 
 @cache

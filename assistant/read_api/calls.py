@@ -23,8 +23,9 @@ from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.texts import HAN, question_words
 from assistant.language.questions import Form, asked_words, form_of
 from store.core import times
-from store.core.database import Database
+from store.core.database import Database, open_database
 from store.core.errors import DeadlineExceeded, FrameNotFound, MediaGone, StoreBusy
+from store.core.paths import DataDir
 from store.core.preferences import day_clock
 from store.core.settings import Settings
 from store.egress import access_log
@@ -55,6 +56,13 @@ class ReadSources:
     settings: Settings
     embedder: QueryEmbedder
     clock: Callable[[], int]
+
+    @classmethod
+    def opened(cls, data_dir: DataDir, settings: Settings) -> ReadSources:
+        """Those of a home folder, for a program that runs beside the pages or without them."""
+        database = open_database(data_dir)
+        embedder = QueryEmbedder(settings.embedding, database)
+        return cls(database, Media(data_dir.media), settings, embedder, times.now_ms)
 
 
 class ReadCall:

@@ -71,7 +71,7 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
         without=frozenset(request.without),
         mode=request.mode,
         uses_tools=can_use_tools and request.mode != "evidence",
-        is_bounded=asked.is_bounded,
+        is_bounded=request.start_ms is not None,
         frame_id=request.frame_id,
         wants_pictures=request.pictures,
         first_call=request.first_call,

@@ -31,14 +31,11 @@ MAX_LATER_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What a message says of its scope. `rest` is the message without its mentions, `topic` without its time,
-    too; `is_bounded` when nothing outside the range may be shown: it was given, not only understood.
-    """
+    """What a message says of its scope; `topic` is the message without that."""
 
     scope: Scope
     filters: TurnFilters
     topic: str
-    is_bounded: bool
 
 
 def understood(
@@ -64,7 +61,7 @@ def understood(
     words = told(scope, filters, zone, request.now_ms, language_of(message), request.frame_id is not None)
     said = replace(scope, text=words)
     topic = mentions.rest.replace(phrase.phrase, " ") if phrase else mentions.rest
-    return Understood(said, filters, topic, is_bounded=request.start_ms is not None)
+    return Understood(said, filters, topic)
 
 
 def _scope(
@@ -117,15 +114,17 @@ def _certain(request: TurnRequest, refusal: Refusal) -> Scope:
 def _read(phrase: Found, start_ms: int, end_ms: int) -> Scope:
     """A range, with how the message named it if it is one that its words may mean."""
     readings = (phrase, *phrase.further, *phrase.also)
-    chosen = next((reading for reading in readings if _is_same(reading, start_ms, end_ms)), None)
+    span = start_ms, end_ms
+    chosen = next((one for one in readings if is_same_span((one.start_ms, one.end_ms), span)), None)
     if chosen is None:
         return Scope("", start_ms, end_ms)
     also = tuple((reading.start_ms, reading.end_ms) for reading in readings if reading is not chosen)
     return Scope("", start_ms, end_ms, also=also, phrase=phrase.phrase, is_so_far=chosen.is_so_far)
 
 
-def _is_same(reading: Found, start_ms: int, end_ms: int) -> bool:
-    return abs(reading.start_ms - start_ms) <= MAX_LATER_MS and abs(reading.end_ms - end_ms) <= MAX_LATER_MS
+def is_same_span(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether two ranges are the same but for the time between showing and sending."""
+    return all(abs(a - b) <= MAX_LATER_MS for a, b in zip(one, other, strict=True))
 
 
 def _first_ms(database: Database, now_ms: int) -> int:

@@ -42,12 +42,12 @@ def ask(
     """Ask about what was on the screen; without a range about everything."""
     from assistant.core.errors import TurnRefused
     from assistant.core.records import TurnRequest
+    from assistant.read_api.calls import ReadSources
     from assistant.turns.opening import opened
     from store.core.preferences import host_zone
-    from webapp.core.library import library_of
 
     here = open_home(home)
-    library = library_of(here.data_dir, here.settings)
+    library = ReadSources.opened(here.data_dir, here.settings)
     zone = timezone or host_zone().key
     request = TurnRequest(message=question, timezone=zone, now_ms=library.clock(), **given)
     decides = sys.stdin.isatty() and not (as_json or yes_read)

@@ -191,15 +191,6 @@ def of_span(start_ms: int, end_ms: int, viewer: Viewer, phrase: str = "") -> Ran
     return Range("custom", start_ms, end_ms, label, phrase=phrase)
 
 
-MAX_LATER_MS = 60_000
-"""A page reads "today" a little before the question arrives: ends so near are the same."""
-
-
-def is_same_span(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Whether two ranges are the same but for the time between showing and sending."""
-    return all(abs(a - b) <= MAX_LATER_MS for a, b in zip(one, other, strict=True))
-
-
 def bounds(when: str, viewer: Viewer) -> tuple[int, int]:
     """``[start_ms, end_ms)`` of a preset. Hours are elapsed, days are calendar days."""
     now_ms = viewer.now_ms

@@ -36,7 +36,6 @@ from assistant.turns.opening import opened
 from assistant.turns.turn import answer
 from store.core.paths import DataDir
 from store.core.settings import Settings
-from webapp.core.library import library_of
 from webapp.security import access
 from webapp.security.access import listen
 
@@ -189,7 +188,7 @@ _App = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
 
 def serve_stdio(data_dir: DataDir, settings: Settings) -> None:
     """Speak the protocol until stdin ends. Nothing else reaches stdout: the SDK guards it."""
-    make_server(library_of(data_dir, settings), "mcp").run("stdio")
+    make_server(ReadSources.opened(data_dir, settings), "mcp").run("stdio")
 
 
 def serve_http(data_dir: DataDir, settings: Settings, tell: Callable[[str], object]) -> None:
@@ -199,7 +198,7 @@ def serve_http(data_dir: DataDir, settings: Settings, tell: Callable[[str], obje
     """
     with listen(HOST, settings.mcp.port) as listener:
         port = listener.getsockname()[1]
-        app = http_app(library_of(data_dir, settings), access.load_token(data_dir), port)
+        app = http_app(ReadSources.opened(data_dir, settings), access.load_token(data_dir), port)
         config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False)
         tell(f"http://{HOST}:{port}{PATH}")
         anyio.run(uvicorn.Server(config).serve, [listener])

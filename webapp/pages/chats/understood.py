@@ -13,11 +13,11 @@ from werkzeug.wrappers import Response
 
 from assistant.core.records import MAX_MESSAGE_CHARS
 from assistant.language.time_phrases import Calendar, Found, Refusal, in_message
-from assistant.turns.scope import read_mentions
+from assistant.turns.scope import is_same_span, read_mentions
 from store.core import preferences, times
 from store.frames import apps
 from webapp.core import formatting, parameters, templating
-from webapp.core.parameters import NO_RANGE, Range, is_same_span
+from webapp.core.parameters import NO_RANGE, Range
 from webapp.core.services import Viewer, services, viewer
 
 blueprint = Blueprint("chat_understood", __name__)
