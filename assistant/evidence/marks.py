@@ -24,8 +24,8 @@ from assistant.evidence.particulars import (
     Particular,
     Screen,
     particulars,
-    writes_nouns_so,
 )
+from assistant.language.small_words import language_of
 from assistant.language.statements import CITATION, Statement, plain, split_statements
 from assistant.retrieval.measured_facts import MeasuredFacts
 
@@ -54,7 +54,7 @@ def check(
     `facts` are what code has measured and the model was given.
     """
     known, given = set(numbers), facts or MeasuredFacts()
-    has_capital_nouns = writes_nouns_so(plain(answer_md), list(screens.values()))
+    language = language_of(plain(answer_md))
     claims = []
     statements = [(each, answer_md[each.start : each.end]) for each in split_statements(answer_md)]
     wrong_in = _misquoting([text for _, text in statements], misquoted)
@@ -66,7 +66,7 @@ def check(
             continue
         # As long as the text, so that places in it are places of the answer.
         said = CITATION.sub(lambda found: " " * len(found[0]), text)
-        found = particulars(said, has_capital_nouns=has_capital_nouns)
+        found = particulars(said, language)
         state, missing = _uncited(said, found, given)
         on_frame: tuple[OnFrame, ...] = ()
         if cited:

@@ -15,6 +15,7 @@ from typing import Any
 
 from assistant.core.records import Claim
 from assistant.evidence.particulars import Particular, Screen, particulars
+from assistant.language.small_words import language_of
 
 QUOTABLE = frozenset({"attachments", "messages", "calendar", "location", "places", "web", "files"})
 """Sources whose words are their own. What is remembered or summed up was written here."""
@@ -58,7 +59,7 @@ class OffScreen:
     def _judged(self, claim: Claim, items: Sequence[Screen], known: Screen) -> Claim:
         if claim.state != "no_source":
             return claim
-        found = particulars(claim.text, has_capital_nouns=False)
+        found = particulars(claim.text, language_of(claim.text))
         if any(_quotes(found, item) for item in items):
             return replace(claim, state="from_source", missing=())
         told = [each for each in found if not each.is_weak]

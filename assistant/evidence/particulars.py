@@ -1,7 +1,7 @@
 """What a sentence says that code can compare with a screen: quotations, addresses, values, names.
 
 A name is told by how it is written, never by a list. A word with a capital inside a sentence is one, unless
-the answer writes its nouns so, as German does: there a name shows only behind another capital
+the answer's language writes its nouns so, as German does: there a name shows only behind another capital
 ("Firma Henrichsen"). Letters of another script inside Han or kana are one. Han and kana have no capitals:
 there a name shows by what it nearly is, a screen's own words but for a sign or two (`Screen.replaced`).
 What none of this tells is not compared.
@@ -18,6 +18,7 @@ from typing import Literal
 from assistant.core.texts import CJK
 from assistant.evidence import quotes
 from assistant.language import cldr
+from assistant.language.small_words import has_capital_nouns
 from assistant.language.statements import QUOTED
 from assistant.language.values import Shown, Value, values
 
@@ -25,9 +26,6 @@ Kind = Literal["quotation", "address", "value", "name", "near"]
 
 SHORT_NAME = 3
 """Letters of a name that is compared: shorter ones are titles and abbreviations of any kind."""
-
-CAPITAL_NOUNS = 0.5
-"""The share of capitals among words, and again among those that no screen shows, where nouns have them."""
 
 ENDING = 2
 """So many letters a name may have more in one text than in the other: "Anna's", "Wagners"."""
@@ -59,15 +57,17 @@ class Particular:
     is_weak: bool = False
 
 
-def particulars(sentence: str, *, has_capital_nouns: bool) -> list[Particular]:
-    """The particulars of a sentence without its citations, in order, without overlap."""
+def particulars(sentence: str, language: str) -> list[Particular]:
+    """The particulars of a sentence without its citations, in order, without overlap. `language` is that of
+    the answer, as `assistant.language.small_words` tells it.
+    """
     found: list[Particular] = []
     rest = sentence
     for finder in (_quotations, _addresses, _values):
         here = list(finder(rest))
         found += here
         rest = _without(rest, here)
-    found += _names(rest, sentence, has_capital_nouns)
+    found += _names(rest, sentence, language)
     return sorted(found, key=lambda particular: particular.start)
 
 
@@ -114,58 +114,38 @@ def _values(text: str) -> Iterator[Particular]:
 # -- names ------------------------------------------------------------------------------------
 
 
-def _names(text: str, sentence: str, has_capital_nouns: bool) -> Iterator[Particular]:
-    is_unspaced = bool(_CJK_RUN.search(text))
+def _names(text: str, sentence: str, language: str) -> Iterator[Particular]:
     words = list(_WORD.finditer(_CJK_RUN.sub(lambda run: "\n" * len(run[0]), text)))
     for at, found in enumerate(words):
         word = found[0]
-        if not word[0].isupper() or len(word) <= SHORT_NAME or cldr.is_common(word):
-            continue
-        opens = _opens(sentence, found.start())
-        is_sure = is_unspaced or (
-            _is_behind_name(words, at, text, sentence) if has_capital_nouns else not opens
-        )
-        yield Particular(found.start(), found.end(), "name", word, is_weak=not is_sure)
+        if word[0].isupper() and len(word) > SHORT_NAME and not cldr.is_common(word):
+            is_sure = bool(_CJK_RUN.search(text)) or _is_name(words, at, sentence, language)
+            yield Particular(found.start(), found.end(), "name", word, is_weak=not is_sure)
 
 
-def _is_behind_name(words: Sequence[re.Match[str]], at: int, text: str, sentence: str) -> bool:
-    """Whether a word ends a row of words with capitals: "Firma Keller", but not "am Montag Abend" or
-    "12 Liter Diesel".
+def _is_name(words: Sequence[re.Match[str]], at: int, sentence: str, language: str) -> bool:
+    """Whether a word with a capital inside a sentence is a name. Where nouns have capitals, too, only at the
+    end of a row of them: "Firma Keller", but not "am Montag Abend" or "12 Liter Diesel".
     """
-    if not at or not _touch(text, words[at - 1].end(), words[at].start()):
+    if not has_capital_nouns(language):
+        return not _opens(sentence, words[at].start())
+    before, after = words[at - 1] if at else None, words[at + 1] if at + 1 < len(words) else None
+    if before is None or not _is_row(before, words[at], sentence) or _opens(sentence, before.start()):
         return False
-    before, after = words[at - 1], words[at + 1] if at + 1 < len(words) else None
-    leads = after is not None and after[0][0].isupper() and _touch(text, words[at].end(), after.start())
-    return not (
-        leads
-        or not before[0][0].isupper()
-        or _opens(sentence, before.start())
-        or cldr.is_common(before[0])
-        or _COUNTS.search(sentence, max(0, before.start() - 12), before.start())
-    )
+    is_counted = _COUNTS.search(sentence, max(0, before.start() - 12), before.start())
+    leads = after is not None and _is_row(words[at], after, sentence)
+    return not (leads or is_counted or cldr.is_common(before[0]))
+
+
+def _is_row(first: re.Match[str], second: re.Match[str], sentence: str) -> bool:
+    """Whether two words with capitals stand side by side."""
+    between = sentence[first.end() : second.start()]
+    return first[0][0].isupper() and second[0][0].isupper() and len(between) <= 2 and not between.strip(" .")
 
 
 def _opens(sentence: str, at: int) -> bool:
     """Whether a word stands where every word has a capital."""
     return bool(_OPENS.search(sentence, max(0, at - 12), at))
-
-
-def _touch(text: str, start: int, end: int) -> bool:
-    return 0 < end - start <= 2 and text[start:end].strip(" .") == ""
-
-
-def writes_nouns_so(text: str, shown: Sequence[Screen]) -> bool:
-    """Whether a text writes its nouns with capitals: told by the words inside its sentences, and above all by
-    those that no screen shows, where names are few in any language.
-    """
-    inside = [found[0] for found in _WORD.finditer(text) if not _opens(text, found.start())]
-    words = [word for word in inside if len(word) > SHORT_NAME]
-    unseen = [word for word in words if not any(screen.has_word(word) for screen in shown)]
-    return _capitals(words) + _capitals(unseen) > CAPITAL_NOUNS
-
-
-def _capitals(words: Sequence[str]) -> float:
-    return sum(word[0].isupper() for word in words) / max(1, len(words))
 
 
 # -- what a screen shows ----------------------------------------------------------------------
@@ -208,7 +188,11 @@ class Screen:
         return self._shown.holds(particular.value) and (not units or unit in units)
 
     def has_text(self, quote: str) -> bool:
-        return any(quotes.find(text, quote) for text in (*self.texts, *self.titles))
+        texts = (*self.texts, *self.titles)
+        if not quotes.says_enough(quote):  # "Q3" stands only where nothing else does
+            alone = re.compile(rf"(?<![^\W_]){re.escape(quote)}(?![^\W_])", re.IGNORECASE)
+            return any(alone.search(text) for text in texts)
+        return any(quotes.find(text, quote) for text in texts)
 
     def has_word(self, word: str) -> bool:
         """Whether a word stands here, give or take an ending of two letters or a hyphen."""

@@ -45,6 +45,34 @@ def short_weekdays() -> dict[str, frozenset[int]]:
     }
 
 
+@lru_cache(maxsize=1)
+def hours() -> re.Pattern[str]:
+    """An hour with the word that a language writes behind it: ``8 Uhr``, ``8 Uhr 03``, ``16 ч.``."""
+    words = {
+        quoted or bare
+        for locale in _locales()
+        if "H" in locale.datetime_skeletons
+        for quoted, bare in re.findall(r"'([^']+)'|([^\sA-Za-z'.:]+)", locale.datetime_skeletons["H"].pattern)
+    }
+    spelled = "|".join(
+        sorted(re.escape(word.strip()) for word in words if word.strip(" h") and word < "\u2e80")
+    )
+    return re.compile(rf"(?<![\d.,:])(?P<h>\d{{1,2}})\s?(?:{spelled})(?![^\W\d_])(?:\s(?P<m>[0-5]\d)(?!\d))?")
+
+
+@lru_cache(maxsize=1)
+def powers() -> dict[str, frozenset[int]]:
+    """Powers of ten by the words and letters that stand for them behind a number: K, Mio, millones."""
+    found: dict[str, set[int]] = {}
+    for locale in _locales():
+        for style in ("short", "long"):
+            for patterns in locale.compact_decimal_formats.get(style, {}).values():
+                for size, pattern in patterns.items():
+                    power = int(size) // 10 ** (pattern.pattern.count("0") - 1)
+                    found.setdefault(key(re.sub("[0'¤-]", "", pattern.pattern)), set()).add(power)
+    return {word: frozenset(sizes) for word, sizes in found.items() if word}
+
+
 def is_common(word: str) -> bool:
     """Whether a word with a capital names no person, place or thing: a month, a weekday, a language."""
     name = key(word)

@@ -64,12 +64,14 @@ _DAY_LEFT = re.compile(
 _DAY_RIGHT = re.compile(r"\.?,?\s{0,2}(?:[^\W\d_]{1,3}\s)?(\d{1,2})(?![\d:/-]|[.,]\d)(?:[^\W\d_]{1,2}\b)?")
 _LINK = re.compile(r"(?<![^\W_])[^\W\d_]{1,3}(?![^\W_])")
 _DAY_OF_WEEK = re.compile(
-    r"[.,]?\s(?:[^\W\d_]{1,3}\s)?(\d{1,2})(?![\d:/]|[.,-]\d|\s?[hH]\b|\s?[点點时時시%€$£])(?:[^\W\d_]{1,2}\b)?"
+    r"[.,]?\s(\d{1,2})(?![\d:/]|[.,-]\d|\s?[点點时時시%€$£])(?:[^\W\d_]{1,2}\b)?"
+    r"|[.,]?\s[^\W\d_]{1,3}\s(\d{1,2})(?:[^\W\d_]{2}\b|[.º°](?!\d))"
 )
 _YEAR = re.compile(r"\.?,?\s{1,2}(?:[^\W\d_]{1,3}\s)?(\d{4})(?!\d)")
 _MISREAD = re.compile(r"(?<=[\d.,:/-])[OoQ]|[OoQ](?=[\d:])")
 _MISREAD_ONE = re.compile(r"(?<=\d)[lI|](?=[\d\s.,:/-]|\Z)|(?<![^\W\d_])[lI|](?=\d)")
 _HAN_NUMBER = re.compile(f"(?<![{_HAN}])[{_HAN}]{{2,12}}(?![{_HAN}])")
+_POWER = re.compile(r"\s?([^\W\d_]+)")
 _POINTED_CLOCK = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
 _DIGITS = re.compile(r"(?<!\d)\d{1,20}(?!\d)")  # longer ones are no figures
 
@@ -94,7 +96,7 @@ def values(text: str, *, is_read: bool = False) -> tuple[Value, ...]:
     flat = flattened(text)
     taken = bytearray(len(flat))
     found: list[Value] = []
-    for finder in (_dates, _clocks, _numbers):
+    for finder in (_dates, _clocks, _weekdays, _numbers):
         for value in finder(flat, is_read):
             if value.start < value.end and not any(taken[value.start : value.end]):
                 taken[value.start : value.end] = b"\x01" * (value.end - value.start)
@@ -152,12 +154,16 @@ def _is_day(day: Day) -> bool:
 
 
 def _named_days(text: str, is_read: bool) -> Iterator[Value]:
-    """``4 March 2027``, ``March 4th``, ``le 4 mars``, ``juin 2027``; ``Monday 22``; and weekdays alone."""
-    words = [(found, cldr.key(found[0])) for found in _WORD.finditer(text)]
-    for found, name in words:
-        if months := cldr.months().get(name):
+    """``4 March 2027``, ``March 4th``, ``le 4 mars``, ``juin 2027``."""
+    for found in _WORD.finditer(text):
+        if months := cldr.months().get(cldr.key(found[0])):
             yield from _of_month(text, found, months, is_read)
-    for found, name in words:
+
+
+def _weekdays(text: str, is_read: bool) -> Iterator[Value]:
+    """Weekdays, alone or with their day of the month."""
+    for found in _WORD.finditer(text):
+        name = cldr.key(found[0])
         days = (
             cldr.weekdays().get(name, frozenset())
             if is_read or len(name) > cldr.SHORT_WEEKDAY
@@ -174,8 +180,9 @@ def _named_days(text: str, is_read: bool) -> Iterator[Value]:
 def _of_weekday(text: str, found: re.Match[str], days: frozenset[int]) -> Iterator[Value]:
     """``lundi 22`` is one day, and not a weekday beside a number."""
     of_month = _DAY_OF_WEEK.match(text, found.end())
-    if of_month and 0 < int(of_month[1]) <= 31:
-        yield Value(found.start(), of_month.end(), "date", frozenset([(None, None, int(of_month[1]))]))
+    day = int(of_month[1] or of_month[2]) if of_month else 0
+    if of_month and 0 < day <= 31:
+        yield Value(found.start(), of_month.end(), "date", frozenset([(None, None, day)]))
     yield Value(found.start(), found.end(), "weekday", days)
 
 
@@ -210,14 +217,22 @@ def _clocks(text: str, is_read: bool) -> Iterator[Value]:
         if half and late is not None and int(found["h"]) <= 12:
             minutes = int(found["h"]) % 12 * 60 + 720 * late[0] + int(found["m"] or 0)
             yield Value(found.start(), half.start(1) + late[1], "clock", frozenset([minutes]))
+    for found in cldr.hours().finditer(text):
+        if int(found["h"]) <= 24:
+            readings = _of_dial(int(found["h"]) % 24 * 60 + int(found["m"] or 0), found["h"])
+            yield Value(found.start(), found.end(), "clock", readings)
     for found in _CLOCK.finditer(text):
         hour = _integer(found["h"] or found["bare"] or found["han"])
         past = _integer(found["m"] or found["past"] or "0") if not found["half"] else 30
         if hour <= 24 and past < 60:
             minutes = hour % 24 * 60 + past
-            is_open = 0 < hour <= 12 and not (found["h"] or "").startswith("0")
-            readings = {minutes, (minutes + 720) % 1440} if is_open else {minutes}
-            yield Value(found.start(), found.end(), "clock", frozenset(readings))
+            yield Value(found.start(), found.end(), "clock", _of_dial(minutes, found["h"] or ""))
+
+
+def _of_dial(minutes: int, written: str) -> frozenset[int]:
+    """The times that a clock time without a half of the day means: two, unless its hour tells."""
+    is_open = 0 < minutes // 60 <= 12 and not written.startswith("0")
+    return frozenset([minutes, (minutes + 720) % 1440] if is_open else [minutes])
 
 
 def _clocks_in_words(text: str, taken: bytearray) -> Iterator[Value]:
@@ -238,7 +253,7 @@ def _clocks_in_words(text: str, taken: bytearray) -> Iterator[Value]:
 
 def _is_told(clock: Clock, part: Part | None) -> bool:
     """Whether words surely tell a clock time: a number alone may count anything."""
-    return clock.minute > 0 or (part is not None and clock.hour <= 12)
+    return clock.minute != 0 or (part is not None and clock.hour <= 12)
 
 
 def _points(value: Any) -> Iterator[Point]:
@@ -286,10 +301,12 @@ def _numbers(text: str, is_read: bool) -> Iterator[Value]:
 
 
 def _multiplied(text: str, end: int, readings: Set[Decimal]) -> tuple[int, set[Decimal]]:
-    """Where a figure with a Han sign for a power of ten ends, and what it is: ``1.2万``, ``1万2000``."""
+    """Where a figure with a power of ten ends, and what it is: ``1.2万``, ``1万2000``, ``2.4M``."""
     factor = _numeric(text[end]) if end < len(text) else None
     if not factor or factor < 1000:
-        return end, set()
+        word = _POWER.match(text, end)
+        powers = cldr.powers().get(cldr.key(word[1]), ()) if word else ()
+        return end, {value * power for value in readings for power in powers}
     rest = _DIGITS.match(text, end + 1)
     more = int(rest[0]) if rest and int(rest[0]) < factor else 0
     return rest.end() if rest and more else end + 1, {value * factor + more for value in readings}

@@ -1,0 +1,45 @@
+"""Which language a text is written in, by its small words, and what follows for its capitals."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+
+from babel import localedata
+from babel.units import format_unit
+from stopwordsiso import langs, stopwords
+
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def language_of(text: str) -> str:
+    """The language of whose small words a text has most; "" of a text without any."""
+    found = Counter(
+        language for word in _WORD.findall(text.casefold()) for language in _by_word().get(word, ())
+    )
+    # Of two with as many the one whose nouns have capitals, so that less is taken for a name; then the one
+    # with the shorter list.
+    return max(found, key=lambda each: (found[each], has_capital_nouns(each), -_size(each)), default="")
+
+
+@cache
+def has_capital_nouns(language: str) -> bool:
+    """Whether a language writes its nouns with capitals: as CLDR writes its units of time."""
+    if not localedata.exists(language):
+        return False
+    return format_unit(2, "duration-hour", "long", locale=language).split()[-1][0].isupper()
+
+
+@cache
+def _by_word() -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for language in sorted(langs()):
+        for word in stopwords(language):
+            found[word.casefold()] = (*found.get(word.casefold(), ()), language)
+    return found
+
+
+@cache
+def _size(language: str) -> int:
+    return len(stopwords(language))
