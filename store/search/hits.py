@@ -95,32 +95,39 @@ def folded(hits: Iterable[Hit], limit: int) -> tuple[list[Hit], int]:
     Alike are frames of one window and address, each at most `RUN_GAP_MS` from the run, whose matched lines
     have four of five words in common: a changed figure in a short line is a hit of its own.
     """
-    cards: list[Hit] = []
-    words: list[frozenset[str]] = []
-    places: dict[tuple[Any, ...], list[int]] = {}
+    runs: list[_Run] = []
+    places: dict[tuple[Any, ...], list[_Run]] = {}
     taken = 0
     for hit in hits:
         # What is near in meaning alone is a group of its own.
         place = (hit.app_name, hit.window_name, hit.browser_url, hit.matched == ("meaning",))
-        shown = _matched_words(hit)
-        at = next((n for n in places.get(place, ()) if _is_alike(cards[n], words[n], hit, shown)), None)
-        if at is not None:
-            cards[at] = replace(cards[at], alike=tuple(sorted((*cards[at].alike, hit.frame_id))))
-        elif len(cards) == limit:
+        words, at_ms = _matched_words(hit), hit.captured_ms
+        run = next((run for run in places.get(place, ()) if run.continues(at_ms, words)), None)
+        if run is not None:
+            run.alike.append(hit.frame_id)
+            run.first_ms, run.last_ms = min(run.first_ms, at_ms), max(run.last_ms, at_ms)
+        elif len(runs) == limit:
             break
         else:
-            places.setdefault(place, []).append(len(cards))
-            cards.append(hit)
-            words.append(shown)
+            runs.append(_Run(hit, words, at_ms, at_ms, []))
+            places.setdefault(place, []).append(runs[-1])
         taken += 1
-    return cards, taken
+    return [replace(run.hit, alike=tuple(sorted(run.alike))) for run in runs], taken
 
 
-def _is_alike(card: Hit, shown: frozenset[str], other: Hit, words: frozenset[str]) -> bool:
-    first_ms, last_ms = card.span_ms
-    if not first_ms - RUN_GAP_MS <= other.captured_ms <= last_ms + RUN_GAP_MS:
-        return False
-    return len(shown & words) >= _SAME_SHARE * max(len(shown), len(words))
+@dataclass(slots=True)
+class _Run:
+    hit: Hit
+    words: frozenset[str]
+    first_ms: int
+    last_ms: int
+    alike: list[int]
+
+    def continues(self, at_ms: int, words: frozenset[str]) -> bool:
+        """Whether a frame of its window with these words belongs to it."""
+        if not self.first_ms - RUN_GAP_MS <= at_ms <= self.last_ms + RUN_GAP_MS:
+            return False
+        return len(self.words & words) >= _SAME_SHARE * max(len(self.words), len(words))
 
 
 def _matched_words(hit: Hit) -> frozenset[str]:
