@@ -46,6 +46,7 @@ def test_the_contract_of_this_version_is_there() -> None:
     paths = {path: set(item) for path, item in openapi_document()["paths"].items()}
     assert paths == {
         "/search": {"get"},
+        "/time": {"get"},
         "/attachments": {"post"},
         "/attachments/{attachment_id}": {"get", "delete"},
         "/attachments/{attachment_id}/file": {"get"},
