@@ -179,9 +179,10 @@ class _Composing:
         ]
         found = answer_lines.answering(asked, screens)
         if not found.is_found:
-            words = ", ".join(found.missing or plan.words)
-            count = len(self.retrieval.entries)
-            yield Item(text("nothing_found", plan.language, words=plain(words), count=count), is_point=False)
+            name = "nothing_found" if found.missing else "nothing_together"
+            words = plain(", ".join(_joined(found.missing or plan.words)))
+            sentence = text(name, plan.language, words=words, count=len(self.retrieval.entries))
+            yield Item(sentence, is_point=False)
         apps = {entry.id: self._app(entry.frame.app_name or "") for entry in self.retrieval.entries}
         for found_moment in _latest_first(found.moments) if form is Form.YES_NO else found.moments:
             yield self._moment(found_moment, apps[found_moment.screen.id])
@@ -220,6 +221,17 @@ def _latest_first(moments: Sequence[Moment]) -> list[Moment]:
     bearing = [m for m in moments if max(line.weight for line in m.lines) >= BEARS * best]
     others = [m for m in moments if m not in bearing]
     return sorted(bearing, key=lambda m: -m.screen.captured_ms) + others
+
+
+def _joined(words: Iterable[str]) -> list[str]:
+    """Words with pairs of Chinese signs that cross each other as what they were cut from."""
+    joined: list[str] = []
+    for word in words:
+        if joined and HAN.match(word) and joined[-1].endswith(word[0]):
+            joined[-1] += word[1:]
+        else:
+            joined.append(word)
+    return joined
 
 
 def _windows(visits: Iterable[Block]) -> list[Window]:

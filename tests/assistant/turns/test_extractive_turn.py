@@ -49,6 +49,15 @@ def test_the_extractive_answer_says_when_the_words_are_not_there(ask: Ask, after
     result = ask("Where is the giraffe?", model="extractive")
     assert "Not found: none of the 1 frames looked at shows “giraffe”, the nearest to it:" in result.answer_md
     assert {claim.state for claim in result.claims} == {"cited"}
+    assert "没有“足球比赛”" in ask("昨天的足球比赛结果是什么？", model="extractive").answer_md
+
+
+def test_words_that_stand_on_different_frames_are_not_found_together(ask: Ask, afternoon: Afternoon) -> None:
+    afternoon.show(1, "the hotel has no rooms")
+    afternoon.show(2, "Lisbon in spring")
+    afternoon.show(3, "a flight leaves at noon")
+    result = ask("Which hotel in Lisbon has a flight?", model="extractive")
+    assert "shows “hotel, lisbon, flight” together, the nearest to it:" in result.answer_md
 
 
 @pytest.mark.parametrize("text", HOSTILE)
