@@ -77,7 +77,10 @@ def _scope(
     if mentions.has_selection:
         raise TimeRangeRequired("@selection", "no_selection")
     if isinstance(phrase, Found):
-        return _read(phrase, phrase.start_ms, phrase.end_ms)
+        read = _read(phrase, phrase.start_ms, phrase.end_ms)
+        if phrase.start_ms > times.MIN_MS:
+            return read
+        return replace(read, start_ms=min(_first_ms(database, request.now_ms), phrase.end_ms - 1))
     if isinstance(phrase, Refusal):
         return _certain(request, phrase)
     if about:

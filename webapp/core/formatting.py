@@ -56,11 +56,16 @@ def day_and_clock(ms: int, zone: tzinfo, now_ms: int) -> str:
 
 
 def span(start_ms: int, end_ms: int, zone: tzinfo, now_ms: int) -> str:
-    """A range as a person would write it: ``Today 14:00–17:00``, ``12 Nov 09:00 – 14 Nov 18:00``."""
+    """A range as a person would write it: ``Today 14:00–17:00``, ``12 Nov 09:00 – 14 Nov 18:00``.
+
+    One from the beginning of time is ``until 3 Nov``.
+    """
     start, end = times.to_local(start_ms, zone), times.to_local(end_ms, zone)
     names = [_day_name(start.date(), zone, now_ms)]
     midnight = end.hour == end.minute == end.second == 0
     last = times.to_local(end_ms - 1, zone).date() if midnight else end.date()
+    if start_ms == times.MIN_MS:  # what names no beginning
+        return f"until {_day_name(last, zone, now_ms)}" + ("" if midnight else f" {end:%H:%M}")
     if start.date() == last:
         whole = midnight and start.hour == start.minute == 0
         return names[0] if whole else f"{names[0]} {start:%H:%M}–{'24:00' if midnight else f'{end:%H:%M}'}"

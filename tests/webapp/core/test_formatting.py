@@ -51,6 +51,7 @@ def test_the_repeated_hour_carries_its_offset() -> None:
         (1_795_017_600_000, 1_795_190_400_000, "Yesterday – Today"),
         (FRI_1432 - 48 * HOUR, FRI_1432, "Wed 18 Nov 14:32 – Today 14:32"),
         (FRI_1432, 1_795_190_400_000, "Today 14:32–24:00"),
+        (0, 1_795_017_600_000, "until Wed 18 Nov"),
     ],
 )
 def test_a_range_reads_as_a_person_would_write_it(start: int, end: int, expected: str) -> None:
