@@ -164,14 +164,6 @@ def _missing(
         is_measured = each.value is not None and facts.tell(each.value, said)
         if not (each.is_weak or is_measured or any(screen.has(each) for screen in screens)):
             yield each.text
-    bare = said
-    for each in found:
-        if each.kind == "quotation":
-            bare = bare[: each.start] + "\n" * (each.end - each.start) + bare[each.end :]
-    for screen in screens:
-        for near in screen.replaced(bare):
-            if not any(other.has_text(near.text) for other in screens):
-                yield near.text
 
 
 def _standing(

@@ -2,9 +2,8 @@
 
 A name is told by how it is written, never by a list. A word with a capital inside a sentence is one, unless
 the answer's language writes its nouns so, as German does: there a name shows only behind another capital
-("Firma Henrichsen"). Letters of another script inside Han or kana are one. Han and kana have no capitals:
-there a name shows by what it nearly is, a screen's own words but for a sign or two (`Screen.replaced`).
-What none of this tells is not compared.
+("Firma Keller"). So is one in letters inside Han or kana, which have no capitals: names in these are not
+compared.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from assistant.language.small_words import has_capital_nouns
 from assistant.language.statements import QUOTED
 from assistant.language.values import Shown, Value, values
 
-Kind = Literal["quotation", "address", "value", "name", "near"]
+Kind = Literal["quotation", "address", "value", "name"]
 
 SHORT_NAME = 3
 """Letters of a name that is compared: shorter ones are titles and abbreviations of any kind."""
@@ -30,12 +29,8 @@ SHORT_NAME = 3
 ENDING = 2
 """So many letters a name may have more in one text than in the other: "Anna's", "Wagners"."""
 
-MOST_PLACES = 8
-"""So many places of one pair of signs on a screen are compared."""
-
 _ADDRESS = re.compile(r"[^\W_](?:[\w\-./\\:@#+&%=?~]*[\w#])?|@\w+|\\\\\w[\w\\.-]*")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-](?=[^\W\d_])[^\W\d_]+)*")
-_HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff々]+")
 _CJK_RUN = re.compile(f"[{CJK}]+")
 _FILE = re.compile(r"[\w-]\.[A-Za-z][A-Za-z\d]{1,4}\Z")
 _MIXED = re.compile(r"[^\W\d_][\W_]*\d|\d[^\W\d_]+[\W_]*\d")
@@ -162,12 +157,6 @@ class Screen:
             _bare(found[0]) for text in (*self.texts, *self.titles) for found in _WORD.finditer(text)
         }
         self._words |= {part for word in self._words for part in re.split("['’-]", word)}
-        self._han = "\n\n\n" + "\n".join(_HAN_RUN.findall("\n".join((*self.texts, *self.titles)))) + "\n\n\n"
-        self._pairs: dict[str, list[int]] = {}
-        for at in range(len(self._han) - 1):
-            places = self._pairs.setdefault(self._han[at : at + 2], [])
-            if "\n" not in self._han[at : at + 2] and len(places) < MOST_PLACES:
-                places.append(at)
 
     def has(self, particular: Particular) -> bool:
         """Whether a particular of a sentence stands here."""
@@ -207,52 +196,6 @@ class Screen:
             and any(part in self._words for part in parts)
             and all(part in self._words or len(part) <= SHORT_NAME for part in parts)
         )
-
-    def replaced(self, text: str) -> Iterator[Particular]:
-        """Stretches of Han signs that are words of this screen but for a sign or two, where a name would be:
-        at the end or inside of what the screen shows whole, or before three signs that end it.
-        """
-        for run in _HAN_RUN.finditer(text):
-            said, at = run[0], 0
-            while at < len(said) - 1:
-                here, size = self._longest(said, at)
-                if not size:
-                    at += 1
-                    continue
-                yield from self._unlike(said, at, here, size, run.start(), text)
-                at += size
-
-    def _longest(self, said: str, at: int) -> tuple[int, int]:
-        """Where the longest stretch of the screen's Han stands with which `said` goes on, and its length."""
-        best = 0, 0
-        for here in self._pairs.get(said[at : at + 2], ()):
-            size = 2
-            while at + size < len(said) and said[at + size] == self._han[here + size]:
-                size += 1
-            best = max(best, (here, size), key=lambda found: found[1])
-        return best
-
-    def _unlike(
-        self, said: str, at: int, here: int, size: int, start: int, text: str
-    ) -> Iterator[Particular]:
-        han, end, there = self._han, at + size, here + size
-        if end < len(said) and han[there] != "\n":  # one sign later
-            behind = text[start + end + 1 : start + end + 2]
-            ends_there = han[there + 1] == "\n"
-            goes_on = han[there + 1 + ends_there] == behind and behind != "\n"
-            is_whole = han[here - 1] == "\n" and ends_there and (goes_on or not _HAN_RUN.match(behind))
-            is_inside = size >= SHORT_NAME and goes_on and not ends_there and han[there + 2] == "\n"
-            if (is_whole or is_inside) and said[end] not in han:
-                yield self._near(text, start + at, start + end + 1)
-        for wrong in (1, 2):  # before
-            unlike = han[here - wrong - 1 : here]
-            is_unlike = at >= wrong and unlike.rfind("\n") == 0 and not set(said[at - wrong : at]) <= set(han)
-            if size > SHORT_NAME and han[there] == "\n" and is_unlike:
-                yield self._near(text, start + at - wrong, start + end)
-
-    @staticmethod
-    def _near(text: str, start: int, end: int) -> Particular:
-        return Particular(start, end, "near", text[start:end])
 
 
 def _bare(word: str) -> str:

@@ -65,7 +65,7 @@ def test_claims_are_parts_of_the_answer_in_order(text: str) -> None:
         ("The invoice of Weber says nothing else [1].", ()),
         ("R-20456 is over 18,340 EUR [1].", ("R-20456", "18,340")),
         ("It was paid on 5 March, at 3:30 pm [1].", ("5 March", "3:30 pm")),
-        ("股东是罗振国，持股26%，萧山区人民法院 [1]。", ("26", "罗振国", "萧山区人民法院")),
+        ("罗振邦持股26%，同事是Keller [1]。", ("26", "Keller")),
         ("It says “retention was set to 14 days” [1].", ("retention was set to 14 days",)),
         ("The invoice went to Benno Keller on Tuesday [1].", ("Benno", "Keller", "Tuesday")),
         ("It stands in other.py [1].", ("other.py",)),
