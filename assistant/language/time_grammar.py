@@ -75,8 +75,8 @@ def _made(kind: str, value: Any, used: Sequence[Piece]) -> Piece:
     return Piece(kind, value, used[0].start, used[-1].end, weak)
 
 
-def _as(kind: str, value: Any = None) -> Build:
-    return lambda used: _made(kind, value, used)
+def _as(kind: str) -> Build:
+    return lambda used: _made(kind, None, used)
 
 
 # -- amounts ------------------------------------------------------------------------------
@@ -279,10 +279,6 @@ def _as_day(used: list[Piece]) -> Piece:
     return used[0]._replace(kind="D")
 
 
-def _weekend(used: list[Piece]) -> Piece | None:
-    return _day(used, size="weekend") if used[0].value == "weekend" else None
-
-
 # -- clocks -------------------------------------------------------------------------------
 
 
@@ -459,11 +455,6 @@ def _except(used: list[Piece]) -> Piece | None:
     return _made("Z", (*spans, Span("except", hole)), used) if hole and len(spans) == 1 else None
 
 
-def _is_short(piece: Piece) -> bool:
-    """Whether words of Han are a time of their own, 睡前, rather than something that happened."""
-    return piece.end - piece.start <= 2
-
-
 def _rule(pattern: str, build: Build, **how: bool) -> Rule:
     return Rule(re.compile(pattern.replace(" ", GAP).replace("_", _LOOSE)), build, **how)
 
@@ -529,7 +520,9 @@ _RULES: tuple[Rule, ...] = (
     _rule("(?<=[jST<>])f{1,2}o(?! ?[xXUWKq])", lambda used: _day(used, day=used[0].value)),
     _rule("o(?![xXUW])", lambda used: None if used[0].is_weak else _day(used, day=used[0].value)),
     _rule("U g D|DU", _week_of),
-    _rule("(?<![nxX])U(?![xX])", _weekend),
+    _rule(
+        "(?<![nxX])U(?![xX])", lambda used: _day(used, size="weekend") if used[0].value == "weekend" else None
+    ),
     _rule("o V(?= g)|V[gf]{1,3}(?=[PC])", _as("%")),
     _rule("l V g [DR]", _tail),
     _rule("[lpcb] c?V|c l V|V [2I]|S V|p U", _rolling),
@@ -593,7 +586,9 @@ _RULES: tuple[Rule, ...] = (
     _rule("[DRZ]_E [DRPC]", _except),
     # what is left of a clock time that was begun
     _rule("B [nC] &|[nqK] p|[<>]h", _as("h")),
-    _rule("(?<=[DPR])x[JO]", lambda used: _made("h", None, used) if _is_short(used[0]) else None),
+    _rule(
+        "(?<=[DPR])x[JO]", lambda used: _as("h")(used) if used[0].end - used[0].start < 3 else None
+    ),  # 睡前
 )
 
 
