@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -54,15 +53,15 @@ def main(report: Report) -> None:
     except EmbedderUnavailable as error:
         report.line(f"  without meaning: {error}")
         embedder = None
-    for folder in report.folders:
-        judged = judge_set(folder / "questions.json", embedder)
-        report.line(f"  {folder.name}")
-        for name, group in (("all", judged), *_groups(judged)):
-            report.row(f"  {name}", _counted(group))
-        for one in judged if folder.name == "open" else ():
-            if one.verdict != "right":
-                shown = one.shown.replace("\n", "\n      ")
-                report.line(f"  {one.verdict}: {one.question.text}\n      {shown}")
+    judged = {folder.name: judge_set(folder / "questions.json", embedder) for folder in report.folders}
+    report.line(f"  right, wrong, missed, refused of all (right as the nearest only): {', '.join(judged)}")
+    groups = {name: {"all": ones, **_groups(ones)} for name, ones in judged.items()}
+    for name in dict.fromkeys(name for by_name in groups.values() for name in by_name):
+        report.row(name, " | ".join(_counted(by_name.get(name, [])) for by_name in groups.values()))
+    for one in judged.get("open", ()):
+        if one.verdict != "right":
+            shown = one.shown.replace("\n", "\n      ")
+            report.line(f"  {one.verdict}: {one.question.text}\n      {shown}")
 
 
 def judge_set(path: Path, embedder: Embedder | None) -> list[Judged]:
@@ -129,15 +128,17 @@ def _form(text: str) -> str:
     return normalize(re.sub(r"\\(?=\W)|\*\*", "", text))
 
 
-def _groups(judged: list[Judged]) -> Iterator[tuple[str, list[Judged]]]:
+def _groups(judged: list[Judged]) -> dict[str, list[Judged]]:
+    """The questions by their form, and by their language."""
+    groups: dict[str, list[Judged]] = {}
     for key in ("form", "language"):
-        values = dict.fromkeys(getattr(one.question, key) for one in judged)
-        for value in values:
-            yield value, [one for one in judged if getattr(one.question, key) == value]
+        for one in judged:
+            groups.setdefault(getattr(one.question, key), []).append(one)
+    return groups
 
 
 def _counted(judged: list[Judged]) -> str:
     counts = Counter(one.verdict for one in judged)
     hedged = sum(one.is_hedged for one in judged)
-    counted = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ("right", "wrong", "missed", "refused"))
-    return f"{counted} of {len(judged)}; {hedged} of the right as the nearest only"
+    counted = " ".join(f"{counts[verdict]:>2}" for verdict in ("right", "wrong", "missed", "refused"))
+    return f"{counted} of {len(judged):>2} ({hedged:>2})"

@@ -94,6 +94,20 @@ _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
 )
 
 
+# The verbs that stand for any other, as pronouns do for nouns: "what did I do" names nothing. With the French
+# particle of asking.
+_PRO_VERBS: Mapping[str, str] = MappingProxyType(
+    {
+        "en": "do|does|did|done|doing",
+        "de": "mach(?:e|st|t|en|te|ten)|gemacht|tun|tat|getan",
+        "fr": "est-ce|faire|fai(?:s|t|sais|sait)|fis|fit",
+        "es": "hac(?:er|es?|emos|en|ía)|hic(?:e|iste|imos|ieron)|hizo|hecho|haciendo|hago",
+        "zh": "[做干忙弄](?=[了过着些完什啥])",
+        "ja": "やった|した",
+    }
+)
+
+
 def _pattern(language: str, words: str) -> re.Pattern[str]:
     is_spaced = language not in ("zh", "ja")
     return re.compile(rf"(?<!\w)(?:{words})(?!\w)" if is_spaced else words)
@@ -119,6 +133,7 @@ def form_of(message: str) -> Form:
 def asked_words(message: str) -> tuple[str, ...]:
     """What a question is about, in normal form; none for "what did I do"."""
     text = normalize(message)
-    for pattern in _PATTERNS[asked_in(message)].values():
+    language = asked_in(message)
+    for pattern in (*_PATTERNS[language].values(), _pattern(language, _PRO_VERBS[language])):
         text = pattern.sub(" ", text)
     return question_words(text)
