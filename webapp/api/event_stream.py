@@ -21,7 +21,7 @@ from assistant.core.records import DeltaEvent, FinalEvent, TurnEvent
 from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations
 from webapp.api.tool_calls import call_answer
-from webapp.api.turns import EvidenceAnswer, turn_answer
+from webapp.api.turns import EvidenceAnswer, scope_answer, turn_answer
 from webapp.core.services import Services, is_disconnected
 
 VERSION = 1
@@ -37,7 +37,7 @@ def _content(event: TurnEvent) -> dict[str, Any]:
             return {"type": "status", "stage": event.stage, "message": event.message}
         case records.EvidenceEvent():
             evidence = [EvidenceAnswer.of(item).model_dump() for item in event.evidence]
-            return {"type": "evidence", "evidence": evidence}
+            return {"type": "evidence", "evidence": evidence, "scope": scope_answer(event.scope).model_dump()}
         case DeltaEvent():
             return {"type": "text", "part": event.part, "text": event.text}
         case records.ShortenedEvent():

@@ -10,7 +10,7 @@ from flask import Response
 from pydantic import AliasPath, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from assistant.core.records import TurnResult
+from assistant.core.records import Scope, TurnResult
 from assistant.core.texts import language_of
 from assistant.retrieval import coverage
 from store.core.times import to_seconds
@@ -222,6 +222,11 @@ class TurnAnswer(Answer):
     )
 
 
+def scope_answer(scope: Scope) -> ScopeAnswer:
+    also = [SpanAnswer(start_time=start, end_time=end) for start, end in scope.also]
+    return ScopeAnswer.of(scope, also=also)
+
+
 def turn_answer(result: TurnResult) -> TurnAnswer:
     return TurnAnswer.of(
         result,
@@ -242,10 +247,7 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
                 result.coverage, ZoneInfo(result.timezone), language_of(result.question)
             ),
         ),
-        scope=ScopeAnswer.of(
-            result.scope,
-            also=[SpanAnswer(start_time=start, end_time=end) for start, end in result.scope.also],
-        ),
+        scope=scope_answer(result.scope),
         way=WayAnswer.of(result.way, text=coverage.way(result), seconds=result.way.duration_ms / 1000)
         if result.way
         else None,

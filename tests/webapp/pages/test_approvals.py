@@ -65,7 +65,7 @@ def test_the_question_says_what_it_does_and_where_that_goes(waiting: dict[str, A
     [asked] = waiting["approvals"]
     path = folder / "plan.txt"
     assert asked["reason"] == (
-        f"Reads {path}, at most 262,144 bytes of it. Its results stay on this computer."
+        f"Reads {path}, within its first 262,144 bytes. Its results stay on this computer."
     )
     assert asked["scope"] == f"files below {folder}; results stay on this computer"
     assert asked["expires_at"] - asked["created_at"] == APPROVAL_LIFETIME_MS / 1000
