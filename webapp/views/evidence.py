@@ -139,14 +139,16 @@ def _boxes(database: Database, item: EvidenceItem, words: Iterable[str]) -> tupl
     start, end = (at, at + len(item.quote)) if quoted else (0, len(reading.text))
     places = ((reading.text.find(word, start, end), len(word)) for word in words)
     spans = [(place, place + length) for place, length in places if place >= 0]
-    return tuple(box for span in spans for box in readings.boxes_for_span(reading, *span)) or quoted
+    boxes = [box for span in spans for box in readings.boxes_for_span(reading, *span)]
+    return tuple(sorted(boxes, key=lambda box: (box.y, box.x))) or quoted
 
 
 def _crop(boxes: tuple[Box, ...], frame: FrameRow) -> Box | None:
-    left = min((box.x for box in boxes), default=0)
-    near = [box for box in boxes if box.x < left + QUOTE_CROP_PX]
-    ends = (min(box.x + box.w, left + QUOTE_CROP_PX) for box in near)
-    shown = [Box(box.x, box.y, end - box.x, box.h) for box, end in zip(near, ends, strict=True)]
+    """Around the first words, and those of the others that are near enough to be shown as large."""
+    near = [box for box in boxes if box.y < boxes[0].y + QUOTE_CROP_PX / QUOTE_CROP_SHAPE / 2]
+    left = min((box.x for box in near), default=0)
+    ends = [(box, min(box.x + box.w, left + QUOTE_CROP_PX)) for box in near]
+    shown = [Box(box.x, box.y, end - box.x, box.h) for box, end in ends if end > box.x]
     return crop_around(shown, frame.width_px, frame.height_px, QUOTE_CROP_PX, QUOTE_CROP_SHAPE)
 
 
