@@ -44,7 +44,7 @@ def test_a_quote_shows_on_the_picture_where_its_words_begin(reader: Visit) -> No
 
 def test_a_number_opens_its_frame_and_the_way_back_is_where_one_was(reader: Visit) -> None:
     page = reader.page
-    number = page.locator(".quote:has(blockquote):has(rect.inner) figcaption b").first.inner_text()
+    number = page.locator(".quote:has(blockquote):has(rect.inner) figcaption b").first.text_content()
     cite = page.locator(f'.answer .cite[href$=".1.{number}"]')
     cite.focus()
     place = page.evaluate("scrollY")
