@@ -138,6 +138,12 @@ class ChatModels:
         return next(usable, self._extractive.name)
 
     @property
+    def local_default(self) -> str:
+        """The default one if it runs on this machine, else the first that does, at last `extractive`."""
+        infos = [info for info in self.describe() if info.is_local]
+        return infos[0].name
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Every model that can be asked, `extractive` last."""
         return (*self._models, self._extractive.name)

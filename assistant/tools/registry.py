@@ -129,10 +129,15 @@ def offered(database: Database, tools: Registry, gates: ToolGateOpts) -> list[To
     return [tool for tool in tools.list() if by_name[tool.name] != "off" and gates.lets(tool.name)]
 
 
-def fitting(tools: Sequence[Tool], max_tokens: int, wanted: str = "") -> list[Tool]:
-    """As many tools as may be told of in so many tokens: of those that reach the same, the most give up
-    their last one first. The one that is `wanted` stays.
+WINDOW_SHARE = 3
+"""Definitions of tools may take one part in so many of a model's window: the rest is for what is read."""
+
+
+def fitting(tools: Sequence[Tool], window_tokens: int, wanted: str = "") -> list[Tool]:
+    """As many tools as a window has room to tell of: of those that reach the same, the most give up their
+    last one first. The one that is `wanted` stays.
     """
+    max_tokens = window_tokens // WINDOW_SHARE
     kept = {tool.name: estimate_tokens(json.dumps(tool.definition())) for tool in tools}
     families: dict[str, list[str]] = {}
     for tool in tools:

@@ -71,7 +71,7 @@ def _session(turn: RunningTurn, model: ChatModel, retrieval: Retrieval) -> Model
     plan, services = turn.plan, turn.services
     endpoint = services.models.endpoint(model.name)
     form = endpoint.tool_format if endpoint and plan.uses_tools else ""
-    tools = _offered(turn, model.context_tokens // 3) if plan.uses_tools else []
+    tools = _offered(turn, model.context_tokens) if plan.uses_tools else []
     pictures = pictures_of_turn(turn, retrieval, model.context_tokens // 4)
     settings = services.agent.settings if services.agent else None
     session = ModelSession(
@@ -97,7 +97,7 @@ def _session(turn: RunningTurn, model: ChatModel, retrieval: Retrieval) -> Model
     return session
 
 
-def _offered(turn: RunningTurn, max_tokens: int) -> list[Tool]:
+def _offered(turn: RunningTurn, window_tokens: int) -> list[Tool]:
     """The tools that are on, as many as the window has room to tell of; what is left out is said."""
     services, plan = turn.services, turn.plan
     assert services.agent is not None  # admitted as one that can use tools
@@ -109,7 +109,7 @@ def _offered(turn: RunningTurn, max_tokens: int) -> list[Tool]:
         wants_chats=partial(background.are_chats_told, services.context, plan.chat_id),
     )
     tools = offered(services.database, services.agent.registry, gates)
-    kept = registry.fitting(tools, max_tokens, plan.first_call.tool if plan.first_call else "")
+    kept = registry.fitting(tools, window_tokens, plan.first_call.tool if plan.first_call else "")
     if left_out := len(tools) - len(kept):
         turn.warnings.append(text("tools_left_out", plan.language, count=left_out, total=len(tools)))
     return kept

@@ -84,11 +84,13 @@ def ask(
     question: Annotated[str, Field(min_length=1, max_length=MAX_MESSAGE_CHARS, description="In any words.")],
 ) -> AskedAnswer:
     """Ask Recollect's own model a question about what was on the screen; call it for a whole answer with
-    its sources. The question and its answer are kept as a chat. Tools of that model only look things up."""
-    request = TurnRequest(question, str(call.zone), call.now_ms)
+    its sources. The question and its answer are kept as a chat. Only a model of this machine answers, and
+    its tools only look things up."""
     try:
         with opened(call.library, call) as services:
-            result = answer(services, request)
+            # Who may read the screen may not send it away: that is decided by a person, on a page.
+            model = services.models.local_default
+            result = answer(services, TurnRequest(question, str(call.zone), call.now_ms, model=model))
     except TurnRefused as error:
         raise ReadRefused("invalid", str(error)) from error
     if result.error:

@@ -48,6 +48,12 @@ def test_the_configured_endpoint_is_the_default_and_the_built_in_one_stays() -> 
     ]  # fmt: skip
 
 
+def test_what_may_not_leave_this_machine_is_asked_of_a_model_on_it() -> None:
+    cloud = ChatSettings(models=(CLOUD, LOCAL))
+    assert ChatModels(cloud, {"BIG_KEY": "sk-2"}).local_default == LOCAL.name
+    assert ChatModels(ChatSettings(models=(CLOUD,)), {"BIG_KEY": "sk-2"}).local_default == "extractive"
+
+
 def test_no_key_is_ever_shown() -> None:
     models = ChatModels(ChatSettings(**DEFAULT, models=(CLOUD,)), {"BIG_KEY": "sk-2"})  # type: ignore[arg-type]
     shown = repr([asdict(info) for info in models.describe()]) + repr(

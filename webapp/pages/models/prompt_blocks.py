@@ -132,7 +132,8 @@ def prompt_preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> P
     gates = registry.of_turn(
         own.database, has_vision=info.supports_vision, wants_chats=partial(are_chats_told, own.context)
     )
-    tools, settings = offered(own.database, own.agent.registry, gates), own.agent.settings
+    tools = registry.fitting(offered(own.database, own.agent.registry, gates), info.context_tokens)
+    settings = own.agent.settings
     blocks = prompts.tool_blocks(
         plan,
         tools,
