@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
-import apsw
+from peewee import IntegrityError
 
 from assistant.context import background
 from assistant.core.errors import UnknownAttachment, UnknownChat, interrupted_error, turn_error
@@ -82,7 +82,7 @@ def begin(services: TurnServices, plan: TurnPlan) -> StoredTurn:
             session_id=plan.session_id,
             attached=[file.id for file in plan.attached.own],
         )
-    except apsw.ConstraintError as error:
+    except IntegrityError as error:
         raise UnknownChat(chat_id) from error
     except AttachmentNotFound as error:
         if plan.chat_id is None:

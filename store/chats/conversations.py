@@ -14,21 +14,24 @@ from dataclasses import asdict
 from typing import Any
 
 import apsw
+from peewee import fn
 
 from store.chats import attachments, records
 from store.chats.personas import Persona
 from store.chats.records import (
-    EVIDENCE_COLUMNS,
-    TURN_COLUMNS,
     AnchoredChat,
     Chat,
+    Conversation,
+    Evidence,
+    Message,
     StoredEvidence,
     StoredMessage,
     StoredTurn,
+    Turn,
     evidence_of,
     turn_of,
 )
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, scalar
 from store.core.tokenizer import estimate_tokens
 from store.spool import residual_files
 
@@ -49,21 +52,22 @@ def create(
     `identity` becomes the first message of the transcript: as whom the model was asked to speak. Raises
     `apsw.ConstraintError` when the frame that it is about has gone.
     """
+    query = Conversation.insert(title=title_of(title), created_ms=now_ms, updated_ms=now_ms)
     with database.write() as connection:
-        sql = "insert into conversations (title, created_ms, updated_ms) values (?, ?, ?)"
-        connection.execute(sql, (title_of(title), now_ms, now_ms))
-        chat_id = connection.last_insert_rowid()
+        chat_id = int(query.execute(database.peewee))
         if anchored:
             records.bind_anchor(connection, chat_id, anchored)
         if identity:
-            _say(connection, chat_id, 1, "system", identity, now_ms)
+            _say(database, chat_id, 1, "system", identity, now_ms)
     return chat_id
 
 
 def identity(database: Database, chat_id: int) -> str:
     """As whom the model speaks in a chat: its first message where that is the system's, else ''."""
-    first = next(iter(messages(database, chat_id)), None)
-    return first.content if first is not None and first.role == "system" else ""
+    first = Message.select().where(Message.conversation_id == chat_id).order_by(Message.turn, Message.id)
+    with database.read():
+        row = first.first(database.peewee)
+    return row.content if row is not None and row.role == "system" else ""
 
 
 def title_of(message: str) -> str:
@@ -90,19 +94,22 @@ def list_chats(database: Database, limit: int = 50, before: tuple[int, int] | No
 def delete(database: Database, chat_id: int) -> bool:
     """Remove a chat with its messages, turns, evidence and attached files; False when there is none."""
     has_files = bool(attachments.of_chat(database, chat_id))
-    removed = database.change("delete from conversations where id = ?", (chat_id,)) > 0
+    with database.write():
+        removed = Conversation.delete().where(Conversation.id == chat_id).execute(database.peewee)
     if removed:
         if has_files:
             attachments.empty_trash(database)
             residual_files.drop(residual_files.copies(database.data_dir))  # they hold what the files say
         database.checkpoint()
-    return removed
+    return bool(removed)
 
 
 def messages(database: Database, chat_id: int) -> list[StoredMessage]:
     """The transcript as stored, in order."""
-    sql = "select turn, role, content, created_ms from messages where conversation_id = ? order by turn, id"
-    return [StoredMessage(*row) for row in database.rows(sql, (chat_id,))]
+    query = Message.select().where(Message.conversation_id == chat_id).order_by(Message.turn, Message.id)
+    with database.read():
+        found = query.execute(database.peewee)
+        return [StoredMessage(row.turn, row.role, row.content, row.created_ms) for row in found]
 
 
 # -- turns --------------------------------------------------------------------------------
@@ -131,26 +138,23 @@ def add_turn(
     `session_id` the window that it was asked in; one of another chat is passed over. `given` is kept as it
     is, to ask the same again. `attached` are ids of files that the question brings.
 
-    Raises `apsw.ConstraintError` when the chat has gone, `AttachmentNotFound` when a file has.
+    Raises `peewee.IntegrityError` when the chat has gone, `AttachmentNotFound` when a file has.
     """
     with database.write() as connection:
-        last = scalar(connection, "select max(n) from turns where conversation_id = ?", (chat_id,))
-        n = (last or 0) + 1
+        last = Turn.select(fn.max(Turn.n)).where(Turn.conversation_id == chat_id)
+        n = (last.scalar(database.peewee) or 0) + 1
         told: dict[str, Any] = {
             "n": n, "mode": mode, "model": model, "status": "running", "question": question, "answer_md": "",
             "start_ms": start_ms, "end_ms": end_ms, "timezone": timezone, "created_ms": now_ms,
         }  # fmt: skip
-        connection.execute(
-            _INSERT_TURN,
-            {
-                **told, "chat": chat_id, "style_note": style_note, "persona": persona.id if persona else None,
-                "persona_version": persona.version if persona else None, "given": _json(dict(given or {})),
-            },
-        )  # fmt: skip
-        turn_id = connection.last_insert_rowid()
-        _say(connection, chat_id, n, "user", question, now_ms, _of_chat(connection, session_id, chat_id))
+        turn_id = Turn.insert(
+            **told, conversation_id=chat_id, payload="{}", style_note=style_note,
+            persona_id=persona.id if persona else None, persona_version=persona.version if persona else None,
+            given=_json(dict(given or {})),
+        ).execute(database.peewee)  # fmt: skip
+        _say(database, chat_id, n, "user", question, now_ms, _of_chat(connection, session_id, chat_id))
         attachments.claim(connection, attached, chat_id, n, now_ms)
-    return StoredTurn(id=turn_id, chat_id=chat_id, payload={}, given=dict(given or {}), **told)
+    return StoredTurn(id=int(turn_id), chat_id=chat_id, payload={}, given=dict(given or {}), **told)
 
 
 def finish_turn(
@@ -172,7 +176,7 @@ def finish_turn(
         kept = [item if _exists(connection, item) else blank(item) for item in evidence]
         if _is_outdated(connection, turn_id):
             payload = {name: value for name, value in payload.items() if name != "measured"}
-        _end(connection, turn_id, "failed" if is_failed else "done", answer_md, payload, kept, now_ms)
+        _end(database, turn_id, "failed" if is_failed else "done", answer_md, payload, kept, now_ms)
         if any(item.state == "deleted" and item.n is not None for item in kept):
             redact_answer(connection, turn_id)
 
@@ -197,23 +201,24 @@ def fail_turn(
     """
     with database.write() as connection:
         kept = [item if _exists(connection, item) else blank(item) for item in evidence]
-        _end(connection, turn_id, "failed", "", payload, kept, None)
+        _end(database, turn_id, "failed", "", payload, kept, None)
 
 
 def fail_interrupted(database: Database, payload: dict[str, Any]) -> int:
     """At the start of the web app: no turn of a former process is running any more."""
-    sql = "update turns set status = 'failed', payload = ? where status = 'running'"
-    return database.change(sql, (_json(payload),))
+    query = Turn.update(status="failed", payload=_json(payload)).where(Turn.status == "running")
+    with database.write():
+        return int(query.execute(database.peewee))
 
 
 def turn(database: Database, chat_id: int, n: int) -> StoredTurn | None:
     """One turn with its evidence, or None."""
-    return next(iter(_turns(database, "conversation_id = ? and n = ?", (chat_id, n))), None)
+    return next(iter(_turns(database, (Turn.conversation_id == chat_id) & (Turn.n == n))), None)
 
 
 def turns(database: Database, chat_id: int) -> list[StoredTurn]:
     """All turns of a chat with their evidence, in order; two queries."""
-    return _turns(database, "conversation_id = ?", (chat_id,))
+    return _turns(database, Turn.conversation_id == chat_id)
 
 
 # -- forgetting (inside `database.write()`) -----------------------------------------------
@@ -259,7 +264,7 @@ def _of_chat(connection: apsw.Connection, session_id: int | None, chat_id: int) 
 
 
 def _say(
-    connection: apsw.Connection,
+    database: Database,
     chat_id: int,
     n: int,
     role: str,
@@ -267,18 +272,15 @@ def _say(
     now_ms: int,
     session_id: int | None = None,
 ) -> None:
-    connection.execute(
-        """
-        insert into messages (conversation_id, turn, role, content, created_ms, session_id, tokens)
-        values (?, ?, ?, ?, ?, ?, ?)
-        """,
-        (chat_id, n, role, content, now_ms, session_id, estimate_tokens(content)),
-    )
-    connection.execute("update conversations set updated_ms = ? where id = ?", (now_ms, chat_id))
+    Message.insert(
+        conversation_id=chat_id, turn=n, role=role, content=content, created_ms=now_ms,
+        session_id=session_id, tokens=estimate_tokens(content),
+    ).execute(database.peewee)  # fmt: skip
+    Conversation.update(updated_ms=now_ms).where(Conversation.id == chat_id).execute(database.peewee)
 
 
 def _end(
-    connection: apsw.Connection,
+    database: Database,
     turn_id: int,
     status: str,
     answer_md: str,
@@ -286,32 +288,28 @@ def _end(
     evidence: Iterable[StoredEvidence],
     now_ms: int | None,
 ) -> None:
-    sql = "update turns set status = ?, answer_md = ?, payload = ? where id = ? returning conversation_id, n"
-    ended = rows(connection, sql, (status, answer_md, _json(payload), turn_id))
-    if not ended:
-        return  # deleted while it was answered
-    connection.executemany(
-        _INSERT_EVIDENCE,
-        [{**asdict(item), "turn_id": turn_id, "boxes": json.dumps(item.boxes)} for item in evidence],
+    changed = Turn.update(status=status, answer_md=answer_md, payload=_json(payload)).where(
+        Turn.id == turn_id
     )
-    _note_newer_readings(connection, turn_id)
+    if not changed.execute(database.peewee):
+        return  # deleted while it was answered
+    found = [
+        {
+            **asdict(item), "turn_id": turn_id, "boxes": json.dumps(item.boxes),
+            "focused": None if item.focused is None else int(item.focused),
+            "needs_check": int(item.needs_check),
+        }
+        for item in evidence
+    ]  # fmt: skip
+    if found:
+        Evidence.insert_many(found).execute(database.peewee)
+        _note_newer_readings(database.connection(), turn_id)
     if now_ms is not None:
-        [(chat_id, n)] = ended
-        sql = "select session_id from messages where conversation_id = ? and turn = ? and role = 'user'"
-        session_id = scalar(connection, sql, (chat_id, n))
-        _say(connection, chat_id, n, "assistant", answer_md, now_ms, session_id)
-
-
-_INSERT_TURN = """
-insert into turns (conversation_id, n, mode, model, status, question, answer_md, start_ms, end_ms, timezone,
-    created_ms, persona_id, persona_version, style_note, given)
-values (:chat, :n, :mode, :model, :status, :question, :answer_md, :start_ms, :end_ms, :timezone,
-    :created_ms, :persona, :persona_version, :style_note, :given)
-"""
-_INSERT_EVIDENCE = f"""
-insert into evidence (turn_id, {EVIDENCE_COLUMNS})
-values (:turn_id, {", ".join(f":{name}" for name in EVIDENCE_COLUMNS.split(", "))})
-"""
+        row = Turn.select().where(Turn.id == turn_id).first(database.peewee)
+        of_turn = (Message.conversation_id == row.conversation_id) & (Message.turn == row.n)
+        said = Message.select().where(of_turn & (Message.role == "user")).first(database.peewee)
+        session_id = said.session_id if said else None
+        _say(database, row.conversation_id, row.n, "assistant", answer_md, now_ms, session_id)
 
 
 def _note_newer_readings(connection: apsw.Connection, turn_id: int) -> None:
@@ -328,18 +326,19 @@ def _note_newer_readings(connection: apsw.Connection, turn_id: int) -> None:
     )
 
 
-def _turns(database: Database, condition: str, values: tuple[int, ...]) -> list[StoredTurn]:
-    by_turn: dict[int, list[StoredEvidence]] = {}
-    with database.read() as connection:
-        found = rows(connection, f"select {TURN_COLUMNS} from turns where {condition} order by n", values)
-        sql = f"""
-            select turn_id, {EVIDENCE_COLUMNS} from evidence
-            where turn_id in (select value from json_each(?))
-            order by turn_id, id
-            """
-        for turn_id, *item in rows(connection, sql, (json.dumps([row[0] for row in found]),)):
-            by_turn.setdefault(turn_id, []).append(evidence_of(item))
-    return [turn_of(row, tuple(by_turn.get(row[0], ()))) for row in found]
+def _turns(database: Database, condition: Any) -> list[StoredTurn]:
+    with database.read():
+        found = list(Turn.select().where(condition).order_by(Turn.n).execute(database.peewee))
+        items = (
+            Evidence.select()
+            .where(Evidence.turn_id.in_([row.id for row in found]))
+            .order_by(Evidence.turn_id, Evidence.id)
+            .execute(database.peewee)
+        )
+        by_turn: dict[int, list[StoredEvidence]] = {}
+        for item in items:
+            by_turn.setdefault(item.turn_id, []).append(evidence_of(item))
+    return [turn_of(row, tuple(by_turn.get(row.id, ()))) for row in found]
 
 
 def _exists(connection: apsw.Connection, item: StoredEvidence) -> bool:

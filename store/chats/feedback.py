@@ -15,7 +15,7 @@ from typing import Any, Literal
 import apsw
 
 from store.chats import conversations
-from store.chats.records import EVIDENCE_COLUMNS, StoredEvidence, StoredTurn, evidence_of
+from store.chats.records import Evidence, StoredEvidence, StoredTurn, evidence_of
 from store.core.database import Database, rows, scalar
 
 MAX_NOTE_CHARS = 500
@@ -139,8 +139,8 @@ order by r.n
 
 def pending_rechecks(database: Database, turn_id: int) -> list[StoredEvidence]:
     """Evidence of a turn whose quotes have to be looked for again."""
-    sql = f"select {EVIDENCE_COLUMNS} from evidence where turn_id = ? and needs_check = 1 order by n"
-    return [evidence_of(row) for row in database.rows(sql, (turn_id,))]
+    query = Evidence.select().where(Evidence.turn_id == turn_id, Evidence.needs_check == 1)
+    return [evidence_of(row) for row in query.order_by(Evidence.n).execute(database.peewee)]
 
 
 def save_recheck(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 import apsw
+from peewee import FloatField, IntegerField, Model, TextField
 
 from store.core.database import Database
 
@@ -82,26 +82,99 @@ class StoredTurn:
 
 
 # -- rows -------------------------------------------------------------------------------------
-
-TURN_COLUMNS = """
-    id, conversation_id, n, mode, model, status, question, answer_md, start_ms, end_ms, timezone, payload,
-    created_ms, given
-"""
-EVIDENCE_COLUMNS = ", ".join(each.name for each in fields(StoredEvidence))
+# Not bound to a database: a query runs on the one it is handed, ``query.execute(database.peewee)``.
 
 
-def turn_of(row: Sequence[Any], evidence: tuple[StoredEvidence, ...]) -> StoredTurn:
-    """The turn of a row of `TURN_COLUMNS`."""
-    *own, payload, created_ms, given = row
-    return StoredTurn(*(*own, json.loads(payload), created_ms, evidence, json.loads(given)))
+class Conversation(Model):
+    id = IntegerField(primary_key=True)
+    title = TextField()
+    created_ms = IntegerField()
+    updated_ms = IntegerField()
+    without_context = IntegerField(default=0)
+
+    class Meta:
+        table_name = "conversations"
 
 
-def evidence_of(row: Sequence[Any]) -> StoredEvidence:
-    """The evidence of a row of `EVIDENCE_COLUMNS`."""
-    values = dict(zip(EVIDENCE_COLUMNS.split(", "), row, strict=True))
-    values["focused"] = None if values["focused"] is None else bool(values["focused"])
-    values["boxes"] = tuple(tuple(box) for box in json.loads(values["boxes"]))
-    return StoredEvidence(**{**values, "needs_check": bool(values["needs_check"])})
+class Message(Model):
+    """One message of a transcript, as stored."""
+
+    id = IntegerField(primary_key=True)
+    conversation_id = IntegerField()
+    turn = IntegerField()
+    role = TextField()
+    content = TextField()
+    created_ms = IntegerField()
+    session_id = IntegerField(null=True)
+    tokens = IntegerField(null=True)
+
+    class Meta:
+        table_name = "messages"
+
+
+class Turn(Model):
+    """One question and its answer, with everything needed to show it again."""
+
+    id = IntegerField(primary_key=True)
+    conversation_id = IntegerField()
+    n = IntegerField()
+    mode = TextField()
+    model = TextField()
+    status = TextField()
+    question = TextField()
+    answer_md = TextField()
+    start_ms = IntegerField(null=True)
+    end_ms = IntegerField(null=True)
+    timezone = TextField()
+    payload = TextField()
+    created_ms = IntegerField()
+    persona_id = IntegerField(null=True)
+    persona_version = IntegerField(null=True)
+    style_note = TextField()
+    given = TextField()
+
+    class Meta:
+        table_name = "turns"
+
+
+class Evidence(Model):
+    """One frame shown for one turn. `quote` and `snippet` go when the frame is deleted."""
+
+    id = IntegerField(primary_key=True)
+    turn_id = IntegerField()
+    n = IntegerField(null=True)
+    frame_id = IntegerField(null=True)
+    reading_id = IntegerField(null=True)
+    captured_ms = IntegerField()
+    app_name = TextField(null=True)
+    window_name = TextField(null=True)
+    focused = IntegerField(null=True)
+    browser_url = TextField(null=True)
+    snippet = TextField()
+    quote = TextField()
+    boxes = TextField()
+    state = TextField()
+    needs_check = IntegerField()
+    checked_ms = IntegerField(null=True)
+    confidence = FloatField(null=True)
+
+    class Meta:
+        table_name = "evidence"
+
+
+def turn_of(row: Any, evidence: tuple[StoredEvidence, ...]) -> StoredTurn:
+    return StoredTurn(
+        row.id, row.conversation_id, row.n, row.mode, row.model, row.status, row.question, row.answer_md,
+        row.start_ms, row.end_ms, row.timezone, json.loads(row.payload), row.created_ms, evidence,
+        json.loads(row.given),
+    )  # fmt: skip
+
+
+def evidence_of(row: Any) -> StoredEvidence:
+    values = {each.name: getattr(row, each.name) for each in fields(StoredEvidence)}
+    values["focused"] = None if row.focused is None else bool(row.focused)
+    values["boxes"] = tuple(tuple(box) for box in json.loads(row.boxes))
+    return StoredEvidence(**{**values, "needs_check": bool(row.needs_check)})
 
 
 # -- anchors ------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The one way to the SQLite database.
 
-Through apsw alone: two SQLite libraries on one file can corrupt it
-(https://www.sqlite.org/howtocorrupt.html). Each thread has its own connection; reads
+Peewee rides on apsw, so that there is one SQLite library in the process (two on one file can
+corrupt it, https://www.sqlite.org/howtocorrupt.html). Each thread has its own connection; reads
 see a snapshot, writes are immediate, and "busy" is translated in one place.
 
     store = open_database(data_dir)
@@ -24,6 +24,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import apsw
+from peewee import DatabaseError, OperationalError
+from playhouse.apsw_ext import APSWDatabase
 
 from store.core import tokenizer
 from store.core.errors import Abandoned, DatabaseDamaged, DeadlineExceeded, StoreBusy
@@ -35,6 +37,28 @@ BUSY_TIMEOUT_MS = 10_000
 _STEPS_BETWEEN_CHECKS = 10_000
 # Asking the system about a socket costs more than looking at the clock.
 _ASK_EVERY_S = 0.02
+
+
+class _Peewee(APSWDatabase):  # type: ignore[misc]  # peewee is untyped
+    """Peewee's APSW database with our tokenizer and pragmas on every connection."""
+
+    def _connect(self) -> apsw.Connection:
+        connection: apsw.Connection = super()._connect()
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        connection.execute(
+            """
+            pragma journal_mode = wal;
+            pragma synchronous = full;
+            pragma foreign_keys = on;
+            pragma recursive_triggers = on;
+            pragma secure_delete = on;
+            pragma cache_size = -8000;
+            pragma temp_store = memory;
+            """
+        ).fetchall()
+        # After a statement that reads the file: what is no database is then told as such.
+        tokenizer.register(connection)
+        return connection
 
 
 class _Limit:
@@ -60,16 +84,16 @@ class Database:
 
     def __init__(self, data_dir: DataDir) -> None:
         self.data_dir = data_dir
+        self.peewee = _Peewee(str(data_dir.database), lock_type="IMMEDIATE", thread_safe=True)
         # Writers of this process queue here instead of spinning on SQLite's lock.
         self._writing = threading.Lock()
         self._local = threading.local()
 
     def connection(self) -> apsw.Connection:
-        """This thread's connection."""
-        known: apsw.Connection | None = getattr(self._local, "connection", None)
-        if known is None:
-            known = self._local.connection = _connect(str(self.data_dir.database))
-        return known
+        """This thread's raw connection."""
+        self.peewee.connect(reuse_if_open=True)
+        connection: apsw.Connection = self.peewee.connection()
+        return connection
 
     @contextmanager
     def read(self, deadline_s: float | None = None) -> Iterator[apsw.Connection]:
@@ -181,35 +205,13 @@ class Database:
 
     def close_thread(self) -> None:
         """Close the calling thread's connection."""
-        known: apsw.Connection | None = getattr(self._local, "connection", None)
-        if known is not None:
-            self._local.connection = None
-            known.close()
-
-
-def _connect(path: str) -> apsw.Connection:
-    """A connection with our tokenizer and pragmas."""
-    connection = apsw.Connection(path)
-    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-    connection.execute(
-        """
-        pragma journal_mode = wal;
-        pragma synchronous = full;
-        pragma foreign_keys = on;
-        pragma recursive_triggers = on;
-        pragma secure_delete = on;
-        pragma cache_size = -8000;
-        pragma temp_store = memory;
-        """
-    ).fetchall()
-    # After a statement that reads the file: what is no database is then told as such.
-    tokenizer.register(connection)
-    return connection
+        if not self.peewee.is_closed():
+            self.peewee.close()
 
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """What SQLite says when it is busy, interrupted or damaged; callers see our errors."""
+    """Busy, interrupted and damaged have two faces, peewee's and apsw's; callers see ours."""
     try:
         yield
     except (apsw.BusyError, apsw.LockedError) as error:
@@ -220,6 +222,16 @@ def _translated() -> Iterator[None]:
         raise DeadlineExceeded("the read ran into its deadline") from error
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise DatabaseDamaged(str(error)) from error
+    except OperationalError as error:
+        if "locked" in str(error):
+            raise StoreBusy(str(error)) from error
+        if "interrupt" in str(error):
+            raise DeadlineExceeded("the read ran into its deadline") from error
+        raise
+    except DatabaseError as error:
+        if "not a database" in str(error) or "malformed" in str(error):
+            raise DatabaseDamaged(str(error)) from error
+        raise
 
 
 def open_database(data_dir: DataDir) -> Database:
