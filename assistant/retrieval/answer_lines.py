@@ -36,6 +36,8 @@ LOOKED_AT = 300
 """So many lines that are about the matter are looked at closely: is it the kind of thing asked for?"""
 MAX_MOMENTS = 4
 MAX_LINES = 3
+FEW_WINDOWS = 3
+"""What fewer windows share may be what they are about."""
 _SAME_WORD = 0.7  # of the longer one
 _UNSEEN = 0.5  # lines that a word is on which is on none, so that it is rarer than any
 _FADES = 0.7  # a line further off, each time
@@ -155,6 +157,7 @@ class _Weighing:
         texts = {line for lines in self._lines.values() for line in lines}.union(s.title for s in screens)
         self._named = _named_by_line(question.words, texts)
         self.counts = Counter(word for words in self._named.values() for word in words)
+        self._furniture = _furniture(screens, self._lines)
         self.weights = self._weights()
         self.total = sum(self.weights.values()) or 1.0
 
@@ -185,6 +188,8 @@ class _Weighing:
         around = {word: self._shares(word, lines, title.get(word, 0.0)) for word in self.weights}
         coverage = sum(self.weights[word] * max(shares, default=0.0) for word, shares in around.items())
         for at, line in enumerate(lines):
+            if without_figures(line) in self._furniture:
+                continue
             words = sum(self.weights[word] * shares[at] for word, shares in around.items()) / self.total
             near = max(0.0, self._question.nearness.get(normalize(line), 0.0))
             weight = words + _MEANING * near
@@ -206,6 +211,20 @@ class _Weighing:
         kind = 1.0 if fits(self._question.form, line.text, self._question.text) else _WRONG_KIND
         known = _tokens(self._question.text) | _tokens(line.screen.title)
         return kind if _tokens(line.text) - known else kind * _NOTHING_NEW
+
+
+def _furniture(screens: Sequence[Screen], lines: Mapping[str, Sequence[str]]) -> set[str]:
+    """Lines that most windows have, whatever their figures: a clock in the corner, a bar of menus."""
+    titles = {screen.title for screen in screens}
+    windows = {(without_figures(line), s.title) for s in screens for line in lines[s.id]}
+    counts = Counter(form for form, _ in windows)
+    return {form for form, count in counts.items() if count >= FEW_WINDOWS and count > len(titles) / 2}
+
+
+@lru_cache(maxsize=65536)
+def without_figures(line: str) -> str:
+    """A line in normal form, each figure as 0: a menu that holds the clock is the same menu."""
+    return _DIGITS.sub("0", normalize(line))
 
 
 def _by_weight(line: Line) -> tuple[float, int, int]:

@@ -7,7 +7,6 @@ with the nearest there is.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from assistant.core.strings import clock, duration, moment, text
 from assistant.core.texts import HAN, normalize
 from assistant.language.questions import Form, form_of
 from assistant.retrieval import answer_lines, usage
-from assistant.retrieval.answer_lines import Moment, Question, Screen
+from assistant.retrieval.answer_lines import Moment, Question, Screen, without_figures
 from assistant.retrieval.excerpts import shortened
 from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.retrieval.usage import Block, Window
@@ -37,7 +36,6 @@ BEARS = 0.7
 MAX_BLOCKS = 12
 MAX_WINDOWS = 4
 MAX_VISITS = 8
-_DIGITS = re.compile(r"\d+")
 _MEASURED = (Form.DURATION, Form.VISITS, Form.APPS)
 
 
@@ -183,6 +181,9 @@ class _Composing:
             words = plain(", ".join(_joined(found.missing or plan.words)))
             sentence = text(name, plan.language, words=words, count=len(self.retrieval.entries))
             yield Item(sentence, is_point=False)
+            if form in _MEASURED and self._activity:  # no window of that name: what there is instead
+                yield self._measured(Form.APPS, self._activity)
+                return
         apps = {entry.id: self._app(entry.frame.app_name or "") for entry in self.retrieval.entries}
         for found_moment in _latest_first(found.moments) if form is Form.YES_NO else found.moments:
             yield self._moment(found_moment, apps[found_moment.screen.id])
@@ -241,12 +242,7 @@ def _windows(visits: Iterable[Block]) -> list[Window]:
 
 
 def _forms(entry: Entry) -> Iterator[str]:
-    return (_form(line) for line in entry.frame.text.split("\n") if line.strip())
-
-
-def _form(line: str) -> str:
-    """A line without its figures: a menu that holds the clock is the same menu."""
-    return _DIGITS.sub("0", normalize(line))
+    return (without_figures(line) for line in entry.frame.text.split("\n") if line.strip())
 
 
 def _standing_out(entries: Sequence[Entry], everywhere: Counter[str]) -> Quote:
@@ -256,7 +252,7 @@ def _standing_out(entries: Sequence[Entry], everywhere: Counter[str]) -> Quote:
     inside = Counter(form for entry in entries for form in set(_forms(entry)))
 
     def worth(line: str) -> float:
-        form = _form(line)
+        form = without_figures(line)
         words = min(len(form.split()) + len(HAN.findall(form)) / 2, MAX_WORDS)
         own = inside[form] / everywhere[form]
         return words * (2 - inside[form] / len(entries)) * own**2
