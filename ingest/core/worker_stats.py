@@ -9,28 +9,24 @@ import os
 import threading
 from collections import Counter, deque
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from store.spool.process_state import IngestState
 
 _RATE_OVER_MS = 60_000
+_COUNTED = ("stored", "deduplicated", "excluded", "failed", "read", "reading_failed", "embedded")
 
 
 class WorkerStats:
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._started_ms = clock()
         self._counts: Counter[str] = Counter()
         self._reads: deque[int] = deque()
-        self._last: dict[str, int] = {}
-        self._error: tuple[str, int] | None = None
+        self.known = IngestState(pid=os.getpid(), started_ms=clock(), written_ms=0)
+        """What was told, as it is now; counts are added by `state`."""
         self.version = 0  # grows with every change worth telling at once
-        self.problem = ""
-        self.engine = ""
-        self.languages: tuple[str, ...] = ()
-        self.engine_problem = ""
-        self.embedder = ""
-        self.embedder_problem = ""
 
     def __getitem__(self, outcome: str) -> int:
         """How often this outcome was counted since the start."""
@@ -41,65 +37,46 @@ class WorkerStats:
         now = self._clock()
         with self._lock:
             self._counts[outcome] += 1
-            self._last[outcome] = now
-            if outcome == "read":
+            if outcome == "stored":
+                self.known = replace(self.known, stored_ms=now)
+            elif outcome == "read":
+                self.known = replace(self.known, read_ms=now)
                 self._reads.append(now)
 
     def error(self, sentence: str) -> None:
         """Something went wrong that a person may want to know. Never holds screen text."""
-        with self._lock:
-            self._error = (sentence, self._clock())
-            self.version += 1
+        self._tell(last_error=sentence, last_error_ms=self._clock())
 
     def set_problem(self, sentence: str) -> None:
         """Why nothing can be stored just now; "" when it can again."""
-        with self._lock:
-            if sentence != self.problem:
-                self.problem = sentence
-                self.version += 1
+        self._tell(problem=sentence)
 
     def set_engine(self, name: str, languages: tuple[str, ...], problem: str = "") -> None:
-        with self._lock:
-            self.engine, self.languages, self.engine_problem = name, languages, problem
-            self.version += 1
+        self._tell(engine=name, languages=languages, engine_problem=problem)
 
     def set_embedder(self, name: str, problem: str = "") -> None:
         """What makes vectors, or why nothing does."""
+        self._tell(embedder=name, embedder_problem=problem)
+
+    def _tell(self, **facts: Any) -> None:
         with self._lock:
-            if (name, problem) != (self.embedder, self.embedder_problem):
-                self.embedder, self.embedder_problem = name, problem
-                self.version += 1
+            before, self.known = self.known, replace(self.known, **facts)
+            self.version += before != self.known
 
     def state(self, state: str, waiting: int, pending: int, to_embed: int = 0) -> IngestState:
         now = self._clock()
         with self._lock:
             while self._reads and self._reads[0] < now - _RATE_OVER_MS:
                 self._reads.popleft()
-            span_ms = min(_RATE_OVER_MS, max(1000, now - self._started_ms))
-            return IngestState(
-                pid=os.getpid(),
-                started_ms=self._started_ms,
+            span_ms = min(_RATE_OVER_MS, max(1000, now - self.known.started_ms))
+            counts: dict[str, Any] = {outcome: self._counts[outcome] for outcome in _COUNTED}
+            return replace(
+                self.known,
                 written_ms=now,
-                state="waiting" if state == "running" and self.problem else state,
-                problem=self.problem,
+                state="waiting" if state == "running" and self.known.problem else state,
                 waiting=waiting,
                 pending=pending,
-                stored=self._counts["stored"],
-                deduplicated=self._counts["deduplicated"],
-                excluded=self._counts["excluded"],
-                failed=self._counts["failed"],
-                stored_ms=self._last.get("stored"),
-                read=self._counts["read"],
-                reading_failed=self._counts["reading_failed"],
-                read_ms=self._last.get("read"),
-                reads_per_minute=round(len(self._reads) * 60_000 / span_ms, 1),
-                engine=self.engine,
-                languages=self.languages,
-                engine_problem=self.engine_problem,
                 to_embed=to_embed,
-                embedded=self._counts["embedded"],
-                embedder=self.embedder,
-                embedder_problem=self.embedder_problem,
-                last_error=self._error[0] if self._error else "",
-                last_error_ms=self._error[1] if self._error else None,
+                reads_per_minute=round(len(self._reads) * 60_000 / span_ms, 1),
+                **counts,
             )

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 from ingest.core.home import Home
 from ingest.demo.days import LEFT_OUT, Away, Day, Moment, Options, Visit, plan
 from ingest.demo.drawing import Canvas, Fonts, desktop
-from ingest.importers.images import offset_min
 from ingest.importers.items import CannotImport, Item
+from store.core.preferences import utc_offset_min
 from store.spool.queue import Capture, DecisionRun, LookReport
 from store.timeline import sample_week
 from store.timeline.sample_week import SOURCE, SampleWeek
@@ -146,7 +146,7 @@ def capture(seed: int, zone: ZoneInfo, visit: Visit, moment: Moment) -> Capture:
         browser_url=script.url,
         focused=True,
         trigger="app_switch" if moment is visit.moments[0] else "visual_change",
-        utc_offset_min=offset_min(moment.captured_ms, zone),
+        utc_offset_min=utc_offset_min(moment.captured_ms, zone),
         batch_id=batch_id(seed, moment.captured_ms),
     )
 

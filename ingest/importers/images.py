@@ -11,6 +11,7 @@ from PIL import Image, UnidentifiedImageError
 
 from ingest.core.validation import InvalidImage, check, media_type_of
 from ingest.importers.items import CannotImport, Item, Skipped, item
+from store.core.preferences import utc_offset_min
 from store.spool.queue import MAX_IMAGE_BYTES
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp"}
@@ -47,13 +48,7 @@ def _item(path: Path, captured_ms: int, zone: tzinfo) -> Item:
         problem = "not a PNG, JPEG or WebP picture" if content else "the file has 0 bytes"
         raise InvalidImage("wrong_type", problem)
     check(content, media_type)
-    return item(content, media_type, captured_ms, offset_min(captured_ms, zone))
-
-
-def offset_min(at_ms: int, zone: tzinfo) -> int | None:
-    """Minutes east of UTC that a zone has at a moment."""
-    offset = datetime.fromtimestamp(at_ms / 1000, zone).utcoffset()
-    return None if offset is None else round(offset.total_seconds() / 60)
+    return item(content, media_type, captured_ms, utc_offset_min(captured_ms, zone))
 
 
 # When was this picture taken? Its name says, or its EXIF data, or the file system.

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from pathlib import Path
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from store.core import preferences
 from store.core.times import MAX_EPOCH_SECONDS, to_ms
 from store.spool.queue import Capture
 
@@ -64,13 +62,15 @@ def item(
 
 
 def zone_named(name: str | None) -> tzinfo:
-    """The zone with this IANA name, or this machine's. Raises `CannotImport` when there is none."""
+    """The zone with this IANA name, or this machine's: without its daylight-saving changes where the system
+    does not name it. Raises `CannotImport` when there is none.
+    """
     if name is None:
-        return _local_zone()
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise CannotImport(f"{name!r} is not an IANA zone such as Europe/Berlin") from error
+        return preferences.named_host_zone() or datetime.now(UTC).astimezone().tzinfo or UTC
+    zone = preferences.zone_named(name)
+    if zone is None:
+        raise CannotImport(f"{name!r} is not an IANA zone such as Europe/Berlin")
+    return zone
 
 
 def moment_ms(text: str, zone: tzinfo) -> int:
@@ -97,22 +97,3 @@ def _written(text: str, zone: tzinfo) -> float:
 
 def _not_a_time(text: str) -> CannotImport:
     return CannotImport(f"{text!r} is not a time; use 2026-11-21T14:00 or epoch seconds")
-
-
-def _local_zone() -> tzinfo:
-    """This machine's zone, with its daylight-saving changes where the system names it."""
-    name = os.environ.get("TZ") or _linked_zone()
-    try:
-        return ZoneInfo(name) if name else _offset_of_now()
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return _offset_of_now()
-
-
-def _offset_of_now() -> tzinfo:
-    return datetime.now(UTC).astimezone().tzinfo or UTC
-
-
-def _linked_zone() -> str:
-    """The zone that /etc/localtime points to; "" where it is no link."""
-    target = str(Path("/etc/localtime").resolve())
-    return target.partition("/zoneinfo/")[2]

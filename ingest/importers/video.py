@@ -21,8 +21,8 @@ from av.container import InputContainer
 from av.video.frame import VideoFrame
 from PIL import Image
 
-from ingest.importers.images import offset_min
 from ingest.importers.items import CannotImport, Item, Skipped, item
+from store.core.preferences import utc_offset_min
 from store.frames.media import pixels_sha256
 
 # A hair of tolerance: 0.9999 s is the frame of second 1 in a clip with rounded time stamps.
@@ -66,7 +66,7 @@ def read(clip: Clip, start_ms: int, interval_s: float, zone: tzinfo) -> Iterator
                     shown, image = frame, _upright(frame)
                     picture, digest = _webp(image), pixels_sha256(image)
                 captured_ms = start_ms + round(seconds * 1000)
-                yield item(picture, "image/webp", captured_ms, offset_min(captured_ms, zone), digest)
+                yield item(picture, "image/webp", captured_ms, utc_offset_min(captured_ms, zone), digest)
     except av.error.FFmpegError as error:
         yield Skipped(clip.path.name, f"cannot be decoded after {last_s:.1f} s ({error.strerror})")
 

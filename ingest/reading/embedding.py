@@ -144,7 +144,7 @@ class EmbeddingLoop(StepLoop):
         return self._embedder
 
     def _lose_embedder(self, problem: str) -> None:
-        if self._stats.embedder_problem != problem:
+        if self._stats.known.embedder_problem != problem:
             log.warning("search by meaning stands still: %s", problem)
         self._stats.set_embedder("", problem)
         self.close()

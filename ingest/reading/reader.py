@@ -133,7 +133,7 @@ class ReaderLoop(StepLoop):
             # Loading foreign code: whatever it raises, frames are still to be stored and found.
             expected = isinstance(error, OcrError | UnknownName)
             problem = str(error) if expected else f"the OCR engine does not open ({type(error).__name__})"
-            if self._stats.engine_problem != problem:
+            if self._stats.known.engine_problem != problem:
                 log.warning("no text can be read: %s", problem, exc_info=not expected)
             self._stats.set_engine("", (), problem)
             return
@@ -141,7 +141,7 @@ class ReaderLoop(StepLoop):
         self._stats.set_engine(self._engine.name, self._engine.languages)
         with self._home.database.write() as connection:
             queued = readings.requeue_unavailable(connection)
-        log.info("%s reads %s, %d frames had waited", self._engine.name, self._stats.languages, queued)
+        log.info("%s reads %s, %d frames had waited", self._engine.name, self._stats.known.languages, queued)
 
     def close(self) -> None:
         if self._engine is not None:
@@ -156,7 +156,7 @@ class ReaderLoop(StepLoop):
             return False
         with self._home.database.write() as connection:
             for frame in due:
-                readings.mark_unavailable(connection, frame.id, self._stats.engine_problem)
+                readings.mark_unavailable(connection, frame.id, self._stats.known.engine_problem)
         for _ in due:
             self._stats.count("parked")
         return True

@@ -97,8 +97,8 @@ def _embed(home: Home, open_embedder: OpenEmbedder, move: Move) -> None:
             move(vectors.count_missing(home.database, at_most=2**31))
     finally:
         loop.close()
-    if stats.embedder_problem:
-        raise EmbedderUnavailable(stats.embedder_problem)
+    if stats.known.embedder_problem:
+        raise EmbedderUnavailable(stats.known.embedder_problem)
 
 
 def _watch(home: Home, move: Move) -> None:

@@ -140,12 +140,13 @@ class Worker:
     def shortfall(self) -> str:
         """After a run with `once`: one line saying what could not be done, "" when all was."""
         stats, off = self.stats, self.home.settings.ocr.engine == "off"
+        problem, engine_problem = stats.known.problem, stats.known.engine_problem
         parts = [
-            stats.problem and f"{len(self.home.spool.waiting())} entries still wait: {stats.problem}",
+            problem and f"{len(self.home.spool.waiting())} entries still wait: {problem}",
             stats["failed"] and f"{stats['failed']} entries were set aside in spool/failed",
             stats["reading_failed"] and f"{stats['reading_failed']} frames could not be read",
             stats["reading_postponed"] and "some frames could not be read yet and are tried again later",
-            not off and stats["parked"] and f"{stats['parked']} frames without text: {stats.engine_problem}",
+            not off and stats["parked"] and f"{stats['parked']} frames without text: {engine_problem}",
         ]
         return "; ".join(part for part in parts if part)
 

@@ -12,12 +12,11 @@ its row. It is served only while its bytes are those of its name; anything else 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,7 +24,7 @@ import apsw
 
 from store.core.database import Database, rows
 from store.core.errors import AttachmentGone, AttachmentNotFound, AttachmentSent
-from store.core.paths import DIRECTORY_MODE, FILE_MODE, DataDir, sync_directory
+from store.core.paths import DIRECTORY_MODE, DataDir, sync_directory, write_file
 
 Kind = Literal["text", "html", "pdf", "docx", "image"]
 
@@ -228,10 +227,7 @@ def _select(database: Database, condition: str, values: tuple[Any, ...]) -> list
         """,
         values,
     )
-    return [Attachment(**{**dict(zip(_FIELDS, row, strict=True)), "is_whole": bool(row[9])}) for row in found]
-
-
-_FIELDS = tuple(each.name for each in fields(Attachment))
+    return [replace(Attachment(*row), is_whole=bool(row[9])) for row in found]
 
 
 _STAGED = ".staged"
@@ -245,12 +241,8 @@ def stage(data_dir: DataDir, content: bytes) -> Staged:
     folder = data_dir.attachments
     folder.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
     path = folder / f"{uuid.uuid4().hex}{_STAGED}"
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        write_file(path, content)
     except OSError:  # the disk is full: half a file is of no use to anybody
         path.unlink(missing_ok=True)
         raise

@@ -78,15 +78,20 @@ def replace_file(path: Path, content: bytes, *, durable: bool = True) -> None:
     With `durable` the new content is on the disk before this returns.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+    write_file(temporary, content, os.O_TRUNC, durable=durable)
+    temporary.replace(path)
+    if durable:
+        sync_directory(path.parent)
+
+
+def write_file(path: Path, content: bytes, flag: int = os.O_EXCL, *, durable: bool = True) -> None:
+    """Write a file that only its owner can read; it must be new unless `flag` says otherwise."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | flag, FILE_MODE)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
         if durable:
             file.flush()
             os.fsync(file.fileno())
-    temporary.replace(path)
-    if durable:
-        sync_directory(path.parent)
 
 
 def sync_directory(folder: Path) -> None:

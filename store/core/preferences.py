@@ -107,9 +107,14 @@ def utc_offset_min(ms: int, zone: tzinfo) -> int:
 
 def host_zone() -> ZoneInfo:
     """This machine's own zone, UTC when it does not say."""
+    return named_host_zone() or ZoneInfo("UTC")
+
+
+def named_host_zone() -> ZoneInfo | None:
+    """The zone that this machine names as its own, None when it names none."""
     link = Path("/etc/localtime")
     linked = str(link.resolve()).partition("zoneinfo/")[2] if link.exists() else ""
-    return zone_named(os.environ.get("TZ")) or zone_named(linked) or ZoneInfo("UTC")
+    return zone_named(os.environ.get("TZ")) or zone_named(linked)
 
 
 _zones: frozenset[str] = frozenset()

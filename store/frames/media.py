@@ -18,7 +18,7 @@ from pathlib import Path
 from PIL import Image, UnidentifiedImageError
 
 from store.core.errors import MediaGone
-from store.core.paths import DIRECTORY_MODE, FILE_MODE, sync_directory
+from store.core.paths import DIRECTORY_MODE, sync_directory, write_file
 from store.frames.frames import FrameRow, Still
 
 SUFFIXES = {"image/webp": ".webp", "image/png": ".png", "image/jpeg": ".jpg"}
@@ -59,11 +59,7 @@ class Media:
             parent.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
             sync_directory(parent.parent)
         temporary = Path(temporary_of(str(path)))
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        write_file(temporary, content, os.O_TRUNC)
         temporary.replace(path)
         sync_directory(path.parent)
 

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import apsw
 
@@ -126,9 +126,6 @@ def rebuild_index(database: Database) -> int:
 
 SESSION_GAP_MS = 30 * 60_000
 
-By = Literal["date_desc", "date_asc"]
-_ORDER = {"date_desc": "desc", "date_asc": "asc"}
-
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
@@ -159,52 +156,26 @@ class UserPrompt:
     created_ms: int
 
 
-def get_sessions(
-    database: Database, ids: Iterable[int], order_by: By | None = None, limit: int | None = None
-) -> list[SessionSummary]:
-    """The summaries that exist among these ids, in their order unless `order_by` says otherwise."""
-    return [
-        SessionSummary(*row)
-        for row in _by_ids(
-            database, f"s.id, s.start_ms, s.end_ms, {', '.join(SUMMARY_FIELDS)}, s.project",
-            "session_summaries s on s.id = j.value", "s.start_ms", ids, order_by, limit,
-        )
-    ]  # fmt: skip
+def get_sessions(database: Database, ids: Iterable[int]) -> list[SessionSummary]:
+    """The summaries that exist among these ids, in their order."""
+    sql = f"""
+        select s.id, s.start_ms, s.end_ms, {", ".join(SUMMARY_FIELDS)}, s.project
+        from json_each(?) j
+        cross join session_summaries s on s.id = j.value
+        order by j.key
+        """
+    return [SessionSummary(*row) for row in database.rows(sql, (json.dumps(list(dict.fromkeys(ids))),))]
 
 
-def get_prompts(
-    database: Database, ids: Iterable[int], order_by: By | None = None, limit: int | None = None
-) -> list[UserPrompt]:
-    """The person's messages that exist among these ids."""
-    return [
-        UserPrompt(*row)
-        for row in _by_ids(
-            database, "m.id, m.conversation_id, coalesce(m.turn, 0), m.content, m.created_ms",
-            "messages m on m.id = j.value and m.role = 'user'", "m.created_ms", ids, order_by, limit,
-        )
-    ]  # fmt: skip
-
-
-def _by_ids(
-    database: Database,
-    columns: str,
-    source: str,
-    date: str,
-    ids: Iterable[int],
-    order_by: By | None,
-    limit: int | None,
-) -> list[tuple[Any, ...]]:
-    order = f"{date} {_ORDER[order_by]}, j.value {_ORDER[order_by]}" if order_by else "j.key"
-    return database.rows(
-        f"""
-        select {columns}
-        from json_each(:ids) j
-        cross join {source}
-        order by {order}
-        limit :limit
-        """,
-        {"ids": json.dumps(list(dict.fromkeys(ids))), "limit": -1 if limit is None else limit},
-    )
+def get_prompts(database: Database, ids: Iterable[int]) -> list[UserPrompt]:
+    """The person's messages that exist among these ids, in their order."""
+    sql = """
+        select m.id, m.conversation_id, coalesce(m.turn, 0), m.content, m.created_ms
+        from json_each(?) j
+        cross join messages m on m.id = j.value and m.role = 'user'
+        order by j.key
+        """
+    return [UserPrompt(*row) for row in database.rows(sql, (json.dumps(list(dict.fromkeys(ids))),))]
 
 
 # -- writing (inside `database.write()`) --------------------------------------------------

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from store.core.errors import SpoolEntryInvalid, SpoolFull
-from store.core.paths import DIRECTORY_MODE, FILE_MODE, sync_directory
+from store.core.paths import DIRECTORY_MODE, sync_directory, write_file
 from store.spool.window_hints import Toolbar
 
 log = logging.getLogger(__name__)
@@ -123,10 +123,10 @@ class Spool:
         try:
             if image is not None:
                 assert isinstance(record, Capture)
-                _write_durably(work / IMAGE_NAMES[record.image_type], image)
+                write_file(work / IMAGE_NAMES[record.image_type], image)
             kind = "capture" if isinstance(record, Capture) else "looks"
             entry = json.dumps({"kind": kind, **asdict(record)}, ensure_ascii=False).encode()
-            _write_durably(work / "entry.json", entry)
+            write_file(work / "entry.json", entry)
             sync_directory(work)
             target = self.folder / "new" / name
             try:
@@ -259,14 +259,6 @@ def _name_of(record: Capture | LookReport) -> str:
         return f"{record.captured_ms:015d}-{record.capture_id}"
     uuid.UUID(record.batch_id)
     return f"{record.end_ms:015d}-{record.batch_id}.looks"
-
-
-def _write_durably(path: Path, content: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _decode(path: Path) -> Capture | LookReport:

@@ -2,7 +2,7 @@
 
 A day can hold 30,000 frames; a page never loads them. The band comes from activity segments,
 merged to one pixel; pictures are found through an index of one frame a minute; frames come in
-bounded lists, each exactly once. Nothing is cached: every answer is read from the database.
+bounded lists. Nothing is cached: every answer is read from the database.
 """
 
 from __future__ import annotations
@@ -165,16 +165,9 @@ def frames_between(
     limit: int,
     *,
     monitor: str | None = None,
-    after_id: int | None = None,
 ) -> list[FrameMark]:
-    """Frames captured in ``[start_ms, end_ms)``, oldest first, at most `limit`.
-
-    Going on with `after_id` set to the last id reaches every frame exactly once. The same call
-    is the live edge: what came after this id.
-    """
+    """Frames captured in ``[start_ms, end_ms)``, oldest first, at most `limit`."""
     first, after = id_range(start_ms, end_ms)
-    if after_id is not None:
-        first = max(first, after_id + 1)
     found = database.rows(
         """
         select id, captured_ms, app_name, monitor from frames
@@ -186,9 +179,7 @@ def frames_between(
     return [FrameMark(*row) for row in found]
 
 
-def minute_index(
-    database: Database, start_ms: int, end_ms: int, monitor: str | None = None
-) -> list[tuple[int, int]]:
+def minute_index(database: Database, start_ms: int, end_ms: int) -> list[tuple[int, int]]:
     """(minute as epoch milliseconds, a frame's id) for every minute that has one, in order.
 
     A minute's first frame stands for it, one with the focus before others.
@@ -198,10 +189,10 @@ def minute_index(
         """
         select coalesce(min(id) filter (where focused is null or focused = 1), min(id))
         from frames
-        where id >= :first and id < :after and (:monitor is null or monitor = :monitor)
+        where id >= :first and id < :after
         group by id / :minute order by 1
         """,
-        {"first": first, "after": after, "monitor": monitor, "minute": MINUTE_MS * ID_STEP},
+        {"first": first, "after": after, "minute": MINUTE_MS * ID_STEP},
     )
     return [(captured_ms_of(frame_id) // MINUTE_MS * MINUTE_MS, frame_id) for (frame_id,) in found]
 

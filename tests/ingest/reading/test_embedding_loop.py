@@ -221,7 +221,7 @@ def test_broken_embedder_leaves_words_whole_and_says_why(home: Home) -> None:
 
     desk = Desk(home, unavailable)
     assert desk.work() == 0
-    assert desk.stats.embedder_problem == "the model is not installed: pip install it"
+    assert desk.stats.known.embedder_problem == "the model is not installed: pip install it"
     assert desk.loop.is_idle
     hits = search.search(home.database, "login", Filters(0)).hits
     assert [hit.frame_id for hit in hits] == [frame_id]
@@ -234,12 +234,12 @@ def test_embedder_that_fails_is_opened_again_later(home: Home, monkeypatch: pyte
     embedder.failure = EmbeddingError("out of order")
     desk = Desk(home, lambda: embedder)
     assert desk.work() == 0
-    assert desk.stats.embedder_problem == "out of order"
+    assert desk.stats.known.embedder_problem == "out of order"
     monkeypatch.setattr(embedding, "OPEN_AGAIN_S", 0.0)
     desk.loop._next_open_s = 0.0
     embedder = FakeEmbedder()
     assert desk.work() == 1
-    assert desk.stats.embedder_problem == ""
+    assert desk.stats.known.embedder_problem == ""
     assert found_by(home, "authentication") == [frame_id]
 
 
@@ -300,9 +300,9 @@ def test_a_surprise_lets_the_embedder_go_and_health_tells(home: Home) -> None:
     desk = Desk(home, Strange())
     desk.loop.start()
     for _ in range(200):
-        if desk.stats.embedder_problem:
+        if desk.stats.known.embedder_problem:
             break
         time.sleep(0.05)
     desk.loop._stopping.set()
     desk.loop.join(10)
-    assert desk.stats.embedder_problem == "embedding stumbled: RuntimeError"
+    assert desk.stats.known.embedder_problem == "embedding stumbled: RuntimeError"

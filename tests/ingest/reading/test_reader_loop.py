@@ -65,7 +65,7 @@ def test_a_stored_frame_becomes_searchable(home: Home) -> None:
     (box,) = readings.boxes_for_span(reading, 10, 16)
     assert box == readings.Box(4 + 8 * 10, 4, 8 * 6, 14)
     assert readings.urls(home.database, frame.id) == ["https://example.com/a"]
-    assert (desk.stats["read"], desk.stats.engine) == (1, "scripted")
+    assert (desk.stats["read"], desk.stats.known.engine) == (1, "scripted")
 
 
 def test_the_address_field_of_a_browser_fills_in_what_capture_did_not_know(home: Home) -> None:
@@ -151,12 +151,12 @@ def test_without_an_engine_frames_wait_and_are_read_when_it_comes(
     now = fresh(home, frame)
     assert (now.reading_state, now.status) == ("unavailable", "stored")
     assert now.reading_error == "no Tesseract; apt install tesseract-ocr"
-    assert desk.stats.engine_problem == now.reading_error
+    assert desk.stats.known.engine_problem == now.reading_error
     assert now.reading_attempts == 0
     engines.append(ScriptedEngine("found again"))
     desk.work()
     assert fresh(home, frame).status == "searchable"
-    assert desk.stats.engine_problem == ""
+    assert desk.stats.known.engine_problem == ""
 
 
 def test_an_engine_that_breaks_while_it_opens_is_a_problem_that_is_said(home: Home) -> None:
@@ -167,7 +167,7 @@ def test_an_engine_that_breaks_while_it_opens_is_a_problem_that_is_said(home: Ho
     assert desk.loop.is_ready.is_set()
     desk = Desk(home, lambda: open_ocr("no such engine", ["eng"]))
     desk.work()
-    assert "unknown OCR engine" in desk.stats.engine_problem
+    assert "unknown OCR engine" in desk.stats.known.engine_problem
 
 
 def test_a_missing_engine_is_not_tried_at_every_step(home: Home) -> None:

@@ -167,11 +167,11 @@ def test_while_the_database_is_locked_captures_wait(
         queue(home, picture(n % 7), captured_ms=NOON_MS + n)
         if n % 20 == 0:
             assert not store.store_some(10)
-    assert stats.problem and store.wait_s > 0
+    assert stats.known.problem and store.wait_s > 0
     assert len(states(home)["new"]) == 100
     other_writer.execute("commit")
     while store.store_some(30):
-        assert stats.problem == ""
+        assert stats.known.problem == ""
     assert states(home) == EMPTY and store.wait_s == 0
     assert verify(home.database, home.media, home.spool).counts["frames"] == 100
 
@@ -206,9 +206,9 @@ def test_a_disk_that_takes_nothing_keeps_the_queue_and_says_so(
             patch.setattr(storing.frames, "insert", refuse)
         for _ in range(8):
             assert not store.store_some(10)
-    assert said in stats.problem and store.is_stuck
+    assert said in stats.known.problem and store.is_stuck
     assert len(states(home)["new"]) == 1 and stats["failed"] == 0
-    assert store.store_some(10) and states(home) == EMPTY and stats.problem == ""
+    assert store.store_some(10) and states(home) == EMPTY and stats.known.problem == ""
 
 
 def test_an_unexpected_error_is_tried_five_times_and_then_set_aside(

