@@ -123,11 +123,8 @@ def _fact_on_frame(item: object, texts: Mapping[int, str]) -> Fact | None:
     frame_id, text = item.get("frame_id"), _one_line(item.get("text"), MAX_NARRATIVE_CHARS)
     if type(frame_id) is not int or len(text) < _MIN_FACT_CHARS:
         return None
-    words = [token.text for token in tokenizer.tokens(text)]
-    on_frame = [token.text for token in tokenizer.tokens(texts.get(frame_id, ""))]
-    starts = range(len(on_frame) - len(words) + 1)
-    is_on_frame = any(on_frame[at : at + len(words)] == words for at in starts)
-    return Fact(text, frame_id) if words and is_on_frame else None
+    is_on_frame = tokenizer.words(text) and tokenizer.stands_in(text, texts.get(frame_id, ""))
+    return Fact(text, frame_id) if is_on_frame else None
 
 
 def _items(value: object) -> Sequence[object]:

@@ -110,8 +110,7 @@ def list_personas(database: Database, *, archived: bool = False) -> list[Persona
         select {_COLUMNS} from personas p where (p.archived_ms is not null) = ?
         order by p.builtin is null, p.name collate nocase, p.id
         """
-    with database.read() as connection:
-        return [Persona(*row) for row in rows(connection, sql, (archived,))]
+    return [Persona(*row) for row in database.rows(sql, (archived,))]
 
 
 def get(database: Database, persona_id: int) -> Persona:
@@ -123,13 +122,9 @@ def get(database: Database, persona_id: int) -> Persona:
 def active(database: Database) -> Persona | None:
     """The persona that speaks when none is named; None when the person chose to have none."""
     chosen = preferences.get_preference(database, _ACTIVE, DEFAULT)
-    with database.read() as connection:
-        if chosen == DEFAULT:
-            matching = rows(connection, f"select {_COLUMNS} from personas p where builtin = ?", (DEFAULT,))
-        else:
-            sql = f"select {_COLUMNS} from personas p where p.id = ? and p.archived_ms is null"
-            matching = rows(connection, sql, (chosen,))
-        return next((Persona(*row) for row in matching), None)
+    which = "p.builtin = ?" if chosen == DEFAULT else "p.id = ? and p.archived_ms is null"
+    found = database.rows(f"select {_COLUMNS} from personas p where {which}", (chosen,))
+    return Persona(*found[0]) if found else None
 
 
 def versions(database: Database, persona_id: int) -> list[Version]:
@@ -146,9 +141,7 @@ def of_turn(database: Database, chat_id: int, n: int) -> TurnPersona:
         left join persona_versions v on v.persona_id = t.persona_id and v.version = t.persona_version
         where t.conversation_id = ? and t.n = ?
         """
-    with database.read() as connection:
-        matching = rows(connection, sql, (chat_id, n))
-    for note, *version in matching:
+    for note, *version in database.rows(sql, (chat_id, n)):
         return TurnPersona(Version(*version) if version[0] is not None else None, note)
     return NOBODY
 

@@ -65,6 +65,17 @@ def tokens(text: str) -> list[Token]:
     return found
 
 
+def words(text: str) -> list[str]:
+    """The texts of the tokens of `text` in order."""
+    return [token.text for token in tokens(text)]
+
+
+def stands_in(line: str, text: str) -> bool:
+    """Whether the words of a line stand in a text, one after the other."""
+    wanted, among = words(line), words(text)
+    return any(among[at : at + len(wanted)] == wanted for at in range(len(among) - len(wanted) + 1))
+
+
 def normalise(text: str) -> str:
     """`text` as the index sees it: compatibility forms, case and Latin accents removed."""
     if text.isascii():

@@ -30,7 +30,7 @@ def trigrams(text: str) -> set[str]:
 
     One Chinese character is a token but says nothing by itself: it counts only in a run.
     """
-    words = [token.text for token in tokenizer.tokens(text)]
+    words = tokenizer.words(text)
     runs = {" ".join(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1)}
     return runs | {word for word in words if len(word) > 1}
 

@@ -20,7 +20,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, column, scalar
 from store.frames.frames import id_range
 
 SAME_MS = 600_000
@@ -141,15 +141,13 @@ def missing(database: Database, kind: Kind, model: str, limit: int) -> list[int]
         if now is None or now.name != model:
             raise ValueError(f"{model!r} is not the active model")
         sql = "select thing_id from embedding_queue where kind = ? order by thing_id desc limit ?"
-        found = rows(connection, sql, (kind, limit))
-    return [thing_id for (thing_id,) in found]
+        return column(connection, sql, (kind, limit))
 
 
 def count_missing(database: Database, at_most: int = COUNTED) -> int:
     """How many things wait for their vectors, counted no further than `at_most`."""
-    with database.read() as connection:
-        sql = "select count(*) from (select 1 from embedding_queue limit ?)"
-        return int(scalar(connection, sql, (at_most,)))
+    sql = "select count(*) from (select 1 from embedding_queue limit ?)"
+    return int(database.scalar(sql, (at_most,)))
 
 
 def count_waiting(connection: apsw.Connection, start_ms: int, end_ms: int) -> int:

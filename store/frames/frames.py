@@ -143,9 +143,8 @@ def latest_on_monitor(database: Database, monitor: str, before_ms: int) -> Frame
 
 def newest_id(database: Database) -> int | None:
     """The frame captured last, None without any."""
-    with database.read() as connection:
-        found = scalar(connection, "select max(id) from frames")
-    return None if found is None else int(found)
+    found: int | None = database.scalar("select max(id) from frames")
+    return found
 
 
 def neighbours(database: Database, frame: FrameRow) -> tuple[int | None, int | None]:
@@ -181,15 +180,9 @@ def nearest(database: Database, at_ms: int, monitor: str | None = None) -> Frame
 
 def outcome(database: Database, capture_id: str) -> IngestOutcome | None:
     """What became of a capture id, or None when ingest has not seen it."""
-    with database.read() as connection:
-        row = connection.execute(
-            """
-            select capture_id, outcome, frame_id, reason, captured_ms from ingest_records
-            where capture_id = ?
-            """,
-            (capture_id,),
-        ).fetchone()
-    return IngestOutcome(*row) if row else None
+    sql = "select capture_id, outcome, frame_id, reason, captured_ms from ingest_records where capture_id = ?"
+    found = database.rows(sql, (capture_id,))
+    return IngestOutcome(*found[0]) if found else None
 
 
 # -- writing (inside `database.write()`) --------------------------------------------------

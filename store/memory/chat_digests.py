@@ -66,10 +66,9 @@ class Month:
 
 def get(database: Database, kind: Kind) -> Digest | None:
     """The digest as it is stored; None when it has to be made."""
-    with database.read() as connection:
-        sql = "select lines, until_ms, built_ms from user_chat_summaries where kind = ?"
-        row = connection.execute(sql, (kind,)).fetchone()
-    return Digest(kind, _lines(row[0]), row[1], row[2]) if row else None
+    sql = "select lines, until_ms, built_ms from user_chat_summaries where kind = ?"
+    found = database.rows(sql, (kind,))
+    return Digest(kind, _lines(found[0][0]), *found[0][1:]) if found else None
 
 
 def put(database: Database, digest: Digest) -> None:

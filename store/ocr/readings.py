@@ -185,26 +185,21 @@ def current_reading(database: Database, frame_id: int) -> Reading | None:
 
 
 def by_id(database: Database, reading_id: int) -> Reading | None:
-    with database.read() as connection:
-        row = connection.execute(
-            """
-            select id, frame_id, engine, language, text, layout, confidence, duration_ms, read_ms
-            from readings where id = ?
-            """,
-            (reading_id,),
-        ).fetchone()
-    if row is None:
-        return None
-    number, frame_id, engine, language, text, layout, confidence, duration_ms, read_ms = row
-    lines = tuple(decode(text, layout))
-    return Reading(number, frame_id, engine, language, text, lines, confidence, duration_ms, read_ms)
+    found = database.rows(
+        """
+        select id, frame_id, engine, language, text, layout, confidence, duration_ms, read_ms
+        from readings where id = ?
+        """,
+        (reading_id,),
+    )
+    for *head, text, layout, confidence, duration_ms, read_ms in found:
+        return Reading(*(*head, text, tuple(decode(text, layout)), confidence, duration_ms, read_ms))
+    return None
 
 
 def urls(database: Database, frame_id: int) -> list[str]:
     """URLs that stand in the frame's text, in alphabetical order."""
-    with database.read() as connection:
-        rows = connection.execute("select url from frame_urls where frame_id = ? order by url", (frame_id,))
-        return [url for (url,) in rows]
+    return database.column("select url from frame_urls where frame_id = ? order by url", (frame_id,))
 
 
 def boxes_for_span(reading: Reading, start: int, end: int) -> list[Box]:

@@ -130,7 +130,7 @@ def delete_fact(connection: apsw.Connection, fact_id: int) -> bool:
 
 def name_key(name: str) -> str:
     """A name as its tokens: by this two writings are one."""
-    return " ".join(token.text for token in tokenizer.tokens(clean_text(name)))
+    return " ".join(tokenizer.words(clean_text(name)))
 
 
 def _shown(connection: apsw.Connection, turn_id: int | None) -> tuple[int | None, int | None]:

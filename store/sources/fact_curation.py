@@ -164,7 +164,7 @@ def moments_since(database: Database, entity: Entity, since_ms: int) -> list[int
 def _named(entity: Entity) -> str:
     """A query of the index for the names of an entity, "" for names without a word."""
     names = [entity.name, *(name for _, name in entity.aliases)]
-    phrases = [" ".join(token.text for token in tokenizer.tokens(name)) for name in names]
+    phrases = [" ".join(tokenizer.words(name)) for name in names]
     return " OR ".join('"' + phrase.replace('"', '""') + '"' for phrase in phrases if phrase)
 
 
@@ -193,7 +193,7 @@ def _by_direction(group: list[Fact]) -> list[list[Fact]]:
 def _object(fact: Fact) -> str:
     if fact.object_entity_id is not None:
         return f"entity {fact.object_entity_id}"
-    return " ".join(token.text for token in tokenizer.tokens(fact.object_value or ""))
+    return " ".join(tokenizer.words(fact.object_value or ""))
 
 
 def _sighting(frame_id: int) -> Sighting:
@@ -254,8 +254,8 @@ def predicate_key(predicate: str) -> tuple[str, str]:
     Except where one "is" what the other "has": Anna is manager, Anna has manager. `is` alone is a relation.
     """
     text = _HUMP.sub(" ", clean_text(predicate)).replace("_", " ")
-    words = [token.text for token in tokenizer.tokens(text)]
-    words = [word for word in words if word not in _ARTICLES] or words
+    every = tokenizer.words(text)
+    words = [word for word in every if word not in _ARTICLES] or every
     verb = words[0] if len(words) > 1 and words[0] in ("is", "has") else ""
     relation = " ".join(words[1:] if verb else words)
     return _SAME.get(relation, relation), verb

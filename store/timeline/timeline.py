@@ -8,7 +8,7 @@ bounded lists. Nothing is cached: every answer is read from the database.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from store.core.database import Database, scalar
 from store.frames import apps
@@ -152,10 +152,7 @@ def _joined(before: Run, run: Run, end_ms: int) -> Run:
 
 def _run_of(segment: Segment, slots: dict[str, int | None]) -> Run:
     slot = slots.get(segment.app_name) if segment.app_name else None
-    return Run(
-        segment.start_ms, segment.end_ms, segment.app_name, segment.window_name, segment.browser_url,
-        segment.first_frame_id, segment.last_frame_id, segment.frames, slot,
-    )  # fmt: skip
+    return Run(**asdict(segment), colour_slot=slot)
 
 
 def frames_between(

@@ -90,7 +90,7 @@ def _derived(connection: apsw.Connection) -> Iterator[str]:
         yield f"{stale} frames are indexed with other words than they have."
     if segments.stored_line(connection) != segments.folded_line(connection):
         yield "The activity segments are not those of the frames."
-    untrue = sum(not _stands(text, reading) for text, reading in rows(connection, _FACTS))
+    untrue = sum(not tokenizer.stands_in(text, reading) for text, reading in rows(connection, _FACTS))
     if untrue:
         yield f"{untrue} facts of memory do not stand on the frames they name."
 
@@ -104,12 +104,6 @@ def _varints(packed: bytes) -> list[int]:
             found.append(value)
             value = 0
     return found
-
-
-def _stands(line: str, text: str) -> bool:
-    """Whether a line's words stand in a text, one after the other."""
-    words, among = ([token.text for token in tokenizer.tokens(each)] for each in (line, text))
-    return any(among[at : at + len(words)] == words for at in range(len(among) - len(words) + 1))
 
 
 # The index keeps how many words of each field it has seen.
