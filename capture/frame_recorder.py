@@ -214,11 +214,6 @@ Trigger = Literal["start", "app_switch", "window_change", "visual_change", "idle
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
 class _Kept:
     candidate: Candidate
     capture_id: str
@@ -247,8 +242,10 @@ class FrameTrigger:
 
     def judge(
         self, candidate: Candidate, *, is_active: bool, is_writing: bool = False
-    ) -> Keep | Extend | Wait:
-        """What becomes of this look. `is_writing`: the last frame is still on its way to the spool."""
+    ) -> Keep | Extend | None:
+        """What becomes of this look, None to wait. `is_writing`: the last frame is still on its way to the
+        spool.
+        """
         verdict = self._first_verdict(candidate, is_active)
         if isinstance(verdict, Extend):
             if self._waiting is None:
@@ -256,7 +253,7 @@ class FrameTrigger:
             verdict = self._waiting  # the screen went back: what waited is the news
         if is_writing or not self._is_allowed(verdict, candidate.due_s):
             self._waiting = verdict
-            return Wait()
+            return None
         return verdict
 
     def kept(self, keep: Keep, capture_id: str, due_s: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from capture.frame_recorder import Candidate, Extend, FrameTrigger, Keep, Wait
+from capture.frame_recorder import Candidate, Extend, FrameTrigger, Keep
 from capture.screens.protocol import Pixels, Screenshot
 from capture.windows.protocol import Identity
 from tests.capture.fakes import MONITOR, draw, screen
@@ -36,7 +36,7 @@ class Judged:
             return verdict.trigger
         if isinstance(verdict, Extend):
             return f"{verdict.reason} {verdict.capture_id}"
-        assert isinstance(verdict, Wait)
+        assert verdict is None
         return "wait"
 
 
