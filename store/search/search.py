@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -45,7 +45,7 @@ from store.search.finder import RANKED_BLOCK, Block, Finder, Ranked
 from store.search.fuzzy import MatchKind
 from store.search.hits import BadCursor, Cursor, Hit, folded, of_rows
 from store.search.query import Query
-from store.search.semantic import NEAR_LIMIT, Mode, Order, SemanticQuery, nearest_frames
+from store.search.semantic import NEAR_LIMIT, Mode, Order, SemanticQuery, SemanticResult, nearest_frames
 
 log = logging.getLogger(__name__)
 
@@ -126,10 +126,7 @@ def search(
     asked = query.parse(text)
     order = _order(asked, order)
     log.debug("search read as %s, order %s", asked.reading, order)
-    # What a cursor must agree in with the question it is used for.
-    key = hashlib.sha256("\n".join((filters.hash(), order, mode, asked.text)).encode()).hexdigest()[:16]
-    place = None if cursor is None else cursors.decode(cursor, key)
-    start = Cursor(key, place.end_ms if place else _end_ms(filters), 0)
+    place, start = _start(asked, filters, order, mode, cursor)
     needed = (limit * FOLD_DEPTH if fold else limit) + 1
     with database.read(deadline_s) as connection:
         allow = partial(Finder, connection, query.parse(""), filters, start.end_ms)
@@ -150,20 +147,40 @@ def search(
         found = of_rows(database, connection, way.asked, way.kind, rows, by_words, leg.near)
         is_folded = fold and not asked.is_browse
         hits, taken = folded(found, limit) if is_folded else (list(islice(found, limit)), limit)
-        return Page(
-            hits=tuple(hits),
-            next_cursor=cursors.encode(rows[taken - 1]) if len(rows) > taken else None,
-            total=min(words.total, TOTAL_LIMIT),
-            total_is_exact=words.total < (NEAR_LIMIT if is_semantic else TOTAL_LIMIT + 1),
-            near=NearGroup(len(near), len(leg.near) < NEAR_LIMIT),
-            mode="browse" if asked.is_browse else mode if leg.near else "fts",
-            strategy=words.strategy,
-            fallback_reason=leg.reason,
-            reading=asked.reading,
-            words=way.asked,
-            index_fresh_to_ms=readings.index_fresh_to_ms(database),
-            meaning_since_ms=leg.since_ms,
-        )
+        next_cursor = cursors.encode(rows[taken - 1]) if len(rows) > taken else None
+        fresh_to_ms = readings.index_fresh_to_ms(database)
+        return _page(asked, mode, way.asked, words, leg, len(near), hits, next_cursor, fresh_to_ms)
+
+
+def _start(
+    asked: Query, filters: Filters, order: Order, mode: Mode, cursor: str | None
+) -> tuple[Cursor | None, Cursor]:
+    """Where the page before ended, and where all pages of this question begin. Raises `BadCursor`."""
+    # What a cursor must agree in with the question it is used for.
+    key = hashlib.sha256("\n".join((filters.hash(), order, mode, asked.text)).encode()).hexdigest()[:16]
+    place = None if cursor is None else cursors.decode(cursor, key)
+    return place, Cursor(key, place.end_ms if place else _end_ms(filters), 0)
+
+
+def _page(
+    asked: Query, mode: Mode, looked_for: Query, words: _Words, leg: SemanticResult, near: int,
+    hits: Sequence[Hit], next_cursor: str | None, fresh_to_ms: int | None,
+) -> Page:  # fmt: skip
+    is_semantic = mode == "semantic" and bool(leg.near)
+    return Page(
+        hits=tuple(hits),
+        next_cursor=next_cursor,
+        total=min(words.total, TOTAL_LIMIT),
+        total_is_exact=words.total < (NEAR_LIMIT if is_semantic else TOTAL_LIMIT + 1),
+        near=NearGroup(near, len(leg.near) < NEAR_LIMIT),
+        mode="browse" if asked.is_browse else mode if leg.near else "fts",
+        strategy=words.strategy,
+        fallback_reason=leg.reason,
+        reading=asked.reading,
+        words=looked_for,
+        index_fresh_to_ms=fresh_to_ms,
+        meaning_since_ms=leg.since_ms,
+    )
 
 
 @dataclass(frozen=True, slots=True)
