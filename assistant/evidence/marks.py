@@ -32,6 +32,7 @@ from assistant.retrieval.measured_facts import MeasuredFacts
 _NO_SCREENS: Mapping[int, Screen] = MappingProxyType({})
 _NO_QUOTES: Mapping[int, Sequence[str]] = MappingProxyType({})
 _WORD = re.compile(r"\w+")
+CHANCE_DIGITS = 2
 _ASKS = ("?", "？", "؟", "՞", ";")
 _LEADS = (":", "：", "︰")
 
@@ -71,9 +72,12 @@ def check(
         on_frame: tuple[OnFrame, ...] = ()
         if cited:
             shown = {n: screens[n] for n in cited if n in screens}
-            missing = (*wrong_in.get(at, ()), *(_missing(said, found, shown, given) if shown else ()))
+            absent = _missing(said, found, shown, given) if shown else []
+            missing = (*wrong_in.get(at, ()), *(each.text for each in absent))
             state = "not_on_frame" if missing else "cited"
-            on_frame = tuple(_standing(said, found, shown, statement.start))
+            on_frame = (
+                tuple(_standing(said, statement.start, found, shown, absent)) if at not in wrong_in else ()
+            )
         claims.append(
             Claim(text, statement.start, statement.end, cited, state, tuple(dict.fromkeys(missing)), on_frame)
         )
@@ -126,6 +130,12 @@ def _uncited(
     return "no_source", tuple(each.text for each in found if not each.is_weak)
 
 
+def _touch(said: str, one: Particular, other: Particular) -> bool:
+    """Whether nothing but signs stands between two particulars."""
+    first, second = sorted((one, other), key=lambda each: each.start)
+    return not any(map(str.isalnum, said[first.end : second.start]))
+
+
 def _cited(text: str) -> list[int]:
     return list(map(int, CITATION.findall(text)))
 
@@ -158,18 +168,32 @@ def _pieces(text: str) -> set[str]:
 
 def _missing(
     said: str, found: Sequence[Particular], shown: Mapping[int, Screen], facts: MeasuredFacts
-) -> Iterable[str]:
-    screens = shown.values()
-    for each in found:
-        is_measured = each.value is not None and facts.tell(each.value, said)
-        if not (each.is_weak or is_measured or any(screen.has(each) for screen in screens)):
-            yield each.text
+) -> list[Particular]:
+    return [
+        each
+        for each in found
+        if not (
+            each.is_weak
+            or (each.value is not None and facts.tell(each.value, said))
+            or any(screen.has(each) for screen in shown.values())
+        )
+    ]
 
 
 def _standing(
-    said: str, found: Sequence[Particular], shown: Mapping[int, Screen], start: int
+    said: str,
+    start: int,
+    found: Sequence[Particular],
+    shown: Mapping[int, Screen],
+    absent: Sequence[Particular],
 ) -> Iterable[OnFrame]:
+    """What is underlined: nothing that belongs to an absent value ("Friday" of a wrong "Friday 16 October"),
+    and in a sentence that is warned of no number of one or two digits, which most screens show.
+    """
     for each in found:
+        is_part = any(each.value and other.value and _touch(said, each, other) for other in absent)
+        if is_part or (absent and each.kind == "value" and each.end - each.start <= CHANCE_DIGITS):
+            continue
         behind = said[each.end : each.end + 2]
         n = next((n for n, screen in shown.items() if screen.shows(each, behind)), None)
         if n is not None:

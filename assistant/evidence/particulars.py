@@ -17,7 +17,7 @@ from typing import Literal
 from assistant.core.texts import CJK
 from assistant.evidence import quotes
 from assistant.language import cldr
-from assistant.language.small_words import has_capital_nouns
+from assistant.language.small_words import has_capital_nouns, is_small
 from assistant.language.statements import QUOTED
 from assistant.language.values import Shown, Value, values
 
@@ -31,11 +31,12 @@ ENDING = 2
 
 _ADDRESS = re.compile(r"[^\W_](?:[\w\-./\\:@#+&%=?~]*[\w#])?|@\w+|\\\\\w[\w\\.-]*")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-](?=[^\W\d_])[^\W\d_]+)*")
+_JOINTS = re.compile("['’-]")
 _CJK_RUN = re.compile(f"[{CJK}]+")
 _FILE = re.compile(r"[\w-]\.[A-Za-z][A-Za-z\d]{1,4}\Z")
 _MIXED = re.compile(r"[^\W\d_][\W_]*\d|\d[^\W\d_]+[\W_]*\d")
 _COUNTS = re.compile(r"[\d%€$£]\s*\Z")
-_OPENS = re.compile(r"(?:\A|[.!?:;—–(\[|>/•]|[-*•]\s|\*\*|[\"“‘„«»「『])\W*\Z")
+_OPENS = re.compile(r"(?:\A|[!?:;—–(\[|>/•]|[-*•]\s|\*\*|[\"“‘„«»「『])\W*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +120,14 @@ def _names(text: str, sentence: str, language: str) -> Iterator[Particular]:
 
 
 def _is_name(words: Sequence[re.Match[str]], at: int, sentence: str, language: str) -> bool:
-    """Whether a word with a capital inside a sentence is a name. Where nouns have capitals, too, only at the
-    end of a row of them: "Firma Keller", but not "am Montag Abend" or "12 Liter Diesel".
+    """Whether a word with a capital is a name: inside a sentence, and where one opens in front of another
+    ("Anna Keller called"). Where nouns have capitals, too, only at the end of a row of them: "Firma Keller",
+    but not "am Montag Abend" or "12 Liter Diesel".
     """
-    if not has_capital_nouns(language):
-        return not _opens(sentence, words[at].start())
     before, after = words[at - 1] if at else None, words[at + 1] if at + 1 < len(words) else None
+    if not has_capital_nouns(language):
+        leads = after is not None and _is_row(words[at], after, sentence)
+        return not _opens(sentence, words[at].start()) or (leads and not is_small(words[at][0], language))
     if before is None or not _is_row(before, words[at], sentence) or _opens(sentence, before.start()):
         return False
     is_counted = _COUNTS.search(sentence, max(0, before.start() - 12), before.start())
@@ -153,10 +156,9 @@ class Screen:
         self.texts = tuple(dict.fromkeys(text for text in texts if text))
         self.titles = tuple(title for title in titles if title)
         self._shown = Shown((*self.texts[:1], *self.titles), moment)
-        self._words = {
-            _bare(found[0]) for text in (*self.texts, *self.titles) for found in _WORD.finditer(text)
-        }
-        self._words |= {part for word in self._words for part in re.split("['’-]", word)}
+        words = {word for text in (*self.texts, *self.titles) for word in _WORD.findall(text)}
+        words |= {part for word in words for part in _JOINTS.split(word)}
+        self._words = set(map(_bare, words))
 
     def has(self, particular: Particular) -> bool:
         """Whether a particular of a sentence stands here."""
@@ -190,7 +192,7 @@ class Screen:
             bare[:-cut] in self._words for cut in range(1, ENDING + 1) if len(bare) - cut > SHORT_NAME
         ):
             return True
-        parts = [part for part in re.split("['’-]", bare) if len(part) > 1]
+        parts = [part for part in _JOINTS.split(bare) if len(part) > 1]
         return (
             len(parts) < len(bare)
             and any(part in self._words for part in parts)
@@ -200,6 +202,8 @@ class Screen:
 
 def _bare(word: str) -> str:
     """A word in lower case and without accents."""
+    if word.isascii():
+        return word.lower()
     return "".join(
         c for c in unicodedata.normalize("NFKD", word.casefold()) if unicodedata.category(c) != "Mn"
     )

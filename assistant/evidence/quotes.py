@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from assistant.core.texts import CJK
+from assistant.language.values import mended
 from store.ocr.readings import Box, Line, Reading, Word
 
 MAX_QUOTE_CHARS = 400
@@ -110,13 +111,14 @@ def _skeleton(text: str, capital_i: str) -> _Skeleton:
         return _skeleton(text, _CAPITAL_I[0])
     kept: list[str] = []
     origin: list[int] = []
+    figures = mended(text)
     for at, raw in enumerate(text):
         for character in (
             unicodedata.normalize("NFKD", raw.replace("I", capital_i).translate(_SHAPES))
             .casefold()
             .translate(_SHAPES)
         ):
-            if not (character.isalnum() or character in _KEPT or _parts_figure(character, text, at)):
+            if not (character.isalnum() or character in _KEPT or _parts_figure(character, figures, at)):
                 continue
             if kept and origin[-1] == at - 1 and (two := _TWO.get((kept[-1], character))):
                 kept[-1] = two

@@ -23,6 +23,11 @@ def language_of(text: str) -> str:
     return max(found, key=lambda each: (found[each], has_capital_nouns(each), -_size(each)), default="")
 
 
+def is_small(word: str, language: str) -> bool:
+    """Whether a word is a small word of a language."""
+    return language in _by_word().get(word.casefold(), ())
+
+
 @cache
 def has_capital_nouns(language: str) -> bool:
     """Whether a language writes its nouns with capitals: as CLDR writes its units of time."""

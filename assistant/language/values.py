@@ -44,11 +44,12 @@ _FULL = re.compile(
     rf"(?P<y>\d{{4}}|[{_HAN}]{{4}})\s?[-/.年년]\s?(?P<m>{_COUNT})\s?[-/.月월]\s?(?P<d>{_COUNT})\s?[日号號일]?"
 )
 _CJK = re.compile(
-    rf"(?:(?P<y>\d{{4}}|[{_HAN}]{{4}})\s?[年년]\s?)?(?P<m>{_COUNT})\s?[月월](?:\s?(?P<d>{_COUNT})\s?[日号號일]?)?"
+    rf"(?:(?P<y>\d{{4}}|[{_HAN}]{{4}})\s?[年년]\s?|\d{{1,2}}年)?(?P<m>{_COUNT})\s?[月월](?:\s?(?P<d>{_COUNT})\s?[日号號일]?)?"
 )
 _SLASHED = re.compile(
     r"(?<![\d./-])(?P<a>\d{1,2})(?P<sep>[./-])(?P<b>\d{1,2})(?P=sep)(?P<y>\d{4}|\d{2})(?![\d])"
 )
+_MONTH = re.compile(r"(?<![\d./-])(?P<y>\d{4})[-/](?P<m>\d{2})(?![\d/-])")
 _SHORT = re.compile(r"(?<![\d./,-])(?P<a>\d{1,2})(?:/(?P<b>\d{1,2})(?![\d/])|\.\s?(?P<c>\d{1,2})\.(?!\d))")
 _CLOCK = re.compile(
     rf"(?<![\d.,:])(?P<h>\d{{1,2}})\s?(?:[:：]|[hH]\s?)(?P<m>\d{{2}})(?:[:：]\d{{2}})?(?!\d|\s?min\b)"
@@ -107,9 +108,13 @@ def values(text: str, *, is_read: bool = False) -> tuple[Value, ...]:
 
 def flattened(text: str) -> str:
     """The text in the forms of NFKC, character by character, as long as it was."""
-    if text.isascii():
-        return text
-    return "".join(flat if len(flat := unicodedata.normalize("NFKC", raw)) == 1 else raw for raw in text)
+    return text if text.isascii() else "".join(map(_flat, text))
+
+
+@lru_cache(maxsize=8192)
+def _flat(character: str) -> str:
+    flat = unicodedata.normalize("NFKC", character)
+    return flat if len(flat) == 1 else character
 
 
 def mended(text: str) -> str:
@@ -123,6 +128,8 @@ def mended(text: str) -> str:
 def _dates(text: str, is_read: bool) -> Iterator[Value]:
     for found in _FULL.finditer(text):
         yield from _day(found, {(_integer(found["y"]), _integer(found["m"]), _integer(found["d"]))})
+    for found in _MONTH.finditer(text):
+        yield from _day(found, {(int(found["y"]), int(found["m"]), None)})
     yield from _named_days(text, is_read)
     for found in _CJK.finditer(text):
         year, month, of_month = (_integer(found[part]) if found[part] else None for part in "ymd")
@@ -237,18 +244,13 @@ def _of_dial(minutes: int, written: str) -> frozenset[int]:
 
 def _clocks_in_words(text: str, taken: bytearray) -> Iterator[Value]:
     """``half past nine``, ``Viertel nach zehn``: what the grammar of times makes of words without digits."""
-    for piece in compose(pieces_of(text)) if len(text) <= MAX_SPOKEN_CHARS else ():
-        digits = {int(run) for run in _DIGITS.findall(text[piece.start : piece.end])}
-        points = [] if piece.is_weak else list(_points(piece.value))
-        readings = [
-            _on_dial(point.clock, point.part)
-            for point in points
-            if point.clock and point.clock.hour not in digits and _is_told(point.clock, point.part)
-        ]
-        start = 1 + max((at for at in range(piece.start, piece.end) if taken[at]), default=piece.start - 1)
-        if readings and any(map(str.isalpha, text[start : piece.end])):
-            start += len(text[start : piece.end]) - len(text[start : piece.end].lstrip())
-            yield from (Value(start, piece.end, "clock", each) for each in readings)
+    if len(text) > MAX_SPOKEN_CHARS:
+        return
+    words = "".join("\n" if is_taken else sign for sign, is_taken in zip(text, taken, strict=True))
+    for piece in compose(pieces_of(words)):
+        for point in () if piece.is_weak else _points(piece.value):
+            if point.clock and _is_told(point.clock, point.part):
+                yield Value(piece.start, piece.end, "clock", _on_dial(point.clock, point.part))
 
 
 def _is_told(clock: Clock, part: Part | None) -> bool:
@@ -333,21 +335,25 @@ def _numeric(sign: str) -> int | None:
 
 
 def _integer(figure: str) -> int:
-    """A whole number in digits or Han signs: ``二十`` is 20, ``二〇二七`` 2027, ``十二万`` 120,000."""
+    """A whole number in digits or Han signs: ``二十`` is 20, ``二〇二七`` 2027, ``十二万`` 120,000,
+    ``二百六`` 260.
+    """
     if figure[0].isdecimal():
         return int(figure)
     signs = [_numeric(sign) or 0 for sign in figure]
     if all(sign < 10 for sign in signs):
         return int("".join(map(str, signs)))
-    total, section, last = 0, 0, 0
+    total, section, last, scale = 0, 0, 0, 1
     for sign in signs:
         if sign < 10:
-            last = sign
-        elif sign < 10_000:
-            section, last = section + (last or 1) * sign, 0
+            last, scale = sign, scale if sign else 1
+            continue
+        if sign < 10_000:
+            section += (last or 1) * sign
         else:
-            total, section, last = total + (section + last or 1) * sign, 0, 0
-    return total + section + last
+            total, section = total + (section + last or 1) * sign, 0
+        last, scale = 0, sign // 10
+    return total + section + last * scale
 
 
 # -- comparing --------------------------------------------------------------------------------
@@ -369,7 +375,8 @@ class Shown:
         if moment:
             self._add_moment(moment)
         for text in texts:
-            for form in dict.fromkeys((text, mended(flattened(text)))):
+            flat = flattened(text)
+            for form in dict.fromkeys((flat, mended(flat))):
                 self._add(form, values(form, is_read=True))
         # A day without a year is mostly of the year in which it was on the screen.
         this_year = int(moment[:4]) if moment else None

@@ -69,6 +69,9 @@ def test_claims_are_parts_of_the_answer_in_order(text: str) -> None:
         ("It says “retention was set to 14 days” [1].", ("retention was set to 14 days",)),
         ("The invoice went to Benno Keller on Tuesday [1].", ("Benno", "Keller", "Tuesday")),
         ("It stands in other.py [1].", ("other.py",)),
+        ("It moved to a quarter to twelve on 4 March [1].", ("a quarter to twelve",)),
+        ("Benno Weber signed [1].", ("Benno",)),
+        ("The bill is from J. Keller [1].", ("Keller",)),
     ],
 )
 def test_what_of_a_sentence_stands_on_its_frame(sentence: str, missing: tuple[str, ...]) -> None:
@@ -82,6 +85,22 @@ def test_the_words_that_stand_on_a_frame_are_marked_where_they_are() -> None:
     (_, claim) = marks.check(answer, [1, 2], {1: Screen(["menu"]), 2: SCREEN})
     told = [(answer[mark.start : mark.end], mark.n) for mark in claim.on_frame]
     assert told == [("Anna", 2), ("Weber", 2), ("18.430", 2)]
+
+
+@for_each(
+    ("answer", "misquoted", "told"),
+    [
+        ("Weber paid on Thursday, 5 March [1].", [], ["Weber"]),
+        ("There Keller has 14 days and 18,430 EUR [1].", [], ["18,430"]),
+        ("Weber has 14 days [1].", ["thirty days"], []),
+    ],
+)
+def test_less_is_marked_in_a_sentence_that_is_warned_of(
+    answer: str, misquoted: list[str], told: list[str]
+) -> None:
+    (claim,) = marks.check(answer, [1], {1: SCREEN}, {1: misquoted})
+    assert claim.state == "not_on_frame"
+    assert [answer[mark.start : mark.end] for mark in claim.on_frame] == told
 
 
 @for_each(
@@ -125,6 +144,9 @@ def test_a_language_that_writes_nouns_with_capitals_has_no_names_by_capitals() -
         ("2,364,000", "236.4万", True),
         ("2,364,000", "二百三十六万四千", True),
         ("12,000", "1万2000", True),
+        ("260块", "二百六", True),
+        ("206", "二百零六", True),
+        ("expiry 2027-12", "令和9年12月", True),
         ("revenue 2.4M", "$2,400,000", True),
         ("08:03", "8 Uhr 03", True),
         ("Fri 8 Oct", "Friday, the 9th", False),
