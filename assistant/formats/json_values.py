@@ -1,4 +1,4 @@
-"""Reading JSON out of the middle of a model's text, and telling its code fences.
+"""Reading JSON out of the middle of a model's text, and bringing values to the types of a schema.
 
 A value is read from where it begins to where its brackets close, counted outside strings, so that
 a closing tag inside a string ends nothing. Broken JSON is never repaired.
@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, NoReturn
 
 MAX_DEPTH = 32
-Code = Literal["too_deep", "unterminated", "malformed"]
+ErrorCode = Literal[
+    "too_long", "too_many_calls", "bad_arguments", "unknown_tool", "too_deep", "unterminated", "malformed"
+]
 
-OPENING_FENCE = re.compile(r"^ {0,3}(`{3,})[^`\n]*$", re.MULTILINE)
 _SPACE = re.compile(r"\s*")
-_TELLING = re.compile(r'["\[\]{}]')
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_SCALAR_END = re.compile(r"[,\]}\s]")
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_TELLING = re.compile(rf'{_STRING}|["\[\]{{}}]', re.DOTALL)
+_SCALAR = re.compile(rf'{_STRING}|(?!")[^,\]}}\s]*', re.DOTALL)
 
 
-class InvalidJson(Exception):
-    """A value that cannot be used. `resume` is where reading may go on; None ends it."""
+class Broken(Exception):
+    """What cannot be used. `resume` is where reading may go on; None ends it."""
 
-    def __init__(self, code: Code, message: str, resume: int | None = None) -> None:
+    def __init__(self, code: ErrorCode, message: str, resume: int | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.resume = resume
@@ -38,64 +39,42 @@ def after_space(text: str, at: int) -> int:
 def read_value(text: str, at: int, depth: int = 0) -> tuple[Any, int]:
     """(value, where it ends) of the object, array or scalar that begins at `at`.
 
-    `depth` counts the brackets around it. Raises `InvalidJson`.
+    `depth` counts the brackets around it. Raises `Broken`.
     """
     end = _end_of_value(text, at, depth)
     try:
         return _DECODER.decode(text[at:end]), end
     except (ValueError, RecursionError) as error:
-        raise InvalidJson("malformed", f"This is not JSON: {error}"[:200], end) from error
+        raise Broken("malformed", f"This is not JSON: {error}"[:200], end) from error
 
 
 def decoded(text: str) -> Any:
-    """A whole text as one JSON value. Raises `InvalidJson`."""
-    start = after_space(text, 0)
-    value, end = read_value(text, start)
+    """A whole text as one JSON value. Raises `Broken`."""
+    value, end = read_value(text, after_space(text, 0))
     if after_space(text, end) != len(text):
-        raise InvalidJson("malformed", "There is more than one value.")
+        raise Broken("malformed", "There is more than one value.")
     return value
 
 
 def _end_of_value(text: str, at: int, depth: int) -> int:
     if text[at : at + 1] not in ("{", "["):
-        return _end_of_scalar(text, at)
+        scalar = _SCALAR.match(text, at)
+        if scalar is None:
+            raise Broken("unterminated", "The output ends inside a string.")
+        return scalar.end()
     outer = depth
-    for bracket_at in _outside_strings(text, at):
-        if bracket_at is None:
+    for token in _TELLING.finditer(text, at):
+        if token[0] == '"':  # a string that never ends
             break
-        if text[bracket_at] in "[{":
+        if token[0] in "[{":
             depth += 1
             if depth > MAX_DEPTH:
-                raise InvalidJson("too_deep", f"A value is nested deeper than {MAX_DEPTH} levels.")
-        else:
+                raise Broken("too_deep", f"A value is nested deeper than {MAX_DEPTH} levels.")
+        elif token[0] in "]}":
             depth -= 1
             if depth == outer:
-                return bracket_at + 1
-    raise InvalidJson("unterminated", "The output ends inside a value.")
-
-
-def _outside_strings(text: str, at: int) -> Iterator[int | None]:
-    """Places of brackets from `at` on; None when a string never ends."""
-    while token := _TELLING.search(text, at):
-        if token.group() != '"':
-            yield token.start()
-            at = token.end()
-            continue
-        string = _STRING.match(text, token.start())
-        if string is None:
-            yield None
-            return
-        at = string.end()
-
-
-def _end_of_scalar(text: str, at: int) -> int:
-    string = _STRING.match(text, at)
-    if string:
-        return string.end()
-    if text.startswith('"', at):
-        raise InvalidJson("unterminated", "The output ends inside a string.")
-    end = _SCALAR_END.search(text, at)
-    return end.start() if end else len(text)
+                return token.end()
+    raise Broken("unterminated", "The output ends inside a value.")
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -105,41 +84,20 @@ def _refuse(constant: str) -> NoReturn:
 _DECODER = json.JSONDecoder(parse_constant=_refuse, strict=False)
 
 
-# -- code fences ------------------------------------------------------------------------------
-
-
-def first_outside_fences(text: str, marker: re.Pattern[str]) -> re.Match[str] | None:
-    """The first marker that does not stand in a code fence. An unclosed fence reaches to the end."""
-    at = 0
-    while hit := marker.search(text, at):
-        fence = OPENING_FENCE.search(text, at)
-        if fence is None or hit.start() < fence.start():
-            return hit
-        at = end_of_fence(text, fence)
-    return None
-
-
-def end_of_fence(text: str, fence: re.Match[str]) -> int:
-    """Where a fence ends: behind a line of as many backticks and nothing else."""
-    closing = re.compile(rf"^ {{0,3}}`{{{len(fence[1])},}}[ \t]*$", re.MULTILINE)
-    line = closing.search(text, fence.end())
-    return line.end() if line else len(text)
-
-
 # -- values brought to the type their schema names --------------------------------------------
 #
 # Models write numbers as text and whole numbers with a decimal point. What cannot be brought stays
 # as it is; the schema check before execution refuses it then.
 
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
-_TRUTHS = {"true": True, "false": False}
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "number": (int, float), "boolean": (bool,), "array": (list,), "object": (dict,),
+}  # fmt: skip
 
 
 def coerced(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments with their top-level values coerced by `schema`."""
-    ways = {name: _COERCIONS.get(type_of(schema, name)) for name in arguments}
-    return {name: way(arguments[name]) if way else arguments[name] for name, way in ways.items()}
+    return {name: _coerced(value, type_of(schema, name)) for name, value in arguments.items()}
 
 
 def type_of(schema: Mapping[str, Any], name: str) -> str | None:
@@ -150,47 +108,15 @@ def type_of(schema: Mapping[str, Any], name: str) -> str | None:
     return kind if isinstance(kind, str) else None
 
 
-def _integer(value: Any) -> Any:
-    if isinstance(value, float) and value.is_integer():
+def _coerced(value: Any, kind: str | None) -> Any:
+    if kind == "integer" and isinstance(value, float) and value.is_integer():
         return int(value)
-    if isinstance(value, str) and _INTEGER.fullmatch(value):
-        try:
-            return int(value)
-        except ValueError:  # more digits than Python converts
-            return value
-    return value
-
-
-def _number(value: Any) -> Any:
-    if not isinstance(value, str) or not _NUMBER.fullmatch(value):
+    if not isinstance(value, str) or kind is None:
         return value
     try:
-        return float(value) if any(letter in value for letter in ".eE") else int(value)
-    except ValueError:
+        if kind == "integer":
+            return int(value) if _INTEGER.fullmatch(value) else value
+        found = decoded(value.lower() if kind == "boolean" else value)
+    except (Broken, ValueError):  # ValueError: more digits than Python converts
         return value
-
-
-def _boolean(value: Any) -> Any:
-    return _TRUTHS.get(value.lower(), value) if isinstance(value, str) else value
-
-
-def _decoded_as(kind: type) -> Callable[[Any], Any]:
-    def coerce(value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        try:
-            parsed = decoded(value)
-        except InvalidJson:
-            return value
-        return parsed if isinstance(parsed, kind) else value
-
-    return coerce
-
-
-_COERCIONS: dict[str | None, Callable[[Any], Any]] = {
-    "integer": _integer,
-    "number": _number,
-    "boolean": _boolean,
-    "array": _decoded_as(list),
-    "object": _decoded_as(dict),
-}
+    return found if type(found) in _TYPES.get(kind, ()) else value

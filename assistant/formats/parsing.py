@@ -3,8 +3,7 @@
     parse(text, "llama31", {"get_frame": schema}) -> Parsed(prose, calls, errors)
 
 No text raises. The rules are those of the specification of tool-call formats; its cases are the
-tests (``tests/cases/tool_calls.json``). Each format has a module, all read JSON with `json_values`
-and hand what they find to one `CallCollector`, which numbers, checks and counts.
+tests (``tests/cases/tool_calls.json``).
 """
 
 from __future__ import annotations
@@ -12,19 +11,31 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
 
-from assistant.formats import command_r, functionary, llama31
-from assistant.formats.calls import Call, CallCollector, CallError, Parsed, Stop
-from assistant.formats.json_values import first_outside_fences
+from assistant.formats import text_formats
+from assistant.formats.reader import MAX_CALLS as MAX_CALLS
+from assistant.formats.reader import Call as Call
+from assistant.formats.reader import CallError as CallError
+from assistant.formats.reader import Reader, Stop
 
-__all__ = ["FORMATS", "MAX_BYTES", "Call", "CallError", "Format", "Parsed", "parse", "tools_as_text"]
-
-Format = Literal["functionary", "command-r", "llama31"]
-FORMATS: tuple[Format, ...] = ("functionary", "command-r", "llama31")
 MAX_BYTES = 65_536
 
-_READERS = {"functionary": functionary.read, "command-r": command_r.read, "llama31": llama31.read}
+_READERS = {
+    "functionary": text_formats.read_functionary,
+    "command-r": text_formats.read_command_r,
+    "llama31": text_formats.read_llama31,
+}
+FORMATS: tuple[str, ...] = tuple(_READERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    prose: str
+    calls: tuple[Call, ...] = ()
+    errors: tuple[CallError, ...] = ()
 
 
 def parse(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) -> Parsed:
@@ -33,58 +44,65 @@ def parse(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) ->
     `known_tools` are the tools offered in this turn, with their JSON Schemas. Raises `KeyError`
     for a format that is none of `FORMATS`, and nothing for any text.
     """
-    read = _READERS[form]
-    calls = CallCollector(known_tools)
+    read, reader = _READERS[form], Reader(text, known_tools)
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        calls.error("too_long", f"The output is longer than {MAX_BYTES} bytes.", text[:200])
-        return Parsed(text.strip(), (), tuple(calls.errors))
-    return Parsed(read(text, calls).strip(), tuple(calls.found), tuple(calls.errors))
+        reader.error("too_long", f"The output is longer than {MAX_BYTES} bytes.", text)
+    else:
+        with suppress(Stop):
+            read(reader)
+    return Parsed(reader.prose.strip(), tuple(reader.calls), tuple(reader.errors))
+
+
+# -- told in a prompt -------------------------------------------------------------------------
+
+
+def call_as_text(name: str, arguments: Mapping[str, Any], form: str) -> str:
+    """A call as a model with this text format writes it; "" for native calls."""
+    given = {"parameters": dict(arguments)}
+    if form == "functionary":
+        return f"<function={name}>{json.dumps(dict(arguments), ensure_ascii=False)}</function>"
+    if form == "command-r":
+        return f"Action: ```json\n{json.dumps([{'tool_name': name, **given}], ensure_ascii=False)}\n```"
+    if form == "llama31":
+        return f"<|python_tag|>{json.dumps({'name': name, **given}, ensure_ascii=False)}"
+    return ""
 
 
 _HELP = {
-    "functionary": 'To call a tool, write nothing else than <function=NAME>{"argument": "value"}</function>, '
-    "several in a row for several calls.",
-    "command-r": "To call tools, write nothing else than Action: and a fenced block of JSON:\n"
-    'Action: ```json\n[{"tool_name": "NAME", "parameters": {"argument": "value"}}]\n```',
-    "llama31": "To call a tool, write nothing else than <|python_tag|> and one JSON object: "
-    '<|python_tag|>{"name": "NAME", "parameters": {"argument": "value"}}',
+    "functionary": "To call a tool, write nothing else than {example}, several in a row for several calls.",
+    "command-r": "To call tools, write nothing else than Action: and a fenced block of JSON:\n{example}",
+    "llama31": "To call a tool, write nothing else than <|python_tag|> and one JSON object: {example}",
 }
 
 
 def tools_as_text(definitions: Sequence[Mapping[str, Any]], form: str) -> str:
     """Tools for a model that is told of them in its prompt, and how it calls one."""
     lines = (json.dumps(definition, ensure_ascii=False) for definition in definitions)
-    return "\n".join(["Tools, one JSON object a line:", *lines, _HELP[form]])
+    example = call_as_text("NAME", {"argument": "value"}, form)
+    return "\n".join(["Tools, one JSON object a line:", *lines, _HELP[form].format(example=example)])
 
 
 # -- native calls -----------------------------------------------------------------------------
-#
-# Tool calls as an OpenAI-compatible server parses them: the message says what was called.
 
 
 def parse_message(message: Mapping[str, Any], known_tools: Mapping[str, Mapping[str, Any]]) -> Parsed:
-    """The content as prose and the calls. Raises nothing.
+    """The content as prose and the calls, as an OpenAI-compatible server parsed them. Raises nothing.
 
     Content is never searched for calls. What a server left of one in it is no prose.
     """
-    calls = CallCollector(known_tools)
     content = message.get("content")
+    reader = Reader(content if isinstance(content, str) else "", known_tools)
     try:
         for call in message.get("tool_calls") or ():
-            _add(call, calls)
+            function = call.get("function") if isinstance(call, Mapping) else None
+            name = function.get("name") if isinstance(function, Mapping) else None
+            if function is not None and isinstance(name, str):
+                reader.add(name, function.get("arguments"), repr(function.get("arguments")), call.get("id"))
+            else:
+                reader.error("malformed", "A call names a function.", repr(call))
     except Stop:
         pass
-    prose = _before_marker(content, "").strip() if isinstance(content, str) else ""
-    return Parsed(prose, tuple(calls.found), tuple(calls.errors))
-
-
-def _add(call: object, calls: CallCollector) -> None:
-    function = call.get("function") if isinstance(call, Mapping) else None
-    name = function.get("name") if isinstance(function, Mapping) else None
-    if not isinstance(call, Mapping) or not isinstance(function, Mapping) or not isinstance(name, str):
-        calls.error("malformed", "A call names a function.", repr(call))
-        return
-    calls.add(name, function.get("arguments"), repr(function.get("arguments")), call.get("id"))
+    return Parsed(_before_marker(reader.text, "").strip(), tuple(reader.calls), tuple(reader.errors))
 
 
 # -- what may be shown of a growing output ----------------------------------------------------
@@ -103,13 +121,12 @@ _BEGUN = {
     "llama31": re.compile(rf"{_TAG_BEGUN}\Z"),
 }
 _MARKERS = {
-    "": re.compile(  # a function in the middle of a line is spoken of
-        rf"<\|\w+\|>|</?tool_call>|\[TOOL_(?:CALLS|REQUEST)\]|^[ \t]*(?:{functionary.MARKER.pattern})",
-        re.ASCII | re.MULTILINE,
+    "": text_formats.outside_fences(  # a function in the middle of a line is spoken of
+        rf"<\|\w+\|>|</?tool_call>|\[TOOL_(?:CALLS|REQUEST)\]|^[ \t]*(?:{text_formats.FUNCTIONS})", re.ASCII
     ),
-    "functionary": functionary.MARKER,
-    "command-r": command_r.MARKER,
-    "llama31": llama31.MARKER,
+    "functionary": text_formats.FUNCTIONARY,
+    "command-r": text_formats.COMMAND_R,
+    "llama31": text_formats.LLAMA31,
 }
 _WHOLE = {"command-r": "[", "llama31": "{"}
 """What an output begins with that may be calls as a whole."""
@@ -123,17 +140,17 @@ def certain_prose(text: str, form: str) -> str:
     begun = _BEGUN[form].search(text)
     end = begun.start() if begun else len(text)
     text = text[: min(end, _open_plain_fence(text))] if form == "command-r" else text[:end]
-    return (llama31.END_TOKENS.sub("", text) if form == "llama31" else text).strip()
+    return (text_formats.END_TOKENS.sub("", text) if form == "llama31" else text).strip()
 
 
 def _before_marker(text: str, form: str) -> str:
-    marker = first_outside_fences(text, _MARKERS[form])
+    marker = text_formats.first_marker(text, _MARKERS[form])
     return text[: marker.start()] if marker else text
 
 
 def _open_plain_fence(text: str) -> int:
     """Where a fence begins that counts as calls when nothing follows it; the length of the text for none."""
-    for fence in command_r.PLAIN.finditer(text):
+    for fence in text_formats.PLAIN_FENCE.finditer(text):
         closing = re.compile(r"^ {0,3}```+[ \t]*\n\s*\S", re.MULTILINE)
         if not closing.search(text, fence.end()):
             return fence.start()

@@ -19,6 +19,7 @@ from assistant.core.records import ATTACHMENT_SOURCE, DeltaEvent, FirstCall, Sho
 from assistant.core.strings import text
 from assistant.evidence.off_screen import OffScreen
 from assistant.evidence.replies import StreamBuffer
+from assistant.formats.parsing import call_as_text
 from assistant.retrieval import coverage
 from assistant.retrieval.measured_facts import MeasuredFacts, facts
 from assistant.retrieval.retrieval import Entry, Retrieval
@@ -145,7 +146,7 @@ def _as_requested(session: ModelSession, first: FirstCall) -> tuple[Completion, 
     is_offered = any(tool.name == first.tool for tool in session.tools)
     error = "" if is_offered else f"There is no tool {first.tool!r}."
     wanted = WantedCall("again_1", first.tool, first.arguments, error)
-    called = tool_execution.call_as_text(wanted, session.form)
+    called = call_as_text(first.tool, first.arguments, session.form)
     return Completion(called, None, session.plan.model.name), ModelReply("", (wanted,))
 
 

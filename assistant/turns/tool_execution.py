@@ -20,8 +20,7 @@ from assistant.core.records import ApprovalEvent, ToolCallEvent, TurnEvent
 from assistant.core.texts import neutralized
 from assistant.evidence.off_screen import SOURCE_OF
 from assistant.evidence.replies import visible_text
-from assistant.formats.calls import MAX_CALLS, CallError
-from assistant.formats.parsing import parse, parse_message
+from assistant.formats.parsing import MAX_CALLS, CallError, parse, parse_message
 from assistant.tools.context import Findings, ToolContext, VisionAccess, WebAccess
 from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentServices, modes, search_engine
 from assistant.tools.tool import Tool, ToolFailed, ToolResult, failed_by_bug, invalid_arguments
@@ -354,19 +353,6 @@ def _as_text(reply: ModelReply) -> Iterator[str]:
         yield reply.prose
     for call in reply.wanted:
         yield json.dumps({"id": call.id, "name": call.name, "arguments": dict(call.arguments)})
-
-
-def call_as_text(call: WantedCall, form: str) -> str:
-    """A call as a model with this text format writes it; "" for native calls."""
-    arguments = dict(call.arguments)
-    if form == "functionary":
-        return f"<function={call.name}>{json.dumps(arguments, ensure_ascii=False)}</function>"
-    if form == "command-r":
-        made = [{"tool_name": call.name, "parameters": arguments}]
-        return f"Action: ```json\n{json.dumps(made, ensure_ascii=False)}\n```"
-    if form == "llama31":
-        return f"<|python_tag|>{json.dumps({'name': call.name, 'parameters': arguments}, ensure_ascii=False)}"
-    return ""
 
 
 def result_text(output: str, error: str) -> str:

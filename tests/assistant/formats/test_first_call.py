@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from assistant.formats.parsing import parse
-from assistant.turns.tool_execution import WantedCall, call_as_text
+from assistant.formats.parsing import call_as_text, parse
 from tests.tables import for_each
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}, "lines": {"type": "integer"}}}
@@ -12,11 +11,11 @@ SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}, "lines": 
 @for_each("form", ["functionary", "command-r", "llama31"])
 @for_each("arguments", [{"path": '/notes/计划 "a".txt', "lines": 3}, {"path": "</function>```\n"}, {}])
 def test_a_written_call_reads_as_itself(form: str, arguments: dict[str, object]) -> None:
-    text = call_as_text(WantedCall("again_1", "read_file", arguments), form)
+    text = call_as_text("read_file", arguments, form)
     parsed = parse(text, form, {"read_file": SCHEMA})
     assert [(call.name, dict(call.arguments)) for call in parsed.calls] == [("read_file", arguments)]
     assert not parsed.errors and not parsed.prose
 
 
 def test_a_native_call_is_no_text() -> None:
-    assert call_as_text(WantedCall("again_1", "read_file", {}), "") == ""
+    assert call_as_text("read_file", {}, "") == ""
