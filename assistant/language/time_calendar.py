@@ -359,11 +359,15 @@ def _of_point(point: Point, phrase: str, calendar: Calendar) -> Iterator[Found]:
 
 
 def _dates(point: Point, minute: int, calendar: Calendar) -> list[date]:
-    """The dates that a time of day may be on. "Today" in the small hours is the night just passed."""
+    """The dates that a time of day may be on: without a day the last on which it has begun.
+
+    "Today" in the small hours is the night just passed.
+    """
     if point.date in (None, Date(days=0)):
-        if minute < calendar.day_start_min:
-            return [times.to_local(calendar.now_ms, calendar.zone).date()]
-        return [calendar.today]
+        now = times.to_local(calendar.now_ms, calendar.zone)
+        on = now.date() if minute < calendar.day_start_min else calendar.today
+        is_ahead = on == now.date() and minute > now.hour * 60 + now.minute
+        return [_back(on, 1) if is_ahead and point.date is None else on]
     days = days_of(point.date or Date(days=0), calendar)
     if days.first != days.last:
         if not point.date or point.date.size != "ago":

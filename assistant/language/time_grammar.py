@@ -57,15 +57,15 @@ def letters(pieces: Sequence[Piece]) -> str:
 
 def _applied(rule: Rule, row: list[Piece], kinds: str) -> list[Piece]:
     joined: list[Piece] = []
-    done = 0
-    for match in rule.pattern.finditer(kinds):
+    at = done = 0
+    while match := rule.pattern.search(kinds, at):
         used = [p for p in row[match.start() : match.end()] if rule.whole or p.kind not in _SPARE]
         made = rule.build(used) if used else None
-        if made is None:
-            continue
-        joined += row[done : match.start()]
-        joined += made if isinstance(made, list) else [made]
-        done = match.end()
+        at = match.start() + 1 if made is None else match.end()
+        if made is not None:
+            joined += row[done : match.start()]
+            joined += made if isinstance(made, list) else [made]
+            done = at
     return joined + row[done:]
 
 
@@ -260,6 +260,12 @@ def _week_of(used: list[Piece]) -> Piece | None:
     if not is_week or (said.day is None and said.weekday is None):
         return None
     return _made("D", Point(replace(said, size="week")), used)
+
+
+def _weekend(used: list[Piece]) -> list[Piece] | None:
+    """A weekend by itself, and not "weekend trip"."""
+    is_noun = used[-1].start - used[0].end == 1 and used[-1].value == "en"
+    return None if used[0].value != "weekend" or is_noun else [_day(used[:1], size="weekend"), *used[1:]]
 
 
 def _quarter(used: list[Piece]) -> Piece | None:
@@ -466,7 +472,8 @@ _RULES: tuple[Rule, ...] = (
     _rule("nY(?=n[ms])", lambda used: _made("y", 2000 + used[0].value, used)),
     _rule("# [no1] [dUkx]?", _as("x")),
     _rule("(oU|[o1f]q|3)[gf]{1,4}[MDRUlcbWyPC]|c3|[lcN]h|[ij]f{0,2}h{1,2}(?=[;z,]|$)|hy", _as("%")),
-    _rule("v [nq1ox]?[gf]{0,2}[UWPMDRm]( P)?|% P", _as("%")),
+    _rule("v [nq1ox]?[gf]{0,2}[UWPMDRmt]( P)?|% P", _as("%")),
+    _rule("(?<=[ij])f?oU|U [<>](?=[;,z]|$)", _as("%")),
     _rule("v", _as("x")),
     _rule("6(?=[<>JO])", _as("h")),
     _rule("5(?=[gf1]{0,2}U)", lambda used: used[0]._replace(kind="n")),
@@ -479,7 +486,7 @@ _RULES: tuple[Rule, ...] = (
     # amounts
     _rule("n3", lambda used: [used[0], used[1]._replace(kind="U", value="hour")]),
     _rule("(?<!k)nu(?=[JO2])", lambda used: [used[0], used[1]._replace(kind="U", value="minute")]),
-    _rule("[n1]?( & 1?)?( [qK])? 1? U((?: &)? 1? [qK](?! ?[Unp]))?", _amount),
+    _rule("1?[n1]?( & 1?)?( [qK])? 1? U((?: &)? 1? [qK](?! ?[Unp]))?", _amount),
     _rule("V[&fg]{0,2}V", _sum),
     _rule("[bc]+ [UW]|[lcN] [UW]|c?pW|U [<] l|[UW] L|L W|b+ U", _back),
     _rule("[UW] N", lambda used: None if used[0].is_weak else _back(used)),
@@ -520,9 +527,8 @@ _RULES: tuple[Rule, ...] = (
     _rule("(?<=[jST<>])f{1,2}o(?! ?[xXUWKq])", lambda used: _day(used, day=used[0].value)),
     _rule("o(?![xXUW])", lambda used: None if used[0].is_weak else _day(used, day=used[0].value)),
     _rule("U g D|DU", _week_of),
-    _rule(
-        "(?<![nxX])U(?![xX])", lambda used: _day(used, size="weekend") if used[0].value == "weekend" else None
-    ),
+    _rule("(?<![nxX])U[xX]?", _weekend),
+    _rule("(?<=[DPCRWkKuq])3", lambda used: used[0]._replace(kind="f") if used[0].value == "when" else None),
     _rule("o V(?= g)|V[gf]{1,3}(?=[PC])", _as("%")),
     _rule("l V g [DR]", _tail),
     _rule("[lpcb] c?V|c l V|V [2I]|S V|p U", _rolling),

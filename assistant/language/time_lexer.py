@@ -176,7 +176,7 @@ class _Lexer:
         if re.fullmatch(r".+(?:time|hours)", chunk) and self.language == "en":
             return Piece("h", None, start, start + len(chunk))
         is_name = self.text[self.origin[start]].isupper() and not is_start
-        return Piece("X" if is_name else "x", None, start, start + len(chunk))
+        return Piece("X" if is_name else "x", self.language, start, start + len(chunk))
 
     # -- Han --
 
@@ -189,7 +189,8 @@ class _Lexer:
             if entry:
                 if unknown < at:
                     made.append(Piece("x", None, chunk.start() + unknown, chunk.start() + at))
-                made.append(Piece(*entry[:2], chunk.start() + at, chunk.start() + end, entry[2]))
+                is_weak = entry[2] or (entry[0] == "P" and end == at + 1)  # 朝日新聞
+                made.append(Piece(*entry[:2], chunk.start() + at, chunk.start() + end, is_weak))
                 unknown = end
             at = end
         return [*made, Piece("x", None, chunk.start() + unknown, chunk.end())] if unknown < at else made
@@ -288,7 +289,9 @@ def _latin_words(language: str) -> tuple[dict[str, Entry], dict[str, int]]:
     short, whole = (
         {name: entry for name, entry in names(language).items() if entry[2] is of} for of in (True, False)
     )
-    entries: dict[str, Entry] = short | _table_words(language, "z") | whole | {"-": ("T", None, False)}
+    entries: dict[str, Entry] = (
+        short | _table_words(language, "z") | whole | {"-": ("T", None, False), "@": ("@", "", False)}
+    )
     parts = [(word, value) for word, (kind, value, _) in _table_words(language).items() if kind == "P"]
     for name, (kind, number, is_short) in names(language).items():
         if kind == "W" and not is_short:
@@ -326,7 +329,7 @@ def _table_words(language: str, only: str = "") -> dict[str, Entry]:
         for word in written.split() if (kind == "z") == (only == "z") else ():
             name, _, value = word.partition("=")
             is_weak = kind == "o" or value.endswith("/weak")
-            entries[name.replace("_", " ")] = kind, _value(kind, value), is_weak
+            entries[name.replace("_", " ")] = kind, _value(kind, value.removesuffix("/weak")), is_weak
     return entries
 
 
@@ -334,7 +337,7 @@ def _value(kind: str, written: str) -> Any:
     match kind:
         case "D" | "R":
             back, _, what = written.partition("/")
-            day = Date(years=int(back)) if what == "years" else Date(days=int(back))
+            day = Date(years=int(back)) if what == "years" else Date(days=int(back)) if back else None
             return Point(day, part=PARTS.get(what))
         case "!":
             return Point(is_now=True)

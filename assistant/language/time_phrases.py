@@ -19,6 +19,7 @@ from assistant.language.time_calendar import found_of
 from assistant.language.time_grammar import compose, letters, place
 from assistant.language.time_lexer import Piece, pieces_of
 from assistant.language.time_said import Date, Point, Problem, Refused, Span
+from assistant.language.time_tables import NOUN_FIRST
 
 MOMENT_MARGIN_MS = 300_000
 """A single moment, where a range is wanted, is widened by this much on each side."""
@@ -54,24 +55,22 @@ def in_message(text: str, calendar: Calendar) -> Found | Refusal | None:
     of time that stay unread. None when the sentence names no time.
     """
     row = compose(pieces_of(text))
-    outcomes = []
     named = sorted(
         _phrases(row), key=lambda at: (not _is_mention(text, row[at]), row[at].start - row[at].end)
-    )
-    for at in named[:_MAX_TRIED]:
-        piece, unread = row[at], _unread(row, at)
-        outcome = _resolved(piece, text[piece.start : piece.end], calendar)
-        if isinstance(outcome, Found):
-            outcome = widened(outcome, calendar)
-            if unread:
-                outcome = Refusal(text[unread[0] : unread[1]], "unread", (outcome,))
-            return outcome
-        is_unread = outcome.problem == "unrecognised"
-        outcomes.append(replace(outcome, problem="unread") if is_unread else outcome)
-    repeated = [piece for piece in row if piece.kind == "%"]
-    if repeated and not outcomes:
-        return Refusal(text[repeated[0].start : repeated[0].end], "unread")
-    return outcomes[0] if outcomes else None
+    )[:_MAX_TRIED]
+    outcomes = {at: _resolved(row[at], text[row[at].start : row[at].end], calendar) for at in named}
+    times = {at: widened(each, calendar) for at, each in outcomes.items() if isinstance(each, Found)}
+    for at, found in times.items():
+        others = [] if _is_mention(text, row[at]) else [each for each in times if each != at]
+        unread = _unread(row, at, others)
+        return Refusal(text[slice(*unread)], "unread", (found,)) if unread else found
+    for outcome in outcomes.values():
+        assert isinstance(outcome, Refusal)
+        return replace(outcome, problem="unread") if outcome.problem == "unrecognised" else outcome
+    repeated = (at for at, piece in enumerate(row) if piece.kind == "%" and not _tells_of_noun(row, at))
+    for at in repeated:
+        return Refusal(text[row[at].start : row[at].end], "unread")
+    return None
 
 
 def widened(found: Found, calendar: Calendar) -> Found:
@@ -104,6 +103,7 @@ def _phrases(row: list[Piece]) -> list[int]:
         both = place(row[first], row[second])
         if both:
             row[first] = both
+            row[second] = row[second]._replace(kind="f")
             return [at for at in found if at != second]
     return found
 
@@ -116,20 +116,19 @@ def _lacks_day(piece: Piece) -> bool:
 def _is_meant(row: Sequence[Piece], kinds: str, at: int) -> bool:
     """Whether a piece is a time in a sentence: not "the sun", not "Black Friday", not 一点."""
     piece, point = row[at], row[at].value
-    before, behind = kinds[at - 1 : at] if at else ";", kinds[at + 1 : at + 2] or ";"
-    touches = at + 1 < len(row) and row[at + 1].start - piece.end <= 1
-    if piece.kind in "PC" and before == "f" and behind in "xX" and touches:
+    before, behind = kinds[at - 1 : at] or ";", kinds[at + 1 : at + 2] or ";"
+    belongs = _tells_of_noun(row, at)
+    if piece.kind in "PC" and before == "f" and belongs:
         return False  # "the 9:15 train"
-    if piece.kind == "P":
+    if piece.kind == "P" and not _is_spaceless(row, at):
         return before in "fi@jc" and not piece.is_weak
     if piece.is_weak and not (piece.kind == "Z" and "D" in kinds):
         return before in _PLAIN and behind in _PLAIN
     if piece.kind == "C":
         return bool(point.clock.half) or before not in "xX"  # "room 12:30"
-    if piece.kind in "DR" and not point.clock and point.date.size is None:
-        follows_name = before == "X"
-        is_name = behind == "X" and touches and before not in "ij@;,l"
-        return not (follows_name or is_name)
+    if piece.kind == "D" and point.date.size is None and not point.date.is_relative:
+        is_name = belongs and behind == "X" and before not in "ij@;,l"  # "March 8th GmbH"
+        return before != "X" and not is_name  # "Black Friday"
     return True
 
 
@@ -137,26 +136,44 @@ def _is_mention(text: str, piece: Piece) -> bool:
     return text[max(0, piece.start - 1) : piece.start] == "@" or text[piece.start] == "@"
 
 
-_REACH = 20  # pieces
+def _is_spaceless(row: Sequence[Piece], at: int) -> bool:
+    """Whether a piece stands in a script without spaces."""
+    beside = (row[max(0, at - 1) : at + 1], row[at : at + 2])
+    pairs = [pair for pair in beside if len(pair) == 2 and not {pair[0].kind, pair[1].kind} & set(",;T&")]
+    return any(first.end == second.start for first, second in pairs)
+
+
 _BESIDE = "[fijg@,<>~SFTBE&]{0,6}"
-_LEFT = r"(?:[h%RPCDZWr/]|(?<=[@~<>SBF])n|n[Tp]n?)"
-_AFTER = re.compile(rf"(?:{_BESIDE}{_LEFT}|[i<>@~SFT][fijg@]{{0,3}}[xX]{{1,2}}[h%])+[xX]{{0,2}}")
+_LEFT = r"(?:[h%RPCDZWMVr/]|(?<=[@~<>SBF])n|n[Tp]n?)"
+_AFTER = re.compile(rf"(?:{_BESIDE}{_LEFT}|U(?![xX])|[i<>@~SFT][fijg@]{{0,3}}[xX]{{1,2}}[h%])+[xX]{{0,2}}")
 _BEFORE = re.compile(rf"[xX<>~SFTfijg@]{{0,3}}(?:{_LEFT}{_BESIDE})+$")
+_APART = re.compile("(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?")
+_REACH = 20  # pieces
 
 
-def _unread(row: Sequence[Piece], at: int) -> tuple[int, int] | None:
-    """Words of time right beside a piece that it does not hold, as a stretch of the text."""
-    kinds = letters(row)
-    after = _AFTER.match(kinds, at + 1)
+def _unread(row: Sequence[Piece], at: int, others: Sequence[int]) -> tuple[int, int] | None:
+    """A stretch of the text with words of time that the piece does not hold.
+
+    They stand right beside it, or anywhere but before the noun that they tell more of ("the Christmas
+    list"), or are times of their own (`others`).
+    """
+    kinds, first = letters(row), max(0, at - _REACH)
+    after, before = _AFTER.match(kinds, at + 1), _BEFORE.search(kinds[first:at])
     if after:
-        used = [piece for piece in row[at + 1 : after.end()] if piece.kind not in "fijg,"]
-        return used[0].start, used[-1].end
-    first = max(0, at - _REACH)
-    before = _BEFORE.search(kinds[first:at])
-    if before:
-        used = [piece for piece in row[first + before.start() : at] if piece.kind not in _FILL]
-        return used[0].start, used[-1].end
-    return None
+        left = after.span()
+    elif before:
+        left = first + before.start(), at
+    else:
+        spans = [each.span() for each in _APART.finditer(kinds)] + [(each, each + 1) for each in others]
+        left = next((span for span in spans if not _tells_of_noun(row, span[1] - 1)), (0, 0))
+    used = [piece for piece in row[slice(*left)] if piece.kind not in _FILL]
+    return (used[0].start, used[-1].end) if used else None
+
+
+def _tells_of_noun(row: Sequence[Piece], at: int) -> bool:
+    """Whether a word that is no time follows at once, in a language where that is the noun it belongs to."""
+    follows = at + 1 < len(row) and row[at + 1].kind in "xX" and row[at + 1].start - row[at].end <= 1
+    return follows and row[at + 1].value not in NOUN_FIRST
 
 
 # -- from spans to a range ----------------------------------------------------------------

@@ -111,11 +111,14 @@ class Date:
         return None if both.month is not None and both.months is not None else both
 
     @property
+    def is_relative(self) -> bool:
+        """Whether it counts from today."""
+        return any(count is not None for count in (self.days, self.weeks, self.months, self.years))
+
+    @property
     def is_partial(self) -> bool:
         """Whether it is a weekday or a day of a month alone, which takes its week or month from others."""
-        return all(getattr(self, name) is None for name in ("days", "weeks", "months", "years", "year")) and (
-            self.month is None and not self.is_last
-        )
+        return not self.is_relative and self.year is None and self.month is None and not self.is_last
 
 
 _DATE_FIELDS = tuple(field.name for field in fields(Date))

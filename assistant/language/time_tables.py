@@ -15,6 +15,9 @@ LATIN, HAN = ("en", "de", "fr", "es"), ("zh", "ja")
 SMALL_NAMES = ("fr", "es")
 """Where names of days and months are written without a capital."""
 
+NOUN_FIRST = ("de", "fr", "es")
+"""Where a word does not tell of the noun behind it, as in "the Christmas list"."""
+
 KINDS = {
     "day": "D",
     "day_part": "R",  # a part of a certain day: tonight
@@ -107,7 +110,8 @@ def names(language: str) -> dict[str, tuple[str, int, bool]]:
         for number, name in table("wide", "format", language).items():
             if language in LATIN:
                 whole[fold(name)] = kind, number, False
-                short |= {fold(name)[:size]: (kind, number, kind == "W") for size in (3, 4, 5)}
+                sizes = (3, 4, 5) if language == "en" else ()
+                short |= {fold(name)[:size]: (kind, number, kind == "W") for size in sizes}
                 abbreviated = table("abbreviated", "format", language)[number]
                 short[fold(abbreviated).rstrip(".")] = kind, number, kind == "W"
             elif kind == "W":

@@ -175,6 +175,65 @@ def test_what_may_still_go_on_is_so_far() -> None:
     assert told == {"today": True, "since 3pm": True, "yesterday": False, "last 2 hours": False}
 
 
+_COMPOSED = {
+    "what did I open {}": (
+        ["yesterday", "on Tuesday", "on 2 October", "three days ago", "on the 9th"],
+        ["", "at 3pm", "between 10:00 and 12:30", "after 9am", "from 2 to 4", "around noon"],
+        ["in the afternoon", "on Friday", "at sunset", "two hours ago", "every morning", "before breakfast"],
+    ),
+    "which page did I read {}": (
+        ["on Sunday", "this Monday", "yesterday"],
+        ["", "between eight and eleven", "until noon"],
+        ["at 11:15", "since Monday", "last year", "on Sundays", "in the third week", "during the weekend"],
+    ),
+    "was habe ich {} gelesen": (
+        ["gestern", "am Dienstag", "letzten Montag", "am 2. Oktober", "vor drei Tagen"],
+        ["", "um 15 Uhr", "zwischen 10:00 und 12:30", "nach 9 Uhr", "von 14 bis 16 Uhr"],
+        [
+            "abends",
+            "am Freitag",
+            "im Sommer",
+            "am Wochenende",
+            "jeden Morgen",
+            "sonntags",
+            "vor dem Frühstück",
+        ],
+    ),
+    "qu'est-ce que j'ai lu {}": (
+        ["hier", "mardi", "lundi dernier", "le 2 octobre", "il y a trois jours"],
+        ["", "à 15h", "entre 10:00 et 12:30", "après 9h", "de 14h à 16h"],
+        ["le soir", "vendredi", "au crépuscule", "chaque matin", "depuis lundi", "en été", "à minuit"],
+    ),
+    "我{}看了什么": (
+        ["昨天", "周二", "10月2号", "三天前", "上周一"],
+        ["", "下午三点", "10:00到12:30", "早上九点以后"],
+        ["晚上", "周五", "日落", "两小时前", "周末", "每天早上", "去年", "国庆", "饭后"],
+    ),
+    "{}何を読みましたか": (
+        ["昨日", "火曜日", "10月2日", "三日前"],
+        ["", "午後3時", "9時以降"],
+        ["金曜日", "日没", "2時間前", "週末", "毎朝", "昨年", "夏休み", "正月"],
+    ),
+}
+
+
+@given(st.sampled_from(sorted(_COMPOSED)), st.data())
+def test_a_word_of_time_is_read_or_named(sentence: str, data: st.DataObject) -> None:
+    days, clocks, words = _COMPOSED[sentence]
+    space = " " if " " in sentence else ""
+    word = data.draw(st.sampled_from(words))
+    said = [data.draw(st.sampled_from(days)), data.draw(st.sampled_from(clocks))]
+    alone = in_message(sentence.format(space.join(filter(None, said))), SHANGHAI)
+    assert isinstance(alone, Found), said
+    said.insert(data.draw(st.integers(0, 2)), word)
+    found = in_message(sentence.format(space.join(filter(None, said))), SHANGHAI)
+    assert found
+    if isinstance(found, Found):
+        assert word.split()[-1] in found.phrase
+    elif found.problem == "unread":
+        assert any(word.split()[-1] in each.phrase for each in (found, *found.also))
+
+
 _PIECES = st.sampled_from(
     ["today", "yesterday", "last", "past", "this", "next", "friday", "week", "2", "half", "hours", "days",
      "14:00", "3pm", "12am", "-", "to", "since", "from", "2026-11-01", "Nov 3", "30 Feb", "下午", "晚上",
