@@ -264,8 +264,25 @@ def _week_of(used: list[Piece]) -> Piece | None:
 
 def _weekend(used: list[Piece]) -> list[Piece] | None:
     """A weekend by itself, and not "weekend trip"."""
-    is_noun = used[-1].start - used[0].end == 1 and used[-1].value == "en"
-    return None if used[0].value != "weekend" or is_noun else [_day(used[:1], size="weekend"), *used[1:]]
+    if used[0].value != "weekend" or is_noun_behind(used):
+        return None
+    return [_day(used[:1], size="weekend"), *used[1:]]
+
+
+def _own(used: list[Piece]) -> list[Piece] | None:
+    """ "my week" is this one, and not "my week plan"."""
+    this = [used[0]._replace(kind="c"), used[1]]
+    return None if is_noun_behind(used) else [*this, *used[2:]]
+
+
+def is_noun_behind(used: Sequence[Piece]) -> bool:
+    """Whether the last of the pieces is the noun that the one before it tells more of, as in English."""
+    return used[-1].kind in "xX" and used[-1].start - used[-2].end == 1 and used[-1].value == "en"
+
+
+def _whole_day(used: list[Piece]) -> Piece | None:
+    """ "all day yesterday" is yesterday."""
+    return _made("D", _value(used, "D"), used) if _value(used, "U") == "day" else None
 
 
 def _quarter(used: list[Piece]) -> Piece | None:
@@ -387,7 +404,9 @@ def _from(used: list[Piece]) -> Piece | list[Piece]:
     point, is_since = used[1].value, used[0].value == "since"
     if point.clock and not (is_since and len(used) > 2):
         return _spans("from", used, point)
-    return _spans("since", used, point) if is_since or len(used) > 2 else used[1]
+    if is_since or len(used) > 2:
+        return _spans("since", used, point)
+    return [used[0]._replace(kind="j"), used[1]]
 
 
 def _around(used: list[Piece]) -> Piece:
@@ -410,6 +429,8 @@ def _span_at(span: Span, place: Point, is_before: bool) -> Span | None:
     if span.mode in ("rolling", "ago", "ahead", "tail") or any(point.is_now for point in span.points):
         return None
     start, end = span.start, span.end
+    if not place.date and start and end and start.date != end.date:
+        return None  # the mornings from Monday to Wednesday
     if start and (end is None or is_before):
         start = _point_at(start, place)
         end = _point_at(end, Point(place.date)) if end else None
@@ -467,7 +488,7 @@ def _rule(pattern: str, build: Build, **how: bool) -> Rule:
 
 _RULES: tuple[Rule, ...] = (
     # what is no time, and what repeats
-    _rule("y Y? #? n U|D#?nU|Q_y|o [UK] g? y", _quarter),
+    _rule("y Y? #? n U|D#?nU|Q_y|o [UK] g? y|(?<=[iFSTB<>])Q|#n U(?=z)", _quarter),
     _rule("(?<=[DUm])[gf]{0,2}#nf?[UW]|nf?hU|nUh", _as("%")),
     _rule("nY(?=n[ms])", lambda used: _made("y", 2000 + used[0].value, used)),
     _rule("# [no1] [dUkx]?", _as("x")),
@@ -475,11 +496,15 @@ _RULES: tuple[Rule, ...] = (
     _rule("v [nq1ox]?[gf]{0,2}[UWPMDRmt]( P)?|% P", _as("%")),
     _rule("(?<=[ij])f?oU|U [<>](?=[;,z]|$)", _as("%")),
     _rule("v", _as("x")),
+    _rule("[nM]%", _as("%")),
+    _rule("9[UP][xX]?", _own),
+    _rule("9", _as("z")),
+    _rule("f{1,3}U D|D f{1,3}U(?! [<>])", _whole_day),
     _rule("6(?=[<>JO])", _as("h")),
     _rule("5(?=[gf1]{0,2}U)", lambda used: used[0]._replace(kind="n")),
     _rule("[nq]Y", lambda used: [used[0], used[1]._replace(kind="U", value="year")]),
     # hours as amounts, months as units, the words for tomorrow and morning
-    _rule("[Alp] n k|n L k", lambda used: [*used[:-1], used[-1]._replace(kind="U", value="hour")]),
+    _rule("[Alp] n?[nq1] k|n L k", lambda used: [*used[:-1], used[-1]._replace(kind="U", value="hour")]),
     _rule("[bcN]+m", _back),
     _rule("(?<=[DWcR])f{0,4}t", lambda used: _made("P", Point(part=PARTS["morning"]), used)),
     _rule("t", lambda used: _day(used, days=-1)),
@@ -488,12 +513,13 @@ _RULES: tuple[Rule, ...] = (
     _rule("(?<!k)nu(?=[JO2])", lambda used: [used[0], used[1]._replace(kind="U", value="minute")]),
     _rule("1?[n1]?( & 1?)?( [qK])? 1? U((?: &)? 1? [qK](?! ?[Unp]))?", _amount),
     _rule("V[&fg]{0,2}V", _sum),
+    _rule(
+        "fn l U|c?n L U",
+        lambda used: _spans("rolling", used, amount=float(_value(used, "n")), unit=used[-1].value),
+    ),
     _rule("[bc]+ [UW]|[lcN] [UW]|c?pW|U [<] l|[UW] L|L W|b+ U", _back),
     _rule("[UW] N", lambda used: None if used[0].is_weak else _back(used)),
     _rule("c P", lambda used: _made("R", Point(Date(days=0), part=used[1].value.part), used)),
-    _rule(
-        "c?n L U", lambda used: _spans("rolling", used, amount=float(_value(used, "n")), unit=used[-1].value)
-    ),
     _rule("(?<![mM])n d O", lambda used: _spans("ahead", used) if used[1].value else None),
     _rule("(?<![mM])n d J", lambda used: _day(used, days=used[0].value) if used[1].value else None),
     _rule("V[aJ]|A V|V a|<V", _ago),
@@ -504,14 +530,14 @@ _RULES: tuple[Rule, ...] = (
     _rule("[VU] [<>](?= [hDPCRUVWM])", _as("h")),
     _rule("(?<=[i<>@~])[fg]{0,4}x[U3]|(?<=[DPRWU])g?x3|(?<=[DPRWUL])[fg]{0,4}[<>]x(?=[;z~,]|$)", _as("h")),
     # written dates
+    _rule("nm(?=z)|ns", lambda used: _day(used, month=used[0].value)),
     _rule("nm", lambda used: _made("M", used[0].value, used)),
-    _rule("ns", lambda used: _day(used, month=used[0].value)),
     _rule("M[h%]|[3rh]T?M|a", _as("%")),
     _rule("(?<=z)nd", lambda used: _day(used, day=used[0].value)),
     _rule("nd(?!m)", lambda used: _made("o", used[0].value, used)),
     _rule("yY", lambda used: _day(used, year=used[0].value)),
     _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gf]{0,4}M(_y)?|M y|y M o?", _written),
-    _rule("D M|M[gf,]{0,2}D", _year_month),
+    _rule("D M|M[gfF,]{0,2}D", _year_month),
     _rule(
         "[lc] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DW])[gf]{1,3}M|(?<=U)[Fg]M|M [T&] M",
         _month,
@@ -519,14 +545,14 @@ _RULES: tuple[Rule, ...] = (
     _rule("[MD] [T&] [MD]", _month),
     _rule("(?<=[iS])f{0,4}y", lambda used: _day(used, year=used[0].value)),
     _rule("n [T&] D|[FS] n [T@] D|D [T&] n(?! ?[kHUMmdux4X])", _numbered_days, whole=True),
-    _rule("(?<=[jFSTB<>~&DPCRWi])[f@,j]{0,4}/|f/(?=[;z,]|$)|/(?=_[DPCRW/jT])", _as_day),
+    _rule("(?<=[jFSTB<>~&DPCRWi])[f@,j]{0,4}/|f/(?=[;z,]|$)|/(?=_[DPCRW/jT]|[f,]{0,2}@)", _as_day),
     _rule("^f{0,4}/f{0,4}$", lambda used: _as_day(used) if not _is_two(used[0].value.date) else None),
     _rule("o W[gfij]+D|l W[gfij]+D", _nth_weekday),
-    _rule("[Do] T o", lambda used: [_day([p], day=p.value) if p.kind == "o" else p for p in used]),
+    _rule("[Do] [T&] o", lambda used: [_day([p], day=p.value) if p.kind == "o" else p for p in used]),
     _rule("W", lambda used: _day(used, weekday=used[0].value)),
     _rule("(?<=[jST<>])f{1,2}o(?! ?[xXUWKq])", lambda used: _day(used, day=used[0].value)),
     _rule("o(?![xXUW])", lambda used: None if used[0].is_weak else _day(used, day=used[0].value)),
-    _rule("U g D|DU", _week_of),
+    _rule("U[gF] D|DU", _week_of),
     _rule("(?<![nxX])U[xX]?", _weekend),
     _rule("(?<=[DPCRWkKuq])3", lambda used: used[0]._replace(kind="f") if used[0].value == "when" else None),
     _rule("o V(?= g)|V[gf]{1,3}(?=[PC])", _as("%")),

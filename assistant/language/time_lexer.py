@@ -140,9 +140,10 @@ class _Lexer:
         mark = "-" if "-" in word else "/"
         before, _, behind = word.partition(mark)
         pair = self._pair(before, behind, start) if behind else []
-        if not pair or before[0].isdigit() != behind[0].isdigit():  # "7-Eleven"
+        kinds = "".join(piece.kind for piece in pair)
+        is_name = before[:1].isdigit() != behind[:1].isdigit() and not set(kinds) & set("PC")
+        if not pair or is_name:  # "7-Eleven", and not "9am-noon"
             return []
-        kinds = pair[0].kind + pair[1].kind
         if before.isalpha() and kinds in ("nn", "no"):  # "thirty-two", "twenty-first"
             value = pair[0].value + pair[1].value
             return [Piece(kinds[1], value, start, start + len(word), kinds[1] == "o")]
@@ -173,7 +174,8 @@ class _Lexer:
         return Piece(kind, value, start, end, is_short)
 
     def _unknown(self, chunk: str, start: int, is_start: bool) -> Piece:
-        if re.fullmatch(r".+(?:time|hours)", chunk) and self.language == "en":
+        is_time = re.fullmatch(r".+(?:time|hours)", chunk) and self.language == "en"
+        if is_time or re.match(r"\d{1,2}(?::\d\d(?!\d)|[ap]\.?m)", chunk):
             return Piece("h", None, start, start + len(chunk))
         is_name = self.text[self.origin[start]].isupper() and not is_start
         return Piece("X" if is_name else "x", self.language, start, start + len(chunk))

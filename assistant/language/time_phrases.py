@@ -16,10 +16,9 @@ from dataclasses import dataclass, replace
 from assistant.language.time_calendar import Calendar as Calendar
 from assistant.language.time_calendar import Found as Found
 from assistant.language.time_calendar import found_of
-from assistant.language.time_grammar import compose, letters, place
+from assistant.language.time_grammar import compose, is_noun_behind, letters, place
 from assistant.language.time_lexer import Piece, pieces_of
 from assistant.language.time_said import Date, Point, Problem, Refused, Span
-from assistant.language.time_tables import NOUN_FIRST
 
 MOMENT_MARGIN_MS = 300_000
 """A single moment, where a range is wanted, is widened by this much on each side."""
@@ -128,7 +127,7 @@ def _is_meant(row: Sequence[Piece], kinds: str, at: int) -> bool:
         return bool(point.clock.half) or before not in "xX"  # "room 12:30"
     if piece.kind == "D" and point.date.size is None and not point.date.is_relative:
         is_name = belongs and behind == "X" and before not in "ij@;,l"  # "March 8th GmbH"
-        return before != "X" and not is_name  # "Black Friday"
+        return not is_name and (before != "X" or point.date.day is not None)  # "Black Friday"
     return True
 
 
@@ -144,7 +143,7 @@ def _is_spaceless(row: Sequence[Piece], at: int) -> bool:
 
 
 _BESIDE = "[fijg@,<>~SFTBE&]{0,6}"
-_LEFT = r"(?:[h%RPCDZWMVr/]|(?<=[@~<>SBF])n|n[Tp]n?)"
+_LEFT = r"(?:[h%RPCDZWMVr/JO]|(?<=[@~<>SBF])n|(?<=&)[qK]|n[Tp]n?)"
 _AFTER = re.compile(rf"(?:{_BESIDE}{_LEFT}|U(?![xX])|[i<>@~SFT][fijg@]{{0,3}}[xX]{{1,2}}[h%])+[xX]{{0,2}}")
 _BEFORE = re.compile(rf"[xX<>~SFTfijg@]{{0,3}}(?:{_LEFT}{_BESIDE})+$")
 _APART = re.compile("(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?")
@@ -164,16 +163,16 @@ def _unread(row: Sequence[Piece], at: int, others: Sequence[int]) -> tuple[int, 
     elif before:
         left = first + before.start(), at
     else:
-        spans = [each.span() for each in _APART.finditer(kinds)] + [(each, each + 1) for each in others]
-        left = next((span for span in spans if not _tells_of_noun(row, span[1] - 1)), (0, 0))
+        spans = (each.span() for each in _APART.finditer(kinds))
+        apart = [span for span in spans if not _tells_of_noun(row, span[1] - 1)]
+        left = next(iter([*apart, *((each, each + 1) for each in others)]), (0, 0))
     used = [piece for piece in row[slice(*left)] if piece.kind not in _FILL]
     return (used[0].start, used[-1].end) if used else None
 
 
 def _tells_of_noun(row: Sequence[Piece], at: int) -> bool:
-    """Whether a word that is no time follows at once, in a language where that is the noun it belongs to."""
-    follows = at + 1 < len(row) and row[at + 1].kind in "xX" and row[at + 1].start - row[at].end <= 1
-    return follows and row[at + 1].value not in NOUN_FIRST
+    """Whether the noun follows that a word belongs to, in a language where it does."""
+    return at + 1 < len(row) and is_noun_behind(row[at : at + 2])
 
 
 # -- from spans to a range ----------------------------------------------------------------

@@ -15,9 +15,6 @@ LATIN, HAN = ("en", "de", "fr", "es"), ("zh", "ja")
 SMALL_NAMES = ("fr", "es")
 """Where names of days and months are written without a capital."""
 
-NOUN_FIRST = ("de", "fr", "es")
-"""Where a word does not tell of the noun behind it, as in "the Christmas list"."""
-
 KINDS = {
     "day": "D",
     "day_part": "R",  # a part of a certain day: tonight
@@ -62,6 +59,7 @@ KINDS = {
     "past_behind": "2",
     "this": "c",
     "next": "N",
+    "own": "9",  # my, our
     "ago": "a",
     "ago_before": "A",
     "later": "w",
