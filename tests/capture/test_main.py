@@ -21,6 +21,8 @@ from store.spool.process_state import read_capture_state
 from store.spool.queue import Spool
 from tests.capture.fakes import screen, spooled
 
+pytestmark = pytest.mark.end_to_end
+
 
 @pytest.fixture
 def pictures(tmp_path: Path) -> Path:

@@ -226,6 +226,7 @@ def test_damaged_multilingual_model_is_told(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 @for_each(("kind", "first", "among_five"), [("zh", 0.6, 0.85), ("en to zh", 0.45, 0.8), ("en", 0.5, 0.85)])
+@pytest.mark.end_to_end
 def test_paraphrases_are_found_among_all_others(kind: str, first: float, among_five: float) -> None:
     """Shares of questions whose line comes first, or among five, of the lines of all languages."""
     embedder = open_embedder("local")

@@ -165,6 +165,7 @@ def run(tmp_path: Path, content: bytes, name: str = "file") -> subprocess.Comple
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.end_to_end
 def test_the_program_refuses_whatever_a_library_stumbles_over(tmp_path: Path) -> None:
     whole = documents.pdf("First page", "Second page")
     bomb = documents.pdf("x", stream=zlib.compress(b" " * 300_000_000))
@@ -178,6 +179,7 @@ def test_the_program_refuses_whatever_a_library_stumbles_over(tmp_path: Path) ->
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="memory is not bounded there")
+@pytest.mark.end_to_end
 def test_the_program_is_held_to_its_memory() -> None:
     code = "from ingest.documents.result import apply_limits; apply_limits(); bytearray(2_000_000_000)"
     done = subprocess.run(

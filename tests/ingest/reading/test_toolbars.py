@@ -101,6 +101,7 @@ def engine() -> Iterator[OcrEngine]:
 
 
 @for_each("name", sorted(path.stem for path in STRIPS.glob("*.webp")))
+@pytest.mark.end_to_end
 def test_toolbars_of_a_real_chromium(engine: OcrEngine, name: str) -> None:
     """Themes, widths, scale factors; pages and tabs that say the word themselves."""
     with Image.open(STRIPS / f"{name}.webp") as strip:

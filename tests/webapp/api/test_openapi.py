@@ -190,6 +190,7 @@ def operations() -> list[tuple[str, str, GenerationMode]]:
     return sorted(found, key=lambda each: _ORDER.index(each[1]))
 
 
+@pytest.mark.end_to_end
 def test_a_fuzzer_finds_no_difference(filled: Flask) -> None:
     """No 5xx, no status, type or shape that is not described, and no bad input that is accepted.
 

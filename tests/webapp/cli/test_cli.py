@@ -301,6 +301,7 @@ def test_what_was_set_aside_is_queued_again(recollect: Recollect, data_dir: Data
 # -- the web process ------------------------------------------------------------------------
 
 
+@pytest.mark.end_to_end
 def test_web_serves_until_a_signal_and_open_finds_it(tmp_path: Path) -> None:
     home = tmp_path / "home"
     program = [sys.executable, "-m", "webapp"]

@@ -373,6 +373,7 @@ def every_tool(seen: list[FrameRow]) -> Story:
     return story
 
 
+@pytest.mark.end_to_end
 def test_the_client_drives_every_tool_over_stdio(
     data_dir: DataDir, seen: list[FrameRow], database: Database
 ) -> None:
@@ -387,6 +388,7 @@ def test_the_client_drives_every_tool_over_stdio(
     assert {row.door for row in access_log.latest(database)} == {"mcp"}
 
 
+@pytest.mark.end_to_end
 def test_stdout_carries_the_protocol_only(data_dir: DataDir) -> None:
     """A first message that is nonsense, then a good one: every line that comes back is JSON-RPC."""
     hello = {

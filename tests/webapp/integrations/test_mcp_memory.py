@@ -135,6 +135,7 @@ def test_every_memory_tool_answers(library: ReadSources, remembered: dict[str, F
     assert {(row.outcome, row.withheld) for row in rows} == {("answered", 0)}
 
 
+@pytest.mark.end_to_end
 def test_the_client_drives_the_memory_tools_over_stdio(
     data_dir: DataDir, remembered: dict[str, FrameRow]
 ) -> None:

@@ -16,9 +16,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from store.core.paths import DataDir
 from webapp.ops.control import web_address
 from webapp.security.access import load_token
+
+pytestmark = pytest.mark.end_to_end
 
 ROOT = Path(__file__).resolve().parents[3]
 
