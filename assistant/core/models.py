@@ -71,6 +71,7 @@ class ChatModels:
     ) -> None:
         self.timeout_s = settings.timeout_s
         self.send_pictures = settings.send_pictures
+        self.second_reading = settings.second_reading
         self.problem = ""
         """Why the providers added in the app cannot be used; '' when they can."""
         self._settings = settings

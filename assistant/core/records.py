@@ -31,7 +31,10 @@ ATTACHMENT_SOURCE = "attachments"
 Mode = Literal["auto", "evidence", "agent"]
 """``auto`` goes as far as the model can; ``evidence`` is one look and one call; ``agent`` needs tools."""
 EvidenceState = Literal["found", "not_found", "not_checked", "retrieved", "deleted"]
-ClaimState = Literal["cited", "not_on_frame", "no_source", "measured", "from_source", "not_from_screen"]
+ClaimState = Literal[
+    "cited", "not_on_frame", "seen", "no_source", "measured", "from_source", "not_from_screen"
+]
+Opinion = Literal["supports", "does_not_support", "cannot_tell"]
 TurnStatus = Literal["running", "done", "failed"]
 Stage = Literal["searching", "thinking", "waiting"]
 
@@ -144,7 +147,8 @@ class Claim:
 
     `on_frame` are its words that stand on a cited frame. `missing` are those that make it a warning: of a
     sentence that is ``not_on_frame`` the words that stand on none of its frames, of one with
-    ``no_source`` its figures, dates, names and quotations; without any it is only marked quietly.
+    ``no_source`` its figures, dates, names and quotations; without any it is only marked quietly. `seen`
+    are the cited frames whose pictures the model was shown: one that was ``seen`` has its words from there.
     """
 
     text: str
@@ -154,6 +158,7 @@ class Claim:
     state: ClaimState
     missing: tuple[str, ...] = ()
     on_frame: tuple[OnFrame, ...] = ()
+    seen: tuple[int, ...] = ()
 
 
 _FORMER_STATES: Mapping[str, ClaimState] = MappingProxyType(
@@ -170,6 +175,35 @@ _FORMER_STATES: Mapping[str, ClaimState] = MappingProxyType(
 def claim_state(stored: Mapping[str, Any]) -> ClaimState:
     """The state of a claim as it was stored, also by a version that called it otherwise."""
     return _FORMER_STATES.get(stored["state"], stored["state"])
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceOpinion:
+    """What a model thinks of the sentence ``answer_md[start:end]`` beside its quotes."""
+
+    start: int
+    end: int
+    opinion: Opinion
+
+
+@dataclass(frozen=True, slots=True)
+class SecondReading:
+    """What `model` thinks of an answer. `left_out` sentences had no room in its window; `error` says why the
+    last attempt came to nothing, and what it thought before stays.
+    """
+
+    model: str
+    at_ms: int
+    sentences: tuple[SentenceOpinion, ...] = ()
+    left_out: int = 0
+    error: TurnError | None = None
+
+    @property
+    def doubted(self) -> frozenset[tuple[int, int]]:
+        """The places of the sentences that it does not find in their quotes."""
+        return frozenset(
+            (each.start, each.end) for each in self.sentences if each.opinion == "does_not_support"
+        )
 
 
 CoverageGap = Gap
@@ -287,6 +321,7 @@ class TurnResult:
     attachments: tuple[Attachment, ...] = ()
     response_id: str = ""
     way: Way | None = None
+    second_readings: tuple[SecondReading, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

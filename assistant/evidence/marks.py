@@ -5,6 +5,7 @@ cited        the sentence cites frames; its words that stand there are its `on_f
 not_on_frame a quote given for it, or a quotation, figure, date, time, address or name in it, stands
              on none of the frames it cites: `missing`
 no_source    it cites nothing; `missing` are its quotations, figures, dates, addresses and names
+seen         the same words, where the model was shown the picture of a cited frame; quotes stay as they are
 measured     it cites nothing and tells durations and counts that code worked out
 ============ ===============================================================================
 
@@ -14,7 +15,7 @@ measured     it cites nothing and tells durations and counts that code worked ou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -48,11 +49,12 @@ def check(
     screens: Mapping[int, Screen] = _NO_SCREENS,
     misquoted: Mapping[int, Sequence[str]] = _NO_QUOTES,
     facts: MeasuredFacts | None = None,
+    seen: Collection[int] = (),
 ) -> tuple[Claim, ...]:
     """The claims of an answer whose citations are `numbers`.
 
     `screens` are the cited frames whose text is known, `misquoted` the quotes that do not stand on theirs;
-    `facts` are what code has measured and the model was given.
+    `facts` are what code has measured and the model was given, `seen` the frames whose pictures it was shown.
     """
     known, given = set(numbers), facts or MeasuredFacts()
     language = language_of(plain(answer_md))
@@ -78,9 +80,12 @@ def check(
             on_frame = (
                 tuple(_standing(said, statement.start, found, shown, absent)) if at not in wrong_in else ()
             )
-        claims.append(
-            Claim(text, statement.start, statement.end, cited, state, tuple(dict.fromkeys(missing)), on_frame)
-        )
+            is_quoted = at in wrong_in or any(each.kind == "quotation" for each in absent)
+            if absent and not is_quoted and not set(cited).isdisjoint(seen):
+                state = "seen"
+        in_pictures = tuple(n for n in cited if n in seen)
+        place = statement.start, statement.end
+        claims.append(Claim(text, *place, cited, state, tuple(dict.fromkeys(missing)), on_frame, in_pictures))
     return tuple(claims)
 
 
@@ -89,7 +94,7 @@ def is_confirmed(claims: Sequence[Claim]) -> bool:
     An answer that is not about the screen need not.
     """
     of_screen = [claim for claim in claims if claim.state not in ("not_from_screen", "from_source")]
-    return not of_screen or any(claim.state in ("cited", "measured") for claim in of_screen)
+    return not of_screen or any(claim.state in ("cited", "seen", "measured") for claim in of_screen)
 
 
 def moved(claims: Iterable[Claim], by: int) -> tuple[Claim, ...]:

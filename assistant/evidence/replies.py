@@ -55,7 +55,7 @@ def is_whole(text: str) -> bool:
 
 
 def _structured(text: str) -> Reply | None:
-    for found in _objects(text):
+    for found in objects(text):
         answer = found.get("answer_md", found.get("answer"))
         if isinstance(answer, list):
             answer = "\n".join(str(part) for part in answer)
@@ -64,7 +64,7 @@ def _structured(text: str) -> Reply | None:
     return None
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
+def objects(text: str) -> Iterator[dict[str, Any]]:
     """JSON objects that stand in a text, the outermost at each place."""
     decoder = json.JSONDecoder(strict=False)
     at = text.find("{")

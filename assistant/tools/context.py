@@ -66,7 +66,8 @@ class ToolContext:
 @dataclass(slots=True)
 class Findings:
     """What one call has shown. `known` are the ids of frames, those of earlier calls among them; `frames`
-    are the ones that are new. `sources` names what was shown beside frames.
+    are the ones that are new. `sources` names what was shown beside frames, `seen` are
+    frames whose pictures were.
     """
 
     known: dict[int, str] = field(default_factory=dict)
@@ -75,6 +76,7 @@ class Findings:
     durations: list[MeasuredDuration] = field(default_factory=list)
     moments: set[int] = field(default_factory=set)
     sources: set[str] = field(default_factory=set)
+    seen: set[int] = field(default_factory=set)
     from_ms: int | None = None
     until_ms: int | None = None
 
@@ -127,6 +129,7 @@ class TurnFindings(Findings):
         self.durations += findings.durations
         self.moments |= findings.moments
         self.sources |= findings.sources
+        self.seen |= findings.seen
 
     def retrieval(self, database: Database, words: Sequence[str], range_ms: tuple[int, int]) -> Retrieval:
         """The frames as a retrieval, for the checks that every answer passes."""

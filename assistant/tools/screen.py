@@ -290,6 +290,7 @@ def describe_frame(context: ToolContext, frame_id: FrameId, question: Question =
     except StoreError as error:
         raise ToolFailed("The picture is gone or could not be put on record; nothing was sent.") from error
     cites = context.findings.cite(context.library.database, [frame_id])
+    context.findings.seen.add(frame_id)
     return {
         "note": NOTE,
         "frame_id": frame_id,

@@ -39,6 +39,7 @@ def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
         },
         {n: one.verdict.misquoted for n, one in enumerate(cited, 1)},
         measured,
+        [n for n, name in enumerate(numbered.order, 1) if by_id[name].frame.id in answer.seen],
     )
     if answer.completion.model == ExtractiveModel.name:  # what it says beside its quotes, code has worked out
         claims = tuple(claim for claim in claims if claim.citations)

@@ -90,6 +90,7 @@ def _session(turn: RunningTurn, model: ChatModel, retrieval: Retrieval) -> Model
     session.compose()
     shown = session.packed.entries
     session.findings.take(Findings({entry.frame.id: entry.id for entry in shown}))
+    session.findings.seen |= {shot.frame.id for shot in pictures.shots}
     session.off_screen.has_looked = bool(shown) and (retrieval.is_found or plan.has_range)
     session.off_screen.known += session.files.texts
     session.off_screen.quotable += session.files.texts
@@ -243,6 +244,7 @@ def _answer(
         off_screen=session.off_screen,
         usage=total_of(session.usages),
         sources=tuple(sorted(findings.sources)),
+        seen=frozenset(findings.seen),
         ending=ending,
     )
 

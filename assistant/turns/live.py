@@ -12,10 +12,11 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 
-from assistant.context.background import PreparedContext
+from assistant.context.background import NO_CONTEXT, PreparedContext
 from assistant.core.cancellation import CancelToken
 from assistant.core.errors import UnknownChat
 from assistant.core.records import ApprovalEvent, ErrorEvent, FinalEvent, StatusEvent, TurnEvent, TurnRequest
+from assistant.turns import second_reading
 from assistant.turns.admission import admit
 from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
@@ -97,12 +98,30 @@ class LiveTurns:
 
     def start(self, services: TurnServices, request: TurnRequest) -> LiveTurn:
         """Begin a turn. Raises `TurnRefused` when it cannot become one, and `TooManyTurns`."""
+        self._refuse_too_many()
+        plan = admit(services, request)
+        turn = LiveTurn(CancelToken(), plan.context)
+        return self._begun(turn, run_admitted(services, plan, turn.stop), services)
+
+    def check(self, services: TurnServices, chat_id: int, n: int, model: str | None) -> LiveTurn:
+        """Let a model read an answer again; one that still runs or is being read goes on as it is.
+
+        Raises `TurnRefused`, and `TooManyTurns`.
+        """
+        running = self.get(chat_id, n)
+        if running and not running.is_over:
+            return running
+        self._refuse_too_many()
+        turn = LiveTurn(CancelToken(), NO_CONTEXT)
+        return self._begun(turn, second_reading.run(services, chat_id, n, model, turn.stop), services)
+
+    def _refuse_too_many(self) -> None:
         with self._lock:
             if sum(not turn.is_over for turn in self._turns.values()) >= MAX_RUNNING:
                 raise TooManyTurns
-        plan = admit(services, request)
-        turn = LiveTurn(CancelToken(), plan.context)
-        events = run_admitted(services, plan, turn.stop)
+
+    def _begun(self, turn: LiveTurn, events: Iterator[TurnEvent], services: TurnServices) -> LiveTurn:
+        """A turn whose first event has come; the others come in a thread of its own."""
         first = next(events)
         turn.add(first)
         if isinstance(first, StatusEvent):

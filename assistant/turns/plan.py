@@ -211,6 +211,7 @@ class UncheckedAnswer:
     off_screen: OffScreen | None = None  # what the speaker had beside the screen
     usage: Usage | None = None
     sources: tuple[str, ...] = ()
+    seen: frozenset[int] = frozenset()  # frames whose pictures the speaker was shown
     ending: ModelError | Cancelled | None = None  # what broke it off, if anything did
 
 

@@ -30,6 +30,7 @@ TOOL_RULES: str = _TEXTS["tool_rules"]
 OWNER_NOTE: str = _TEXTS["owner"]
 BUDGET_NOTE: str = _TEXTS["budget"]
 ANSWER_NOW: str = _TEXTS["answer_now"]
+SECOND_READING: str = _TEXTS["second_reading"]
 RESULTS: str = _TEXTS["results"]
 """Opens the results for a model that knows no messages of a tool."""
 

@@ -26,6 +26,8 @@ from assistant.core.records import (
     OnFrame,
     Query,
     Scope,
+    SecondReading,
+    SentenceOpinion,
     TurnError,
     TurnFilters,
     TurnRequest,
@@ -217,6 +219,7 @@ def result(turn: StoredTurn) -> TurnResult:
         is_cut_off=kept.get("is_cut_off", False),
         response_id=kept.get("response_id", ""),
         way=Way(**kept["way"]) if kept.get("way") else None,
+        second_readings=tuple(map(_second_reading, kept.get("second_readings", ()))),
     )
 
 
@@ -256,6 +259,17 @@ def _claim(kept: dict[str, Any]) -> Claim:
         claim_state(kept),
         tuple(kept.get("missing", ())),
         tuple(OnFrame(**stretch) for stretch in kept.get("on_frame", ())),
+        tuple(kept.get("seen", ())),
+    )
+
+
+def _second_reading(kept: dict[str, Any]) -> SecondReading:
+    return SecondReading(
+        kept["model"],
+        kept["at_ms"],
+        tuple(SentenceOpinion(**each) for each in kept["sentences"]),
+        kept["left_out"],
+        TurnError(**kept["error"]) if kept["error"] else None,
     )
 
 
@@ -348,7 +362,8 @@ def _claims(turn: StoredTurn, checked: Mapping[int, CheckedFrame], again: set[in
     cited = {item.n: item for item in items if item.n is not None}
     screens = {n: marks.screen_of(cited[n], one.texts) for n, one in checked.items() if one.texts}
     misquoted = {n: (*checked[n].verdict.misquoted, *_misquoted(n, was, screens.get(n))) for n in checked}
-    found = marks.check(turn.answer_md, cited, screens, misquoted, measured(turn))
+    seen = {n for claim in was for n in claim.seen}
+    found = marks.check(turn.answer_md, cited, screens, misquoted, measured(turn), seen)
     now = {(claim.start, claim.end): claim for claim in found}
     return [now.get((old.start, old.end), old) if again.intersection(old.citations) else old for old in was]
 

@@ -30,13 +30,14 @@ from assistant.core.records import (
     TurnRequest,
     TurnResult,
 )
-from assistant.turns import insights, transcript
+from assistant.turns import insights, second_reading, transcript
 from assistant.turns.admission import admit, settled
 from assistant.turns.answering import check, no_captures
 from assistant.turns.asking import ask
 from assistant.turns.looking import look
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices
 from assistant.turns.stored_turns import begin, fail, finish, stored_turn
+from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import ModelError
 from store.chats import tool_calls
 from store.core.errors import StoreError
@@ -87,7 +88,17 @@ def run_admitted(services: TurnServices, plan: TurnPlan, stop: CancelToken) -> I
             yield ErrorEvent(failure)
         else:
             insights.write_insight(turn, checked.answer_md)
+            yield from _read_again(turn)
     yield FinalEvent(stored_turn(services.database, turn.stored.chat_id, turn.stored.n))
+
+
+def _read_again(turn: RunningTurn) -> Iterator[TurnEvent]:
+    """Let the model read its answer again, where the person wants that."""
+    model = turn.plan.model
+    if not isinstance(model, ExtractiveModel) and second_reading.is_wanted(turn.services.models, model.name):
+        result = stored_turn(turn.database, turn.stored.chat_id, turn.stored.n)
+        yield second_reading.checking(result, model)
+        second_reading.read_again(turn.services, result, model, turn.stop)
 
 
 def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, CheckedAnswer]:

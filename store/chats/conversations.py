@@ -181,6 +181,23 @@ def finish_turn(
             redact_answer(connection, turn_id)
 
 
+def says(connection: apsw.Connection, turn_id: int, answer_md: str) -> bool:
+    """Whether a turn still has this answer."""
+    sql = "select 1 from turns where id = ? and status = 'done' and answer_md = ?"
+    return scalar(connection, sql, (turn_id, answer_md)) is not None
+
+
+def keep_second_reading(database: Database, turn_id: int, answer_md: str, reading: dict[str, Any]) -> None:
+    """Keep what a model thinks of an answer, in place of what it thought before, if that is there."""
+    with database.write() as connection:
+        if not says(connection, turn_id, answer_md):
+            return
+        payload = json.loads(scalar(connection, "select payload from turns where id = ?", (turn_id,)))
+        others = [each for each in payload.get("second_readings", ()) if each["model"] != reading["model"]]
+        payload["second_readings"] = [*others, reading]
+        connection.execute("update turns set payload = ? where id = ?", (_json(payload), turn_id))
+
+
 def is_outdated(database: Database, turn_id: int) -> bool:
     """Whether something was deleted since a turn was asked: what it was shown may be of that."""
     with database.read() as connection:
@@ -235,6 +252,7 @@ def redact_answer(connection: apsw.Connection, turn_id: int) -> None:
     if "claims" in payload:
         payload["claims"] = []
     payload.pop("measured", None)
+    payload.pop("second_readings", None)
     sql = "update turns set answer_md = ?, payload = ? where id = ?"
     connection.execute(sql, (DELETED_ANSWER, _json(payload), turn_id))
     connection.execute(

@@ -140,6 +140,11 @@ class ChatSettings:
         "Show pictures of the frames a question is about to a model that can see: local (to one on this "
         "machine; to others when asked for with the question), ask (only when asked for) or never.",
     )
+    second_reading: str = _setting(
+        "never",
+        "Let the model read its answer again, each sentence beside its quotes: local (a model on this "
+        "machine), always or never. Its doubts are shown as its doubts.",
+    )
     models: tuple[ChatModelSettings, ...] = _setting([], "More models, as [[chat.models]] tables.")
 
 

@@ -83,6 +83,18 @@ def test_a_question_about_a_frame_shows_its_picture(asked: Any, frame: FrameRow,
         assert f"frame {frame.id}" in sent.body and "base64" not in sent.body
 
 
+def test_what_a_model_saw_in_a_picture_is_said_to_be_seen(asked: Any, frame: FrameRow) -> None:
+    body = {"message": "How high is the bar on the left?", "frame_id": frame.id}
+    told = {"answer_md": "The bar stands at 73 [[e1]]. It says “Bar height” [[e1]].", "evidence": []}
+    answer, _ = asked(("vision",), lambda stub: stub.reply(told), **body)
+    assert [(claim["state"], claim["seen"]) for claim in answer["claims"]] == [
+        ("seen", [1]),
+        ("not_on_frame", [1]),  # a quotation has to stand on the frame
+    ]
+    answer, _ = asked((), lambda stub: stub.reply(told), **body)
+    assert [(claim["state"], claim["seen"]) for claim in answer["claims"]] == [("not_on_frame", [])] * 2
+
+
 def test_a_server_that_can_do_neither_still_answers(asked: Any, frame: FrameRow) -> None:
     def script(stub: StubModel) -> None:
         stub.reply({"answer_md": "A report [[e1]].", "evidence": [{"id": "e1", "quote": "Weekly report"}]})

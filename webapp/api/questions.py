@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
@@ -37,7 +37,7 @@ from webapp.api.tool_calls import call_answer
 from webapp.api.turns import TurnAnswer, turn_answer
 from webapp.api.values import Answer, Id, Ranged, Request, Seconds, Text, Timestamp, Zone
 from webapp.core.errors import FieldError, Problem, not_found
-from webapp.core.lookups import turn_or_404
+from webapp.core.lookups import no_turn, turn_or_404
 from webapp.core.services import Services, services
 
 Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_MESSAGE_CHARS)]
@@ -195,8 +195,12 @@ def manner(body: Request) -> dict[str, Any]:
 
 def start_turn(request: TurnRequest) -> LiveTurn:
     """A turn that runs by itself. Raises what it is refused for."""
+    return _started(lambda: services().turns.start(turn_services(services()), request))
+
+
+def _started(start: Callable[[], LiveTurn]) -> LiveTurn:
     try:
-        return services().turns.start(turn_services(services()), request)
+        return start()
     except TurnRefused as error:
         raise refusal_problem(error) from error
     except TooManyTurns as error:
@@ -354,12 +358,54 @@ def _events(turn: LiveTurn) -> Iterator[str]:
         yield f"id: {seq}\nevent: {body['type']}\ndata: {data}\n\n"
 
 
+class CheckRequest(Request):
+    model: Text | None = Field(
+        None, description="A name from GET /models; the one that gave the answer when missing."
+    )
+
+
+@endpoint(
+    "POST",
+    f"{TURN}/check",
+    "Let a model read an answer again",
+    {
+        **MODEL_PROBLEMS,
+        503: MODEL_PROBLEMS[503] + ", too_many_turns",
+        404: "turn_not_found",
+        409: "turn_not_answered",
+        422: "model_not_found, nothing_to_check, context_too_long",
+    },
+)
+def check(chat_id: int, turn_id: int, body: CheckRequest) -> TurnAnswer:
+    """The turn with what the model thinks of each sentence, which sees the sentence and its quotes alone.
+
+    Its opinion stands in `second_readings`, and changes nothing else. POST …/stop ends it.
+    """
+    live = start_check(chat_id, turn_id, body.model)
+    results = (event.result for _, event in live.follow() if isinstance(event, FinalEvent))
+    result = next(results, None)
+    if result is None:  # deleted meanwhile
+        raise no_turn(chat_id, turn_id)
+    made = max(result.second_readings, key=lambda reading: reading.at_ms, default=None)
+    if made and made.error:
+        raise failure_problem(made.error, chat_id, turn_id)
+    return turn_answer(result)
+
+
+def start_check(chat_id: int, n: int, model: str | None) -> LiveTurn:
+    """A model that reads an answer again, by itself. Raises what it is refused for."""
+    if turn_or_404(chat_id, n).status != "done":
+        raise Problem(409, "turn_not_answered", f"Turn {n} of chat {chat_id} has no answer.")
+    own = services()
+    return _started(lambda: own.turns.check(turn_services(own), chat_id, n, model))
+
+
 @endpoint("POST", f"{TURN}/stop", "Stop a turn", {404: "turn_not_found", 409: "turn_finished"}, status=202)
 def stop(chat_id: int, turn_id: int) -> RunningAnswer:
     """It ends within a moment and keeps what was said."""
-    stored = turn_or_404(chat_id, turn_id)
+    turn_or_404(chat_id, turn_id)
     live = services().turns.get(chat_id, turn_id)
-    if live is None or stored.status != "running":
+    if live is None or live.is_over:
         raise Problem(409, "turn_finished", f"Turn {turn_id} of chat {chat_id} does not run here any more.")
     live.stop.set()
     return running_answer(chat_id, turn_id)

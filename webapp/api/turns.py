@@ -101,7 +101,8 @@ class ClaimAnswer(Answer):
     citations: list[int]
     state: str = Field(
         description="cited (no more is said than that it cites frames), not_on_frame (its quote, or words "
-        "of it, stand on none of the frames it cites), no_source (it cites nothing), measured (a duration "
+        "of it, stand on none of the frames it cites), seen (such words, where the model was shown a "
+        "picture of such a frame), no_source (it cites nothing), measured (a duration "
         "or count that code worked out), from_source (it quotes what a tool returned of another source), "
         "or not_from_screen (nothing recorded was looked at for it)."
     )
@@ -110,6 +111,31 @@ class ClaimAnswer(Answer):
         "names and quotations that have no source."
     )
     on_frame: list[OnFrameAnswer] = Field(description="Words of it that stand on a cited frame.")
+    seen: list[int] = Field(description="Those of its numbers whose pictures the model was shown.")
+
+
+class OpinionAnswer(Answer):
+    """What a model thinks of the sentence `answer_md[start:end]` beside its quotes."""
+
+    start: int
+    end: int
+    opinion: Literal["supports", "does_not_support", "cannot_tell"]
+
+
+class ReadingErrorAnswer(Answer):
+    code: str
+    message: str
+    action: str
+
+
+class SecondReadingAnswer(Answer):
+    """What a model thinks of the answer: an opinion, that proves nothing."""
+
+    model: str
+    at: Timestamp = Field(validation_alias="at_ms")
+    sentences: list[OpinionAnswer]
+    left_out: int = Field(description="Sentences that did not fit into the model's window.")
+    error: ReadingErrorAnswer | None = Field(description="Why the last attempt came to nothing.")
 
 
 class CoverageGapAnswer(Answer):
@@ -216,6 +242,7 @@ class TurnAnswer(Answer):
     attachments: list[AttachmentAnswer] = Field(description="The files that the question brought.")
     response_id: str | None = Field(description="What a provider with its own transcript keeps it under.")
     usage: UsageAnswer | None
+    second_readings: list[SecondReadingAnswer] = Field(description="By POST …/check, one a model.")
     warnings: list[str]
     dropped_citations: int = Field(
         validation_alias="dropped", description="Ids in the model's answer that name nothing it was given."

@@ -2,7 +2,8 @@
 
 Code decides few things, and only these are marked: words that stand on a cited frame, words that stand on
 none of them, a sentence without a source, a figure that code worked out, words of another source. The reader
-compares the sentence with the quote under it.
+compares the sentence with the quote under it. What a model says it saw in a picture, or doubts, is drawn as
+that model's.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from webapp.core.markdown import Mark, Marks
 _TAGS = {
     "not_on_frame": ("state warn", "quote_not_on_frame"),
     "no_source": ("hush", "no_source"),
+    "seen": ("state info", "seen"),
     "measured": ("state info", "measured"),
     "from_source": ("state info", "from_source"),
     "not_from_screen": ("state plain", "not_from_screen"),
@@ -90,6 +92,9 @@ def tags(turn: TurnResult, withdrawn: frozenset[int] = frozenset()) -> Iterator[
         tag = _tag(turn, claim, withdrawn, language)
         if tag:
             yield claim, tag
+        for reading in turn.second_readings:
+            if (claim.start, claim.end) in reading.doubted:
+                yield claim, Tag("state warn", text("doubted", language, "marks", model=reading.model))
 
 
 def words_on_frames(turn: TurnResult) -> dict[int, tuple[str, ...]]:
@@ -111,7 +116,8 @@ def source_names(turn: TurnResult) -> str:
 def _marks(turn: TurnResult, links: Links, breaks: list[int]) -> Marks:
     marks = [mark for claim in turn.claims for mark in _inside(turn, claim, links)]
     for claim, tag in tags(turn, links.withdrawn):
-        how = links.measured if claim.state == "measured" else ""
+        is_measured = tag.css_class == "state info" and claim.state == "measured"
+        how = links.measured if is_measured else ""
         marks.append(Mark(claim.start, claim.end, tag.css_class, how, tag.text))
     drawn = {n: address for n, address in links.frames.items() if n not in links.withdrawn}
     return Marks(marks, drawn, links.quotes, links.withdrawn, breaks)
@@ -123,7 +129,8 @@ def _inside(turn: TurnResult, claim: Claim, links: Links) -> Iterator[Mark]:
         yield Mark(claim.start, claim.end, "no-source")
         return
     places = [(place.start, place.end, place.n) for place in claim.on_frame if place.n in links.frames]
-    missing = [(*span, 0) for words in claim.missing if (span := _place(turn.answer_md, claim, words))]
+    off_frame = () if claim.state == "seen" else claim.missing
+    missing = [(*span, 0) for words in off_frame if (span := _place(turn.answer_md, claim, words))]
     for start, end, n in _joined(turn.answer_md, sorted([*places, *missing])):
         if n and n not in links.withdrawn:
             words = turn.answer_md[start:end]
@@ -168,7 +175,12 @@ def _tag(turn: TurnResult, claim: Claim, withdrawn: frozenset[int], language: La
     if claim.state not in _TAGS:
         return None
     css_class, name = _TAGS[claim.state]
-    return Tag(css_class, text(name, language, "marks", sources=source_names(turn)))
+    values = {
+        "sources": source_names(turn),
+        "model": turn.model,
+        "numbers": ", ".join(map(str, claim.seen)),
+    }
+    return Tag(css_class, text(name, language, "marks", **values))
 
 
 def _named(words: tuple[str, ...]) -> str:

@@ -164,6 +164,7 @@ class TurnView:
     progress: Progress | None = None
     heard: int | None = None  # number of the last event in it while more may come
     insight: Insight | None = None  # that this turn told
+    checking: str = ""  # that a model reads the answer again, while it does
     is_verbose: bool = False  # whether what it was told of earlier chats is shown with it
 
     @property
@@ -181,6 +182,11 @@ class TurnView:
         warned = sum(tag.css_class == "state warn" for _, tag in answers.tags(self.turn))
         more = f", {formatting.count(warned, 'warning')}" if warned else ""
         return f"Answer complete, {formatting.count(len(self.cited), 'source')}{more}"
+
+    @property
+    def can_be_checked(self) -> bool:
+        """Whether a model could compare its sentences with their quotes, and none does."""
+        return self.turn.model != "extractive" and bool(self.cited) and not self.is_followed
 
     @property
     def sources(self) -> str:
@@ -226,8 +232,16 @@ def turn_view(
         insight=insights.of_turn(database, turn.chat_id, turn.turn_id),
         groups=groups,
         progress=running,
+        checking=_checking(turn, live) if live and goes_on else "",
         heard=running.seq if running else len(live.after(0)) if live and goes_on else None,
     )
+
+
+def _checking(turn: TurnResult, live: LiveTurn) -> str:
+    """What is done with an answer that is there, where that was the last to be told."""
+    last = [event for _, event in live.after(0)][-1:]
+    is_told = turn.status != "running" and last and isinstance(last[0], StatusEvent)
+    return last[0].message if is_told and isinstance(last[0], StatusEvent) else ""
 
 
 def _links(turn: TurnResult, cited: Mapping[int, EvidenceCard]) -> Links:

@@ -213,3 +213,20 @@ def test_a_sentence_that_tells_only_what_was_measured(sentence: str, state: str)
 def test_long_answers_of_any_kind_are_marked(text: str) -> None:
     """What is not linear in their length would not end."""
     marks.check(text, [1], {1: SCREEN})
+
+
+@for_each(
+    ("sentence", "state"),
+    [
+        ("A chart shows 300 boats of Keller [1].", "seen"),
+        ("The chart is titled “Boats of Keller” [1].", "not_on_frame"),
+        ("A chart shows 300 boats of Keller [2].", "not_on_frame"),
+        ("A chart shows R-20455 [1].", "cited"),
+    ],
+)
+def test_what_a_model_saw_in_a_picture_is_no_warning(sentence: str, state: str) -> None:
+    screens = {1: SCREEN, 2: Screen(["menu"])}
+    (claim,) = marks.check(sentence, [1, 2], screens, seen=[1])
+    assert claim.state == state
+    (claim,) = marks.check(sentence, [1, 2], screens, {n: ["thirty boats"] for n in screens}, seen=[1])
+    assert claim.state == "not_on_frame"

@@ -31,7 +31,7 @@ def test_an_answer_has_the_shape_of_the_contract(
     assert set(body) == {
         "chat_id", "turn_id", "mode", "model", "answer_md", "time_range", "evidence", "claims", "coverage",
         "sources", "usage", "warnings", "dropped_citations", "attachments", "response_id", "scope", "way",
-        "retrieved",
+        "retrieved", "second_readings",
     }  # fmt: skip
     assert body["time_range"] == {
         "start_time": NOON,

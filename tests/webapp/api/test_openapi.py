@@ -125,6 +125,7 @@ def test_the_contract_of_this_version_is_there() -> None:
         "/summaries/context": {"get"},
         "/summaries/export": {"get"},
         "/summaries": {"delete"},
+        "/chats/{chat_id}/turns/{turn_id}/check": {"post"},
         "/chats/{chat_id}/turns/{turn_id}/context": {"get"},
         "/chats/{chat_id}/topic": {"put"},
         "/chat/new": {"post"},

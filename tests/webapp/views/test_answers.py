@@ -51,6 +51,7 @@ def test_words_on_a_frame_lead_to_them_and_words_on_none_are_named() -> None:
     ("state", "missing", "expected"),
     [
         ("cited", (), ""),
+        ("seen", ("12",), '<span class="state info">seen by stub in picture 1</span>'),
         ("not_on_frame", (), '<span class="state warn">quote is not on the frame</span>'),
         ("no_source", ("Ana",), '<span class="state warn">no source: Ana</span>'),
         ("no_source", (), '<span class="hush">(no source)</span>'),
@@ -61,7 +62,8 @@ def test_words_on_a_frame_lead_to_them_and_words_on_none_are_named() -> None:
 )
 def test_what_is_said_behind_a_sentence(state: ClaimState, missing: tuple[str, ...], expected: str) -> None:
     answer = "Ana has set it."
-    html = answers.whole(turn(answer, claim(answer, answer, state, missing)), LINKS)
+    sentence = replace(claim(answer, answer, state, missing), seen=(1,))
+    html = answers.whole(turn(answer, sentence), LINKS)
     assert expected in html and ("hush" in html or "state" in html) == bool(expected)
     assert not re.search("found|proven|true", html)
 

@@ -17,6 +17,7 @@ from store.chats.records import Chat
 from store.chats.tool_calls import ApprovalScope, ToolCall
 from store.frames.frames import FrameRow
 from store.ocr.readings import Box
+from webapp.api.questions import start_check
 from webapp.api.tool_calls import decide
 from webapp.core import formatting, templating
 from webapp.core.errors import Problem
@@ -105,6 +106,17 @@ def _size(n: int) -> Size:
     if request.args.get("chosen") and str(n) not in request.args.getlist("picture"):
         return "none"
     return "full" if request.args.get(f"size{n}") == "full" else "crop"
+
+
+@decisions_blueprint.post("/chat/<id:chat_id>/turns/<id:n>/check")
+def check(chat_id: int, n: int) -> Response:
+    """Let the model of an answer compare its sentences with their quotes."""
+    chat_or_404(chat_id)
+    live = start_check(chat_id, n, None)
+    live.settle(PATIENCE_S)
+    if templating.wants_fragment():
+        return turn_fragment(chat_id, n)
+    return templating.redirect_to(f"/chat/{chat_id}#t{n}")
 
 
 @decisions_blueprint.post("/chat/<id:chat_id>/turns/<id:n>/retry")
