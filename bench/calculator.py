@@ -6,7 +6,8 @@ import random
 import time
 import tracemalloc
 
-from assistant.tools.general import MAX_CHARS, CannotCalculate, calculate
+from assistant.tools.general import MAX_CHARS, calculate
+from assistant.tools.tool import ToolFailed
 from bench.report import Report
 
 ROUNDS = 20_000
@@ -39,6 +40,6 @@ def main(report: Report) -> None:
 def _is_answered(expression: str) -> bool:
     try:
         calculate(expression)
-    except CannotCalculate:
+    except ToolFailed:
         return False
     return True

@@ -11,33 +11,28 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from assistant.core.egress_log import SentLedger, usage_of
 from assistant.core.endpoints import Endpoint
 from assistant.core.strings import local_time
-from assistant.read_api import calls
+from assistant.read_api import answers, calls
 from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.measured_facts import MeasuredDuration, MeasuredFacts
 from assistant.retrieval.retrieval import Entry, Retrieval, Searched
-from assistant.tools.tool import ToolFailed
+from assistant.tools.tool import Tool, ToolFailed, tool
 from engines.chat.network import host_of, is_local
-from engines.chat.protocol import ChatModel, Message, ModelError, Usage
-from engines.web_search import SearchFailed, WebHit, WebSearch
+from engines.chat.protocol import ChatModel, Usage
+from engines.web_search import WebSearch
+from store.chats.tool_permissions import Mode
 from store.core.database import Database
-from store.core.errors import StoreError
-from store.egress.egress_log import EgressRecorder, RequestContext
-from store.frames import frames
 from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.search import sample
 from store.search.filters import Filters
 from store.search.sample import SampledFrame
-
-SEARCH_PROVIDER = "web_search"
-"""The name in the ledger of what answers web searches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +52,26 @@ class ToolContext:
     read_file_roots: tuple[Path, ...]
     read_file_max_bytes: int
     never_read: tuple[Path, ...]
-    web: WebAccess | None
+    web: WebSearch | None
     vision: VisionAccess | None
     turn_id: int | None
     chat_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class VisionAccess:
+    """The model of one turn, which can see. `usages` grows by what each picture took."""
+
+    model: ChatModel
+    endpoint: Endpoint
+    usages: list[Usage] = field(default_factory=list)
+
+    @property
+    def where(self) -> str:
+        """Whom a picture is shown to, in words: ``Qwen on this computer``, ``Qwen at api.example``."""
+        address = self.endpoint.base_url
+        place = "on this computer" if is_local(address) else f"at {host_of(address)}"
+        return f"{self.endpoint.name} {place}"
 
 
 @dataclass(slots=True)
@@ -155,85 +166,101 @@ class TurnFindings(Findings):
         return MeasuredFacts(tuple(self.durations), tuple(local_time(at, zone) for at in moments))
 
 
+# -- what is read under the rules of today ----------------------------------------------------
+
 DOOR = "chat"
 
 
+@dataclass(frozen=True, slots=True)
+class SourceQuery:
+    """One call of a tool that reads what is kept here, past today's rules and on record."""
+
+    call: ReadCall
+    context: ToolContext
+
+    def local(self, at_ms: int) -> str:
+        """A moment in words for the model; from now on an answer may name it."""
+        self.context.findings.moments.add(at_ms)
+        return self.call.local(at_ms)
+
+    def within(self, start_ms: int, end_ms: int) -> tuple[int, int]:
+        """A span cut to the range of the turn. Raises `ToolFailed` when nothing of it is left."""
+        low, high = self.context.range_ms or (start_ms, end_ms)
+        start_ms, end_ms = max(start_ms, low), min(end_ms, high)
+        if end_ms <= start_ms:
+            between = " to ".join(self.call.local(at) for at in (low, high))
+            raise ToolFailed(f"This conversation is about {between} only, and that lies outside.")
+        return start_ms, end_ms
+
+    def span(self, start: float | str | None, end: float | str | None) -> tuple[int, int]:
+        """What a call asks for, cut to the range of the turn.
+
+        Raises `ToolFailed`, and `ReadRefused` for what is no time.
+        """
+        return self.within(*answers.span(start, end, self.call.now_ms))
+
+    def span_or_none(
+        self, start: float | str | None, end: float | str | None
+    ) -> tuple[int, int] | tuple[None, None]:
+        """The same; (None, None) where neither the call nor the turn names a time."""
+        if start is None and end is None and self.context.range_ms is None:
+            return None, None
+        return self.span(start, end)
+
+    def frame(self, frame_id: int) -> FrameRow:
+        """A frame that may be seen. Raises `ReadRefused`, `FrameNotFound`; `ToolFailed` out of range."""
+        frame = calls.frame(self.call, frame_id)
+        self.within(frame.captured_ms, frame.captured_ms + 1)
+        self.context.findings.shown(frame.captured_ms, frame.captured_ms + 1)
+        return frame
+
+    def told(self, key: str, rows: Sequence[dict[str, Any]], note: str, **more: Any) -> dict[str, Any]:
+        """The rows under their `key`, and `more` of them; `note` where there are none."""
+        self.call.returned = len(rows)
+        return {key: list(rows), **more, **({} if rows else {"note": note})}
+
+
 @contextmanager
-def reading(context: ToolContext, tool: str) -> Iterator[ReadCall]:
+def reading(context: ToolContext, tool: str) -> Iterator[SourceQuery]:
     """A call of a tool as the doors read: past today's rules, on record. A refusal fails the tool."""
     try:
         with calls.call(context.library, DOOR, tool, context.zone) as call:
-            yield call
+            yield SourceQuery(call, context)
     except ReadRefused as error:
         raise ToolFailed(str(error)) from error
 
 
-# -- what may leave --------------------------------------------------------------------------
+def source_tool(
+    mode: Mode, reaches: str, source: str = "", **more: Any
+) -> Callable[[Callable[..., object]], Tool]:
+    """As `tool`, for a function whose first parameter is a `SourceQuery`.
+
+    A turn that was given rows names their `source`.
+    """
+
+    def make(function: Callable[..., object]) -> Tool:
+        @wraps(function)
+        def run(context: ToolContext, **values: Any) -> object:
+            with reading(context, function.__name__) as lookup:
+                answer = function(lookup, **values)
+            if lookup.call.returned and source:
+                context.findings.sources.add(source)
+            return answer
+
+        return tool(mode, reaches, **more)(run)
+
+    return make
 
 
-@dataclass(frozen=True, slots=True)
-class WebAccess:
-    """The search endpoint, for one turn."""
-
-    engine: WebSearch
-    database: Database
-    clock: Callable[[], int]
-    turn_id: int | None
-
-    def search(self, query: str, limit: int, timeout_s: float) -> list[WebHit]:
-        """Results. Raises `SearchFailed`; `StoreError` when what is sent cannot be noted."""
-        request = RequestContext("web_search", SEARCH_PROVIDER, turn_id=self.turn_id)
-        recorder = EgressRecorder(self.database, self.clock, request)
-        try:
-            hits = self.engine.search(query, limit, timeout_s=timeout_s, on_send=recorder)
-        except SearchFailed as error:
-            recorder.finish(error.code)
-            raise
-        recorder.finish("answered")
-        return hits
+def row(record: object, *names: str, chars: int, **more: object) -> dict[str, Any]:
+    """These fields of a record and `more`, as a model is told: texts of at most `chars`, nothing empty."""
+    fields = {name: getattr(record, name) for name in names} | more
+    cut = {
+        name: truncated(value, chars) if isinstance(value, str) else value for name, value in fields.items()
+    }
+    return {name: value for name, value in cut.items() if value not in ("", None, [])}
 
 
-@dataclass(frozen=True, slots=True)
-class VisionAccess:
-    """The model of one turn, which can see. `usages` grows by what each picture took."""
-
-    model: ChatModel
-    endpoint: Endpoint
-    database: Database
-    clock: Callable[[], int]
-    turn_id: int | None
-    usages: list[Usage] = field(default_factory=list)
-
-    @property
-    def where(self) -> str:
-        """Whom a picture is shown to, in words: ``Qwen on this computer``, ``Qwen at api.example``."""
-        address = self.endpoint.base_url
-        place = "on this computer" if is_local(address) else f"at {host_of(address)}"
-        return f"{self.endpoint.name} {place}"
-
-    def look(self, messages: list[Message], frame: FrameRow, named: str, timeout_s: float) -> str:
-        """What the model says about the one picture in `messages`, which the ledger calls `named`.
-
-        Nothing is sent once the frame is gone. Raises `ModelError`, `StoreError`.
-        """
-        pictures = [picture for message in messages for picture in message.pictures]
-        assert len(pictures) == 1
-        ledger = SentLedger(
-            self.database,
-            self.clock,
-            self.endpoint,
-            "describe",
-            self.turn_id,
-            shows=(frame.captured_ms, frame.captured_ms),
-            named=((pictures[0].data_url, named),),
-            is_current=lambda connection: frames.has_picture(connection, frame.id, frame.sha256),
-        )
-        try:
-            completion = self.model.complete(messages, timeout_s=timeout_s, on_send=ledger)
-        except (ModelError, StoreError) as error:
-            ledger.finish(error.code if isinstance(error, ModelError) else "failed")
-            raise
-        usage = usage_of(completion, messages, self.endpoint)
-        ledger.finish("answered", usage)
-        self.usages.append(usage)
-        return completion.text.strip()
+def truncated(text: str, chars: int) -> str:
+    """A text of at most `chars` characters; one that is cut ends in …"""
+    return text if len(text) <= chars else text[: chars - 1].rstrip() + "…"

@@ -35,10 +35,6 @@ _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 _BINARY_SAMPLE = 8_192
 
 
-class CannotRead(ToolFailed):
-    """This path is not read; the message says why, and never what lies outside the roots."""
-
-
 @dataclass(frozen=True, slots=True)
 class FileText:
     """`text` from `offset` characters on; `is_whole` when nothing follows."""
@@ -57,20 +53,20 @@ class FolderEntry:
 
 
 def read_text(roots: Sequence[Path], path: str, max_bytes: int, never: Sequence[Path] = ()) -> FileText:
-    """A text file below one of the roots, its first `max_bytes` bytes. Raises `CannotRead`."""
+    """A text file below one of the roots, its first `max_bytes` bytes. Raises `ToolFailed`."""
     with _opened(roots, path, never) as (descriptor, status):
         if not stat.S_ISREG(status.st_mode):
-            raise CannotRead("Only regular files are read; this is a folder, a device or a pipe.")
+            raise ToolFailed("Only regular files are read; this is a folder, a device or a pipe.")
         with os.fdopen(os.dup(descriptor), "rb") as file:
             content = file.read(max_bytes + 1)
     is_whole = len(content) <= max_bytes
     content = content[:max_bytes]
     if b"\0" in content[:_BINARY_SAMPLE]:
-        raise CannotRead("This is not a text file.")
+        raise ToolFailed("This is not a text file.")
     try:
         text = content.decode("utf-8", "strict" if is_whole else "ignore")
     except UnicodeDecodeError as error:
-        raise CannotRead("This is not a text file in UTF-8.") from error
+        raise ToolFailed("This is not a text file in UTF-8.") from error
     return FileText(path, text, status.st_size, is_whole)
 
 
@@ -79,11 +75,11 @@ def list_folder(
 ) -> tuple[list[FolderEntry], int]:
     """A page of what is in a folder below one of the roots, by name, and how much is in it.
 
-    Raises `CannotRead`.
+    Raises `ToolFailed`.
     """
     with _opened(roots, path, never) as (descriptor, status):
         if not stat.S_ISDIR(status.st_mode):
-            raise CannotRead("This is not a folder.")
+            raise ToolFailed("This is not a folder.")
         entries = sorted(os.scandir(descriptor), key=lambda entry: entry.name)
         return [_entry(entry) for entry in entries[offset : offset + limit]], len(entries)
 
@@ -97,7 +93,7 @@ def _entry(entry: os.DirEntry[str]) -> FolderEntry:
 
 @contextmanager
 def _opened(roots: Sequence[Path], path: str, never: Sequence[Path]) -> Iterator[tuple[int, os.stat_result]]:
-    """A descriptor of what a path names, and its status. Raises `CannotRead`."""
+    """A descriptor of what a path names, and its status. Raises `ToolFailed`."""
     root, parts = _located(roots, path)
     closed = {_identity(folder.stat()) for folder in never if folder.exists()}
     held: list[int] = []
@@ -107,10 +103,10 @@ def _opened(roots: Sequence[Path], path: str, never: Sequence[Path]) -> Iterator
         for part in parts:
             held.append(os.open(part, os.O_RDONLY | _NOFOLLOW | _NONBLOCK, dir_fd=held[-1]))
         if closed & (above | {_identity(os.fstat(opened)) for opened in held}):
-            raise CannotRead("This folder is Recollect's own and is not read.")
+            raise ToolFailed("This folder is Recollect's own and is not read.")
         yield held[-1], os.fstat(held[-1])
     except (OSError, ValueError) as error:
-        raise CannotRead("There is no such file or folder that may be read.") from error
+        raise ToolFailed("There is no such file or folder that may be read.") from error
     finally:
         for descriptor in held:
             os.close(descriptor)
@@ -121,27 +117,27 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 
 
 def _located(roots: Sequence[Path], path: str) -> tuple[Path, tuple[str, ...]]:
-    """(root, components below it) of a path. Raises `CannotRead`.
+    """(root, components below it) of a path. Raises `ToolFailed`.
 
     The path is absolute below a root, or relative to the only root.
     """
     if not roots:
-        raise CannotRead("No folder may be read: tools.read_file_roots is empty.")
+        raise ToolFailed("No folder may be read: tools.read_file_roots is empty.")
     if not path.strip() or len(path) > MAX_PATH_CHARS or "\0" in path:
-        raise CannotRead("This is not a path.")
+        raise ToolFailed("This is not a path.")
     asked = PurePosixPath(path)
     if ".." in asked.parts or path.startswith("~") or "\\" in path:
-        raise CannotRead("A path goes straight down: no '..', no '~' and no backslash.")
+        raise ToolFailed("A path goes straight down: no '..', no '~' and no backslash.")
     if not asked.is_absolute():
         if len(roots) > 1:
-            raise CannotRead(f"Name the whole path; these may be read: {', '.join(map(str, roots))}")
+            raise ToolFailed(f"Name the whole path; these may be read: {', '.join(map(str, roots))}")
         asked = PurePosixPath(roots[0]) / asked
     for root in roots:
         if asked == PurePosixPath(root) or PurePosixPath(root) in asked.parents:
             parts = asked.relative_to(root).parts
             if len(parts) <= _MAX_DEPTH:
                 return root, parts
-    raise CannotRead(f"Only what is below these may be read: {', '.join(map(str, roots))}")
+    raise ToolFailed(f"Only what is below these may be read: {', '.join(map(str, roots))}")
 
 
 # -- the tools over allowed folders -----------------------------------------------------------

@@ -51,32 +51,28 @@ MAX_BITS = 4096
 Number = int | float
 
 
-class CannotCalculate(ToolFailed):
-    """The expression has no value here; the message says why."""
-
-
 def calculate(expression: str) -> Number:
-    """The value of an arithmetic expression. Raises `CannotCalculate`."""
+    """The value of an arithmetic expression. Raises `ToolFailed`."""
     text = " ".join(expression.split())
     for sign, python in (("×", "*"), ("÷", "/"), ("^", "**"), ("−", "-")):
         text = text.replace(sign, python)
     if not text:
-        raise CannotCalculate("The expression is empty.")
+        raise ToolFailed("The expression is empty.")
     if len(text) > MAX_CHARS:
-        raise CannotCalculate(f"The expression is longer than {MAX_CHARS} characters.")
+        raise ToolFailed(f"The expression is longer than {MAX_CHARS} characters.")
     try:
         tree = ast.parse(text, mode="eval")
         if sum(1 for _ in ast.walk(tree)) > MAX_NODES:
-            raise CannotCalculate("The expression has too many parts.")
+            raise ToolFailed("The expression has too many parts.")
         return _value(tree.body)
     except (SyntaxError, RecursionError, MemoryError) as error:
-        raise CannotCalculate("This is not an arithmetic expression.") from error
+        raise ToolFailed("This is not an arithmetic expression.") from error
     except ZeroDivisionError as error:
-        raise CannotCalculate("Division by zero.") from error
+        raise ToolFailed("Division by zero.") from error
     except OverflowError as error:
-        raise CannotCalculate("The result is too large.") from error
+        raise ToolFailed("The result is too large.") from error
     except ValueError as error:
-        raise CannotCalculate(f"{error}".capitalize() + ".") from error
+        raise ToolFailed(f"{error}".capitalize() + ".") from error
 
 
 def _value(node: ast.expr) -> Number:
@@ -90,15 +86,15 @@ def _value(node: ast.expr) -> Number:
         return _CONSTANTS[node.id]
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
         return _checked(_called(node.func.id, [_value(argument) for argument in node.args]))
-    raise CannotCalculate(f"Only numbers, + - * / // % ** and {', '.join(sorted(_FUNCTIONS))} are known.")
+    raise ToolFailed(f"Only numbers, + - * / // % ** and {', '.join(sorted(_FUNCTIONS))} are known.")
 
 
 def _called(name: str, values: list[Number]) -> Number:
     if name not in _FUNCTIONS:
-        raise CannotCalculate(f"There is no function {name[:40]!r}.")
+        raise ToolFailed(f"There is no function {name[:40]!r}.")
     function, least, most = _FUNCTIONS[name]
     if not least <= len(values) <= most:
-        raise CannotCalculate(f"{name} takes {least} to {most} values.")
+        raise ToolFailed(f"{name} takes {least} to {most} values.")
     return function(*values)
 
 
@@ -108,30 +104,30 @@ def _checked(value: object) -> Number:
     if isinstance(value, float) and math.isfinite(value):
         return value
     if isinstance(value, int | float):
-        raise CannotCalculate("The result is too large.")
-    raise CannotCalculate("The result is not a real number.")
+        raise ToolFailed("The result is too large.")
+    raise ToolFailed("The result is not a real number.")
 
 
 def _power(base: Number, exponent: Number) -> Number:
     if isinstance(base, int) and isinstance(exponent, int) and exponent > 0:
         if base not in (-1, 0, 1) and exponent * base.bit_length() > 2 * MAX_BITS:
-            raise CannotCalculate("The result is too large.")
+            raise ToolFailed("The result is too large.")
         return int(base**exponent)
     result = base**exponent
     if isinstance(result, complex):
-        raise CannotCalculate("The result is not a real number.")
+        raise ToolFailed("The result is not a real number.")
     return float(result)
 
 
 def _factorial(value: Number) -> Number:
     if not isinstance(value, int) or not 0 <= value <= 500:
-        raise CannotCalculate("factorial takes a whole number from 0 to 500.")
+        raise ToolFailed("factorial takes a whole number from 0 to 500.")
     return math.factorial(value)
 
 
 def _rounded(value: Number, digits: Number = 0) -> Number:
     if not isinstance(digits, int) or not -400 <= digits <= 400:
-        raise CannotCalculate("round takes a whole number of digits.")
+        raise ToolFailed("round takes a whole number of digits.")
     return round(value, digits) if digits else round(value)
 
 

@@ -6,19 +6,17 @@ frames it was learned from are left out now, and a day when a window in use in i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from assistant.core.texts import neutralized
-from assistant.read_api import answers
 from assistant.read_api import memory as gate
 from assistant.read_api.answers import TimeOrNone, Words
 from assistant.read_api.calls import asking
 from assistant.read_api.frames import FrameId
-from assistant.tools.context import ToolContext
-from assistant.tools.sources import SourceQuery, source_tool, truncated
+from assistant.tools.context import SourceQuery, ToolContext, row, source_tool, truncated
 from assistant.tools.tool import ToolFailed
 from store.core import tokenizer
 from store.frames import frames
@@ -100,7 +98,7 @@ def _entity_name(context: ToolContext, entity_id: int) -> str:
     return f"{entity.name} ({entity.kind} {entity.id})"
 
 
-@source_tool(mode="ask", reaches=REMEMBERED, source="remembered", risk="changes", tells=_tells_entity)
+@source_tool(mode="ask", reaches=REMEMBERED, tells=_tells_entity)
 def store_entity(
     lookup: SourceQuery,
     kind: Literal["person", "place", "event", "thing"],
@@ -112,19 +110,10 @@ def store_entity(
     when one was identified that recall_entities does not know. The same kind and name is the same entity,
     and a new `description` replaces the old one. `frame_id` is the frame it was found on. Say more about
     it with store_fact."""
-    if frame_id is not None:
-        lookup.frame(frame_id)
-    learned = Provenance(lookup.call.now_ms, lookup.context.turn_id, frame_id)
-    try:
-        with lookup.call.database.write() as connection:
-            number, is_new = entities.store_entity(connection, kind, name, learned, description)
-    except ValueError as error:
-        raise ToolFailed(f"Nothing was stored: {error}.") from error
-    lookup.call.returned = 1
-    return {"entity_id": number, "is_new": is_new}
+    return _stored(lookup, "entity_id", frame_id, entities.store_entity, kind, name, description=description)
 
 
-@source_tool(mode="ask", reaches=REMEMBERED, source="remembered", risk="changes", tells=_tells_fact)
+@source_tool(mode="ask", reaches=REMEMBERED, tells=_tells_fact)
 def store_fact(
     lookup: SourceQuery,
     subject_id: EntityId,
@@ -138,25 +127,31 @@ def store_fact(
     `object_value` for a text, a date or a number. `source_frame_id` is the frame that shows it. Examples:
     {"subject_id": 3, "predicate": "works at", "object_entity_id": 7};
     {"subject_id": 3, "predicate": "birthday", "object_value": "12 May"}"""
-    if source_frame_id is not None:
-        lookup.frame(source_frame_id)
-    learned = Provenance(lookup.call.now_ms, lookup.context.turn_id, source_frame_id)
+    object_ = {"object_entity_id": object_entity_id, "object_value": object_value}
+    return _stored(lookup, "fact_id", source_frame_id, entities.store_fact, subject_id, predicate, **object_)
+
+
+def _stored(
+    lookup: SourceQuery,
+    key: str,
+    frame_id: int | None,
+    store: Callable[..., tuple[int, bool]],
+    *values: object,
+    **more: object,
+) -> dict[str, object]:
+    """The id of what is remembered now, learned from a frame that may be seen, or from the person."""
+    if frame_id is not None:
+        lookup.frame(frame_id)
+    learned = Provenance(lookup.call.now_ms, lookup.context.turn_id, frame_id)
     try:
         with lookup.call.database.write() as connection:
-            number, is_new = entities.store_fact(
-                connection,
-                subject_id,
-                predicate,
-                learned,
-                object_entity_id=object_entity_id,
-                object_value=object_value,
-            )
-    except ValueError as error:
-        raise ToolFailed(f"Nothing was stored: {error}.") from error
+            number, is_new = store(connection, *values, learned, **more)
     except EntityNotFound as error:
         raise ToolFailed(f"Nothing was stored: there is no entity {error}.") from error
+    except ValueError as error:
+        raise ToolFailed(f"Nothing was stored: {error}.") from error
     lookup.call.returned = 1
-    return {"fact_id": number, "is_new": is_new}
+    return {key: number, "is_new": is_new}
 
 
 @source_tool(mode="auto", reaches="tags of frames, past your exclusion rules", source="remembered")
@@ -167,12 +162,6 @@ def get_frame_tags(lookup: SourceQuery, frame_id: FrameId) -> object:
     tags = frame_tags.of_frame(lookup.call.database, frame_id)
     lookup.call.returned = len(tags)
     return {"frame_id": frame_id, "tags": tags, **({} if tags else {"note": "The frame has no tags."})}
-
-
-KNOWLEDGE_TOOLS = (recall_facts_for_frame, recall_entities, store_entity, store_fact, get_frame_tags)
-
-
-# -- support ------------------------------------------------------------------------------
 
 
 def _permits(lookup: SourceQuery, frame_ids: Iterable[int]) -> bool:
@@ -200,15 +189,9 @@ def _entity_rows(lookup: SourceQuery, known: list[Entity], note: str) -> dict[st
     rows = []
     for entity in known:
         about = [fact for fact in allowed if entity.id in (fact.subject_id, fact.object_entity_id)]
-        rows.append(
-            {
-                "entity_id": entity.id,
-                "kind": entity.kind,
-                "name": entity.name,
-                "description": truncated(entity.description, _TEXT_CHARS),
-                "facts": [_fact(fact) for fact in about],
-            }
-        )
+        facts_told = [_fact(fact) for fact in about]
+        names = ("kind", "name", "description")
+        rows.append(row(entity, *names, chars=_TEXT_CHARS, entity_id=entity.id, facts=facts_told))
         _note(lookup.context, entity, about)
     _note_use(lookup, rows)
     return lookup.told("entities", rows, note, withheld=lookup.call.withheld)
@@ -218,9 +201,9 @@ def _note_use(lookup: SourceQuery, rows: list[dict[str, Any]]) -> None:
     """Note for which turn this was recalled, so that a person finds the answers that it went into."""
     if lookup.context.turn_id is None or not rows:
         return
-    facts = [fact["fact_id"] for row in rows for fact in row["facts"]]
+    facts = [fact["fact_id"] for told in rows for fact in told.get("facts", ())]
     with lookup.call.database.write() as connection:
-        fact_curation.use(connection, lookup.context.turn_id, [row["entity_id"] for row in rows], facts)
+        fact_curation.use(connection, lookup.context.turn_id, [told["entity_id"] for told in rows], facts)
 
 
 def _note(context: ToolContext, entity: Entity, facts: list[Fact]) -> None:
@@ -236,15 +219,9 @@ def _note(context: ToolContext, entity: Entity, facts: list[Fact]) -> None:
 
 
 def _fact(fact: Fact) -> dict[str, Any]:
-    fields = {
-        "fact_id": fact.id,
-        "subject": fact.subject,
-        "predicate": fact.predicate,
-        "object": fact.object_entity or truncated(fact.object_value or "", _TEXT_CHARS),
-        "object_entity_id": fact.object_entity_id,
-        "source_frame_id": fact.source_frame_id,
-    }
-    return {key: value for key, value in fields.items() if value is not None}
+    names = ("subject", "predicate", "object_entity_id", "source_frame_id")
+    what = fact.object_entity or fact.object_value
+    return row(fact, *names, chars=_TEXT_CHARS, fact_id=fact.id, object=what)
 
 
 # -- summaries of days ------------------------------------------------------------------------
@@ -265,9 +242,7 @@ def search_rag(
     them every day is searched. What a day's summary says is proven by its frames only: find them with
     search_ocr. Examples: {"query": "budget meeting"};
     {"query": "", "start": "2026-11-16T00:00:00+01:00", "end": "2026-11-21T00:00:00+01:00"}"""
-    start_ms, end_ms = None, None
-    if start is not None or end is not None or lookup.context.range_ms:
-        start_ms, end_ms = lookup.within(*answers.span(start, end, lookup.call.now_ms))
+    start_ms, end_ms = lookup.span_or_none(start, end)
     asked = asking(lookup.call, query)
     days, strategy, reason = daily_summaries.search(
         lookup.call.database, asked, start_ms, end_ms, limit=_AT_MOST, deadline_s=lookup.context.timeout_s
@@ -331,26 +306,32 @@ def search_chats(
     screen. For single questions use search_user_prompts. The last 90 days are searched unless a range is
     given."""
     call, context = lookup.call, lookup.context
-    filters = MemoryFilters()
-    if start is not None or end is not None or context.range_ms:
-        filters = MemoryFilters(*lookup.within(*answers.span(start, end, call.now_ms)))
+    filters = MemoryFilters(*lookup.span_or_none(start, end))
     asked = asking(call, query)
     page = search.search_memory(call.database, asked, ("chat",), filters, now_ms=call.now_ms, limit=limit + 1)
     chats = [entry for entry in page.entries if _chat(entry).chat_id != context.chat_id][:limit]
     if context.turn_id is not None and chats:
         with call.database.write() as connection:
             chat_summaries.use(connection, context.turn_id, [entry.id for entry in chats])
-    return lookup.told("chats", [_row(lookup, entry) for entry in chats], "No earlier chat fits.")
+    return lookup.told("chats", [_chat_row(lookup, _chat(entry)) for entry in chats], "No earlier chat fits.")
 
 
-def _row(lookup: SourceQuery, entry: MemoryEntry) -> dict[str, object]:
-    summary = _chat(entry)
-    fields = {
-        name: truncated(neutralized(text), _FIELD_CHARS) for name, text in summary.fields.items() if text
-    }
-    return {"chat_id": summary.chat_id, "ended": lookup.local(summary.ended_ms), **fields}
+def _chat_row(lookup: SourceQuery, chat: ChatSummary) -> dict[str, Any]:
+    fields = {name: neutralized(text) for name, text in chat.fields.items() if text}
+    return row(chat, "chat_id", chars=_FIELD_CHARS, ended=lookup.local(chat.ended_ms), **fields)
 
 
 def _chat(entry: MemoryEntry) -> ChatSummary:
     assert isinstance(entry.body, ChatSummary)  # `search_chats` gives nothing else
     return entry.body
+
+
+TOOLS = (
+    search_rag,
+    recall_facts_for_frame,
+    recall_entities,
+    store_entity,
+    store_fact,
+    get_frame_tags,
+    search_chats,
+)

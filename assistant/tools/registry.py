@@ -9,8 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import Literal
+from functools import cached_property
 
 from assistant.core.cancellation import Decisions
 from assistant.core.texts import estimate_tokens
@@ -23,9 +22,8 @@ from store.chats.tool_permissions import Mode
 from store.core.database import Database
 from store.core.errors import SettingsError
 from store.core.settings import ToolsSettings
-from store.sources import inventory
-from store.sources import locations as stored_places
-from store.sources.inventory import Source
+from store.sources import locations
+from store.sources.inventory import is_present
 
 APPROVAL_LIFETIME_MS = 15 * 60_000
 """How long a call waits for a person; then it counts as not allowed."""
@@ -69,42 +67,37 @@ class AgentServices:
 
 
 def registry(settings: ToolsSettings) -> Registry:
-    """Every tool that this installation has; file tools only where a folder was allowed, web search only
-    where it was switched on and has an endpoint. Raises `SettingsError` for one that cannot be used.
-    """
-    tools = Registry(
+    """Every tool that this installation has. Raises `SettingsError` for one that cannot be used."""
+    return Registry(
         [
             *screen.SCREEN_TOOLS,
             screen.describe_frame,
-            *sources.MESSAGE_TOOLS,
-            sources.get_calendar_events,
-            *sources.PLACE_TOOLS,
-            memories.search_rag,
-            *memories.KNOWLEDGE_TOOLS,
-            memories.search_chats,
+            *sources.TOOLS,
+            *memories.TOOLS,
             files.read_attachment,
             general.calculator,
             general.get_current_datetime,
+            *(tool for tool, missing in _to_be_set_up(settings) if not missing),
         ]
     )
-    if settings.read_file_roots:
-        tools.register(files.list_directory)
-        tools.register(files.read_file)
-    if search_engine(settings):
-        tools.register(web.web_search)
-    return tools
 
 
 def not_set_up(settings: ToolsSettings) -> list[tuple[Tool, str]]:
     """The tools that this installation could have, with what is missing."""
-    missing = []
-    if not settings.read_file_roots:
-        how = "Name the folders that may be read in `tools.read_file_roots`."
-        missing += [(files.list_directory, how), (files.read_file, how)]
-    if not search_engine(settings):
-        how = "Set `tools.web_search` to true and `tools.web_search_url` to an endpoint, as of a SearXNG."
-        missing.append((web.web_search, how))
-    return missing
+    return [(tool, missing) for tool, missing in _to_be_set_up(settings) if missing]
+
+
+def _to_be_set_up(settings: ToolsSettings) -> list[tuple[Tool, str]]:
+    """The tools that a person sets up, with what is missing; "" for nothing."""
+    folders = (
+        "" if settings.read_file_roots else "Name the folders that may be read in `tools.read_file_roots`."
+    )
+    engine = (
+        ""
+        if search_engine(settings)
+        else "Set `tools.web_search` to true and `tools.web_search_url` to an endpoint, as of a SearXNG."
+    )
+    return [(files.list_directory, folders), (files.read_file, folders), (web.web_search, engine)]
 
 
 def search_engine(settings: ToolsSettings) -> WebSearch | None:
@@ -126,7 +119,7 @@ def modes(database: Database, tools: Registry) -> Mapping[str, Mode]:
 def offered(database: Database, tools: Registry, gates: ToolGateOpts) -> list[Tool]:
     """The tools of a turn, in their order: those that are not off and whose gates are open."""
     by_name = modes(database, tools)
-    return [tool for tool in tools.list() if by_name[tool.name] != "off" and gates.lets(tool.name)]
+    return [tool for tool in tools.list() if by_name[tool.name] != "off" and not gates.lacks(tool.name)]
 
 
 WINDOW_SHARE = 3
@@ -154,81 +147,37 @@ def fitting(tools: Sequence[Tool], window_tokens: int, wanted: str = "") -> list
 # for it and then remembered, for this turn only: what is imported is there in the next turn, and what was
 # deleted is gone in it. The tools over messages are never probed; an empty source is an answer.
 
-Gate = Literal[
-    "has_vision",
-    "places_enabled",
-    "daily_summaries_present",
-    "calendar_present",
-    "location_history_present",
-    "has_attachments",
-    "chats_told",
-]
-
-GATES: Mapping[str, Gate] = {
-    "describe_frame": "has_vision",
-    "get_place_at": "places_enabled",
-    "get_calendar_events": "calendar_present",
-    "get_location_history": "location_history_present",
-    "search_rag": "daily_summaries_present",
-    "read_attachment": "has_attachments",
-    "search_chats": "chats_told",
+GATES: Mapping[str, tuple[str, str]] = {
+    "describe_frame": ("has_vision", "None of your models can look at pictures"),
+    "get_place_at": ("places_enabled", "No places are imported, or they are switched off"),
+    "get_calendar_events": ("calendar_present", "No calendar is imported"),
+    "get_location_history": ("location_history_present", "No location history is imported"),
+    "search_rag": ("daily_summaries_present", "No day is summed up yet"),
+    "read_attachment": ("has_attachments", "No file is attached to the chat"),
+    "search_chats": ("chats_told", "No chat is summed up yet, or models are told nothing of earlier ones"),
 }
-"""The gate of each tool that has one; all others are always on."""
-
-
-LACKS: Mapping[Gate, str] = {
-    "has_vision": "None of your models can look at pictures",
-    "places_enabled": "No places are imported, or they are switched off",
-    "daily_summaries_present": "No day is summed up yet",
-    "calendar_present": "No calendar is imported",
-    "location_history_present": "No location history is imported",
-    "has_attachments": "No file is attached to the chat",
-    "chats_told": "No chat is summed up yet, or models are told nothing of earlier ones",
-}
-"""Why a tool is not offered at the moment."""
+"""The flag of each tool that has one, and why it is not offered without; all others are always on."""
 
 
 @dataclass(frozen=True)  # without slots: what is read is kept in the instance
 class ToolGateOpts:
-    """The flags of one turn. Make one for each turn with `of_turn`."""
+    """The flags of one turn that begins now; nothing is read yet.
 
+    `may_tell_chats` says whether it may be told of earlier chats (`background.are_chats_told`).
+    """
+
+    database: Database
     has_vision: bool
-    wants_places: Callable[[], bool]
-    is_present: Callable[[Source], bool]
     has_attachments: bool = False
-    wants_chats: Callable[[], bool] = bool
+    may_tell_chats: Callable[[], bool] = bool
 
-    places_enabled = cached_property(lambda turn: turn.wants_places())
-    daily_summaries_present = cached_property(lambda turn: turn.is_present("daily_summaries"))
-    calendar_present = cached_property(lambda turn: turn.is_present("calendar_events"))
-    location_history_present = cached_property(lambda turn: turn.is_present("location_points"))
-    chats_told = cached_property(lambda turn: turn.wants_chats())
-
-    def lets(self, tool: str) -> bool:
-        """Whether a turn with these flags has the tool, as far as gates say."""
-        gate = GATES.get(tool)
-        return gate is None or bool(getattr(self, gate))
+    places_enabled = cached_property(lambda turn: locations.are_enabled(turn.database))
+    daily_summaries_present = cached_property(lambda turn: is_present(turn.database, "daily_summaries"))
+    calendar_present = cached_property(lambda turn: is_present(turn.database, "calendar_events"))
+    location_history_present = cached_property(lambda turn: is_present(turn.database, "location_points"))
+    chats_told = cached_property(lambda turn: turn.may_tell_chats())
 
     def lacks(self, tool: str) -> str:
-        """Why a turn with these flags does not have the tool; "" where it has."""
-        return "" if self.lets(tool) else LACKS[GATES[tool]]
-
-
-def of_turn(
-    database: Database,
-    *,
-    has_vision: bool,
-    has_attachments: bool = False,
-    wants_chats: Callable[[], bool] = bool,
-) -> ToolGateOpts:
-    """The flags of a turn that begins now; nothing is read yet.
-
-    `wants_chats` says whether it may be told of earlier chats (`background.are_chats_told`).
-    """
-    return ToolGateOpts(
-        has_vision,
-        partial(stored_places.are_enabled, database),
-        partial(inventory.is_present, database),
-        has_attachments,
-        wants_chats,
-    )
+        """Why a turn with these flags does not have the tool; "" where it has, as far as gates say."""
+        flag, why = GATES.get(tool, ("", ""))
+        return "" if not flag or getattr(self, flag) else why

@@ -10,23 +10,25 @@ import hashlib
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import tzinfo
+from functools import wraps
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+from assistant.core.egress_log import SentLedger, usage_of
 from assistant.core.strings import duration
 from assistant.read_api import answers, calls, frames, memory
 from assistant.read_api.answers import MemoryRow, Moment, Reading, Usage
-from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
+from assistant.read_api.calls import ReadCall
 from assistant.read_api.frames import FrameId
 from assistant.retrieval.measured_facts import TOTAL
 from assistant.retrieval.retrieval import Searched
-from assistant.tools.context import DOOR, Findings, ToolContext, VisionAccess, reading
-from assistant.tools.tool import Tool, ToolFailed, described, tool
+from assistant.tools.context import Findings, SourceQuery, ToolContext, VisionAccess, reading
+from assistant.tools.tool import Tool, ToolFailed, tool
 from engines.chat.protocol import Message, ModelError, Picture
 from store.core import times
 from store.core.errors import StoreError
+from store.frames import frames as stored_frames
 from store.frames.frames import FrameRow
 from store.ocr import readings
 
@@ -70,45 +72,32 @@ def get_frame(
     )
 
 
-def _screen(name: str, function: Callable[..., BaseModel]) -> Tool:
+def _screen(function: Callable[..., BaseModel], name: str = "") -> Tool:
     """A tool of a door's function; the span of one that takes `start` and `end` stays in the turn's range."""
     has_span = "start" in inspect.signature(function).parameters
 
+    @wraps(function)
     def run(context: ToolContext, **values: Any) -> object:
-        if has_span and context.range_ms:
-            values = _within(values, context.range_ms, context.zone)
         # The audit row is written after the read has ended.
-        with reading(context, name) as call, call.database.read(context.timeout_s):
-            return _as_answer(context, function(call, **values), str(values.get("query", "")))
+        with (
+            reading(context, name or function.__name__) as lookup,
+            lookup.call.database.read(context.timeout_s),
+        ):
+            if has_span and context.range_ms:
+                start_ms, end_ms = lookup.span(values.get("start"), values.get("end"))
+                values |= {"start": start_ms / 1000, "end": end_ms / 1000}
+            return _as_answer(lookup, function(lookup.call, **values), str(values.get("query", "")))
 
-    return described(function, run, name=name, mode="auto", reaches=REACHES)
-
-
-def _within(values: dict[str, Any], range_ms: tuple[int, int], zone: tzinfo) -> dict[str, Any]:
-    """Arguments with their span cut to the range. Raises `ToolFailed` when nothing of it is left."""
-    low, high = range_ms
-    try:
-        start = low if values.get("start") is None else max(low, answers.parse(values["start"], "start"))
-        end = high if values.get("end") is None else min(high, answers.parse(values["end"], "end"))
-    except ReadRefused as error:
-        raise ToolFailed(str(error)) from error
-    if end <= start:
-        raise ToolFailed(outside_range(range_ms, zone))
-    return {**values, "start": start / 1000, "end": end / 1000}
-
-
-def outside_range(range_ms: tuple[int, int], zone: tzinfo) -> str:
-    """What a call is told that leaves the range."""
-    start, end = (times.rfc3339(at, zone) for at in range_ms)
-    return f"This conversation is about {start} to {end} only, and that lies outside."
+    run.__name__ = name or function.__name__
+    return tool(mode="auto", reaches=REACHES)(run)
 
 
 # -- telling --------------------------------------------------------------------------------
 
 
-def _as_answer(context: ToolContext, answer: BaseModel, asked: str) -> dict[str, Any]:
+def _as_answer(lookup: SourceQuery, answer: BaseModel, asked: str) -> dict[str, Any]:
     """The answer for the model: its frames with ids to cite, its times in words."""
-    findings = context.findings
+    findings = lookup.context.findings
     fields: dict[str, Any] = answer.model_dump(exclude_none=True)
     match answer:
         case answers.FramesFound():
@@ -116,27 +105,26 @@ def _as_answer(context: ToolContext, answer: BaseModel, asked: str) -> dict[str,
             findings.searched.append(
                 Searched(asked, answer.strategy, answer.total, answer.total_is_exact, why)
             )
-            _cite(context, fields["frames"], [(row.frame_id, row.time) for row in answer.frames])
+            _cite(lookup, fields["frames"], [(row.frame_id, row.time) for row in answer.frames])
         case FrameText() | answers.FrameContext():
-            _cite(context, [fields], [(answer.frame_id, answer.time)])
+            _cite(lookup, [fields], [(answer.frame_id, answer.time)])
             if isinstance(answer, answers.FrameContext) and answer.activity:
                 findings.shown(_ms(answer.activity.start), _ms(answer.activity.end))
         case answers.ActivitySummary():
             findings.shown(_ms(answer.start), _ms(answer.end))
             _measure(findings, fields, answer)
         case answers.MemoryFound() | answers.ContextTimeline():
-            fields["entries"] = _entries(context, fields["entries"], answer.entries)
+            fields["entries"] = _entries(lookup.context, fields["entries"], answer.entries)
     return fields
 
 
-def _cite(context: ToolContext, rows: list[dict[str, Any]], seen: list[tuple[int, Moment]]) -> None:
+def _cite(lookup: SourceQuery, rows: list[dict[str, Any]], seen: list[tuple[int, Moment]]) -> None:
     """Give the rows of frames their ids. Raises `ToolFailed` for a frame outside the range."""
+    findings = lookup.context.findings
     for _, at in seen:
-        if context.range_ms and not context.range_ms[0] <= _ms(at) < context.range_ms[1]:
-            raise ToolFailed(outside_range(context.range_ms, context.zone))
-    ids = context.findings.cite(context.library.database, [frame_id for frame_id, _ in seen])
-    for row, (frame_id, at) in zip(rows, seen, strict=True):
-        context.findings.shown(_ms(at), _ms(at) + 1)
+        findings.shown(*lookup.within(_ms(at), _ms(at) + 1))
+    ids = findings.cite(lookup.call.database, [frame_id for frame_id, _ in seen])
+    for row, (frame_id, _) in zip(rows, seen, strict=True):
         if frame_id in ids:
             row["cite"] = ids[frame_id]
 
@@ -174,11 +162,8 @@ def _ms(at: Moment) -> int:
 
 
 SCREEN_TOOLS = (
-    _screen("search_ocr", frames.search_frames),
-    _screen("get_frame", get_frame),
-    _screen("get_frame_context", frames.get_frame_context),
-    _screen("activity_summary", frames.activity_summary),
-    *(_screen(function.__name__, function) for function in memory.TOOLS),
+    _screen(frames.search_frames, "search_ocr"),
+    *map(_screen, (get_frame, frames.get_frame_context, frames.activity_summary, *memory.TOOLS)),
 )
 
 
@@ -234,35 +219,21 @@ def _vision_of(context: ToolContext) -> VisionAccess:
     return context.vision
 
 
-def shot(
-    library: ReadSources,
-    frame_id: int,
-    zone: tzinfo,
-    allowed: tuple[int, int] | None = None,
-    returned: int = 1,
-) -> Shot:
-    """The frame's picture, if it may be seen; `returned` is for the audit. Raises `ReadRefused`."""
-    with calls.call(library, DOOR, "describe_frame", zone) as call:
-        frame = calls.frame(call, frame_id)
-        if allowed and not allowed[0] <= frame.captured_ms < allowed[1]:
-            raise ReadRefused("invalid", outside_range(allowed, zone))
-        content, width, height = library.media.copy_for_model(frame, LONGEST_PX)
-        call.returned = returned
+def shot(call: ReadCall, frame: FrameRow) -> Shot:
+    """The picture of a frame that may be seen. Raises `MediaGone`."""
+    content, width, height = call.library.media.copy_for_model(frame, LONGEST_PX)
+    call.returned = 1
     return Shot(frame, Picture(content, "image/jpeg"), width, height)
 
 
-def _shot(context: ToolContext, frame_id: int, returned: int) -> Shot:
+def _shot(context: ToolContext, frame_id: int) -> Shot:
     """The same for a call. Raises `ToolFailed`."""
-    try:
-        taken = shot(context.library, frame_id, context.zone, context.range_ms, returned)
-    except ReadRefused as error:
-        raise ToolFailed(str(error)) from error
-    context.findings.shown(taken.frame.captured_ms, taken.frame.captured_ms + 1)
-    return taken
+    with reading(context, "describe_frame") as lookup:
+        return shot(lookup.call, lookup.frame(frame_id))
 
 
 def _describe_notice(context: ToolContext, frame_id: int, question: str) -> str:
-    where, taken = _vision_of(context).where, _shot(context, frame_id, 0)
+    where, taken = _vision_of(context).where, _shot(context, frame_id)
     at = times.rfc3339(taken.frame.captured_ms, context.zone)
     return f"Shows one picture of your screen, taken {at}, to {where}: {taken.name}."
 
@@ -278,13 +249,13 @@ def describe_frame(context: ToolContext, frame_id: FrameId, question: Question =
     """Looks at the picture of one frame and describes it; call it when its text cannot answer, such as for
     a chart, a photo or a layout. It sends one picture each time; read the text with get_frame first. Its
     description cannot be quoted."""
-    vision, taken = _vision_of(context), _shot(context, frame_id, 1)
+    vision, taken = _vision_of(context), _shot(context, frame_id)
     messages = [
         Message("system", INSTRUCTIONS),
         Message("user", question.strip() or "What does it show?", pictures=(taken.picture,)),
     ]
     try:
-        described = vision.look(messages, taken.frame, taken.name, context.timeout_s)
+        description = _looked(context, vision, messages, taken)
     except ModelError as error:
         raise ToolFailed(f"The model gave no description: {error.detail}.") from error
     except StoreError as error:
@@ -299,5 +270,29 @@ def describe_frame(context: ToolContext, frame_id: FrameId, question: Question =
         "app_name": taken.frame.app_name,
         "window_name": taken.frame.window_name,
         "browser_url": taken.frame.browser_url,
-        "description": described,
+        "description": description,
     }
+
+
+def _looked(context: ToolContext, vision: VisionAccess, messages: list[Message], taken: Shot) -> str:
+    """What the model says. Nothing is sent once the frame is gone. Raises `ModelError`, `StoreError`."""
+    frame = taken.frame
+    ledger = SentLedger(
+        context.library.database,
+        context.library.clock,
+        vision.endpoint,
+        "describe",
+        context.turn_id,
+        shows=(frame.captured_ms, frame.captured_ms),
+        named=((taken.picture.data_url, taken.name),),
+        is_current=lambda connection: stored_frames.has_picture(connection, frame.id, frame.sha256),
+    )
+    try:
+        completion = vision.model.complete(messages, timeout_s=context.timeout_s, on_send=ledger)
+    except (ModelError, StoreError) as error:
+        ledger.finish(error.code if isinstance(error, ModelError) else "failed")
+        raise
+    usage = usage_of(completion, messages, vision.endpoint)
+    ledger.finish("answered", usage)
+    vision.usages.append(usage)
+    return completion.text.strip()

@@ -1,4 +1,4 @@
-"""Tools over imported sources: messages, calendars, places; and what they share with those over memory.
+"""Tools over imported sources: messages, calendars, places.
 
 Like the tools about the screen they read past today's exclusion rules, leave an audit row, and show
 nothing outside of a given range. What they tell is no frame, so it has no id to cite.
@@ -6,89 +6,19 @@ nothing outside of a given range. What they tell is no frame, so it has no id to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from assistant.read_api import answers, calls
 from assistant.read_api.answers import Time, TimeOrNone, Words
-from assistant.read_api.calls import ReadCall, ReadRefused, asking
-from assistant.tools.context import ToolContext, reading
-from assistant.tools.screen import outside_range
-from assistant.tools.tool import Risk, Tool, ToolFailed, described
-from store.chats.tool_permissions import Mode
-from store.frames.frames import FrameRow
+from assistant.read_api.calls import asking
+from assistant.tools.context import SourceQuery, row, source_tool, truncated
+from assistant.tools.tool import ToolFailed
 from store.memory.retrievers import RetrievalQuery
 from store.sources import calendars, locations, messages
 from store.sources.locations import Place
 from store.sources.messages import SMS_DAYS_RADIUS, Filters, Message
-
-
-@dataclass(frozen=True, slots=True)
-class SourceQuery:
-    """One call of one of these tools."""
-
-    call: ReadCall
-    context: ToolContext
-
-    def local(self, at_ms: int) -> str:
-        """A moment in words for the model; from now on an answer may name it."""
-        self.context.findings.moments.add(at_ms)
-        return self.call.local(at_ms)
-
-    def within(self, start_ms: int, end_ms: int) -> tuple[int, int]:
-        """A span cut to the range of the turn. Raises `ToolFailed` when nothing of it is left."""
-        low, high = self.context.range_ms or (start_ms, end_ms)
-        if max(start_ms, low) >= min(end_ms, high):
-            raise ToolFailed(outside_range((low, high), self.context.zone))
-        return max(start_ms, low), min(end_ms, high)
-
-    def frame(self, frame_id: int) -> FrameRow:
-        """A frame that may be seen. Raises `ReadRefused`, `FrameNotFound`; `ToolFailed` out of range."""
-        frame = calls.frame(self.call, frame_id)
-        self.within(frame.captured_ms, frame.captured_ms + 1)
-        self.context.findings.shown(frame.captured_ms, frame.captured_ms + 1)
-        return frame
-
-    def told(self, key: str, rows: Sequence[dict[str, Any]], note: str, **more: Any) -> dict[str, Any]:
-        """The rows under their `key`, and `more` of them; `note` where there are none."""
-        self.call.returned = len(rows)
-        return {key: filled(rows), **more, **({} if rows else {"note": note})}
-
-
-def source_tool(
-    mode: Mode, reaches: str, source: str, *, risk: Risk = "looks", tells: Callable[..., str] | None = None
-) -> Callable[[Callable[..., object]], Tool]:
-    """Make a `Tool` of a function whose first parameter is a `SourceQuery`; its docstring is the description.
-
-    A turn that was given rows names their `source`.
-    """
-
-    def make(function: Callable[..., object]) -> Tool:
-        def run(context: ToolContext, **values: Any) -> object:
-            with reading(context, function.__name__) as call:
-                answer = function(SourceQuery(call, context), **values)
-            if call.returned and risk == "looks":
-                context.findings.sources.add(source)
-            return answer
-
-        made = described(function, run, name=function.__name__, mode=mode, reaches=reaches)
-        return replace(made, risk=risk, tells=tells)
-
-    return make
-
-
-def filled(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows without what is empty."""
-    return [{key: value for key, value in row.items() if value not in ("", None, [])} for row in rows]
-
-
-def truncated(text: str, chars: int) -> str:
-    """A text of at most `chars` characters; one that is cut ends in …"""
-    return text if len(text) <= chars else text[: chars - 1].rstrip() + "…"
-
 
 # -- messages ---------------------------------------------------------------------------------
 
@@ -159,7 +89,8 @@ def search_messages(
     {"query": "trader joe's"};
     {"query": "dinner", "contact_id": 42, "start_ts": 1700000000, "end_ts": 1700604800};
     {"query": "NEAR(meeting work, 5)"}"""
-    filters = _filters(lookup, start_ts, end_ts, contact_id)
+    start_ms, end_ms = lookup.span_or_none(start_ts, end_ts)
+    filters = Filters(start_ms, end_ms, contact_id)
     asked = asking(lookup.call, query) if mode != "fts5" else RetrievalQuery(calls.searched_for(query))
     page = messages.search_messages(
         lookup.call.database, asked, filters, mode=mode, limit=limit, deadline_s=lookup.context.timeout_s
@@ -173,27 +104,6 @@ def search_messages(
     return answer
 
 
-MESSAGE_TOOLS = (search_messages, get_sms_messages)
-
-
-# -- support ------------------------------------------------------------------------------
-
-
-def _filters(
-    lookup: SourceQuery, start_ts: float | None, end_ts: float | None, contact_id: int | None
-) -> Filters:
-    start_ms = None if start_ts is None else answers.parse(start_ts, "start_ts")
-    end_ms = None if end_ts is None else answers.parse(end_ts, "end_ts")
-    if start_ms is not None and end_ms is not None and end_ms <= start_ms:
-        raise ReadRefused("invalid", "end_ts must be later than start_ts")
-    if lookup.context.range_ms:
-        low, high = lookup.context.range_ms
-        start_ms, end_ms = lookup.within(
-            low if start_ms is None else start_ms, high if end_ms is None else end_ms
-        )
-    return Filters(start_ms, end_ms, contact_id)
-
-
 def _contact(lookup: SourceQuery, contact_id: int | None, contact: str | None) -> int | dict[str, Any] | None:
     """The contact that is meant, or what to tell where that is not clear."""
     if contact is None:
@@ -204,16 +114,13 @@ def _contact(lookup: SourceQuery, contact_id: int | None, contact: str | None) -
     if len(contacts) == 1:
         return contacts[0].id
     rows = [
-        {
-            "contact_id": entry.id,
-            "name": entry.name,
-            "addresses": list(entry.addresses),
-            "messages": entry.messages,
-        }
+        row(
+            entry, "name", "messages", chars=_TEXT_CHARS, contact_id=entry.id, addresses=list(entry.addresses)
+        )
         for entry in contacts
     ]
     note = "Several contacts fit: choose a contact_id." if contacts else "No contact fits; leave it out."
-    return {"messages": [], "contacts": filled(rows), "note": note}
+    return {"messages": [], "contacts": rows, "note": note}
 
 
 def _message_rows(
@@ -221,23 +128,16 @@ def _message_rows(
 ) -> dict[str, Any]:
     rows = []
     for n, item in enumerate(items):
-        body = item.body
-        if snippets and len(body) > _TEXT_CHARS:
-            body = f"…{snippets[n]}…"
-        rows.append(
-            {
-                "id": item.id,
-                "time": lookup.local(item.sent_ms),
-                "to" if item.is_outgoing else "from": item.contact or "unknown",
-                "contact_id": item.contact_id,
-                "conversation": item.conversation,
-                "service": item.service,
-                "subject": truncated(item.subject, _TEXT_CHARS),
-                "text": truncated(body, _TEXT_CHARS),
-            }
-        )
+        is_cut = snippets is not None and len(item.body) > _TEXT_CHARS
+        more = {
+            "time": lookup.local(item.sent_ms),
+            "to" if item.is_outgoing else "from": item.contact or "unknown",
+            "text": f"…{snippets[n]}…" if is_cut and snippets else item.body,
+        }
+        names = ("id", "contact_id", "conversation", "service", "subject")
+        rows.append(row(item, *names, chars=_TEXT_CHARS, **more))
     lookup.call.returned = len(rows)
-    return {"messages": filled(rows)}
+    return {"messages": rows}
 
 
 def _why_none(lookup: SourceQuery, contact_id: int | None) -> str:
@@ -252,8 +152,6 @@ def _why_none(lookup: SourceQuery, contact_id: int | None) -> str:
 
 # -- calendars --------------------------------------------------------------------------------
 
-_CALENDARS_TEXT_CHARS = 300
-
 
 @source_tool(mode="auto", reaches="the calendars you imported", source="calendar")
 def get_calendar_events(
@@ -266,22 +164,20 @@ def get_calendar_events(
     """Gives the person's calendar events that overlap a range, earliest first; call it for what was planned,
     also in the future. `start` and `end` are half-open. An event that was planned need not have taken
     place: look with search_ocr or get_sms_messages for what was done."""
-    start_ms, end_ms = lookup.within(*answers.span(start, end, lookup.call.now_ms))
+    start_ms, end_ms = lookup.span(start, end)
     events, total = calendars.events_between(
         lookup.call.database, start_ms, end_ms, query, limit, lookup.context.timeout_s
     )
     rows = [
-        {
-            "title": truncated(event.title, _CALENDARS_TEXT_CHARS),
-            "start": lookup.local(event.start_ms),
-            "end": lookup.local(event.end_ms),
-            "all_day": event.is_all_day or None,
-            "location": truncated(event.location, _CALENDARS_TEXT_CHARS),
-            "attendees": [truncated(attendee, 100) for attendee in event.attendees[:10]],
-            "status": event.status,
-            "calendar": event.calendar,
-            "description": truncated(event.description, _CALENDARS_TEXT_CHARS),
-        }
+        row(
+            event,
+            *("title", "location", "status", "calendar", "description"),
+            chars=300,
+            start=lookup.local(event.start_ms),
+            end=lookup.local(event.end_ms),
+            all_day=event.is_all_day or None,
+            attendees=[truncated(attendee, 100) for attendee in event.attendees[:10]],
+        )
         for event in events
     ]
     return lookup.told("events", rows, "No event overlaps this range.", total=total)
@@ -292,7 +188,6 @@ def get_calendar_events(
 # Nothing is asked of any network.
 
 PLACES = "the places you imported"
-_PLACES_TEXT_CHARS = 200
 
 North = Annotated[float, Field(ge=-90, le=90, description="Degrees north, WGS 84.")]
 East = Annotated[float, Field(ge=-180, le=180, description="Degrees east, WGS 84.")]
@@ -308,17 +203,12 @@ def get_location_history(
     """Gives where the person's devices were in a range, in the order of time; call it for where something
     happened. `start` and `end` are half-open; positions are WGS 84 degrees, accuracy is in metres. Name a
     position with reverse_geocode."""
-    start_ms, end_ms = lookup.within(*answers.span(start, end, lookup.call.now_ms))
+    start_ms, end_ms = lookup.span(start, end)
     points, total = locations.points_between(
         lookup.call.database, start_ms, end_ms, limit, lookup.context.timeout_s
     )
     rows = [
-        {
-            "time": lookup.local(point.at_ms),
-            "latitude": point.latitude,
-            "longitude": point.longitude,
-            "accuracy_m": point.accuracy_m,
-        }
+        row(point, "latitude", "longitude", "accuracy_m", chars=0, time=lookup.local(point.at_ms))
         for point in points
     ]
     return lookup.told("points", rows, "No position is known of this range.", total=total)
@@ -330,7 +220,7 @@ def get_place_at(lookup: SourceQuery, latitude: North, longitude: East) -> objec
     were at home, at work or at another place of theirs. For a position outside of all places use
     reverse_geocode."""
     near = locations.nearest(lookup.call.database, latitude, longitude, 50, lookup.context.timeout_s)
-    rows = [_row(away_m, place) for away_m, place in near if away_m <= place.radius_m]
+    rows = [_place(away_m, place) for away_m, place in near if away_m <= place.radius_m]
     return lookup.told("places", rows, "The position lies in none of the person's places.")
 
 
@@ -339,18 +229,19 @@ def reverse_geocode(lookup: SourceQuery, latitude: North, longitude: East) -> ob
     """Gives the person's places that are nearest to a position, with the distance in metres; call it to put a
     position into words. It knows the imported places only, so a far one says little about the position."""
     places = locations.nearest(lookup.call.database, latitude, longitude, 3, lookup.context.timeout_s)
-    rows = [_row(*pair) for pair in places]
+    rows = [_place(*pair) for pair in places]
     return lookup.told("places", rows, "No places were imported, so none can be named.")
 
 
-PLACE_TOOLS = (get_location_history, get_place_at, reverse_geocode)
+def _place(away_m: float, place: Place) -> dict[str, Any]:
+    return row(place, "name", "category", "address", "note", chars=200, distance_m=round(away_m))
 
 
-def _row(away_m: float, place: Place) -> dict[str, Any]:
-    return {
-        "name": truncated(place.name, _PLACES_TEXT_CHARS),
-        "distance_m": round(away_m),
-        "category": truncated(place.category, _PLACES_TEXT_CHARS),
-        "address": truncated(place.address, _PLACES_TEXT_CHARS),
-        "note": truncated(place.note, _PLACES_TEXT_CHARS),
-    }
+TOOLS = (
+    search_messages,
+    get_sms_messages,
+    get_calendar_events,
+    get_location_history,
+    get_place_at,
+    reverse_geocode,
+)

@@ -19,7 +19,7 @@ import logging
 import typing
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -105,45 +105,34 @@ def tool(
     tells: Callable[..., str] | None = None,
     covers: Callable[[Any], str] | None = None,
 ) -> Callable[[Callable[..., object]], Tool]:
-    """Make a `Tool` of a function; its docstring is the description, paragraph by paragraph.
+    """Make a `Tool` of a function; its docstring is the description, and all of its parameters but the first
+    are those that a model is told.
 
     Without a `risk` one that asks counts as changing something.
     """
 
     def make(function: Callable[..., object]) -> Tool:
-        made = described(function, function, name=function.__name__, mode=mode, reaches=reaches)
+        name, arguments = function.__name__, _model_of(function)
+        description = " ".join((inspect.getdoc(function) or "").split())
+        if not description:
+            raise TypeError(f"{name} needs a docstring")
+        parameters = _without_titles(arguments.model_json_schema())
         kind: Risk = risk or ("looks" if mode == "auto" else "changes")
-        return replace(made, risk=kind, tells=tells, covers=covers)
+        return Tool(name, description, parameters, mode, reaches, function, arguments, kind, tells, covers)
 
     return make
-
-
-def described(
-    function: Callable[..., object], run: Callable[..., object], *, name: str, mode: Mode, reaches: str
-) -> Tool:
-    """A tool that runs `run` and is described by the signature and docstring of `function`."""
-    arguments = _model_of(function)
-    description = " ".join((inspect.getdoc(function) or "").split())
-    if not description:
-        raise TypeError(f"{name} needs a docstring")
-    return Tool(
-        name, description, _without_titles(arguments.model_json_schema()), mode, reaches, run, arguments
-    )
 
 
 class Registry:
     """The tools there are, by name, in a fixed order."""
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        """Raises `ValueError` for a name that two of them have."""
         self._tools: dict[str, Tool] = {}
         for entry in tools:
-            self.register(entry)
-
-    def register(self, new: Tool) -> None:
-        """Raises `ValueError` for a name that is taken."""
-        if new.name in self._tools:
-            raise ValueError(f"there is a tool {new.name!r} already")
-        self._tools[new.name] = new
+            if entry.name in self._tools:
+                raise ValueError(f"there is a tool {entry.name!r} already")
+            self._tools[entry.name] = entry
 
     def get(self, name: str) -> Tool | None:
         return self._tools.get(name)

@@ -11,10 +11,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from assistant.tools.context import ToolContext, WebAccess
+from assistant.tools.context import ToolContext
 from assistant.tools.tool import ToolFailed, printable_line, tool
-from engines.web_search import SearchFailed
+from engines.web_search import SearchFailed, WebHit, WebSearch
 from store.core.errors import StoreError
+from store.egress.egress_log import EgressRecorder, RequestContext
 
 MAX_QUERY_CHARS = 300
 
@@ -35,14 +36,14 @@ Query = Annotated[
 Limit = Annotated[int, Field(ge=1, le=10, description="Results at most.")]
 
 
-def _set_up(context: ToolContext) -> WebAccess:
+def _set_up(context: ToolContext) -> WebSearch:
     if context.web is None:
         raise ToolFailed("No search endpoint is set up: tools.web_search and tools.web_search_url.")
     return context.web
 
 
 def _search_notice(context: ToolContext, query: str, limit: int) -> str:
-    engine = _set_up(context).engine
+    engine = _set_up(context)
     how = "" if engine.is_local or engine.is_encrypted else ", not encrypted on its way"
     return f"Sends the search “{printable_line(query)}” to {engine.host}{how}."
 
@@ -52,19 +53,31 @@ def _search_notice(context: ToolContext, query: str, limit: int) -> str:
     reaches="the search endpoint that you set up, which gets the words of the search",
     risk="sends",
     tells=_search_notice,
-    covers=lambda context: f"searches sent to {_set_up(context).engine.host}",
+    covers=lambda context: f"searches sent to {_set_up(context).host}",
 )
 def web_search(context: ToolContext, query: Query, limit: Limit = 5) -> object:
     """Searches the web and gives titles, addresses and short texts; call it only for public facts that
     neither the screen nor memory can hold. `query` is sent to a search engine, so put no names, texts or
     figures of the person into it that they did not ask to look up. Its results cannot be cited."""
-    web = _set_up(context)
     if not query.split():
         raise ToolFailed("The query is blank.")
     try:
-        hits = web.search(query, limit, context.timeout_s)
+        hits = _found(context, query, limit)
     except SearchFailed as error:
         raise ToolFailed(str(error)) from error
     except StoreError as error:
         raise ToolFailed("The search could not be put on record, so nothing was sent.") from error
     return {"note": FENCE, "query": query, "results": [asdict(hit) for hit in hits]}
+
+
+def _found(context: ToolContext, query: str, limit: int) -> list[WebHit]:
+    """Results. Raises `SearchFailed`; `StoreError` when what is sent cannot be noted."""
+    request = RequestContext("web_search", "web_search", turn_id=context.turn_id)
+    recorder = EgressRecorder(context.library.database, context.library.clock, request)
+    try:
+        hits = _set_up(context).search(query, limit, timeout_s=context.timeout_s, on_send=recorder)
+    except SearchFailed as error:
+        recorder.finish(error.code)
+        raise
+    recorder.finish("answered")
+    return hits

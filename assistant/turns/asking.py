@@ -104,11 +104,11 @@ def _offered(turn: RunningTurn, window_tokens: int) -> list[Tool]:
     services, plan = turn.services, turn.plan
     assert services.agent is not None  # admitted as one that can use tools
     endpoint = services.models.endpoint(plan.model.name)
-    gates = registry.of_turn(
+    gates = registry.ToolGateOpts(
         services.database,
-        has_vision=endpoint is not None and endpoint.supports_vision,
-        has_attachments=bool(plan.attached),
-        wants_chats=partial(background.are_chats_told, services.context, plan.chat_id),
+        endpoint is not None and endpoint.supports_vision,
+        bool(plan.attached),
+        partial(background.are_chats_told, services.context, plan.chat_id),
     )
     tools = offered(services.database, services.agent.registry, gates)
     kept = registry.fitting(tools, window_tokens, plan.first_call.tool if plan.first_call else "")

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import apsw
 
 from assistant.core.endpoints import Endpoint
+from assistant.read_api import calls
 from assistant.read_api.calls import ReadRefused
 from assistant.retrieval.retrieval import Entry, Retrieval
+from assistant.tools.context import DOOR
 from assistant.tools.screen import Shot, shot
 from assistant.turns import attachments
 from assistant.turns.plan import RunningTurn, TurnPlan
@@ -71,7 +73,8 @@ def of_turn(turn: RunningTurn, retrieval: Retrieval, max_tokens: int) -> Picture
     shots, cites = [], []
     for entry in _most_relevant(plan, retrieval)[: max_tokens // TOKENS]:
         try:
-            shots.append(shot(agent.library, entry.frame.id, turn.plan.zone))
+            with calls.call(agent.library, DOOR, "describe_frame", plan.zone) as call:
+                shots.append(shot(call, calls.frame(call, entry.frame.id)))
         except ReadRefused:  # excluded by a rule of today, or its picture is gone
             continue
         cites.append(f"[[{entry.id}]]")

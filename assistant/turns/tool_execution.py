@@ -21,7 +21,7 @@ from assistant.core.texts import neutralized
 from assistant.evidence.off_screen import SOURCE_OF
 from assistant.evidence.replies import visible_text
 from assistant.formats.parsing import MAX_CALLS, CallError, parse, parse_message
-from assistant.tools.context import Findings, ToolContext, VisionAccess, WebAccess
+from assistant.tools.context import Findings, ToolContext, VisionAccess
 from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentServices, modes, search_engine
 from assistant.tools.tool import Tool, ToolFailed, ToolResult, failed_by_bug, invalid_arguments
 from assistant.turns.model_session import ModelSession
@@ -231,7 +231,6 @@ def context_of(session: ModelSession, findings: Findings) -> ToolContext:
     """What a call is handed that notes in `findings` what it shows."""
     settings, plan, endpoint = session.agent.settings, session.plan, session.endpoint
     database, clock, turn = session.database, session.turn.services.clock, session.turn.stored
-    engine = search_engine(settings)
     return ToolContext(
         library=session.agent.library,
         findings=findings,
@@ -244,10 +243,8 @@ def context_of(session: ModelSession, findings: Findings) -> ToolContext:
         never_read=(database.data_dir.home,),
         turn_id=turn.id,
         chat_id=turn.chat_id,
-        web=WebAccess(engine, database, clock, turn.id) if engine else None,
-        vision=VisionAccess(session.model, endpoint, database, clock, turn.id)
-        if endpoint and endpoint.supports_vision
-        else None,
+        web=search_engine(settings),
+        vision=VisionAccess(session.model, endpoint) if endpoint and endpoint.supports_vision else None,
     )
 
 

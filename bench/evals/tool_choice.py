@@ -30,8 +30,8 @@ from assistant.core.records import TurnRequest
 from assistant.core.texts import Language
 from assistant.read_api import answers
 from assistant.read_api.calls import ReadRefused
-from assistant.tools.general import CannotCalculate, calculate
-from assistant.tools.tool import Tool, invalid_arguments
+from assistant.tools.general import calculate
+from assistant.tools.tool import Tool, ToolFailed, invalid_arguments
 from assistant.turns import prompts, tool_execution
 from assistant.turns.admission import admit
 from assistant.turns.plan import TurnPlan, TurnServices
@@ -255,7 +255,7 @@ def _fits(value: Any, rule: Mapping[str, Any]) -> bool:
 def _is_value(expression: str, value: float) -> bool:
     try:
         return math.isclose(calculate(expression), value, rel_tol=1e-6)
-    except (CannotCalculate, OverflowError):
+    except (ToolFailed, OverflowError):
         return False
 
 

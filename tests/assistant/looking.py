@@ -10,9 +10,10 @@ from typing import Any
 
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.read_api.calls import ReadSources
-from assistant.tools.context import Findings, VisionAccess, WebAccess
+from assistant.tools.context import Findings, VisionAccess
 from assistant.tools.registry import registry
 from assistant.tools.tool import ToolResult
+from engines.web_search import WebSearch
 from store.core.database import Database
 from store.core.settings import Settings, ToolsSettings
 from store.frames.media import Media
@@ -45,7 +46,7 @@ class Turn:
         self.read_file_roots: tuple[Path, ...] = ()
         self.read_file_max_bytes = 0
         self.never_read: tuple[Path, ...] = ()
-        self.web: WebAccess | None = None
+        self.web: WebSearch | None = None
         self.vision: VisionAccess | None = None
         self.turn_id = turn_id
         self._tools = registry(ToolsSettings())

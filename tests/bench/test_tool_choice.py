@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.tools import registry as gates
-from assistant.tools.registry import offered, registry
+from assistant.tools.registry import ToolGateOpts, offered, registry
 from assistant.tools.tool import Tool
 from assistant.turns.plan import TurnServices
 from assistant.turns.tool_execution import WantedCall
@@ -169,7 +168,7 @@ def test_a_model_is_asked_as_a_turn_would_ask_it(database: Database, stub: StubM
     stub.reply("Nothing.")
     with agent_deps(database, stub, form, flags=flags, owner="Ada", examples="EXAMPLE") as deps:
         assert deps.agent
-        tools = offered(database, deps.agent.registry, gates.of_turn(database, has_vision=False))
+        tools = offered(database, deps.agent.registry, ToolGateOpts(database, has_vision=False))
         case = next(each for each in CASES if not each.right)
         check(deps, tools, case)
         run(deps, message=case.message)

@@ -10,8 +10,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from assistant.context.background import are_chats_told
-from assistant.tools import registry
-from assistant.tools.registry import modes, not_set_up
+from assistant.tools.registry import ToolGateOpts, modes, not_set_up
 from assistant.tools.tool import Risk
 from assistant.turns import tool_execution
 from store.chats import tool_calls, tool_permissions
@@ -172,19 +171,11 @@ def _check(own: Services, name: str) -> None:
 
 
 def _tools(own: Services) -> list[ToolAnswer]:
-    """Every tool, with what is missing for it. One that needs eyes is offered where any model has them, and
-    one that reads attached files where there are any.
-    """
+    """Every tool, with what is missing for it."""
     by_name = modes(own.database, own.agent.registry)
-    can_see = any(info.supports_vision for info in own.chat_models.describe())
-    flags = registry.of_turn(
-        own.database,
-        has_vision=can_see,
-        has_attachments=True,
-        wants_chats=partial(are_chats_told, own.context),
-    )
+    gates = gates_of(own)
     lacks = [
-        (tool, "It is switched off." if by_name[tool.name] == "off" else flags.lacks(tool.name))
+        (tool, "It is switched off." if by_name[tool.name] == "off" else gates.lacks(tool.name))
         for tool in own.agent.registry.list()
     ]
     used, rules = tool_calls.last_used_tools(own.database), tool_permissions.rules(own.database)
@@ -200,3 +191,11 @@ def _tools(own: Services) -> list[ToolAnswer]:
         )
         for tool, missing in [*lacks, *not_set_up(own.settings.tools)]
     ]
+
+
+def gates_of(own: Services) -> ToolGateOpts:
+    """The flags of any turn: a tool that needs eyes is offered where a model has them, and one that reads
+    attached files where there are any.
+    """
+    can_see = any(info.supports_vision for info in own.chat_models.describe())
+    return ToolGateOpts(own.database, can_see, True, partial(are_chats_told, own.context))

@@ -6,21 +6,20 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
-from assistant.context.background import are_chats_told
 from assistant.core.models import ChatModels
-from assistant.tools.registry import APPROVAL_LIFETIME_MS, modes, not_set_up, of_turn, search_engine
+from assistant.tools.registry import APPROVAL_LIFETIME_MS, modes, not_set_up, search_engine
 from assistant.tools.tool import RISKS, Risk, Tool
 from assistant.turns import tool_execution
 from assistant.turns.admission import uses_tools
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_permissions import Mode
 from store.core.settings import ToolsSettings
+from webapp.api.tool_calls import gates_of
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.services import Services, services
@@ -135,12 +134,7 @@ def tool_views(own: Services) -> Iterator[ToolView]:
     by_name = modes(own.database, own.agent.registry)
     used = tool_calls.last_used_tools(own.database)
     bound = tool_permissions.hosts(own.database)
-    gates = of_turn(
-        own.database,
-        has_vision=bool(_seeing(own.chat_models)),
-        has_attachments=True,
-        wants_chats=partial(are_chats_told, own.context),
-    )
+    gates = gates_of(own)
     for tool in own.agent.registry.list():
         mode = by_name[tool.name]
         hosts = tool_execution.hosts(own.agent, own.chat_models, tool.name)

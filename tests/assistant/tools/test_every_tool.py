@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assistant.core.models import ChatModels
-from assistant.tools.context import VisionAccess, WebAccess
+from assistant.tools.context import VisionAccess
 from assistant.tools.registry import registry
 from assistant.tools.tool import Registry, Tool, ToolResult, failed_by_bug
 from store.core.database import Database
@@ -87,8 +87,8 @@ def turn(
         made = Turn(database)
         made.read_file_roots, made.read_file_max_bytes = (root,), 1_000
         made.never_read = (database.data_dir.home,)
-        made.web = WebAccess(search.engine(), database, lambda: NOW_MS, None)
-        made.vision = VisionAccess(model, endpoint, database, lambda: NOW_MS, None)
+        made.web = search.engine()
+        made.vision = VisionAccess(model, endpoint)
         made.chat_id = attached_chat(database, "notes.txt", "the notes")[0]
         yield made, registry(tools), frame.id
     models.close()

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assistant.tools.files import CannotRead, list_folder, read_text
+from assistant.tools.files import list_folder, read_text
+from assistant.tools.tool import ToolFailed
 from tests.tables import for_each
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="descriptors of folders are POSIX")
@@ -60,12 +61,12 @@ def test_a_long_file_is_cut_at_a_character(root: Path) -> None:
 
 @for_each("path", ["picture.png", "latin.txt", "pipe", "notes", "/dev/zero", "/dev/stdin", "missing"])
 def test_what_is_no_text_file_is_refused(root: Path, path: str) -> None:
-    with pytest.raises(CannotRead):
+    with pytest.raises(ToolFailed):
         read_text([root], path, MAX_BYTES)
 
 
 def test_without_roots_nothing_is_read(root: Path) -> None:
-    with pytest.raises(CannotRead, match="read_file_roots"):
+    with pytest.raises(ToolFailed, match="read_file_roots"):
         read_text([], str(root / "notes" / "plan.txt"), MAX_BYTES)
 
 
@@ -90,12 +91,12 @@ def test_no_trick_leads_out_of_the_root(root: Path) -> None:
     asked = tricks(root)
     assert len(asked) >= 200
     for path in asked:
-        with pytest.raises(CannotRead) as caught:
+        with pytest.raises(ToolFailed) as caught:
             read_text([root], path, MAX_BYTES)
         assert SECRET not in str(caught.value)
         try:
             names = {entry.name for entry in list_folder([root], path)[0]}
-        except CannotRead:
+        except ToolFailed:
             continue
         assert names <= {"notes"} | {each.name for each in root.iterdir()}, path
 
@@ -111,7 +112,7 @@ def test_no_path_reads_the_secret(root: Path, parts: list[str], absolute: bool) 
     path = (str(root) if absolute else "") + "/".join(parts)
     try:
         text = read_text([root], path, MAX_BYTES).text
-    except CannotRead:
+    except ToolFailed:
         return
     assert SECRET not in text
 
@@ -124,7 +125,7 @@ def test_a_link_swapped_in_is_not_followed(root: Path, tmp_path: Path) -> None:
     assert read_text([folder], "sub/a.txt", MAX_BYTES).text == "fine"
     (folder / "sub").rename(folder / "old")
     (folder / "sub").symlink_to(root.parent)
-    with pytest.raises(CannotRead):
+    with pytest.raises(ToolFailed):
         read_text([folder], "sub/secret.txt", MAX_BYTES)
 
 
@@ -142,9 +143,9 @@ def test_recollects_own_folder_is_never_read(tmp_path: Path) -> None:
             within = path if path.is_relative_to(root) else root
             if within in (tmp_path, tmp_path / "documents"):
                 continue
-            with pytest.raises(CannotRead):
+            with pytest.raises(ToolFailed):
                 read_text([root], str(within), MAX_BYTES, never)
-            with pytest.raises(CannotRead):
+            with pytest.raises(ToolFailed):
                 list_folder([root], str(within), never)
     assert read_text([tmp_path], "documents/mine.txt", MAX_BYTES, never).text == "mine"
     entries, _ = list_folder([tmp_path], "documents", never)

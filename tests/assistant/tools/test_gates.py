@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import pytest
 
-from assistant.tools.registry import GATES, ToolGateOpts, of_turn, offered, registry
+from assistant.tools.registry import GATES, ToolGateOpts, offered, registry
 from store.chats import tool_permissions
 from store.core import preferences
 from store.core.database import Database
@@ -38,22 +38,15 @@ ALWAYS_ON = {
     "reverse_geocode",
     "get_frame_tags",
 }
-PRESENT = {
-    "calendar_present": "calendar_events",
-    "location_history_present": "location_points",
-    "daily_summaries_present": "daily_summaries",
-}
+FLAGS = {flag for flag, _ in GATES.values()}
+PROBED = ("calendar_events", "daily_summaries", "location_points")
 
 
-def gates(*closed: str) -> ToolGateOpts:
+def gates(database: Database, *closed: str) -> ToolGateOpts:
     """All gates open but these."""
-    return ToolGateOpts(
-        "has_vision" not in closed,
-        lambda: "places_enabled" not in closed,
-        lambda source: source not in [PRESENT[name] for name in closed if name in PRESENT],
-        "has_attachments" not in closed,
-        lambda: "chats_told" not in closed,
-    )
+    opts = ToolGateOpts(database, "has_vision" not in closed, "has_attachments" not in closed)
+    vars(opts).update({flag: flag not in closed for flag in FLAGS})
+    return opts
 
 
 def names(database: Database, opts: ToolGateOpts) -> set[str]:
@@ -90,7 +83,7 @@ def offered_names(stub: StubModel, request: int = -1) -> set[str]:
 
 
 def test_the_gates_are_those_of_the_table(database: Database) -> None:
-    assert GATES == {
+    assert {tool: flag for tool, (flag, _) in GATES.items()} == {
         "describe_frame": "has_vision",
         "get_place_at": "places_enabled",
         "get_calendar_events": "calendar_present",
@@ -99,34 +92,28 @@ def test_the_gates_are_those_of_the_table(database: Database) -> None:
         "read_attachment": "has_attachments",
         "search_chats": "chats_told",
     }
-    assert names(database, gates(*GATES.values())) >= ALWAYS_ON
+    assert names(database, gates(database, *FLAGS)) >= ALWAYS_ON
     assert not ALWAYS_ON & GATES.keys()
 
 
-def test_the_options_of_a_turn_hold_the_flag_of_every_gate() -> None:
-    opts = gates("calendar_present")
-    flags = {flag: getattr(opts, flag) for flag in GATES.values()}
-    assert flags == dict.fromkeys(GATES.values(), True) | {"calendar_present": False}
-
-
-@for_each(("name", "flag"), GATES.items())
+@for_each(("name", "flag"), [(tool, flag) for tool, (flag, _) in GATES.items()])
 def test_each_flag_removes_exactly_its_own_tool(database: Database, name: str, flag: str) -> None:
-    everything = names(database, gates())
+    everything = names(database, gates(database))
     assert name in everything
-    assert everything - names(database, gates(flag)) == {name}
+    assert everything - names(database, gates(database, flag)) == {name}
 
 
 def test_a_source_is_probed_once_a_turn_and_only_when_asked(database: Database) -> None:
     put_events(database, [EventRecord("Standup", NOW_MS, NOW_MS + 1)])
     tools = registry(ToolsSettings())
-    opts = of_turn(database, has_vision=False)
+    opts = ToolGateOpts(database, has_vision=False)
     with statements(database) as ran:
         assert not [sql for sql in ran if "limit 1" in sql], "nothing is read before it is asked for"
         for _ in range(3):
             found = {tool.name for tool in offered(database, tools, opts)}
     assert ("get_calendar_events" in found, "get_location_history" in found) == (True, False)
     probes = [sql for sql in ran if sql.startswith("select 1 from")]
-    assert sorted(probes) == [f"select 1 from {table} limit 1" for table in sorted(PRESENT.values())]
+    assert sorted(probes) == [f"select 1 from {table} limit 1" for table in PROBED]
     assert not [sql for sql in ran if "messages" in sql], "messages are not probed"
 
 
@@ -134,7 +121,7 @@ def test_a_tool_that_is_off_is_not_probed_for(database: Database) -> None:
     for tool in ("get_calendar_events", "get_location_history", "search_rag", "get_place_at"):
         tool_permissions.choose(database, tool, "off", NOW_MS)
     with statements(database) as ran:
-        offered(database, registry(ToolsSettings()), of_turn(database, has_vision=False))
+        offered(database, registry(ToolsSettings()), ToolGateOpts(database, has_vision=False))
     assert not [sql for sql in ran if sql.startswith("select 1 from") or "places" in sql]
 
 
@@ -159,7 +146,7 @@ def test_a_whole_turn_probes_each_source_once(database: Database, stub: StubMode
     stub.reply("Done.")
     with agent_deps(database, stub) as deps:
         run(deps)
-    assert sorted(probes) == [f"select 1 from {table} limit 1" for table in sorted(PRESENT.values())]
+    assert sorted(probes) == [f"select 1 from {table} limit 1" for table in PROBED]
 
 
 def test_what_is_imported_or_deleted_counts_in_the_next_turn(database: Database, stub: StubModel) -> None:

@@ -151,7 +151,7 @@ def test_semantic_without_embeddings_says_so(database: Database) -> None:
     [
         ({}, "Field required"),
         ({"query": "x", "mode": "exact"}, "fts5"),
-        ({"query": "x", "start_ts": 10, "end_ts": 10}, "end_ts must be later"),
+        ({"query": "x", "start_ts": 10, "end_ts": 10}, "end must be later"),
         ({"query": "x", "start_ts": 1.7e12}, "less than or equal to 1"),
         ({"query": "x", "start_ts": "nan"}, "start_ts"),
         ({"query": "x" * 1001}, "at most 1000"),

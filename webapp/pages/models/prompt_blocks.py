@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
-from assistant.context.background import are_chats_told
 from assistant.core.endpoints import ModelInfo
 from assistant.core.prompt_blocks import NAMES, PREFIX, Block, BlockName, prefix_sha256, split_blocks
 from assistant.core.records import Mode, Scope, TurnFilters, TurnRequest
@@ -26,6 +24,7 @@ from store.chats import prompts as stored_prompts
 from store.core.database import Database
 from store.egress import egress_log
 from store.egress.egress_log import SentRequest
+from webapp.api.tool_calls import gates_of
 from webapp.core.errors import Problem
 from webapp.core.lookups import turn_or_404
 from webapp.core.services import Services, Viewer, services, viewer
@@ -129,9 +128,7 @@ def prompt_preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> P
     )  # fmt: skip
     if mode == "evidence":
         return _view(prompts.evidence_blocks(plan))
-    gates = registry.of_turn(
-        own.database, has_vision=info.supports_vision, wants_chats=partial(are_chats_told, own.context)
-    )
+    gates = replace(gates_of(own), has_vision=info.supports_vision, has_attachments=False)
     tools = registry.fitting(offered(own.database, own.agent.registry, gates), info.context_tokens)
     settings = own.agent.settings
     blocks = prompts.tool_blocks(
