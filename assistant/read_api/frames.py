@@ -12,20 +12,14 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from assistant.read_api import answers, calls
-from assistant.read_api.answers import Hole, Stretch, Time, TimeOrNone, Usage, Words
+from assistant.read_api.answers import Time, TimeOrNone, Words
 from assistant.read_api.calls import ReadCall
-from store.frames.activity_intervals import Segment
 from store.frames.frames import captured_ms_of
 from store.ocr import readings
 from store.search import sample
 from store.search.filters import Filters
-from store.search.hits import Hit
-from store.search.sample import SampledFrame
 from store.timeline import gaps, segments
-from store.timeline.totals import Total, of_segments
-
-_MINUTE_MS = 60_000
-_SNIPPET_CHARS = 200
+from store.timeline.totals import of_segments
 
 
 def _number(frame_id: object) -> object:
@@ -71,18 +65,12 @@ def search_frames(
     result = calls.find(call, words, filters, limit=limit, order=order, cursor=cursor, fold=True)
     if is_question and not cursor and not result.page.hits:
         return _spread(call, filters, end_ms, limit)
-    return answers.FramesFound(
-        now=call.local(call.now_ms),
-        withheld=call.withheld,
-        frames=[_row(call, hit.frame_id, hit, hit.snippet, len(hit.alike)) for hit in result.hits],
+    return answers.FramesFound.of(
+        call,
+        result.page,
+        frames=[answers.FrameRow.of(call, hit, alike=len(hit.alike)) for hit in result.hits],
         next_cursor=result.next_cursor,
-        total=result.page.total,
-        total_is_exact=result.page.total_is_exact,
         near_total=result.page.near.total,
-        strategy=result.page.strategy,
-        fallback_reason=result.page.fallback_reason,
-        meaning_since=_local_or_none(call, result.page.meaning_since_ms),
-        index_fresh_to=_local_or_none(call, result.page.index_fresh_to_ms),
     )
 
 
@@ -103,16 +91,9 @@ def get_frame_context(
     previous, following = calls.neighbours(call, frame)
     segment = segments.segment_of(call.database, frame)
     call.returned = 1
-    return answers.FrameContext(
-        now=call.local(call.now_ms),
-        frame_id=frame.id,
-        time=call.local(frame.captured_ms),
-        last_seen=call.local(frame.ended_ms),
-        app_name=frame.app_name,
-        window_name=frame.window_name,
-        browser_url=frame.browser_url,
-        monitor=frame.monitor,
-        focused=frame.focused,
+    return answers.FrameContext.of(
+        call,
+        frame,
         status=frame.status,
         text=text[text_start : text_start + text_chars],
         text_start=text_start,
@@ -120,8 +101,7 @@ def get_frame_context(
         urls=readings.urls(call.database, frame_id),
         previous_frame_id=previous,
         next_frame_id=following,
-        activity=_stretch(call, segment) if segment and call.shows(segment) else None,
-        withheld=call.withheld,
+        activity=segment if segment and call.shows(segment) else None,
     )
 
 
@@ -141,20 +121,15 @@ def activity_summary(
     holes = gaps.gaps(call.database, start_ms, end_ms, call.now_ms)
     holes = sorted(holes, key=lambda gap: gap.start_ms - gap.end_ms)[:limit]
     call.returned = len(totals.by_app)
-    return answers.ActivitySummary(
-        now=call.local(call.now_ms),
-        withheld=call.withheld,
-        start=call.local(start_ms),
-        end=call.local(end_ms),
-        wall_minutes=_minutes(totals.wall_ms),
-        covered_minutes=_minutes(totals.covered_ms),
-        apps=_usage(call, totals.by_app[:limit]),
-        windows=_usage(call, totals.by_window[:limit]),
-        urls=_usage(call, totals.by_url[:limit]),
-        gaps=[
-            Hole(start=call.local(gap.start_ms), end=call.local(gap.end_ms), reason=gap.reason)
-            for gap in holes
-        ],
+    return answers.ActivitySummary.of(
+        call,
+        totals,
+        start=start_ms,
+        end=end_ms,
+        apps=totals.by_app[:limit],
+        windows=totals.by_window[:limit],
+        urls=totals.by_url[:limit],
+        gaps=holes,
     )
 
 
@@ -174,10 +149,12 @@ def _spread(call: ReadCall, filters: Filters, end_ms: int, limit: int) -> answer
         loaded = sample.load(connection, sample.evenly(ids, limit))
     shown = [frame for frame in loaded if call.shows(frame)]
     call.returned = len(shown)
-    return answers.FramesFound(
-        now=call.local(call.now_ms),
-        withheld=call.withheld,
-        frames=[_row(call, frame.id, frame, frame.text) for frame in shown],
+    rows = [
+        answers.FrameRow.of(call, frame, frame_id=frame.id, snippet=frame.text, alike=0) for frame in shown
+    ]
+    return answers.FramesFound.of(
+        call,
+        frames=rows,
         next_cursor=None,
         total=total,
         total_is_exact=True,
@@ -185,54 +162,5 @@ def _spread(call: ReadCall, filters: Filters, end_ms: int, limit: int) -> answer
         strategy="spread",
         fallback_reason=None,
         meaning_since=None,
-        index_fresh_to=_local_or_none(call, readings.index_fresh_to_ms(call.database)),
+        index_fresh_to=readings.index_fresh_to_ms(call.database),
     )
-
-
-# -- shaping --------------------------------------------------------------------------------
-
-
-def _row(
-    call: ReadCall, frame_id: int, shown: Hit | SampledFrame, text: str, alike: int = 0
-) -> answers.FrameRow:
-    return answers.FrameRow(
-        frame_id=frame_id,
-        time=call.local(shown.captured_ms),
-        app_name=shown.app_name,
-        window_name=shown.window_name,
-        browser_url=shown.browser_url,
-        snippet=" ".join(text[: 2 * _SNIPPET_CHARS].split())[:_SNIPPET_CHARS],
-        alike=alike,
-    )
-
-
-def _local_or_none(call: ReadCall, at_ms: int | None) -> str | None:
-    return None if at_ms is None else call.local(at_ms)
-
-
-def _stretch(call: ReadCall, segment: Segment) -> Stretch:
-    return Stretch(
-        start=call.local(segment.start_ms),
-        end=call.local(segment.end_ms),
-        app_name=segment.app_name,
-        window_name=segment.window_name,
-        browser_url=segment.browser_url,
-        frames=segment.frames,
-    )
-
-
-def _usage(call: ReadCall, totals: tuple[Total, ...]) -> list[Usage]:
-    return [
-        Usage(
-            name=total.name,
-            app_name=total.app_name,
-            minutes=_minutes(total.duration_ms),
-            first_seen=call.local(total.first_ms),
-            last_seen=call.local(total.last_ms),
-        )
-        for total in totals
-    ]
-
-
-def _minutes(duration_ms: int) -> float:
-    return round(duration_ms / _MINUTE_MS, 2)

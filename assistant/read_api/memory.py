@@ -29,7 +29,6 @@ from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownA
 from store.search.sample import evenly
 from store.timeline import segments
 
-_SNIPPET_CHARS = 300
 _SPREAD_OVER = 1_000
 
 Asked = Annotated[Words, Field(description="What to look for, by meaning or words; blank: the newest.")]
@@ -171,19 +170,16 @@ def get_context_timeline(
     if around.anchor.type != "time" and not any(around.is_anchor(entry) for entry in entries):
         raise ReadRefused("withheld", "an exclusion rule of today keeps back the entry that was asked about")
     call.returned = len(entries)
-    return answers.ContextTimeline(
-        now=call.local(call.now_ms),
-        withheld=call.withheld,
-        anchor=call.local(around.anchor.at_ms),
-        entries=[
-            answers.TimelineRow(
-                **_row(call, entry).model_dump(),
-                is_anchor=around.is_anchor(entry),
-                details=_details(call, entry) if full else None,
-            )
-            for entry in entries
-        ],
-    )
+    rows = [
+        answers.TimelineRow.of(
+            call,
+            entry,
+            is_anchor=around.is_anchor(entry),
+            details=_details(call, entry) if full else None,
+        )
+        for entry in entries
+    ]
+    return answers.ContextTimeline.of(call, anchor=around.anchor.at_ms, entries=rows)
 
 
 TOOLS: tuple[Any, ...] = (
@@ -231,7 +227,9 @@ def _search(
     if is_question(query) and not (asked.text and page.entries):
         page = found(RetrievalQuery(""), _SPREAD_OVER)
         page = replace(page, entries=tuple(evenly(page.entries, limit)))
-    return _answer(call, page, limit)
+    entries = permitted_entries(call, page.entries)[:limit]
+    call.returned = len(entries)
+    return MemoryFound.of(call, page, entries=[MemoryRow.of(call, entry) for entry in entries])
 
 
 def _with_zone(anchor: int | str) -> int | str:
@@ -245,55 +243,17 @@ def _with_zone(anchor: int | str) -> int | str:
     return anchor
 
 
-# -- shaping --------------------------------------------------------------------------------
-
-
-def _answer(call: ReadCall, page: MemoryPage, limit: int) -> MemoryFound:
-    entries = permitted_entries(call, page.entries)[:limit]
-    call.returned = len(entries)
-    return MemoryFound(
-        now=call.local(call.now_ms),
-        withheld=call.withheld,
-        entries=[_row(call, entry) for entry in entries],
-        strategy=page.strategy,
-        fallback_reason=page.fallback_reason,
-    )
-
-
-def _row(call: ReadCall, entry: MemoryEntry) -> MemoryRow:
-    return MemoryRow(
-        type=entry.type,  # type: ignore[arg-type]  # the other two are held back
-        id=entry.id,
-        start=call.local(entry.start_ms),
-        end=call.local(entry.end_ms),
-        title=entry.title,
-        snippet=" ".join(entry.snippet.split())[:_SNIPPET_CHARS],
-    )
-
-
 def _details(call: ReadCall, entry: MemoryEntry) -> answers.Details:
     match entry.body:
         case Observation() as body:
-            return answers.ObservationDetails(
-                narrative=body.narrative,
-                facts=[fact.text for fact in body.facts],
-                kind=body.kind,
-                project=body.project,
-                app_name=body.app_name,
-                concepts=list(body.concepts),
-                files=list(body.files),
-                urls=list(body.urls),
-                frame_ids=list(body.frame_ids),
-                source=body.source,
-            )
+            return answers.ObservationDetails.of(call, body, facts=[fact.text for fact in body.facts])
         case SessionSummary() as body:
             facts = observations.quoted(call.database, body.start_ms, body.end_ms, body.fields.values())
-            quotes = [answers.Quoted(text=fact.text, frame_id=fact.frame_id or 0) for fact in facts]
-            return answers.SessionDetails(**body.fields, project=body.project, evidence=quotes)
+            return answers.SessionDetails.of(call, body, **body.fields, evidence=facts)
         case Insight() | ChatSummary():
             raise TypeError(f"a {entry.type} is given to no program")
         case body:
-            return answers.PromptDetails(text=body.text, chat_id=body.chat_id)
+            return answers.PromptDetails.of(call, body)
 
 
 # -- what a call may see ----------------------------------------------------------------------

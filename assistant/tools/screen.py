@@ -39,8 +39,8 @@ _TEXT_CHARS = 6_000
 class FrameText(Reading):
     """One frame as text."""
 
-    frame_id: int
-    time: Moment
+    frame_id: int = Field(validation_alias="id")
+    time: Moment = Field(validation_alias="captured_ms")
     app_name: str | None
     window_name: str | None
     browser_url: str | None
@@ -58,17 +58,9 @@ def get_frame(
     reading = readings.current_reading(call.database, frame_id)
     text = reading.text if reading else ""
     call.returned = 1
-    return FrameText(
-        now=call.local(call.now_ms),
-        withheld=call.withheld,
-        frame_id=frame.id,
-        time=call.local(frame.captured_ms),
-        app_name=frame.app_name,
-        window_name=frame.window_name,
-        browser_url=frame.browser_url,
-        offset=offset,
-        text=text[offset : offset + _TEXT_CHARS],
-        next_offset=offset + _TEXT_CHARS if len(text) > offset + _TEXT_CHARS else None,
+    end = offset + _TEXT_CHARS
+    return FrameText.of(
+        call, frame, offset=offset, text=text[offset:end], next_offset=end if len(text) > end else None
     )
 
 
