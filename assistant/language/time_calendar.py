@@ -23,6 +23,7 @@ _UNIT_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _MAX_ELAPSED_MS = 3_660 * 86_400_000
 _MAX_DAYS = 3_660
 _FIRST_YEAR, _LAST_YEAR = 1971, 9_000
+_TODAY = Date(days=0)
 _LEAP_CYCLE_YEARS = 8  # 29 February comes at least this often
 
 
@@ -86,11 +87,12 @@ class Days(NamedTuple):
 
 def found_of(span: Span, phrase: str, calendar: Calendar) -> Found:
     """The range that a span means, up to now. Raises `Refused`."""
-    found, *others = _readings(span, phrase, calendar)
-    if found.start_ms >= calendar.now_ms:
+    readings = [each for said in (span, _in_the_morning(span)) if said for each in _readings(said, calendar)]
+    if readings[0].start_ms >= calendar.now_ms:
         raise Refused("future")
-    also = [_until_now(each, calendar) for each in others if each.start_ms < calendar.now_ms]
-    return replace(_until_now(found, calendar), also=(*found.also, *also))
+    begun = (replace(each, phrase=phrase) for each in readings if each.start_ms < calendar.now_ms)
+    found, *also = (_until_now(each, calendar) for each in begun)
+    return replace(found, also=tuple(also))
 
 
 def _until_now(found: Found, calendar: Calendar) -> Found:
@@ -99,33 +101,42 @@ def _until_now(found: Found, calendar: Calendar) -> Found:
     return replace(found, end_ms=calendar.now_ms, is_clamped=not found.is_open)
 
 
-def _readings(span: Span, phrase: str, calendar: Calendar) -> Iterator[Found]:
+def _in_the_morning(span: Span) -> Span | None:
+    """Seven is said of the evening and of the morning alike."""
+    clock = span.start.clock if span.start else None
+    is_told = span.end is not None and _is_fixed(span.end)
+    if not span.start or not clock or is_told or _is_fixed(span.start) or clock.hour != 7 or clock.minute < 0:
+        return None
+    return replace(span, start=replace(span.start, clock=replace(clock, half="am")))
+
+
+def _readings(span: Span, calendar: Calendar) -> Iterator[Found]:
     """The likeliest first."""
     now_ms = calendar.now_ms
     match span.mode:
         case "ahead":
             raise Refused("future")
         case "ago":
-            at = now_ms - _elapsed_ms(span)
-            yield Found(phrase, at, at, at)
+            at_ms = now_ms - _elapsed_ms(span)
+            yield _found(at_ms, at_ms, is_moment=True)
         case "rolling" if span.unit in _UNIT_MS:
-            yield Found(phrase, now_ms - _elapsed_ms(span), now_ms)
+            yield _found(now_ms - _elapsed_ms(span), now_ms)
         case "rolling":
             first = calendar.day(_rolled_back(span, calendar.today))
-            yield Found(phrase, first.start_ms, now_ms, is_open=True)
+            yield _found(first.start_ms, now_ms, is_open=True)
         case "tail":
             assert span.start
-            whole = next(_of_point(span.start, phrase, calendar))
+            whole = next(_of_point(span.start, calendar))
             yield replace(whole, start_ms=max(whole.start_ms, whole.end_ms - _elapsed_ms(span)))
-        case "point":
-            assert span.start
-            yield from _of_point(span.start, phrase, calendar)
         case "range":
             assert span.start and span.end
-            yield from _of_range(span.start, span.end, phrase, calendar)
+            yield from _of_range(span.start, span.end, calendar)
+        case "before" | "until" | "after" | "since" | "from":
+            assert span.start
+            yield from _of_open(span.mode, span.start, calendar)
         case _:
             assert span.start
-            yield from _of_open(span, span.start, phrase, calendar)
+            yield from _of_point(span.start, calendar, AROUND_MIN if span.mode == "around" else 0)
 
 
 def _elapsed_ms(span: Span) -> int:
@@ -296,17 +307,10 @@ def _is_fixed(point: Point) -> bool:
     return clock is None or bool(point.part or clock.half or not clock.is_bare or clock.hour > 12)
 
 
-def _has_morning_reading(point: Point) -> bool:
-    """Seven is said of the morning and of the evening alike."""
-    clock = point.clock
-    return clock is not None and not _is_fixed(point) and clock.hour == 7 and clock.minute >= 0
-
-
-def _ends_of(start: Point, end: Point, *, earlier: bool = False) -> tuple[int, int]:
+def _ends_of(start: Point, end: Point) -> tuple[int, int]:
     """Both ends of a range in minutes; what one leaves open follows from the other."""
     first, last = _edge(start, is_end=False), _edge(end, is_end=True)
     if not _is_fixed(end):
-        first -= 720 if earlier else 0
         last = first + ((last - first) % 720 or 720)
     elif not _is_fixed(start):
         last += 0 if first % 720 < last else 1440
@@ -341,21 +345,22 @@ def _bounds(point: Point) -> tuple[int, int]:
 # -- points and ranges --------------------------------------------------------------------
 
 
-def _of_point(point: Point, phrase: str, calendar: Calendar) -> Iterator[Found]:
-    if point.date and not point.has_time:
-        days = days_of(point.date, calendar)
+def _of_point(point: Point, calendar: Calendar, around_min: int = 0) -> Iterator[Found]:
+    """Days, a part of a day, a moment, or what lies around it."""
+    if not point.has_time:
+        days = days_of(point.date or _TODAY, calendar)
         for first, last in (days[:2], *days.also):
-            yield _from_ends(phrase, calendar.day(first).start_ms, calendar.day(last).end_ms)
-    elif point.clock:
-        minute = minute_of(point.clock, point.part)
-        for on in _dates(point, minute, calendar):
-            yield _moment(on, minute, phrase, calendar)
-            if _has_morning_reading(point):
-                yield _moment(on, minute - 720, phrase, calendar)
-    else:
-        start, end = _bounds(point)
-        for on in _dates(point, start, calendar):
-            yield _walls(on, start, on, end, phrase, calendar)
+            yield _found(calendar.day(first).start_ms, calendar.day(last).end_ms)
+        return
+    start, end = (minute_of(point.clock, point.part),) * 2 if point.clock else _bounds(point)
+    for on in _dates(point, start, calendar):
+        if start < end or around_min:
+            margin = around_min if point.clock else 0
+            yield _between(_wall(on, start - margin, calendar), _wall(on, end + margin, calendar, later=True))
+            continue
+        (at_ms, kind), (again_ms, _) = _wall(on, start, calendar), _wall(on, start, calendar, later=True)
+        for each_ms in sorted({at_ms, again_ms}):
+            yield _found(each_ms, each_ms, at=kind if each_ms == at_ms else "", is_moment=True)
 
 
 def _dates(point: Point, minute: int, calendar: Calendar) -> list[date]:
@@ -363,48 +368,38 @@ def _dates(point: Point, minute: int, calendar: Calendar) -> list[date]:
 
     "Today" in the small hours is the night just passed.
     """
-    if point.date in (None, Date(days=0)):
+    if point.date in (None, _TODAY):
         now = times.to_local(calendar.now_ms, calendar.zone)
         on = now.date() if minute < calendar.day_start_min else calendar.today
         is_ahead = on == now.date() and minute > now.hour * 60 + now.minute
         return [_back(on, 1) if is_ahead and point.date is None else on]
-    days = days_of(point.date or Date(days=0), calendar)
+    assert point.date
+    days = days_of(point.date, calendar)
     if days.first != days.last:
-        if not point.date or point.date.size != "ago":
+        if point.date.size != "ago":
             raise Refused("unrecognised")
         return [days.also[0][0]]
     return [days.first, *(first for first, _ in days.also)]
 
 
-def _moment(on: date, minute: int, phrase: str, calendar: Calendar) -> Found:
-    at_ms, kind = _wall(on, minute, calendar.zone)
-    again_ms, _ = _wall(on, minute, calendar.zone, later=True)
-    also = (Found(phrase, again_ms, again_ms, again_ms),) if again_ms != at_ms else ()
-    return Found(phrase, at_ms, at_ms, at_ms, also=also, adjusted=_named(at=kind))
-
-
-def _of_range(start: Point, end: Point, phrase: str, calendar: Calendar) -> Iterator[Found]:
+def _of_range(start: Point, end: Point, calendar: Calendar) -> Iterator[Found]:
     is_year_shared = start.date is not None and start.date.year is None
     start, end = _shared(start, end)
     if start.has_time and end.has_time and start.date == end.date:
         first, last = _ends_of(start, end)
         for on in _dates(start, first, calendar):
-            yield _walls(on, first, on, last, phrase, calendar)
-            if _has_morning_reading(start) and not _is_fixed(end):
-                first, last = _ends_of(start, end, earlier=True)
-                yield _walls(on, first, on, last, phrase, calendar)
+            yield _between(_wall(on, first, calendar), _wall(on, last, calendar, later=True))
         return
-    last_days = None if end.is_now else days_of(end.date or Date(days=0), calendar)
+    last_days = None if end.is_now else days_of(end.date or _TODAY, calendar)
     until = last_days.last if last_days else calendar.today
     before = last_days.first - timedelta(days=1) if last_days and start.date != end.date else None
-    first_day = days_of(start.date or Date(days=0), calendar, before).first
+    first_day = days_of(start.date or _TODAY, calendar, before).first
     if first_day > until and is_year_shared and start.date and start.date.year:  # "Dec to Feb 2026"
         first_day = days_of(replace(start.date, year=start.date.year - 1), calendar).first
     if first_day > until:
         raise Refused("no_such_date")
-    start_ms, start_kind = _at(start, first_day, calendar, is_end=False)
-    end_ms, end_kind = (calendar.now_ms, "") if end.is_now else _at(end, until, calendar, is_end=True)
-    yield _from_ends(phrase, start_ms, end_ms, _named(start=start_kind, end=end_kind), is_open=end.is_now)
+    last_end = (calendar.now_ms, "") if end.is_now else _at(end, until, calendar, is_end=True)
+    yield _between(_at(start, first_day, calendar, is_end=False), last_end, is_open=end.is_now)
 
 
 def _shared(start: Point, end: Point) -> tuple[Point, Point]:
@@ -436,74 +431,52 @@ def _at(point: Point, on: date, calendar: Calendar, *, is_end: bool) -> tuple[in
     if not point.has_time:
         day = calendar.day(on)
         return (day.end_ms if is_end else day.start_ms), ""
-    return _wall(on, _edge(point, is_end=is_end), calendar.zone, later=is_end)
+    return _wall(on, _edge(point, is_end=is_end), calendar, later=is_end)
 
 
-def _of_open(span: Span, point: Point, phrase: str, calendar: Calendar) -> Iterator[Found]:
-    """What lies before, after, since, until or around a point."""
-    if span.mode == "around" and not point.clock:
-        yield from _of_point(point, phrase, calendar)
-        return
+def _of_open(mode: Mode, point: Point, calendar: Calendar) -> Iterator[Found]:
+    """What lies before, after, since or until a point: with a time of day within its day, but since."""
+    is_back = mode in ("before", "until")
     if not point.has_time:
-        yield _beside_days(span.mode, point, phrase, calendar)
+        days = days_of(point.date or _TODAY, calendar)
+        start_ms, end_ms = calendar.day(days.first).start_ms, calendar.day(days.last).end_ms
+        at_ms = end_ms if mode in ("until", "after") else start_ms
+        yield _found(times.MIN_MS, at_ms) if is_back else _up_to_now(at_ms, "", calendar)
         return
-    edge = _edge(point, is_end=span.mode in (("before", "until") if point.clock else ("after", "until")))
+    edge = _edge(point, is_end=is_back if point.clock else mode in ("until", "after"))
     for on in _dates(point, edge, calendar):
-        yield _beside_clock(span.mode, on, edge, point, phrase, calendar)
-        if _has_morning_reading(point):
-            yield _beside_clock(span.mode, on, edge - 720, point, phrase, calendar)
+        day, (at_ms, kind) = calendar.day(on), _wall(on, edge, calendar)
+        if is_back:
+            yield _found(min(day.start_ms, at_ms), at_ms, end=kind)
+        elif mode == "since" or (mode == "from" and not point.date):
+            yield _up_to_now(at_ms, kind, calendar)
+        else:
+            end_ms = day.end_ms if day.end_ms > at_ms else calendar.day(_back(on, -1)).end_ms
+            yield _found(at_ms, end_ms, start=kind)
 
 
-def _beside_clock(mode: Mode, on: date, edge: int, point: Point, phrase: str, calendar: Calendar) -> Found:
-    if mode == "around":
-        return _walls(on, edge - AROUND_MIN, on, edge + AROUND_MIN, phrase, calendar)
-    day = calendar.day(on)
-    at_ms, kind = _wall(on, edge, calendar.zone)
-    if mode in ("before", "until"):
-        return _from_ends(phrase, min(day.start_ms, at_ms), at_ms, _named(end=kind))
-    if mode == "since" or (mode == "from" and not point.date):
-        return _from_ends(phrase, at_ms, max(at_ms, calendar.now_ms), _named(start=kind), is_open=True)
-    end_ms = day.end_ms if day.end_ms > at_ms else calendar.day(_back(on, -1)).end_ms
-    return _from_ends(phrase, at_ms, end_ms, _named(start=kind))
+def _up_to_now(start_ms: int, kind: str, calendar: Calendar) -> Found:
+    return _found(start_ms, max(start_ms, calendar.now_ms), is_open=True, start=kind)
 
 
-def _beside_days(mode: Mode, point: Point, phrase: str, calendar: Calendar) -> Found:
-    days = days_of(point.date or Date(days=0), calendar)
-    start_ms, end_ms = calendar.day(days.first).start_ms, calendar.day(days.last).end_ms
-    if mode in ("before", "until"):
-        return _from_ends(phrase, times.MIN_MS, end_ms if mode == "until" else start_ms)
-    at_ms = end_ms if mode == "after" else start_ms
-    return _from_ends(phrase, at_ms, max(at_ms, calendar.now_ms), is_open=True)
+def _between(start: tuple[int, str], end: tuple[int, str], *, is_open: bool = False) -> Found:
+    """A range between two times on the wall."""
+    return _found(start[0], end[0], is_open=is_open, start=start[1], end=end[1])
 
 
-def _walls(on: date, start: int, until: date, end: int, phrase: str, calendar: Calendar) -> Found:
-    """A range between two times on the wall, in minutes after the midnight of their dates."""
-    start_ms, start_kind = _wall(on, start, calendar.zone)
-    end_ms, end_kind = _wall(until, end, calendar.zone, later=True)
-    return _from_ends(phrase, start_ms, end_ms, _named(start=start_kind, end=end_kind))
-
-
-def _from_ends(
-    phrase: str,
-    start_ms: int,
-    end_ms: int,
-    adjusted: tuple[tuple[str, str], ...] = (),
-    *,
-    is_open: bool = False,
+def _found(
+    start_ms: int, end_ms: int, *, is_open: bool = False, is_moment: bool = False, **adjusted: str
 ) -> Found:
-    if end_ms < start_ms or (end_ms == start_ms and not is_open):
+    if end_ms < start_ms or (end_ms == start_ms and not (is_open or is_moment)):
         raise Refused("no_such_time")
-    return Found(phrase, start_ms, end_ms, adjusted=adjusted, is_open=is_open)
+    kinds = tuple((end, kind) for end, kind in adjusted.items() if kind)
+    return Found("", start_ms, end_ms, start_ms if is_moment else None, adjusted=kinds, is_open=is_open)
 
 
-def _wall(on: date, minute: int, zone: ZoneInfo, *, later: bool = False) -> tuple[int, str]:
+def _wall(on: date, minute: int, calendar: Calendar, *, later: bool = False) -> tuple[int, str]:
     """(epoch milliseconds, gap or overlap or nothing) of minutes after a date's midnight."""
-    wall = datetime.combine(on, time()) + timedelta(minutes=minute)
+    zone, wall = calendar.zone, datetime.combine(on, time()) + timedelta(minutes=minute)
     first, second = times.wall_to_ms(wall, zone), times.wall_to_ms(wall, zone, later=True)
     if first != second:
         return (second if later else first), "overlap"
     return first, "" if times.to_local(first, zone).replace(tzinfo=None) == wall else "gap"
-
-
-def _named(**kinds: str) -> tuple[tuple[str, str], ...]:
-    return tuple((end, kind) for end, kind in kinds.items() if kind)
