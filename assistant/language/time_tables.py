@@ -10,6 +10,9 @@ import tomllib
 import unicodedata
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+from assistant.language.time_said import PARTS, Clock, Date, Point
 
 LATIN, HAN = ("en", "de", "fr", "es"), ("zh", "ja")
 SMALL_NAMES = ("fr", "es")
@@ -76,9 +79,8 @@ KINDS = {
     "unplaced": "h",  # a word of time that nobody can place
     "vague": "6",  # a little before or after
     "edge": "3",  # of a stretch that is named: the end of
-    "grammar": "z",  # any other
 }
-"""The letter of each key of the file. M is a month, x is any other word, X a name."""
+"""The letter of each key of the file. M is a month, z a word of grammar, x any other word, X a name."""
 
 HAN_VARIANTS = str.maketrans(
     "週這點後個兩時鐘禮過從號間開來內現當頃拜顯還毎", "周这点后个两时钟礼过从号间开来内现当顷拜显还每"
@@ -86,35 +88,100 @@ HAN_VARIANTS = str.maketrans(
 """Traditional and Japanese forms of the characters above, as the table writes them."""
 
 
-@cache
-def words(language: str) -> dict[str, str]:
-    """The words of a language by the letter of their kind, each with its value behind ``=``."""
-    document = tomllib.loads(Path(__file__).with_name("time_words.toml").read_text("utf-8"))
-    return {KINDS[name]: entries for name, entries in document[language].items()}
+Entry = tuple[str, Any, bool]
+"""Kind, value, and whether the word may be another."""
+
+MOST_WORDS, MOST_SIGNS = 5, 6
+"""Of an entry: words in Latin letters, characters of Han."""
 
 
 @cache
-def names(language: str) -> dict[str, tuple[str, int, bool]]:
-    """Months and weekdays by CLDR: name to (kind, number, whether it is short for the name).
+def latin(language: str) -> dict[str, Entry]:
+    """What the words of a language in Latin letters are, names of months and weekdays among them."""
+    names, table = _names(language), _table(language)
+    entries: dict[str, Entry] = {"-": ("T", None, False), "@": ("@", "", False)}
+    parts = [(word, value) for word, (kind, value, _) in table.items() if kind == "P"]
+    for name, (kind, number, is_short) in names.items():
+        if kind == "W" and not is_short:
+            entries[f"los {name}" if language == "es" else f"{name}s"] = "%", number, False
+        if kind == "W" and language == "de":  # Montagabend
+            day = Point(Date(weekday=number))
+            entries |= {name + word: ("R", day.merged(part), False) for word, part in parts}
+    if language == "en":
+        entries |= {f"{word}s": ("%", None, False) for word, _ in parts}
+    whole = {name: entry for name, entry in names.items() if not entry[2]}
+    return names | others(language) | whole | entries | table
 
-    In Latin letters the beginning of a name is short for it, as people write "Tues" and "Sept". Months of
-    Han are numbers; of their weekdays every form of the word for week counts.
+
+@cache
+def han(*, is_japanese: bool) -> dict[str, Entry]:
+    """What the words of Chinese and Japanese are, of which one comes before the other."""
+    entries: dict[str, Entry] = {}
+    for language in HAN if is_japanese else HAN[::-1]:
+        entries |= others(language) | _names(language) | _table(language)
+    return entries
+
+
+@cache
+def others(language: str) -> dict[str, Entry]:
+    """The words of grammar that say nothing of time."""
+    return {word: ("z", None, False) for word in _document()[language]["grammar"].split()}
+
+
+def _table(language: str) -> dict[str, Entry]:
+    entries: dict[str, Entry] = {}
+    for name, written in _document()[language].items():
+        for word in written.split() if name != "grammar" else ():
+            spelled, _, value = word.partition("=")
+            kind, is_weak = KINDS[name], name == "ordinal" or value.endswith("/weak")
+            entries[spelled.replace("_", " ")] = kind, _value(kind, value.removesuffix("/weak")), is_weak
+    return entries
+
+
+@cache
+def _document() -> dict[str, dict[str, str]]:
+    return tomllib.loads(Path(__file__).with_name("time_words.toml").read_text("utf-8"))
+
+
+def _value(kind: str, written: str) -> Any:
+    match kind:
+        case "D" | "R":
+            back, _, what = written.partition("/")
+            day = Date(years=int(back)) if what == "years" else Date(days=int(back)) if back else None
+            return Point(day, part=PARTS.get(what))
+        case "!":
+            return Point(is_now=True)
+        case "P":
+            return Point(part=PARTS[written])
+        case "C":
+            return Point(clock=Clock(int(written), is_midnight=True))
+        case "n" | "5" | "o" | "W" | "K" | "l" | "L":
+            return int(written or 1)
+        case "q":
+            return float(written)
+    return written
+
+
+@cache
+def _names(language: str) -> dict[str, Entry]:
+    """Months and weekdays by CLDR; weak are those that are shorter than the name.
+
+    In English the beginning of a name is short for it, as people write "Tues" and "Sept". Months of Han are
+    numbers; of their weekdays every form of the word for week counts.
     """
     from babel.dates import get_day_names, get_month_names  # reads 2 MB, when first asked
 
-    short: dict[str, tuple[str, int, bool]] = {}
-    whole: dict[str, tuple[str, int, bool]] = {}
+    found: dict[str, Entry] = {}
     for kind, table in (("M", get_month_names), ("W", get_day_names)):
         for number, name in table("wide", "format", language).items():
             if language in LATIN:
-                whole[fold(name)] = kind, number, False
-                sizes = (3, 4, 5) if language == "en" else ()
-                short |= {fold(name)[:size]: (kind, number, kind == "W") for size in sizes}
-                abbreviated = table("abbreviated", "format", language)[number]
-                short[fold(abbreviated).rstrip(".")] = kind, number, kind == "W"
+                short = [fold(name)[:size] for size in (3, 4, 5) if language == "en"]
+                short.append(fold(table("abbreviated", "format", language)[number]).rstrip("."))
+                found = {each: (kind, number, kind == "W") for each in short} | found
+                found[fold(name)] = kind, number, False
             elif kind == "W":
-                whole |= {form: (kind, number, form[-1] == "曜") for form in _han_forms(name)}
-    return short | whole
+                found |= {form: (kind, number, form[-1] == "曜") for form in _han_forms(name)}
+    return found
 
 
 def _han_forms(name: str) -> set[str]:
