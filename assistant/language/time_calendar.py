@@ -406,24 +406,10 @@ def _shared(start: Point, end: Point) -> tuple[Point, Point]:
     """What one end says of the day and leaves out at the other belongs to both."""
     if start.is_now or end.is_now:
         return start, end
-    return (
-        replace(start, date=_completed(start.date, end.date)),
-        replace(end, date=_completed(end.date, start.date)),
-    )
-
-
-def _completed(said: Date | None, other: Date | None) -> Date | None:
-    if said is None or other is None:
-        return said or other
-    if said.month is not None and said.year is None and said.years is None:
-        return replace(said, year=other.year, years=other.years)
-    if not said.is_partial or said.size:
-        return said
-    if said.day is not None:
-        return replace(said, month=other.month, months=other.months, year=other.year, years=other.years)
-    if said.weekday is not None and said.nth is None and other.size is None:
-        return replace(said, weeks=other.weeks)
-    return said
+    first, last = start.date or end.date, end.date or start.date
+    if not first or not last:
+        return start, end
+    return replace(start, date=first.completed(last)), replace(end, date=last.completed(first))
 
 
 def _at(point: Point, on: date, calendar: Calendar, *, is_end: bool) -> tuple[int, str]:

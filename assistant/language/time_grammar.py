@@ -79,6 +79,10 @@ def _as(kind: str) -> Build:
     return lambda used: _made(kind, None, used)
 
 
+def _kind(kind: str) -> Build:
+    return lambda used: used[0]._replace(kind=kind)
+
+
 # -- amounts ------------------------------------------------------------------------------
 
 
@@ -111,14 +115,9 @@ def _sum(used: list[Piece]) -> Piece | None:
 
 
 def _spans(
-    mode: Mode,
-    used: list[Piece],
-    start: Point | None = None,
-    end: Point | None = None,
-    amount: float = 0,
-    unit: str = "",
+    mode: Mode, used: list[Piece], start: Point | None = None, end: Point | None = None, **of: Any
 ) -> Piece:
-    return _made("Z", (Span(mode, start, end, amount, unit),), used)
+    return _made("Z", (Span(mode, start, end, **of),), used)
 
 
 def _rolling(used: list[Piece]) -> Piece | None:
@@ -132,19 +131,9 @@ def _ago(used: list[Piece]) -> Piece | None:
         return _spans("ago", used, amount=amount, unit=unit)
     if not float(amount).is_integer() or not amount < 10_000:
         return None
-    count = int(amount)
-    match unit:
-        case "day":
-            said = Date(days=count)
-        case "week" | "fortnight":
-            said = Date(weeks=count * (2 if unit == "fortnight" else 1), size="ago")
-        case "month":
-            said = Date(months=count)
-        case "year":
-            said = Date(years=count)
-        case _:
-            return None
-    return _made("D", Point(said), used)
+    if unit in ("week", "fortnight"):
+        return _day(used, weeks=int(amount) * (2 if unit == "fortnight" else 1), size="ago")
+    return _day(used, **{f"{unit}s": int(amount)}) if unit in ("day", "month", "year") else None
 
 
 def _later(used: list[Piece]) -> Piece:
@@ -202,10 +191,22 @@ def _day(used: list[Piece], **said: Any) -> Piece:
     return _made("D", Point(Date(**said)), used)
 
 
-def _written(used: list[Piece]) -> Piece:
-    """A month with its day, its year or both."""
-    written = _day(used, month=_value(used, "M"), day=_value(used, "no"), year=_value(used, "y"))
-    return written._replace(is_weak="M" in [piece.kind for piece in used if piece.is_weak])
+def _written(used: list[Piece]) -> Piece | None:
+    """A month, its day, its year, or its second or last Tuesday."""
+    said: Date | None = Date()
+    for piece in used:
+        if piece.kind == "o" and _value(used, "W") is not None:
+            part = Date(nth=piece.value)
+        elif piece.kind in _WRITTEN:
+            part = Date(**{_WRITTEN[piece.kind]: piece.value})
+        else:
+            part = piece.value.date if piece.kind == "D" else Date(is_last=True)
+        said = said and said.merged(part)
+    is_weak = any(piece.is_weak for piece in used if piece.kind == "M")
+    return _made("D", Point(said), used)._replace(is_weak=is_weak) if said else None
+
+
+_WRITTEN = {"M": "month", "n": "day", "o": "day", "y": "year", "W": "weekday"}
 
 
 def _month(used: list[Piece]) -> Piece | list[Piece] | None:
@@ -239,19 +240,14 @@ def _merged(used: list[Piece]) -> Piece | None:
     return _made(kind, point, used)
 
 
-def _year_month(used: list[Piece]) -> Piece | None:
+def _month_of_year(used: list[Piece]) -> Piece | None:
     said = _value(used, "D").date
-    if (said.year is None and said.years is None) or said.month is not None:
-        return None
-    return _made("D", Point(replace(said, month=_value(used, "M"))), used)
+    return None if said.year is None and said.years is None else _written(used)
 
 
-def _nth_weekday(used: list[Piece]) -> Piece | None:
+def _weekday_of_month(used: list[Piece]) -> Piece | None:
     said = used[-1].value.date
-    if (said.month is None and said.months is None) or said.day is not None:
-        return None
-    nth = used[0].value if used[0].kind == "o" else -1
-    return _made("D", Point(replace(said, nth=nth, weekday=_value(used, "W"))), used)
+    return None if said.month is None and said.months is None else _written(used)
 
 
 def _week_of(used: list[Piece]) -> Piece | None:
@@ -296,10 +292,6 @@ def _quarter(used: list[Piece]) -> Piece | None:
 def _is_two(said: Date) -> bool:
     """Whether a date with slashes reads as day and month and as month and day."""
     return bool(said.is_slash) and said.day != said.month and max(said.day or 0, said.month or 0) <= 12
-
-
-def _as_day(used: list[Piece]) -> Piece:
-    return used[0]._replace(kind="D")
 
 
 # -- clocks -------------------------------------------------------------------------------
@@ -409,10 +401,6 @@ def _from(used: list[Piece]) -> Piece | list[Piece]:
     return [used[0]._replace(kind="j"), used[1]]
 
 
-def _around(used: list[Piece]) -> Piece:
-    return _spans("around", used, next(piece for piece in used if piece.kind in "DPCR").value)
-
-
 def _early(used: list[Piece]) -> Piece:
     return used[1]._replace(value=replace(used[1].value, half=used[0].value), start=used[0].start)
 
@@ -460,17 +448,11 @@ def _listed(used: list[Piece]) -> Piece:
         said = dated[-1] if dated else said
     dates = [point.date for span in spans for point in span.points if point.date]
     month = next((each for each in dates if each.month is not None or each.months is not None), None)
-    return _made("Z", tuple(_in_month_of(span, month) for span in spans), used)
-
-
-def _in_month_of(span: Span, other: Date | None) -> Span:
-    """ "the 5th, 7th and 9th of last month"."""
-    said = span.start.date if span.start else None
-    if span.mode != "point" or not said or not other or not said.is_partial or said.day is None:
-        return span
-    assert span.start
-    given = replace(said, month=other.month, months=other.months, year=other.year, years=other.years)
-    return replace(span, start=replace(span.start, date=given))
+    for at, span in enumerate(spans):  # "the 5th, 7th and 9th of last month"
+        point = span.start
+        if span.mode == "point" and month and point and point.date and point.date.day is not None:
+            spans[at] = replace(span, start=replace(point, date=point.date.completed(month)))
+    return _made("Z", tuple(spans), used)
 
 
 def _except(used: list[Piece]) -> Piece | None:
@@ -486,6 +468,7 @@ def _rule(pattern: str, build: Build, **how: bool) -> Rule:
     return Rule(re.compile(pattern.replace(" ", GAP).replace("_", _LOOSE)), build, **how)
 
 
+_ENDS = "([Fg] [nCPµ] [T@]|B [nCPµ] &) [nCPµ!](?! ?[UMmd])"
 _RULES: tuple[Rule, ...] = (
     # what is no time, and what repeats
     _rule("y Y? #? n U|D#?nU|Q_y|o [UK] g? y|(?<=[iFSTB<>])Q|#n U(?=z)", _quarter),
@@ -537,7 +520,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("nd(?!m)", lambda used: _made("o", used[0].value, used)),
     _rule("yY", lambda used: _day(used, year=used[0].value)),
     _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gf]{0,4}M(_y)?|M y|y M o?", _written),
-    _rule("D M|M[gfF,]{0,2}D", _year_month),
+    _rule("D M|M[gfF,]{0,2}D", _month_of_year),
     _rule(
         "[lc] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DW])[gf]{1,3}M|(?<=U)[Fg]M|M [T&] M",
         _month,
@@ -545,9 +528,9 @@ _RULES: tuple[Rule, ...] = (
     _rule("[MD] [T&] [MD]", _month),
     _rule("(?<=[iS])f{0,4}y", lambda used: _day(used, year=used[0].value)),
     _rule("n [T&] D|[FS] n [T@] D|D [T&] n(?! ?[kHUMmdux4X])", _numbered_days, whole=True),
-    _rule("(?<=[jFSTB<>~&DPCRWi])[f@,j]{0,4}/|f/(?=[;z,]|$)|/(?=_[DPCRW/jT]|[f,]{0,2}@)", _as_day),
-    _rule("^f{0,4}/f{0,4}$", lambda used: _as_day(used) if not _is_two(used[0].value.date) else None),
-    _rule("o W[gfij]+D|l W[gfij]+D", _nth_weekday),
+    _rule("(?<=[jFSTB<>~&DPCRWi])[f@,j]{0,4}/|f/(?=[;z,]|$)|/(?=_[DPCRW/jT]|[f,]{0,2}@)", _kind("D")),
+    _rule("^f{0,4}/f{0,4}$", lambda used: None if _is_two(used[0].value.date) else _kind("D")(used)),
+    _rule("o W[gfij]+D|l W[gfij]+D", _weekday_of_month),
     _rule("[Do] [T&] o", lambda used: [_day([p], day=p.value) if p.kind == "o" else p for p in used]),
     _rule("W", lambda used: _day(used, weekday=used[0].value)),
     _rule("(?<=[jST<>])f{1,2}o(?! ?[xXUWKq])", lambda used: _day(used, day=used[0].value)),
@@ -566,32 +549,20 @@ _RULES: tuple[Rule, ...] = (
     _rule("- n? [Ku] n k", _minutes_beside),
     _rule("nknu?(?!f?[UmdkK])|n k n? K|n k - (n u?|K)|n k q|n k nu?(?! ?[xXUTmdk])|n k", _minutes_behind),
     _rule("1? [Kq] p [nC]( k)?|[nV] p [nC]( k)?|1? K [T<>] [nC]( k)?", _minutes_beside),
-    _rule("(?<=[@S<>~])f{0,4}[nV] T n( k)?|(?<=@)f{0,4}n [<>] n( k)?", _to_the_hour),
+    _rule("(?<=[@S<>~T])f{0,4}[nV] T n( k)?|(?<=@)f{0,4}n [<>] n( k)?", _to_the_hour),
     _rule("B C & n T n|F C T n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3]]),
     _rule("(?<=[@~<>SFTB&])f{0,2}nn(?! ?[UMmdk])", _spoken),
     _rule("[nC] & [qK]|[nC] - [nK]|C [qK]", _minutes_behind),
     _rule("q n(?! ?[UkMmdu])", _half_hour),
-    _rule("[Fg] [nCP] [T@] [nCP!](?! ?[UMmdxX])|B [nCP] & [nCP!](?! ?[UMmdxX])", _bare_clocks, whole=True),
     _rule(
-        "[Fg] [nCPµ] [T@] [nCPµ](?=_[DPR])|B [nCPµ] & [nCPµ](?=_[DPR])"
-        "|(?<=[DPR,])[Fg][fg]{0,4}[nCPµ] [T@] [nCPµ](?! ?[UMmd])"
-        "|(?<=[DPR,])[fij]{0,4}B [nCPµ] & [nCPµ](?! ?[UMmd])"
-        "|(?<=[DPR])_[nCPµ] T [nCPµ](?! ?[UMmd])",
-        _bare_clocks,
-        whole=True,
-    ),
-    _rule(
-        "(?<![xX])[nCµ] T [nCPµ](?=_[DPR])|n T C|[CP] T n(?! ?[UMmdxX])",
-        _bare_clocks,
-        whole=True,
-    ),
-    _rule(
-        "(?<=@)f{0,4}n(?! ?[UMmdpT])|n(?=if?P)|(?<![xX])n(?=R)|n(?==)"
+        f"{_ENDS}(?! ?[xX])|(?<=[DPR,])[fij]{{0,4}}{_ENDS}|{_ENDS}(?=_[DPR])"
+        "|(?<=[DPR])_[nCPµ] T [nCPµ](?! ?[UMmd])|(?<![xX])[nCµ] T [nCPµ](?=_[DPR])"
+        "|n T C|[CP] T n(?! ?[UMmdxX])|C & n(?! ?[xXUMmdkT])"
+        "|(?<=@)f{0,4}n(?! ?[UMmdpT])|n(?=if?P)|(?<![xX])n(?=R)|n(?==)"
         "|[~<>S] n(?! ?[xXUMmdk])|(?<![nC])T n(?! ?[xXUMmdk])",
         _bare_clocks,
         whole=True,
     ),
-    _rule("C & n(?! ?[xXUMmdkT])", _bare_clocks, whole=True),
     # a day and a time of day
     _rule("r P", _early),
     _rule("[PC] F D(?! [T@])", lambda used: _merged([used[0], used[2]])),
@@ -612,7 +583,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("[DPCR] e", _open("until")),
     _rule("< [DPCR]|[DPCR] J", _open("before")),
     _rule("> [DPCR]|[DPCR] O", _open("after")),
-    _rule("~ [PCR] =?|[PCR] =", _around),
+    _rule("~ [PCR] =?|[PCR] =", _open("around")),
     _rule("[DPR]_Z|Z_[DPR]", _placed, again=True),
     _rule("[DPCRZ]( (,|&|, &) [DPCRZ]){1,9}", _listed),
     _rule("[DRZ]_E [DRPC]", _except),

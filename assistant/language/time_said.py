@@ -110,15 +110,21 @@ class Date:
             return replace(both, nth=-1, is_last=None) if both.is_last else None
         return None if both.month is not None and both.months is not None else both
 
+    def completed(self, other: Date) -> Date:
+        """With what the other end of a range says of month and year, or of the week."""
+        if self.month is not None and self.year is None and self.years is None:
+            return replace(self, year=other.year, years=other.years)
+        if self.is_relative or self.year is not None or self.month is not None or self.is_last or self.size:
+            return self
+        if self.day is not None:
+            return replace(self, month=other.month, months=other.months, year=other.year, years=other.years)
+        is_weekday = self.weekday is not None and self.nth is None and other.size is None
+        return replace(self, weeks=other.weeks) if is_weekday else self
+
     @property
     def is_relative(self) -> bool:
         """Whether it counts from today."""
         return any(count is not None for count in (self.days, self.weeks, self.months, self.years))
-
-    @property
-    def is_partial(self) -> bool:
-        """Whether it is a weekday or a day of a month alone, which takes its week or month from others."""
-        return not self.is_relative and self.year is None and self.month is None and not self.is_last
 
 
 _DATE_FIELDS = tuple(field.name for field in fields(Date))
