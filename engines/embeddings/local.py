@@ -1,10 +1,11 @@
-"""The embedder ``local``: English by MiniLM, other writings by a multilingual encoder, in one space.
+"""The embedder ``local``: English by MiniLM, other languages by a multilingual encoder, in one space.
 
-MiniLM is the better one for English and knows nothing else; the other encoder knows 16 languages, but
-is asked for those in other than Latin letters only: the others in Latin letters are taken for English. A
+MiniLM is the better one for English and knows nothing else; the other encoder knows 16 languages. Which one
+reads a text its small words tell, and where it has none, whether MiniLM's vocabulary has its words. A
 matrix that was fitted once (`bench.alignment`) takes the second one's vectors to where MiniLM would
-have put a translation, so that a question finds its answer whatever language either is in, and
-vectors of English text are MiniLM's own. Without the second package the first works alone.
+have put a translation, so that a question finds its answer whatever language either is in. Half the mean of
+all texts is taken off MiniLM's vectors: what all English lines share keeps them apart from the others (Mu
+and Viswanath, "All-but-the-Top", 2018). Without the second package the first works alone.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
+from stopwordsiso import stopwords
 
 from engines.embeddings import minilm
 from engines.embeddings.minilm import MiniLM
@@ -22,11 +25,17 @@ from engines.embeddings.protocol import EmbedderOptions, EmbedderUnavailable, Em
 
 ENGLISH = minilm.NAME
 MULTILINGUAL = f"{ENGLISH} with USE-multilingual-3"
+_STORED_AS = f"{MULTILINGUAL}, by language"
+"""The name with the vectors: those of `MULTILINGUAL` alone were made when all Latin letters were English."""
 
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]+")
 _OTHER = re.compile(r"[^\W\d_A-Za-z\u00c0-\u024f]")
 # Of the languages besides the Latin ones: Russian, Arabic, Thai, Japanese, Chinese, Korean.
 _KNOWN = re.compile(r"[\u0400-\u04ff\u0600-\u06ff\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+# The languages of the multilingual encoder in Latin letters, but for English.
+_LATIN_LANGUAGES = ("de", "fr", "es", "it", "pt", "nl", "pl", "tr")
+_LEAST_LETTERS = 1.6
+"""Letters of a piece on average: text of any of the languages has about three, rarely less than two."""
 
 
 class LocalEmbedder:
@@ -41,48 +50,73 @@ class LocalEmbedder:
         self._is_multilingual = chosen == MULTILINGUAL or (not chosen and _is_installed())
         if self._is_multilingual:
             multilingual_folder()
-        self.name = MULTILINGUAL if self._is_multilingual else ENGLISH
+        self.name = _STORED_AS if self._is_multilingual else ENGLISH
         use_one_thread()
         self._english: MiniLM | None = MiniLM()
         self.dimension = self._english.dimension
-        self._others: tuple[MultilingualEncoder, Alignment] | None = None
+        self._alignment = Alignment() if self._is_multilingual else None
+        self._others: MultilingualEncoder | None = None
         self._using = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Each text by the model of its language."""
         with self._using:
-            if self._english is None:
+            english, alignment = self._english, self._alignment
+            if english is None:
                 raise EmbeddingError("the embedder was closed")
+            if alignment is None:
+                return english.embed(texts)
             vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-            others = [n for n, text in enumerate(texts) if self._is_multilingual and not _is_english(text)]
-            english = sorted(set(range(len(texts))) - set(others))
-            vectors[english] = self._english.embed([texts[number] for number in english])
+            is_english = np.array([_is_english(text, english) for text in texts], dtype=bool)
+            own = english.embed([text for text, is_own in zip(texts, is_english, strict=True) if is_own])
+            vectors[is_english] = alignment.centred(own)
+            others = [text for text, is_own in zip(texts, is_english, strict=True) if not is_own]
             if others:
-                vectors[others] = self._aligned([texts[number] for number in others])
+                self._others = self._others or MultilingualEncoder()
+                vectors[~is_english] = alignment(self._others.embed(others))
             return vectors
 
     def reads(self, text: str) -> bool:
-        """Whether most of its letters are of a writing that one of the models saw."""
-        if _is_english(text):
-            return True
+        """Whether its words, or most of its letters, are of a writing that one of the models saw."""
+        if _is_latin(text):
+            return self._english is None or not _is_spelt_out(text, self._english)
         return self._is_multilingual and 2 * len(_KNOWN.findall(text)) > len(_OTHER.findall(text))
 
     def close(self) -> None:
         self._english = None
         if self._others is not None:
-            self._others[0].close()
+            self._others.close()
         self._others = None
 
-    def _aligned(self, texts: Sequence[str]) -> Vectors:
-        if self._others is None:
-            self._others = MultilingualEncoder(), Alignment()
-        encoder, alignment = self._others
-        return alignment(encoder.embed(texts))
 
-
-def _is_english(text: str) -> bool:
-    """More Latin words than letters or signs of other writing; of the Latin languages it is taken for one."""
+def _is_latin(text: str) -> bool:
+    """More Latin words than letters or signs of other writing."""
     return len(_LATIN.findall(text)) > len(_OTHER.findall(text))
+
+
+def _is_english(text: str, model: MiniLM) -> bool:
+    """More small words of English than of any other language; with as many, most words known to `model`."""
+    if not _is_latin(text):
+        return False
+    words = _LATIN.findall(text)
+    # "AI" is an abbreviation, "ai" a small word.
+    small = [word.casefold() for word in words if len(word) == 1 or not word.isupper()]
+    english, *others = (sum(word in of_language for word in small) for of_language in _small_words())
+    if english != max(others):
+        return english > max(others)
+    return 2 * sum(model.pieces(word) == 1 for word in words) >= len(words)
+
+
+def _is_spelt_out(text: str, model: MiniLM) -> bool:
+    """Whether `model` knows its words by little more than their letters: a code, or keys hit at random."""
+    words = [word.casefold() for word in _LATIN.findall(text)]
+    return sum(map(len, words)) < _LEAST_LETTERS * sum(map(model.pieces, words))
+
+
+@cache
+def _small_words() -> tuple[frozenset[str], ...]:
+    """Those of English, then those of the other languages in Latin letters."""
+    return tuple(frozenset(stopwords(language)) for language in ("en", *_LATIN_LANGUAGES))
 
 
 def _is_installed() -> bool:

@@ -66,6 +66,10 @@ class MiniLM:
             ids, _TOKENS_AT_ONCE, self.dimension, lambda batch: _mean_of_tokens(self._weights, batch)
         )
 
+    def pieces(self, text: str) -> int:
+        """Into how many pieces of the vocabulary a text is cut."""
+        return len(self._tokens.ids(text, MAX_TOKENS)) - 2
+
 
 def minilm_folder() -> Path:
     """Where the installed package keeps the model. Raises `EmbedderUnavailable`."""

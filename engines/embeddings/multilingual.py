@@ -156,9 +156,14 @@ class Alignment:
         with np.load(ALIGNMENT, allow_pickle=False) as packed:
             self._matrix = packed["matrix"].astype(np.float32)
             self._shift = packed["shift"].astype(np.float32)
+            self._mean = packed["mean"].astype(np.float32)
 
     def __call__(self, vectors: Vectors) -> Vectors:
         return unit(vectors @ self._matrix + self._shift)
+
+    def centred(self, english: Vectors) -> Vectors:
+        """The English model's own vectors without what texts have in common."""
+        return unit(english - self._mean)
 
 
 def multilingual_folder() -> Path:

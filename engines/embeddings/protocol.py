@@ -3,8 +3,7 @@
 An embedder turns texts into vectors of one length; the product of two of them is the cosine of
 their angle. Which one does it is a name:
 
-- ``local``: two small models inside this process, offline: English, Chinese, Japanese, Korean,
-  Russian, Arabic and Thai.
+- ``local``: two small models inside this process, offline: English, and 15 languages from Arabic to Turkish.
 - ``openai``: any OpenAI-compatible ``/embeddings`` endpoint; as many languages as its model.
 - ``off``: none; search is by words only.
 

@@ -37,8 +37,8 @@ from store.embeddings.vectors import Kind, Model
 
 RESCORED = 1_000
 """Chunks whose cosine is computed: 5 ms, and all of the true 100 nearest of a million made-up ones."""
-MIN_COSINE = 0.2
-"""Texts further apart than this have nothing to say to each other (unrelated lines: mostly below 0.15)."""
+MIN_COSINE = 0.15
+"""Texts further apart than this have nothing to say to each other (unrelated lines: mostly below)."""
 CHANCE = 0.05
 """How often a question about nothing in the store may find something near it."""
 BACKGROUND = 256

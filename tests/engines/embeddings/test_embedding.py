@@ -145,7 +145,7 @@ def test_rows_without_a_direction_are_refused() -> None:
     [
         ("authentication setup", ["login system"]),
         ("authentication system", ["the session was about the login page"]),
-        ("fix bug", ["an error in the build", "issue 42 was closed", "the problem with the parser"]),
+        ("fix bug", ["an error in the build", "issue 42 was closed", "a problem in the parser"]),
         ("AI embeddings", ["hybrid search over vectors and keywords"]),
     ],
 )
@@ -195,15 +195,31 @@ def test_languages_share_a_space() -> None:
     embedder.close()
 
 
-def test_english_keeps_the_vectors_of_its_own_model() -> None:
+def test_each_language_goes_to_the_model_that_knows_it() -> None:
+    """English as near to each other as in its own model; German, French and Spanish where they mean."""
     both = open_embedder("local")
     alone = open_embedder("local", EmbedderOptions(model="all-MiniLM-L6-v2"))
-    lines = ["the login system", "lunch at noon"]
-    assert np.array_equal(both.embed([*lines, "午饭"])[:2], alone.embed(lines))
+    english = ["the login system", "lunch at noon", "the login page"]
+    assert np.allclose(*(made @ made.T for made in (both.embed(english), alone.embed(english))), atol=0.1)
+    asked, *lines = both.embed(
+        ["der Flug nach Lissabon wurde verschoben", "the flight to Lisbon was moved to another day",
+         "le vol pour Lisbonne est reporté", "el vuelo a Lisboa se ha aplazado",
+         "lunch at noon", "compra leche"]
+    )  # fmt: skip
+    nearness = [float(asked @ line) for line in lines]
+    assert min(nearness[:3]) > 0.4 > 0.2 > max(nearness[3:])
     assert (both.dimension, alone.reads("午饭")) == (alone.dimension, False)
     assert both.name != alone.name
     both.close()
     alone.close()
+
+
+def test_what_is_spelt_out_has_no_meaning() -> None:
+    embedder = open_embedder("local")
+    assert [embedder.reads(text) for text in ("qwpzxv jklmtr", "K7-2291", "Rohrbruch", "HR department")] == [
+        False, False, True, True,
+    ]  # fmt: skip
+    embedder.close()
 
 
 def test_english_alone_works_without_the_second_package(monkeypatch: pytest.MonkeyPatch) -> None:
