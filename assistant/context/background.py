@@ -11,14 +11,17 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from assistant.context import packs, topics
 from assistant.context.packs import ContextRequest
-from assistant.context.session_closing import FAULTS, ContextServices, is_opted_out
+from assistant.context.session_closing import FAULTS, ContextPace, ContextServices, off_by_settings
 from assistant.context.topics import Topic
 from store.chats.records import StoredTurn
+from store.core.database import Database
 from store.memory import chat_digests, chat_sessions, context_packs
 from store.memory.chat_sessions import ChatSession
 from store.memory.context_packs import StoredPack
@@ -27,7 +30,6 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 VERSION = "v2"
-_LOOK_UP_S = 0.5
 _MINUTE_MS = 60_000
 
 
@@ -57,60 +59,68 @@ NO_CONTEXT = PreparedContext()
 
 def prepare(services: ContextServices, asking: ContextRequest) -> PreparedContext:
     """The topic and the pack of a question, within the time that it may take."""
-    if why := _switched_off(services, asking):
+    failed = PreparedContext(session_id=asking.session_id, has_failed=True)
+    if why := off_by_settings(services) or _not_asked_for(asking):
         return PreparedContext(reason=why)
-    began_s = time.perf_counter()
+    fallbacks = [replace(failed, reason="it took too long, and nothing was told before")]
     try:
-        budget_s = services.pace.build_budget_ms / 1_000
-        return _within(lambda: _prepared(services, asking, began_s), budget_s, services)
+        work = partial(_prepared, services, asking, fallbacks)
+        return _within(work, services.pace.build_budget_ms / 1_000, services.database)
     except TimeoutError:
         log.warning("background took too long; what was told before is told again")
-        return _prepared_before(services, asking)
+        return fallbacks[-1]
     except FAULTS as error:
         log.warning("no background: %s", type(error).__name__)
-        reason = f"the store failed ({type(error).__name__})"
+        return replace(failed, reason=f"the store failed ({type(error).__name__})")
     except Exception as error:  # a defect here must not cost an answer
         log.exception("no background")
-        reason = f"it failed ({type(error).__name__})"
-    return PreparedContext(reason=reason, session_id=asking.session_id, has_failed=True)
+        return replace(failed, reason=f"it failed ({type(error).__name__})")
 
 
 def are_chats_told(services: ContextServices | None, chat_id: int | None = None) -> bool:
     """Whether a tool may tell of earlier chats: there are some, and the person switched nothing off."""
-    if services is None or not services.settings.enabled or is_opted_out(services):
+    if services is None or off_by_settings(services):
         return False
     try:
-        if chat_sessions.is_off(services.database):
-            return False
-        if chat_id is not None and chat_sessions.is_without_context(services.database, chat_id):
-            return False
-        return chat_digests.are_any(services.database)
+        return not _off_by_person(services.database, chat_id) and chat_digests.are_any(services.database)
     except FAULTS as error:  # as with the pack: the question is answered without it
         log.warning("no tool over earlier chats: %s", type(error).__name__)
         return False
 
 
-def _switched_off(services: ContextServices, asking: ContextRequest) -> str:
-    """Why nothing is told, from what is known without the database."""
-    if not services.settings.enabled:
-        return "switched off in the settings (context.enabled)"
-    if is_opted_out(services):
-        return "switched off for this user (context.opt_out)"
+def _not_asked_for(asking: ContextRequest) -> str:
     if asking.session_id is None:
         return "the question names no window"
     return "" if asking.version == VERSION else "the question does not ask for it (context_version)"
 
 
-def _prepared(services: ContextServices, asking: ContextRequest, began_s: float) -> PreparedContext:
+def _off_by_person(database: Database, chat_id: int | None) -> str:
+    """Why the person lets nothing be told; "" where they do."""
+    if chat_sessions.is_off(database):
+        return "switched off by you"
+    is_off = chat_id is not None and chat_sessions.is_without_context(database, chat_id)
+    return "switched off for this chat" if is_off else ""
+
+
+def _prepared(
+    services: ContextServices, asking: ContextRequest, fallbacks: list[PreparedContext]
+) -> PreparedContext:
+    """The same without a bound of time; puts what may be told instead into `fallbacks`."""
+    began_s = time.perf_counter()
     database, pace, now_ms = services.database, services.pace, services.clock()
     assert asking.session_id is not None
     session = chat_sessions.get(database, asking.session_id)
     if session is None or session.chat_id not in (None, asking.chat_id):
         return PreparedContext(reason="there is no such window of this chat")
-    if chat_sessions.is_off(database):
-        return PreparedContext(reason="switched off by you", session_id=session.id)
-    if asking.chat_id is not None and chat_sessions.is_without_context(database, asking.chat_id):
-        return PreparedContext(reason="switched off for this chat", session_id=session.id)
+    if why := _off_by_person(database, asking.chat_id):
+        return PreparedContext(reason=why, session_id=session.id)
+    last = _told_last(database, session, asking)
+    if not asking.withheld:
+        fallbacks.append(
+            replace(last, reason="told before in this window; making it anew took too long")
+            if last
+            else replace(fallbacks[0], topic=topics.topic_of_session(session.metadata), has_failed=False)
+        )
     messages = [*chat_sessions.user_turns(database, session.id), asking.message]
     topic = topics.decide_topic(
         database, session.id, session.metadata, messages, now_ms, pace.refresh_cooldown_s
@@ -120,12 +130,11 @@ def _prepared(services: ContextServices, asking: ContextRequest, began_s: float)
         return replace(plain, reason=asking.withheld)
     if len(messages) < pace.min_user_turns:
         return replace(plain, reason=f"told from question {pace.min_user_turns} of a window on")
-    kept = _pack_told_last(services, session, topic, len(messages), now_ms, asking)
-    if kept is not None:
-        return replace(plain, **kept)
-    loaded = packs.loaded(services, session, topic, asking, now_ms)
-    pack = packs.build(loaded, packs.limits(services, asking))
-    took_ms = (time.perf_counter() - began_s) * 1_000
+    limits = packs.limits(services, asking)
+    fits = last is not None and (limits.tokens is None or last.tokens <= limits.tokens)
+    if last and fits and not _is_due(pace, session.metadata, topic, len(messages), now_ms):
+        return replace(last, topic=topic, user_turns=len(messages))
+    pack = packs.build(packs.loaded(services, session, topic, asking, now_ms), limits)
     return replace(
         plain,
         system_augmentation=pack.text,
@@ -135,93 +144,56 @@ def _prepared(services: ContextServices, asking: ContextRequest, began_s: float)
         sessions=pack.sessions,
         tokens=pack.tokens,
         prompt_tokens=asking.prompt_tokens,
-        build_ms=took_ms,
+        build_ms=(time.perf_counter() - began_s) * 1_000,
         is_new=True,
     )
 
 
-def _pack_told_last(
-    services: ContextServices,
-    session: ChatSession,
-    topic: Topic | None,
-    turn: int,
-    now_ms: int,
-    asking: ContextRequest,
-) -> dict[str, Any] | None:
-    """The pack that was told last, where it is not due to be made anew; None where it is."""
-    pace, kept = services.pace, session.metadata
-    if "last_context_hash" not in kept or kept.get("pack_topic") != (topic.tag if topic else None):
+def _told_last(database: Database, session: ChatSession, asking: ContextRequest) -> PreparedContext | None:
+    """What a window was told last; None for nothing."""
+    pack_hash = session.metadata.get("last_context_hash", "")
+    pack = context_packs.by_hash(database, session.id, pack_hash) if pack_hash else None
+    if pack is None:
         return None
+    return PreparedContext(
+        system_augmentation=pack.text,
+        topic=topics.topic_of_session(session.metadata),
+        reason="told before in this window, not due yet",
+        session_id=session.id,
+        hash=pack.hash,
+        record=pack.record,
+        sessions=pack.session_ids,
+        tokens=pack.tokens,
+        prompt_tokens=asking.prompt_tokens,
+    )
+
+
+def _is_due(pace: ContextPace, kept: Mapping[str, Any], topic: Topic | None, turn: int, now_ms: int) -> bool:
+    """Whether the pack that was told last is to be made anew."""
+    if kept.get("pack_topic") != (topic.tag if topic else None):
+        return True
     age_ms, turns = now_ms - kept["pack_ms"], turn - kept["pack_turn"]
-    is_due = turns >= pace.refresh_turns or age_ms >= pace.refresh_minutes * _MINUTE_MS
-    if is_due and age_ms >= pace.refresh_cooldown_s * 1_000:
-        return None
-    before = context_packs.by_hash(services.database, session.id, kept["last_context_hash"])
-    limit = packs.limits(services, asking)
-    if before is None or (limit.tokens is not None and before.tokens > limit.tokens):
-        return None
-    fields = _fields_of_pack(before, "told before in this window, not due yet")
-    return fields | {"prompt_tokens": asking.prompt_tokens}
+    is_old = turns >= pace.refresh_turns or age_ms >= pace.refresh_minutes * _MINUTE_MS
+    return bool(is_old and age_ms >= pace.refresh_cooldown_s * 1_000)
 
 
-def _fields_of_pack(before: context_packs.StoredPack, reason: str) -> dict[str, Any]:
-    return {
-        "system_augmentation": before.text,
-        "reason": reason,
-        "hash": before.hash,
-        "record": before.record,
-        "sessions": before.session_ids,
-        "tokens": before.tokens,
-    }
-
-
-def _prepared_before(services: ContextServices, asking: ContextRequest) -> PreparedContext:
-    """What the window was told last, looked up in a moment or not at all."""
-
-    def look_up() -> PreparedContext:
-        assert asking.session_id is not None
-        session = chat_sessions.get(services.database, asking.session_id)
-        if session is None or session.chat_id not in (None, asking.chat_id):
-            return PreparedContext(reason="there is no such window of this chat")
-        topic = topics.topic_of_session(session.metadata)
-        plain = PreparedContext(topic=topic, session_id=session.id, prompt_tokens=asking.prompt_tokens)
-        pack_hash = session.metadata.get("last_context_hash", "")
-        before = context_packs.by_hash(services.database, session.id, pack_hash) if pack_hash else None
-        if before is None or asking.withheld:
-            return replace(plain, reason="it took too long, and nothing was told before")
-        why = "told before in this window; making it anew took too long"
-        return replace(plain, **_fields_of_pack(before, why))
-
-    try:
-        return _within(look_up, _LOOK_UP_S, services)
-    except (TimeoutError, *FAULTS):  # said already: the question is answered without it
-        return PreparedContext(reason="it took too long", session_id=asking.session_id, has_failed=True)
-
-
-def _within(work: Callable[[], T], timeout_s: float, services: ContextServices) -> T:
+def _within(work: Callable[[], T], timeout_s: float, database: Database) -> T:
     """What `work` gives in a thread of its own, which is left to itself when the time is up.
 
     Raises `TimeoutError`, and what it raises.
     """
-    outcome: list[T] = []
-    failure: list[BaseException] = []
+    outcome: Future[T] = Future()
 
     def run() -> None:
         try:
-            outcome.append(work())
+            outcome.set_result(work())
         except BaseException as error:  # handed to the waiting thread, whatever it is
-            failure.append(error)
+            outcome.set_exception(error)
         finally:
-            services.database.close_thread()
+            database.close_thread()
 
-    thread = threading.Thread(target=run, name="background", daemon=True)
-    thread.start()
-    thread.join(timeout_s)
-    if failure:
-        raise failure[0]
-    if not outcome:
-        raise TimeoutError
-    return outcome[0]
+    threading.Thread(target=run, name="background", daemon=True).start()
+    return outcome.result(timeout_s)
 
 
 # -- what is kept once the turn is there ------------------------------------------------------
@@ -234,7 +206,10 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
     now_ms = services.clock()
     try:
         if chat_sessions.verbose_until_ms(services.database, now_ms) is not None:
-            log_verbosely(services, prepared, turn)
+            topic = prepared.topic.title if prepared.topic else "none"
+            size, place = len(prepared.system_augmentation), (turn.n, turn.chat_id, prepared.session_id)
+            line = "turn %d of chat %d, session %d: %d characters of background, topic %s"
+            log.info(line, *place, size, topic)
         with services.database.write() as connection:
             chat_sessions.use(connection, prepared.session_id, now_ms)
             if prepared.has_failed:
@@ -260,18 +235,6 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
                 )
     except FAULTS as error:
         log.warning("what turn %d was told is not kept: %s", turn.id, type(error).__name__)
-
-
-def log_verbosely(services: ContextServices, prepared: PreparedContext, turn: StoredTurn) -> None:
-    """What was told, in numbers and with the topic, for as long as the person wants that."""
-    log.info(
-        "turn %d of chat %d, session %d: %d characters of background, topic %s",
-        turn.n,
-        turn.chat_id,
-        prepared.session_id or 0,
-        len(prepared.system_augmentation),
-        prepared.topic.title if prepared.topic else "none",
-    )
 
 
 def _changes(prepared: PreparedContext, now_ms: int) -> dict[str, Any]:

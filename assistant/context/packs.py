@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from assistant.context import topics
 from assistant.context.session_closing import ContextServices
+from assistant.context.session_summary import line_of
 from assistant.context.topics import Topic
 from assistant.core.prompt_blocks import BACKGROUND_ROOM
 from assistant.core.texts import estimate_tokens, neutralized, redacted
@@ -293,7 +294,7 @@ def loaded(
     )
     summaries = chat_summaries.get(database, [rank.session_id for rank in best])
     recent = tuple(
-        Candidate(topics.line_of(summaries[rank.session_id]), rank.score, rank.why)
+        Candidate(line_of(summaries[rank.session_id]), rank.score, rank.why)
         for rank in best
         if rank.session_id in summaries
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import getpass
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import apsw
@@ -27,7 +27,7 @@ from store.core.settings import ContextSettings
 from store.embeddings.vectors import quantize
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
 from store.memory.chat_sessions import ClosedBy
-from store.memory.chat_summaries import BY_RULES, Embedded, SessionTurn
+from store.memory.chat_summaries import BY_RULES, Embedded, SessionTurn, Traces
 
 log = logging.getLogger(__name__)
 
@@ -83,10 +83,14 @@ class ContextServices:
         return round(self.settings.session_stale_minutes * 60_000)
 
 
-def is_opted_out(services: ContextServices) -> bool:
-    """Whether the configuration names the person whose computer this is."""
+def off_by_settings(services: ContextServices) -> str:
+    """Why the settings let nothing be told of earlier chats; "" where they do."""
+    if not services.settings.enabled:
+        return "The settings switch this off (context.enabled)."
     names = services.settings.opt_out
-    return bool(names) and ("*" in names or _user() in names)
+    if names and ("*" in names or _user() in names):
+        return "The settings switch this off for you (context.opt_out)."
+    return ""
 
 
 def open_window(services: ContextServices, chat_id: int | None, previous: int | None = None) -> int:
@@ -129,73 +133,68 @@ def close(services: ContextServices, session_id: int, by: ClosedBy) -> bool:
     """Close a session and summarise it; closing twice is closing once. False where it was not open."""
     try:
         was_open = chat_sessions.close(services.database, session_id, by, services.clock())
-        waiting = [other for other in chat_sessions.pending(services.database) if other != session_id]
+        waiting = chat_sessions.pending(services.database)
     except FAULTS as error:
         log.warning("session %d is closed later: %s", session_id, type(error).__name__)
         return False
-    _make(services, [*([session_id] if was_open else []), *waiting[:MAX_REPAIRED]])
+    own = [session_id] if was_open else []
+    summarise(services, [*own, *(other for other in waiting if other != session_id)][: MAX_REPAIRED + 1])
     return was_open
 
 
 def close_idle_sessions(services: ContextServices) -> None:
     """Close what nobody was heard of for long, and make up for summaries that failed."""
     try:
-        stale = chat_sessions.stale(services.database, services.clock() - services.stale_ms)
-        for session_id in stale:
+        for session_id in chat_sessions.stale(services.database, services.clock() - services.stale_ms):
             chat_sessions.close(services.database, session_id, "stale", services.clock())
         waiting = chat_sessions.pending(services.database)
     except FAULTS as error:
         log.warning("stale sessions are closed later: %s", type(error).__name__)
         return
-    _make(services, waiting)
+    summarise(services, waiting)
 
 
-def summarise(services: ContextServices, session_id: int) -> bool:
-    """Write a session's summary by rules; False, with a line in the log, where it has to wait."""
-    try:
-        return _summarised(services, session_id)
-    except FAULTS as error:
-        log.warning("session %d is summarised later: %s", session_id, type(error).__name__)
-        return False
-
-
-def _make(services: ContextServices, session_ids: Sequence[int]) -> None:
-    """Summarise these sessions and make the digests of them.
+def summarise(services: ContextServices, session_ids: Sequence[int]) -> None:
+    """Summarise these sessions by rules, and make the digests of them.
 
     What a store that fails does to one it would do to all of them: they wait together, with one line.
     """
-    for at, session_id in enumerate(session_ids):
-        try:
-            _summarised(services, session_id)
-        except FAULTS as error:
-            waiting = f"{len(session_ids) - at} sessions are" if at + 1 < len(session_ids) else "1 session is"
-            log.warning("%s summarised later: %s", waiting, type(error).__name__)
-            return
-    if session_ids:
-        _roll_up(services)
+    left = len(session_ids)
+    try:
+        for session_id in session_ids:
+            _summarise(services, session_id)
+            left -= 1
+        if session_ids:
+            topics.recent(services.database, services.clock())
+            topics.history(services.database, services.clock())
+    except FAULTS as error:
+        waiting = (
+            f"{left} session{'s are' if left > 1 else ' is'} summarised"
+            if left
+            else "digests of chats are made"
+        )
+        log.warning("%s later: %s", waiting, type(error).__name__)
 
 
-def _summarised(services: ContextServices, session_id: int) -> bool:
-    """Write a session's summary by rules; False where it is out of date. Raises what a failing store does."""
+def _summarise(services: ContextServices, session_id: int) -> None:
+    """Write a session's summary by rules. Raises what a failing store does."""
     try:
         turns = chat_summaries.summary_input(services.database, session_id)
         if not turns:
             chat_summaries.put_empty(services.database, session_id)
-            return True
-        is_kept = _put(services, session_id, turns, session_summary.summary_by_rules(turns), BY_RULES)
+            return
+        _put(services, session_id, turns, *session_summary.summary_by_rules(turns), BY_RULES)
         _score_usefulness(services, turns)
-        return is_kept
     except FAULTS:
         raise
     except Exception:  # whatever a defect does, the window has closed
         log.exception("session %d could not be summarised", session_id)
-        return False
 
 
 def embed(services: ContextServices, session_id: int) -> None:
     """Give a summary that a person wrote its vector; without an embedder it has none."""
     summary = chat_summaries.get(services.database, [session_id]).get(session_id)
-    vector = _embedded(services, session_id, session_summary.text_of(summary.fields)) if summary else None
+    vector = _embedded(services, session_id, summary.fields) if summary else None
     if vector:
         chat_summaries.put_vector(services.database, session_id, vector)
 
@@ -207,10 +206,13 @@ def refine(services: ContextServices, session_id: int) -> bool:
         turns = chat_summaries.summary_input(services.database, session_id)
         if not turns:
             return False
-        fields_and_author = session_summary.summary_by_model(
+        fields = session_summary.summary_by_model(
             services.database, services.models, turns, choice, timeout_s, services.clock
         )
-        return fields_and_author is not None and _put(services, session_id, turns, *fields_and_author)
+        if fields is None:
+            return False
+        traces = session_summary.trace_by_words(fields, turns)
+        return _put(services, session_id, turns, fields, traces, turns[-1].model)
     except (ModelError, *FAULTS) as error:
         log.warning("session %d keeps the summary of the rules: %s", session_id, type(error).__name__)
     except Exception:  # a model's adapter may be a plug-in: the summary of the rules stays
@@ -222,39 +224,29 @@ def _put(
     services: ContextServices,
     session_id: int,
     turns: Sequence[SessionTurn],
-    fields: Mapping[str, str | None],
+    fields: Fields,
+    traces: Traces,
     by: str,
 ) -> bool:
-    questions = [turn.question for turn in turns]
-    kept = _without_messages(fields, questions)
     return chat_summaries.put(
         services.database,
         session_id,
-        kept,
-        tags=topics.tags(questions),
+        fields,
+        tags=topics.tags([turn.question for turn in turns]),
         tokens=sum(estimate_tokens(turn.question) + estimate_tokens(turn.answer_md) for turn in turns),
         made_by=by,
         ended_ms=turns[-1].created_ms,
         now_ms=services.clock(),
-        embedded=_embedded(services, session_id, session_summary.text_of(kept)),
-        traces=session_summary.trace_fields(kept, turns, by),
+        embedded=_embedded(services, session_id, fields),
+        traces=traces,
         made_of=turns,
     )
 
 
-def _without_messages(fields: Mapping[str, str | None], questions: Sequence[str]) -> Fields:
-    """The fields with no question of more than 120 characters in them, whoever wrote them."""
-    kept = dict(fields)
-    for question in (" ".join(message.split()) for message in questions if len(message) > 120):
-        short = session_summary.one_line(question, session_summary.MAX_MESSAGE_CHARS)
-        kept = {name: text.replace(question, short) if text else text for name, text in kept.items()}
-    return kept
-
-
-def _embedded(services: ContextServices, session_id: int, text: str) -> Embedded | None:
-    """The text's vector; None without an embedder, and where it fails."""
+def _embedded(services: ContextServices, session_id: int, fields: Fields) -> Embedded | None:
+    """The vector of a summary; None without an embedder, and where it fails."""
     try:
-        meaning = services.embed(text)
+        meaning = services.embed("\n".join(text for text in fields.values() if text))
         vector, model = meaning["query_vector"], meaning["vector_model"]
         if vector is None or model is None:
             if meaning["vector_problem"] not in (None, "embeddings_off"):
@@ -264,14 +256,6 @@ def _embedded(services: ContextServices, session_id: int, text: str) -> Embedded
     except Exception as error:  # an embedder may be a plug-in; a session closes without its vector
         log.warning("session %d has no vector: %s", session_id, type(error).__name__)
         return None
-
-
-def _roll_up(services: ContextServices) -> None:
-    try:
-        topics.roll_up_recent(services.database, services.clock())
-        topics.history(services.database, services.clock())
-    except FAULTS as error:
-        log.warning("the digests of chats are made later: %s", type(error).__name__)
 
 
 def _score_usefulness(services: ContextServices, turns: Sequence[SessionTurn]) -> None:
@@ -308,27 +292,23 @@ SETTLE_MS = 120_000
 _DAY_MS = 86_400_000
 
 
-class SessionJanitor:
+class SessionJanitor(threading.Thread):
     """`start` begins; `stop` ends within a moment, or when the request that is under way has ended."""
 
     def __init__(self, services: ContextServices, every_s: float = LOOK_EVERY_S) -> None:
+        super().__init__(name="context", daemon=True)
         self._services = services
         self._every_s = every_s
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="context", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
 
     def stop(self) -> None:
         self._ended.set()
 
-    def _run(self) -> None:
+    def run(self) -> None:
         try:
-            while True:
+            look(self._services)
+            while not self._ended.wait(self._every_s):
                 look(self._services)
-                if self._ended.wait(self._every_s):
-                    return
         finally:
             self._services.database.close_thread()
 
@@ -337,18 +317,14 @@ def look(services: ContextServices) -> None:
     """One round."""
     try:
         close_idle_sessions(services)
-        if services.settings.enabled and services.settings.summaries != "off":
-            _refine(services)
+        if not services.settings.enabled or services.settings.summaries == "off":
+            return
+        now_ms = services.clock()
+        settled_ms, oldest_ms = now_ms - SETTLE_MS, now_ms - _DAY_MS
+        for session_id in chat_digests.unrefined(services.database, settled_ms, oldest_ms, REFINED_AT_ONCE):
+            refine(services, session_id)
+            chat_sessions.note(services.database, session_id, {"refined_ms": services.clock()})
     except FAULTS as error:
         log.warning("chats are looked after later: %s", type(error).__name__)
     except Exception:  # the next round may do better
         log.exception("chats could not be looked after")
-
-
-def _refine(services: ContextServices) -> None:
-    now_ms = services.clock()
-    for session_id in chat_digests.unrefined(
-        services.database, now_ms - SETTLE_MS, now_ms - _DAY_MS, REFINED_AT_ONCE
-    ):
-        refine(services, session_id)
-        chat_sessions.note(services.database, session_id, {"refined_ms": services.clock()})

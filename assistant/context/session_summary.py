@@ -7,14 +7,16 @@ were found in their frames; what was asked stands there shortened, never as a tr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
 from assistant.core.egress_log import SentLedger, usage_of
 from assistant.core.errors import UnknownModel
 from assistant.core.models import ChatModels
 from assistant.core.records import ClaimState, claim_state
+from assistant.core.strings import local_time
 from assistant.core.texts import neutralized, normalize, question_words, redacted
 from assistant.evidence.citations import without_numbers
 from assistant.language.statements import plain, split_statements
@@ -23,7 +25,8 @@ from engines.chat.network import is_local
 from engines.chat.protocol import Message, ModelError, ModelMalformed, object_in
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import Database
-from store.memory.chat_summaries import BY_RULES, ChatSummary, SessionTurn, Trace, Traces
+from store.memory.chat_digests import Line
+from store.memory.chat_summaries import ChatSummary, SessionTurn, Trace, Traces
 from store.memory.documents import SUMMARY_FIELDS
 
 Fields = dict[str, str | None]
@@ -44,12 +47,22 @@ class Piece:
     frames: tuple[int, ...] = ()
 
 
-def summary_by_rules(turns: Sequence[SessionTurn]) -> Fields:
-    """The six fields of a session with at least one question."""
-    by_field = pieces(turns)
-    return {
-        name: " ".join(piece.text for piece in by_field[name])[:MAX_FIELD_CHARS] or None for name in by_field
-    }
+def summary_by_rules(turns: Sequence[SessionTurn]) -> tuple[Fields, Traces]:
+    """The six fields of a session with at least one question, and where each sentence of them is from."""
+    joined = {name: _joined(found) for name, found in pieces(turns).items()}
+    fields = {name: text or None for name, (text, _) in joined.items()}
+    return fields, {name: traces for name, (text, traces) in joined.items() if text}
+
+
+def _joined(found: Iterable[Piece]) -> tuple[str, tuple[Trace, ...]]:
+    """One text of at most `MAX_FIELD_CHARS`, and where each piece stands in it."""
+    text, traces = "", []
+    for piece in found:
+        start = len(text) + bool(text)
+        text = f"{text} {piece.text}".lstrip()[:MAX_FIELD_CHARS]
+        if start < len(text):
+            traces.append(Trace(start, len(text), piece.turns, piece.frames))
+    return text, tuple(traces)
 
 
 def pieces(turns: Sequence[SessionTurn]) -> dict[str, list[Piece]]:
@@ -61,7 +74,7 @@ def pieces(turns: Sequence[SessionTurn]) -> dict[str, list[Piece]]:
     return {
         "request": _request(turns),
         "investigated": _investigated(turns),
-        "learned": _learned(done),
+        "learned": _learned(done, turns),
         "completed": [Piece(f"{len(done)} of {len(turns)} questions answered.", _numbers(done or turns))],
         "next_steps": [Piece(f"Not answered: {_short_question(open_one)}", (open_one.n,))]
         if open_one
@@ -80,11 +93,6 @@ def one_line(text: str, most: int) -> str:
     head = line[: most - 1]
     at_word = head.rpartition(" ")[0]
     return (at_word if len(at_word) > most // 2 else head).rstrip(" ,;:") + "…"
-
-
-def text_of(fields: Fields) -> str:
-    """The fields as one text, for its vector."""
-    return "\n".join(text for text in fields.values() if text)
 
 
 def _request(turns: Sequence[SessionTurn]) -> list[Piece]:
@@ -107,14 +115,14 @@ def _investigated(turns: Sequence[SessionTurn]) -> list[Piece]:
     return sentences
 
 
-def _learned(turns: Iterable[SessionTurn]) -> list[Piece]:
+def _learned(done: Sequence[SessionTurn], turns: Sequence[SessionTurn]) -> list[Piece]:
     """The first sentences that cite what they say, the latest answer's first."""
     sentences: dict[str, Piece] = {}
-    for turn in reversed(list(turns)):
+    for turn in reversed(done):
         for claim in turn.payload.get("claims", ()):
             if claim_state(claim) != "cited":
                 continue
-            text = one_line(plain(claim["text"]), _MAX_SENTENCE_CHARS)
+            text = one_line(_without_messages(plain(claim["text"]), turns), _MAX_SENTENCE_CHARS)
             sentences.setdefault(text, Piece(text, (turn.n,), frames_of(turn, claim)))
     return [piece for text, piece in sentences.items() if text][:_MAX_SENTENCES]
 
@@ -122,6 +130,15 @@ def _learned(turns: Iterable[SessionTurn]) -> list[Piece]:
 def frames_of(turn: SessionTurn, claim: Mapping[str, Any]) -> tuple[int, ...]:
     """The frames that a statement of an answer cites."""
     return tuple(dict.fromkeys(turn.frames[n] for n in claim.get("citations", ()) if n in turn.frames))
+
+
+def _without_messages(text: str, turns: Iterable[SessionTurn]) -> str:
+    """The text with no question of more than 120 characters in it, whoever wrote it."""
+    for turn in turns:
+        question = " ".join(turn.question.split())
+        if len(question) > 120:
+            text = text.replace(question, _short_question(turn))
+    return text
 
 
 def _short_question(turn: SessionTurn) -> str:
@@ -173,8 +190,8 @@ def summary_by_model(
     choice: str,
     timeout_s: float,
     clock: Callable[[], int],
-) -> tuple[Fields, str] | None:
-    """The six fields and the model's name; None where no model may be asked.
+) -> Fields | None:
+    """The six fields; None where no model may be asked.
 
     Raises `ModelError` when it gave none, and `StoreError` when what would be sent cannot be noted.
     """
@@ -196,7 +213,7 @@ def summary_by_model(
         ledger.finish(error.code)
         raise
     ledger.finish("answered", usage_of(completion, messages, endpoint))
-    return _checked(completion.text), last.model
+    return _checked(completion.text, turns)
 
 
 def _chat_text(turns: Sequence[SessionTurn]) -> str:
@@ -217,17 +234,21 @@ def _cut(text: str) -> str:
     return redacted(text)[:_MAX_TURN_CHARS]
 
 
-def _checked(answer: str) -> Fields:
+def _checked(answer: str, turns: Sequence[SessionTurn]) -> Fields:
     """The fields of an answer. Raises `ModelMalformed` where it says nothing."""
     document = object_in(answer)
     said = {name: document.get(name) for name in SUMMARY_FIELDS}
     fields = {
-        name: (one_line(neutralized(value), MAX_FIELD_CHARS) or None) if isinstance(value, str) else None
-        for name, value in said.items()
+        name: _line_of(value, turns) if isinstance(value, str) else None for name, value in said.items()
     }
     if not fields["request"]:
         raise ModelMalformed("the summary does not say what was wanted")
     return fields
+
+
+def _line_of(said: str, turns: Sequence[SessionTurn]) -> str | None:
+    line = " ".join(neutralized(said).split())
+    return one_line(_without_messages(line, turns), MAX_FIELD_CHARS) or None
 
 
 # -- which questions and frames each sentence is from -----------------------------------------
@@ -242,68 +263,58 @@ MIN_SHARED_WORDS = 2
 _FIGURE = re.compile(r"\d[\d.,:/-]*\d|\d")
 
 
-def trace_fields(fields: Mapping[str, str | None], turns: Sequence[SessionTurn], made_by: str) -> Traces:
-    """The traces of a summary that is made of these questions now."""
-    known = pieces(turns) if made_by == BY_RULES and turns else {}
+def trace_by_words(fields: Fields, turns: Sequence[SessionTurn]) -> Traces:
+    """The traces of what no rule of today wrote."""
     words = [(turn, _words(f"{turn.question}\n{turn.answer_md}")) for turn in turns]
-    return {
-        name: tuple(_of_pieces(text, known[name]) if name in known else _by_words(text, words))
-        for name, text in fields.items()
-        if text
-    }
+    return {name: tuple(_traced(text, words)) for name, text in fields.items() if text}
 
 
 def of_summary(summary: ChatSummary, turns: Sequence[SessionTurn]) -> Traces:
     """What was kept, or found now for a summary that is older than traces or a person's."""
-    if summary.traces is not None:
-        return summary.traces
     # Its answers may be checked otherwise by now, so what rules would write now is no proof of what they did.
-    return trace_fields(summary.fields, turns, "")
+    return trace_by_words(summary.fields, turns) if summary.traces is None else summary.traces
+
+
+MAX_LINE_CHARS = 260
+
+
+def line_of(summary: ChatSummary) -> Line:
+    """One chat as a bullet: its day, what was wanted, and what came of it."""
+    day, fields = _parts(summary)
+    text = day + _DASH.join(fields.values())
+    return Line(one_line(text, MAX_LINE_CHARS), (summary.session_id,), summary.ended_ms)
 
 
 def traces_within(text: str, summary: ChatSummary, traces: Traces) -> tuple[Trace, ...]:
     """The traces of a digest's line, which is made of a summary's sentences, the last perhaps cut."""
-    kept, at = [], 0
-    for name, field_text in summary.fields.items():
-        for trace in traces.get(name, ()) if field_text else ():
-            sentence = (field_text or "")[trace.start : trace.end]
-            start = text.find(sentence, at)
-            if start < 0 and text.endswith("…"):
-                start = _tracing_cut(text, sentence, at)
-            if start >= 0:
-                at = min(start + len(sentence), len(text))
-                kept.append(Trace(start, at, trace.turns, trace.frames))
-    return tuple(kept)
+    day, fields = _parts(summary)
+    kept, at = [], len(day)
+    for name, part in fields.items():
+        for trace in traces.get(name, ()):
+            if at + trace.start < len(text):
+                end = min(at + trace.end, len(text))
+                kept.append(Trace(at + trace.start, end, trace.turns, trace.frames))
+        at += len(part) + len(_DASH)
+    return tuple(kept) if text == line_of(summary).text else ()
 
 
-def _tracing_cut(text: str, sentence: str, at: int) -> int:
-    """Where the beginning of a sentence ends a text that was cut; -1 where it does not."""
-    body = text[:-1]
-    for start in range(at, len(body)):
-        if sentence.startswith(body[start:]) and len(body) - start >= 12:
-            return start
-    return -1
+_DASH = " — "
 
 
-def _of_pieces(text: str, pieces: Sequence[Piece]) -> list[Trace]:
-    """Each piece where it stands in the text; one that was changed since is left out."""
-    kept, at = [], 0
-    for piece in pieces:
-        start = text.find(piece.text, at)
-        if start < 0 and text[at:].strip():  # the last one, cut
-            start = at + len(text[at:]) - len(text[at:].lstrip())
-            if not piece.text.startswith(text[start:]):
-                continue
-        if start < 0:
-            continue
-        at = min(start + len(piece.text), len(text))
-        kept.append(Trace(start, at, piece.turns, piece.frames))
-    return kept
+def _parts(summary: ChatSummary) -> tuple[str, Mapping[str, str]]:
+    """(the day, the fields that a line tells) of a summary."""
+    came = next(
+        (name for name in ("learned", "investigated", "completed") if summary.fields[name]), "learned"
+    )
+    fields = {name: summary.fields[name] for name in ("request", came, "next_steps")}
+    day = local_time(summary.ended_ms, ZoneInfo(summary.timezone))[:10]
+    return f"{day}: ", {name: text for name, text in fields.items() if text}
 
 
-def _by_words(text: str, turns: Sequence[tuple[SessionTurn, frozenset[str]]]) -> list[Trace]:
+def _traced(text: str, turns: Sequence[tuple[SessionTurn, frozenset[str]]]) -> Iterator[Trace]:
     spans = [(statement.start, statement.end) for statement in split_statements(text)] or [(0, len(text))]
-    return [_trace_by_words(text, start, end, turns) for start, end in spans]
+    for start, end in spans:
+        yield _trace_by_words(text, start, end, turns)
 
 
 def _trace_by_words(

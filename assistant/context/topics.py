@@ -12,15 +12,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Literal
-from zoneinfo import ZoneInfo
 
-from assistant.context.session_summary import one_line
-from assistant.core.strings import local_time
+from assistant.context.session_summary import line_of
 from assistant.core.texts import HAN, REDACTED, normalize, question_words, redacted
 from store.core.database import Database
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_digests import Digest, Line
-from store.memory.chat_summaries import ChatSummary
 
 FIRST_TURNS = 5
 LATEST_TURNS = 3
@@ -146,9 +143,7 @@ def digest(database: Database, topic: Topic, now_ms: int) -> tuple[Line, ...]:
     is_stronger = known is not None and topic.score > known.score + DRIFT_BY
     if known is not None and known.expires_ms > now_ms and not is_stronger:
         return known.lines
-    ids = chat_digests.about(database, topic.tag, MAX_SESSIONS)
-    summaries = chat_summaries.get(database, ids)
-    lines = tuple(line_of(summaries[session_id]) for session_id in ids if session_id in summaries)
+    lines = _lines(database, chat_digests.about(database, topic.tag, MAX_SESSIONS))
     expires_ms = now_ms + DIGEST_TTL_MS
     chat_digests.put_topic(database, topic.tag, topic.title, lines, topic.score, now_ms, expires_ms)
     return lines
@@ -206,7 +201,6 @@ RECENT_DAYS = 28
 RECENT_MS = RECENT_DAYS * DAY_MS
 MAX_RECENT = 200
 """Chats that the digest of the recent days holds, newest first."""
-MAX_LINE_CHARS = 260
 
 
 def recent(database: Database, now_ms: int) -> Digest:
@@ -215,19 +209,8 @@ def recent(database: Database, now_ms: int) -> Digest:
     known = chat_digests.get(database, "recent")
     if known is not None and not any(line.at_ms < since_ms for line in known.lines):
         return known
-    return roll_up_recent(database, now_ms)
-
-
-def roll_up_recent(database: Database, now_ms: int) -> Digest:
-    """Make the digest of the recent days anew and keep it."""
-    since_ms = now_ms - RECENT_MS
-    ids = chat_digests.recent(database, since_ms, MAX_RECENT)
-    summaries = chat_summaries.get(database, ids)
     digest = Digest(
-        "recent",
-        tuple(line_of(summaries[session_id]) for session_id in ids if session_id in summaries),
-        since_ms,
-        now_ms,
+        "recent", _lines(database, chat_digests.recent(database, since_ms, MAX_RECENT)), since_ms, now_ms
     )
     chat_digests.put(database, digest)
     return digest
@@ -247,14 +230,9 @@ def history(database: Database, now_ms: int) -> Digest:
     return digest
 
 
-def line_of(summary: ChatSummary) -> Line:
-    """One chat as a bullet: its day, what was wanted, and what came of it."""
-    parts = [summary.request or "", summary.learned or summary.investigated or summary.completed or ""]
-    if summary.next_steps:
-        parts.append(summary.next_steps)
-    day = local_time(summary.ended_ms, ZoneInfo(summary.timezone))[:10]
-    text = f"{day}: " + " — ".join(part for part in parts if part)
-    return Line(one_line(text, MAX_LINE_CHARS), (summary.session_id,), summary.ended_ms)
+def _lines(database: Database, session_ids: Sequence[int]) -> tuple[Line, ...]:
+    """What these sessions came to, in their order."""
+    return tuple(map(line_of, chat_summaries.get(database, session_ids).values()))
 
 
 def _folded(month: chat_digests.Month) -> str:

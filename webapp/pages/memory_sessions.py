@@ -6,7 +6,7 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from assistant.context import session_closing, topics
-from assistant.context.session_closing import is_opted_out
+from assistant.context.session_closing import off_by_settings
 from assistant.core.texts import normalize, redacted
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_digests import Topic
@@ -18,7 +18,7 @@ from webapp.api.chat_memory import SourcedText
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
-from webapp.core.services import Services, services
+from webapp.core.services import services
 
 blueprint = Blueprint("memory_sessions", __name__)
 
@@ -41,19 +41,13 @@ def sessions() -> Response:
         rows=[(session, *_with_sources(summaries.get(session.id))) for session in shown],
         older=shown[-1].id if len(listed) > PAGE else None,
         is_off=chat_sessions.is_off(database),
-        off=_off_by_settings(own),
+        off=off_by_settings(own.context),
     )
 
 
 def _with_sources(summary: ChatSummary | None) -> tuple[ChatSummary | None, Fields]:
     """A summary, and its fields with where each sentence is from."""
     return summary, chat_memory.of_summary(services().database, summary) if summary else {}
-
-
-def _off_by_settings(own: Services) -> str:
-    if not own.settings.context.enabled:
-        return "The settings switch this off (context.enabled)."
-    return "The settings switch this off for you (context.opt_out)." if is_opted_out(own.context) else ""
 
 
 @blueprint.post("/memory/sessions")
@@ -114,7 +108,7 @@ def change(session_id: int, what: str) -> Response:
     own = services()
     if what == "again":
         chat_summaries.drop_edits(own.database, _session(session_id).id)
-        session_closing.summarise(own.context, session_id)
+        session_closing.summarise(own.context, [session_id])
     elif not chat_summaries.retract(own.database, session_id, what == "retract", own.clock()):
         raise _no_session(session_id)
     return templating.redirect_to(f"/memory/sessions/{session_id}")

@@ -271,7 +271,7 @@ def test_an_edited_summary_stays_and_a_retracted_one_is_told_to_nobody(
     session_id = past.window(QUESTION)
     fields = {**summary_of(context, session_id).fields, "learned": "It is 30 days."}
     assert chat_summaries.edit(context.database, session_id, fields, now())
-    session_closing.summarise(context, session_id)
+    session_closing.summarise(context, [session_id])
     assert summary_of(context, session_id).learned == "It is 30 days."
     assert "It is 30 days." in topics.recent(context.database, now()).lines[0].text
     assert chat_summaries.retract(context.database, session_id, True, now())

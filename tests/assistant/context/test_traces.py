@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from assistant.context import session_closing, session_summary, topics
+from assistant.context import session_summary, topics
 from assistant.context.session_closing import ContextServices
 from store.chats.records import StoredEvidence
 from store.core.paths import DataDir
@@ -95,13 +95,13 @@ TURNS = [
 def test_what_a_model_wrote_is_found_by_its_words_or_not_traced(
     sentence: str, turns: tuple[int, ...], frames: tuple[int, ...]
 ) -> None:
-    found = session_summary.trace_fields({"learned": sentence}, TURNS, "stub")
+    found = session_summary.trace_by_words({"learned": sentence}, TURNS)
     assert found == {"learned": (Trace(0, len(sentence), turns, frames),)}
 
 
 def test_each_sentence_of_a_model_is_traced_by_itself() -> None:
     text = "Retention was set to 14 days. Invoice 4711 of Wagner came, too. All is well."
-    found = session_summary.trace_fields({"learned": text, "notes": None}, TURNS, "stub")
+    found = session_summary.trace_by_words({"learned": text, "notes": None}, TURNS)
     assert [(text[each.start : each.end], each.turns) for each in found["learned"]] == [
         ("Retention was set to 14 days.", (1,)),
         ("Invoice 4711 of Wagner came, too.", (2,)),
@@ -154,4 +154,3 @@ def test_traces_hold_no_words(past: Past, context: ContextServices) -> None:
             "select traces from chat_summaries where session_id = ?", (session_id,)
         ).fetchall()
     assert "zeppelin" not in kept and "Delft" not in kept
-    assert session_closing.summarise(context, session_id)

@@ -172,8 +172,8 @@ def test_the_users_own_name_opts_out(
 ) -> None:
     monkeypatch.setattr("getpass.getuser", lambda: "ada")
     assert deps.context
-    assert session_closing.is_opted_out(changed(deps.context, opt_out=("ada", "grace")))
-    assert not session_closing.is_opted_out(changed(deps.context, opt_out=("grace",)))
+    assert session_closing.off_by_settings(changed(deps.context, opt_out=("ada", "grace")))
+    assert not session_closing.off_by_settings(changed(deps.context, opt_out=("grace",)))
 
 
 def test_a_person_may_switch_it_off_for_everything_or_for_a_chat(window: Window, database: Database) -> None:

@@ -153,7 +153,7 @@ def test_where_nothing_may_be_told_there_is_no_tool(
         chat_id = conversations.create(database, "x", NOON_MS)
         chat_sessions.set_without_context(database, chat_id, True)
     elif how == "configured":
-        monkeypatch.setattr("assistant.context.background.is_opted_out", lambda deps: True)
+        monkeypatch.setattr("assistant.context.background.off_by_settings", lambda services: "off")
     stub.reply({"answer_md": "I do not know.", "evidence": []})
     body = {**ASK, **({"chat_id": chat_id} if chat_id else {})}
     assert program.post("/api/v1/chat", json=body).status_code == 200

@@ -10,7 +10,7 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from assistant.context import topics
-from assistant.context.session_closing import is_opted_out
+from assistant.context.session_closing import off_by_settings
 from store.memory import chat_sessions, context_packs
 from store.memory.context_packs import StoredPack
 from webapp.core import templating
@@ -120,11 +120,8 @@ def switch(chat_id: int) -> Response:
 
 def _off_everywhere(own: Services) -> str:
     """Why no chat is told of others, "" where they are."""
-    if not own.settings.context.enabled:
-        return "The settings switch this off for every chat (context.enabled)."
-    if is_opted_out(own.context):
-        return "The settings switch this off for you (context.opt_out)."
-    return "You switched this off for every chat." if chat_sessions.is_off(own.database) else ""
+    told = "You switched this off for every chat." if chat_sessions.is_off(own.database) else ""
+    return off_by_settings(own.context) or told
 
 
 def _pack(n: int, pack: StoredPack, before: Sequence[tuple[int, StoredPack]]) -> PackView:
