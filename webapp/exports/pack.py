@@ -27,7 +27,7 @@ from store.privacy.rules import RuleSet
 from webapp.views.frames import crop_around, unavailable_reason, unavailable_text
 
 Size = Literal["crop", "full", "none"]
-CROP_PX = 900
+CROP_PX = 900, 506
 """Width of a crop: the quoted words with what stands around them. Where no words are boxed there is
 nothing to crop to, and only a person who asks for the whole screen gets it.
 """
@@ -159,7 +159,7 @@ def _blank(item: EvidenceItem) -> EvidenceItem:
 
 def _image(media: Media, frame: FrameRow, item: EvidenceItem, size: Size) -> Image | None:
     boxes = [Box(b.x, b.y, b.w, b.h) for b in item.boxes]
-    area = crop_around(boxes, frame.width_px, frame.height_px, CROP_PX) if size == "crop" else None
+    area = crop_around(boxes, frame.width_px, frame.height_px, *CROP_PX) if size == "crop" else None
     try:
         if area is None:
             content, media_type = media.exact(frame), frame.media_type

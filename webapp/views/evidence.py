@@ -55,10 +55,8 @@ def is_retryable(call: ToolCall) -> bool:
     return call.state in ("failed", "timed_out") and bool(call.decided_by) and not call.is_forgotten
 
 
-QUOTE_CROP_PX, QUOTE_CROP_SHAPE = 440, 3.5
-"""The crop beside a quote: a few whole lines, about as large as they were on the screen. Of a line that is
-longer, it shows where the words begin.
-"""
+QUOTE_CROP_PX = 360, 88
+"""The least crop over a quote: a few lines, about as large as they were on the screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +143,8 @@ def _boxes(database: Database, item: EvidenceItem, words: Iterable[str]) -> tupl
 
 def _crop(boxes: tuple[Box, ...], frame: FrameRow) -> Box | None:
     """Around the first words, and those of the others that are near enough to be shown as large."""
-    near = [box for box in boxes if box.y < boxes[0].y + QUOTE_CROP_PX / QUOTE_CROP_SHAPE / 2]
-    left = min((box.x for box in near), default=0)
-    ends = [(box, min(box.x + box.w, left + QUOTE_CROP_PX)) for box in near]
-    shown = [Box(box.x, box.y, end - box.x, box.h) for box, end in ends if end > box.x]
-    return crop_around(shown, frame.width_px, frame.height_px, QUOTE_CROP_PX, QUOTE_CROP_SHAPE)
+    near = [box for box in boxes if box.y < boxes[0].y + QUOTE_CROP_PX[1]]
+    return crop_around(near, frame.width_px, frame.height_px, *QUOTE_CROP_PX)
 
 
 def _address(turn: TurnResult, item: EvidenceItem, frame: FrameRow | None) -> str:

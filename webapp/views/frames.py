@@ -57,18 +57,16 @@ def unavailable_text(reason: str) -> str:
 
 
 def crop_around(
-    boxes: Iterable[Box], width_px: int, height_px: int, crop_width: int = 640, shape: float = 16 / 9
+    boxes: Iterable[Box], width_px: int, height_px: int, least_width: int = 640, least_height: int = 360
 ) -> Box | None:
-    """A crop of the frame with the boxes in it: `crop_width` wide at least, at most `shape` times as wide as
-    high, inside the frame.
-    """
+    """A crop of the frame with the boxes in it, and what stands around them; None without boxes."""
     marked = list(boxes)
     if not marked:
         return None
     left, right = min(b.x for b in marked), max(b.x + b.w for b in marked)
     top, bottom = min(b.y for b in marked), max(b.y + b.h for b in marked)
-    width = min(width_px, max(crop_width, right - left + 80))
-    height = min(height_px, max(round(width / shape), bottom - top + 60))
+    width = min(width_px, max(least_width, right - left + 80))
+    height = min(height_px, max(least_height, bottom - top + 60))
     x = min(max(0, (left + right - width) // 2), width_px - width)
     y = min(max(0, (top + bottom - height) // 2), height_px - height)
     return Box(x, y, width, height)
