@@ -34,7 +34,7 @@ EvidenceState = Literal["found", "not_found", "not_checked", "retrieved", "delet
 ClaimState = Literal[
     "cited", "not_on_frame", "seen", "no_source", "measured", "from_source", "not_from_screen"
 ]
-Opinion = Literal["supports", "does_not_support", "cannot_tell"]
+Opinion = Literal["does_not_support", "cannot_tell", "supports"]
 TurnStatus = Literal["running", "done", "failed"]
 Stage = Literal["searching", "thinking", "waiting"]
 

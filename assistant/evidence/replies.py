@@ -41,12 +41,17 @@ class Reply:
 
 def read_reply(text: str) -> Reply:
     """The reply in a completion's text. Raises `ModelMalformed` when there is no answer in it."""
-    said = _THINKING.sub("", text).strip()
+    said = without_thinking(text)
     fenced = _FENCE.match(said)
     reply = _structured(fenced[1].strip() if fenced else said) or _salvaged(said) or Reply(said, ())
     if not reply.answer_md.strip() or reply.answer_md.lstrip().startswith('{"'):
         raise ModelMalformed("the model's answer holds no text")
     return Reply(reply.answer_md.strip()[:MAX_ANSWER_CHARS], reply.quotes)
+
+
+def without_thinking(text: str) -> str:
+    """What a model said, without what it thought aloud."""
+    return _THINKING.sub("", text).strip()
 
 
 def is_whole(text: str) -> bool:
@@ -55,7 +60,7 @@ def is_whole(text: str) -> bool:
 
 
 def _structured(text: str) -> Reply | None:
-    for found in objects(text):
+    for found in _objects(text):
         answer = found.get("answer_md", found.get("answer"))
         if isinstance(answer, list):
             answer = "\n".join(str(part) for part in answer)
@@ -64,7 +69,7 @@ def _structured(text: str) -> Reply | None:
     return None
 
 
-def objects(text: str) -> Iterator[dict[str, Any]]:
+def _objects(text: str) -> Iterator[dict[str, Any]]:
     """JSON objects that stand in a text, the outermost at each place."""
     decoder = json.JSONDecoder(strict=False)
     at = text.find("{")

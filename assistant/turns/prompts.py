@@ -10,16 +10,16 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 from assistant.core.prompt_blocks import Block, background, in_order, system_messages
+from assistant.core.records import Opinion
 from assistant.core.strings import local_time
 from assistant.formats.parsing import tools_as_text
 from assistant.retrieval.packing import CLOSE, OPEN
 from assistant.tools.tool import Tool
 from assistant.turns.plan import TurnPlan
-from engines.chat.protocol import Message, Picture
+from engines.chat.protocol import Message, Picture, Schema
 from store.core import preferences
 from store.core.settings import ToolsSettings
 
@@ -34,25 +34,18 @@ SECOND_READING: str = _TEXTS["second_reading"]
 RESULTS: str = _TEXTS["results"]
 """Opens the results for a model that knows no messages of a tool."""
 
-OUTPUT_SCHEMA: Mapping[str, Any] = MappingProxyType(
-    {
-        "type": "object",
-        "properties": {
-            "answer_md": {"type": "string"},
-            "evidence": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {"id": {"type": "string"}, "quote": {"type": "string"}},
-                    "required": ["id", "quote"],
-                    "additionalProperties": False,
-                },
-            },
-        },
-        "required": ["answer_md", "evidence"],
-        "additionalProperties": False,
-    }
-)
+
+def _object(**properties: Schema) -> Schema:
+    """A JSON schema of an object with these properties and no others."""
+    required = list(properties)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+_STRING = {"type": "string"}
+_QUOTE = _object(id=_STRING, quote=_STRING)
+OUTPUT_SCHEMA = _object(answer_md=_STRING, evidence={"type": "array", "items": _QUOTE})
+_OPINION = _object(n={"type": "integer"}, opinion={"type": "string", "enum": list(get_args(Opinion))})
+OPINIONS_SCHEMA = _object(sentences={"type": "array", "items": _OPINION})
 
 
 def blocks(

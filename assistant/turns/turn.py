@@ -97,8 +97,7 @@ def _read_again(turn: RunningTurn) -> Iterator[TurnEvent]:
     model = turn.plan.model
     if not isinstance(model, ExtractiveModel) and second_reading.is_wanted(turn.services.models, model.name):
         result = stored_turn(turn.database, turn.stored.chat_id, turn.stored.n)
-        yield second_reading.checking(result, model)
-        second_reading.read_again(turn.services, result, model, turn.stop)
+        yield from second_reading.read_again(turn.services, result, model, turn.stop)
 
 
 def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, CheckedAnswer]:
