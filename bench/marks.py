@@ -110,7 +110,7 @@ def marked(
         n: marks.Screen(one.texts, _titles(frame), frame["captured_at"])
         for n, (frame, one) in enumerate(zip(cited, checked, strict=True), 1)
     }
-    misquoted = {n: one.verdict.misquoted for n, one in enumerate(checked, 1)}
+    misquoted = {n: one.misquoted for n, one in enumerate(checked, 1)}
     return numbered.answer_md, marks.check(numbered.answer_md, screens, screens, misquoted)
 
 

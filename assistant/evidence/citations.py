@@ -8,21 +8,22 @@ sources of their own and have no box.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from functools import partial
 
 from assistant.core.records import Box, EvidenceItem, EvidenceState
 from assistant.core.strings import local_time
 from assistant.evidence import quotes
-from assistant.evidence.quotes import Rows, rows
+from assistant.evidence.quotes import rows
 from assistant.evidence.replies import Quote
 from assistant.retrieval.packing import frame_url
 from assistant.retrieval.retrieval import Entry
 from store.core.database import Database
 from store.frames.frames import FrameRow
 from store.ocr import readings
-from store.ocr.readings import Reading
+from store.ocr.readings import Reading, Word
 from store.search.sample import SampledFrame
 
 JOINT = " … "
@@ -32,31 +33,25 @@ _WORD = re.compile(r"\w{2}|\d")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What became of the quotes given for one entry. `quote` holds those that were found, in the frame's
-    own words, or, when none was, the first that was not, as it was given. `confidence` (0..1) is that of
-    the least sure of its words. `misquoted` are all that were not found.
+class CheckedFrame:
+    """What became of the quotes given for a frame. `quote` holds those that were found, in the frame's own
+    words, or, when none was, the first that was not, as it was given. `confidence` (0..1) is that of the
+    least sure of its words. `misquoted` are all that were not found. `texts` are what was read, as it was
+    read and by rows; none of an unread frame.
     """
 
     state: EvidenceState
-    quote: str
+    quote: str = ""
     boxes: tuple[Box, ...] = ()
     reading_id: int | None = None
     confidence: float | None = None
     misquoted: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedFrame:
-    """A cited frame: what became of its quotes, and its text, as it was read and by rows; none unread."""
-
-    verdict: Verdict
     texts: tuple[str, ...] = ()
     read_ms: int | None = None
 
 
 def verify(database: Database, cited: Iterable[Entry], given: Sequence[Quote]) -> list[CheckedFrame]:
-    """A verdict for every cited entry, in order."""
+    """Every cited entry, checked, in order."""
     with database.read():
         return [
             checked(
@@ -70,66 +65,58 @@ def verify(database: Database, cited: Iterable[Entry], given: Sequence[Quote]) -
 
 def checked(frame: SampledFrame | FrameRow, reading: Reading | None, given: Sequence[str]) -> CheckedFrame:
     """Whether a frame says what is quoted from it; `not_checked` when nothing was quoted."""
-    row_text = rows(reading) if reading else None
-    texts = (reading.text, row_text.text) if reading and row_text else ()
-    found: dict[str, None] = {}
-    boxes: dict[Box, None] = {}
-    words: list[readings.Word] = []
-    misquoted = []
-    for quote in dict.fromkeys(given):
-        places = list(_places(frame, reading, row_text, quote))
-        for text, place, read in places:
-            found[text] = None
-            boxes.update((Box(b.x, b.y, b.w, b.h), None) for b in place)
-            words += read
-        if not places:
-            misquoted.append(quote)
-    if not found:
-        verdict = Verdict("not_found", given[0], misquoted=tuple(misquoted)) if given else NOT_QUOTED
-    else:
-        reading_id = reading.id if reading else None
-        verdict = Verdict(
-            "found", JOINT.join(found), tuple(boxes), reading_id, _least_sure(words), tuple(misquoted)
-        )
-    return CheckedFrame(verdict, texts, reading.read_ms if reading else None)
+    forms = _forms(reading) if reading else []
+    places = {quote: list(_places(frame, forms, quote)) for quote in dict.fromkeys(given)}
+    found = [place for of_quote in places.values() for place in of_quote]
+    quoted = dict.fromkeys(text for text, _, _ in found)
+    return CheckedFrame(
+        "found" if found else "not_found" if given else "not_checked",
+        JOINT.join(quoted) if found else next(iter(given), ""),
+        tuple(dict.fromkeys(box for _, boxes, _ in found for box in boxes)),
+        reading.id if found and reading else None,
+        _least_sure(word for _, _, words in found for word in words),
+        tuple(quote for quote, of_quote in places.items() if not of_quote),
+        tuple(text for text, _, _ in forms),
+        reading.read_ms if reading else None,
+    )
 
 
-NOT_QUOTED = Verdict("not_checked", "")
+Form = tuple[str, Sequence[Word], Callable[[int, int], Sequence[Box]] | None]
+"""A text of a reading, its words, and what boxes a stretch of it has; None for those of its words."""
+
+
+def _forms(reading: Reading) -> list[Form]:
+    """A reading as it was read, and by rows."""
+    by_rows = rows(reading)
+    words = [word for line in reading.lines for word in line.words]
+    return [
+        (reading.text, words, partial(readings.boxes_for_span, reading)),
+        (by_rows.text, by_rows.words, None),
+    ]
 
 
 def _places(
-    frame: SampledFrame | FrameRow, reading: Reading | None, by_rows: Rows | None, quote: str
-) -> Iterator[tuple[str, list[readings.Box], list[readings.Word]]]:
+    frame: SampledFrame | FrameRow, forms: Iterable[Form], quote: str
+) -> Iterator[tuple[str, Sequence[Box], Sequence[Word]]]:
     """The text of the frame that a quote is, with its boxes and words; none when it stands nowhere.
 
     What is shown as found is what the frame says: a model mends slips of reading, and may mend wrongly.
     """
-    if reading and by_rows:
-        spans = quotes.find(reading.text, quote)
-        words = [word for line in reading.lines for word in line.words] if spans else []
+    for text, words, boxes in forms:
+        spans = quotes.find(text, quote)
         for start, end in spans:
-            boxes = readings.boxes_for_span(reading, start, end)
-            yield _flat(reading.text[start:end]), boxes, _within(words, start, end)
+            read = [word for word in words if word.start < end and word.end > start]
+            yield _flat(text[start:end]), boxes(start, end) if boxes else [w.box for w in read], read
         if spans:
             return
-        spans = quotes.find(by_rows.text, quote)
-        for start, end in spans:
-            words = _within(by_rows.words, start, end)
-            yield _flat(by_rows.text[start:end]), [word.box for word in words], words
+    for place in filter(None, (frame.window_name, frame.app_name, frame.browser_url)):
+        spans = quotes.find(place, quote)
         if spans:
-            return
-    for place in (frame.window_name, frame.app_name, frame.browser_url):
-        spans = quotes.find(place, quote) if place else ()
-        if place and spans:
             yield JOINT.join(_flat(place[start:end]) for start, end in spans), [], []
             return
 
 
-def _within(words: Iterable[readings.Word], start: int, end: int) -> list[readings.Word]:
-    return [word for word in words if word.start < end and word.end > start]
-
-
-def _least_sure(words: Iterable[readings.Word]) -> float | None:
+def _least_sure(words: Iterable[Word]) -> float | None:
     """The confidence of the word that was read least surely; bullets and icons are no words."""
     sure = (word.confidence for word in words if _WORD.search(word.text))
     return min((each for each in sure if each is not None), default=None)
@@ -140,19 +127,19 @@ def _flat(text: str) -> str:
 
 
 def items(
-    entries: Sequence[Entry], order: Sequence[str], verdicts: Sequence[Verdict], zone: tzinfo
+    entries: Sequence[Entry], order: Sequence[str], cited: Sequence[CheckedFrame], zone: tzinfo
 ) -> tuple[EvidenceItem, ...]:
     """Evidence as the answer shows it: what is cited by number, then the rest in order of time."""
     by_id = {entry.id: entry for entry in entries}
-    cited = [_item(by_id[name], n, verdicts[n - 1], zone) for n, name in enumerate(order, 1)]
+    numbered = [_item(by_id[name], n, cited[n - 1], zone) for n, name in enumerate(order, 1)]
     rest = [_item(entry, None, _RETRIEVED, zone) for entry in entries if entry.id not in set(order)]
-    return (*cited, *rest)
+    return (*numbered, *rest)
 
 
-_RETRIEVED = Verdict("retrieved", "")
+_RETRIEVED = CheckedFrame("retrieved")
 
 
-def _item(entry: Entry, n: int | None, verdict: Verdict, zone: tzinfo) -> EvidenceItem:
+def _item(entry: Entry, n: int | None, checked: CheckedFrame, zone: tzinfo) -> EvidenceItem:
     frame = entry.frame
     return EvidenceItem(
         n=n,
@@ -164,12 +151,12 @@ def _item(entry: Entry, n: int | None, verdict: Verdict, zone: tzinfo) -> Eviden
         focused=frame.focused,
         browser_url=frame.browser_url,
         ocr_snippet=entry.excerpt.text,
-        quote=verdict.quote,
-        boxes=verdict.boxes,
-        state=verdict.state,
+        quote=checked.quote,
+        boxes=checked.boxes,
+        state=checked.state,
         frame_url=frame_url(frame.id),
-        reading_id=verdict.reading_id,
-        confidence=verdict.confidence,
+        reading_id=checked.reading_id,
+        confidence=checked.confidence,
     )
 
 

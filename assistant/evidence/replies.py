@@ -22,7 +22,8 @@ Quote = tuple[str, str]
 """(entry id, quoted words)"""
 
 _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-_FENCE = re.compile(r"\A\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+_FENCE = re.compile(r"\A```(?:json|markdown|md|text)?\s*\n(.*?)\n?\s*```\Z", re.DOTALL | re.IGNORECASE)
+"""Around all of an answer; one of code is a part of it."""
 _UNREADABLE = re.compile(r'"answer_md"\s*:\s*"(.*?)(?:"\s*(?:,\s*"\w+"\s*:|\}\s*\Z|\Z)|\Z)', re.DOTALL)
 _BARE_QUOTE = re.compile(r'((?<!\\)(?:\\\\)*)"')
 _ESCAPE_BEGUN = re.compile(
@@ -41,9 +42,8 @@ class Reply:
 
 def read_reply(text: str) -> Reply:
     """The reply in a completion's text. Raises `ModelMalformed` when there is no answer in it."""
-    said = without_thinking(text)
-    fenced = _FENCE.match(said)
-    reply = _structured(fenced[1].strip() if fenced else said) or _salvaged(said) or Reply(said, ())
+    said = _FENCE.sub(r"\1", without_thinking(text)).strip()
+    reply = _structured(said) or _salvaged(said) or Reply(said, ())
     if not reply.answer_md.strip() or reply.answer_md.lstrip().startswith('{"'):
         raise ModelMalformed("the model's answer holds no text")
     return Reply(reply.answer_md.strip()[:MAX_ANSWER_CHARS], reply.quotes)

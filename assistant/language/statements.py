@@ -40,7 +40,6 @@ _NEXT_WORD = re.compile(r"\s?[\"'“”’»)*_]*\s+[\"'“„«(*_]*([^\W_]*)")
 ABBREVIATED = 4
 """Letters of a word with a capital that a full stop shortens: "Prof. Lee", "Hnos. Ruiz"."""
 
-_PROSE_FENCES = ("", "text", "txt", "plain", "md", "markdown", "quote")
 _NEWLINE = re.compile(r"\r\n?|\n")
 _UNDERLINE = re.compile(r"\n[ \t>]*[=-]+\s*\Z")
 _CELLS = re.compile(r"^[ \t]*(?:>[ \t]?)*\|?[ \t]*(.*?)[ \t]*\|?[ \t]*$")
@@ -72,8 +71,7 @@ def split_statements(answer_md: str) -> Iterator[Statement]:
         elif token.type == "paragraph_open":
             yield from _sentences(answer_md, start, end)
         elif token.type in ("fence", "code_block"):
-            is_prose = token.type == "code_block" or token.info.strip().lower() in _PROSE_FENCES
-            yield from _code(answer_md, start, end, token.markup, is_prose)
+            yield from _code(answer_md, start, end, token.markup)
 
 
 def plain(statement: str) -> str:
@@ -102,17 +100,14 @@ def _row(text: str, start: int, end: int, kind: Kind) -> Iterator[Statement]:
         yield Statement(start + cells.start(1), start + cells.end(1), kind)
 
 
-def _code(text: str, start: int, end: int, markup: str, is_prose: bool) -> Iterator[Statement]:
-    """Code is one statement, without its fences; a frame around prose is cut like prose."""
+def _code(text: str, start: int, end: int, markup: str) -> Iterator[Statement]:
+    """Code is one statement, without its fences."""
     if markup:
         start = text.find("\n", start, end) + 1 or end
         last = max(start, text.rfind("\n", start, start + len(text[start:end].rstrip())) + 1)
         if text[last:end].strip(" \t>\r\n").startswith(markup[:3]):
             end = last
-    if is_prose:
-        yield from (Statement(said.start, said.end, "code") for said in _sentences(text, start, end))
-    else:
-        yield from _whole(text, start, end, "code")
+    yield from _whole(text, start, end, "code")
 
 
 def _sentences(text: str, start: int, end: int) -> Iterator[Statement]:

@@ -46,11 +46,12 @@ _FULL = re.compile(
 _CJK = re.compile(
     rf"(?:(?P<y>\d{{4}}|[{_HAN}]{{4}})\s?[年년]\s?|\d{{1,2}}年)?(?P<m>{_COUNT})\s?[月월](?:\s?(?P<d>{_COUNT})\s?[日号號일]?)?"
 )
-_SLASHED = re.compile(
-    r"(?<![\d./-])(?P<a>\d{1,2})(?P<sep>[./-])(?P<b>\d{1,2})(?P=sep)(?P<y>\d{4}|\d{2})(?![\d])"
-)
 _MONTH = re.compile(r"(?<![\d./-])(?P<y>\d{4})[-/](?P<m>\d{2})(?![\d/-])")
-_SHORT = re.compile(r"(?<![\d./,-])(?P<a>\d{1,2})(?:/(?P<b>\d{1,2})(?![\d/])|\.\s?(?P<c>\d{1,2})\.(?!\d))")
+_DOTTED = re.compile(r"(?<![\d./,-])(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.(?!\d)")
+_EITHER_ORDER = re.compile(
+    r"(?<![\d./-])(?<!\d,)(?P<a>\d{1,2})(?:/(?P<b>\d{1,2})(?![\d/])"
+    r"|(?P<sep>[./-])(?P<c>\d{1,2})(?P=sep)(?P<y>\d{4}|\d{2})(?!\d))"
+)
 _CLOCK = re.compile(
     rf"(?<![\d.,:])(?P<h>\d{{1,2}})\s?(?:[:：]|[hH]\s?)(?P<m>\d{{2}})(?:[:：]\d{{2}})?(?!\d|\s?min\b)"
     rf"|(?<![\d.,:])(?P<bare>\d{{1,2}})\s?[hH](?![^\W\d_])"
@@ -64,10 +65,6 @@ _DAY_LEFT = re.compile(
 )
 _DAY_RIGHT = re.compile(r"\.?,?\s{0,2}(?:[^\W\d_]{1,3}\s)?(\d{1,2})(?![\d:/-]|[.,]\d)(?:[^\W\d_]{1,2}\b)?")
 _LINK = re.compile(r"(?<![^\W_])[^\W\d_]{1,3}(?![^\W_])")
-_DAY_OF_WEEK = re.compile(
-    r"[.,]?\s(\d{1,2})(?![\d:/]|[.,-]\d|\s?[点點时時시%€$£])(?:[^\W\d_]{1,2}\b)?"
-    r"|[.,]?\s[^\W\d_]{1,3}\s(\d{1,2})(?:[^\W\d_]{2}\b|[.º°](?!\d))"
-)
 _YEAR = re.compile(r"\.?,?\s{1,2}(?:[^\W\d_]{1,3}\s)?(\d{4})(?!\d)")
 _MISREAD = re.compile(r"(?<=[\d.,:/-])[OoQ]|[OoQ](?=[\d:])")
 _MISREAD_ONE = re.compile(r"(?<=\d)[lI|](?=[\d\s.,:/-]|\Z)|(?<![^\W\d_])[lI|](?=\d)")
@@ -126,21 +123,17 @@ def mended(text: str) -> str:
 
 
 def _dates(text: str, is_read: bool) -> Iterator[Value]:
-    for found in _FULL.finditer(text):
-        yield from _day(found, {(_integer(found["y"]), _integer(found["m"]), _integer(found["d"]))})
-    for found in _MONTH.finditer(text):
-        yield from _day(found, {(int(found["y"]), int(found["m"]), None)})
+    for pattern in (_FULL, _MONTH, _CJK, _DOTTED):
+        for found in pattern.finditer(text):
+            parts = found.groupdict()
+            year, month, of_month = (_integer(parts[part]) if parts.get(part) else None for part in "ymd")
+            yield from _day(found, {(year, month, of_month)})
     yield from _named_days(text, is_read)
-    for found in _CJK.finditer(text):
-        year, month, of_month = (_integer(found[part]) if found[part] else None for part in "ymd")
-        yield from _day(found, {(year, month, of_month)})
-    for found in _SLASHED.finditer(text):
-        a, b, year = int(found["a"]), int(found["b"]), int(found["y"])
-        year += 2000 if year < 100 else 0
-        yield from _day(found, {(year, b, a), (year, a, b)})
-    for found in _SHORT.finditer(text):
+    for found in _EITHER_ORDER.finditer(text):
         a, b = int(found["a"]), int(found["b"] or found["c"])
-        yield from _day(found, {(None, b, a), (None, a, b)} if found["b"] else {(None, b, a)})
+        year = int(found["y"]) if found["y"] else None
+        year = year + 2000 if year is not None and year < 100 else year
+        yield from _day(found, {(year, b, a), (year, a, b)})
 
 
 def _day(found: re.Match[str], days: Iterable[Day]) -> Iterator[Value]:
@@ -168,29 +161,15 @@ def _named_days(text: str, is_read: bool) -> Iterator[Value]:
 
 
 def _weekdays(text: str, is_read: bool) -> Iterator[Value]:
-    """Weekdays, alone or with their day of the month."""
     for found in _WORD.finditer(text):
         name = cldr.key(found[0])
-        days = (
-            cldr.weekdays().get(name, frozenset())
-            if is_read or len(name) > cldr.SHORT_WEEKDAY
-            else frozenset()
-        )
+        days = cldr.weekdays().get(name) if is_read or len(name) > cldr.SHORT_WEEKDAY else None
         if is_read and not days and found[0][0].isupper():
-            days = cldr.short_weekdays().get(name, frozenset())
+            days = cldr.short_weekdays().get(name)
         if days:
-            yield from _of_weekday(text, found, days)
+            yield Value(found.start(), found.end(), "weekday", days)
     for found in cldr.unspaced_weekdays().finditer(text):
-        yield Value(found.start(), found.end(), "weekday", frozenset(cldr.unspaced_weekday(found[0])))
-
-
-def _of_weekday(text: str, found: re.Match[str], days: frozenset[int]) -> Iterator[Value]:
-    """``lundi 22`` is one day, and not a weekday beside a number."""
-    of_month = _DAY_OF_WEEK.match(text, found.end())
-    day = int(of_month[1] or of_month[2]) if of_month else 0
-    if of_month and 0 < day <= 31:
-        yield Value(found.start(), of_month.end(), "date", frozenset([(None, None, day)]))
-    yield Value(found.start(), found.end(), "weekday", days)
+        yield Value(found.start(), found.end(), "weekday", cldr.unspaced_weekday(found[0]))
 
 
 def _of_month(text: str, found: re.Match[str], months: frozenset[int], is_read: bool) -> Iterator[Value]:
@@ -435,7 +414,7 @@ class Shown:
             elif value.kind == "date":
                 self._add_days(value.readings, runs, orders)
             elif value.kind == "clock":
-                as_written = {clock for clock in value.readings if clock // 60 == runs[0]} if runs else set()
+                as_written = {clock for clock in value.readings if runs and clock // 60 == runs[0]}
                 self._add_clocks(as_written if is_24 and as_written else value.readings)
             else:
                 self.weekdays |= value.readings

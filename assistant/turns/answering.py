@@ -27,7 +27,7 @@ def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
     quoted_ids = [entry_id for entry_id, _ in reply.quotes]
     numbered = citations.number(reply.answer_md, by_id, quoted_ids, text("evidence", language))
     cited = citations.verify(turn.database, [by_id[name] for name in numbered.order], reply.quotes)
-    evidence = citations.items(retrieval.entries, numbered.order, [one.verdict for one in cited], plan.zone)
+    evidence = citations.items(retrieval.entries, numbered.order, cited, plan.zone)
     measured = answer.measured or facts(retrieval, plan.start_ms, plan.end_ms, plan.zone)
     claims = marks.check(
         numbered.answer_md,
@@ -37,7 +37,7 @@ def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
             for n, (item, one) in enumerate(zip(evidence, cited, strict=False), 1)
             if one.texts
         },
-        {n: one.verdict.misquoted for n, one in enumerate(cited, 1)},
+        {n: one.misquoted for n, one in enumerate(cited, 1)},
         measured,
         [n for n, name in enumerate(numbered.order, 1) if by_id[name].frame.id in answer.seen],
     )

@@ -336,15 +336,14 @@ def _checked(database: Database, items: Sequence[StoredEvidence]) -> dict[int | 
 
 def _judged(item: StoredEvidence, checked: CheckedFrame) -> StoredEvidence:
     """One item as its frame's current reading proves it."""
-    verdict = checked.verdict
-    is_found = verdict.state == "found"
+    is_found = checked.state == "found"
     return replace(
         item,
-        state=verdict.state,
-        quote=verdict.quote if is_found else item.quote,
-        boxes=tuple((box.x, box.y, box.w, box.h) for box in verdict.boxes),
-        reading_id=verdict.reading_id if is_found else item.reading_id,
-        confidence=verdict.confidence,
+        state=checked.state,
+        quote=checked.quote if is_found else item.quote,
+        boxes=tuple((box.x, box.y, box.w, box.h) for box in checked.boxes),
+        reading_id=checked.reading_id if is_found else item.reading_id,
+        confidence=checked.confidence,
         needs_check=False,
         checked_ms=checked.read_ms,
     )
@@ -361,7 +360,7 @@ def _claims(turn: StoredTurn, checked: Mapping[int, CheckedFrame], again: set[in
     items = [evidence_item(item, zone) for item in turn.evidence]
     cited = {item.n: item for item in items if item.n is not None}
     screens = {n: marks.screen_of(cited[n], one.texts) for n, one in checked.items() if one.texts}
-    misquoted = {n: (*checked[n].verdict.misquoted, *_misquoted(n, was, screens.get(n))) for n in checked}
+    misquoted = {n: (*checked[n].misquoted, *_misquoted(n, was, screens.get(n))) for n in checked}
     seen = {n for claim in was for n in claim.seen}
     found = marks.check(turn.answer_md, cited, screens, misquoted, measured(turn), seen)
     now = {(claim.start, claim.end): claim for claim in found}

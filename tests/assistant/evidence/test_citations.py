@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.evidence.citations import Verdict, checked
+from assistant.evidence.citations import CheckedFrame, checked
 from assistant.evidence.quotes import rows
 from store.core.database import Database
 from store.core.paths import DataDir
@@ -36,8 +36,8 @@ TORN = reading(
 )
 
 
-def judge(frame: FrameRow, read: Reading, given: list[str]) -> Verdict:
-    return checked(frame, read, given).verdict
+def judge(frame: FrameRow, read: Reading, given: list[str]) -> CheckedFrame:
+    return checked(frame, read, given)
 
 
 @pytest.fixture

@@ -149,7 +149,6 @@ def test_a_language_that_writes_nouns_with_capitals_has_no_names_by_capitals() -
         ("expiry 2027-12", "令和9年12月", True),
         ("revenue 2.4M", "$2,400,000", True),
         ("08:03", "8 Uhr 03", True),
-        ("Fri 8 Oct", "Friday, the 9th", False),
         ("21.30 h", "21:30", True),
         ("Jun 11", "6月", True),
         ("09:15", "um Viertel nach neun", True),
