@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +39,7 @@ _SMALL_WINDOW_TOKENS, _SMALL_WINDOW_SHARE = 8_192, 0.3
 # Two weeks: what was yesterday comes before what was like it a month ago.
 _HALF_LIFE_DAYS = 14.0
 # More recent chats than this do not fit into their section.
-_TOP_K = 8
+TOP_K = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,19 +145,16 @@ def _built(loaded: Loaded, limits: Limits) -> Pack:
         ("history", HISTORY_TITLE, loaded.history, limits.history),
         ("topic", f"Topic: {_safe_line(loaded.topic_title)}", loaded.topic, limits.topic),
     )
-    hashes: set[str] = set()
-    texts: list[str] = []
-    parts: list[Part] = []
-    left_out: list[Part] = []
+    pack = Pack("", (), ())
     for name, title, candidates, cap in sections:
-        room = limits.total - len("\n\n".join(texts)) - (2 if texts else 0)
+        room = limits.total - len(pack.text) - (2 if pack.text else 0)
         full = f"over the cap of {cap} characters" if cap <= room else "over what room was left"
+        hashes = {part.hash for part in pack.parts}
         section = _section(name, title, candidates, min(cap, room), hashes, full)
-        left_out += section.left_out
-        if section.parts:
-            texts.append(section.text)
-            parts += section.parts
-    return Pack("\n\n".join(texts), tuple(parts), tuple(left_out))
+        texts = (pack.text, section.text if section.parts else "")
+        text = "\n\n".join(filter(None, texts))
+        pack = Pack(text, pack.parts + section.parts, pack.left_out + section.left_out)
+    return pack
 
 
 def _section(
@@ -213,29 +210,20 @@ MIN_SIMILARITY = 0.1
 _DAY_MS = 86_400_000
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A session with its score, and what the score is made of."""
+class Ranked(NamedTuple):
+    """A session with its score, and what the score is made of, in words."""
 
     session_id: int
     score: float
-    similarity: float
-    recency: float
-    by: str
-
-    @property
-    def why(self) -> str:
-        return f"{self.by} {self.similarity:.2f} × recency {self.recency:.2f}"
+    why: str
 
 
 def ranked(
     candidates: Candidates,
     query: npt.NDArray[np.floating] | None,
     tagged: Mapping[int, float],
-    *,
     now_ms: int,
-    half_life_days: float,
-    top_k: int,
+    top_k: int = TOP_K,
 ) -> list[Ranked]:
     """The `top_k` best sessions, best first."""
     if not candidates.ids:
@@ -243,19 +231,18 @@ def ranked(
     cosine, has_vector = _cosines(candidates, query)
     words = np.array([min(tagged.get(session_id, 0.0), 1.0) for session_id in candidates.ids], np.float64)
     similarity = np.clip(np.where(has_vector, cosine, words), 0.0, 1.0)
-    recency = 0.5 ** (np.maximum(now_ms - candidates.ended_ms, 0) / _DAY_MS / half_life_days)
+    recency = 0.5 ** (np.maximum(now_ms - candidates.ended_ms, 0) / _DAY_MS / _HALF_LIFE_DAYS)
     # A floor, so that of what has nothing to do with the question the most recent comes first.
     score = np.maximum(similarity, 0.01) * recency
     is_near = similarity >= MIN_SIMILARITY
     is_near[:ALWAYS_RECENT] = True  # candidates come newest first
     order = [at for at in np.argsort(-score, kind="stable") if is_near[at]][:top_k]
+    by = np.where(has_vector, "meaning", "tags")
+    whys = [f"{by[at]} {similarity[at]:.2f} × recency {recency[at]:.2f}" for at in order]
     return [
-        Ranked(
-            candidates.ids[at], round(float(score[at]), 4), float(similarity[at]), float(recency[at]),
-            "meaning" if has_vector[at] else "tags",
-        )
-        for at in order
-    ]  # fmt: skip
+        Ranked(candidates.ids[at], round(float(score[at]), 4), why)
+        for at, why in zip(order, whys, strict=True)
+    ]
 
 
 def _cosines(
@@ -280,36 +267,27 @@ def loaded(
     """What there is to tell: the nearest recent chats, the time before them, and the topic."""
     database, since_ms = services.database, now_ms - topics.RECENT_MS
     meaning = services.embed(asking.message)
-    words = topics.keyword_candidates(asking.message) + ((topic.tag,) if topic else ())
+    vector = meaning["query_vector"]
     candidates = chat_digests.candidates(database, since_ms, meaning["vector_model"], session.id)
-    # Tags stand in for vectors that are missing.
-    by_meaning = meaning["query_vector"] is not None and candidates.have_vectors
-    best = ranked(
-        candidates,
-        meaning["query_vector"],
-        {} if by_meaning else chat_digests.tagged(database, words, since_ms),
-        now_ms=now_ms,
-        half_life_days=_HALF_LIFE_DAYS,
-        top_k=_TOP_K,
-    )
-    summaries = chat_summaries.get(database, [rank.session_id for rank in best])
+    tagged: Mapping[int, float] = {}
+    if vector is None or not candidates.have_vectors:  # tags stand in for vectors that are missing
+        words = topics.keyword_candidates(asking.message) + ((topic.tag,) if topic else ())
+        tagged = chat_digests.tagged(database, words, since_ms)
+    best = {rank.session_id: rank for rank in ranked(candidates, vector, tagged, now_ms)}
+    summaries = chat_summaries.get(database, list(best))
     recent = tuple(
-        Candidate(line_of(summaries[rank.session_id]), rank.score, rank.why)
-        for rank in best
-        if rank.session_id in summaries
+        Candidate(line_of(summary), best[session_id].score, best[session_id].why)
+        for session_id, summary in summaries.items()
     )
-    history = topics.history(database, now_ms).lines
-    about = topics.digest(database, topic, now_ms) if topic else ()
     # What is told of as a recent chat is not told of again, and this chat the model reads itself.
-    sessions_told = {session_id for candidate in recent for session_id in candidate.line.sessions} | {
-        session.id
-    }
+    told = {session.id, *summaries}
     if session.chat_id is not None:
-        sessions_told |= chat_sessions.ids_of_chat(database, session.chat_id)
+        told |= chat_sessions.ids_of_chat(database, session.chat_id)
+    about = topics.digest(database, topic, now_ms) if topic else ()
     return Loaded(
         recent,
-        _candidates(history, "before the recent days"),
-        _candidates([line for line in about if not set(line.sessions) & sessions_told], "about the topic"),
+        _candidates(topics.history(database, now_ms).lines, "before the recent days"),
+        _candidates([line for line in about if not set(line.sessions) & told], "about the topic"),
         topic.title if topic else "",
     )
 

@@ -13,7 +13,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
@@ -37,19 +37,11 @@ _BINARY_SAMPLE = 8_192
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """`text` from `offset` characters on; `is_whole` when nothing follows."""
+    """The text of a file; `is_whole` when nothing follows."""
 
-    path: str
     text: str
     size_bytes: int
     is_whole: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FolderEntry:
-    name: str
-    kind: str  # file, folder, link, other
-    size_bytes: int
 
 
 def read_text(roots: Sequence[Path], path: str, max_bytes: int, never: Sequence[Path] = ()) -> FileText:
@@ -67,15 +59,14 @@ def read_text(roots: Sequence[Path], path: str, max_bytes: int, never: Sequence[
         text = content.decode("utf-8", "strict" if is_whole else "ignore")
     except UnicodeDecodeError as error:
         raise ToolFailed("This is not a text file in UTF-8.") from error
-    return FileText(path, text, status.st_size, is_whole)
+    return FileText(text, status.st_size, is_whole)
 
 
 def list_folder(
     roots: Sequence[Path], path: str, never: Sequence[Path] = (), offset: int = 0, limit: int = MAX_ENTRIES
-) -> tuple[list[FolderEntry], int]:
-    """A page of what is in a folder below one of the roots, by name, and how much is in it.
-
-    Raises `ToolFailed`.
+) -> tuple[list[dict[str, object]], int]:
+    """A page of what is in a folder below one of the roots, by name, and how much is in it: `name`, `kind`
+    (file, folder, link or other) and `size_bytes` of each. Raises `ToolFailed`.
     """
     with _opened(roots, path, never) as (descriptor, status):
         if not stat.S_ISDIR(status.st_mode):
@@ -84,11 +75,11 @@ def list_folder(
         return [_entry(entry) for entry in entries[offset : offset + limit]], len(entries)
 
 
-def _entry(entry: os.DirEntry[str]) -> FolderEntry:
+def _entry(entry: os.DirEntry[str]) -> dict[str, object]:
     status = entry.stat(follow_symlinks=False)
     kinds = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
     kind = kinds.get(stat.S_IFMT(status.st_mode), "other")
-    return FolderEntry(entry.name, kind, status.st_size if kind == "file" else 0)
+    return {"name": entry.name, "kind": kind, "size_bytes": status.st_size if kind == "file" else 0}
 
 
 @contextmanager
@@ -174,17 +165,20 @@ def read_file(
     """Reads a text file in UTF-8 from an allowed folder, a piece at a time; call it when the person names a
     file. `next_offset` says where to go on; at the end there is none. Use list_directory to find names."""
     file = read_text(context.read_file_roots, path, context.read_file_max_bytes, context.never_read)
-    text = file.text[offset : offset + limit]
-    if not text and offset:
-        raise ToolFailed(f"The file has {len(file.text):,} characters; `offset` is beyond them.")
     note = f"Only the first {context.read_file_max_bytes:,} of its {file.size_bytes:,} bytes are read."
+    piece = _piece(file.text[offset : offset + limit], offset, len(file.text), "" if file.is_whole else note)
+    return {"path": path, "size_bytes": file.size_bytes, **piece}
+
+
+def _piece(text: str, offset: int, total: int, note: str) -> dict[str, object]:
+    """A piece of a text of `total` characters, with where to go on. Raises `ToolFailed` beyond its end."""
+    if not text and offset:
+        raise ToolFailed(f"The file has {total:,} characters; `offset` is beyond them.")
     return {
-        "path": path,
-        "size_bytes": file.size_bytes,
         "offset": offset,
         "text": text,
-        **_next(offset + len(text), len(file.text)),
-        **({} if file.is_whole else {"note": note}),
+        **_next(offset + len(text), total),
+        **({"note": note} if note else {}),
     }
 
 
@@ -210,7 +204,7 @@ def list_directory(
     return {
         "path": path,
         "offset": offset,
-        "entries": [asdict(entry) for entry in entries],
+        "entries": entries,
         "total": total,
         **_next(offset + len(entries), total),
     }
@@ -238,18 +232,13 @@ def read_attachment(
         raise ToolFailed(_missing(attachment_id))
     if file.is_image:
         raise ToolFailed(f"File {attachment_id} is an image: it goes with its question, and holds no text.")
+    if not file.characters:
+        raise ToolFailed(f"File {attachment_id} holds no text.")
     text = attachments.text_of(database, attachment_id, offset, count)
-    if not text:
-        raise ToolFailed(f"File {attachment_id} has {file.characters:,} characters; `offset` is beyond them.")
+    note = "" if file.is_whole else "The file is longer than what could be read of it."
+    piece = _piece(text, offset, file.characters, note)
     context.findings.sources.add(ATTACHMENT_SOURCE)
-    return {
-        "name": file.name,
-        "characters": file.characters,
-        "offset": offset,
-        "text": text,
-        **_next(offset + len(text), file.characters),
-        **({} if file.is_whole else {"note": "The file is longer than what could be read of it."}),
-    }
+    return {"name": file.name, "characters": file.characters, **piece}
 
 
 def _missing(attachment_id: int) -> str:

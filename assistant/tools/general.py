@@ -92,10 +92,10 @@ def _value(node: ast.expr) -> Number:
 def _called(name: str, values: list[Number]) -> Number:
     if name not in _FUNCTIONS:
         raise ToolFailed(f"There is no function {name[:40]!r}.")
-    function, least, most = _FUNCTIONS[name]
-    if not least <= len(values) <= most:
-        raise ToolFailed(f"{name} takes {least} to {most} values.")
-    return function(*values)
+    try:
+        return _FUNCTIONS[name](*values)
+    except TypeError as error:
+        raise ToolFailed(f"{name} does not take {len(values)} values.") from error
 
 
 def _checked(value: object) -> Number:
@@ -142,24 +142,15 @@ _BINARY: dict[type, Callable[[Number, Number], Number]] = {
 }
 _UNARY: dict[type, Callable[[Number], Number]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
 _CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau}
-_MANY = 100
-_FUNCTIONS: dict[str, tuple[Callable[..., Number], int, int]] = {
-    "abs": (abs, 1, 1),
-    "round": (_rounded, 1, 2),
-    "floor": (math.floor, 1, 1),
-    "ceil": (math.ceil, 1, 1),
-    "sqrt": (math.sqrt, 1, 1),
-    "exp": (math.exp, 1, 1),
-    "log": (math.log, 1, 2),
-    "log2": (math.log2, 1, 1),
-    "log10": (math.log10, 1, 1),
-    "sin": (math.sin, 1, 1),
-    "cos": (math.cos, 1, 1),
-    "tan": (math.tan, 1, 1),
-    "asin": (math.asin, 1, 1),
-    "acos": (math.acos, 1, 1),
-    "atan": (math.atan, 1, 1),
-    "factorial": (_factorial, 1, 1),
-    "min": (min, 2, _MANY),
-    "max": (max, 2, _MANY),
+_OF_MATH = (
+    *(math.floor, math.ceil, math.sqrt, math.exp, math.log, math.log2, math.log10),
+    *(math.sin, math.cos, math.tan, math.asin, math.acos, math.atan),
+)
+_FUNCTIONS: dict[str, Callable[..., Number]] = {
+    "abs": abs,
+    "round": _rounded,
+    "factorial": _factorial,
+    "min": min,
+    "max": max,
+    **{function.__name__: function for function in _OF_MATH},
 }

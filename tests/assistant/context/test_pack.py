@@ -169,9 +169,7 @@ def candidates(*days_and_vectors: tuple[float, list[int] | None]) -> Candidates:
 
 
 def ranks(found: Candidates, tagged: dict[int, float] | None = None, top_k: int = 8) -> list[int]:
-    best = packs.ranked(
-        found, np.array([1.0, 0.0]), tagged or {}, now_ms=NOON_MS, half_life_days=14, top_k=top_k
-    )
+    best = packs.ranked(found, np.array([1.0, 0.0]), tagged or {}, NOON_MS, top_k)
     return [each.session_id for each in best]
 
 
@@ -200,12 +198,10 @@ def test_without_vectors_tags_say_what_is_near() -> None:
 
 
 def test_the_recency_is_halved_every_fourteen_days() -> None:
-    [one, other] = packs.ranked(
-        candidates((0, [127, 0]), (14, [127, 0])),
-        np.array([1.0, 0.0]), {}, now_ms=NOON_MS, half_life_days=14, top_k=2,
-    )  # fmt: skip
-    assert (one.recency, other.recency) == (1.0, 0.5)
+    two = candidates((0, [127, 0]), (14, [127, 0]))
+    [one, other] = packs.ranked(two, np.array([1.0, 0.0]), {}, NOON_MS, 2)
     assert one.why == "meaning 1.00 × recency 1.00"
+    assert other.why == "meaning 1.00 × recency 0.50"
 
 
 def test_a_pack_is_small_and_made_of_plain_text() -> None:

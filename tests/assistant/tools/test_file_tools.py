@@ -47,11 +47,11 @@ def test_files_and_folders_below_a_root_are_read(root: Path) -> None:
     assert read_text([root], "notes/plan.txt", MAX_BYTES).is_whole
     assert read_text([root], "./notes//plan.txt", MAX_BYTES).text == "the plan"
     assert read_text([root], "中文.md", MAX_BYTES).text == "会议记录"
-    kinds = {entry.name: entry.kind for entry in list_folder([root], str(root))[0]}
+    kinds = {entry["name"]: entry["kind"] for entry in list_folder([root], str(root))[0]}
     assert kinds["notes"] == "folder" and kinds["up"] == "link" and kinds["pipe"] == "other"
-    assert [entry.name for entry in list_folder([root], "notes")[0]] == ["plan.txt", "relative"]
+    assert [entry["name"] for entry in list_folder([root], "notes")[0]] == ["plan.txt", "relative"]
     [second], total = list_folder([root], "notes", offset=1, limit=1)
-    assert (second.name, total) == ("relative", 2)
+    assert (second["name"], total) == ("relative", 2)
 
 
 def test_a_long_file_is_cut_at_a_character(root: Path) -> None:
@@ -95,7 +95,7 @@ def test_no_trick_leads_out_of_the_root(root: Path) -> None:
             read_text([root], path, MAX_BYTES)
         assert SECRET not in str(caught.value)
         try:
-            names = {entry.name for entry in list_folder([root], path)[0]}
+            names = {entry["name"] for entry in list_folder([root], path)[0]}
         except ToolFailed:
             continue
         assert names <= {"notes"} | {each.name for each in root.iterdir()}, path
@@ -149,4 +149,4 @@ def test_recollects_own_folder_is_never_read(tmp_path: Path) -> None:
                 list_folder([root], str(within), never)
     assert read_text([tmp_path], "documents/mine.txt", MAX_BYTES, never).text == "mine"
     entries, _ = list_folder([tmp_path], "documents", never)
-    assert [entry.name for entry in entries] == ["mine.txt", "recollect"]
+    assert [entry["name"] for entry in entries] == ["mine.txt", "recollect"]
