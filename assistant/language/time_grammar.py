@@ -83,6 +83,10 @@ def _kind(kind: str) -> Build:
     return lambda used: used[0]._replace(kind=kind)
 
 
+def _unit(unit: str) -> Build:
+    return lambda used: [*used[:-1], used[-1]._replace(kind="U", value=unit)]
+
+
 # -- amounts ------------------------------------------------------------------------------
 
 
@@ -187,6 +191,13 @@ def _back(used: list[Piece]) -> Piece | None:
     return None
 
 
+def _this_part(used: list[Piece]) -> Piece | None:
+    """ "this morning", "letzte Nacht"."""
+    days = _value(used, "lL") or 0
+    part = _value(used, "P").part
+    return _made("R", Point(Date(days=days), part=part), used) if days < 2 else None
+
+
 def _day(used: list[Piece], **said: Any) -> Piece:
     return _made("D", Point(Date(**said)), used)
 
@@ -226,6 +237,10 @@ def _numbered_days(used: list[Piece]) -> list[Piece] | None:
     return [_day([piece], day=piece.value) if piece.kind in "no" else _as_to(piece, used) for piece in used]
 
 
+def _numbered_day(used: list[Piece]) -> Piece | None:
+    return _day(used, day=used[1].value) if used[0].value == "day" and used[1].value <= 31 else None
+
+
 def _as_to(piece: Piece, used: list[Piece]) -> Piece:
     """ "du 2 au 5", "de 14h à 16h": behind "from", the word for "at" means "to"."""
     return piece._replace(kind="T", value="") if piece.kind == "@" and used[0].kind in "Fg" else piece
@@ -240,6 +255,12 @@ def _merged(used: list[Piece]) -> Piece | None:
     return _made(kind, point, used)
 
 
+def _of(used: list[Piece]) -> Piece | None:
+    """ "lundi de la semaine dernière", "le soir du 3": but not "last week from Monday"."""
+    is_from = used[0].kind == "D" and used[1].value != "of"
+    return None if is_from else _merged([used[0], used[2]])
+
+
 def _month_of_year(used: list[Piece]) -> Piece | None:
     said = _value(used, "D").date
     return None if said.year is None and said.years is None else _written(used)
@@ -250,12 +271,14 @@ def _weekday_of_month(used: list[Piece]) -> Piece | None:
     return None if said.month is None and said.months is None else _written(used)
 
 
-def _week_of(used: list[Piece]) -> Piece | None:
+def _unit_of(used: list[Piece]) -> Piece | None:
+    """ "the week of the 5th", "le mois d'octobre"."""
     unit, said = _value(used, "U"), _value(used, "D").date
-    is_week = unit == ("week" if used[0].kind == "U" else "that_week")
-    if not is_week or (said.day is None and said.weekday is None):
-        return None
-    return _made("D", Point(replace(said, size="week")), used)
+    is_day = said.day is not None or said.weekday is not None
+    if is_day and unit == ("week" if used[0].kind == "U" else "that_week"):
+        return _made("D", Point(replace(said, size="week")), used)
+    is_month = unit == "month" and said.month is not None and said.day is None and used[0].kind == "U"
+    return _made("D", Point(said), used) if is_month else None
 
 
 def _weekend(used: list[Piece]) -> list[Piece] | None:
@@ -360,8 +383,8 @@ def _spoken(used: list[Piece]) -> Piece | None:
 
 
 def _half_hour(used: list[Piece]) -> Piece:
-    """Half nine is half past nine, halb neun half an hour before it."""
-    return _clock(used[1].value, 30 if used[0].value > 0 else -30, used)
+    """Half nine is half past nine, halb neun half an hour before it, dreiviertel neun a quarter."""
+    return _clock(used[1].value, round(60 * used[0].value), used)
 
 
 def _with_half(used: list[Piece]) -> Piece | None:
@@ -484,25 +507,25 @@ _RULES: tuple[Rule, ...] = (
     _rule("9", _as("z")),
     _rule("f{1,3}U D|D f{1,3}U(?! [<>])", _whole_day),
     _rule("6(?=[<>JO])", _as("h")),
-    _rule("5(?=[gf1]{0,2}U)", lambda used: used[0]._replace(kind="n")),
-    _rule("[nq]Y", lambda used: [used[0], used[1]._replace(kind="U", value="year")]),
+    _rule("5(?=[gf1]{0,2}[Ud])", _kind("n")),
+    _rule("[nq]Y", _unit("year")),
     # hours as amounts, months as units, the words for tomorrow and morning
-    _rule("[Alp] n?[nq1] k|n L k", lambda used: [*used[:-1], used[-1]._replace(kind="U", value="hour")]),
+    _rule("[Alp] n?[nq1] k|(n )?[lLpcN] k", _unit("hour")),
     _rule("[bcN]+m", _back),
     _rule("(?<=[DWcR])f{0,4}t", lambda used: _made("P", Point(part=PARTS["morning"]), used)),
     _rule("t", lambda used: _day(used, days=-1)),
     # amounts
-    _rule("n3", lambda used: [used[0], used[1]._replace(kind="U", value="hour")]),
-    _rule("(?<!k)nu(?=[JO2])", lambda used: [used[0], used[1]._replace(kind="U", value="minute")]),
+    _rule("n3", _unit("hour")),
+    _rule("(?<!k)nu(?=[JO2])", _unit("minute")),
     _rule("1?[n1]?( & 1?)?( [qK])? 1? U((?: &)? 1? [qK](?! ?[Unp]))?", _amount),
     _rule("V[&fg]{0,2}V", _sum),
     _rule(
         "fn l U|c?n L U",
         lambda used: _spans("rolling", used, amount=float(_value(used, "n")), unit=used[-1].value),
     ),
-    _rule("[bc]+ [UW]|[lcN] [UW]|c?pW|U [<] l|[UW] L|L W|b+ U", _back),
+    _rule("[bc]+ [UW]|[lcN] [UW]|c?pW|U [<] l|[UW] L|L [UW]|b+ U", _back),
     _rule("[UW] N", lambda used: None if used[0].is_weak else _back(used)),
-    _rule("c P", lambda used: _made("R", Point(Date(days=0), part=used[1].value.part), used)),
+    _rule("c P|lP|PL", _this_part),
     _rule("(?<![mM])n d O", lambda used: _spans("ahead", used) if used[1].value else None),
     _rule("(?<![mM])n d J", lambda used: _day(used, days=used[0].value) if used[1].value else None),
     _rule("V[aJ]|A V|V a|<V", _ago),
@@ -522,7 +545,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gf]{0,4}M(_y)?|M y|y M o?", _written),
     _rule("D M|M[gfF,]{0,2}D", _month_of_year),
     _rule(
-        "[lc] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DW])[gf]{1,3}M|(?<=U)[Fg]M|M [T&] M",
+        "[lc] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DW])[gf]{1,3}M|(?<=U[Fg])M|M [T&] M",
         _month,
     ),
     _rule("[MD] [T&] [MD]", _month),
@@ -533,16 +556,20 @@ _RULES: tuple[Rule, ...] = (
     _rule("o W[gfij]+D|l W[gfij]+D", _weekday_of_month),
     _rule("[Do] [T&] o", lambda used: [_day([p], day=p.value) if p.kind == "o" else p for p in used]),
     _rule("W", lambda used: _day(used, weekday=used[0].value)),
+    _rule("fn(?=[;@<>S]|$)", _numbered_day, whole=True),  # le 12
     _rule("(?<=[jST<>])f{1,2}o(?! ?[xXUWKq])", lambda used: _day(used, day=used[0].value)),
     _rule("o(?![xXUW])", lambda used: None if used[0].is_weak else _day(used, day=used[0].value)),
-    _rule("U[gF] D|DU", _week_of),
+    _rule("U[gF] D|DU", _unit_of),
     _rule("(?<![nxX])U[xX]?", _weekend),
     _rule("(?<=[DPCRWkKuq])3", lambda used: used[0]._replace(kind="f") if used[0].value == "when" else None),
     _rule("o V(?= g)|V[gf]{1,3}(?=[PC])", _as("%")),
     _rule("l V g [DR]", _tail),
     _rule("[lpcb] c?V|c l V|V [2I]|S V|p U", _rolling),
     # clock times
-    _rule("(?<=[@FBS<>~TDPRW])f{0,2}4|(?<=C&)4|(?<=C[T&])[fijg@]?4", lambda used: used[0]._replace(kind="C")),
+    _rule(
+        "(?<=[@FBS<>~DPRW])f{0,2}4|(?<![n4]T)(?<=T)4|(?<=C&)4|(?<=C[T&])[fijg@]?4",
+        _kind("C"),
+    ),
     _rule("@µ(?=_[DPRW])|(?<=[DPRW])[fij,@]{1,4}µ", lambda used: _made("C", used[0].value, used)),
     _rule("[µC] k", lambda used: _made("C", used[0].value, used)),
     _rule("[nCµ] H", _with_half),
@@ -565,7 +592,7 @@ _RULES: tuple[Rule, ...] = (
     ),
     # a day and a time of day
     _rule("r P", _early),
-    _rule("[PC] F D(?! [T@])", lambda used: _merged([used[0], used[2]])),
+    _rule("D F D|[PC] F D(?! [T@])", _of),
     _rule("[DPCR]_[DPCR]", _merged, again=True),
     _rule("r [PR]", _early),
     # spans

@@ -143,7 +143,7 @@ def _is_spaceless(row: Sequence[Piece], at: int) -> bool:
 
 
 _BESIDE = "[fijg@,<>~SFTBE&]{0,6}"
-_LEFT = r"(?:[h%RPCDZWMVr/JO]|(?<=[@~<>SBF])n|(?<=&)[qK]|n[Tp]n?)"
+_LEFT = r"(?:[h%RPCDZWMVr/JOL]|(?<=[@~<>SBF])n|(?<=&)[qK]|n[Tp]n?)"
 _AFTER = re.compile(rf"(?:{_BESIDE}{_LEFT}|U(?![xX])|[i<>@~SFT][fijg@]{{0,3}}[xX]{{1,2}}[h%])+[xX]{{0,2}}")
 _BEFORE = re.compile(rf"[xX<>~SFTfijg@]{{0,3}}(?:{_LEFT}{_BESIDE})+$")
 _APART = re.compile("(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?")

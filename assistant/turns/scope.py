@@ -82,7 +82,7 @@ def _scope(
             return read
         return replace(read, start_ms=min(_first_ms(database, request.now_ms), phrase.end_ms - 1))
     if isinstance(phrase, Refusal):
-        return _certain(request, phrase)
+        return _certain(database, request, phrase)
     if about:
         is_told = request.mode != "evidence" and uses_tools
         return Scope("", *((about.anchor.start_ms, about.anchor.end_ms) if is_told else about.range_ms))
@@ -103,12 +103,18 @@ def _given(database: Database, request: TurnRequest, start_ms: int, phrase: Foun
     return _read(phrase, start_ms, end_ms) if isinstance(phrase, Found) else Scope("", start_ms, end_ms)
 
 
-def _certain(request: TurnRequest, refusal: Refusal) -> Scope:
-    """What is certain of a time that was not understood, or that cannot be. Raises `TimeRangeRequired`."""
+def _certain(database: Database, request: TurnRequest, refusal: Refusal) -> Scope:
+    """What is certain of a time that was not understood, or that cannot be. Raises `TimeRangeRequired`.
+
+    Where nothing is ("on Tuesdays"), everything is looked at, and what was not read is said.
+    """
     if request.mode != "evidence" and refusal.also:
         first, *others = [(reading.start_ms, reading.end_ms) for reading in refusal.also]
         unread = "" if refusal.problem == "ambiguous" else refusal.phrase
         return Scope("", *first, also=tuple(others), phrase=refusal.phrase, unread=unread)
+    if request.mode != "evidence" and refusal.problem == "unread":
+        everything = Scope("", _first_ms(database, request.now_ms), request.now_ms, is_everything=True)
+        return replace(everything, phrase=refusal.phrase, unread=refusal.phrase)
     if request.mode != "evidence" and refusal.problem == "future":
         return Scope("", request.now_ms, request.now_ms, phrase=refusal.phrase)
     raise TimeRangeRequired(refusal.phrase, refusal.problem)

@@ -159,6 +159,8 @@ def test_the_range_that_words_named_is_kept_with_its_other_reading(
     assert chosen.coverage.queries[0].text == ""
     today = ask("What did I do @today?", start_ms=None, end_ms=None)
     assert (today.scope.phrase.strip("@"), today.scope.is_so_far) == ("today", True)
+    usual = ask("What do I usually do on Tuesdays?", start_ms=None, end_ms=None)
+    assert (usual.scope.is_everything, usual.scope.unread) == (True, "Tuesdays")
 
 
 def test_a_mentioned_app_filters_and_a_selection_needs_a_range(
