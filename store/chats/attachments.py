@@ -16,7 +16,7 @@ import re
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +25,7 @@ import apsw
 from store.core.database import Database, rows
 from store.core.errors import AttachmentGone, AttachmentNotFound, AttachmentSent
 from store.core.paths import DIRECTORY_MODE, DataDir, sync_directory, write_file
+from store.core.records import columns, insert
 
 Kind = Literal["text", "html", "pdf", "docx", "image"]
 
@@ -88,19 +89,10 @@ def add(database: Database, staged: Staged, name: str, found: Contents, now_ms: 
     """Keep a staged file with what was found in it; it belongs to no chat yet."""
     with database.write() as connection:
         keep(database.data_dir, staged)
-        connection.execute(
-            """
-            insert into attachments (sha256, name, kind, media_type, size_bytes, text, is_whole, pages,
-                width_px, height_px, added_ms)
-            values (:sha256, :name, :kind, :media_type, :size_bytes, :text, :is_whole, :pages,
-                :width_px, :height_px, :added_ms)
-            """,
-            {
-                **asdict(found), "sha256": staged.sha256, "name": name[:MAX_NAME_CHARS],
-                "size_bytes": staged.size_bytes, "added_ms": now_ms,
-            },
+        attachment_id = insert(
+            connection, "attachments", **asdict(found), sha256=staged.sha256, name=name[:MAX_NAME_CHARS],
+            size_bytes=staged.size_bytes, added_ms=now_ms,
         )  # fmt: skip
-        attachment_id = connection.last_insert_rowid()
         connection.execute("delete from attachment_trash where sha256 = ?", (staged.sha256,))
     return get(database, attachment_id)
 
@@ -217,17 +209,9 @@ def usage(database: Database) -> tuple[int, int]:
 
 
 def _select(database: Database, condition: str, values: tuple[Any, ...]) -> list[Attachment]:
-    found = database.rows(
-        f"""
-        select id, conversation_id, turn, name, kind, media_type, size_bytes, sha256, length(text),
-            is_whole, pages, width_px, height_px, added_ms
-        from attachments
-        where {condition}
-        order by turn, id
-        """,
-        values,
-    )
-    return [replace(Attachment(*row), is_whole=bool(row[9])) for row in found]
+    own = columns(Attachment, chat_id="conversation_id", characters="length(text)")
+    sql = f"select {own} from attachments where {condition} order by turn, id"
+    return database.records(Attachment, sql, values)
 
 
 _STAGED = ".staged"

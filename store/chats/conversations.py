@@ -82,8 +82,7 @@ def title_of(message: str) -> str:
 
 def get(database: Database, chat_id: int) -> Chat | None:
     """One chat, or None when there is none with this id."""
-    found = database.rows(f"{_CHATS} where c.id = ?", (chat_id,))
-    return Chat(*found[0]) if found else None
+    return database.first(Chat, f"{_CHATS} where c.id = ?", (chat_id,))
 
 
 def list_chats(database: Database, limit: int = 50, before: tuple[int, int] | None = None) -> list[Chat]:
@@ -408,7 +407,7 @@ def find_chats(
     words = text.casefold().split()[:MAX_WORDS]
     before_ms, before_id = before or (None, None)
     values = {"words": json.dumps(words), "before_ms": before_ms, "before_id": before_id, "limit": limit}
-    return [Chat(*row) for row in database.rows(_FOUND, values)]
+    return database.records(Chat, _FOUND, values)
 
 
 # -- drafts -------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import apsw
 from store.chats import conversations
 from store.chats.records import Evidence, StoredEvidence, StoredTurn, evidence_of
 from store.core.database import Database, rows, scalar
+from store.core.records import put
 
 MAX_NOTE_CHARS = 500
 
@@ -67,15 +68,10 @@ def report(
         )
         if turn_id is None:
             return False
-        connection.execute(
-            """
-            insert into answer_reports (turn_id, n, verdict, note, reported_ms)
-            values (?, ?, ?, ?, ?)
-            on conflict (turn_id, n) do update
-            set verdict = excluded.verdict, note = excluded.note, reported_ms = excluded.reported_ms
-            """,
-            (turn_id, n, verdict, note.strip()[:MAX_NOTE_CHARS], now_ms),
-        )
+        put(
+            connection, "answer_reports", "turn_id, n",
+            turn_id=turn_id, n=n, verdict=verdict, note=note.strip()[:MAX_NOTE_CHARS], reported_ms=now_ms,
+        )  # fmt: skip
     return True
 
 

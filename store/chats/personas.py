@@ -8,7 +8,7 @@ The built-in ones can be changed and reset, not removed. The active one is a pre
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
 
 import apsw
@@ -17,6 +17,7 @@ from store.chats.versioned_texts import VersionTable
 from store.core import preferences
 from store.core.database import Database, rows, scalar
 from store.core.errors import StoreError
+from store.core.records import columns, insert
 
 MAX_PERSONAS = 200
 
@@ -75,7 +76,7 @@ class Version:
         return PersonaText(self.name, self.system_prompt, self.description)
 
 
-_VERSIONS = VersionTable("persona_versions", Version)
+_VERSIONS = VersionTable("persona_versions", "persona_id", Version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +99,17 @@ class BuiltInPersona(StoreError):
     """A built-in persona was to be removed, or one that is none was to be reset."""
 
 
-_COLUMNS = """
-    p.id, p.builtin, p.name, p.description, p.system_prompt, p.version, p.archived_ms, p.updated_ms,
-    (select count(*) from turns t where t.persona_id = p.id)
-"""
+_TURNS = "(select count(*) from turns t where t.persona_id = p.id)"
+_SELECT = f"select {columns(Persona, 'p', turns=_TURNS)} from personas p"
 
 
 def list_personas(database: Database, *, archived: bool = False) -> list[Persona]:
     """All that can be chosen, or with `archived` those that were put away; the built-in ones first."""
     sql = f"""
-        select {_COLUMNS} from personas p where (p.archived_ms is not null) = ?
+        {_SELECT} where (p.archived_ms is not null) = ?
         order by p.builtin is null, p.name collate nocase, p.id
         """
-    return [Persona(*row) for row in database.rows(sql, (archived,))]
+    return database.records(Persona, sql, (archived,))
 
 
 def get(database: Database, persona_id: int) -> Persona:
@@ -123,8 +122,7 @@ def active(database: Database) -> Persona | None:
     """The persona that speaks when none is named; None when the person chose to have none."""
     chosen = preferences.get_preference(database, _ACTIVE, DEFAULT)
     which = "p.builtin = ?" if chosen == DEFAULT else "p.id = ? and p.archived_ms is null"
-    found = database.rows(f"select {_COLUMNS} from personas p where {which}", (chosen,))
-    return Persona(*found[0]) if found else None
+    return database.first(Persona, f"{_SELECT} where {which}", (chosen,))
 
 
 def versions(database: Database, persona_id: int) -> list[Version]:
@@ -135,8 +133,8 @@ def versions(database: Database, persona_id: int) -> list[Version]:
 
 def of_turn(database: Database, chat_id: int, n: int) -> TurnPersona:
     """Who spoke in a turn, in the words of that time; nobody for a turn that is not there."""
-    sql = """
-        select t.style_note, v.persona_id, v.version, v.name, v.description, v.system_prompt, v.saved_ms
+    sql = f"""
+        select t.style_note, {columns(Version, "v")}
         from turns t
         left join persona_versions v on v.persona_id = t.persona_id and v.version = t.persona_version
         where t.conversation_id = ? and t.n = ?
@@ -264,8 +262,7 @@ def activate(database: Database, persona_id: int | None) -> None:
 
 
 def _get(connection: apsw.Connection, persona_id: int) -> Persona:
-    matching = rows(connection, f"select {_COLUMNS} from personas p where p.id = ?", (persona_id,))
-    for row in matching:
+    for row in rows(connection, f"{_SELECT} where p.id = ?", (persona_id,)):
         return Persona(*row)
     raise UnknownPersona(persona_id)
 
@@ -281,14 +278,10 @@ def _checked(connection: apsw.Connection, words: PersonaText, persona_id: int = 
 
 
 def _insert(connection: apsw.Connection, words: PersonaText, now_ms: int, builtin: str | None) -> int:
-    connection.execute(
-        """
-        insert into personas (builtin, name, description, system_prompt, version, created_ms, updated_ms)
-        values (?, ?, ?, ?, 0, ?, ?)
-        """,
-        (builtin, words.name, words.description, words.system_prompt, now_ms, now_ms),
-    )
-    persona_id = connection.last_insert_rowid()
+    persona_id = insert(
+        connection, "personas", builtin=builtin, **asdict(words), version=0,
+        created_ms=now_ms, updated_ms=now_ms,
+    )  # fmt: skip
     _keep(connection, persona_id, words, now_ms, is_edited=False)
     return persona_id
 
@@ -300,15 +293,15 @@ def _keep(
     number = scalar(
         connection,
         """
-        update personas set name = ?, description = ?, system_prompt = ?, updated_ms = ?,
-            is_edited = ?, version = version + 1
-        where id = ?
+        update personas
+        set name = :name, description = :description, system_prompt = :system_prompt, updated_ms = :now,
+            is_edited = :is_edited, version = version + 1
+        where id = :id
         returning version
         """,
-        (words.name, words.description, words.system_prompt, now_ms, is_edited, persona_id),
+        {**asdict(words), "now": now_ms, "is_edited": is_edited, "id": persona_id},
     )
-    version = Version(persona_id, number, words.name, words.description, words.system_prompt, now_ms)
-    _VERSIONS.put(connection, version)
+    _VERSIONS.put(connection, Version(persona_id, number, **asdict(words), saved_ms=now_ms))
 
 
 # -- what a persona says, as a person writes it ------------------------------------------------

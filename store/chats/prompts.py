@@ -61,7 +61,7 @@ class PromptVersion:
         return f"{self.version}.{self.sha256}"
 
 
-_VERSIONS = VersionTable("model_prompts", PromptVersion)
+_VERSIONS = VersionTable("model_prompts", "model_id", PromptVersion)
 
 
 def get_prompt(database: Database, model_id: str) -> str:

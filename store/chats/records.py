@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 import apsw
 from peewee import FloatField, IntegerField, Model, TextField
 
 from store.core.database import Database
+from store.core.records import insert
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,19 +215,18 @@ def bind_anchor(connection: apsw.Connection, chat_id: int, anchored: AnchoredCha
 
     Raises `apsw.ConstraintError` when the frame has gone.
     """
-    anchor = anchored.anchor
-    connection.execute(
-        "insert into anchors (conversation_id, kind, frame_id, start_ms, end_ms, amends_id) "
-        "values (?, ?, ?, ?, ?, ?)",
-        (chat_id, anchor.kind, anchor.frame_id, anchor.start_ms, anchor.end_ms, anchored.amends_id),
+    insert(
+        connection,
+        "anchors",
+        conversation_id=chat_id,
+        **asdict(anchored.anchor),
+        amends_id=anchored.amends_id,
     )
 
 
 def anchor_of_chat(database: Database, chat_id: int) -> AnchoredChat | None:
     """What a conversation is about, or None."""
-    sql = "select kind, start_ms, end_ms, frame_id, amends_id from anchors where conversation_id = ?"
-    found = database.rows(sql, (chat_id,))
-    if not found:
-        return None
-    *anchor, amends_id = found[0]
-    return AnchoredChat(Anchor(*anchor), amends_id)
+    sql = """
+        select json_array(kind, start_ms, end_ms, frame_id), amends_id from anchors where conversation_id = ?
+        """
+    return database.first(AnchoredChat, sql, (chat_id,))

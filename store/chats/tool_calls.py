@@ -16,13 +16,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import apsw
 
 from store.chats import tool_permissions
 from store.core.database import Database, rows, scalar
+from store.core.records import columns, insert, load
 from store.frames.activity_intervals import overlaps_deletion
 
 State = Literal["pending", "approved", "executing", "completed", "failed", "denied", "timed_out", "expired"]
@@ -120,21 +121,15 @@ def add(database: Database, turn_id: int, asked: Sequence[NewToolCall], now_ms: 
         for each in asked:
             arguments = canonical(each.arguments)
             state = "failed" if each.error else "approved" if each.approved_by else "pending"
-            connection.execute(
-                """
-                insert into tool_calls (turn_id, iteration, call_id, tool, arguments, arguments_sha256,
-                    state, decided_by, error, created_ms, expires_ms, finished_ms, said, notice, scope,
-                    shown_from_ms, shown_until_ms)
-                values (:turn, :iteration, :call_id, :tool, :arguments, :sha256, :state, :approved_by, :error,
-                    :now, :expires_ms, :finished, :said, :notice, :scope, :low, :high)
-                """,
-                {
-                    **asdict(each), "turn": turn_id, "arguments": arguments, "sha256": _sha256(arguments),
-                    "state": state, "now": now_ms, "finished": now_ms if each.error else None,
-                    "low": each.shown_ms[0], "high": each.shown_ms[1],
-                },
+            number = insert(
+                connection, "tool_calls",
+                turn_id=turn_id, iteration=each.iteration, call_id=each.call_id, tool=each.tool,
+                arguments=arguments, arguments_sha256=_sha256(arguments), state=state,
+                decided_by=each.approved_by, error=each.error, created_ms=now_ms, expires_ms=each.expires_ms,
+                finished_ms=now_ms if each.error else None, said=each.said, notice=each.notice,
+                scope=each.scope, shown_from_ms=each.shown_ms[0], shown_until_ms=each.shown_ms[1],
             )  # fmt: skip
-            ids.append(connection.last_insert_rowid())
+            ids.append(number)
     return _calls(database, f"c.id in ({', '.join('?' * len(ids))}) order by c.id", ids)
 
 
@@ -346,16 +341,9 @@ def _calls(database: Database, condition: str, values: Sequence[int]) -> list[To
 
 
 def _read(connection: apsw.Connection, condition: str, values: Sequence[int]) -> list[ToolCall]:
-    sql = f"""
-        select c.id, c.turn_id, c.iteration, c.call_id, c.tool, c.arguments, c.state, c.decided_by,
-            c.output, c.error, c.is_forgotten, c.created_ms, c.expires_ms, c.started_ms, c.finished_ms,
-            c.notice, c.scope, t.conversation_id, t.n, c.said
-        from tool_calls c
-        join turns t on t.id = c.turn_id
-        where {condition}
-        """
-    found = [ToolCall(*row) for row in rows(connection, sql, values)]
-    return [replace(each, is_forgotten=bool(each.is_forgotten)) for each in found]
+    own = columns(ToolCall, "c", chat_id="t.conversation_id", turn="t.n")
+    sql = f"select {own} from tool_calls c join turns t on t.id = c.turn_id where {condition}"
+    return load(ToolCall, rows(connection, sql, values))
 
 
 # -- the log ------------------------------------------------------------------------------
@@ -366,8 +354,8 @@ MAX_ROWS = 10_000
 
 def latest_events(database: Database, limit: int = 50) -> list[ToolEvent]:
     """The newest events, newest first."""
-    sql = "select at_ms, tool, event, duration_ms from tool_log order by id desc limit ?"
-    return [ToolEvent(*row) for row in database.rows(sql, (limit,))]
+    sql = f"select {columns(ToolEvent)} from tool_log order by id desc limit ?"
+    return database.records(ToolEvent, sql, (limit,))
 
 
 def last_used_tools(database: Database) -> dict[str, int]:
@@ -381,6 +369,5 @@ def last_used_tools(database: Database) -> dict[str, int]:
 
 def record_event(connection: apsw.Connection, event: ToolEvent) -> None:
     """Add an event; the oldest rows beyond `MAX_ROWS` go."""
-    sql = "insert into tool_log (at_ms, tool, event, duration_ms) values (?, ?, ?, ?)"
-    connection.execute(sql, (event.at_ms, event.tool, event.event, event.duration_ms))
-    connection.execute("delete from tool_log where id <= ?", (connection.last_insert_rowid() - MAX_ROWS,))
+    newest = insert(connection, "tool_log", **asdict(event))
+    connection.execute("delete from tool_log where id <= ?", (newest - MAX_ROWS,))

@@ -13,6 +13,7 @@ from typing import Literal, cast
 import apsw
 
 from store.core.database import Database, rows
+from store.core.records import columns, insert, insert_new
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,14 @@ class Rule:
 
 def rules(database: Database) -> list[Rule]:
     """Every standing approval, the newest first."""
-    sql = """
-        select r.id, r.tool, r.conversation_id, coalesce(c.title, ''), r.scope, r.allowed_ms, r.uses
+    own = columns(Rule, "r", chat_id="r.conversation_id", title="coalesce(c.title, '')")
+    sql = f"""
+        select {own}
         from tool_rules r
         left join conversations c on c.id = r.conversation_id
         order by r.allowed_ms desc, r.id desc
         """
-    return [Rule(*row) for row in database.rows(sql)]
+    return database.records(Rule, sql)
 
 
 def use(database: Database, chat_id: int, tool: str, scope: str) -> str:
@@ -70,17 +72,7 @@ def revoke(database: Database, rule_id: int) -> bool:
 
 def allow(connection: apsw.Connection, tool: str, chat_id: int | None, scope: str, now_ms: int) -> None:
     """Add a rule; one that is there already stays as it is."""
-    connection.execute(
-        """
-        insert or ignore into tool_rules (tool, conversation_id, scope, allowed_ms)
-        values (?, ?, ?, ?)
-        """,
-        (tool, chat_id, scope, now_ms),
-    )
-
-
-def end(connection: apsw.Connection, tool: str) -> None:
-    connection.execute("delete from tool_rules where tool = ?", (tool,))
+    insert_new(connection, "tool_rules", tool=tool, conversation_id=chat_id, scope=scope, allowed_ms=now_ms)
 
 
 # -- modes --------------------------------------------------------------------------------
@@ -112,7 +104,7 @@ def choose(database: Database, tool: str, mode: Mode | None, now_ms: int, hosts:
     with database.write() as connection:
         connection.execute("delete from tool_modes where tool = ?", (tool,))
         if mode is not None:
-            sql = "insert into tool_modes (tool, mode, changed_ms, hosts) values (?, ?, ?, ?)"
-            connection.execute(sql, (tool, mode, now_ms, " ".join(sorted(hosts))))
+            names = " ".join(sorted(hosts))
+            insert(connection, "tool_modes", tool=tool, mode=mode, changed_ms=now_ms, hosts=names)
         if mode != "auto":
-            end(connection, tool)
+            connection.execute("delete from tool_rules where tool = ?", (tool,))

@@ -6,13 +6,13 @@ write it again: history only grows, so whatever an old answer names can be read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import astuple, fields
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Generic, Protocol, TypeVar
 
 import apsw
 
+from store.core import records
 from store.core.database import rows
 
 
@@ -25,15 +25,12 @@ V = TypeVar("V", bound=Versioned)
 
 
 class VersionTable(Generic[V]):
-    """A table of versions. The fields of `kind`, a dataclass, are its columns; the first names the owner."""
+    """A table of versions. The fields of `kind`, a dataclass, are its columns; `owner` is one of them."""
 
-    def __init__(self, name: str, kind: Callable[..., V]) -> None:
+    def __init__(self, name: str, owner: str, kind: type[V]) -> None:
         self.name = name
+        self.owner = owner
         self.kind = kind
-
-    @cached_property
-    def _columns(self) -> tuple[str, ...]:
-        return tuple(field.name for field in fields(self.kind))  # type: ignore[arg-type]  # a dataclass
 
     def all(self, connection: apsw.Connection, owner: int | str) -> list[V]:
         """Every version that is kept, the newest first; empty for an unknown owner."""
@@ -49,14 +46,11 @@ class VersionTable(Generic[V]):
 
     def put(self, connection: apsw.Connection, version: V) -> None:
         """Keep a version, in the place of the one of its number."""
-        marks = ", ".join("?" * len(self._columns))
-        sql = f"insert or replace into {self.name} ({', '.join(self._columns)}) values ({marks})"
-        connection.execute(sql, astuple(version))  # type: ignore[call-overload]  # a dataclass
+        records.put(connection, self.name, f"{self.owner}, version", **asdict(version))  # type: ignore[call-overload]  # a dataclass
 
     def _select(self, connection: apsw.Connection, which: str, *values: Any) -> list[V]:
-        owner, *_ = self._columns
-        sql = f"select {', '.join(self._columns)} from {self.name} where {owner} = ? {which}"
-        return [self.kind(*row) for row in rows(connection, sql, values)]
+        sql = f"select {records.columns(self.kind)} from {self.name} where {self.owner} = ? {which}"
+        return records.load(self.kind, rows(connection, sql, values))
 
 
 def compared(

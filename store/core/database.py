@@ -21,16 +21,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 from peewee import DatabaseError, OperationalError
 from playhouse.apsw_ext import APSWDatabase
 
-from store.core import tokenizer
+from store.core import records, tokenizer
 from store.core.errors import Abandoned, DatabaseDamaged, DeadlineExceeded, StoreBusy
 from store.core.migrations import migrate
 from store.core.paths import FILE_MODE, DataDir
+
+T = TypeVar("T")
 
 BUSY_TIMEOUT_MS = 10_000
 # How many virtual-machine steps SQLite runs between two looks at the clock: about 0.1 ms.
@@ -182,6 +184,14 @@ class Database:
     def column(self, sql: str, values: Any = (), deadline_s: float | None = None) -> list[Any]:
         """The same where rows have one column."""
         return [value for (value,) in self.rows(sql, values, deadline_s)]
+
+    def records(self, kind: type[T], sql: str, values: Any = (), deadline_s: float | None = None) -> list[T]:
+        """The same as dataclasses, whose fields are the columns (`store.core.records`)."""
+        return records.load(kind, self.rows(sql, values, deadline_s))
+
+    def first(self, kind: type[T], sql: str, values: Any = ()) -> T | None:
+        """The first row as such a dataclass, or None."""
+        return next(iter(self.records(kind, sql, values)), None)
 
     def scalar(self, sql: str, values: Any = (), deadline_s: float | None = None) -> Any:
         """The first column of the first row of one query's answer, or None; raises as `read` does."""

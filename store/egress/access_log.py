@@ -13,6 +13,7 @@ from typing import Literal
 import apsw
 
 from store.core.database import Database
+from store.core.records import columns, insert, insert_new
 
 MAX_ROWS = 10_000
 """The oldest rows go first: some weeks of a busy assistant."""
@@ -45,20 +46,20 @@ class DoorUse:
 
 def latest(database: Database, limit: int = 50) -> list[Access]:
     """The newest calls, newest first."""
-    sql = "select at_ms, door, tool, outcome, returned, withheld from access_log order by id desc limit ?"
-    return [Access(*row) for row in database.rows(sql, (limit,))]
+    sql = f"select {columns(Access)} from access_log order by id desc limit ?"
+    return database.records(Access, sql, (limit,))
 
 
 def use_since(database: Database, start_ms: int) -> list[DoorUse]:
     """What each door gave since a moment, the busiest first; doors without a call are not listed."""
-    found = database.rows(
+    return database.records(
+        DoorUse,
         """
         select door, count(*), sum(returned), sum(withheld), max(at_ms) from access_log
         where at_ms >= ? group by door order by count(*) desc, door
         """,
         (start_ms,),
     )
-    return [DoorUse(*row) for row in found]
 
 
 # -- writing (inside `database.write()`) --------------------------------------------------
@@ -66,16 +67,9 @@ def use_since(database: Database, start_ms: int) -> list[DoorUse]:
 
 def record(connection: apsw.Connection, access: Access) -> None:
     """Add one call; the oldest rows beyond `MAX_ROWS` go."""
-    connection.execute(
-        """
-        insert into access_log (at_ms, door, tool, outcome, returned, withheld)
-        values (:at_ms, :door, :tool, :outcome, :returned, :withheld)
-        """,
-        asdict(access),
-    )
+    newest = insert(connection, "access_log", **asdict(access))
     # The newest row always stays, so ids never start again and are a count of calls.
-    sql = "delete from access_log where id <= :newest - :rows"
-    connection.execute(sql, {"newest": connection.last_insert_rowid(), "rows": MAX_ROWS})
+    connection.execute("delete from access_log where id <= ?", (newest - MAX_ROWS,))
 
 
 # -- login codes --------------------------------------------------------------------------
@@ -93,6 +87,4 @@ def use_login_code(connection: apsw.Connection, code_hash: str, expires_ms: int,
     connection.execute("delete from used_launch_codes where expires_ms <= ?", (now_ms,))
     if expires_ms <= now_ms:
         return False
-    sql = "insert into used_launch_codes (code_hash, expires_ms) values (?, ?) on conflict do nothing"
-    connection.execute(sql, (code_hash, expires_ms))
-    return connection.changes() == 1
+    return insert_new(connection, "used_launch_codes", code_hash=code_hash, expires_ms=expires_ms)

@@ -14,13 +14,14 @@ body (frame, SHA-256, size) and not kept there.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
 
 import apsw
 
 from store.core.database import Database
 from store.core.errors import StoreError
+from store.core.records import columns, insert
 
 MAX_TEXTS = 1_000
 """Texts kept of each purpose: some 40 MB of answers, a request being at most 72 frames with 160
@@ -132,16 +133,7 @@ def record(
     with database.write() as connection:
         if is_current is not None and not is_current(connection):
             raise StaleRequest("something was deleted while the request was made")
-        connection.execute(
-            """
-            insert into sent_requests (purpose, turn_id, at_ms, provider, model, url, is_local, size_bytes,
-                body, texts, first_ms, last_ms, pictures, blocks, prefix_sha256)
-            values (:purpose, :turn_id, :at_ms, :provider, :model, :url, :is_local, :size_bytes,
-                :body, :texts, :first_ms, :last_ms, :pictures, :blocks, :prefix_sha256)
-            """,
-            asdict(leaving),
-        )
-        request_id = connection.last_insert_rowid()
+        request_id = insert(connection, "sent_requests", **asdict(leaving))
         bounds = {"purpose": leaving.purpose, "texts": MAX_TEXTS, "rows": MAX_ROWS}
         connection.execute(
             """
@@ -220,7 +212,8 @@ def get(database: Database, request_id: int) -> SentRequest | None:
 
 def totals_since(database: Database, start_ms: int) -> list[SentTotal]:
     """What each model was sent since a moment, the most asked first. Currencies are not added up."""
-    found = database.rows(
+    return database.records(
+        SentTotal,
         """
         select provider, model, url, max(is_local), count(*), sum(size_bytes),
             coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0), sum(cost), currency
@@ -229,8 +222,6 @@ def totals_since(database: Database, start_ms: int) -> list[SentTotal]:
         """,
         (start_ms,),
     )
-    totals = [SentTotal(*row) for row in found]
-    return [replace(total, is_local=bool(total.is_local)) for total in totals]
 
 
 def cost_of(
@@ -243,14 +234,9 @@ def cost_of(
 
 
 def _requests(database: Database, condition: str, parameters: dict[str, Any]) -> list[SentRequest]:
-    sql = f"""
-        select r.id, r.purpose, r.at_ms, r.provider, r.model, r.url, r.is_local, r.size_bytes, r.body,
-            r.outcome, r.input_tokens, r.output_tokens, r.is_estimated, r.cost, r.currency,
-            r.texts, r.first_ms, r.last_ms, r.pictures, r.blocks, r.prefix_sha256, t.conversation_id, t.n
-        from sent_requests r left join turns t on t.id = r.turn_id where {condition}
-        """
-    found = [SentRequest(*row) for row in database.rows(sql, parameters)]
-    return [replace(row, is_local=bool(row.is_local), is_estimated=bool(row.is_estimated)) for row in found]
+    own = columns(SentRequest, "r", chat_id="t.conversation_id", turn="t.n")
+    sql = f"select {own} from sent_requests r left join turns t on t.id = r.turn_id where {condition}"
+    return database.records(SentRequest, sql, parameters)
 
 
 # -- the recorder -------------------------------------------------------------------------

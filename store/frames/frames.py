@@ -7,11 +7,12 @@ an id range. Neighbours follow (monitor, captured_ms, id), never the id alone ac
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast
 
 import apsw
 
+from store.core import records
 from store.core.database import Database, scalar
 from store.core.errors import FrameNotFound, StoreError
 from store.frames import text_index
@@ -77,8 +78,10 @@ class FrameRow:
         return "failed" if self.reading_state == "failed" else "stored"
 
 
-_COLUMNS = ", ".join(f.name for f in fields(FrameRow))
-_FOCUSED = [f.name for f in fields(FrameRow)].index("focused")
+_OF_CAPTURE = (
+    "capture_id", "captured_ms", "utc_offset_min", "monitor", "app_name", "window_name", "browser_url",
+    "focused", "pid", "trigger", "source", "batch_id",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +184,7 @@ def nearest(database: Database, at_ms: int, monitor: str | None = None) -> Frame
 def outcome(database: Database, capture_id: str) -> IngestOutcome | None:
     """What became of a capture id, or None when ingest has not seen it."""
     sql = "select capture_id, outcome, frame_id, reason, captured_ms from ingest_records where capture_id = ?"
-    found = database.rows(sql, (capture_id,))
-    return IngestOutcome(*found[0]) if found else None
+    return database.first(IngestOutcome, sql, (capture_id,))
 
 
 # -- writing (inside `database.write()`) --------------------------------------------------
@@ -195,41 +197,18 @@ def insert(connection: apsw.Connection, capture: Capture, still: Still, now_ms: 
     frame that no look batch counted (an import, an upload) gets its own `kept` row in the ledger.
     """
     frame_id = _new_id(connection, capture.captured_ms)
-    connection.execute(
-        f"""
-        insert into frames ({_COLUMNS})
-        values (:id, :capture_id, :captured_ms, :captured_ms, :utc_offset_min, :monitor, :width_px,
-            :height_px, :app_name, :window_name, :browser_url, :focused, :pid, :trigger, :source,
-            :batch_id, :media_path, :media_type, :size_bytes, :sha256, :pixels_sha256, null,
-            'pending', 0, null, null, :now_ms, null)
-        """,
-        {
-            "id": frame_id,
-            "now_ms": now_ms,
-            **{f.name: getattr(still, f.name) for f in fields(still)},
-            **{
-                name: getattr(capture, name)
-                for name in (
-                    "capture_id", "captured_ms", "utc_offset_min", "monitor", "app_name",
-                    "window_name", "browser_url", "pid", "trigger", "source", "batch_id",
-                )
-            },
-            "focused": None if capture.focused is None else int(capture.focused),
-        },
-    )  # fmt: skip
+    told = {name: getattr(capture, name) for name in _OF_CAPTURE}
+    times = {"ended_ms": capture.captured_ms, "stored_ms": now_ms}
+    records.insert(connection, "frames", id=frame_id, **told, **asdict(still), **times)
     text_index.add(connection, frame_id)
     record_outcome(connection, capture.capture_id, "stored", capture.captured_ms, frame_id)
     if capture.app_name:
-        sql = "insert into apps (name, first_ms) values (?, ?) on conflict (name) do nothing"
-        connection.execute(sql, (capture.app_name, capture.captured_ms))
+        records.insert_new(connection, "apps", name=capture.app_name, first_ms=capture.captured_ms)
     if capture.batch_id is None:
-        connection.execute(
-            """
-            insert into decisions (monitor, decision, reason, start_ms, end_ms, looks)
-            values (:monitor, 'kept', :source, :at, :at, 1)
-            """,
-            {"monitor": capture.monitor, "source": capture.source, "at": capture.captured_ms},
-        )
+        records.insert(
+            connection, "decisions", monitor=capture.monitor, decision="kept", reason=capture.source,
+            start_ms=capture.captured_ms, end_ms=capture.captured_ms, looks=1,
+        )  # fmt: skip
     return frame_id
 
 
@@ -275,14 +254,8 @@ def set_browser_url(connection: apsw.Connection, frame_id: int, url: str) -> Non
 
 def select_rows(connection: apsw.Connection, tail: str, parameters: dict[str, Any]) -> list[FrameRow]:
     """Frames by the rest of a select statement; `tail` comes from constants, values are bound."""
-    return [_row(row) for row in connection.execute(f"select {_COLUMNS} from frames {tail}", parameters)]
-
-
-def _row(values: tuple[Any, ...]) -> FrameRow:
-    row = list(values)
-    if row[_FOCUSED] is not None:
-        row[_FOCUSED] = bool(row[_FOCUSED])
-    return FrameRow(*row)
+    sql = f"select {records.columns(FrameRow)} from frames {tail}"
+    return records.load(FrameRow, connection.execute(sql, parameters))
 
 
 def _new_id(connection: apsw.Connection, captured_ms: int) -> int:

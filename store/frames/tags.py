@@ -14,6 +14,7 @@ import apsw
 
 from store.core.database import Database, clean_text, rows, scalar
 from store.core.errors import FrameNotFound
+from store.core.records import insert_new
 
 MAX_TAG_CHARS = 64
 
@@ -36,9 +37,7 @@ def add(connection: apsw.Connection, frame_id: int, tag: str, now_ms: int, sourc
     tag = " ".join(clean_text(tag).split())
     if not 0 < len(tag) <= MAX_TAG_CHARS:
         raise ValueError(f"a tag has 1 to {MAX_TAG_CHARS} characters")
-    sql = "insert or ignore into frame_tags (frame_id, tag, created_ms, source) values (?, ?, ?, ?)"
-    connection.execute(sql, (frame_id, tag, now_ms, source))
-    return connection.changes() > 0
+    return insert_new(connection, "frame_tags", frame_id=frame_id, tag=tag, created_ms=now_ms, source=source)
 
 
 def add_by_rule(connection: apsw.Connection, frame_id: int, tags: Iterable[str], now_ms: int) -> None:
@@ -85,7 +84,7 @@ def remove(connection: apsw.Connection, frame_id: int, tag: str) -> bool:
 def listed(database: Database, frame_id: int) -> list[Tag]:
     """The tags of a frame with who gave them, in alphabetical order."""
     sql = "select tag, source from frame_tags where frame_id = ? order by tag"
-    return [Tag(*row) for row in database.rows(sql, (frame_id,))]
+    return database.records(Tag, sql, (frame_id,))
 
 
 def of_frame(database: Database, frame_id: int) -> list[str]:
@@ -143,9 +142,9 @@ class PinnedUsage:
 
 def pin(database: Database, frame_id: int, now_ms: int) -> None:
     """Keep a frame; a pin that is there stays as it is. Raises `FrameNotFound`."""
-    sql = "insert into pins (frame_id, pinned_ms) values (?, ?) on conflict do nothing"
     try:
-        database.change(sql, (frame_id, now_ms))
+        with database.write() as connection:
+            insert_new(connection, "pins", frame_id=frame_id, pinned_ms=now_ms)
     except apsw.ConstraintError as error:
         raise FrameNotFound(frame_id) from error
 

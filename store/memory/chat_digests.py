@@ -7,14 +7,16 @@ away when one of its summaries changes or goes, so what is stored is never out o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from store.core.database import Database, scalar
+from store.core.records import columns
+from store.core.records import put as put_row
 from store.memory.chat_summaries import BY_RULES
 
 Kind = Literal["recent", "history"]
@@ -66,31 +68,22 @@ class Month:
 
 def get(database: Database, kind: Kind) -> Digest | None:
     """The digest as it is stored; None when it has to be made."""
-    sql = "select lines, until_ms, built_ms from user_chat_summaries where kind = ?"
-    found = database.rows(sql, (kind,))
-    return Digest(kind, _lines(found[0][0]), *found[0][1:]) if found else None
+    sql = f"select {columns(Digest, lines=_LINES)} from user_chat_summaries where kind = ?"
+    return database.first(Digest, sql, (kind,))
 
 
 def put(database: Database, digest: Digest) -> None:
     """Keep a digest in place of the one before."""
-    database.change(
-        """
-        insert into user_chat_summaries (kind, lines, session_ids, until_ms, built_ms)
-        values (?, ?, ?, ?, ?)
-        on conflict (kind) do update set lines = excluded.lines, session_ids = excluded.session_ids,
-            until_ms = excluded.until_ms, built_ms = excluded.built_ms
-        """,
-        (digest.kind, *_packed(digest.lines), digest.until_ms, digest.built_ms),
-    )
+    with database.write() as connection:
+        put_row(
+            connection, "user_chat_summaries", "kind", kind=digest.kind, **_packed(digest.lines),
+            until_ms=digest.until_ms, built_ms=digest.built_ms,
+        )  # fmt: skip
 
 
 def months(database: Database, until_ms: int, limit: int = 24, tags: int = 6) -> list[Month]:
     """Sessions that ended before `until_ms` by month, newest first, each with its commonest tags."""
-    found = database.rows(_MONTHS, {"until": until_ms, "limit": limit, "tags": tags})
-    return [
-        Month(month, number, tuple(json.loads(names)), tuple(json.loads(ids)), ended)
-        for month, number, names, ids, ended in found
-    ]
+    return database.records(Month, _MONTHS, {"until": until_ms, "limit": limit, "tags": tags})
 
 
 # -- topics ---------------------------------------------------------------------------------
@@ -98,16 +91,16 @@ def months(database: Database, until_ms: int, limit: int = 24, tags: int = 6) ->
 
 def topic(database: Database, name: str) -> Topic | None:
     """What is known of a topic, by its tag."""
-    return next(iter(_topics(database, "where topic = ?", (name,))), None)
+    return database.first(Topic, f"{_TOPICS} where topic = ?", (name,))
 
 
 def topics(database: Database, limit: int = 200) -> list[Topic]:
     """Every topic, the one made last first."""
-    return _topics(database, "order by built_ms desc, id desc limit ?", (limit,))
+    return database.records(Topic, f"{_TOPICS} order by built_ms desc, id desc limit ?", (limit,))
 
 
 def topic_of_id(database: Database, topic_id: int) -> Topic | None:
-    return next(iter(_topics(database, "where id = ?", (topic_id,))), None)
+    return database.first(Topic, f"{_TOPICS} where id = ?", (topic_id,))
 
 
 def put_topic(
@@ -123,13 +116,13 @@ def put_topic(
     database.change(
         """
         insert into user_topic_summaries (topic, title, lines, session_ids, score, built_ms, expires_ms)
-        values (:topic, :title, :lines, :ids, :score, :now, :expires)
-        on conflict (topic) do update set lines = :lines, session_ids = :ids, score = :score,
+        values (:topic, :title, :lines, :session_ids, :score, :now, :expires)
+        on conflict (topic) do update set lines = :lines, session_ids = :session_ids, score = :score,
             built_ms = :now, expires_ms = :expires
         """,
         {
             "topic": name, "title": title, "score": score, "now": now_ms, "expires": expires_ms,
-            **dict(zip(("lines", "ids"), _packed(lines), strict=True)),
+            **_packed(lines),
         },
     )  # fmt: skip
 
@@ -211,27 +204,18 @@ def delete_everything(database: Database) -> dict[str, int]:
     return counts
 
 
-def _topics(database: Database, rest: str, values: tuple[Any, ...]) -> list[Topic]:
-    sql = f"""
-        select id, topic, title, lines, score, is_dismissed, built_ms, expires_ms
-        from user_topic_summaries {rest}
-        """
-    return [
-        Topic(number, name, title, _lines(lines), score, bool(off), built, expires)
-        for number, name, title, lines, score, off, built, expires in database.rows(sql, values)
-    ]
+_LINES = """(
+    select json_group_array(json_array(value ->> 'text', value -> 'sessions', value ->> 'at_ms') order by key)
+    from json_each(lines)
+)"""
+_TOPICS = f"select {columns(Topic, lines=_LINES)} from user_topic_summaries"
 
 
-def _lines(text: str) -> tuple[Line, ...]:
-    return tuple(Line(each["text"], tuple(each["sessions"]), each["at_ms"]) for each in json.loads(text))
-
-
-def _packed(lines: Iterable[Line]) -> tuple[str, str]:
-    """(lines, session ids) as JSON."""
-    kept = list(lines)
-    told = [{"text": each.text, "sessions": each.sessions, "at_ms": each.at_ms} for each in kept]
-    ids = sorted({session for each in kept for session in each.sessions})
-    return json.dumps(told, ensure_ascii=False), json.dumps(ids)
+def _packed(lines: Sequence[Line]) -> dict[str, str]:
+    """The columns for some lines, as JSON."""
+    ids = sorted({session for line in lines for session in line.sessions})
+    told = json.dumps([asdict(line) for line in lines], ensure_ascii=False)
+    return {"lines": told, "session_ids": json.dumps(ids)}
 
 
 _MONTHS = """

@@ -20,15 +20,11 @@ import apsw
 
 from store.core import preferences
 from store.core.database import Database, scalar
+from store.core.records import columns, insert
 
 State = Literal["open", "closed"]
 SummaryState = Literal["none", "pending", "made", "empty"]
 ClosedBy = Literal["window", "stale", "new"]
-
-_COLUMNS = (
-    "s.id, s.conversation_id, s.state, s.is_visible, s.created_ms, s.seen_ms, s.closed_ms, s.closed_by,"
-    " s.summary_state, s.metadata"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +43,9 @@ class ChatSession:
     metadata: Mapping[str, Any]
 
 
+_SELECT = f"select {columns(ChatSession, chat_id='conversation_id')} from chat_sessions"
+
+
 def create(database: Database, now_ms: int, chat_id: int | None = None, *, is_unclaimed: bool = False) -> int:
     """A new open session; returns its id. Raises `apsw.ConstraintError` when the chat has gone.
 
@@ -54,20 +53,20 @@ def create(database: Database, now_ms: int, chat_id: int | None = None, *, is_un
     """
     with database.write() as connection:
         metadata = json.dumps({"unclaimed": True} if is_unclaimed else {})
-        sql = "insert into chat_sessions (conversation_id, created_ms, seen_ms, metadata) values (?, ?, ?, ?)"
-        connection.execute(sql, (chat_id, now_ms, now_ms, metadata))
-        return connection.last_insert_rowid()
+        return insert(
+            connection, "chat_sessions",
+            conversation_id=chat_id, created_ms=now_ms, seen_ms=now_ms, metadata=metadata,
+        )  # fmt: skip
 
 
 def get(database: Database, session_id: int) -> ChatSession | None:
-    sql = f"select {_COLUMNS} from chat_sessions s where s.id = ?"
-    return next(map(_session, database.rows(sql, (session_id,))), None)
+    return database.first(ChatSession, f"{_SELECT} where id = ?", (session_id,))
 
 
 def latest_of_chat(database: Database, chat_id: int) -> ChatSession | None:
     """The session that a chat was last looked at in."""
-    sql = f"select {_COLUMNS} from chat_sessions s where s.conversation_id = ? order by s.id desc limit 1"
-    return next(map(_session, database.rows(sql, (chat_id,))), None)
+    sql = f"{_SELECT} where conversation_id = ? order by id desc limit 1"
+    return database.first(ChatSession, sql, (chat_id,))
 
 
 def ids_of_chat(database: Database, chat_id: int) -> set[int]:
@@ -76,14 +75,8 @@ def ids_of_chat(database: Database, chat_id: int) -> set[int]:
 
 def listed(database: Database, limit: int, before: int | None = None) -> list[ChatSession]:
     """Sessions in which something was asked, newest first; `before` is the id of the last of a page."""
-    sql = f"""
-        select {_COLUMNS}
-        from chat_sessions s
-        where s.conversation_id is not null and s.id < ?
-        order by s.id desc
-        limit ?
-        """
-    return [_session(row) for row in database.rows(sql, (before or 2**62, limit))]
+    sql = f"{_SELECT} where conversation_id is not null and id < ? order by id desc limit ?"
+    return database.records(ChatSession, sql, (before or 2**62, limit))
 
 
 def heartbeat(database: Database, session_id: int, now_ms: int) -> bool:
@@ -198,13 +191,6 @@ def set_without_context(database: Database, chat_id: int, is_off: bool) -> bool:
 
 def _changed(database: Database, sql: str, values: Any) -> bool:
     return database.change(sql, values) > 0
-
-
-def _session(row: tuple[Any, ...]) -> ChatSession:
-    number, chat_id, state, visible, created, seen, closed, by, summary, metadata = row
-    return ChatSession(
-        number, chat_id, state, bool(visible), created, seen, closed, by, summary, json.loads(metadata)
-    )
 
 
 # -- preferences --------------------------------------------------------------------------

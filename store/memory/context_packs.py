@@ -13,6 +13,8 @@ from typing import Any
 import apsw
 
 from store.core.database import Database
+from store.core.records import columns, insert, load
+from store.core.records import put as put_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +48,11 @@ class Telemetry:
 
 def put(connection: apsw.Connection, pack: StoredPack) -> None:
     """Note what a turn tells the model, inside `Database.write()`."""
-    connection.execute(
-        """
-        insert into context_packs (turn_id, session_id, hash, text, record, tokens, build_ms, created_ms)
-        values (?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        (
-            pack.turn_id, pack.session_id, pack.hash, pack.text,
-            json.dumps(pack.record, ensure_ascii=False), pack.tokens, pack.build_ms, pack.created_ms,
-        ),
+    insert(
+        connection, "context_packs",
+        turn_id=pack.turn_id, session_id=pack.session_id, hash=pack.hash, text=pack.text,
+        record=json.dumps(pack.record, ensure_ascii=False), tokens=pack.tokens, build_ms=pack.build_ms,
+        created_ms=pack.created_ms,
     )  # fmt: skip
     connection.executemany(
         "insert into context_pack_sources (turn_id, session_id) values (?, ?)",
@@ -64,38 +62,26 @@ def put(connection: apsw.Connection, pack: StoredPack) -> None:
 
 def of_turn(database: Database, chat_id: int, n: int) -> StoredPack | None:
     """What a turn of a chat told the model; None when it had no session."""
-    return _one(
-        database, "join turns t on t.id = p.turn_id where t.conversation_id = ? and t.n = ?", (chat_id, n)
-    )
+    sql = f"{_SELECT} where t.conversation_id = ? and t.n = ?"
+    return database.first(StoredPack, sql, (chat_id, n))
 
 
 def of_turn_id(database: Database, turn_id: int) -> StoredPack | None:
     """The same by the turn's own id."""
-    return _one(database, "where p.turn_id = ?", (turn_id,))
+    return database.first(StoredPack, f"{_SELECT} where p.turn_id = ?", (turn_id,))
 
 
 def by_hash(database: Database, session_id: int, wanted: str) -> StoredPack | None:
     """The last pack of a session with this hash; None when it was never sent or is forgotten."""
-    return _one(
-        database,
-        "where p.session_id = ? and p.hash = ? and p.text <> '' order by p.turn_id desc limit 1",
-        (session_id, wanted),
-    )
+    which = "p.session_id = ? and p.hash = ? and p.text <> '' order by p.turn_id desc limit 1"
+    return database.first(StoredPack, f"{_SELECT} where {which}", (session_id, wanted))
 
 
 def of_chat(database: Database, chat_id: int, limit: int = 50) -> list[tuple[int, StoredPack]]:
     """What the questions of a chat were told, by their numbers, the latest first."""
-    sql = f"""
-        select t.n, {_COLUMNS}
-        from turns t join context_packs p on p.turn_id = t.id
-        where t.conversation_id = ? order by t.n desc limit ?
-        """
-    return [(row[0], _pack(row[1:])) for row in database.rows(sql, (chat_id, limit))]
-
-
-def of_session(database: Database, session_id: int) -> list[StoredPack]:
-    sql = f"select {_COLUMNS} from context_packs p where p.session_id = ? order by p.turn_id"
-    return [_pack(row) for row in database.rows(sql, (session_id,))]
+    sql = f"select {_COLUMNS}, t.n {_OF_TURNS} where t.conversation_id = ? order by t.n desc limit ?"
+    found = database.rows(sql, (chat_id, limit))
+    return [(row[-1], pack) for row, pack in zip(found, load(StoredPack, found), strict=True)]
 
 
 def sample(
@@ -107,13 +93,11 @@ def sample(
     now_ms: int,
 ) -> None:
     """Note what a turn took, inside `Database.write()`."""
-    connection.execute(
-        """
-        insert or replace into context_samples (turn_id, pack_tokens, prompt_tokens, build_ms, created_ms)
-        values (?, ?, ?, ?, ?)
-        """,
-        (turn_id, pack_tokens, prompt_tokens, build_ms, now_ms),
-    )
+    put_row(
+        connection, "context_samples", "turn_id",
+        turn_id=turn_id, pack_tokens=pack_tokens, prompt_tokens=prompt_tokens, build_ms=build_ms,
+        created_ms=now_ms,
+    )  # fmt: skip
 
 
 def judge(database: Database, helpfulness: Mapping[int, float]) -> None:
@@ -136,32 +120,15 @@ def unjudged(database: Database, turn_ids: Iterable[int]) -> list[int]:
 
 def telemetry(database: Database) -> Telemetry:
     """Means over all sampled turns."""
-    [row] = database.rows(
-        """
+    sql = """
         select count(*), coalesce(avg(pack_tokens), 0), coalesce(avg(prompt_tokens), 0),
             coalesce(avg(build_ms), 0), avg(helpfulness)
         from context_samples
         """
-    )
-    return Telemetry(*row)
+    return Telemetry(*database.rows(sql)[0])
 
 
-_COLUMNS = (
-    "p.turn_id, p.session_id, p.hash, p.text, p.record,"
-    " (select json_group_array(o.session_id) from context_pack_sources o where o.turn_id = p.turn_id),"
-    " p.tokens, p.build_ms, p.created_ms"
-)
-
-
-def _one(database: Database, rest: str, values: tuple[Any, ...]) -> StoredPack | None:
-    found = database.rows(f"select {_COLUMNS} from context_packs p {rest}", values)
-    return _pack(found[0]) if found else None
-
-
-def _pack(row: tuple[Any, ...]) -> StoredPack:
-    turn_id, session_id, name, text, record, ids, *took = row
-    return StoredPack(turn_id, session_id, name, text, json.loads(record), tuple(json.loads(ids)), *took)
-
-
-def count(database: Database) -> int:
-    return int(database.scalar("select count(*) from context_packs"))
+_SOURCES = "(select json_group_array(o.session_id) from context_pack_sources o where o.turn_id = p.turn_id)"
+_COLUMNS = columns(StoredPack, "p", session_ids=_SOURCES)
+_OF_TURNS = "from context_packs p join turns t on t.id = p.turn_id"
+_SELECT = f"select {_COLUMNS} {_OF_TURNS}"

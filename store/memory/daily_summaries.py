@@ -6,7 +6,6 @@ them is deleted, and is made again.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
@@ -15,6 +14,8 @@ from typing import Literal
 import apsw
 
 from store.core.database import Database, clean_text, rows, scalar
+from store.core.records import columns, load
+from store.core.records import put as put_row
 from store.frames.activity_intervals import overlaps_deletion
 from store.memory import daily_hours, retrievers
 from store.memory.observations import HOUR_MS
@@ -59,12 +60,12 @@ def put(
     """
     if not text.strip():
         raise ValueError("a summary needs a text")
-    values = {
-        "day": day.isoformat(), "zone": zone, "start": start_ms, "end": end_ms, "text": clean_text(text),
-        "source": source, "now": now_ms, "day_start": day_start_min,
-    }  # fmt: skip
-    [(number,)] = rows(connection, _PUT, values)
-    return int(number)
+    put_row(
+        connection, "daily_summaries", "day",
+        day=day.isoformat(), zone=zone, start_ms=start_ms, end_ms=end_ms, text=clean_text(text),
+        source=source, updated_ms=now_ms, day_start_min=day_start_min,
+    )  # fmt: skip
+    return int(scalar(connection, "select id from daily_summaries where day = ?", (day.isoformat(),)))
 
 
 def delete(connection: apsw.Connection, day: date) -> bool:
@@ -95,8 +96,8 @@ def is_other_clock(connection: apsw.Connection, zone: str, day_start_min: int) -
 def listed(database: Database, before: date | None = None, limit: int = 31) -> list[DailySummary]:
     """Days with a summary, the latest first, those before a date where one is given."""
     sql = f"{SELECT} where :before is null or s.day < :before order by s.day desc limit :limit"
-    found = database.rows(sql, {"before": None if before is None else before.isoformat(), "limit": limit})
-    return [DailySummary(*row) for row in found]
+    values = {"before": before and before.isoformat(), "limit": limit}
+    return database.records(DailySummary, sql, values)
 
 
 def neighbours(database: Database, day: date) -> tuple[date | None, date | None]:
@@ -112,14 +113,13 @@ def neighbours(database: Database, day: date) -> tuple[date | None, date | None]
 
 
 def of_day(database: Database, day: date) -> DailySummary | None:
-    found = database.rows(f"{SELECT} where s.day = ?", (day.isoformat(),))
-    return DailySummary(*found[0]) if found else None
+    return database.first(DailySummary, f"{SELECT} where s.day = ?", (day.isoformat(),))
 
 
 def get_many(connection: apsw.Connection, ids: Iterable[int]) -> dict[int, DailySummary]:
     """The summaries that exist among these ids."""
-    found = rows(connection, f"{SELECT} where s.id in (select value from json_each(?))", (_json(ids),))
-    return {row[0]: DailySummary(*row) for row in found}
+    found = rows(connection, f"{SELECT} where s.id in (select value from json_each(?))", (str(list(ids)),))
+    return {day.id: day for day in load(DailySummary, found)}
 
 
 def texts(database: Database, ids: Iterable[int]) -> dict[int, str]:
@@ -167,7 +167,7 @@ def forget(connection: apsw.Connection) -> int:
     They are told again from what is left.
     """
     hours = daily_hours.forget(connection)
-    connection.execute(_DELETE, {"hours": _json(hours), "size": HOUR_MS})
+    connection.execute(_DELETE, {"hours": str(hours), "size": HOUR_MS})
     return connection.changes()
 
 
@@ -183,21 +183,4 @@ where id in (
 """
 
 
-def _json(ids: Iterable[int]) -> str:
-    return json.dumps(list(ids))
-
-
-SELECT = """
-select s.id, s.day, s.zone, s.start_ms, s.end_ms, s.text, s.source, s.updated_ms,
-    s.day_start_min
-from daily_summaries s
-"""
-
-_PUT = """
-insert into daily_summaries (day, zone, start_ms, end_ms, text, source, updated_ms, day_start_min)
-values (:day, :zone, :start, :end, :text, :source, :now, :day_start)
-on conflict (day) do update
-set zone = excluded.zone, start_ms = excluded.start_ms, end_ms = excluded.end_ms, text = excluded.text,
-    source = excluded.source, updated_ms = excluded.updated_ms, day_start_min = excluded.day_start_min
-returning id
-"""
+SELECT = f"select {columns(DailySummary, 's')} from daily_summaries s"

@@ -14,6 +14,7 @@ import apsw
 
 from store.core import tokenizer
 from store.core.database import Database, clean_text, rows, scalar
+from store.core.records import columns, load
 from store.sources import imports
 from store.sources.upserts import Upserted, UpsertTable, natural_key
 
@@ -130,20 +131,10 @@ def events_between(
     with database.read(deadline_s) as connection:
         found = rows(connection, f"{_SELECT} {_OVERLAPPING} order by e.start_ms, e.id limit :limit", values)
         total = scalar(connection, f"select count(*) from calendar_events e {_OVERLAPPING}", values)
-    return [_event(*row) for row in found], int(total)
+    return load(Event, found), int(total)
 
 
-def _event(*values: object) -> Event:
-    number, calendar, title, description, location, attendees, start, end, all_day, status = values
-    people = tuple(json.loads(str(attendees)))
-    return Event(number, calendar, title, description, location, people, start, end, bool(all_day), status)  # type: ignore[arg-type]  # as the columns are
-
-
-_SELECT = """
-select e.id, e.calendar, e.title, e.description, e.location, e.attendees, e.start_ms, e.end_ms,
-    e.is_all_day, e.status
-from calendar_events e
-"""
+_SELECT = f"select {columns(Event, 'e')} from calendar_events e"
 
 _OVERLAPPING = """
 where e.start_ms < :end and (e.end_ms > :start or e.start_ms >= :start) and (

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import apsw
 
 from store.core import tokenizer
 from store.core.database import Database, clean_text, rows, scalar
+from store.core.records import columns
 
 MAX_NAME_CHARS = 200
 MAX_TEXT_CHARS = 2_000
@@ -327,21 +328,12 @@ class NamedBy:
 
 def load_entities(database: Database, condition: str, values: dict[str, object]) -> list[Entity]:
     """Entities ``e`` that fit a condition on them, what was merged into another left out."""
-    found = database.rows(_ENTITIES.format(condition=condition), {"offset": 0, **values})
-    return [_entity(*row) for row in found]
-
-
-def _entity(*values: Any) -> Entity:
-    found = Entity(*values)
-    aliases = tuple((number, name) for number, name in json.loads(values[11]))
-    imports = tuple(NamedBy(*each) for each in json.loads(values[12]))
-    return replace(found, frames=tuple(json.loads(values[6])), aliases=aliases, imports=imports)
+    return database.records(Entity, _ENTITIES.format(condition=condition), {"offset": 0, **values})
 
 
 def load_facts(database: Database, condition: str, values: dict[str, object]) -> list[Fact]:
     """Facts ``f`` that fit a condition on them, latest first."""
-    found = database.rows(_FACTS.format(among=condition), {"offset": 0, **values})
-    return [Fact(*row) for row in found]
+    return database.records(Fact, _FACTS.format(among=condition), {"offset": 0, **values})
 
 
 _SAME = "select a.id from entities a where a.id = e.id or a.merged_root = e.id"
@@ -361,16 +353,15 @@ order by e.updated_ms desc, e.id desc
 limit :limit offset :offset
 """
 
-_FACTS = """
-select f.id, s.id, s.name, f.predicate, o.id, o.name, f.object_value,
-    f.source_frame_id, f.created_ms, f.shown_from_ms, f.shown_until_ms, f.origin, f.turn_id, f.retracted_ms,
-    f.retract_reason
+_NAMES = {"subject_id": "s.id", "subject": "s.name", "object_entity_id": "o.id", "object_entity": "o.name"}
+_FACTS = f"""
+select {columns(Fact, "f", **_NAMES)}
 from facts f
 join entities told on told.id = f.subject_id
 join entities s on s.id = coalesce(told.merged_root, told.id)
 left join entities named on named.id = f.object_entity_id
 left join entities o on o.id = coalesce(named.merged_root, named.id)
-where {among}
+where {{among}}
 order by f.created_ms desc, f.id desc
 limit :limit offset :offset
 """

@@ -105,15 +105,15 @@ def use(connection: apsw.Connection, turn_id: int, entities: Iterable[int], fact
     )
 
 
-def uses_of_entity(database: Database, entity_id: int, limit: int = 20) -> list[FactUse]:
+def uses_of_entity(database: Database, entity_id: int) -> list[FactUse]:
     """Answers for which an entity was recalled, or what was merged into it; latest first."""
     among = "select id from entities where id = :id or merged_root = :id"
-    return _uses(database, "entity", among, entity_id, limit)
+    return _uses(database, "entity", among, entity_id)
 
 
-def uses_of_fact(database: Database, fact_id: int, limit: int = 20) -> list[FactUse]:
+def uses_of_fact(database: Database, fact_id: int) -> list[FactUse]:
     """Answers for which a fact was recalled, latest first."""
-    return _uses(database, "fact", ":id", fact_id, limit)
+    return _uses(database, "fact", ":id", fact_id)
 
 
 def use_counts(database: Database, fact_ids: Iterable[int]) -> dict[int, int]:
@@ -200,19 +200,19 @@ def _sighting(frame_id: int) -> Sighting:
     return Sighting(frame_id, frame_id // ID_STEP)
 
 
-def _uses(database: Database, kind: str, among: str, number: int, limit: int) -> list[FactUse]:
-    found = database.rows(
+def _uses(database: Database, kind: str, among: str, number: int) -> list[FactUse]:
+    return database.records(
+        FactUse,
         f"""
         select distinct t.conversation_id, t.n, t.question, t.created_ms
         from knowledge_uses u
         join turns t on t.id = u.turn_id
         where u.kind = :kind and u.thing_id in ({among})
         order by t.created_ms desc, t.id desc
-        limit :limit
+        limit 20
         """,
-        {"kind": kind, "id": number, "limit": limit},
+        {"kind": kind, "id": number},
     )
-    return [FactUse(*row) for row in found]
 
 
 _FIND_ROOTS = """

@@ -19,6 +19,7 @@ import apsw
 from store.chats.conversations import DELETED_ANSWER, redact_answer
 from store.core import preferences
 from store.core.database import Database, clean_text, column, rows, scalar
+from store.core.records import columns, insert, load
 from store.sources import entities
 from store.sources.entities import MAX_NAME_CHARS, EntityKind, Provenance
 from store.sources.upserts import BATCH, Upserted
@@ -69,9 +70,9 @@ class Deleted:
 
 def begin(connection: apsw.Connection, kind: Kind, name: str, form: str, now_ms: int) -> int:
     """Note that a file is imported; returns the id its rows carry. `name` is shown, never opened."""
-    sql = "insert into imports (kind, name, format, started_ms) values (?, ?, ?, ?)"
-    connection.execute(sql, (kind, clean_text(name)[:255], form, now_ms))
-    return connection.last_insert_rowid()
+    return insert(
+        connection, "imports", kind=kind, name=clean_text(name)[:255], format=form, started_ms=now_ms
+    )
 
 
 def count(connection: apsw.Connection, import_id: int, more: Upserted) -> None:
@@ -90,10 +91,7 @@ def listed(database: Database, kind: Kind | None = None) -> list[Import]:
     found: list[Import] = []
     with database.read() as connection:
         for each in KINDS if kind is None else (kind,):
-            for row in rows(connection, _LISTED.format(table=TABLES[each]), (each,)):
-                number, name, form, started_ms, finished_ms, added, updated, skipped, left = row
-                counts = Upserted(added, updated, skipped)
-                found.append(Import(number, each, name, form, started_ms, finished_ms, counts, left))
+            found += load(Import, rows(connection, _LISTED.format(table=TABLES[each]), (each,)))
     return sorted(found, key=lambda made: -made.id)
 
 
@@ -147,12 +145,11 @@ def delete(database: Database, kind: Kind, import_id: int | None = None) -> Dele
     return Deleted(gone, forgotten.gone, forgotten.kept)
 
 
-_LISTED = """
-select i.id, i.name, i.format, i.started_ms, i.finished_ms, i.added, i.updated, i.skipped,
-    (select count(*) from {table} t where t.import_id = i.id)
-from imports i
-where i.kind = ?
-"""
+_OF_IT = {
+    "counts": "json_array(i.added, i.updated, i.skipped)",
+    "rows": "(select count(*) from {table} t where t.import_id = i.id)",
+}
+_LISTED = f"select {columns(Import, 'i', **_OF_IT)} from imports i where i.kind = ?"
 
 _LOST_CONTACTS = """
 delete from contacts

@@ -14,6 +14,7 @@ import apsw
 
 from store.core import preferences, tokenizer
 from store.core.database import Database, rows, scalar
+from store.core.records import columns, load
 from store.sources import imports
 from store.sources.imports import PLACES_ENABLED
 from store.sources.upserts import Upserted, UpsertTable, natural_key
@@ -83,7 +84,7 @@ def points_between(
         sql = "select count(*) from location_points where at_ms >= :start and at_ms < :end"
         total = int(scalar(connection, sql, values))
         found = rows(connection, _SPREAD, {**values, "step": max(1, -(-total // limit))})
-    return [_point(*row) for row in found], total
+    return load(Point, found), total
 
 
 def nearest_in_time(connection: apsw.Connection, at_ms: int) -> Point | None:
@@ -92,18 +93,15 @@ def nearest_in_time(connection: apsw.Connection, at_ms: int) -> Point | None:
         *rows(connection, f"{_SELECT} where at_ms <= ? order by at_ms desc limit 1", (at_ms,)),
         *rows(connection, f"{_SELECT} where at_ms > ? order by at_ms limit 1", (at_ms,)),
     ]
-    points = [_point(*row) for row in found]
-    return min(points, key=lambda point: (abs(point.at_ms - at_ms), point.at_ms), default=None)
+    return min(load(Point, found), key=lambda point: (abs(point.at_ms - at_ms), point.at_ms), default=None)
 
 
-def _point(number: int, at_ms: int, latitude: int, longitude: int, *rest: object) -> Point:
-    return Point(number, at_ms, latitude / E7, longitude / E7, *rest)  # type: ignore[arg-type]  # as the columns are
+_DEGREES = {"latitude": f"latitude_e7 / {E7}.0", "longitude": f"longitude_e7 / {E7}.0"}
+_POINT = columns(Point, **_DEGREES)
+_SELECT = f"select {_POINT} from location_points"
 
-
-_SELECT = "select id, at_ms, latitude_e7, longitude_e7, accuracy_m, altitude_m, source from location_points"
-
-_SPREAD = """
-select id, at_ms, latitude_e7, longitude_e7, accuracy_m, altitude_m, source
+_SPREAD = f"""
+select {_POINT}
 from (
     select *, row_number() over (order by at_ms, id) as n
     from location_points
@@ -194,7 +192,7 @@ def nearest(
         "latitude": latitude_e7, "longitude": longitude_e7, "turn": 360 * E7,
         "narrowing": math.cos(math.radians(latitude)), "candidates": max(_CANDIDATES, limit),
     }  # fmt: skip
-    found = [_place(*row) for row in database.rows(_NEAR, values, deadline_s=deadline_s)]
+    found = database.records(Place, _NEAR, values, deadline_s=deadline_s)
     away = [(distance_m(latitude, longitude, each.latitude, each.longitude), each) for each in found]
     return sorted(away, key=lambda pair: (pair[0], pair[1].id))[:limit]
 
@@ -211,7 +209,8 @@ def distance_m(latitude: float, longitude: float, other_latitude: float, other_l
 
 def browse(database: Database, name: str = "", limit: int = 100, offset: int = 0) -> list[Place]:
     """Places whose name, address or category holds `name`, in the order of their names."""
-    found = database.rows(
+    return database.records(
+        Place,
         f"""
         {_SELECT_PLACES}
         where :name = ''
@@ -221,15 +220,9 @@ def browse(database: Database, name: str = "", limit: int = 100, offset: int = 0
         """,
         {"name": tokenizer.normalise(name), "limit": limit, "offset": offset},
     )
-    return [_place(*row) for row in found]
 
 
-def _place(number: int, name: str, category: str, address: str, note: str, *where: float) -> Place:
-    latitude_e7, longitude_e7, radius_m = where
-    return Place(number, name, category, address, note, latitude_e7 / E7, longitude_e7 / E7, radius_m)
-
-
-_SELECT_PLACES = "select id, name, category, address, note, latitude_e7, longitude_e7, radius_m from places"
+_SELECT_PLACES = f"select {columns(Place, **_DEGREES)} from places"
 
 # A flat map around the position chooses; the haversine formula puts them in order.
 _NEAR = f"""

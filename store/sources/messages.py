@@ -14,6 +14,7 @@ import apsw
 
 from store.core import tokenizer
 from store.core.database import Database, clean_text, rows, scalar
+from store.core.records import columns, insert, load
 from store.memory import retrievers
 from store.memory.retrievers import Mode, Question, RetrievalQuery, TextStrategy
 from store.search import query, snippet
@@ -150,9 +151,8 @@ def _contact(connection: apsw.Connection, address: str, name: str) -> int | None
         return None
     found = scalar(connection, "select contact_id from contact_addresses where address = ?", (key,))
     if found is None:
-        connection.execute("insert into contacts (name) values (?)", (name,))
-        found = connection.last_insert_rowid()
-        connection.execute("insert into contact_addresses (address, contact_id) values (?, ?)", (key, found))
+        found = insert(connection, "contacts", name=name)
+        insert(connection, "contact_addresses", address=key, contact_id=found)
     elif name:
         connection.execute("update contacts set name = ? where id = ? and name = ''", (name, found))
     return int(found)
@@ -160,15 +160,13 @@ def _contact(connection: apsw.Connection, address: str, name: str) -> int | None
 
 def contacts(database: Database, name: str = "", limit: int = 50) -> list[Contact]:
     """Contacts whose name or address holds `name`, those with most messages first."""
-    found = database.rows(_CONTACTS, {"name": tokenizer.normalise(name), "limit": limit})
-    return [Contact(number, shown, tuple(addresses.split("\n")), count)
-            for number, shown, addresses, count in found]  # fmt: skip
+    return database.records(Contact, _CONTACTS, {"name": tokenizer.normalise(name), "limit": limit})
 
 
 def get_many(connection: apsw.Connection, ids: Iterable[int]) -> dict[int, Message]:
     """The messages that exist among these ids."""
     sql = f"{_SELECT} where m.id in (select value from json_each(?))"
-    return {row[0]: _message(*row) for row in rows(connection, sql, (str(list(ids)),))}
+    return {message.id: message for message in load(Message, rows(connection, sql, (str(list(ids)),)))}
 
 
 def texts(database: Database, ids: Iterable[int]) -> dict[int, str]:
@@ -192,19 +190,11 @@ def nearest_to(
     """
     values = {**filters.values(), "at": at_ms, "limit": limit}
     with database.read(deadline_s) as connection:
-        found = rows(
-            connection,
-            f"""
-            {_SELECT}
-            where {filters.condition()}
-            order by abs(m.sent_ms - :at), m.id
-            limit :limit
-            """,
-            values,
-        )
+        sql = f"{_SELECT} where {filters.condition()} order by abs(m.sent_ms - :at), m.id limit :limit"
+        found = rows(connection, sql, values)
         among = f"select count(*) from text_messages m where {filters.condition()}"
         total = int(scalar(connection, among, values))
-    return sorted((_message(*row) for row in found), key=lambda each: (each.sent_ms, each.id)), total
+    return sorted(load(Message, found), key=lambda message: (message.sent_ms, message.id)), total
 
 
 def browse(
@@ -214,42 +204,28 @@ def browse(
     before: tuple[int, int] | None = None,
 ) -> list[Message]:
     """Messages newest first; those older than ``before``, the (sent_ms, id) of the last one shown."""
-    values = {**filters.values(), "limit": limit, "at": None, "last": None}
-    older = ""
-    if before is not None:
-        older = "and (m.sent_ms, m.id) < (:at, :last)"
-        values |= {"at": before[0], "last": before[1]}
-    found = database.rows(
-        f"""
+    sql = f"""
         {_SELECT}
-        where {filters.condition()} {older}
+        where {filters.condition()} {"" if before is None else "and (m.sent_ms, m.id) < (:at, :last)"}
         order by m.sent_ms desc, m.id desc
         limit :limit
-        """,
-        values,
-    )
-    return [_message(*row) for row in found]
+        """
+    at_ms, last = before or (None, None)
+    values = {**filters.values(), "limit": limit, "at": at_ms, "last": last}
+    return database.records(Message, sql, values)
 
 
-def _message(*values: object) -> Message:
-    number, service, conversation, contact_id, contact, outgoing, sent_ms, subject, body = values
-    return Message(number, service, conversation, contact_id, contact, bool(outgoing), sent_ms, subject, body)  # type: ignore[arg-type]  # as the columns are
-
-
-_SELECT = """
-select m.id, m.service, m.conversation, m.contact_id,
-    coalesce(
-        nullif(c.name, ''),
-        (select min(a.address) from contact_addresses a where a.contact_id = c.id),
-        ''
-    ),
-    m.is_outgoing, m.sent_ms, m.subject, m.body
+_CONTACT = """coalesce(
+    nullif(c.name, ''), (select min(a.address) from contact_addresses a where a.contact_id = c.id), ''
+)"""
+_SELECT = f"""
+select {columns(Message, "m", contact=_CONTACT)}
 from text_messages m
 left join contacts c on c.id = m.contact_id
 """
 
 _CONTACTS = """
-select c.id, c.name, group_concat(a.address, char(10)),
+select c.id, c.name, json_group_array(a.address),
     (select count(*) from text_messages m where m.contact_id = c.id) as messages
 from contacts c
 join contact_addresses a on a.contact_id = c.id

@@ -19,6 +19,7 @@ from typing import Literal
 import apsw
 
 from store.core.database import Database, rows, scalar
+from store.core.records import insert, insert_new
 from store.frames import frames
 from store.spool.queue import Capture, DecisionRun, LookReport
 from store.timeline import segments
@@ -60,14 +61,8 @@ def add_report(connection: apsw.Connection, report: LookReport) -> bool:
     A deduped run means that a frame was still on the screen: the frame and its activity segment
     reach as far.
     """
-    connection.execute(
-        """
-        insert into look_batches (id, start_ms, end_ms, looks) values (?, ?, ?, ?)
-        on conflict (id) do nothing
-        """,
-        (report.batch_id, report.start_ms, report.end_ms, report.looks),
-    )
-    if not connection.changes():
+    span = {"start_ms": report.start_ms, "end_ms": report.end_ms, "looks": report.looks}
+    if not insert_new(connection, "look_batches", id=report.batch_id, **span):
         return False
     for told in report.runs:
         run = _as_it_is_known(connection, told)
@@ -109,25 +104,17 @@ def add(
     Ingest enters one, under the frame's own batch, for a frame that capture kept and ingest did
     not (an exact duplicate, a picture that cannot be read): the equation still holds.
     """
-    pieces = [
-        (at, min(at + LONGEST_RUN_MS, end_ms))
-        for at in range(start_ms, max(end_ms, start_ms + 1), LONGEST_RUN_MS)
-    ]
-    connection.executemany(
-        """
-        insert into decisions (batch_id, monitor, decision, reason, start_ms, end_ms, looks)
-        values (?, ?, ?, ?, ?, ?, ?)
-        """,
-        [
-            (batch_id, monitor, decision, reason, start, end, looks if start == start_ms else 0)
-            for start, end in pieces
-        ],
-    )
+    for at in range(start_ms, max(end_ms, start_ms + 1), LONGEST_RUN_MS):
+        insert(
+            connection, "decisions", batch_id=batch_id, monitor=monitor, decision=decision, reason=reason,
+            start_ms=at, end_ms=min(at + LONGEST_RUN_MS, end_ms), looks=looks if at == start_ms else 0,
+        )  # fmt: skip
 
 
 def daily(database: Database, start_ms: int, end_ms: int) -> list[DecisionCount]:
     """What was decided in ``[start_ms, end_ms)``, most looks first. A run counts where it starts."""
-    found = database.rows(
+    return database.records(
+        DecisionCount,
         """
         with counted as (
             select decision, reason, looks, end_ms - start_ms as duration_ms from decisions
@@ -141,7 +128,6 @@ def daily(database: Database, start_ms: int, end_ms: int) -> list[DecisionCount]
         """,
         _range(start_ms, end_ms),
     )
-    return [DecisionCount(*row) for row in found]
 
 
 def reconcile(database: Database, start_ms: int, end_ms: int) -> Reconciliation:

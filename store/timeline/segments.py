@@ -15,6 +15,7 @@ from typing import Any
 import apsw
 
 from store.core.database import Database, column, rows, scalar
+from store.core.records import columns, insert
 from store.frames import apps
 from store.frames.activity_intervals import (
     MERGE_GAP_MS,
@@ -159,7 +160,7 @@ def folded_line(connection: apsw.Connection) -> list[Segment]:
 
 _SHOWN = "id, captured_ms, ended_ms, app_name, window_name, browser_url, coalesce(focused, 0) = 1"
 _MAY_HAVE_FOCUS = "(focused is null or focused = 1)"
-_SEGMENT = "start_ms, end_ms, app_name, window_name, browser_url, first_frame_id, last_frame_id, frames"
+_SEGMENT = columns(Segment)
 
 
 def _frames_from(connection: apsw.Connection, from_id: int) -> Iterator[ShownFrame]:
@@ -217,11 +218,7 @@ def _one(connection: apsw.Connection, condition: str, parameters: dict[str, int]
 
 
 def _insert(connection: apsw.Connection, segment: Segment) -> None:
-    connection.execute(
-        f"insert into segments ({_SEGMENT}) values (:start_ms, :end_ms, :app_name, :window_name, "
-        ":browser_url, :first_frame_id, :last_frame_id, :frames)",
-        asdict(segment),
-    )
+    insert(connection, "segments", **asdict(segment))
     if segment.app_name:
         apps.give_slot(connection, segment.app_name)
 

@@ -165,7 +165,8 @@ def frames_between(
 ) -> list[FrameMark]:
     """Frames captured in ``[start_ms, end_ms)``, oldest first, at most `limit`."""
     first, after = id_range(start_ms, end_ms)
-    found = database.rows(
+    return database.records(
+        FrameMark,
         """
         select id, captured_ms, app_name, monitor from frames
         where id >= :first and id < :after and (:monitor is null or monitor = :monitor)
@@ -173,7 +174,6 @@ def frames_between(
         """,
         {"first": first, "after": after, "monitor": monitor, "limit": limit},
     )
-    return [FrameMark(*row) for row in found]
 
 
 def minute_index(database: Database, start_ms: int, end_ms: int) -> list[tuple[int, int]]:

@@ -1,0 +1,88 @@
+"""Frozen dataclasses as rows of a table, by the names and types of their fields.
+
+SQLite has neither truth values nor lists: a field that is a ``bool`` is stored as 0 or 1, a tuple, a mapping
+or another dataclass as JSON. Names of tables and columns come from code, never from data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+import apsw
+
+T = TypeVar("T")
+
+
+def columns(kind: type, table: str = "", /, **others: str) -> str:
+    """The fields of a dataclass as columns of the alias `table`; `others` are SQL by field."""
+    prefix = f"{table}." if table else ""
+    return ", ".join(others.get(field.name, f"{prefix}{field.name}") for field in fields(kind))
+
+
+def load(kind: type[T], found: Iterable[tuple[Any, ...]]) -> list[T]:
+    """Rows whose columns are the fields of a dataclass, in their order; the last fields may be missing."""
+    readers = _readers(kind)  # type: ignore[arg-type]  # a class can be hashed
+    return [
+        kind(*(read(value) if read else value for read, value in zip(readers, row, strict=False)))
+        for row in found
+    ]
+
+
+def insert(connection: apsw.Connection, table: str, /, **values: Any) -> int:
+    """Add a row; returns its rowid. Raises `apsw.ConstraintError`. Inside `Database.write()`."""
+    connection.execute(_insert(table, values), values)
+    return connection.last_insert_rowid()
+
+
+def insert_new(connection: apsw.Connection, table: str, /, **values: Any) -> bool:
+    """Add a row unless it is there; whether it was added. Inside `Database.write()`."""
+    connection.execute(f"{_insert(table, values)} on conflict do nothing", values)
+    return connection.changes() > 0
+
+
+def put(connection: apsw.Connection, table: str, key: str, /, **values: Any) -> None:
+    """Add a row, or change the one with the same `key` (its columns). Inside `Database.write()`."""
+    changed = ", ".join(f"{name} = excluded.{name}" for name in values if name not in key.split(", "))
+    connection.execute(f"{_insert(table, values)} on conflict ({key}) do update set {changed}", values)
+
+
+def _insert(table: str, values: Mapping[str, Any]) -> str:
+    return f"insert into {table} ({', '.join(values)}) values ({', '.join(f':{name}' for name in values)})"
+
+
+@cache
+def _readers(kind: type) -> tuple[Callable[[Any], Any] | None, ...]:
+    """What makes a field of each column; None where it is the same."""
+    return tuple(map(_reader, _types(kind)))
+
+
+@cache
+def _types(kind: type) -> tuple[Any, ...]:
+    hints = get_type_hints(kind)
+    return tuple(hints[field.name] for field in fields(kind))
+
+
+def _reader(hint: Any) -> Callable[[Any], Any] | None:
+    if hint is bool:
+        return bool
+    if get_origin(hint) is UnionType:
+        read = next(filter(None, map(_reader, get_args(hint))), None)
+        return read and (lambda value: None if value is None else read(value))
+    if get_origin(hint) in (tuple, dict, Mapping) or is_dataclass(hint):
+        return lambda text: _of_json(hint, json.loads(text))
+    return None
+
+
+def _of_json(hint: Any, value: Any) -> Any:
+    if is_dataclass(hint):
+        parts = zip(_types(hint), value, strict=False)  # type: ignore[arg-type]  # a class of them
+        return hint(*(_of_json(each, part) for each, part in parts))  # type: ignore[operator]
+    if get_origin(hint) is not tuple:
+        return value
+    inner, *rest = get_args(hint)
+    return tuple(_of_json(inner, each) if rest == [...] else each for each in value)
