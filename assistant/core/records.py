@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from engines.chat.protocol import Usage
 from store.chats.attachments import Attachment
-from store.chats.records import Anchor
+from store.chats.records import Anchor, StoredEvidence
 from store.chats.tool_calls import ToolCall
 from store.ocr.readings import Box as Box
 from store.timeline.gaps import Gap
@@ -99,32 +99,30 @@ class TurnRequest:
     pictures: bool = False
 
 
+def frame_url(frame_id: int) -> str:
+    """Where the frame's picture is; the only place that makes this address."""
+    return f"/api/v1/frames/{frame_id}"
+
+
 @dataclass(frozen=True, slots=True)
-class EvidenceItem:
-    """One frame of this turn's selection.
+class EvidenceItem(StoredEvidence):
+    """One frame of this turn's selection, with its time as its asker's clock showed it.
 
     `n` is its number in the answer, by first use; None for one that was retrieved and not cited.
-    `state` is ``retrieved`` for those; ``found`` is said only after a deterministic check, with
-    `boxes` around the quoted words. Once the frame is deleted `state` is ``deleted``, `frame_id`
-    and `frame_url` are None, and nothing but its time is left.
+    `state` is an `EvidenceState`: ``retrieved`` for those; ``found`` is said only after a deterministic
+    check, with `boxes` around the quoted words.
     """
 
-    n: int | None
-    frame_id: int | None
-    captured_ms: int
-    local_time: str
-    app_name: str | None
-    window_name: str | None
-    focused: bool | None
-    browser_url: str | None
-    ocr_snippet: str
-    quote: str
-    boxes: tuple[Box, ...]
-    state: EvidenceState
-    frame_url: str | None
-    reading_id: int | None = None  # the reading that was quoted; reading again checks the quote again
-    checked_ms: int | None = None  # when the quote was looked for again, in a later reading
-    confidence: float | None = None  # 0..1, of the least sure of the quoted words, as the reader said
+    boxes: tuple[Box, ...] = ()
+    local_time: str = ""
+
+    @property
+    def ocr_snippet(self) -> str:
+        return self.snippet
+
+    @property
+    def frame_url(self) -> str | None:
+        return None if self.frame_id is None else frame_url(self.frame_id)
 
     @property
     def is_doubtful(self) -> bool:

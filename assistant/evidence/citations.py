@@ -18,7 +18,6 @@ from assistant.core.strings import local_time
 from assistant.evidence import quotes
 from assistant.evidence.quotes import rows
 from assistant.evidence.replies import Quote
-from assistant.retrieval.packing import frame_url
 from assistant.retrieval.retrieval import Entry
 from store.core.database import Database
 from store.frames.frames import FrameRow
@@ -150,11 +149,10 @@ def _item(entry: Entry, n: int | None, checked: CheckedFrame, zone: tzinfo) -> E
         window_name=frame.window_name,
         focused=frame.focused,
         browser_url=frame.browser_url,
-        ocr_snippet=entry.excerpt.text,
+        snippet=entry.excerpt.text,
         quote=checked.quote,
         boxes=checked.boxes,
         state=checked.state,
-        frame_url=frame_url(frame.id),
         reading_id=checked.reading_id,
         confidence=checked.confidence,
     )

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
+from assistant.core.records import frame_url
 from assistant.core.strings import duration, local_time, reason
 from assistant.core.texts import estimate_tokens, matches, neutralized
 from assistant.retrieval import measured_facts
@@ -110,11 +111,6 @@ def frame_labels(frame: SampledFrame) -> Iterator[str]:
 def barred_lines(shown: Excerpt) -> Iterator[str]:
     """The lines of an excerpt, each behind a bar."""
     return (f"| {sanitized_inline(line, len(line))}" for line in shown.text.split("\n") if line)
-
-
-def frame_url(frame_id: int) -> str:
-    """Where the frame's picture is; the only place that makes this address."""
-    return f"/api/v1/frames/{frame_id}"
 
 
 def _measured(retrieval: Retrieval, zone: tzinfo) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from assistant.context.background import PreparedContext, prepare
@@ -21,7 +21,7 @@ from assistant.core.texts import estimate_tokens, language_of
 from assistant.language.questions import asked_words
 from assistant.turns import anchor_facts, attachments, scope
 from assistant.turns.anchor_facts import AnchorFacts
-from assistant.turns.plan import TurnPlan, TurnServices
+from assistant.turns.plan import TurnPlan, TurnServices, Voice
 from assistant.turns.prompts import EVIDENCE_RULES
 from engines.chat.extractive import ExtractiveModel
 from store.chats import conversations, personas, prompts, records
@@ -47,36 +47,22 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
     attached = attachments.resolve_attachments(services, request)
     attachments.check_images(services, request, model, attached)
     voice = resolve_voice(services.database, request)
-    context = _context(services, request, message, voice.identity, model)
     return TurnPlan(
-        context=context,
-        pack=context.system_augmentation,
-        session_id=request.session_id,
-        message=message,
-        language=language_of(message),
+        request,
+        zone,
+        message,
+        language_of(message),
+        asked.scope,
+        asked.filters,
+        model,
+        voice,
         words=asked_words(asked.topic),
-        scope=asked.scope,
-        timezone=request.timezone,
-        zone=zone,
-        now_ms=request.now_ms,
-        filters=asked.filters,
-        model=model,
-        identity=voice.identity,
-        persona=voice.persona,
-        style_note=voice.style_note,
-        model_prompt=prompts.get_prompt(services.database, model.name),
-        chat_id=None if request.amend else request.chat_id,
-        about=about,
         searched_for=" ".join(asked.topic.split()),
-        without=frozenset(request.without),
-        mode=request.mode,
         uses_tools=can_use_tools and request.mode != "evidence",
-        is_bounded=request.start_ms is not None,
-        frame_id=request.frame_id,
-        wants_pictures=request.pictures,
-        first_call=request.first_call,
+        model_prompt=prompts.get_prompt(services.database, model.name),
+        context=_context(services, request, message, voice.identity, model),
+        about=about,
         attached=attached,
-        previous_response_id=request.previous_response_id,
     )
 
 
@@ -161,15 +147,6 @@ NEUTRAL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Voice:
-    """The identity as it is sent, and what it was made of."""
-
-    identity: str
-    persona: Persona | None = None
-    style_note: str = ""
-
-
 def resolve_voice(database: Database, request: TurnRequest) -> Voice:
     """Who speaks in one turn. An override is for this turn alone; a blank one is none.
 
@@ -181,12 +158,12 @@ def resolve_voice(database: Database, request: TurnRequest) -> Voice:
         if text and len(text) > limit:
             raise BadSystemPrompt(f"the {name} is longer than {limit} characters")
     if override and override.strip():
-        return Voice(_with_note(override, note), None, note)
+        return Voice(override, None, note)
     persona = _persona(database, request)
     if persona is not None:
-        return Voice(_with_note(persona.system_prompt, note), persona, note)
+        return Voice(persona.system_prompt, persona, note)
     stored = "" if request.chat_id is None else conversations.identity(database, request.chat_id)
-    return Voice(_with_note(stored or NEUTRAL, note), None, note)
+    return Voice(stored or NEUTRAL, None, note)
 
 
 def _persona(database: Database, request: TurnRequest) -> Persona | None:
@@ -197,7 +174,3 @@ def _persona(database: Database, request: TurnRequest) -> Persona | None:
             raise UnknownPersona(named.id)
         return named
     return personas.active(database) if request.chat_id is None else None
-
-
-def _with_note(identity: str, note: str) -> str:
-    return f"{identity}\n\n{note}" if note else identity

@@ -48,28 +48,26 @@ def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
     is_confirmed = answer.opening or marks.is_confirmed(claims)
     opening = answer.opening if is_confirmed else text("unconfirmed", language)
     answer_md = f"{opening}\n\n{numbered.answer_md}" if opening else numbered.answer_md
-    failure = answer.ending if isinstance(answer.ending, ModelError) else None
+    turn.usage = turn.usage or answer.completion.usage
     unread = sum(entry.frame.reading_id is None for entry in answer.entries)
     warnings = (
-        *answer.warnings,
+        *turn.warnings,
         text("unknown_ids", language, count=numbered.unknown) if numbered.unknown else "",
         coverage.not_found(turn.coverage, language),
         text("unread", language, count=unread) if unread else "",
         *answer.closing_warnings,
-        text("broke_off" if failure else "stopped", language) if answer.ending else "",
+        text("broke_off" if isinstance(turn.ending, ModelError) else "stopped", language)
+        if turn.ending
+        else "",
     )
     return CheckedAnswer(
         answer_md,
         evidence,
         marks.moved(claims, len(answer_md) - len(numbered.answer_md)),
-        answer.usage or answer.completion.usage,
         tuple(filter(None, warnings)),
         numbered.unknown,
         measured,
-        answer.sources,
         answer.completion.response_id,
-        is_cut_off=answer.ending is not None,
-        failure=failure,
     )
 
 

@@ -64,7 +64,8 @@ def ask(turn: RunningTurn, retrieval: Retrieval) -> Generator[TurnEvent, None, U
         if completed is None:
             session.warn()
             raise
-        return _answer(session, completed, ending)
+        turn.ending = ending
+        return _answer(session, completed)
     return _answer(session, completion)
 
 
@@ -111,7 +112,8 @@ def _offered(turn: RunningTurn, window_tokens: int) -> list[Tool]:
         partial(background.are_chats_told, services.context, plan.chat_id),
     )
     tools = offered(services.database, services.agent.registry, gates)
-    kept = registry.fitting(tools, window_tokens, plan.first_call.tool if plan.first_call else "")
+    first = plan.request.first_call
+    kept = registry.fitting(tools, window_tokens, first.tool if first else "")
     if left_out := len(tools) - len(kept):
         turn.warnings.append(text("tools_left_out", plan.language, count=left_out, total=len(tools)))
     return kept
@@ -124,7 +126,7 @@ def _rounds(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
         return completion
     rounds = session.agent.settings.max_iterations
     for iteration in range(1, rounds + 1):
-        first = session.plan.first_call if iteration == 1 else None
+        first = session.plan.request.first_call if iteration == 1 else None
         completion, reply = _as_requested(session, first) if first else (yield from _generate(session))
         if not reply.wanted:
             if reply.prose:
@@ -219,11 +221,9 @@ def _pieces(session: ModelSession, ledger: SentLedger) -> Iterator[str | Complet
     yield from model.stream(messages, schema=schema, tools=tools, timeout_s=timeout_s, on_send=ledger)
 
 
-def _answer(
-    session: ModelSession, completion: Completion, ending: ModelError | Cancelled | None = None
-) -> UncheckedAnswer:
+def _answer(session: ModelSession, completion: Completion) -> UncheckedAnswer:
     """What was said, on the frames that it was shown; the turn notes what it looked at."""
-    turn, plan, findings = session.turn, session.plan, session.findings
+    turn, plan = session.turn, session.plan
     session.warn()
     if completion.finish_reason == "length":
         turn.warnings.append(text("cut_short", plan.language))
@@ -235,17 +235,14 @@ def _answer(
     sampled = len(retrieval.entries if by_tools else session.retrieval.entries)
     looked = coverage.of(retrieval, plan.filters)
     turn.coverage = replace(looked, frames_sampled=sampled, by_tools=by_tools and plan.uses_tools)
+    turn.usage, turn.sources = total_of(session.usages), tuple(sorted(session.findings.sources))
     return UncheckedAnswer(
         completion,
         retrieval,
         shown,
-        warnings=tuple(turn.warnings),
         measured=_measured(session),
         off_screen=session.off_screen,
-        usage=total_of(session.usages),
-        sources=tuple(sorted(findings.sources)),
-        seen=frozenset(findings.seen),
-        ending=ending,
+        seen=frozenset(session.findings.seen),
     )
 
 

@@ -75,7 +75,7 @@ def _title_of(turn: RunningTurn, about: AnchorFacts, answer_md: str) -> str:
 
 def _title_by_model(turn: RunningTurn, model: ChatModel, answer_md: str) -> str:
     services = turn.services
-    blocks = in_order(identity=turn.plan.identity)
+    blocks = in_order(identity=turn.plan.voice.identity)
     summary = neutralized(without_numbers(answer_md))[:MAX_NAMED_CHARS]
     messages = [*system_messages(blocks), Message("user", f"{NAME_IT}{summary}")]
     endpoint = services.models.endpoint(model.name)
@@ -114,7 +114,7 @@ def training_messages(turn: RunningTurn, about: AnchorFacts) -> list[dict[str, A
     for byte as it was sent. What came before an amending turn is that of the insight it amends.
     """
     database, stored = turn.database, turn.stored
-    messages: list[dict[str, Any]] = [{"role": "system", "content": turn.plan.identity}]
+    messages: list[dict[str, Any]] = [{"role": "system", "content": turn.plan.voice.identity}]
     bases = history.bases(database, about.anchored, stored.chat_id)
     if bases:
         insight, _ = base = bases[-1]

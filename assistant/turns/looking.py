@@ -34,7 +34,7 @@ def look(turn: RunningTurn) -> Retrieval:
     else:
         # An endpoint of vectors may be slow, too.
         meaning = run_with_timeout(partial(_meaning, turn), math.inf, turn.stop, turn.database.close_thread)
-        also = () if plan.frame_id is None else (plan.frame_id,)
+        also = () if plan.request.frame_id is None else (plan.request.frame_id,)
         spread = select_in if plan.mode == "evidence" else spread_in
         retrieval = retrieve(
             turn.database,
@@ -45,8 +45,8 @@ def look(turn: RunningTurn) -> Retrieval:
             also=also,
             spread=spread,
         )
-    if plan.without:
-        entries = tuple(entry for entry in retrieval.entries if entry.frame.id not in plan.without)
+    if plan.request.without:
+        entries = tuple(entry for entry in retrieval.entries if entry.frame.id not in plan.request.without)
         retrieval = replace(retrieval, entries=entries)
     if services.permits:  # totals tell of every app
         entries = tuple(entry for entry in retrieval.entries if services.permits(entry.frame))

@@ -67,7 +67,7 @@ def of_turn(turn: RunningTurn, retrieval: Retrieval, max_tokens: int) -> Picture
     attached = attachments.pictures(turn.database, turn.plan.attached)
     agent, models, plan = turn.services.agent, turn.services.models, turn.plan
     endpoint = models.endpoint(plan.model.name)
-    may_see = may_send(models.send_pictures, endpoint, is_asked_for=plan.wants_pictures)
+    may_see = may_send(models.send_pictures, endpoint, is_asked_for=plan.request.pictures)
     if agent is None or plan.mode != "auto" or not may_see:
         return Pictures(*attached)
     shots, cites = [], []
@@ -92,6 +92,6 @@ def _most_relevant(plan: TurnPlan, retrieval: Retrieval) -> Sequence[Entry]:
     """The frame that the question is about, else those that its search found first."""
     by_frame = {entry.frame.id: entry for entry in retrieval.entries}
     anchored = plan.about.anchor.frame_id if plan.about else None
-    about = plan.frame_id if anchored is None else anchored
+    about = plan.request.frame_id if anchored is None else anchored
     wanted = retrieval.best[:MAX_FRAMES] if about is None else (about,)
     return [by_frame[frame_id] for frame_id in wanted if frame_id in by_frame]

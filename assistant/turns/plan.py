@@ -17,12 +17,12 @@ from assistant.core.records import (
     Claim,
     Coverage,
     EvidenceItem,
-    FirstCall,
     Mode,
     Scope,
     Stage,
     StatusEvent,
     TurnFilters,
+    TurnRequest,
 )
 from assistant.core.strings import text
 from assistant.core.texts import Language
@@ -81,50 +81,65 @@ NO_FILES = Attached()
 
 
 @dataclass(frozen=True, slots=True)
+class Voice:
+    """As whom the model speaks: the words of a persona (None: of an override, of the chat, or the neutral
+    ones), with a note under them after one empty line.
+    """
+
+    words: str
+    persona: Persona | None = None
+    style_note: str = ""
+
+    @property
+    def identity(self) -> str:
+        """The block of the prompt, byte for byte as it is sent."""
+        return f"{self.words}\n\n{self.style_note}" if self.style_note else self.words
+
+
+@dataclass(frozen=True, slots=True)
 class TurnPlan:
     """A question that was admitted: everything about it is settled but the answer.
 
-    `words` are what it is about, none for a summary; `searched_for` is the message without its
-    mentions and its time.
+    `message` is what was asked, `searched_for` that without its mentions and its time, and `words` what it
+    is about, none for a summary. `about` is the frame or moment that the conversation is about, `asked` what
+    the model is asked in place of the message, '' for the message itself.
     """
 
+    request: TurnRequest
+    zone: tzinfo
     message: str
     language: Language
-    words: tuple[str, ...]
     scope: Scope
-    timezone: str
-    zone: tzinfo
-    now_ms: int
     filters: TurnFilters
     model: AnyModel
-    identity: str
-    chat_id: int | None
-    searched_for: str
-    without: frozenset[int] = frozenset()
-    mode: Mode = "auto"
+    voice: Voice
+    words: tuple[str, ...] = ()
+    searched_for: str = ""
     uses_tools: bool = False
-    frame_id: int | None = None
-    wants_pictures: bool = False
-    """Whether pictures may go along where the settings ask first."""
     model_prompt: str = ""
-    pack: str = ""
-    """What is told as background beside the question; '' for nothing."""
     context: PreparedContext = NO_CONTEXT
-    """How the background came to be, and what the window is about."""
-    session_id: int | None = None
-    is_bounded: bool = True
-    """Whether nothing outside the range may be shown: it was given, not only found in the message."""
-    first_call: FirstCall | None = None
-    persona: Persona | None = None
-    """Whose words the identity holds; None for an override, a stored voice and the neutral default."""
-    style_note: str = ""
+    """What is told as background beside the question, and how that came to be."""
     about: AnchorFacts | None = None
-    """The frame or moment that the conversation is about."""
     asked: str = ""
-    """What the model is asked in place of the message, '' for the message itself."""
-
     attached: Attached = NO_FILES
-    previous_response_id: str = ""
+
+    @property
+    def mode(self) -> Mode:
+        return self.request.mode
+
+    @property
+    def now_ms(self) -> int:
+        return self.request.now_ms
+
+    @property
+    def chat_id(self) -> int | None:
+        """The chat that goes on; None for a new one."""
+        return None if self.request.amend else self.request.chat_id
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether nothing outside the range may be shown: it was given, not only found in the message."""
+        return self.request.start_ms is not None
 
     @property
     def start_ms(self) -> int:
@@ -162,8 +177,10 @@ class TurnPlan:
 
 @dataclass(slots=True)
 class RunningTurn:
-    """A turn under way. Its question is `stored`; `scope`, `coverage`, `evidence` and `warnings` are what is
-    stored with it even if it fails.
+    """A turn under way. Its question is `stored`, and all below `stop` is stored with it even if it fails.
+
+    `usage` is what its answers took, `sources` names what it rests on beside frames, and `ending` is what
+    broke an answer off, if anything did.
     """
 
     services: TurnServices
@@ -175,6 +192,9 @@ class RunningTurn:
     evidence: tuple[EvidenceItem, ...] = ()
     warnings: list[str] = field(default_factory=list)
     frames_read: int = 0
+    usage: Usage | None = None
+    sources: tuple[str, ...] = ()
+    ending: ModelError | Cancelled | None = None
     scope: Scope = field(init=False)
 
     def __post_init__(self) -> None:
@@ -205,28 +225,20 @@ class UncheckedAnswer:
     retrieval: Retrieval
     entries: tuple[Entry, ...]
     opening: str = ""
-    warnings: tuple[str, ...] = ()
     closing_warnings: tuple[str, ...] = ()
     measured: MeasuredFacts | None = None  # durations from elsewhere than the retrieval
     off_screen: OffScreen | None = None  # what the speaker had beside the screen
-    usage: Usage | None = None
-    sources: tuple[str, ...] = ()
     seen: frozenset[int] = frozenset()  # frames whose pictures the speaker was shown
-    ending: ModelError | Cancelled | None = None  # what broke it off, if anything did
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """An answer with its proof, ready to be stored."""
+    """An answer with its proof, ready to be stored; `dropped` counts the ids it cited that name nothing."""
 
-    answer_md: str
+    answer_md: str = ""
     evidence: tuple[EvidenceItem, ...] = ()
     claims: tuple[Claim, ...] = ()
-    usage: Usage | None = None
     warnings: tuple[str, ...] = ()
     dropped: int = 0
     measured: MeasuredFacts | None = None
-    sources: tuple[str, ...] = ()
     response_id: str = ""  # of the endpoint's own transcript
-    is_cut_off: bool = False
-    failure: ModelError | None = None  # why the answer broke off, if it did

@@ -63,10 +63,10 @@ def evidence_blocks(plan: TurnPlan, *, sees: bool = False) -> tuple[Block, ...]:
     """The system prompt without tools: blocks 1, 2, 3 and 6, and 8 where there is a pack."""
     return in_order(
         model_prompt=plan.model_prompt,
-        identity=plan.identity,
+        identity=plan.voice.identity,
         rules=EVIDENCE_RULES.replace(*_TEXTS["no_pictures"]) if sees else EVIDENCE_RULES,
         time=time_block(plan),
-        background=background(plan.pack),
+        background=background(plan.context.system_augmentation),
     )
 
 
@@ -74,7 +74,7 @@ def time_block(plan: TurnPlan) -> str:
     """Block 6: now, zone and offset; the range in local time where one was asked about."""
     zone = plan.zone
     offset = preferences.utc_offset(plan.now_ms, zone)
-    now = f"Now: {local_time(plan.now_ms, zone)}\nTime zone: {plan.timezone} ({offset})"
+    now = f"Now: {local_time(plan.now_ms, zone)}\nTime zone: {plan.request.timezone} ({offset})"
     if not plan.has_range:
         return now
     start, end = local_time(plan.start_ms, zone), local_time(plan.end_ms, zone)
@@ -110,13 +110,13 @@ def tool_blocks(
     """
     return in_order(
         model_prompt=plan.model_prompt,
-        identity=plan.identity,
+        identity=plan.voice.identity,
         rules=TOOL_RULES if plan.mode == "agent" and plan.about is None else _rules_with_screen_data(),
         guidance=guidance(tools, rounds, owner, examples) if tools else "",
         tools=tools_as_text([tool.definition() for tool in tools], form) if tools and form else "",
         time=time_block(plan),
         budget=BUDGET_NOTE.format(rounds=rounds) if tools else "",
-        background=background(plan.pack),
+        background=background(plan.context.system_augmentation),
     )
 
 

@@ -217,7 +217,7 @@ def chained_model(database: Database, plan: TurnPlan, history: Sequence[Exchange
     model = plan.model
     if not isinstance(model, OpenAIResponsesModel) or plan.about or plan.chat_id is None:
         return model
-    previous = plan.previous_response_id or _last_response_id(database, plan.chat_id, model.name)
+    previous = plan.request.previous_response_id or _last_response_id(database, plan.chat_id, model.name)
     told = [message for exchange in history for message in exchange]
     return model.after(previous, told) if previous else model
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
 import apsw
@@ -312,7 +312,8 @@ def _end(
         return  # deleted while it was answered
     found = [
         {
-            **asdict(item), "turn_id": turn_id, "boxes": json.dumps(item.boxes),
+            **{each.name: getattr(item, each.name) for each in fields(StoredEvidence)},
+            "turn_id": turn_id, "boxes": json.dumps(item.boxes),
             "focused": None if item.focused is None else int(item.focused),
             "needs_check": int(item.needs_check),
         }

@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import apsw
 
@@ -33,8 +34,7 @@ _VERSION = b"\x01"
 _UNKNOWN = 255
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):
     """A rectangle in pixels of the frame, origin top-left."""
 
     x: int

@@ -236,7 +236,7 @@ def _bundle_source(pack: Pack, source: Source) -> dict[str, Any]:
         "n": source.n,
         "frame_id": item.frame_id,
         **{name: getattr(item, name) for name in _TOLD},
-        "boxes": [asdict(box) for box in item.boxes],
+        "boxes": [box._asdict() for box in item.boxes],
         "state": item.state,
         "marked_wrong": source.n in pack.withdrawn,
         "withheld": source.withheld or None,
@@ -248,6 +248,6 @@ def _bundle_source(pack: Pack, source: Source) -> dict[str, Any]:
             "file": image.name,
             "sha256": image.sha256,
             "media_type": image.media_type,
-            "shows": None if image.area is None else asdict(image.area),
+            "shows": None if image.area is None else image.area._asdict(),
         },
     }

@@ -153,7 +153,7 @@ def _source(
 def _blank(item: EvidenceItem) -> EvidenceItem:
     return replace(
         item, frame_id=None, app_name=None, window_name=None, focused=None, browser_url=None,
-        ocr_snippet="", quote="", boxes=(), frame_url=None, reading_id=None,
+        snippet="", quote="", boxes=(), reading_id=None,
     )  # fmt: skip
 
 

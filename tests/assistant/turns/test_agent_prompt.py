@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assistant.context.background import PreparedContext
 from assistant.core.prompt_blocks import (
     MAX_BACKGROUND_CHARS,
     NAMES,
@@ -22,12 +23,12 @@ from assistant.core.prompt_blocks import (
     split_blocks,
     system_messages,
 )
-from assistant.core.records import Scope, TurnFilters
+from assistant.core.records import Scope, TurnFilters, TurnRequest
 from assistant.tools.registry import registry
 from assistant.tools.tool import Tool
 from assistant.turns import prompts
 from assistant.turns.admission import NEUTRAL
-from assistant.turns.plan import TurnPlan
+from assistant.turns.plan import TurnPlan, Voice
 from engines.chat.extractive import ExtractiveModel
 from store.core.settings import ToolsSettings
 from tests.assistant.helpers import NOW_MS, START_MS
@@ -35,13 +36,16 @@ from tests.tables import for_each
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FORMS = ("", "functionary", "command-r", "llama31")
+ASKED = TurnRequest("What did I do?", "Asia/Shanghai", NOW_MS, mode="agent")
 PLAN = TurnPlan(
-    "What did I do?", "en", (), Scope("", START_MS, NOW_MS), "Asia/Shanghai", ZoneInfo("Asia/Shanghai"),
-    NOW_MS, TurnFilters(), ExtractiveModel(), "IDENTITY-SENTINEL", None, "", mode="agent", uses_tools=True,
-    model_prompt="MODEL-SENTINEL", pack="PACK-SENTINEL",
+    ASKED, ZoneInfo("Asia/Shanghai"), ASKED.message, "en", Scope("", START_MS, NOW_MS), TurnFilters(),
+    ExtractiveModel(), Voice("IDENTITY-SENTINEL"), uses_tools=True, model_prompt="MODEL-SENTINEL",
+    context=PreparedContext("PACK-SENTINEL"),
 )  # fmt: skip
 TOOLS = registry(ToolsSettings()).list()
-LATER = replace(PLAN, now_ms=NOW_MS + 60_000, scope=Scope("", START_MS, NOW_MS + 60_000))
+LATER = replace(
+    PLAN, request=replace(ASKED, now_ms=NOW_MS + 60_000), scope=Scope("", START_MS, NOW_MS + 60_000)
+)
 
 REFERENCE = """\
 Tool-use guidance:
@@ -75,7 +79,10 @@ def text_of(blocks: Sequence[Block]) -> str:
 def test_evidence_mode_has_blocks_1_2_3_6_and_8() -> None:
     blocks = prompts.evidence_blocks(PLAN)
     assert [block.number for block in blocks] == [1, 2, 3, 6, 8]
-    assert [block.number for block in prompts.evidence_blocks(replace(PLAN, model_prompt="", pack=""))] == [
+    assert [
+        block.number
+        for block in prompts.evidence_blocks(replace(PLAN, model_prompt="", context=PreparedContext()))
+    ] == [
         2,
         3,
         6,
@@ -102,7 +109,7 @@ def test_with_every_tool_off_nothing_is_said_of_tools() -> None:
 
 
 def test_the_background_has_at_most_3000_characters() -> None:
-    block = prompts.evidence_blocks(replace(PLAN, pack="x" * 5_000))[-1]
+    block = prompts.evidence_blocks(replace(PLAN, context=PreparedContext("x" * 5_000)))[-1]
     assert (block.name, len(block.text)) == ("background", MAX_BACKGROUND_CHARS)
 
 
@@ -141,9 +148,9 @@ def test_the_four_combinations_are_the_golden_ones(mode: str, identity: str, mod
     """A model's prompt does not suppress the neutral default. RECOLLECT_REFRESH=1 writes anew."""
     plan = replace(
         PLAN,
-        identity=NEUTRAL if identity == "neutral" else "You are my diary. Write warmly, in one page.",
+        voice=Voice(NEUTRAL if identity == "neutral" else "You are my diary. Write warmly, in one page."),
         model_prompt="Answer in plain words." if model_prompt == "with" else "",
-        pack="",
+        context=PreparedContext(),
     )
     blocks = prompts.evidence_blocks(plan) if mode == "evidence" else prompts.tool_blocks(plan, TOOLS, 5)
     golden = GOLDEN / f"system_{mode}_{identity}_{model_prompt}.txt"
@@ -154,7 +161,7 @@ def test_the_four_combinations_are_the_golden_ones(mode: str, identity: str, mod
 
 def test_the_identity_is_the_string_byte_for_byte() -> None:
     for identity in ("  You are\r\n a pirate. \n\n", "x\n\nRules that nothing else"):
-        block = prompts.tool_blocks(replace(PLAN, identity=identity), TOOLS, 5)[1]
+        block = prompts.tool_blocks(replace(PLAN, voice=Voice(identity)), TOOLS, 5)[1]
         assert (block.number, block.text) == (2, identity)
 
 
@@ -175,7 +182,7 @@ def test_the_framework_says_nothing_of_who_the_model_is(form: str) -> None:
 
 def test_the_reference_text_stands_with_every_tool() -> None:
     for model_prompt, identity in (("", NEUTRAL), ("m", "i")):
-        plan = replace(PLAN, model_prompt=model_prompt, identity=identity)
+        plan = replace(PLAN, model_prompt=model_prompt, voice=Voice(identity))
         blocks = prompts.tool_blocks(plan, named(*SOURCES), 5)
         (guidance,) = [block.text for block in blocks if block.number == 4]
         assert guidance.startswith(REFERENCE)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from assistant.context.background import PreparedContext
 from assistant.core.prompt_blocks import Block
 from assistant.turns import prompts, turn
 from assistant.turns.prompts import RESULTS
@@ -47,7 +48,8 @@ def test_the_background_is_merged_where_the_entry_says_so(
     afternoon.show(5, POLICY)
     stub.reply(reply("Ninety days [[e1]].", ("e1", POLICY)))
     admit = turn.admit
-    monkeypatch.setattr(turn, "admit", lambda *given: replace(admit(*given), pack="PACK-SENTINEL"))
+    packed = PreparedContext("PACK-SENTINEL")
+    monkeypatch.setattr(turn, "admit", lambda *given: replace(admit(*given), context=packed))
     stored_prompts.save(database, "stub", "MODEL-SENTINEL", NOW_MS, saved_by="person")
     with agent_deps(database, stub, flags={"single_system": single}) as deps:
         list(turn.run_turn(deps, asked(mode=mode, start_ms=START_MS, end_ms=NOW_MS)))

@@ -118,13 +118,11 @@ def of_turn(database: Database, chat_id: int, n: int) -> list[PromptView]:
 def prompt_preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> PromptView:
     """What the model would be sent now for a question about today."""
     today = who.today
-    asked = TurnRequest("", who.zone_name, who.now_ms)
+    asked = TurnRequest("", who.zone_name, who.now_ms, mode=mode)
     plan = TurnPlan(
-        message="", language="en", words=(), scope=Scope("", today.start_ms, who.now_ms),
-        timezone=who.zone_name, zone=who.zone, now_ms=who.now_ms, filters=TurnFilters(),
-        model=own.chat_models.get("extractive"), identity=resolve_voice(own.database, asked).identity,
-        chat_id=None, searched_for="",
-        mode=mode, model_prompt=stored_prompts.get_prompt(own.database, info.name),
+        asked, who.zone, "", "en", Scope("", today.start_ms, who.now_ms), TurnFilters(),
+        own.chat_models.get("extractive"), resolve_voice(own.database, asked),
+        model_prompt=stored_prompts.get_prompt(own.database, info.name),
     )  # fmt: skip
     if mode == "evidence":
         return _view(prompts.evidence_blocks(plan))
