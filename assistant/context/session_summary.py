@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
-from assistant.core.egress_log import SentLedger, usage_of
+from assistant.core.egress_log import SentLedger
 from assistant.core.errors import UnknownModel
 from assistant.core.models import ChatModels
 from assistant.core.records import ClaimState, claim_state
@@ -22,7 +22,7 @@ from assistant.evidence.citations import without_numbers
 from assistant.language.statements import plain, split_statements
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.network import is_local
-from engines.chat.protocol import Message, ModelError, ModelMalformed, object_in
+from engines.chat.protocol import Message, ModelMalformed, object_in
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import Database
 from store.memory.chat_digests import Line
@@ -207,12 +207,7 @@ def summary_by_model(
         return None
     messages = [Message("system", _TASK), Message("user", _chat_text(turns))]
     ledger = SentLedger(database, clock, endpoint, "refine", turn_id=last.turn_id)
-    try:
-        completion = model.complete(messages, schema=_SCHEMA, timeout_s=timeout_s, on_send=ledger)
-    except ModelError as error:
-        ledger.finish(error.code)
-        raise
-    ledger.finish("answered", usage_of(completion, messages, endpoint))
+    completion, _ = ledger.complete(model, messages, timeout_s=timeout_s, schema=_SCHEMA)
     return _checked(completion.text, turns)
 
 

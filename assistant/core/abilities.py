@@ -221,7 +221,7 @@ class _Asking:
                 ledger.finish(error.code)
                 raise
             assert isinstance(answer, Completion)
-            ledger.finish("answered", answer.usage)
+            ledger.answered(answer, messages)
             return answer
 
         try:

@@ -7,7 +7,7 @@ noted does not leave. What an answer took and cost is worked out here, by the pe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import astuple
 
 import apsw
 
@@ -15,12 +15,13 @@ from assistant.core import prompt_blocks
 from assistant.core.endpoints import Endpoint
 from assistant.core.prompt_blocks import Block
 from assistant.core.texts import estimate_tokens
-from engines.chat.protocol import Completion, Message, OutgoingRequest, Usage
+from engines.chat.protocol import ChatModel, Completion, Message, ModelError, Schema, Usage
 from store.core.database import Database
-from store.egress.egress_log import EgressRecorder, Purpose, RequestContext, cost_of
+from store.core.errors import StoreError
+from store.egress.egress_log import EgressRecorder, Purpose, RequestContext, Sending, cost_of
 
 
-class SentLedger:
+class SentLedger(EgressRecorder):
     """The requests of one answer (or one test), in order; the last one gets the outcome."""
 
     def __init__(
@@ -40,52 +41,47 @@ class SentLedger:
         `RequestContext` and `EgressRecorder`. Without an endpoint nothing leaves, and there is nothing
         to note.
         """
-        self._recorder: EgressRecorder | None = None
-        if endpoint is None:
-            return
         about = RequestContext(
             purpose,
-            endpoint.name,
-            endpoint.model,
+            endpoint.name if endpoint else "",
+            endpoint.model if endpoint else "",
             turn_id,
             *shows,
             named=named,
             blocks=prompt_blocks.layout(blocks) if blocks else "",
             prefix_sha256=prompt_blocks.prefix_sha256(blocks) if blocks else "",
         )
-        self._recorder = EgressRecorder(database, clock, about, is_current)
+        super().__init__(database, clock, about, is_current)
+        self._endpoint = endpoint
 
-    def __call__(self, sending: OutgoingRequest) -> None:
+    def __call__(self, sending: Sending) -> None:
         """Note a request that is about to leave. Raises `StoreError` when that cannot be done."""
-        if self._recorder:
-            self._recorder(sending)
+        if self._endpoint:
+            super().__call__(sending)
 
-    def finish(self, outcome: str, usage: Usage | None = None) -> None:
-        """Note what became of the last request; nothing when none left."""
-        took = usage or Usage()
-        if self._recorder:
-            self._recorder.finish(
-                outcome, took.input_tokens, took.output_tokens, took.is_estimated, took.cost, took.currency
-            )
+    def complete(
+        self, model: ChatModel, messages: Sequence[Message], *, timeout_s: float, schema: Schema | None = None
+    ) -> tuple[Completion, Usage]:
+        """One answer, and what it took. Raises `ModelError` and `StoreError`."""
+        try:
+            completion = model.complete(messages, schema=schema, timeout_s=timeout_s, on_send=self)
+        except (ModelError, StoreError) as error:
+            self.finish(error.code if isinstance(error, ModelError) else "failed")
+            raise
+        return completion, self.answered(completion, messages)
 
-
-def usage_of(completion: Completion, messages: Sequence[Message], endpoint: Endpoint | None) -> Usage:
-    """What an answer took: as the endpoint counted, or estimated and marked so; with its cost."""
-    reported = completion.usage or Usage()
-    read, written = reported.input_tokens, reported.output_tokens
-    is_estimated = read is None or written is None
-    if read is None:
-        read = prompt_blocks.tokens_of(messages)
-    if written is None:
-        written = estimate_tokens(completion.text)
-    counted = Usage(read, written, is_estimated)
-    return counted if endpoint is None else priced(counted, endpoint)
-
-
-def priced(usage: Usage, endpoint: Endpoint) -> Usage:
-    """The usage with its cost by the person's prices; as it is where none is set."""
-    cost = cost_of(usage.input_tokens, usage.output_tokens, endpoint.input_price, endpoint.output_price)
-    return usage if cost is None else replace(usage, cost=cost, currency=endpoint.currency)
+    def answered(self, completion: Completion, messages: Sequence[Message]) -> Usage:
+        """Note an answer and what it took: as the endpoint counted, or estimated and marked so; its cost."""
+        counted = completion.usage or Usage()
+        read, written = counted.input_tokens, counted.output_tokens
+        is_estimated = read is None or written is None
+        read = prompt_blocks.tokens_of(messages) if read is None else read
+        written = estimate_tokens(completion.text) if written is None else written
+        place = self._endpoint
+        cost = cost_of(read, written, place.input_price, place.output_price) if place else None
+        usage = Usage(read, written, is_estimated, cost, place.currency if place and cost is not None else "")
+        self.finish("answered", *astuple(usage))
+        return usage
 
 
 def total_of(usages: Sequence[Usage]) -> Usage | None:

@@ -118,18 +118,16 @@ _CODES: tuple[tuple[type[Exception], str], ...] = (
 """By kind, the first that fits. Whatever else happened interrupted the turn."""
 
 
-def turn_error(error: BaseException, language: Language) -> TurnError:
-    """The error as a turn keeps it: a code, a sentence with the cause, and an action."""
+def turn_error(error: BaseException, language: Language, *, has_begun: bool = False) -> TurnError:
+    """The error as a turn keeps it: a code, a sentence with the cause, and an action.
+
+    An endpoint that went away when an answer `has_begun` could be reached.
+    """
     if isinstance(error, ModelError):
-        return _error(error.code, language, error.detail, error.retry_after_s)
+        broke_off = has_begun and isinstance(error, ModelUnreachable)
+        told = _error("broke_off" if broke_off else error.code, language, error.detail)
+        return replace(told, code=error.code, retry_after_s=error.retry_after_s)
     return _error(next((code for kind, code in _CODES if isinstance(error, kind)), "interrupted"), language)
-
-
-def interrupted_error(error: ModelError, language: Language) -> TurnError:
-    """The same for an answer that had begun: an endpoint that went away then could be reached."""
-    if isinstance(error, ModelUnreachable):
-        return replace(_error("broke_off", language, error.detail), code=error.code)
-    return turn_error(error, language)
 
 
 def words_for(code: str) -> str:
@@ -138,12 +136,6 @@ def words_for(code: str) -> str:
     return str(failures[code][0][0]) if code in failures else code
 
 
-def interrupted(language: Language) -> TurnError:
-    """For a turn whose program ended."""
-    return _error("interrupted", language)
-
-
-def _error(code: str, language: Language, detail: str = "", retry_after_s: float | None = None) -> TurnError:
+def _error(code: str, language: Language, detail: str = "") -> TurnError:
     sentence, action = sentences("failures")[code][language == "zh"]
-    message = f"{sentence} ({detail})" if detail else sentence
-    return TurnError(code, message, action, retry_after_s)
+    return TurnError(code, f"{sentence} ({detail})" if detail else sentence, action)

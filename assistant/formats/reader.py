@@ -18,9 +18,12 @@ _RAW_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class Call:
+    """A call as the model wants it; with `error` it cannot be made, and the model is told why."""
+
     id: str
     name: str
-    arguments: dict[str, Any]
+    arguments: Mapping[str, Any]
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

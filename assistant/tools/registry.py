@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from assistant.core.cancellation import Decisions
 from assistant.core.texts import estimate_tokens
 from assistant.read_api.calls import ReadSources
 from assistant.tools import files, general, memories, screen, sources, web
@@ -54,12 +53,11 @@ class RateLimit:
 
 @dataclass(frozen=True, slots=True)
 class AgentServices:
-    """The tools there are, what they read from, and where decisions are awaited."""
+    """The tools there are, and what they read from."""
 
     library: ReadSources
     settings: ToolsSettings
     registry: Registry
-    decisions: Decisions = field(default_factory=Decisions)
     limit: RateLimit = field(init=False)
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from assistant.core.egress_log import SentLedger, usage_of
+from assistant.core.egress_log import SentLedger
 from assistant.core.strings import duration
 from assistant.read_api import answers, calls, frames, memory
 from assistant.read_api.answers import MemoryRow, Moment, Reading, Usage
@@ -279,12 +279,6 @@ def _looked(context: ToolContext, vision: VisionAccess, messages: list[Message],
         named=((taken.picture.data_url, taken.name),),
         is_current=lambda connection: stored_frames.has_picture(connection, frame.id, frame.sha256),
     )
-    try:
-        completion = vision.model.complete(messages, timeout_s=context.timeout_s, on_send=ledger)
-    except (ModelError, StoreError) as error:
-        ledger.finish(error.code if isinstance(error, ModelError) else "failed")
-        raise
-    usage = usage_of(completion, messages, vision.endpoint)
-    ledger.finish("answered", usage)
+    completion, usage = ledger.complete(vision.model, messages, timeout_s=context.timeout_s)
     vision.usages.append(usage)
     return completion.text.strip()

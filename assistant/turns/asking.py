@@ -7,19 +7,19 @@ answer may cite are the frames of the first look that the model was shown, and w
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import replace
 from functools import partial
 
 from assistant.context import background
 from assistant.core.cancellation import Cancelled, iterate_until_cancelled
-from assistant.core.egress_log import SentLedger, total_of, usage_of
+from assistant.core.egress_log import SentLedger, total_of
 from assistant.core.errors import FrameDeleted
 from assistant.core.records import ATTACHMENT_SOURCE, DeltaEvent, FirstCall, ShortenedEvent, TurnEvent
 from assistant.core.strings import text
 from assistant.evidence.off_screen import OffScreen
 from assistant.evidence.replies import StreamBuffer
-from assistant.formats.parsing import call_as_text
+from assistant.formats.parsing import Call, call_as_text
 from assistant.retrieval import coverage
 from assistant.retrieval.measured_facts import MeasuredFacts, facts
 from assistant.retrieval.retrieval import Entry, Retrieval
@@ -33,7 +33,7 @@ from assistant.turns.model_session import ModelSession
 from assistant.turns.pictures import of_turn as pictures_of_turn
 from assistant.turns.plain_answers import quotation
 from assistant.turns.plan import RunningTurn, UncheckedAnswer
-from assistant.turns.tool_execution import ModelReply, WantedCall, carry_out
+from assistant.turns.tool_execution import ModelReply, carry_out
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import ChatModel, Completion, ContextTooLong, ModelError
 from store.chats import tool_calls
@@ -148,7 +148,7 @@ def _as_requested(session: ModelSession, first: FirstCall) -> tuple[Completion, 
     session.parts += 1
     is_offered = any(tool.name == first.tool for tool in session.tools)
     error = "" if is_offered else f"There is no tool {first.tool!r}."
-    wanted = WantedCall("again_1", first.tool, first.arguments, error)
+    wanted = Call("again_1", first.tool, first.arguments, error)
     called = call_as_text(first.tool, first.arguments, session.form)
     return Completion(called, None, session.plan.model.name), ModelReply("", (wanted,))
 
@@ -207,13 +207,11 @@ def _streamed(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
             ledger.finish(outcome)
     if completion is None:
         raise AssertionError("a stream ends with its completion")
-    usage = usage_of(completion, messages, session.endpoint)
-    ledger.finish("answered", usage)
-    session.usages.append(usage)
+    session.usages.append(ledger.answered(completion, messages))
     return completion
 
 
-def _pieces(session: ModelSession, ledger: SentLedger) -> Iterator[str | Completion]:
+def _pieces(session: ModelSession, ledger: SentLedger) -> Generator[str | Completion, None, None]:
     """The answer's pieces, and then all of it."""
     model, messages, timeout_s = session.model, session.messages, session.turn.services.models.timeout_s
     schema = None if session.plan.uses_tools else prompts.OUTPUT_SCHEMA

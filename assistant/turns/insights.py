@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from assistant.core.cancellation import Cancelled, run_with_timeout
-from assistant.core.egress_log import SentLedger, usage_of
+from assistant.core.egress_log import SentLedger
 from assistant.core.prompt_blocks import in_order, system_messages
 from assistant.core.texts import neutralized
 from assistant.evidence.citations import without_numbers
@@ -80,12 +80,7 @@ def _title_by_model(turn: RunningTurn, model: ChatModel, answer_md: str) -> str:
     messages = [*system_messages(blocks), Message("user", f"{NAME_IT}{summary}")]
     endpoint = services.models.endpoint(model.name)
     ledger = SentLedger(turn.database, services.clock, endpoint, turn_id=turn.stored.id, blocks=blocks)
-    try:
-        completion = model.complete(messages, timeout_s=services.models.timeout_s, on_send=ledger)
-    except ModelError as error:
-        ledger.finish(error.code)
-        raise
-    ledger.finish("answered", usage_of(completion, messages, endpoint))
+    completion, _ = ledger.complete(model, messages, timeout_s=services.models.timeout_s)
     return completion.text
 
 

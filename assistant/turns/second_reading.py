@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, get_args
 
 from assistant.core.cancellation import Cancelled, CancelToken, run_with_timeout
-from assistant.core.egress_log import SentLedger, usage_of
+from assistant.core.egress_log import SentLedger
 from assistant.core.errors import TurnRefused, turn_error
 from assistant.core.models import ChatModels
 from assistant.core.records import (
@@ -138,14 +138,8 @@ def _reading(services: TurnServices, row: StoredTurn, model: ChatModel, sources:
         shows=(min(shown, default=None), max(shown, default=None)),
         is_current=lambda connection: conversations.says(connection, row.id, row.answer_md),
     )
-    try:
-        completion = model.complete(
-            messages, schema=prompts.OPINIONS_SCHEMA, timeout_s=services.models.timeout_s, on_send=ledger
-        )
-    except ModelError as error:
-        ledger.finish(error.code)
-        raise
-    ledger.finish("answered", usage_of(completion, messages, endpoint))
+    options = {"schema": prompts.OPINIONS_SCHEMA, "timeout_s": services.models.timeout_s}
+    completion, _ = ledger.complete(model, messages, **options)
     claims = [claim for claim, _ in sources[: len(lines)]]
     return SecondReading(model.name, 0, _opinions(completion.text, claims), len(sources) - len(lines))
 

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from assistant.context import background
-from assistant.core.errors import UnknownAttachment, UnknownChat, interrupted_error, turn_error
+from assistant.core.errors import UnknownAttachment, UnknownChat, turn_error
 from assistant.core.records import (
     Box,
     Claim,
@@ -88,9 +88,9 @@ def begin(services: TurnServices, plan: TurnPlan) -> StoredTurn:
 
 def finish(turn: RunningTurn, answer: CheckedAnswer) -> TurnError | None:
     """Store the answer, also one that broke off; then the failure is given back."""
-    failure = (
-        interrupted_error(turn.ending, turn.plan.language) if isinstance(turn.ending, ModelError) else None
-    )
+    failure, ending = None, turn.ending
+    if isinstance(ending, ModelError):
+        failure = turn_error(ending, turn.plan.language, has_begun=True)
     if failure:
         log.warning("turn %s of chat %s broke off: %s", turn.stored.n, turn.stored.chat_id, failure.code)
         tool_calls.expire(turn.database, turn.now_ms(), turn.stored.id)

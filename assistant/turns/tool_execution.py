@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from assistant.core.records import ApprovalEvent, ToolCallEvent, TurnEvent
 from assistant.core.texts import neutralized
 from assistant.evidence.off_screen import SOURCE_OF
 from assistant.evidence.replies import visible_text
-from assistant.formats.parsing import MAX_CALLS, CallError, parse, parse_message
+from assistant.formats.parsing import MAX_CALLS, Call, CallError, parse, parse_message
 from assistant.tools.context import Findings, ToolContext, VisionAccess
 from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentServices, modes, search_engine
 from assistant.tools.tool import Tool, ToolFailed, ToolResult, failed_by_bug, invalid_arguments
@@ -34,7 +33,7 @@ from store.chats.tool_calls import NewToolCall, NotApproved, Outcome, ToolCall
 log = logging.getLogger(__name__)
 
 CHANGED = "What this would do is not what was shown and approved any more."
-_LOOK_EVERY_S = 1.0
+_LOOK_EVERY_S = 0.05
 
 WHY_NOT = {
     "denied": "denied by user",
@@ -45,21 +44,11 @@ WHY_NOT = {
 
 
 @dataclass(frozen=True, slots=True)
-class WantedCall:
-    """A call as the model wants it; with `error` it cannot be made, and the model is told why."""
-
-    id: str
-    name: str
-    arguments: Mapping[str, Any]
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class ModelReply:
     """A model's answer: what it says, and what it wants called."""
 
     prose: str
-    wanted: tuple[WantedCall, ...]
+    wanted: tuple[Call, ...]
 
 
 # -- one round of calls ---------------------------------------------------------------------
@@ -104,7 +93,7 @@ def carry_out(
     return results
 
 
-def _new_call(session: ModelSession, iteration: int, wanted: WantedCall) -> NewToolCall:
+def _new_call(session: ModelSession, iteration: int, wanted: Call) -> NewToolCall:
     """The call as it is stored at first: unusable, free to run, or waiting for the person."""
     call = NewToolCall(iteration, wanted.id, wanted.name, wanted.arguments, error=wanted.error)
     if call.error:
@@ -115,62 +104,55 @@ def _new_call(session: ModelSession, iteration: int, wanted: WantedCall) -> NewT
     mode = modes(database, session.agent.registry)[wanted.name]
     if mode == "off":
         return replace(call, error=f"The tool {wanted.name!r} is switched off.")
-    notice = _notice_or_problem(session, tool, wanted)
-    if isinstance(notice, str):
-        return replace(call, error=notice)
-    chat_id = session.turn.stored.chat_id
-    is_free = mode == "auto" and is_auto_approved(session, tool)
-    approved_by = "mode" if is_free else tool_permissions.use(database, chat_id, tool.name, notice.scope)
+    call = _noticed(session, tool, call)
+    if call.error:
+        return call
+    if mode == "auto" and is_auto_approved(session, tool):
+        return replace(call, approved_by="mode")
+    approved_by = tool_permissions.use(database, session.turn.stored.chat_id, tool.name, call.scope)
+    expires_ms = None if approved_by else session.turn.now_ms() + APPROVAL_LIFETIME_MS
+    return replace(call, approved_by=approved_by, expires_ms=expires_ms)
+
+
+def _noticed(session: ModelSession, tool: Tool, call: NewToolCall) -> NewToolCall:
+    """The call with what the person is told that it does and what a standing approval would cover, both in
+    words, and the span of what these already tell of the screen; or with why it cannot be made.
+    """
+    error = invalid_arguments(tool, call.arguments)
+    if error:
+        return replace(call, error=error)
+    findings = session.findings.of_call()
+    context, endpoint = context_of(session, findings), session.endpoint
+    try:
+        does = tool.notice(context, call.arguments) or f"Reaches {tool.reaches}."
+        scope = tool.scope(context)
+    except ToolFailed as failure:
+        return replace(call, error=str(failure))
+    except Exception:  # as when it runs: a tool's bug must not end the turn
+        log.exception("the tool %s cannot tell what it does", tool.name)
+        return replace(call, error=failed_by_bug(tool.name))
+    goes = "stay on this computer"
+    if endpoint and not is_local(endpoint.base_url):
+        goes = f"go to {host_of(endpoint.base_url)}"
     return replace(
         call,
-        approved_by=approved_by,
-        expires_ms=None if approved_by else session.turn.now_ms() + APPROVAL_LIFETIME_MS,
-        notice=notice.notice,
-        scope=notice.scope,
-        shown_ms=(notice.shown_from_ms, notice.shown_until_ms),
+        notice=f"{does} Its results {goes}.",
+        scope=f"{scope}; results {goes}",
+        shown_ms=(findings.from_ms, findings.until_ms),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CallNotice:
-    """What a call will do and what a standing approval of it would cover, both in words.
-
-    The span is of what the words already tell of the screen, None for nothing.
-    """
-
-    notice: str
-    scope: str
-    shown_from_ms: int | None
-    shown_until_ms: int | None
-
-
-def _notice_or_problem(session: ModelSession, tool: Tool, wanted: WantedCall) -> CallNotice | str:
-    """What the person is told that the call does, or why it cannot be made."""
-    problem = invalid_arguments(tool, wanted.arguments)
-    if problem:
-        return problem
-    try:
-        return call_notice(session, tool, wanted.arguments)
-    except ToolFailed as error:
-        return str(error)
-    except Exception:  # as when it runs: a tool's bug must not end the turn
-        log.exception("the tool %s cannot tell what it does", tool.name)
-        return failed_by_bug(tool.name)
-
-
 def _wait(session: ModelSession, waiting: Sequence[ToolCall]) -> None:
-    """Until something was decided, the time is up, or the turn is stopped."""
-    until_s = time.monotonic() + _LOOK_EVERY_S
-    while time.monotonic() < until_s:
-        session.turn.stop.check()
-        session.agent.decisions.wait(0.05)
-        if any(_stored(session, call).state != "pending" for call in waiting):
-            return
-    tool_calls.expire(session.database, session.turn.now_ms())
+    """A moment; then the calls whose time is up expire."""
+    session.turn.stop.wait(_LOOK_EVERY_S)
+    session.turn.stop.check()
+    now_ms = session.turn.now_ms()
+    if any(call.expires_ms is not None and call.expires_ms <= now_ms for call in waiting):
+        tool_calls.expire(session.database, now_ms)
 
 
 def _run(
-    session: ModelSession, call: ToolCall, wanted: WantedCall, results: dict[str, str]
+    session: ModelSession, call: ToolCall, wanted: Call, results: dict[str, str]
 ) -> Generator[TurnEvent, None, None]:
     """Run an approved call, with the arguments that were approved and no others."""
     try:
@@ -185,14 +167,14 @@ def _run(
     results[call.call_id] = result_text(outcome.output, outcome.error)
 
 
-def _outcome(session: ModelSession, call: ToolCall, wanted: WantedCall) -> Outcome:
+def _outcome(session: ModelSession, call: ToolCall, wanted: Call) -> Outcome:
     """What the tool gave, within its time; what it finds after that is not taken in."""
     tool, settings = session.agent.registry.get(wanted.name), session.agent.settings
     assert tool is not None
     if call.decided_by == "person":
-        notice = _notice_or_problem(session, tool, wanted)
-        if isinstance(notice, str) or notice.notice != call.notice:
-            return Outcome("failed", error=f"{CHANGED} {notice}" if isinstance(notice, str) else CHANGED)
+        now = _noticed(session, tool, NewToolCall(call.iteration, wanted.id, wanted.name, wanted.arguments))
+        if now.notice != call.notice:
+            return Outcome("failed", error=f"{CHANGED} {now.error}".strip())
     if tool.risk == "sends" and (wait_s := session.agent.limit.take(tool.name)):
         most = session.agent.limit.per_minute
         return Outcome("failed", error=f"At most {most} calls a minute; ask again in {wait_s} s.")
@@ -224,9 +206,6 @@ def _stored(session: ModelSession, call: ToolCall) -> ToolCall:
     return stored
 
 
-# -- what a call is handed, and what a person is told of it ----------------------------------
-
-
 def context_of(session: ModelSession, findings: Findings) -> ToolContext:
     """What a call is handed that notes in `findings` what it shows."""
     settings, plan, endpoint = session.agent.settings, session.plan, session.endpoint
@@ -248,21 +227,6 @@ def context_of(session: ModelSession, findings: Findings) -> ToolContext:
     )
 
 
-def call_notice(session: ModelSession, tool: Tool, arguments: Mapping[str, Any]) -> CallNotice:
-    """What a person is told before a call. Raises `ToolFailed` for one that cannot be made."""
-    findings = session.findings.of_call()
-    context = context_of(session, findings)
-    does = tool.notice(context, arguments) or f"Reaches {tool.reaches}."
-    endpoint = session.endpoint
-    if endpoint is None or is_local(endpoint.base_url):
-        goes = "stay on this computer"
-    else:
-        goes = f"go to {host_of(endpoint.base_url)}"
-    notice = f"{does} Its results {goes}."
-    scope = f"{tool.scope(context)}; results {goes}"
-    return CallNotice(notice, scope, findings.from_ms, findings.until_ms)
-
-
 # -- where the tools that send something send it ---------------------------------------------
 #
 # Who lets such a tool run by itself knows where that goes today. When the search endpoint or the model is
@@ -271,15 +235,9 @@ def call_notice(session: ModelSession, tool: Tool, arguments: Mapping[str, Any])
 
 def hosts(agent: AgentServices, models: ChatModels, tool: str) -> frozenset[str]:
     """The hosts that a tool of this installation would send to now; none for one that sends nothing."""
+    seeing = (info.host or host_of(info.base_url) for info in models.describe() if info.supports_vision)
     chosen = agent.registry.get(tool)
-    if chosen is None or chosen.risk != "sends":
-        return frozenset()
-    engine = search_engine(agent.settings)
-    if chosen.name == "web_search":
-        return frozenset({engine.host} if engine else ())
-    return frozenset(
-        info.host or host_of(info.base_url) for info in models.describe() if info.supports_vision
-    )
+    return _hosts(agent, chosen, seeing) if chosen else frozenset()
 
 
 def is_auto_approved(session: ModelSession, tool: Tool) -> bool:
@@ -288,16 +246,18 @@ def is_auto_approved(session: ModelSession, tool: Tool) -> bool:
     """
     if tool.risk != "sends":
         return True
-    allowed = tool_permissions.hosts(session.database).get(tool.name, frozenset())
-    return _host(session, tool) in allowed
-
-
-def _host(session: ModelSession, tool: Tool) -> str:
-    if tool.name == "web_search":
-        engine = search_engine(session.agent.settings)
-        return engine.host if engine else ""
     endpoint = session.endpoint
-    return host_of(endpoint.base_url) if endpoint else ""
+    now = _hosts(session.agent, tool, [host_of(endpoint.base_url)] if endpoint else [])
+    allowed = tool_permissions.hosts(session.database).get(tool.name, frozenset())
+    return bool(now) and now <= allowed
+
+
+def _hosts(agent: AgentServices, tool: Tool, seeing: Iterable[str]) -> frozenset[str]:
+    """Where the tool sends to, if pictures go to the models at `seeing`."""
+    if tool.risk != "sends":
+        return frozenset()
+    engine = search_engine(agent.settings)
+    return frozenset(seeing if tool.name != "web_search" else [engine.host] if engine else [])
 
 
 # -- calls as the model writes and reads them ------------------------------------------------
@@ -316,7 +276,7 @@ def read(completion: Completion, tools: Sequence[Tool], form: str) -> ModelReply
     if form:
         parsed = parse(completion.text, form, known)
         errors = [_unusable(f"unusable_{n}", error) for n, error in enumerate(parsed.errors, 1)]
-        calls = [WantedCall(call.id, _own_name(call.name), call.arguments) for call in parsed.calls]
+        calls = [Call(call.id, _own_name(call.name), call.arguments) for call in parsed.calls]
         return ModelReply(parsed.prose, (*calls, *errors))
     return ModelReply(completion.text.strip(), tuple(_native(completion.tool_calls, known)))
 
@@ -366,9 +326,7 @@ def _harmless(value: Any) -> Any:
     return [_harmless(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _native(
-    calls: Sequence[Mapping[str, Any]], known: Mapping[str, Mapping[str, Any]]
-) -> Iterator[WantedCall]:
+def _native(calls: Sequence[Mapping[str, Any]], known: Mapping[str, Mapping[str, Any]]) -> Iterator[Call]:
     """Each call by itself, so that each gets its answer, with an id that no other has."""
     taken: set[str] = set()
     for n, call in enumerate(calls[:MAX_CALLS], 1):
@@ -379,7 +337,7 @@ def _native(
         taken.add(chosen)
         parsed = parse_message({"tool_calls": [call]}, known)
         if parsed.calls:
-            yield WantedCall(chosen, _own_name(parsed.calls[0].name), parsed.calls[0].arguments)
+            yield Call(chosen, _own_name(parsed.calls[0].name), parsed.calls[0].arguments)
         elif parsed.errors:
             yield _unusable(chosen, parsed.errors[0])
 
@@ -388,5 +346,5 @@ def _own_name(called: str) -> str:
     return ALIASES.get(called, called)
 
 
-def _unusable(call_id: str, error: CallError) -> WantedCall:
-    return WantedCall(call_id, (error.name or "unknown")[:100], {}, error.message)
+def _unusable(call_id: str, error: CallError) -> Call:
+    return Call(call_id, (error.name or "unknown")[:100], {}, error.message)

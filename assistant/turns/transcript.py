@@ -16,13 +16,12 @@ from typing import Any
 from assistant.core.models import AnyModel
 from assistant.core.texts import neutralized
 from assistant.evidence.citations import without_numbers
-from assistant.formats.parsing import call_as_text
+from assistant.formats.parsing import Call, call_as_text
 from assistant.turns.model_session import Exchange
 from assistant.turns.plan import TurnPlan, TurnServices
 from assistant.turns.tool_execution import (
     WHY_NOT,
     ModelReply,
-    WantedCall,
     result_messages,
     result_text,
 )
@@ -178,8 +177,7 @@ def _exchange(services: TurnServices, plan: TurnPlan, turn: StoredTurn) -> Excha
 def _told_again(calls: Sequence[ToolCall], form: str, *, as_text: bool) -> list[Message]:
     """One round. What an earlier turn could cite by an id means nothing in this one."""
     wanted = [
-        WantedCall(f"t{call.turn}_{call.call_id}"[:64], call.tool, json.loads(call.arguments))
-        for call in calls
+        Call(f"t{call.turn}_{call.call_id}"[:64], call.tool, json.loads(call.arguments)) for call in calls
     ]
     results = {
         want.id: result_text(without_cites(result_of(call)), "")

@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from assistant.core.egress_log import SentLedger, usage_of
+from assistant.core.egress_log import SentLedger
 from assistant.core.records import TurnRequest
 from assistant.core.texts import Language
+from assistant.formats.parsing import Call
 from assistant.read_api import answers
 from assistant.read_api.calls import ReadRefused
 from assistant.tools.general import calculate
@@ -35,7 +36,7 @@ from assistant.tools.tool import Tool, ToolFailed, invalid_arguments
 from assistant.turns import prompts, tool_execution
 from assistant.turns.admission import admit
 from assistant.turns.plan import TurnPlan, TurnServices
-from assistant.turns.tool_execution import WantedCall, result_text
+from assistant.turns.tool_execution import result_text
 from bench.evals.answer_check import Share
 from engines.chat.protocol import ChatModel, Completion, Message, ModelError
 from webapp.cli.common import home_and_json, open_database, open_home, print_json
@@ -133,7 +134,7 @@ def check(deps: TurnServices, tools: Sequence[Tool], case: Case, model: str | No
     return judge(case, wanted, tools)
 
 
-def judge(case: Case, wanted: Sequence[WantedCall], tools: Sequence[Tool]) -> Choice:
+def judge(case: Case, wanted: Sequence[Call], tools: Sequence[Tool]) -> Choice:
     """How calls compare with the right ones."""
     called = tuple((each.name, each.arguments) for each in wanted)
     if not case.right:
@@ -169,7 +170,7 @@ def total(choices: Iterable[Choice]) -> Score:
 # -- asking ---------------------------------------------------------------------------------
 
 
-def _asked(deps: TurnServices, plan: TurnPlan, tools: Sequence[Tool], case: Case) -> list[WantedCall]:
+def _asked(deps: TurnServices, plan: TurnPlan, tools: Sequence[Tool], case: Case) -> list[Call]:
     """What the model wants called, behind a look at the clock where it takes one. Raises `ModelError`."""
     assert deps.agent is not None  # admitted
     endpoint = deps.models.endpoint(plan.model.name)
@@ -203,24 +204,24 @@ def _completed(
     endpoint = deps.models.endpoint(model.name)
     assert endpoint is not None
     ledger = SentLedger(deps.database, deps.clock, endpoint, "test")
-    outcome, usage = "stopped", None
+    outcome = "stopped"
     try:
         definitions = [tool.definition() for tool in tools]
         pieces = model.stream(messages, tools=definitions, timeout_s=deps.models.timeout_s, on_send=ledger)
         completion = next(piece for piece in pieces if isinstance(piece, Completion))
-        outcome, usage = "answered", usage_of(completion, messages, endpoint)
+        ledger.answered(completion, messages)
     except ModelError as error:
         outcome = error.code
         raise
     finally:
-        ledger.finish(outcome, usage)
+        ledger.finish(outcome)
     return completion
 
 
 # -- judging --------------------------------------------------------------------------------
 
 
-def _problem(wanted: WantedCall, right: Sequence[Right], tool: Tool | None) -> str:
+def _problem(wanted: Call, right: Sequence[Right], tool: Tool | None) -> str:
     """Why a call of a right tool is not right itself; "" when it is."""
     if wanted.error:
         return wanted.error
@@ -271,7 +272,7 @@ def _ms(iso: str) -> int:
     return round(datetime.fromisoformat(iso).timestamp() * 1000)
 
 
-def _names(wanted: Sequence[WantedCall]) -> str:
+def _names(wanted: Sequence[Call]) -> str:
     return ", ".join(dict.fromkeys(each.name for each in wanted))
 
 

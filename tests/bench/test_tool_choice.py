@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from assistant.formats.parsing import Call
 from assistant.tools.registry import ToolGateOpts, offered, registry
 from assistant.tools.tool import Tool
 from assistant.turns.plan import TurnServices
-from assistant.turns.tool_execution import WantedCall
 from bench.evals.tool_choice import CLOCKS, Case, Right, case_set, check, judge, total
 from store.chats import conversations
 from store.core.database import Database
@@ -76,7 +76,7 @@ def test_what_is_called_right_is_possible(case: Case) -> None:
     for right in case.right:
         if right.tool in BY_NAME:
             assert set(right.arguments) <= set(BY_NAME[right.tool].parameters["properties"])
-            call = WantedCall("1", right.tool, {name: given(rule) for name, rule in right.arguments.items()})
+            call = Call("1", right.tool, {name: given(rule) for name, rule in right.arguments.items()})
             assert judge(case, [call], TOOLS).outcome == "right"
 
 
@@ -141,14 +141,14 @@ SEARCH = Case("one", "en", "?", (Right("search_ocr", {"query": {"any": ["invoice
     ],
 )
 def test_a_call_is_judged_by_its_arguments(called: tuple[str, Any], outcome: str, why: str) -> None:
-    found = judge(SEARCH, [WantedCall("1", *called)], TOOLS)
+    found = judge(SEARCH, [Call("1", *called)], TOOLS)
     assert (found.outcome, why in found.why) == (outcome, True)
 
 
 def test_one_stray_call_spoils_the_choice() -> None:
-    right = WantedCall("1", *good(SEARCH)[0])
-    assert judge(SEARCH, [right, WantedCall("2", CLOCK, {})], TOOLS).outcome == "right"
-    assert judge(SEARCH, [right, WantedCall("2", "read_file", {"path": "x"})], TOOLS).outcome == "wrong"
+    right = Call("1", *good(SEARCH)[0])
+    assert judge(SEARCH, [right, Call("2", CLOCK, {})], TOOLS).outcome == "right"
+    assert judge(SEARCH, [right, Call("2", "read_file", {"path": "x"})], TOOLS).outcome == "wrong"
     nothing = Case("none", "en", "?", ())
     assert judge(nothing, [right], TOOLS).outcome == "wrong"
     assert judge(nothing, [], TOOLS).outcome == "right"

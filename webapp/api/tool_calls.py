@@ -157,7 +157,6 @@ def decide(own: Services, call_id: int, scope: ApprovalScope | None) -> ToolCall
         log.warning("refused a decision about tool call %s: it is %s", call_id, error.state)
         detail = f"This call is not waiting for a decision: {error.state}."
         raise Problem(409, "tool_call_decided", detail) from error
-    own.agent.decisions.notify()
     return call
 
 

@@ -40,7 +40,7 @@ class Services:
     spool: Spool
     chat_models: ChatModels
     embedder: QueryEmbedder  # what a search means; opened with the first one
-    agent: AgentServices  # the chat's tools, and where decisions about their calls are awaited
+    agent: AgentServices  # the chat's tools
     context: ContextServices  # the memory of chats: sessions, summaries, what is told as background
     turns: LiveTurns  # turns of the chat that run by themselves
     clock: Callable[[], int]  # now, in epoch milliseconds

@@ -18,7 +18,7 @@ from jinja2 import StrictUndefined
 from werkzeug.wrappers import Response
 
 from assistant.context.session_closing import ContextServices, SessionJanitor
-from assistant.core.errors import interrupted
+from assistant.core.errors import turn_error
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.records import Coverage
@@ -219,7 +219,8 @@ def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] |
         port = listener.getsockname()[1]
         settings = replace(settings, web=replace(settings.web, port=port))
         database = open_database(data_dir)
-        conversations.fail_interrupted(database, payload(Coverage(0, 0), error=interrupted("en")))
+        interrupted = turn_error(InterruptedError(), "en")
+        conversations.fail_interrupted(database, payload(Coverage(0, 0), interrupted))
         tool_calls.expire_all(database, now_ms())
         app = create_app(settings, database, chat_models=ChatModels(settings.chat, database=database))
         server = Server(app, listener, thread_done=database.close_thread)

@@ -61,7 +61,6 @@ def decided(deps: TurnServices, decide: Callable[[ToolCall], object], **changes:
         for call in calls:
             decide(call)
         assert deps.agent
-        deps.agent.decisions.notify()
         deps.database.close_thread()
 
     for event in run_turn(deps, asked(**changes)):

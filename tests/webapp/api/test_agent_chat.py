@@ -125,7 +125,6 @@ def test_after_a_restart_nothing_waits(
     assert tool_calls.expire_all(database, now()) == 1
     late = program.post(f"/api/v1/tool-calls/{body['approvals'][0]['id']}/approve", json={})
     assert (late.status_code, late.get_json()["code"]) == (409, "tool_call_decided")
-    own.agent.decisions.notify()
     assert finished(program, body["chat_id"], body["turn_id"]).status_code == 200
 
 
