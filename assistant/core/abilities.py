@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 from assistant.core.egress_log import SentLedger
@@ -133,16 +133,21 @@ def find_out(
     if not endpoint.model:
         return Report((answers, Step("model", "unknown", "no model is chosen yet")), models=models)
     endpoint = replace(endpoint, found=NOTHING_KNOWN) if forget else remembered(database, endpoint)
-    report = _of_model(endpoint, models, _Asking(endpoint, database, clock, timeout_s))
+    asked = partial(_asked, endpoint, database, clock, timeout_s)
+    report = _of_model(endpoint, models, asked, SentLedger(database, clock, endpoint, "test"))
     if report.found != NOTHING_KNOWN:
         set_preference(database, _key(endpoint), asdict(report.found))
     return replace(report, steps=(answers, *report.steps), model=endpoint.model, models=models)
 
 
-def _of_model(endpoint: Endpoint, models: Sequence[ListedModel], asking: _Asking) -> Report:
+def _of_model(
+    endpoint: Endpoint,
+    models: Sequence[ListedModel],
+    asked: Callable[[_Probe], _Result],
+    ledger: SentLedger,
+) -> Report:
     owner = models[0].owned_by if models else ""
     listed = next((each for each in models if each.id == endpoint.model), ListedModel(endpoint.model, owner))
-    ledger = asking.ledger()
     said = told(endpoint.base_url, listed, endpoint.api_key, on_send=ledger)
     ledger.finish("answered" if said.supports_vision is not None else "model_refused")
     known = endpoint.chosen.over(said).over(endpoint.found)
@@ -151,7 +156,8 @@ def _of_model(endpoint: Endpoint, models: Sequence[ListedModel], asking: _Asking
         found = said.over(endpoint.found)
         return Report(tuple(_ability_steps(endpoint.chosen, said, found, {})), found)
     # The last is always asked: whoever answers that is there, and what it refuses beside it cannot be done.
-    answer, results = asking.all_of(dict.fromkeys([*unknown, _PROBES[-1]]))
+    results = _all_of(dict.fromkeys([*unknown, _PROBES[-1]]), asked)
+    answer = results[_PROBES[-1]]
     found = said.over(_shown(results)).over(endpoint.found)
     if answer.error is not None:
         return Report(tuple(_failed(answer.error, endpoint, models)), found, error=answer.error)
@@ -172,14 +178,21 @@ _Ask = Callable[..., Completion]
 
 @dataclass(frozen=True, slots=True)
 class _Probe:
-    """One small question for one `field` of the abilities, what a refusal of it shows, and both in words."""
+    """One small question for one ability, and its two answers in words."""
 
     name: StepName
-    field: str
-    refused: Abilities
     ask: Callable[[_Ask], tuple[Abilities, str]]
     can: str
     cannot: str
+
+    @property
+    def field(self) -> str:
+        return f"supports_{self.name}"
+
+    @property
+    def refused(self) -> Abilities:
+        """What is shown by a refusal."""
+        return Abilities(**{self.field: False})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,47 +205,31 @@ class _Result:
     duration_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """Where and how the questions are asked."""
+def _all_of(probes: Collection[_Probe], asked: Callable[[_Probe], _Result]) -> dict[_Probe, _Result]:
+    """All at once, so that it takes no longer than the slowest."""
+    with ThreadPoolExecutor(len(probes), "abilities") as pool:
+        under_way = {probe: pool.submit(copy_context().run, asked, probe) for probe in probes}
+        return {probe: each.result() for probe, each in under_way.items()}
 
-    endpoint: Endpoint
-    database: Database
-    clock: Callable[[], int]
-    timeout_s: float
 
-    def ledger(self) -> SentLedger:
-        return SentLedger(self.database, self.clock, self.endpoint, "test")
+def _asked(
+    endpoint: Endpoint, database: Database, clock: Callable[[], int], timeout_s: float, probe: _Probe
+) -> _Result:
+    model, started_s = opened(endpoint, waits_s=()), time.monotonic()
+    ledger = SentLedger(database, clock, endpoint, "test")
 
-    def all_of(self, probes: Collection[_Probe]) -> tuple[_Result, dict[_Probe, _Result]]:
-        """The result of the last, and all; asked at once, so that it takes no longer than the slowest."""
-        with ThreadPoolExecutor(len(probes), "abilities") as pool:
-            asked = {probe: pool.submit(copy_context().run, self._result, probe) for probe in probes}
-            results = {probe: each.result() for probe, each in asked.items()}
-        return results[_PROBES[-1]], results
+    def ask(*messages: Message, **options: Any) -> Completion:
+        return ledger.complete(model, messages, timeout_s=timeout_s, **options)[0]
 
-    def _result(self, probe: _Probe) -> _Result:
-        model, ledger, started_s = opened(self.endpoint, waits_s=()), self.ledger(), time.monotonic()
-
-        def ask(*messages: Message, **options: Any) -> Completion:
-            try:
-                *_, answer = model.stream(messages, timeout_s=self.timeout_s, on_send=ledger, **options)
-            except ModelError as error:
-                ledger.finish(error.code)
-                raise
-            assert isinstance(answer, Completion)
-            ledger.answered(answer, messages)
-            return answer
-
-        try:
-            found, text = probe.ask(ask)
-        except ModelError as error:
-            return _Result(error=error)
-        finally:
-            self.database.close_thread()
-        if probe is _PROBES[-1] and model.format_level:  # answered, but not held to the schema
-            found = probe.refused
-        return _Result(found, text, duration_ms=round((time.monotonic() - started_s) * 1000))
+    try:
+        found, text = probe.ask(ask)
+    except ModelError as error:
+        return _Result(error=error)
+    finally:
+        database.close_thread()
+    if probe is _PROBES[-1] and model.format_level:  # answered, but not held to the schema
+        found = probe.refused
+    return _Result(found, text, duration_ms=round((time.monotonic() - started_s) * 1000))
 
 
 def _shown(results: Mapping[_Probe, _Result]) -> Abilities:
@@ -318,19 +315,15 @@ def _fits(text: str) -> bool:
 
 
 _PROBES = (
+    _Probe("tools", _calls_tools, "it calls tools", "it calls no tools"),
+    _Probe("vision", _sees, "it sees pictures", "it sees no pictures"),
     _Probe(
-        "tools", "supports_tools", Abilities(supports_tools=False), _calls_tools,
-        "it calls tools", "it calls no tools",
+        "json_schema",
+        _follows_schema,
+        "its answer follows a schema",
+        "it follows no schema; answers are checked all the same",
     ),
-    _Probe(
-        "vision", "supports_vision", Abilities(supports_vision=False), _sees,
-        "it sees pictures", "it sees no pictures",
-    ),
-    _Probe(
-        "json_schema", "supports_json_schema", Abilities(supports_json_schema=False), _follows_schema,
-        "its answer follows a schema", "it follows no schema; answers are checked all the same",
-    ),
-)  # fmt: skip
+)
 
 
 # -- telling a person -------------------------------------------------------------------------

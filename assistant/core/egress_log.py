@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import astuple
+from typing import Any
 
 import apsw
 
@@ -15,7 +16,7 @@ from assistant.core import prompt_blocks
 from assistant.core.endpoints import Endpoint
 from assistant.core.prompt_blocks import Block
 from assistant.core.texts import estimate_tokens
-from engines.chat.protocol import ChatModel, Completion, Message, ModelError, Schema, Usage
+from engines.chat.protocol import ChatModel, Completion, Message, ModelError, Usage
 from store.core.database import Database
 from store.core.errors import StoreError
 from store.egress.egress_log import EgressRecorder, Purpose, RequestContext, Sending, cost_of
@@ -60,11 +61,14 @@ class SentLedger(EgressRecorder):
             super().__call__(sending)
 
     def complete(
-        self, model: ChatModel, messages: Sequence[Message], *, timeout_s: float, schema: Schema | None = None
+        self, model: ChatModel, messages: Sequence[Message], **options: Any
     ) -> tuple[Completion, Usage]:
-        """One answer, and what it took. Raises `ModelError` and `StoreError`."""
+        """One answer, and what it took; `options` as of `ChatModel.complete`.
+
+        Raises `ModelError` and `StoreError`.
+        """
         try:
-            completion = model.complete(messages, schema=schema, timeout_s=timeout_s, on_send=self)
+            completion = model.complete(messages, **options, on_send=self)
         except (ModelError, StoreError) as error:
             self.finish(error.code if isinstance(error, ModelError) else "failed")
             raise

@@ -1,6 +1,6 @@
 """One model at one address: what is set of it in the settings or in the app, and what was found out.
 
-Keys stay inside: nothing here shows one. A provider on another machine is used only when the person
+What is shown of it holds no key. A provider on another machine is used only when the person
 allowed that very host; what stands in the settings was named there.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from engines.chat.client import WAITS_S
@@ -29,11 +29,12 @@ LOCAL_CONTEXT_TOKENS, CONTEXT_TOKENS = 8_192, 32_768
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelOptions:
-    """What is known of a model. Prices are per million tokens; 0 is not set.
+class Endpoint:
+    """One model at one address, and all that is needed to ask it. Only a copy that is `shown` may be shown.
 
     `chosen` is what a person says that it can do, which overrules what was `found` out. A model that is
-    empty is the first one that the endpoint lists.
+    empty is the first one that the endpoint lists; without an address it is the built-in one. Prices are per
+    million tokens; 0 is not set.
     """
 
     name: str
@@ -47,10 +48,23 @@ class ModelOptions:
     single_system: bool = False
     supports_tool_role: bool = True
     supports_responses: bool = False
+    api_key: str = field(default="", repr=False)
+    has_key: bool = False
     key_source: str = ""  # the variable the key comes from, '' when it was entered
     key_problem: str = ""
     provider_id: int | None = None  # its id where it was added in the app
     is_allowed: bool = True
+    is_default: bool = False
+
+    def shown(self, default: str) -> Endpoint:
+        """What may be shown of it: without its key, and what else its address holds beside the address."""
+        return replace(
+            self,
+            base_url=public_url(self.base_url) if self.base_url else "",
+            api_key="",
+            has_key=bool(self.api_key),
+            is_default=self.name == default,
+        )
 
     @property
     def is_ready(self) -> bool:
@@ -87,25 +101,15 @@ class ModelOptions:
         assumed = LOCAL_CONTEXT_TOKENS if is_local(self.base_url) else CONTEXT_TOKENS
         return self.known.context_tokens or assumed
 
+    @property
+    def host(self) -> str:
+        """Whom text is sent to when it is asked; '' for the built-in one."""
+        return host_of(self.base_url) if self.base_url else ""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint(ModelOptions):
-    """One model at one address, with all that is needed to ask it. Only `info_of` it may be shown."""
-
-    api_key: str = field(default="", repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelInfo(ModelOptions):
-    """What may be shown of a model. `is_local`: nothing leaves this machine when it is asked.
-
-    `host` is whom text is sent to otherwise.
-    """
-
-    host: str = ""
-    is_local: bool = True
-    has_key: bool = False
-    is_default: bool = False
+    @property
+    def is_local(self) -> bool:
+        """Whether nothing leaves this machine when it is asked."""
+        return not self.base_url or is_local(self.base_url)
 
     @property
     def is_extractive(self) -> bool:
@@ -130,18 +134,17 @@ class ModelInfo(ModelOptions):
         )
 
 
+def built_in(default: str) -> Endpoint:
+    """The model that is always there, as it is shown."""
+    nothing = Abilities(supports_tools=False, supports_vision=False, supports_json_schema=False)
+    name = ExtractiveModel.name
+    return Endpoint(name=name, base_url="", model=name, found=nothing, is_default=name == default)
+
+
 def added(provider: Provider, environ: Mapping[str, str]) -> Endpoint:
     """A provider that was added in the app, with its key looked up."""
-    key, problem = key_of(provider.api_key, environ)
-    return Endpoint(
-        **_options(provider),
-        chosen=_chosen(provider),
-        api_key=key,
-        key_source=_source(provider.api_key),
-        key_problem=problem,
-        provider_id=provider.id,
-        is_allowed=may_send_to(provider.base_url, provider.allowed_host),
-    )
+    is_allowed = may_send_to(provider.base_url, provider.allowed_host)
+    return replace(_endpoint(provider, environ), provider_id=provider.id, is_allowed=is_allowed)
 
 
 def configured(settings: ChatSettings, environ: Mapping[str, str]) -> Iterator[Endpoint]:
@@ -158,14 +161,30 @@ def configured(settings: ChatSettings, environ: Mapping[str, str]) -> Iterator[E
         if problem:
             raise SettingsError(f"chat.models: the base_url of {name!r} {problem}")
         taken.add(name)
-        key, problem = key_of(entry.api_key, environ)
-        yield Endpoint(
-            **{**_options(entry), "name": name},
-            chosen=_chosen(entry),
-            api_key=key or environ.get(entry.api_key_env, ""),
-            key_source=_source(entry.api_key) or ("" if entry.api_key else entry.api_key_env),
-            key_problem=problem,
-        )
+        endpoint = replace(_endpoint(entry, environ), name=name)
+        if not entry.api_key:
+            key = environ.get(entry.api_key_env, "")
+            endpoint = replace(endpoint, api_key=key, key_source=entry.api_key_env)
+        yield endpoint
+
+
+def _endpoint(source: ChatModelSettings | Provider, environ: Mapping[str, str]) -> Endpoint:
+    """What is set there. Who names a format of calls says that the model can call."""
+    key, problem = key_of(source.api_key, environ)
+    is_variable = source.api_key.startswith(providers.ENV_PREFIX)
+    chosen = Abilities(
+        supports_tools=True if source.tool_format else source.supports_tools,
+        tool_format=source.tool_format or None,
+        supports_vision=source.supports_vision,
+        supports_json_schema=source.supports_json_schema,
+        context_tokens=source.context_tokens or None,
+    )
+    names = (each.name for each in fields(Endpoint))
+    told: dict[str, Any] = {name: getattr(source, name) for name in names if hasattr(source, name)}
+    return Endpoint(**told | {
+        "chosen": chosen, "api_key": key, "key_problem": problem,
+        "key_source": source.api_key.removeprefix(providers.ENV_PREFIX) if is_variable else "",
+    })  # fmt: skip
 
 
 def configured_names(settings: ChatSettings) -> list[str]:
@@ -188,44 +207,12 @@ def opened(endpoint: Endpoint, waits_s: Sequence[float] = WAITS_S) -> OpenAIChat
     )
 
 
-def info_of(endpoint: Endpoint, is_default: bool) -> ModelInfo:
-    """What of an endpoint may be shown."""
-    return ModelInfo(
-        **{**_options(endpoint), "base_url": public_url(endpoint.base_url)},
-        host=host_of(endpoint.base_url),
-        is_local=is_local(endpoint.base_url),
-        has_key=bool(endpoint.api_key),
-        is_default=is_default,
-    )
-
-
-def _options(source: ChatModelSettings | Provider | Endpoint) -> dict[str, Any]:
-    """The options that are set there."""
-    names = (field.name for field in fields(ModelOptions))
-    return {name: getattr(source, name) for name in names if hasattr(source, name)}
-
-
-def _chosen(source: ChatModelSettings | Provider) -> Abilities:
-    """What a person says that a model can do. Who names a format of calls says that it can call."""
-    return Abilities(
-        supports_tools=True if source.tool_format else source.supports_tools,
-        tool_format=source.tool_format or None,
-        supports_vision=source.supports_vision,
-        supports_json_schema=source.supports_json_schema,
-        context_tokens=source.context_tokens or None,
-    )
-
-
 def _address_problem(base_url: str) -> str:
     """As for one added in the app, but for a user or a query, which a person's own file may hold."""
     try:
         return problem_of(public_url(base_url))
     except ValueError:
         return "is not a valid address"
-
-
-def _source(api_key: str) -> str:
-    return api_key.removeprefix(providers.ENV_PREFIX) if api_key.startswith(providers.ENV_PREFIX) else ""
 
 
 def _entries(settings: ChatSettings) -> list[ChatModelSettings]:
@@ -237,18 +224,15 @@ def _entries(settings: ChatSettings) -> list[ChatModelSettings]:
         if settings.model:
             log.warning("chat.model is used only together with chat.base_url, which is missing")
         return list(settings.models)
+    try:
+        host = host_of(settings.base_url)
+    except ValueError:  # the address is refused in a moment
+        host = settings.base_url
     default = ChatModelSettings(
-        name=settings.model or _host(settings.base_url),
+        name=settings.model or host,
         base_url=settings.base_url,
         model=settings.model,
         api_key=settings.api_key,
         context_tokens=settings.context_tokens,
     )
     return [default, *settings.models]
-
-
-def _host(base_url: str) -> str:
-    try:
-        return host_of(base_url)
-    except ValueError:  # the address is refused in a moment
-        return base_url

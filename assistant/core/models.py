@@ -16,13 +16,13 @@ from dataclasses import replace
 
 from assistant.core import abilities, endpoints
 from assistant.core.abilities import Report
-from assistant.core.endpoints import Endpoint, ModelInfo, info_of, opened
+from assistant.core.endpoints import Endpoint, opened
 from assistant.core.errors import UnknownModel
 from engines.chat.client import WAITS_S
 from engines.chat.completions import OpenAIChatModel
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.network import Cancellation
-from engines.chat.protocol import Abilities, ChatModel
+from engines.chat.protocol import ChatModel
 from store.core.database import Database
 from store.core.errors import StoreError
 from store.core.paths import DataDir
@@ -172,18 +172,15 @@ class ChatModels:
                 return endpoint
         raise ProviderNotFound(provider_id)
 
-    def describe(self) -> list[ModelInfo]:
+    def describe(self) -> list[Endpoint]:
         """Every model that can be asked, the default one first."""
         return sorted((info for info in self.listed() if info.is_ready), key=lambda info: not info.is_default)
 
-    def listed(self) -> list[ModelInfo]:
+    def listed(self) -> list[Endpoint]:
         """Every model, those included that cannot be asked yet, in the order they were added."""
         default = self.default
-        infos = [info_of(endpoint, endpoint.name == default) for endpoint in self._endpoints.values()]
-        name = self._extractive.name
-        nothing = Abilities(supports_tools=False, supports_vision=False, supports_json_schema=False)
-        built_in = ModelInfo(name=name, base_url="", model=name, is_default=name == default, found=nothing)
-        return [*infos, built_in]
+        shown = (endpoint.shown(default) for endpoint in self._endpoints.values())
+        return [*shown, endpoints.built_in(default)]
 
     # -- what a model can do ------------------------------------------------------------------
 

@@ -157,11 +157,14 @@ class ChatModel(ABC):
         messages: Sequence[Message],
         *,
         schema: Schema | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
         timeout_s: float,
         on_send: RequestHook | None = None,
     ) -> Completion:
         """The whole answer at once. Raises as `stream` does."""
-        *_, completion = self.stream(messages, schema=schema, timeout_s=timeout_s, on_send=on_send)
+        *_, completion = self.stream(
+            messages, schema=schema, tools=tools, timeout_s=timeout_s, on_send=on_send
+        )
         assert isinstance(completion, Completion)
         return completion
 

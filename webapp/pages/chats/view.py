@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from urllib.parse import urlencode
 
-from assistant.core.endpoints import ModelInfo
+from assistant.core.endpoints import Endpoint
 from assistant.core.models import ChatModels
 from assistant.core.records import TurnResult
 from assistant.turns.stored_turns import stored_turn
@@ -103,7 +103,7 @@ class ChatPage:
     turns: tuple[TurnView, ...]
     chats: ChatList
     composer: Composer
-    models: list[ModelInfo]
+    models: list[Endpoint]
     suggestions: Suggestions | None
     persona: Persona | None = None  # who speaks next
     topic: TopicView | None = None

@@ -11,7 +11,7 @@ from typing import Any
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
-from assistant.core.endpoints import ModelInfo
+from assistant.core.endpoints import Endpoint
 from assistant.core.prompt_blocks import NAMES, PREFIX, Block, BlockName, prefix_sha256, split_blocks
 from assistant.core.records import Mode, Scope, TurnFilters, TurnRequest
 from assistant.core.texts import estimate_tokens
@@ -115,7 +115,7 @@ def of_turn(database: Database, chat_id: int, n: int) -> list[PromptView]:
     return [_sent(tuple(same), before) for _, same in groupby(requests, _system_of)]
 
 
-def prompt_preview(own: Services, info: ModelInfo, mode: Mode, who: Viewer) -> PromptView:
+def prompt_preview(own: Services, info: Endpoint, mode: Mode, who: Viewer) -> PromptView:
     """What the model would be sent now for a question about today."""
     today = who.today
     asked = TurnRequest("", who.zone_name, who.now_ms, mode=mode)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assistant.core.endpoints import ModelInfo
+from assistant.core.endpoints import Endpoint
 from assistant.core.texts import estimate_tokens
 from store.chats import personas, prompts
 from store.chats.prompts import MAX_CHARS, PromptVersion
@@ -64,7 +64,7 @@ class PromptEditor:
     change that was made with one press.
     """
 
-    info: ModelInfo
+    info: Endpoint
     names: tuple[str, ...]
     text: str
     base: str
