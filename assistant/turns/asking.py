@@ -81,7 +81,7 @@ def _session(turn: RunningTurn, model: ChatModel, retrieval: Retrieval) -> Model
         model,
         tools,
         form,
-        prompts.blocks(plan, tools, form, settings, sees=bool(pictures.pictures)),
+        prompts.blocks(plan, tools, settings, form, sees=bool(pictures.pictures)),
         retrieval,
         OffScreen(bool(turn.history), [plan.message]),
         TurnFindings(),

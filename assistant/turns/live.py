@@ -123,26 +123,17 @@ class LiveTurns:
     def _begun(self, turn: LiveTurn, events: Iterator[TurnEvent], services: TurnServices) -> LiveTurn:
         """A turn whose first event has come; the others come in a thread of its own."""
         first = next(events)
+        assert isinstance(first, StatusEvent)  # the question is stored: the search begins
+        turn.chat_id, turn.n = first.chat_id, first.turn_id
         turn.add(first)
-        if isinstance(first, StatusEvent):
-            turn.chat_id, turn.n = first.chat_id, first.turn_id
-        else:  # answered without looking: the rest takes no time
-            for event in events:
-                turn.add(event)
-                if isinstance(event, FinalEvent):
-                    turn.chat_id, turn.n = event.result.chat_id, event.result.turn_id
-        self._keep(turn)
-        if not turn.is_over:
-            name = f"turn-{turn.chat_id}-{turn.n}"
-            threading.Thread(target=_drain, args=(turn, events, services), name=name, daemon=True).start()
-        return turn
-
-    def _keep(self, turn: LiveTurn) -> None:
         with self._lock:
             self._turns[turn.chat_id, turn.n] = turn
             over = [key for key, live in self._turns.items() if live.is_over]
             for key in over[: max(0, len(self._turns) - MAX_KEPT)]:
                 del self._turns[key]
+        name = f"turn-{turn.chat_id}-{turn.n}"
+        threading.Thread(target=_drain, args=(turn, events, services), name=name, daemon=True).start()
+        return turn
 
 
 def _drain(turn: LiveTurn, events: Iterator[TurnEvent], services: TurnServices) -> None:

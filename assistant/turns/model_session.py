@@ -124,7 +124,8 @@ class ModelSession:
         if whole.entries and not self.packed.entries and not plan.uses_tools:
             raise ContextTooLong(f"the model's context of {self.window} tokens holds no frame")
         question = "\n\n".join(filter(None, (self.files.text, self.packed.text, self.pictures.told)))
-        self.head = prompts.messages(self.blocks, sent, question, self.pictures.pictures, merged=merged)
+        asked = Message("user", question, pictures=self.pictures.pictures)
+        self.head = [*system_messages(self.blocks, merged=merged), *sent, asked]
 
     def _packed(self, room: int) -> Packed:
         plan, entries = self.plan, self.retrieval.entries

@@ -4,7 +4,8 @@ the turn under way, what was said in it, and what of that stood the checks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import tzinfo
 
@@ -27,15 +28,18 @@ from assistant.core.records import (
 from assistant.core.strings import text
 from assistant.core.texts import Language
 from assistant.evidence.off_screen import OffScreen
+from assistant.read_api.calls import ReadCall, ReadSources
 from assistant.retrieval.measured_facts import MeasuredFacts
 from assistant.retrieval.retrieval import Entry, Retrieval
-from assistant.tools.registry import AgentServices
+from assistant.tools.registry import AgentServices, registry
+from assistant.tools.tool import Registry
 from assistant.turns.anchor_facts import AnchorFacts
 from engines.chat.protocol import Completion, Message, ModelError, Usage
 from store.chats.attachments import Attachment
 from store.chats.personas import Persona
 from store.chats.records import StoredTurn
 from store.core.database import Database
+from store.embeddings import knn
 from store.search.sample import SampledFrame
 
 MAX_ANSWER_TOKENS = 1_500
@@ -58,6 +62,31 @@ class TurnServices:
     agent: AgentServices | None = None
     context: ContextServices | None = None
     permits: Callable[[SampledFrame], bool] | None = None
+
+
+@contextmanager
+def opened(library: ReadSources, call: ReadCall | None = None) -> Iterator[TurnServices]:
+    """Services of a turn. For another program's `call` nothing is shown that today's rules keep back, and
+    there are tools only that look things up.
+    """
+    database, settings = library.database, library.settings
+    tools = registry(settings.tools)
+    if call is not None:
+        tools = Registry(tool for tool in tools.list() if tool.risk == "looks")
+    models = ChatModels(settings.chat, database=database)
+
+    def meaning(text: str, turn_id: int) -> Meaning:
+        asked = library.embedder.asked_in_turn(text, turn_id)
+        if asked["query_vector"] is not None:
+            knn.load_neighbours(database, "frame")
+        return asked
+
+    agent = AgentServices(library, settings.tools, tools)
+    permits = call.shows if call else None
+    try:
+        yield TurnServices(database, models, library.clock, meaning, agent, permits=permits)
+    finally:
+        models.close()
 
 
 @dataclass(frozen=True, slots=True)

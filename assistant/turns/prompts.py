@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from assistant.core.prompt_blocks import Block, background, in_order, system_messages
+from assistant.core.prompt_blocks import Block, background, in_order
 from assistant.core.records import Opinion
 from assistant.core.strings import local_time
 from assistant.formats.parsing import tools_as_text
 from assistant.retrieval.packing import CLOSE, OPEN
 from assistant.tools.tool import Tool
 from assistant.turns.plan import TurnPlan
-from engines.chat.protocol import Message, Picture, Schema
+from engines.chat.protocol import Schema
 from store.core import preferences
 from store.core.settings import ToolsSettings
 
@@ -49,25 +49,40 @@ OPINIONS_SCHEMA = _object(sentences={"type": "array", "items": _OPINION})
 
 
 def blocks(
-    plan: TurnPlan, tools: Sequence[Tool], form: str, settings: ToolsSettings | None, *, sees: bool = False
+    plan: TurnPlan,
+    tools: Sequence[Tool] = (),
+    settings: ToolsSettings | None = None,
+    form: str = "",
+    *,
+    sees: bool = False,
 ) -> tuple[Block, ...]:
-    """The system prompt of a turn; `sees` where pictures come with the question."""
-    if not plan.uses_tools or settings is None:
-        return evidence_blocks(plan, sees=sees)
-    return tool_blocks(
-        plan, tools, settings.max_iterations, form, owner=settings.owner, examples=settings.examples
-    )
+    """The system prompt of a turn, with tools or without; with none on offer it says nothing of tools.
 
-
-def evidence_blocks(plan: TurnPlan, *, sees: bool = False) -> tuple[Block, ...]:
-    """The system prompt without tools: blocks 1, 2, 3 and 6, and 8 where there is a pack."""
+    `form` is the text format that the model is told its tools in, '' for the endpoint's own. `sees` where
+    pictures come with the question.
+    """
+    settings = settings or ToolsSettings()
+    rounds = settings.max_iterations
     return in_order(
         model_prompt=plan.model_prompt,
         identity=plan.voice.identity,
-        rules=EVIDENCE_RULES.replace(*_TEXTS["no_pictures"]) if sees else EVIDENCE_RULES,
+        rules=_rules(plan, sees=sees),
+        guidance=guidance(tools, rounds, settings.owner, settings.examples) if tools else "",
+        tools=tools_as_text([tool.definition() for tool in tools], form) if tools and form else "",
         time=time_block(plan),
+        budget=BUDGET_NOTE.format(rounds=rounds) if tools else "",
         background=background(plan.context.system_augmentation),
     )
+
+
+def _rules(plan: TurnPlan, *, sees: bool) -> str:
+    if not plan.uses_tools:
+        return EVIDENCE_RULES.replace(*_TEXTS["no_pictures"]) if sees else EVIDENCE_RULES
+    if plan.mode == "agent" and plan.about is None:
+        return TOOL_RULES
+    # The frames of the first look, or of what the conversation is about, stand in a message.
+    also_screen_data = _TEXTS["tools_and_screen_data"].format(begin=OPEN, end=CLOSE)
+    return TOOL_RULES.replace(_TEXTS["only_tools"], also_screen_data)
 
 
 def time_block(plan: TurnPlan) -> str:
@@ -79,51 +94,6 @@ def time_block(plan: TurnPlan) -> str:
         return now
     start, end = local_time(plan.start_ms, zone), local_time(plan.end_ms, zone)
     return f"{now}\nRequested range: {start} to {end}, the end not included"
-
-
-def messages(
-    sent_blocks: Sequence[Block],
-    history: Sequence[Message],
-    user: str,
-    pictures: tuple[Picture, ...] = (),
-    *,
-    merged: bool = False,
-) -> list[Message]:
-    """What is sent: the blocks, the conversation so far, and the question with its frames and images;
-    `merged` for a model that takes one system message only.
-    """
-    return [*system_messages(sent_blocks, merged=merged), *history, Message("user", user, pictures=pictures)]
-
-
-# -- the system prompt of a turn with tools ---------------------------------------------------
-#
-# Beside what evidence mode has: how to use the tools on offer, without a word of who the model is,
-# their definitions for a model that is told in text, and the budget of the turn.
-
-
-def tool_blocks(
-    plan: TurnPlan, tools: Sequence[Tool], rounds: int, form: str = "", *, owner: str = "", examples: str = ""
-) -> tuple[Block, ...]:
-    """The system prompt with tools; with none on offer it says nothing of tools.
-
-    `form` is the text format that the model is told its tools in, '' for the endpoint's own.
-    """
-    return in_order(
-        model_prompt=plan.model_prompt,
-        identity=plan.voice.identity,
-        rules=TOOL_RULES if plan.mode == "agent" and plan.about is None else _rules_with_screen_data(),
-        guidance=guidance(tools, rounds, owner, examples) if tools else "",
-        tools=tools_as_text([tool.definition() for tool in tools], form) if tools and form else "",
-        time=time_block(plan),
-        budget=BUDGET_NOTE.format(rounds=rounds) if tools else "",
-        background=background(plan.context.system_augmentation),
-    )
-
-
-def _rules_with_screen_data() -> str:
-    """The frames of the first look, or of what the conversation is about, stand in a message."""
-    also_screen_data = _TEXTS["tools_and_screen_data"].format(begin=OPEN, end=CLOSE)
-    return TOOL_RULES.replace(_TEXTS["only_tools"], also_screen_data)
 
 
 def guidance(tools: Sequence[Tool], rounds: int, owner: str = "", examples: str = "") -> str:

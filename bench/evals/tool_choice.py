@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from assistant.core.egress_log import SentLedger
+from assistant.core.prompt_blocks import system_messages
 from assistant.core.records import TurnRequest
 from assistant.core.texts import Language
 from assistant.formats.parsing import Call
@@ -175,13 +176,10 @@ def _asked(deps: TurnServices, plan: TurnPlan, tools: Sequence[Tool], case: Case
     assert deps.agent is not None  # admitted
     endpoint = deps.models.endpoint(plan.model.name)
     form = endpoint.tool_format if endpoint else ""
-    settings = deps.agent.settings
-    blocks = prompts.tool_blocks(
-        plan, tools, settings.max_iterations, form, owner=settings.owner, examples=settings.examples
-    )
+    blocks = prompts.blocks(plan, tools, deps.agent.settings, form)
     merged = endpoint is not None and endpoint.single_system
     as_text = endpoint is not None and not endpoint.supports_tool_role
-    messages = prompts.messages(blocks, (), plan.message, merged=merged)
+    messages = [*system_messages(blocks, merged=merged), Message("user", plan.message)]
     is_clock_right = any(right.tool in CLOCKS for right in case.right)
     for _ in range(_MAX_STEPS):
         completion = _completed(deps, plan, [] if form else tools, messages)

@@ -43,7 +43,7 @@ def ask(
     from assistant.core.errors import TurnRefused
     from assistant.core.records import TurnRequest
     from assistant.read_api.calls import ReadSources
-    from assistant.turns.opening import opened
+    from assistant.turns.plan import opened
     from store.core.preferences import host_zone
 
     here = open_home(home)

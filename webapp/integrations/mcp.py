@@ -32,7 +32,7 @@ from assistant.read_api import calls, memory
 from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
 from assistant.read_api.frames import FrameId, activity_summary, get_frame_context, search_frames
 from assistant.retrieval import coverage
-from assistant.turns.opening import opened
+from assistant.turns.plan import opened
 from assistant.turns.turn import answer
 from store.core.paths import DataDir
 from store.core.settings import Settings

@@ -47,6 +47,15 @@ LATER = replace(
     PLAN, request=replace(ASKED, now_ms=NOW_MS + 60_000), scope=Scope("", START_MS, NOW_MS + 60_000)
 )
 
+
+def with_tools(plan: TurnPlan, tools: Sequence[Tool], rounds: int, form: str = "") -> tuple[Block, ...]:
+    return prompts.blocks(plan, tools, ToolsSettings(max_iterations=rounds), form)
+
+
+def without_tools(plan: TurnPlan) -> tuple[Block, ...]:
+    return prompts.blocks(replace(plan, uses_tools=False))
+
+
 REFERENCE = """\
 Tool-use guidance:
 - You have a budget of 5 tool-calling iterations.
@@ -77,11 +86,10 @@ def text_of(blocks: Sequence[Block]) -> str:
 
 
 def test_evidence_mode_has_blocks_1_2_3_6_and_8() -> None:
-    blocks = prompts.evidence_blocks(PLAN)
+    blocks = without_tools(PLAN)
     assert [block.number for block in blocks] == [1, 2, 3, 6, 8]
     assert [
-        block.number
-        for block in prompts.evidence_blocks(replace(PLAN, model_prompt="", context=PreparedContext()))
+        block.number for block in without_tools(replace(PLAN, model_prompt="", context=PreparedContext()))
     ] == [
         2,
         3,
@@ -91,7 +99,7 @@ def test_evidence_mode_has_blocks_1_2_3_6_and_8() -> None:
 
 @for_each("form", FORMS)
 def test_the_blocks_stand_in_their_order(form: str) -> None:
-    blocks = prompts.tool_blocks(PLAN, TOOLS, 3, form)
+    blocks = with_tools(PLAN, TOOLS, 3, form)
     assert [block.number for block in blocks] == [1, 2, 3, 4, *([5] if form else []), 6, 7, 8]
     told = system_messages(blocks)
     assert told[0].content.startswith("MODEL-SENTINEL\n\nIDENTITY-SENTINEL\n\nRules that nothing else")
@@ -104,12 +112,12 @@ def test_the_blocks_stand_in_their_order(form: str) -> None:
 
 
 def test_with_every_tool_off_nothing_is_said_of_tools() -> None:
-    blocks = prompts.tool_blocks(PLAN, [], 3, "llama31")
+    blocks = with_tools(PLAN, [], 3, "llama31")
     assert [block.number for block in blocks] == [1, 2, 3, 6, 8]
 
 
 def test_the_background_has_at_most_3000_characters() -> None:
-    block = prompts.evidence_blocks(replace(PLAN, context=PreparedContext("x" * 5_000)))[-1]
+    block = without_tools(replace(PLAN, context=PreparedContext("x" * 5_000)))[-1]
     assert (block.name, len(block.text)) == ("background", MAX_BACKGROUND_CHARS)
 
 
@@ -130,12 +138,12 @@ def test_what_was_sent_is_taken_apart_into_the_very_blocks(names: list[str], dat
 
 @for_each("form", FORMS)
 def test_the_prefix_is_the_same_until_the_prompt_changes(form: str) -> None:
-    first, second = (prompts.tool_blocks(plan, TOOLS, 5, form) for plan in (PLAN, LATER))
+    first, second = (with_tools(plan, TOOLS, 5, form) for plan in (PLAN, LATER))
     assert first != second
     assert prefix_sha256(first) == prefix_sha256(second)
     assert text_of(first).partition("Now: ")[0] == text_of(second).partition("Now: ")[0]
     changed = replace(LATER, model_prompt="MODEL-SENTINEL.")
-    assert prefix_sha256(prompts.tool_blocks(changed, TOOLS, 5, form)) != prefix_sha256(second)
+    assert prefix_sha256(with_tools(changed, TOOLS, 5, form)) != prefix_sha256(second)
 
 
 # -- the two blocks of a generation -------------------------------------------------------
@@ -152,7 +160,7 @@ def test_the_four_combinations_are_the_golden_ones(mode: str, identity: str, mod
         model_prompt="Answer in plain words." if model_prompt == "with" else "",
         context=PreparedContext(),
     )
-    blocks = prompts.evidence_blocks(plan) if mode == "evidence" else prompts.tool_blocks(plan, TOOLS, 5)
+    blocks = without_tools(plan) if mode == "evidence" else with_tools(plan, TOOLS, 5)
     golden = GOLDEN / f"system_{mode}_{identity}_{model_prompt}.txt"
     if os.environ.get("RECOLLECT_REFRESH"):
         golden.write_text(text_of(blocks) + "\n", encoding="utf-8")
@@ -161,7 +169,7 @@ def test_the_four_combinations_are_the_golden_ones(mode: str, identity: str, mod
 
 def test_the_identity_is_the_string_byte_for_byte() -> None:
     for identity in ("  You are\r\n a pirate. \n\n", "x\n\nRules that nothing else"):
-        block = prompts.tool_blocks(replace(PLAN, voice=Voice(identity)), TOOLS, 5)[1]
+        block = with_tools(replace(PLAN, voice=Voice(identity)), TOOLS, 5)[1]
         assert (block.number, block.text) == (2, identity)
 
 
@@ -174,7 +182,7 @@ def test_the_neutral_default() -> None:
 
 @for_each("form", FORMS)
 def test_the_framework_says_nothing_of_who_the_model_is(form: str) -> None:
-    blocks = [*prompts.tool_blocks(PLAN, TOOLS, 5, form), *prompts.evidence_blocks(PLAN)]
+    blocks = [*with_tools(PLAN, TOOLS, 5, form), *without_tools(PLAN)]
     for block in blocks:
         assert "memory assistant" not in block.text.casefold()
         assert "you are a" not in block.text.casefold()
@@ -183,7 +191,7 @@ def test_the_framework_says_nothing_of_who_the_model_is(form: str) -> None:
 def test_the_reference_text_stands_with_every_tool() -> None:
     for model_prompt, identity in (("", NEUTRAL), ("m", "i")):
         plan = replace(PLAN, model_prompt=model_prompt, voice=Voice(identity))
-        blocks = prompts.tool_blocks(plan, named(*SOURCES), 5)
+        blocks = with_tools(plan, named(*SOURCES), 5)
         (guidance,) = [block.text for block in blocks if block.number == 4]
         assert guidance.startswith(REFERENCE)
 

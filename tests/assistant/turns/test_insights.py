@@ -408,7 +408,7 @@ STEPS = (
     "assistant.turns.transcript.before",
     "assistant.turns.turn.begin",
     "assistant.turns.asking._session",
-    "assistant.turns.prompts.tool_blocks",
+    "assistant.turns.prompts.blocks",
     "assistant.turns.asking._generate",
     "assistant.turns.tool_execution._new_call",
     "assistant.turns.tool_execution._outcome",

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from assistant.context.background import PreparedContext
-from assistant.core.prompt_blocks import Block
-from assistant.turns import prompts, turn
+from assistant.core.prompt_blocks import Block, system_messages
+from assistant.turns import turn
 from assistant.turns.prompts import RESULTS
 from store.chats import prompts as stored_prompts
 from store.core.database import Database
@@ -23,15 +23,12 @@ POLICY = "the retention policy was changed to ninety days"
 
 def test_a_single_system_message_holds_all_blocks_in_their_order() -> None:
     blocks = [Block("rules", "RULES"), Block("time", "TIME"), Block("background", "PACK")]
-    apart = prompts.messages(blocks, (), "Why?")
-    merged = prompts.messages(blocks, (), "Why?", merged=True)
+    apart = system_messages(blocks)
+    merged = system_messages(blocks, merged=True)
     assert [(each.role, each.content) for each in apart] == [
-        ("system", "RULES\n\nTIME"), ("system", "PACK"), ("user", "Why?"),
+        ("system", "RULES\n\nTIME"), ("system", "PACK"),
     ]  # fmt: skip
-    assert [(each.role, each.content) for each in merged] == [
-        ("system", "RULES\n\nTIME\n\nPACK"),
-        ("user", "Why?"),
-    ]
+    assert [(each.role, each.content) for each in merged] == [("system", "RULES\n\nTIME\n\nPACK")]
 
 
 @pytest.mark.parametrize("mode", ["agent", "evidence"])

@@ -121,22 +121,14 @@ def prompt_preview(own: Services, info: Endpoint, mode: Mode, who: Viewer) -> Pr
     asked = TurnRequest("", who.zone_name, who.now_ms, mode=mode)
     plan = TurnPlan(
         asked, who.zone, "", "en", Scope("", today.start_ms, who.now_ms), TurnFilters(),
-        own.chat_models.get("extractive"), resolve_voice(own.database, asked),
+        own.chat_models.get("extractive"), resolve_voice(own.database, asked), uses_tools=mode != "evidence",
         model_prompt=stored_prompts.get_prompt(own.database, info.name),
     )  # fmt: skip
-    if mode == "evidence":
-        return _view(prompts.evidence_blocks(plan))
+    if not plan.uses_tools:
+        return _view(prompts.blocks(plan))
     gates = replace(gates_of(own), has_vision=info.supports_vision, has_attachments=False)
     tools = registry.fitting(offered(own.database, own.agent.registry, gates), info.context_tokens)
-    settings = own.agent.settings
-    blocks = prompts.tool_blocks(
-        plan,
-        tools,
-        settings.max_iterations,
-        info.tool_format,
-        owner=settings.owner,
-        examples=settings.examples,
-    )
+    blocks = prompts.blocks(plan, tools, own.agent.settings, info.tool_format)
     beside = "" if info.tool_format else json.dumps([tool.definition() for tool in tools], ensure_ascii=False)
     return _view(blocks, tools=beside)
 
