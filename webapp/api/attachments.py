@@ -50,7 +50,7 @@ def upload() -> AttachmentAnswer:
     return AttachmentAnswer.of(uploads.store_attachment(uploaded_file()))
 
 
-@endpoint("GET", ATTACHMENT, "What is known of a file", {404: "attachment_not_found"})
+@endpoint("GET", ATTACHMENT, "What is known of a file")
 def attachment(attachment_id: int) -> AttachmentAnswer:
     """Without its text."""
     return AttachmentAnswer.of(attachments.get(services().database, attachment_id))
@@ -59,13 +59,7 @@ def attachment(attachment_id: int) -> AttachmentAnswer:
 FILE_TYPES = ("application/octet-stream", "image/png", "image/jpeg", "image/webp")
 
 
-@endpoint(
-    "GET",
-    f"{ATTACHMENT}/file",
-    "The file itself",
-    {404: "attachment_not_found", 410: "attachment_gone"},
-    media_types=FILE_TYPES,
-)
+@endpoint("GET", f"{ATTACHMENT}/file", "The file itself", {410: "attachment_gone"}, media_types=FILE_TYPES)
 def file(attachment_id: int) -> Response:
     """Byte for byte as it was uploaded. Only images come under their own type: a page from outside must not
     run where ours do.
@@ -79,7 +73,7 @@ def file(attachment_id: int) -> Response:
     return response
 
 
-@endpoint("DELETE", ATTACHMENT, "Take a file back", {404: "attachment_not_found", 409: "attachment_sent"})
+@endpoint("DELETE", ATTACHMENT, "Take a file back", {409: "attachment_sent"})
 def delete(attachment_id: int) -> DeletedAnswer:
     """Before its question is asked; after that it goes with its chat."""
     attachments.remove(services().database, attachment_id)

@@ -15,8 +15,18 @@ from store.chats.conversations import find_chats
 from store.chats.tool_calls import State
 from store.memory import chat_sessions
 from store.memory.chat_sessions import ChatSession
-from webapp.api.endpoint import endpoint, read_place
-from webapp.api.values import Answer, DeletedAnswer, Id, QueryInt, Request, Text, Timestamp
+from webapp.api.endpoint import cut_page, endpoint, read_place
+from webapp.api.values import (
+    Answer,
+    DeletedAnswer,
+    Id,
+    Listing,
+    Pagination,
+    QueryInt,
+    Request,
+    Text,
+    Timestamp,
+)
 from webapp.core.errors import Problem, not_found
 from webapp.core.lookups import chat_or_404
 from webapp.core.services import services
@@ -38,14 +48,8 @@ class ChatSummary(Answer):
     updated_at: Timestamp
 
 
-class ChatsPagination(Answer):
-    limit: int
-    next_cursor: str | None
-
-
-class ChatsAnswer(Answer):
-    data: list[ChatSummary]
-    pagination: ChatsPagination
+class ChatsAnswer(Listing[ChatSummary]):
+    pagination: Pagination
 
 
 @endpoint("GET", "/chats", "Conversations", {400: "invalid_cursor"})
@@ -56,14 +60,9 @@ def chats(query: ChatsQuery) -> ChatsAnswer:
         page = find_chats(services().database, query.q, query.limit + 1, before)
     else:
         page = conversations.list_chats(services().database, query.limit + 1, before)
-    shown = page[: query.limit]
-    has_more = len(page) > query.limit
+    shown, next_cursor = cut_page(page, query.limit, lambda chat: f"{chat.updated_ms}-{chat.id}")
     return ChatsAnswer(
-        data=ChatSummary.list_of(shown),
-        pagination=ChatsPagination(
-            limit=query.limit,
-            next_cursor=f"{shown[-1].updated_ms}-{shown[-1].id}" if has_more else None,
-        ),
+        data=ChatSummary.list_of(shown), pagination=Pagination(limit=query.limit, next_cursor=next_cursor)
     )
 
 
@@ -97,7 +96,7 @@ class ChatAnswer(Answer):
     messages: list[MessageAnswer]
 
 
-@endpoint("GET", CHAT, "A conversation as it is stored", {404: "chat_not_found"})
+@endpoint("GET", CHAT, "A conversation as it is stored")
 def chat(chat_id: int) -> ChatAnswer:
     """Every message in order, with the tool calls of each turn and their results."""
     stored, messages = chat_or_404(chat_id), transcript(services().database, chat_id)
@@ -112,7 +111,7 @@ def chat(chat_id: int) -> ChatAnswer:
     return ChatAnswer.of(stored, messages=told)
 
 
-@endpoint("DELETE", CHAT, "Delete a conversation", {404: "chat_not_found"})
+@endpoint("DELETE", CHAT, "Delete a conversation")
 def delete(chat_id: int) -> DeletedAnswer:
     """Messages, turns and evidence go with it; frames stay."""
     if not conversations.delete(services().database, chat_id):

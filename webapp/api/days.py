@@ -13,7 +13,7 @@ from store.memory.daily_hours import Hour
 from store.memory.daily_summaries import DailySummary
 from store.memory.observations import HOUR_MS
 from webapp.api.endpoint import endpoint
-from webapp.api.values import Answer, QueryInt, Request, Timestamp
+from webapp.api.values import Answer, Listing, QueryInt, Request, Timestamp
 from webapp.core.errors import Problem
 from webapp.core.services import services
 
@@ -36,10 +36,6 @@ class DaySummaryAnswer(Answer):
     text: str
     source: Literal["rule", "model"]
     updated_at: Timestamp
-
-
-class DaysAnswer(Answer):
-    data: list[DaySummaryAnswer]
 
 
 class DayEvidenceAnswer(Answer):
@@ -76,14 +72,14 @@ class RedoneAnswer(Answer):
 
 
 @endpoint("GET", "/days", "Summaries of days")
-def all_days(query: DaysQuery) -> DaysAnswer:
+def all_days(query: DaysQuery) -> Listing[DaySummaryAnswer]:
     """Latest first."""
     try:
         before = None if query.before is None else date.fromisoformat(query.before)
     except ValueError as error:
         raise Problem(400, "invalid_before", "No calendar has this date.") from error
     days = daily_summaries.listed(services().database, before, query.limit)
-    return DaysAnswer(data=DaySummaryAnswer.list_of(days))
+    return Listing(data=DaySummaryAnswer.list_of(days))
 
 
 @endpoint("GET", "/days/<day:on>", "One day", NO_DAY)

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from store.egress import egress_log
 from store.egress.egress_log import Purpose
-from webapp.api.endpoint import TURN, endpoint
-from webapp.api.values import Answer, QueryId, QueryInt, Request, Timestamp
+from webapp.api.endpoint import TURN, cut_page, endpoint
+from webapp.api.values import Answer, Listing, QueryId, QueryInt, Request, Timestamp
 from webapp.core.lookups import turn_or_404
 from webapp.core.services import services
 
@@ -53,8 +53,7 @@ class SentAnswer(Answer):
     turn_id: int | None = Field(validation_alias="turn")
 
 
-class SentPage(Answer):
-    data: list[SentAnswer]
+class SentPage(Listing[SentAnswer]):
     next_cursor: int | None
 
 
@@ -62,12 +61,11 @@ class SentPage(Answer):
 def all_sent(query: SentQuery) -> SentPage:
     """Every request, newest first, to this machine and to others."""
     requests = egress_log.latest(services().database, query.limit + 1, query.cursor, query.purpose)
-    shown = requests[: query.limit]
-    next_cursor = shown[-1].id if len(requests) > query.limit else None
+    shown, next_cursor = cut_page(requests, query.limit, lambda sent: sent.id)
     return SentPage(data=SentAnswer.list_of(shown), next_cursor=next_cursor)
 
 
-@endpoint("GET", f"{TURN}/sent", "What was sent for an answer", {404: "turn_not_found"})
+@endpoint("GET", f"{TURN}/sent", "What was sent for an answer")
 def sent_for(chat_id: int, turn_id: int) -> SentPage:
     """In order; empty where nothing was sent, as by the built-in models."""
     turn_or_404(chat_id, turn_id)

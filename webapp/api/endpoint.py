@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
@@ -28,12 +28,16 @@ MAX_JSON_BYTES = 1_000_000
 PREFIX = "/api/v1"
 TURN = "/chats/<id:chat_id>/turns/<id:turn_id>"
 NO_CURSOR = ("cursor", "is not a cursor of this list")
-_PLACE = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
+_CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
+
+_NAMED = re.compile(r"<(?:id|uuid):([a-z]+)_id>")
 
 blueprint = Blueprint("api", __name__, url_prefix=PREFIX)
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Model = TypeVar("_Model", bound=BaseModel)
+_Row = TypeVar("_Row")
+_Place = TypeVar("_Place")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ def endpoint(
     body_required: bool = True,
     permission: Permission = Permission.SIGNED_IN,
 ) -> Callable[[_Function], _Function]:
-    """Register a view of the API.
+    """Register a view of the API. That what an address names last is not there needs no word in `problems`.
 
     The view gets path values by name, `query` and `body` as validated models, and returns a
     model, a (model, status) pair, or a finished response of one of the `media_types`.
@@ -91,7 +95,7 @@ def endpoint(
             upload=upload,
             status=status,
             answers={**(more_answers or {}), status: media_types or next(_models(hints["return"]))},
-            problems=problems or {},
+            problems={**_missing(path), **(problems or {})},
             permission=permission,
         )
         ENDPOINTS.append(declared)
@@ -101,6 +105,12 @@ def endpoint(
         return function
 
     return register
+
+
+def _missing(path: str) -> dict[int, str]:
+    """The 404 of what an address names last: ``persona_not_found`` for /personas/<id:persona_id>."""
+    names = _NAMED.findall(path)
+    return {404: f"{names[-1]}_not_found"} if names else {}
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:
@@ -170,10 +180,18 @@ def read_place(cursor: str | None) -> tuple[int, int] | None:
     """The (milliseconds, id) at which a list goes on, as its ``next_cursor`` named it."""
     if cursor is None:
         return None
-    match = _PLACE.fullmatch(cursor)
+    match = _CURSOR.fullmatch(cursor)
     if match is None:
         raise invalid(400, "invalid_cursor", NO_CURSOR)
     return int(match[1]), int(match[2])
+
+
+def cut_page(
+    rows: Sequence[_Row], limit: int, place: Callable[[_Row], _Place]
+) -> tuple[Sequence[_Row], _Place | None]:
+    """The first `limit` of rows that were asked for with one more, and the `place` where the rest begins."""
+    shown = rows[:limit]
+    return shown, place(shown[-1]) if len(rows) > limit else None
 
 
 def check_parts(names: Iterable[str], file: str = "") -> None:

@@ -13,13 +13,22 @@ from store.sources import entities, fact_curation
 from store.sources.entities import Entity, Provenance
 from store.sources.fact_curation import CannotMerge
 from webapp.api.endpoint import endpoint
-from webapp.api.values import MAX_ID, Answer, DeletedAnswer, QueryBool, QueryInt, Request, Text, Timestamp
+from webapp.api.values import (
+    MAX_ID,
+    Answer,
+    DeletedAnswer,
+    Listing,
+    QueryBool,
+    QueryInt,
+    Request,
+    Text,
+    Timestamp,
+)
 from webapp.core.errors import invalid, not_found
 from webapp.core.services import services
 
 ENTITY = "/entities/<id:entity_id>"
 FACT = "/facts/<id:fact_id>"
-NO_ENTITY = {404: "entity_not_found"}
 MAX_OFFSET = 10_000
 
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
@@ -86,10 +95,6 @@ class EntityAnswer(Answer):
     updated_at: Timestamp
 
 
-class EntitiesAnswer(Answer):
-    data: list[EntityAnswer]
-
-
 class FactAnswer(Answer):
     id: int
     subject_id: int
@@ -105,15 +110,11 @@ class FactAnswer(Answer):
     retract_reason: str
 
 
-class FactsAnswer(Answer):
-    data: list[FactAnswer]
-
-
 @endpoint("GET", "/entities", "What is remembered")
-def all_entities(query: EntitiesQuery) -> EntitiesAnswer:
+def all_entities(query: EntitiesQuery) -> Listing[EntityAnswer]:
     """Last changed first."""
     page = entities.find_entities(services().database, query.q, query.kind, query.limit, query.offset)
-    return EntitiesAnswer(data=[entity_answer(entity) for entity in page])
+    return Listing(data=[entity_answer(entity) for entity in page])
 
 
 @endpoint(
@@ -132,26 +133,26 @@ def add_entity(body: EntityBody) -> EntityAnswer:
     return entity_answer(entities.get(own.database, number))
 
 
-@endpoint("GET", ENTITY, "One entity", NO_ENTITY)
+@endpoint("GET", ENTITY, "One entity")
 def one_entity(entity_id: int) -> EntityAnswer:
     """Its facts are at /facts?entity_id=."""
     return entity_answer(entity_or_404(entity_id))
 
 
-@endpoint("DELETE", ENTITY, "Forget an entity and every fact about it", NO_ENTITY)
+@endpoint("DELETE", ENTITY, "Forget an entity and every fact about it")
 def forget_entity(entity_id: int) -> DeletedAnswer:
     """What chats said of it stays: delete those chats."""
     return _forget("entity", entities.delete_entity, entity_id)
 
 
 @endpoint("GET", "/facts", "Facts that are remembered")
-def all_facts(query: FactsQuery) -> FactsAnswer:
+def all_facts(query: FactsQuery) -> Listing[FactAnswer]:
     """Latest first."""
     about = None if query.entity_id is None else [query.entity_id]
     facts = entities.facts_of(
         services().database, about, query.limit, query.offset, retracted=query.retracted
     )
-    return FactsAnswer(data=FactAnswer.list_of(facts))
+    return Listing(data=FactAnswer.list_of(facts))
 
 
 @endpoint(
@@ -181,7 +182,7 @@ def add_fact(body: FactBody) -> FactAnswer:
     return FactAnswer.of(entities.fact(own.database, number))
 
 
-@endpoint("DELETE", FACT, "Forget a fact", {404: "fact_not_found"})
+@endpoint("DELETE", FACT, "Forget a fact")
 def forget_fact(fact_id: int) -> DeletedAnswer:
     """The entities that it names stay."""
     return _forget("fact", entities.delete_fact, fact_id)
@@ -204,7 +205,6 @@ def entity_answer(entity: Entity) -> EntityAnswer:
 
 # -- care: take back and give back, merge and undo, where it was used, what disagrees ------------
 
-NO_FACT = {404: "fact_not_found"}
 MAX_CLASHING = 2_000
 """Facts that are compared, the latest ones."""
 
@@ -224,17 +224,13 @@ class UseAnswer(Answer):
     asked_at: Timestamp = Field(validation_alias="at_ms")
 
 
-class UsesAnswer(Answer):
-    data: list[UseAnswer]
-
-
 class ClashesAnswer(Answer):
     data: list[list[FactAnswer]] = Field(
         description="Facts with one subject and predicate and different objects."
     )
 
 
-@endpoint("POST", f"{FACT}/retract", "Take a fact back", NO_FACT, body_required=False)
+@endpoint("POST", f"{FACT}/retract", "Take a fact back", body_required=False)
 def retract_fact(fact_id: int, body: RetractBody) -> FactAnswer:
     """It is not recalled any more and stays with the reason; again changes nothing."""
     with services().database.write() as connection:
@@ -242,7 +238,7 @@ def retract_fact(fact_id: int, body: RetractBody) -> FactAnswer:
     return FactAnswer.of(fact_or_404(fact_id))
 
 
-@endpoint("POST", f"{FACT}/restore", "Give a fact back", NO_FACT)
+@endpoint("POST", f"{FACT}/restore", "Give a fact back")
 def restore_fact(fact_id: int) -> FactAnswer:
     """It is recalled again; one that was not taken back is given as it is."""
     with services().database.write() as connection:
@@ -250,18 +246,18 @@ def restore_fact(fact_id: int) -> FactAnswer:
     return FactAnswer.of(fact_or_404(fact_id))
 
 
-@endpoint("GET", f"{FACT}/uses", "Answers that a fact went into", NO_FACT)
-def uses_of_fact(fact_id: int) -> UsesAnswer:
+@endpoint("GET", f"{FACT}/uses", "Answers that a fact went into")
+def uses_of_fact(fact_id: int) -> Listing[UseAnswer]:
     """The turns in which a tool gave it to the model, latest first."""
     fact_or_404(fact_id)
-    return UsesAnswer(data=UseAnswer.list_of(fact_curation.uses_of_fact(services().database, fact_id)))
+    return Listing(data=UseAnswer.list_of(fact_curation.uses_of_fact(services().database, fact_id)))
 
 
-@endpoint("GET", f"{ENTITY}/uses", "Answers that an entity went into", NO_ENTITY)
-def uses_of_entity(entity_id: int) -> UsesAnswer:
+@endpoint("GET", f"{ENTITY}/uses", "Answers that an entity went into")
+def uses_of_entity(entity_id: int) -> Listing[UseAnswer]:
     """The turns in which a tool gave it to the model, latest first."""
     uses = fact_curation.uses_of_entity(services().database, entity_or_404(entity_id).id)
-    return UsesAnswer(data=UseAnswer.list_of(uses))
+    return Listing(data=UseAnswer.list_of(uses))
 
 
 @endpoint("GET", "/facts/clashes", "Facts that disagree")
@@ -271,14 +267,14 @@ def clashes() -> ClashesAnswer:
     return ClashesAnswer(data=[FactAnswer.list_of(group) for group in conflicts])
 
 
-@endpoint("POST", f"{ENTITY}/merge", "Let an entity be another one", {**NO_ENTITY, 422: "cannot_merge"})
+@endpoint("POST", f"{ENTITY}/merge", "Let an entity be another one", {422: "cannot_merge"})
 def merge_entity(entity_id: int, body: MergeBody) -> EntityAnswer:
     """Gives the one that both are recalled as. Facts keep what they were stored for, so it can be undone."""
     merge(entity_id, body.into_id)
     return entity_answer(entity_or_404(body.into_id))
 
 
-@endpoint("POST", f"{ENTITY}/unmerge", "Undo a merge", NO_ENTITY)
+@endpoint("POST", f"{ENTITY}/unmerge", "Undo a merge")
 def unmerge_entity(entity_id: int) -> EntityAnswer:
     """An entity that was merged is recalled by itself again, with its own facts."""
     with services().database.write() as connection:

@@ -25,7 +25,6 @@ from webapp.core.errors import invalid
 from webapp.core.services import services
 
 FRAME = "/frames/<id:frame_id>"
-NO_FRAME = {404: "frame_not_found"}
 _CROP = re.compile(r"([0-9]{1,5}),([0-9]{1,5}),([1-9][0-9]{0,4}),([1-9][0-9]{0,4})", re.ASCII)
 
 
@@ -69,7 +68,7 @@ class PictureQuery(Request):
     "GET",
     FRAME,
     "The exact picture",
-    {404: "frame_not_found", 410: "media_gone"},
+    {410: "media_gone"},
     media_types=("image/webp", "image/png", "image/jpeg"),
 )
 def picture(frame_id: int, query: PictureQuery) -> Response:
@@ -151,7 +150,7 @@ class FrameContextAnswer(Answer):
     reading_error: str | None = Field(description="Why its text could not be read.")
 
 
-@endpoint("GET", f"{FRAME}/context", "What surrounds a frame", NO_FRAME)
+@endpoint("GET", f"{FRAME}/context", "What surrounds a frame")
 def context(frame_id: int) -> FrameContextAnswer:
     """The frame's facts, text and addresses, its neighbours and its stretch of activity."""
     database = services().database
@@ -218,7 +217,7 @@ class TextAnswer(Answer):
     lines: list[TextLineAnswer]
 
 
-@endpoint("GET", f"{FRAME}/text", "What a frame says, with boxes", NO_FRAME)
+@endpoint("GET", f"{FRAME}/text", "What a frame says, with boxes")
 def text(frame_id: int, query: TextQuery) -> TextAnswer:
     """Lines and words in reading order; with `q` the words that the search would find are marked."""
     frame = frames.get(services().database, frame_id)
@@ -262,21 +261,21 @@ class PinStateAnswer(Answer):
     insights: int = Field(description="How many versions of an insight are of it.")
 
 
-@endpoint("PUT", f"{FRAME}/pin", "Pin a frame", NO_FRAME)
+@endpoint("PUT", f"{FRAME}/pin", "Pin a frame")
 def pin(frame_id: int) -> PinStateAnswer:
     """Keep a frame; a pin that is there stays as it is."""
     tags.pin(services().database, frame_id, services().clock())
     return pin_state(frame_id)
 
 
-@endpoint("DELETE", f"{FRAME}/pin", "Unpin a frame", NO_FRAME)
+@endpoint("DELETE", f"{FRAME}/pin", "Unpin a frame")
 def unpin(frame_id: int) -> PinStateAnswer:
     """Let go of a frame. Citations keep it as long as their answers are there."""
     tags.unpin(services().database, frames.get(services().database, frame_id).id)
     return pin_state(frame_id)
 
 
-@endpoint("GET", f"{FRAME}/pin", "Why a frame is kept", NO_FRAME)
+@endpoint("GET", f"{FRAME}/pin", "Why a frame is kept")
 def pin_state(frame_id: int) -> PinStateAnswer:
     """Whether the frame is pinned, and how often it is cited."""
     frame = frames.get(services().database, frame_id)
@@ -288,7 +287,7 @@ class ReadAgainAnswer(Answer):
     status: Literal["queued"] = "queued"
 
 
-@endpoint("POST", f"{FRAME}/read-again", "Read a frame's text anew", {404: "frame_not_found"}, status=202)
+@endpoint("POST", f"{FRAME}/read-again", "Read a frame's text anew", status=202)
 def read_again(frame_id: int) -> ReadAgainAnswer:
     """Queue the frame for reading; quotes that cite it are then checked against the new reading."""
     readings.read_again(services().database, frames.get(services().database, frame_id).id)
@@ -316,14 +315,14 @@ class TagsAnswer(Answer):
     tags: list[TagAnswer]
 
 
-@endpoint("GET", f"{FRAME}/tags", "Tags of a frame", NO_FRAME)
+@endpoint("GET", f"{FRAME}/tags", "Tags of a frame")
 def tags_of(frame_id: int) -> TagsAnswer:
     """In alphabetical order."""
     of_frame = tags.listed(services().database, frames.get(services().database, frame_id).id)
     return TagsAnswer(frame_id=frame_id, tags=TagAnswer.list_of(of_frame))
 
 
-@endpoint("POST", f"{FRAME}/tags", "Mark a frame", {**NO_FRAME, 422: "invalid_tag"})
+@endpoint("POST", f"{FRAME}/tags", "Mark a frame", {422: "invalid_tag"})
 def tag_frame(frame_id: int, body: TagBody) -> TagsAnswer:
     """A tag that the frame has already stays as it was written."""
     own = services()
@@ -336,7 +335,7 @@ def tag_frame(frame_id: int, body: TagBody) -> TagsAnswer:
     return tags_of(frame.id)
 
 
-@endpoint("DELETE", f"{FRAME}/tags", "Take a tag off a frame", NO_FRAME)
+@endpoint("DELETE", f"{FRAME}/tags", "Take a tag off a frame")
 def untag_frame(frame_id: int, query: TagQuery) -> TagsAnswer:
     """One that it has not changes nothing. No rule gives it again."""
     frame = frames.get(services().database, frame_id)

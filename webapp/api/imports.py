@@ -11,14 +11,13 @@ from store.sources import imports
 from store.sources.imports import KINDS, Import, Kind
 from webapp.api.endpoint import check_parts, endpoint, of_validation
 from webapp.api.entities import Limit, Offset
-from webapp.api.values import Answer, Request, Timestamp, Zone
+from webapp.api.values import Answer, Listing, Request, Timestamp, Zone
 from webapp.core import uploads
 from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
 from webapp.core.uploads import MAX_IMPORT_BYTES, Choices
 
 IMPORT = "/imports/<id:import_id>"
-NO_IMPORT = {404: "import_not_found"}
 _Short = Annotated[str, StringConstraints(max_length=200)]
 
 
@@ -120,14 +119,10 @@ class ImportAnswer(Answer):
     rows: int = Field(description="What is left of what it brought.")
 
 
-class ImportsAnswer(Answer):
-    data: list[ImportAnswer]
-
-
 @endpoint("GET", "/imports", "What was imported")
-def listed() -> ImportsAnswer:
+def listed() -> Listing[ImportAnswer]:
     """Every import, newest first."""
-    return ImportsAnswer(data=ImportAnswer.list_of(imports.listed(services().database)))
+    return Listing(data=ImportAnswer.list_of(imports.listed(services().database)))
 
 
 class DeletedImportAnswer(Answer):
@@ -150,7 +145,7 @@ for _kind in KINDS:
     _deleter(_kind, f"Delete every import of {_kind}")
 
 
-@endpoint("DELETE", IMPORT, "Take an import back", NO_IMPORT)
+@endpoint("DELETE", IMPORT, "Take an import back")
 def delete_one(import_id: int) -> DeletedImportAnswer:
     """What it brought first goes, with what chats were shown of the source."""
     source = import_or_404(import_id)
@@ -191,7 +186,7 @@ class RememberedAnswer(Answer):
     known: int = Field(description="Remembered from this import already.")
 
 
-@endpoint("GET", f"{IMPORT}/names", "People or places that an import names", NO_IMPORT)
+@endpoint("GET", f"{IMPORT}/names", "People or places that an import names")
 def names(import_id: int, query: NamesQuery) -> NamesAnswer:
     """Those in most rows first. Calendars and positions name nobody."""
     named = imports.names(services().database, import_or_404(import_id))
@@ -203,7 +198,7 @@ def names(import_id: int, query: NamesQuery) -> NamesAnswer:
     "POST",
     f"{IMPORT}/remember",
     "Remember whom an import names",
-    {**NO_IMPORT, 422: "invalid_request"},
+    {422: "invalid_request"},
     body_required=False,
 )
 def remember(import_id: int, body: RememberBody) -> RememberedAnswer:

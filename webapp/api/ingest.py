@@ -11,7 +11,6 @@ from flask import request
 from PIL import Image, UnidentifiedImageError
 from pydantic import AfterValidator, Field, StringConstraints
 
-from store.core.times import to_ms
 from store.frames import frames
 from store.frames.frames import IngestOutcome
 from store.frames.media import decode
@@ -93,7 +92,7 @@ def ingest() -> IngestAnswer:
         return IngestAnswer(capture_id=metadata.capture_id, status="duplicate", frame_id=frame_id)
     image, media_type = _picture()
     capture = Capture(
-        captured_ms=to_ms(metadata.captured_at),
+        captured_ms=metadata.captured_at,
         source="upload",
         image_type=media_type,
         **metadata.model_dump(exclude={"captured_at", "monitor"}),
@@ -182,12 +181,7 @@ class OutcomeAnswer(Answer):
     reason: str | None = Field(default=None, description="Why it failed or was left out.")
 
 
-@endpoint(
-    "GET",
-    "/ingest/<uuid:capture_id>",
-    "What became of a picture",
-    {404: "capture_not_found", 410: "capture_deleted"},
-)
+@endpoint("GET", "/ingest/<uuid:capture_id>", "What became of a picture", {410: "capture_deleted"})
 def outcome(capture_id: uuid.UUID) -> OutcomeAnswer:
     """`queued` until ingest took it, `stored` until it was read, then `searchable`."""
     name = str(capture_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 from flask import Response
@@ -14,11 +15,10 @@ from assistant.turns import anchor_facts
 from assistant.turns.stored_turns import stored_turn
 from store.chats import records
 from store.chats.records import Anchor
-from store.core.times import to_ms
 from store.frames import frames
 from store.memory import insights, search
 from store.memory.insights import Insight, InsightFilter
-from webapp.api.endpoint import NO_CURSOR, endpoint, read_place
+from webapp.api.endpoint import NO_CURSOR, cut_page, endpoint, read_place
 from webapp.api.questions import (
     MODEL_PROBLEMS,
     Note,
@@ -34,6 +34,8 @@ from webapp.api.values import (
     Answer,
     DeletedAnswer,
     Id,
+    Listing,
+    Pagination,
     QueryBool,
     QueryId,
     QueryInt,
@@ -51,7 +53,6 @@ from webapp.core.services import services
 from webapp.exports import files
 
 INSIGHT = "/insights/<id:insight_id>"
-NOT_FOUND = {404: "insight_not_found"}
 
 
 class InsightSummary(Answer):
@@ -90,22 +91,18 @@ def insight_answer(insight: Insight) -> InsightAnswer:
 # -- versions: listed, compared, put back, and each with what made it ----------------------------
 
 
-@endpoint("POST", f"{INSIGHT}/restore", "Make a version the current one", NOT_FOUND)
+@endpoint("POST", f"{INSIGHT}/restore", "Make a version the current one")
 def restore(insight_id: int) -> InsightAnswer:
     """The others stay as they are."""
     insights.restore(services().database, insight_id)
     return one(insight_id)
 
 
-class VersionsOfInsight(Answer):
-    data: list[InsightSummary]
-
-
-@endpoint("GET", f"{INSIGHT}/versions", "All versions of an insight", NOT_FOUND)
-def versions(insight_id: int) -> VersionsOfInsight:
+@endpoint("GET", f"{INSIGHT}/versions", "All versions of an insight")
+def versions(insight_id: int) -> Listing[InsightSummary]:
     """Of the same frame or moment, the newest first."""
     of_anchor = insights.versions(services().database, insights.get(services().database, insight_id).anchor)
-    return VersionsOfInsight(data=InsightSummary.list_of(of_anchor))
+    return Listing(data=InsightSummary.list_of(of_anchor))
 
 
 class DifferenceLine(Answer):
@@ -113,30 +110,22 @@ class DifferenceLine(Answer):
     text: str
 
 
-class DifferenceAnswer(Answer):
-    data: list[DifferenceLine]
-
-
 class CompareQuery(Request):
     to: QueryId = Field(description="The insight that it is compared with, usually another version.")
 
 
-@endpoint("GET", f"{INSIGHT}/compare", "How one insight differs from another", NOT_FOUND)
-def compare(insight_id: int, query: CompareQuery) -> DifferenceAnswer:
+@endpoint("GET", f"{INSIGHT}/compare", "How one insight differs from another")
+def compare(insight_id: int, query: CompareQuery) -> Listing[DifferenceLine]:
     """Lines of the first that are not in the second are removed, the other way round added."""
     first, second = insights.get(services().database, insight_id), insights.get(services().database, query.to)
     lines = difference(first.summary, second.summary)
-    return DifferenceAnswer(data=DifferenceLine.list_of(lines))
+    return Listing(data=DifferenceLine.list_of(lines))
 
 
-class TrainingMessages(Answer):
-    data: list[dict[str, Any]]
-
-
-@endpoint("GET", f"{INSIGHT}/messages", "The messages that made an insight", NOT_FOUND)
-def messages(insight_id: int) -> TrainingMessages:
+@endpoint("GET", f"{INSIGHT}/messages", "The messages that made an insight")
+def messages(insight_id: int) -> Listing[dict[str, Any]]:
     """Exactly as they are kept, the system's first: what was said before, calls and results among them."""
-    return TrainingMessages(data=insights.messages(services().database, insight_id))
+    return Listing(data=insights.messages(services().database, insight_id))
 
 
 class ExportQuery(Request):
@@ -147,7 +136,6 @@ class ExportQuery(Request):
     "GET",
     f"{INSIGHT}/export",
     "An insight as a file",
-    NOT_FOUND,
     media_types=("text/markdown", "application/json"),
 )
 def export(insight_id: int, query: ExportQuery) -> Response:
@@ -160,14 +148,11 @@ def export(insight_id: int, query: ExportQuery) -> Response:
 _FOUND_CURSOR = re.compile(r"q-([0-9]{1,6})", re.ASCII)
 
 
-class InsightsPagination(Answer):
-    limit: int
-    next_cursor: str | None
+class InsightsPagination(Pagination):
     total: int = Field(description="How many there are in all, at this moment.")
 
 
-class InsightsAnswer(Answer):
-    data: list[InsightSummary]
+class InsightsAnswer(Listing[InsightSummary]):
     pagination: InsightsPagination
 
 
@@ -215,8 +200,8 @@ class InsightRequest(RegenerateRequest, Ranged):
 def all_insights(query: InsightsQuery) -> InsightsAnswer:
     """The current ones, of the latest time first, or those that `q` finds."""
     chosen = InsightFilter(
-        None if query.start_time is None else to_ms(query.start_time),
-        None if query.end_time is None else to_ms(query.end_time),
+        query.start_time,
+        query.end_time,
         query.frame_id,
         query.persona_id,
         query.all_versions,
@@ -228,15 +213,14 @@ def all_insights(query: InsightsQuery) -> InsightsAnswer:
     )
 
 
-def _listed(query: InsightsQuery, chosen: InsightFilter) -> tuple[list[Insight], str | None, int]:
+def _listed(query: InsightsQuery, chosen: InsightFilter) -> tuple[Sequence[Insight], str | None, int]:
     """A page by time, the cursor of the next one, and how many there are."""
     page = insights.list_insights(services().database, chosen, query.limit + 1, read_place(query.cursor))
-    shown = page[: query.limit]
-    next_cursor = f"{shown[-1].anchor.start_ms}-{shown[-1].id}" if len(page) > query.limit else None
-    return shown, next_cursor, insights.count(services().database, chosen)
+    shown = cut_page(page, query.limit, lambda insight: f"{insight.anchor.start_ms}-{insight.id}")
+    return *shown, insights.count(services().database, chosen)
 
 
-def _found(query: InsightsQuery, chosen: InsightFilter) -> tuple[list[Insight], str | None, int]:
+def _found(query: InsightsQuery, chosen: InsightFilter) -> tuple[Sequence[Insight], str | None, int]:
     """The same of what is found: a cursor is ``q-`` and a place in the order."""
     match = _FOUND_CURSOR.fullmatch(query.cursor or "q-0")
     if match is None:
@@ -272,13 +256,13 @@ def generate(body: InsightRequest) -> tuple[InsightAnswer | RunningAnswer, int]:
     return _made(body, _anchor(body))
 
 
-@endpoint("GET", INSIGHT, "One insight", NOT_FOUND)
+@endpoint("GET", INSIGHT, "One insight")
 def one(insight_id: int) -> InsightAnswer:
     """With its evidence, as it stands now."""
     return insight_answer(insights.get(services().database, insight_id))
 
 
-@endpoint("DELETE", INSIGHT, "Delete an insight", NOT_FOUND)
+@endpoint("DELETE", INSIGHT, "Delete an insight")
 def remove(insight_id: int) -> DeletedAnswer:
     """One version with its conversation. If it was the current one, the newest that is left takes over."""
     insights.delete(services().database, insight_id)
@@ -335,7 +319,7 @@ def _anchor(body: InsightRequest) -> Anchor:
         frame = frames.get(services().database, body.frame_id)
         return records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
     assert body.start_time is not None and body.end_time is not None  # validated
-    return Anchor("moment", to_ms(body.start_time), to_ms(body.end_time))
+    return Anchor("moment", body.start_time, body.end_time)
 
 
 def _made(body: RegenerateRequest, anchor: Anchor) -> tuple[InsightAnswer | RunningAnswer, int]:

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AliasPath, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from store.core.times import to_ms
 from store.memory import observation_writer, observations
 from store.memory import search as memory
 from store.memory import timeline as memory_timeline
@@ -193,8 +192,8 @@ def search(query: MemorySearchQuery) -> MemorySearchAnswer:
     began = time.perf_counter()
     own = services()
     filters = MemoryFilters(
-        start_ms=None if query.start_time is None else to_ms(query.start_time),
-        end_ms=None if query.end_time is None else to_ms(query.end_time),
+        start_ms=query.start_time,
+        end_ms=query.end_time,
         project=query.project or None,
         concept=query.concept or None,
         file=query.file or None,
@@ -305,13 +304,13 @@ class WordsBody(Request):
     project: Text | None = None
 
 
-@endpoint("GET", OBSERVATION, "One observation", {404: "observation_not_found"})
+@endpoint("GET", OBSERVATION, "One observation")
 def observation(observation_id: int) -> ObservationAnswer:
     """With the person's words over what was derived."""
     return ObservationAnswer.of(observation_or_404(observation_id))
 
 
-@endpoint("PUT", OBSERVATION, "Replace a person's words for an observation", {404: "observation_not_found"})
+@endpoint("PUT", OBSERVATION, "Replace a person's words for an observation")
 def replace(observation_id: int, body: WordsBody) -> ObservationAnswer:
     """They win over rules and models, and stay when the hour is derived again."""
     words = body.model_dump(exclude_none=True)
@@ -323,7 +322,7 @@ class HiddenAnswer(Answer):
     hidden: Literal[True]
 
 
-@endpoint("DELETE", OBSERVATION, "Take an observation out of memory", {404: "observation_not_found"})
+@endpoint("DELETE", OBSERVATION, "Take an observation out of memory")
 def hide(observation_id: int) -> HiddenAnswer:
     """Its text goes for good and does not come back. The frames stay: `POST /delete` deletes those."""
     if not observation_writer.hide(services().database, observation_id, services().clock()):

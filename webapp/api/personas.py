@@ -10,11 +10,10 @@ from store.chats import personas, prompts
 from store.chats.personas import MAX_NAME_CHARS, MAX_PROMPT_CHARS, Persona, PersonaText
 from store.chats.prompts import Author
 from webapp.api.endpoint import endpoint
-from webapp.api.values import Answer, DeletedAnswer, Request, Timestamp
+from webapp.api.values import Answer, DeletedAnswer, Listing, Request, Timestamp
 from webapp.core.services import services
 
 PERSONA = "/personas/<id:persona_id>"
-NOT_FOUND = {404: "persona_not_found"}
 
 
 class PersonaBody(Request):
@@ -38,10 +37,6 @@ class PersonaAnswer(Answer):
     updated_at: Timestamp
 
 
-class PersonasAnswer(Answer):
-    data: list[PersonaAnswer]
-
-
 class VersionAnswer(Answer):
     version: int
     name: str
@@ -50,15 +45,11 @@ class VersionAnswer(Answer):
     saved_at: Timestamp
 
 
-class VersionsAnswer(Answer):
-    data: list[VersionAnswer]
-
-
 @endpoint("GET", "/personas", "Personas")
-def all_personas() -> PersonasAnswer:
+def all_personas() -> Listing[PersonaAnswer]:
     """Those that can be chosen, the built-in ones first; archived ones are found by id."""
     database = services().database
-    return PersonasAnswer(data=[_answer(persona) for persona in personas.list_personas(database)])
+    return Listing(data=[_answer(persona) for persona in personas.list_personas(database)])
 
 
 @endpoint("POST", "/personas", "Add a persona", {422: "invalid_persona"}, status=201)
@@ -67,13 +58,13 @@ def add(body: PersonaBody) -> PersonaAnswer:
     return _answer(personas.create(services().database, PersonaText(**body.model_dump()), services().clock()))
 
 
-@endpoint("GET", PERSONA, "One persona", NOT_FOUND)
+@endpoint("GET", PERSONA, "One persona")
 def one(persona_id: int) -> PersonaAnswer:
     """Archived ones too: old turns name them."""
     return _answer(personas.get(services().database, persona_id))
 
 
-@endpoint("PUT", PERSONA, "Change a persona", {**NOT_FOUND, 422: "invalid_persona"})
+@endpoint("PUT", PERSONA, "Change a persona", {422: "invalid_persona"})
 def change(persona_id: int, body: PersonaBody) -> PersonaAnswer:
     """Makes a new version. What turns said before stays as it is."""
     return _answer(
@@ -87,21 +78,21 @@ class RemovedPersona(DeletedAnswer):
     archived: bool = Field(description="Whether it is still readable, because turns name it.")
 
 
-@endpoint("DELETE", PERSONA, "Remove a persona", {**NOT_FOUND, 409: "builtin_persona"})
+@endpoint("DELETE", PERSONA, "Remove a persona", {409: "builtin_persona"})
 def remove(persona_id: int) -> RemovedPersona:
     """One that turns name is archived; a built-in one can only be reset."""
     is_gone = personas.remove(services().database, persona_id, services().clock())
     return RemovedPersona(id=persona_id, archived=not is_gone)
 
 
-@endpoint("POST", f"{PERSONA}/activate", "Let a persona speak", NOT_FOUND)
+@endpoint("POST", f"{PERSONA}/activate", "Let a persona speak")
 def activate(persona_id: int) -> PersonaAnswer:
     """From the next turn on that names no other."""
     personas.activate(services().database, persona_id)
     return one(persona_id)
 
 
-@endpoint("POST", f"{PERSONA}/duplicate", "Copy a persona", {**NOT_FOUND, 422: "invalid_persona"}, status=201)
+@endpoint("POST", f"{PERSONA}/duplicate", "Copy a persona", {422: "invalid_persona"}, status=201)
 def duplicate(persona_id: int) -> PersonaAnswer:
     """A persona of one's own that says the same."""
     return _answer(personas.duplicate(services().database, persona_id, services().clock()))
@@ -111,18 +102,18 @@ def duplicate(persona_id: int) -> PersonaAnswer:
     "POST",
     f"{PERSONA}/reset",
     "Reset a built-in persona",
-    {**NOT_FOUND, 409: "builtin_persona", 422: "invalid_persona"},
+    {409: "builtin_persona", 422: "invalid_persona"},
 )
 def reset(persona_id: int) -> PersonaAnswer:
     """It says again what it came with; its versions stay."""
     return _answer(personas.reset(services().database, persona_id, services().clock()))
 
 
-@endpoint("GET", f"{PERSONA}/versions", "What a persona said before", NOT_FOUND)
-def versions(persona_id: int) -> VersionsAnswer:
+@endpoint("GET", f"{PERSONA}/versions", "What a persona said before")
+def versions(persona_id: int) -> Listing[VersionAnswer]:
     """The newest first; turns name persona and version."""
     history = personas.versions(services().database, personas.get(services().database, persona_id).id)
-    return VersionsAnswer(data=VersionAnswer.list_of(history))
+    return Listing(data=VersionAnswer.list_of(history))
 
 
 def _answer(persona: Persona) -> PersonaAnswer:
@@ -162,10 +153,6 @@ class PromptVersionAnswer(Answer):
     saved_at: Timestamp
 
 
-class PromptVersionsAnswer(Answer):
-    data: list[PromptVersionAnswer]
-
-
 @endpoint("GET", PATH, "What a model is told first", NO_NAME)
 def get(model_id: str) -> SystemPromptAnswer:
     """A model is named as in GET /models; slashes and colons may stand as they are."""
@@ -188,10 +175,10 @@ def delete(model_id: str) -> SystemPromptAnswer:
 
 
 @endpoint("GET", f"{PATH}/versions", "All prompts of a model", NO_NAME)
-def prompt_versions(model_id: str) -> PromptVersionsAnswer:
+def prompt_versions(model_id: str) -> Listing[PromptVersionAnswer]:
     """The newest first; the first one is in force."""
     saved = prompts.versions(services().database, model_id)
-    return PromptVersionsAnswer(
+    return Listing(
         data=[PromptVersionAnswer.of(version, system_prompt=version.content or None) for version in saved]
     )
 

@@ -6,7 +6,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from store.core.times import to_ms
 from store.deletion import deletion
 from store.frames import frames
 from store.privacy import rules as privacy
@@ -74,7 +73,7 @@ class ReceiptAnswer(Answer):
 def delete(body: DeleteRequest) -> ReceiptAnswer:
     """Rows, index, readings, pictures, segments, spool and quotes in chats, then a check of it."""
     own = services()
-    start_ms, end_ms = to_ms(body.start_time), to_ms(body.end_time)
+    start_ms, end_ms = body.start_time, body.end_time
     if body.dry_run:
         counts = deletion.preview(own.database, start_ms, end_ms, body.app_name)
         return ReceiptAnswer.of(
@@ -92,7 +91,7 @@ def delete(body: DeleteRequest) -> ReceiptAnswer:
     return receipt_answer(receipt, body.app_name)
 
 
-@endpoint("DELETE", "/frames/<id:frame_id>", "Delete a frame", {404: "frame_not_found"})
+@endpoint("DELETE", "/frames/<id:frame_id>", "Delete a frame")
 def delete_frame(frame_id: int) -> ReceiptAnswer:
     """The frame with everything that came from it."""
     own = services()

@@ -14,14 +14,13 @@ from engines.chat.servers import find_servers
 from store.egress import providers as stored_providers
 from store.egress.providers import Provider
 from webapp.api.endpoint import endpoint
-from webapp.api.values import Answer, DeletedAnswer, Request, Text
+from webapp.api.values import Answer, DeletedAnswer, Listing, Request, Text
 from webapp.core import providers
 from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
 
 PROVIDER = "/providers/<id:provider_id>"
-NOT_FOUND = {404: "provider_not_found"}
-CHANGE_PROBLEMS = {**NOT_FOUND, 422: "invalid_provider", 503: "providers_unreadable"}
+CHANGE_PROBLEMS = {422: "invalid_provider", 503: "providers_unreadable"}
 
 
 class ProviderBody(Request):
@@ -80,10 +79,6 @@ class ModelAnswer(Answer):
     found: AbilitiesAnswer = Field(description="What was found out so far.")
 
 
-class ModelsAnswer(Answer):
-    data: list[ModelAnswer]
-
-
 class ProviderAnswer(ModelAnswer):
     """A provider without its key. `allowed`: text may be sent there; `ready`: it can be asked."""
 
@@ -130,7 +125,7 @@ def change(provider_id: int, body: ProviderBody) -> ProviderAnswer:
     return _answer(provider_id)
 
 
-@endpoint("DELETE", PROVIDER, "Remove a provider", {**NOT_FOUND, 503: "providers_unreadable"})
+@endpoint("DELETE", PROVIDER, "Remove a provider", {503: "providers_unreadable"})
 def remove(provider_id: int) -> DeletedAnswer:
     """Its key is forgotten; the ledger of what was sent to it stays."""
     providers.remove(services(), provider_id)
@@ -149,9 +144,9 @@ def allow(provider_id: int, body: AllowBody) -> ProviderAnswer:
 
 
 @endpoint("GET", "/models", "Models that can be asked")
-def models() -> ModelsAnswer:
+def models() -> Listing[ModelAnswer]:
     """`extractive` is built in: it quotes the screen and needs no endpoint."""
-    return ModelsAnswer(data=ModelAnswer.list_of(services().chat_models.describe()))
+    return Listing(data=ModelAnswer.list_of(services().chat_models.describe()))
 
 
 class DefaultBody(Request):
@@ -202,24 +197,20 @@ class ListedModelAnswer(Answer):
     context_tokens: int | None = Field(description="Null where the endpoint does not say.")
 
 
-class ListedModelsAnswer(Answer):
-    data: list[ListedModelAnswer]
-
-
 @endpoint(
     "GET",
     f"{PROVIDER}/models",
     "Models that the provider lists",
-    {**NOT_FOUND, 409: "host_not_allowed", 502: _MODEL_CODES, 503: "providers_unreadable"},
+    {409: "host_not_allowed", 502: _MODEL_CODES, 503: "providers_unreadable"},
 )
-def listed(provider_id: int) -> ListedModelsAnswer:
+def listed(provider_id: int) -> Listing[ListedModelAnswer]:
     """Asked from the endpoint now."""
     try:
         models = providers.list_models(services(), provider_id)
     except ModelError as error:
         failure = turn_error(error, "en")
         raise Problem(502, failure.code, f"{failure.message} {failure.action}") from error
-    return ListedModelsAnswer(data=ListedModelAnswer.list_of(models))
+    return Listing(data=ListedModelAnswer.list_of(models))
 
 
 class StepAnswer(Answer):
@@ -241,7 +232,7 @@ class ReportAnswer(Answer):
     "POST",
     f"{PROVIDER}/test",
     "Try a provider",
-    {**NOT_FOUND, 409: "host_not_allowed", 503: "providers_unreadable"},
+    {409: "host_not_allowed", 503: "providers_unreadable"},
 )
 def test(provider_id: int) -> ReportAnswer:
     """Small calls that say nothing of the screen and find out what the model can do; they may cost what such
@@ -261,11 +252,7 @@ class FoundServerAnswer(Answer):
     models: list[ListedModelAnswer]
 
 
-class FoundServersAnswer(Answer):
-    data: list[FoundServerAnswer]
-
-
 @endpoint("POST", "/providers/find", "Look for model servers on this machine")
-def find() -> FoundServersAnswer:
+def find() -> Listing[FoundServerAnswer]:
     """Asks the usual ports of Ollama, llama.cpp, vLLM and LM Studio on loopback, and nothing else."""
-    return FoundServersAnswer(data=FoundServerAnswer.list_of(find_servers()))
+    return Listing(data=FoundServerAnswer.list_of(find_servers()))

@@ -28,7 +28,6 @@ from assistant.turns.live import LiveTurn, TooManyTurns
 from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
 from store.chats import tool_calls
-from store.core.times import to_ms
 from store.memory import chat_sessions
 from webapp.api.chats import number_of
 from webapp.api.endpoint import TURN, endpoint
@@ -171,8 +170,8 @@ def start_question(
     request = TurnRequest(
         message=body.message,
         now_ms=services().clock(),
-        start_ms=None if body.start_time is None else to_ms(body.start_time),
-        end_ms=None if body.end_time is None else to_ms(body.end_time),
+        start_ms=body.start_time,
+        end_ms=body.end_time,
         chat_id=body.chat_id,
         filters=TurnFilters(**body.filters.model_dump()),
         mode=body.mode,
@@ -253,13 +252,7 @@ def failure_problem(error: TurnError, chat_id: int, turn_id: int, answer_md: str
     return Problem(status, error.code, detail, headers=headers, extra=extra)
 
 
-@endpoint(
-    "GET",
-    TURN,
-    "A turn as it is stored",
-    {**MODEL_PROBLEMS, 404: "turn_not_found"},
-    more_answers={202: RunningAnswer},
-)
+@endpoint("GET", TURN, "A turn as it is stored", {**MODEL_PROBLEMS}, more_answers={202: RunningAnswer})
 def turn(chat_id: int, turn_id: int) -> TurnAnswer | tuple[RunningAnswer, int]:
     """The same body that the question was answered with; 202 while it is being answered."""
     if turn_or_404(chat_id, turn_id).status == "running":
@@ -371,7 +364,6 @@ class CheckRequest(Request):
     {
         **MODEL_PROBLEMS,
         503: MODEL_PROBLEMS[503] + ", too_many_turns",
-        404: "turn_not_found",
         409: "turn_not_answered",
         422: "model_not_found, nothing_to_check, context_too_long",
     },
@@ -400,7 +392,7 @@ def start_check(chat_id: int, n: int, model: str | None) -> LiveTurn:
     return _started(lambda: own.turns.check(turn_services(own), chat_id, n, model))
 
 
-@endpoint("POST", f"{TURN}/stop", "Stop a turn", {404: "turn_not_found", 409: "turn_finished"}, status=202)
+@endpoint("POST", f"{TURN}/stop", "Stop a turn", {409: "turn_finished"}, status=202)
 def stop(chat_id: int, turn_id: int) -> RunningAnswer:
     """It ends within a moment and keeps what was said."""
     turn_or_404(chat_id, turn_id)

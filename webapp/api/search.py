@@ -8,7 +8,6 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from store.core.times import to_ms
 from store.search import search as frames_search
 from store.search import suggestions
 from store.search.filters import Filters
@@ -145,7 +144,7 @@ def search(query: SearchQuery) -> SearchAnswer:
     start_ms, _ = range_ms(query)
     filters = Filters(
         start_ms=start_ms,
-        end_ms=None if query.end_time is None else to_ms(query.end_time),
+        end_ms=query.end_time,
         **query.model_dump(include={"app_name", "window_name", "browser_url", "focused", "monitor"}),
     )
     try:

@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 from pydantic import Field
 
 from assistant.language.time_phrases import Calendar, Found, Refusal, in_field, in_message, widened
-from store.core.times import to_ms
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, QueryBool, QueryInt, QuerySeconds, Request, Text, Timestamp, Zone
 from webapp.core.services import services
@@ -50,7 +49,7 @@ class TimeAnswer(Answer):
 @endpoint("GET", "/time", "Read a time in words")
 def time(query: TimeQuery) -> TimeAnswer:
     """The ranges that a text names in a person's zone. A moment is widened by five minutes to each side."""
-    now_ms = services().clock() if query.now is None else to_ms(query.now)
+    now_ms = services().clock() if query.now is None else query.now
     calendar = Calendar(now_ms, ZoneInfo(query.timezone), query.day_start_min, query.week_start)
     read = (in_field if query.whole else in_message)(query.text, calendar)
     match read:

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from store.core.times import to_ms
 from store.timeline import gaps, segments
 from store.timeline import timeline as store_timeline
 from store.timeline.totals import Kind, intervals
@@ -19,8 +18,8 @@ from webapp.core.services import services
 
 def range_ms(query: RangeQuery) -> tuple[int, int]:
     """``[start, end)`` in milliseconds, the end being now when it was not given."""
-    start = to_ms(query.start_time)
-    end = services().clock() if query.end_time is None else to_ms(query.end_time)
+    start = query.start_time
+    end = services().clock() if query.end_time is None else query.end_time
     if end <= start:
         raise invalid(400, "invalid_time_range", ("start_time", "lies in the future"))
     return start, end

@@ -317,7 +317,7 @@ class ExportQuery(Request):
     "GET",
     f"{TURN}/export",
     "An answer with its evidence",
-    {404: "turn_not_found", 409: "turn_not_answered"},
+    {409: "turn_not_answered"},
     media_types=tuple(media_type.partition(";")[0] for media_type in FORMATS.values()),
 )
 def export(chat_id: int, turn_id: int, query: ExportQuery) -> Response:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, TypeVar
 from zoneinfo import ZoneInfo
 
 from pydantic import (
@@ -93,6 +93,20 @@ Minutes = Annotated[int, PlainSerializer(lambda ms: ms / 60_000, return_type=flo
 """Milliseconds inside, minutes in JSON."""
 
 
+_Row = TypeVar("_Row")
+
+
+class Listing(Answer, Generic[_Row]):
+    """All there are, or those of one page."""
+
+    data: list[_Row]
+
+
+class Pagination(Answer):
+    limit: int
+    next_cursor: str | None
+
+
 class DeletedAnswer(Answer):
     id: int
     deleted: Literal[True] = True
@@ -104,39 +118,37 @@ _TIME_FORM = f"must be epoch seconds, a number from 0 to {MAX_EPOCH_SECONDS:.0f}
 _TIME_SCHEMA = {"type": "number", "minimum": 0, "maximum": MAX_EPOCH_SECONDS}
 
 
-def _seconds(value: Any) -> float:
+def _seconds(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise PydanticCustomError("invalid_time", _TIME_FORM)
     if not math.isfinite(value) or not 0 <= value <= MAX_EPOCH_SECONDS:
         raise PydanticCustomError("invalid_time", _TIME_FORM)
-    return float(value)
+    return to_ms(value)
 
 
-def _query_seconds(text: Any) -> float:
+def _query_seconds(text: Any) -> int:
     if not isinstance(text, str) or not _NUMBER.fullmatch(text):
         raise PydanticCustomError("invalid_time", _TIME_FORM)
     return _seconds(float(text))
 
 
-Seconds = Annotated[float, PlainValidator(_seconds), WithJsonSchema(_TIME_SCHEMA)]
-QuerySeconds = Annotated[float, PlainValidator(_query_seconds), WithJsonSchema(_TIME_SCHEMA)]
-
-
-def check_range(start: float | None, end: float | None) -> None:
-    if start is not None and end is not None and to_ms(end) <= to_ms(start):
-        raise PydanticCustomError("invalid_time_range", "must be later than start_time")
+Seconds = Annotated[int, PlainValidator(_seconds), WithJsonSchema(_TIME_SCHEMA)]
+QuerySeconds = Annotated[int, PlainValidator(_query_seconds), WithJsonSchema(_TIME_SCHEMA)]
+"""Epoch seconds in a request, epoch milliseconds inside."""
 
 
 class Ranged(Request):
     """A request with a `start_time` and an `end_time`; an empty or reversed range is refused."""
 
     if TYPE_CHECKING:  # each request says what its own are
-        start_time: float | None
-        end_time: float | None
+        start_time: int | None
+        end_time: int | None
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
-        check_range(self.start_time, self.end_time)
+        start, end = self.start_time, self.end_time
+        if start is not None and end is not None and end <= start:
+            raise PydanticCustomError("invalid_time_range", "must be later than start_time")
         return self
 
 
