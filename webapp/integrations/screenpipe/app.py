@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 from flask import Flask, Response, current_app, g, jsonify, request
-from pydantic import BaseModel
 from werkzeug.exceptions import HTTPException
 
 from assistant.read_api import calls
@@ -19,11 +18,10 @@ from store.frames.activity_intervals import Segment
 from store.frames.frames import captured_ms_of, newest_id
 from store.search.filters import Filters
 from store.timeline.totals import of_segments
-from webapp.api.values import Answer, Text
 from webapp.core.parameters import IdConverter
 from webapp.core.services import Services, services
 from webapp.integrations.screenpipe import frames, search
-from webapp.integrations.screenpipe.values import Query, Time, read, utc, window_ms
+from webapp.integrations.screenpipe.values import Document, RangeQuery, Time, read, utc
 from webapp.ops import health as app_health
 from webapp.security import access, guards
 
@@ -76,8 +74,6 @@ def _recorded(view: Callable[..., Any]) -> Callable[..., Response]:
         library = ReadSources(own.database, own.media, own.settings, own.embedder, own.clock)
         with calls.call(library, DOOR, view.__name__) as call:
             answer = view(call, **values)
-        if isinstance(answer, BaseModel):
-            answer = answer.model_dump()
         return answer if isinstance(answer, Response) else jsonify(answer)
 
     return run
@@ -136,48 +132,15 @@ _MAX_APPS = 20
 _MAX_TEXTS = 10
 
 
-class SummaryQuery(Query):
+class SummaryQuery(RangeQuery):
     start_time: Time
     end_time: Time
-    app_name: Text | None = None
 
 
-class AppUsage(Answer):
-    name: str
-    frame_count: int
-    minutes: float
-    first_seen: str
-    last_seen: str
-
-
-class RecentText(Answer):
-    text: str
-    app_name: str
-    timestamp: str
-
-
-class AudioSummary(Answer):
-    segment_count: int = 0
-    speakers: tuple[str, ...] = ()
-
-
-class TimeRange(Answer):
-    start: str
-    end: str
-
-
-class SummaryAnswer(Answer):
-    apps: list[AppUsage]
-    recent_texts: list[RecentText]
-    audio_summary: AudioSummary
-    total_frames: int
-    time_range: TimeRange
-
-
-def summary(call: ReadCall) -> BaseModel:
+def summary(call: ReadCall) -> Document:
     """Minutes by app, from a union of intervals, and what was read last."""
     query = read(SummaryQuery)
-    start_ms, end_ms = window_ms(query.start_time, query.end_time)
+    start_ms, end_ms = query.span_ms()
     assert end_ms is not None  # it is required
     line = [
         segment
@@ -187,45 +150,45 @@ def summary(call: ReadCall) -> BaseModel:
     apps = _apps(line, start_ms, end_ms)
     texts = _texts(call, start_ms, end_ms, query.app_name)
     call.returned = len(apps) + len(texts)
-    return SummaryAnswer(
-        apps=apps,
-        recent_texts=texts,
-        audio_summary=AudioSummary(),
-        total_frames=sum(segment.frames for segment in line),
-        time_range=TimeRange(start=utc(query.start_time), end=utc(query.end_time)),
-    )
+    return {
+        "apps": apps,
+        "recent_texts": texts,
+        "audio_summary": {"segment_count": 0, "speakers": []},
+        "total_frames": sum(segment.frames for segment in line),
+        "time_range": {"start": utc(query.start_time), "end": utc(query.end_time)},
+    }
 
 
-def _apps(line: list[Segment], start_ms: int, end_ms: int) -> list[AppUsage]:
+def _apps(line: list[Segment], start_ms: int, end_ms: int) -> list[Document]:
     counts: Counter[str | None] = Counter()
     for segment in line:
         counts[segment.app_name] += segment.frames
     totals = [total for total in of_segments(line, start_ms, end_ms).by_app if total.name]
     return [
-        AppUsage(
-            name=total.name or "",
-            frame_count=counts[total.name],
-            minutes=round(total.duration_ms / 60_000, 1),
-            first_seen=utc(total.first_ms),
-            last_seen=utc(total.last_ms),
-        )
+        {
+            "name": total.name,
+            "frame_count": counts[total.name],
+            "minutes": round(total.duration_ms / 60_000, 1),
+            "first_seen": utc(total.first_ms),
+            "last_seen": utc(total.last_ms),
+        }
         for total in totals[:_MAX_APPS]
     ]
 
 
-def _texts(call: ReadCall, start_ms: int, end_ms: int, app_name: str | None) -> list[RecentText]:
+def _texts(call: ReadCall, start_ms: int, end_ms: int, app_name: str | None) -> list[Document]:
     """The beginnings of the newest different texts."""
     filters = Filters(start_ms=start_ms, end_ms=end_ms, app_name=app_name)
-    by_text: dict[str, RecentText] = {}
+    by_text: dict[str, Document] = {}
     for hit in calls.find(call, "", filters, limit=4 * _MAX_TEXTS).hits:
         text = " ".join(hit.snippet.split())
-        if text and text not in by_text:
-            at = utc(hit.captured_ms)
-            by_text[text] = RecentText(text=text, app_name=hit.app_name or "", timestamp=at)
+        said = {"text": text, "app_name": hit.app_name or "", "timestamp": utc(hit.captured_ms)}
+        by_text.setdefault(text, said)
+    by_text.pop("", None)
     return list(by_text.values())[:_MAX_TEXTS]
 
 
-def health(*, is_known: bool) -> dict[str, Any]:
+def health(*, is_known: bool) -> Document:
     """Always 200, the state in the body, as theirs; the time of the last frame only with a token."""
     state = app_health.check(services())
     capture = next(part for part in state.parts if part.name == "capture")

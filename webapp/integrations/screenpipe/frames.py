@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from flask import Response
-from pydantic import BaseModel
 
 from assistant.read_api import calls
 from assistant.read_api.calls import ReadCall, ReadRefused
@@ -11,12 +10,12 @@ from store.frames import frames
 from store.frames import tags as frame_tags
 from store.frames.frames import FrameRow
 from store.ocr import readings
-from store.ocr.readings import Box, Reading
+from store.ocr.readings import Box
 from store.search import query as queries
 from store.search import snippet
 from store.search.filters import Filters
-from webapp.api.values import Answer, Text
-from webapp.integrations.screenpipe.values import Limit, Offset, Pagination, Query, Time, read, window_ms
+from webapp.api.values import Text
+from webapp.integrations.screenpipe.values import Document, Limit, PageQuery, Query, read
 
 
 class PictureQuery(Query):
@@ -33,62 +32,38 @@ def picture(call: ReadCall, frame_id: int) -> Response:
     return Response(content, content_type=frame.media_type)
 
 
-class Bounds(Answer):
-    """Shares of the picture's width and height, origin top-left."""
-
-    left: float
-    top: float
-    width: float
-    height: float
-
-
-class Node(Answer):
-    role: str = "line"
-    text: str
-    depth: int = 0
-    bounds: Bounds | None
-
-
-class Context(Answer):
-    frame_id: int
-    text: str | None
-    nodes: list[Node]
-    urls: list[str]
-    text_source: str
-
-
-def context(call: ReadCall, frame_id: int) -> BaseModel:
+def context(call: ReadCall, frame_id: int) -> Document:
     """The text, its lines with their places, and the addresses in it."""
     frame = calls.frame(call, frame_id)
     reading = readings.current_reading(call.database, frame_id)
     call.returned = 1
-    return Context(
-        frame_id=frame.id,
-        text=reading.text if reading else None,
-        nodes=[Node.of(line, bounds=bounds(line.box, frame)) for line in (reading.lines if reading else ())],
-        urls=readings.urls(call.database, frame_id),
-        text_source="ocr",
-    )
+    return {
+        "frame_id": frame.id,
+        "text": reading.text if reading else None,
+        "nodes": [
+            {"role": "line", "text": line.text, "depth": 0, "bounds": bounds(line.box, frame)}
+            for line in (reading.lines if reading else ())
+        ],
+        "urls": readings.urls(call.database, frame_id),
+        "text_source": "ocr",
+    }
 
 
-def bounds(box: Box, frame: FrameRow) -> Bounds:
-    return Bounds(
-        left=box.x / frame.width_px,
-        top=box.y / frame.height_px,
-        width=box.w / frame.width_px,
-        height=box.h / frame.height_px,
-    )
+def bounds(box: Box, frame: FrameRow) -> Document:
+    """Shares of the picture's width and height, origin top-left."""
+    return {
+        "left": box.x / frame.width_px,
+        "top": box.y / frame.height_px,
+        "width": box.w / frame.width_px,
+        "height": box.h / frame.height_px,
+    }
 
 
-class Tags(Answer):
-    tags: list[str]
-
-
-def tags(call: ReadCall, frame_id: int) -> BaseModel:
+def tags(call: ReadCall, frame_id: int) -> Document:
     """The tags of a frame. Adding or removing one answers 405: this API only reads."""
     calls.frame(call, frame_id)
     call.returned = 1
-    return Tags(tags=frame_tags.of_frame(call.database, frame_id))
+    return {"tags": frame_tags.of_frame(call.database, frame_id)}
 
 
 # ---- elements
@@ -103,41 +78,18 @@ _MAX_FRAMES = 400
 _MAX_LINES = 10_000
 
 
-class ElementsQuery(Query):
-    q: Text = ""
+class ElementsQuery(PageQuery):
     frame_id: int | None = None
     source: Text | None = None
     role: Text | None = None
-    start_time: Time | None = None
-    end_time: Time | None = None
-    app_name: Text | None = None
     limit: Limit = 50
-    offset: Offset = 0
 
     @property
     def finds_nothing(self) -> bool:
         return self.source not in (None, "ocr") or self.role not in (None, "line")
 
 
-class Element(Answer):
-    id: int
-    frame_id: int
-    source: str = "ocr"
-    role: str = "line"
-    text: str | None
-    parent_id: int | None = None
-    depth: int = 0
-    bounds: Bounds | None
-    confidence: float | None
-    sort_order: int
-
-
-class ElementsAnswer(Answer):
-    data: list[Element]
-    pagination: Pagination
-
-
-def elements(call: ReadCall) -> BaseModel:
+def elements(call: ReadCall) -> Document:
     """A page of lines; `total` is exact once every frame was looked into, else a number beyond the page."""
     query = read(ElementsQuery)
     after = query.offset + query.limit
@@ -145,20 +97,18 @@ def elements(call: ReadCall) -> BaseModel:
     data = lines[query.offset : after]
     call.returned = len(data)
     total = len(lines) if is_all else max(len(lines), after + 1)
-    return ElementsAnswer(
-        data=data, pagination=Pagination(limit=query.limit, offset=query.offset, total=total)
-    )
+    return query.page(data, query.limit, total)
 
 
-def _collect(call: ReadCall, query: ElementsQuery, enough: int) -> tuple[list[Element], bool]:
+def _collect(call: ReadCall, query: ElementsQuery, enough: int) -> tuple[list[Document], bool]:
     """Lines until there are `enough`, and whether these are all there are."""
-    start_ms, end_ms = window_ms(query.start_time, query.end_time)
+    start_ms, end_ms = query.span_ms()
     if query.finds_nothing:
         return [], True
     if query.frame_id is not None:
         return _lines(call, calls.frame(call, query.frame_id), query.q), True
     filters = Filters(start_ms=start_ms, end_ms=end_ms, app_name=query.app_name)
-    lines: list[Element] = []
+    lines: list[Document] = []
     cursor = None
     for _ in range(_MAX_FRAMES // _FRAMES_AT_ONCE):
         page = calls.find(call, query.q, filters, limit=_FRAMES_AT_ONCE, order="newest", cursor=cursor)
@@ -174,25 +124,24 @@ def _collect(call: ReadCall, query: ElementsQuery, enough: int) -> tuple[list[El
     return lines, False
 
 
-def _lines(call: ReadCall, frame: FrameRow, words: str) -> list[Element]:
+def _lines(call: ReadCall, frame: FrameRow, words: str) -> list[Document]:
     reading = readings.current_reading(call.database, frame.id)
     if reading is None:
         return []
     spans = snippet.spans(reading.text, queries.parse(words)) if words.strip() else None
     return [
-        _element(reading, frame, number)
+        {
+            "id": reading.id * _MAX_LINES + number,
+            "frame_id": frame.id,
+            "source": "ocr",
+            "role": "line",
+            "text": line.text,
+            "parent_id": None,
+            "depth": 0,
+            "bounds": bounds(line.box, frame),
+            "confidence": line.confidence,
+            "sort_order": number,
+        }
         for number, line in enumerate(reading.lines)
         if spans is None or any(start < line.end and line.start < end for start, end in spans)
     ]
-
-
-def _element(reading: Reading, frame: FrameRow, number: int) -> Element:
-    line = reading.lines[number]
-    return Element(
-        id=reading.id * _MAX_LINES + number,
-        frame_id=frame.id,
-        text=line.text,
-        bounds=bounds(line.box, frame),
-        confidence=line.confidence,
-        sort_order=number,
-    )

@@ -10,9 +10,9 @@ import base64
 import io
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from assistant.read_api import calls
 from assistant.read_api.calls import Found, ReadCall
@@ -21,8 +21,8 @@ from store.frames import frames, tags
 from store.ocr import readings
 from store.search.filters import Filters
 from store.search.hits import Hit
-from webapp.api.values import Answer, Text
-from webapp.integrations.screenpipe.values import Limit, Offset, Pagination, Query, Time, read, utc, window_ms
+from webapp.api.values import Text
+from webapp.integrations.screenpipe.values import Document, Limit, PageQuery, read, utc
 
 Length = Annotated[int, Field(ge=0, le=10_000_000)]
 OUR_KINDS = frozenset({"all", "ocr", "vision"})
@@ -30,14 +30,9 @@ _MAX_PICTURES = 20
 _JPEG_QUALITY = 80
 
 
-class SearchQuery(Query):
-    q: Text = ""
+class SearchQuery(PageQuery):
     content_type: Text = "all"
     limit: Limit = 20
-    offset: Offset = 0
-    start_time: Time | None = None
-    end_time: Time | None = None
-    app_name: Text | None = None
     window_name: Text | None = None
     browser_url: Text | None = None
     focused: bool | None = None
@@ -56,62 +51,23 @@ class SearchQuery(Query):
         return not kinds & OUR_KINDS or bool(self.frame_name or self.machine_id) or self.limit == 0
 
 
-class Content(Answer):
-    """A frame as their ``OCRContent``: what they never leave out is never null."""
-
-    frame_id: int
-    text: str
-    timestamp: str
-    file_path: str = ""  # theirs is a video file; the picture is at /frames/{id}
-    offset_index: int = 0
-    app_name: str
-    window_name: str
-    tags: list[str]
-    frame: str | None
-    frame_name: str | None = None
-    browser_url: str | None
-    focused: bool | None
-    device_name: str
-
-
-class Item(Answer):
-    type: Literal["OCR"]
-    content: Content
-
-
-class SearchAnswer(Answer):
-    data: list[Item]
-    pagination: Pagination
-
-
-def search(call: ReadCall) -> BaseModel:
+def search(call: ReadCall) -> Document:
     """A page by limit and offset. `total` counts what may be seen, at least as far as was looked."""
     query = read(SearchQuery)
-    start_ms, end_ms = window_ms(query.start_time, query.end_time)
+    start_ms, end_ms = query.span_ms()
     limit = min(query.limit, _MAX_PICTURES) if query.include_frames else query.limit
     if query.finds_nothing:
-        return _answer([], limit, query.offset, 0)
-    filters = Filters(
-        start_ms=start_ms,
-        end_ms=end_ms,
-        app_name=query.app_name,
-        window_name=query.window_name,
-        browser_url=query.browser_url,
-        focused=query.focused,
-        monitor=query.device_name,
-    )
+        return query.page([], limit, 0)
+    named = query.model_dump(include={"app_name", "window_name", "browser_url", "focused"})
+    filters = Filters(start_ms, end_ms, monitor=query.device_name, **named)
     texts = cache(partial(_text, call))  # each read once
     page = calls.find(
         call, query.q, filters, limit=query.offset + limit, wanted=lambda hit: _has_length(query, texts, hit)
     )
     hits = page.hits[query.offset :]
     call.returned = len(hits)
-    items = [Item(type="OCR", content=_content(call, hit, query, texts)) for hit in hits]
-    return _answer(items, limit, query.offset, _total(page))
-
-
-def _answer(items: list[Item], limit: int, offset: int, total: int) -> SearchAnswer:
-    return SearchAnswer(data=items, pagination=Pagination(limit=limit, offset=offset, total=total))
+    items: list[Document] = [{"type": "OCR", "content": _content(call, hit, query, texts)} for hit in hits]
+    return query.page(items, limit, _total(page))
 
 
 def _total(page: Found) -> int:
@@ -133,19 +89,23 @@ def _has_length(query: SearchQuery, texts: Callable[[int], str], hit: Hit) -> bo
     return (query.min_length or 0) <= length and (query.max_length is None or length <= query.max_length)
 
 
-def _content(call: ReadCall, hit: Hit, query: SearchQuery, texts: Callable[[int], str]) -> Content:
-    return Content(
-        frame_id=hit.frame_id,
-        text=shortened(texts(hit.frame_id), query.max_content_length),
-        timestamp=utc(hit.captured_ms),
-        app_name=hit.app_name or "",
-        window_name=hit.window_name or "",
-        tags=tags.of_frame(call.database, hit.frame_id),
-        frame=_jpeg(call, hit.frame_id) if query.include_frames else None,
-        browser_url=hit.browser_url,
-        focused=hit.focused,
-        device_name=hit.monitor,
-    )
+def _content(call: ReadCall, hit: Hit, query: SearchQuery, texts: Callable[[int], str]) -> Document:
+    """A frame as their ``OCRContent``: what they never leave out is never null."""
+    return {
+        "frame_id": hit.frame_id,
+        "text": shortened(texts(hit.frame_id), query.max_content_length),
+        "timestamp": utc(hit.captured_ms),
+        "file_path": "",  # theirs is a video file; the picture is at /frames/{id}
+        "offset_index": 0,
+        "app_name": hit.app_name or "",
+        "window_name": hit.window_name or "",
+        "tags": tags.of_frame(call.database, hit.frame_id),
+        "frame": _jpeg(call, hit.frame_id) if query.include_frames else None,
+        "frame_name": None,
+        "browser_url": hit.browser_url,
+        "focused": hit.focused,
+        "device_name": hit.monitor,
+    }
 
 
 def shortened(text: str, most: int | None) -> str:

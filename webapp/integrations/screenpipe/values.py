@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from flask import request
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from assistant.read_api import answers
 from assistant.read_api.calls import ReadRefused
 from store.core import times
-from webapp.api.values import Answer
+from webapp.api.values import Text
 from webapp.core.services import services
 
 MAX_LIMIT = 1_000
@@ -47,7 +47,7 @@ def _time(text: str) -> int:
 
 Time = Annotated[int, BeforeValidator(_time)]
 Limit = Annotated[int, Field(ge=0), AfterValidator(lambda number: min(number, MAX_LIMIT))]
-Offset = Annotated[int, Field(ge=0, le=MAX_OFFSET)]
+Document = dict[str, Any]
 
 
 class Query(BaseModel):
@@ -56,8 +56,30 @@ class Query(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
+class RangeQuery(Query):
+    start_time: Time | None = None
+    end_time: Time | None = None
+    app_name: Text | None = None
+
+    def span_ms(self) -> tuple[int, int | None]:
+        """``[start, end)``; their end is included. Raises `ReadRefused` when it lies before the start."""
+        start = self.start_time or 0
+        end = None if self.end_time is None else self.end_time + 1
+        if end is not None and end <= start:
+            raise ReadRefused("invalid", "end_time: must not be earlier than start_time")
+        return start, end
+
+
+class PageQuery(RangeQuery):
+    q: Text = ""
+    offset: Annotated[int, Field(ge=0, le=MAX_OFFSET)] = 0
+
+    def page(self, data: list[Document], limit: int, total: int) -> Document:
+        return {"data": data, "pagination": {"limit": limit, "offset": self.offset, "total": total}}
+
+
 def read(model: type[_Model]) -> _Model:
-    """The query string of the current request. Raises `Refused`."""
+    """The query string of the current request. Raises `ReadRefused`."""
     given = {name: value for name, value in request.args.items() if value != ""}
     try:
         return model.model_validate(given)
@@ -67,21 +89,6 @@ def read(model: type[_Model]) -> _Model:
         raise ReadRefused("invalid", f"{name}: {first['msg']}") from error
 
 
-def window_ms(start_ms: int | None, end_ms: int | None) -> tuple[int, int | None]:
-    """``[start, end)``; their end is included. Raises `Refused` when it lies before the start."""
-    start = start_ms or 0
-    end = None if end_ms is None else end_ms + 1
-    if end is not None and end <= start:
-        raise ReadRefused("invalid", "end_time: must not be earlier than start_time")
-    return start, end
-
-
 def utc(ms: int) -> str:
     """``2026-11-20T12:00:00Z``, as their server writes times."""
     return times.rfc3339(ms, UTC).replace("+00:00", "Z")
-
-
-class Pagination(Answer):
-    limit: int
-    offset: int
-    total: int
