@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import click
 
-from webapp.cli.common import find_home, home_and_json, run_part
+from webapp.cli.common import find_home, home_and_json, pass_on
 
 _tz_option = click.option("--tz", help="Zone of times without one (default: this machine's).")
 
@@ -24,9 +25,9 @@ def imports() -> None:
 @home_and_json
 @_tz_option
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
-def images(home: Path | None, as_json: bool, tz: str | None, directory: Path) -> int:
+def images(home: Path | None, **_: Any) -> int:
     """Import the pictures of DIRECTORY, each at the time its file says."""
-    return run_part("ingest", home, ["import", "images", str(directory), *_options(as_json, tz)])
+    return pass_on(home, "import", "images")
 
 
 @imports.command()
@@ -35,10 +36,9 @@ def images(home: Path | None, as_json: bool, tz: str | None, directory: Path) ->
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--start", required=True, metavar="TIME", help="When the recording began.")
 @click.option("--interval", type=click.FloatRange(min=0.01), default=1.0, help="Seconds between frames.")
-def video(home: Path | None, as_json: bool, tz: str | None, file: Path, start: str, interval: float) -> int:
+def video(home: Path | None, **_: Any) -> int:
     """Import a screen recording; its sound is ignored."""
-    arguments = ["import", "video", str(file), "--start", start, "--interval", str(interval)]
-    return run_part("ingest", home, [*arguments, *_options(as_json, tz)])
+    return pass_on(home, "import", "video")
 
 
 _SOURCES = {
@@ -53,32 +53,18 @@ def _source(kind: str, about: str) -> click.Command:
     @click.command(kind, help=about)
     @home_and_json
     @click.option("--tz", "--zone", "tz", help="Zone of times without one (default: this machine's).")
-    @click.option("--format", "format_name", metavar="FORMAT", help="Which format (default: found out).")
+    @click.option("--format", metavar="FORMAT", help="Which format (default: found out).")
     @click.option("--me", multiple=True, help="Your own name or address in the file.")
     @click.option("--dates", type=click.Choice(["dmy", "mdy", "ymd"]), help="How its dates are written.")
     @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-    def source(
-        home: Path | None,
-        as_json: bool,
-        tz: str | None,
-        format_name: str | None,
-        me: tuple[str, ...],
-        dates: str | None,
-        file: Path,
-    ) -> int:
-        given = [("--format", format_name), ("--dates", dates), *(("--me", name) for name in me)]
-        options = [part for name, value in given if value for part in (name, value)]
-        return run_part("ingest", home, ["import", kind, str(file), *_options(as_json, tz), *options])
+    def source(home: Path | None, **_: Any) -> int:
+        return pass_on(home, "import", kind)
 
     return source
 
 
 for _kind, _about in _SOURCES.items():
     imports.add_command(_source(_kind, _about))
-
-
-def _options(as_json: bool, tz: str | None) -> list[str]:
-    return [*(["--json"] if as_json else []), *(["--tz", tz] if tz else [])]
 
 
 @click.command()
@@ -89,26 +75,13 @@ def _options(as_json: bool, tz: str | None) -> list[str]:
 @click.option("--tz", help="IANA zone the person lives in (default: this machine's).")
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed, other figures.")
 @click.option("--dst", is_flag=True, help="End with the night of the zone's last clock change.")
-def demo(
-    home: Path | None,
-    as_json: bool,
-    days: int,
-    hours: float | None,
-    until: str | None,
-    tz: str | None,
-    seed: int,
-    dst: bool,
-) -> int:
+def demo(home: Path | None, **_: Any) -> int:
     """Fill an empty home folder with a working week that never happened.
 
     Without --home and RECOLLECT_HOME it goes beside the usual home folder, into one whose name ends
     in -demo.
     """
-    arguments = ["demo", "--days", str(days), "--seed", str(seed)]
-    for option, value in (("--hours", hours), ("--until", until), ("--tz", tz)):
-        arguments += [] if value is None else [option, str(value)]
-    arguments += [option for option, given in (("--dst", dst), ("--json", as_json)) if given]
-    return run_part("ingest", home or _own_home(), arguments)
+    return pass_on(home or _own_home(), "demo")
 
 
 def _own_home() -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,8 +14,8 @@ from webapp.cli.common import (
     local_text,
     open_database,
     open_home,
+    pass_on,
     print_json,
-    run_part,
 )
 
 
@@ -63,13 +64,12 @@ def verify(home: Path | None, as_json: bool) -> None:
 
 @click.command()
 @home_and_json
-@click.option("--text", "of_words", is_flag=True, help="Only the index of words.")
-@click.option("--vectors", "of_meaning", is_flag=True, help="Only the vectors of meaning, where they lack.")
-@click.option("--all", "everything", is_flag=True, help="Vectors of everything anew.")
-def reindex(home: Path | None, as_json: bool, of_words: bool, of_meaning: bool, everything: bool) -> int:
+@click.option("--text", is_flag=True, help="Only the index of words.")
+@click.option("--vectors", is_flag=True, help="Only the vectors of meaning, where they lack.")
+@click.option("--all", is_flag=True, help="Vectors of everything anew.")
+def reindex(home: Path | None, **_: Any) -> int:
     """Make the indexes of words and meaning anew; may be stopped and started again."""
-    chosen = {"--text": of_words, "--vectors": of_meaning, "--all": everything, "--json": as_json}
-    return run_part("ingest", home, ["reindex", *(option for option, given in chosen.items() if given)])
+    return pass_on(home, "reindex")
 
 
 @click.command()

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -25,6 +24,9 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assistant.core.errors import TurnRefused
 from assistant.core.records import MAX_MESSAGE_CHARS, TurnRequest
@@ -97,16 +99,17 @@ def ask(
         raise ReadRefused("invalid", f"{result.error.message} {result.error.action}")
     cited = [item for item in result.evidence if item.n is not None and item.frame_id is not None]
     call.returned = len(cited)
-    sources = [
-        AskedSource.model_validate({**asdict(item), "time": item.local_time}, extra="ignore")
-        for item in cited
-    ]
-    way = coverage.way(result)
-    warnings = list(result.warnings)
     return AskedAnswer(
-        answer=result.answer_md, sources=sources, scope=result.scope.text, way=way, warnings=warnings,
+        answer=result.answer_md,
+        sources=[
+            AskedSource.model_validate({**asdict(item), "time": item.local_time}, extra="ignore")
+            for item in cited
+        ],
+        scope=result.scope.text,
+        way=coverage.way(result),
+        warnings=list(result.warnings),
         chat_id=result.chat_id,
-    )  # fmt: skip
+    )
 
 
 TOOLS: tuple[Callable[..., Any], ...] = (
@@ -182,11 +185,6 @@ HOST = "127.0.0.1"
 PATH = "/mcp"
 _NAMES = ("127.0.0.1", "localhost", "[::1]")
 
-_Scope = MutableMapping[str, Any]
-_Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-_Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-_App = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
-
 
 def serve_stdio(data_dir: DataDir, settings: Settings) -> None:
     """Speak the protocol until stdin ends. Nothing else reaches stdout: the SDK guards it."""
@@ -206,7 +204,7 @@ def serve_http(data_dir: DataDir, settings: Settings, tell: Callable[[str], obje
         anyio.run(uvicorn.Server(config).serve, [listener])
 
 
-def http_app(library: ReadSources, token: str, port: int) -> _App:
+def http_app(library: ReadSources, token: str, port: int) -> ASGIApp:
     """The ASGI application: the token first, then Host and Origin, then the protocol.
 
     Every request stands alone (no sessions to steal or to keep), and is answered as JSON.
@@ -221,30 +219,26 @@ def http_app(library: ReadSources, token: str, port: int) -> _App:
     return _with_token(app, token)
 
 
-def _with_token(app: Any, token: str) -> _App:
-    async def guarded(scope: _Scope, receive: _Receive, send: _Send) -> None:
-        if scope["type"] == "http" and not access.may_read(_shown(scope), token):
-            await _refuse(send)
-            return
-        await app(scope, receive, send)
+def _with_token(app: ASGIApp, token: str) -> ASGIApp:
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        is_refused = scope["type"] == "http" and not access.may_read(_bearer(Headers(scope=scope)), token)
+        await (_refusal() if is_refused else app)(scope, receive, send)
 
     return guarded
 
 
-def _shown(scope: _Scope) -> str:
+def _bearer(headers: Headers) -> str:
     """The bearer token of a request; more than one Authorization header is none."""
-    headers = [value for name, value in scope["headers"] if name == b"authorization"]
-    scheme, _, shown = headers[0].decode("latin-1").partition(" ") if len(headers) == 1 else ("", "", "")
+    sent = headers.getlist("authorization")
+    scheme, _, shown = sent[0].partition(" ") if len(sent) == 1 else ("", "", "")
     return shown.strip() if scheme.lower() == "bearer" else ""
 
 
-async def _refuse(send: _Send) -> None:
+def _refusal() -> Response:
     detail = "A bearer token is needed; `recollect token --reading` prints it."
-    headers = [
-        (b"content-type", b"application/problem+json"),
-        (b"www-authenticate", b"Bearer"),
-        (b"cache-control", b"no-store"),
-    ]
-    problem = {"title": "Unauthorized", "status": 401, "code": "unauthorized", "detail": detail}
-    await send({"type": "http.response.start", "status": 401, "headers": headers})
-    await send({"type": "http.response.body", "body": json.dumps(problem).encode()})
+    return JSONResponse(
+        {"title": "Unauthorized", "status": 401, "code": "unauthorized", "detail": detail},
+        status_code=401,
+        headers={"WWW-Authenticate": "Bearer", "Cache-Control": "no-store"},
+        media_type="application/problem+json",
+    )
