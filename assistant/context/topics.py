@@ -10,11 +10,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
 from assistant.context.session_summary import line_of
-from assistant.core.texts import HAN, REDACTED, normalize, question_words, redacted
+from assistant.core.texts import HAN, REDACTED, normalize, redacted
+from assistant.language import time_phrases
+from assistant.language.questions import asked_words
+from assistant.language.time_phrases import Calendar
 from store.core.database import Database
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_digests import Digest, Line
@@ -250,25 +255,20 @@ TAG_MIN_CHARS = 3
 TAG_MIN_CJK_CHARS = 2
 TAG_MAX_CHARS = 40
 
-# Words of asking in a chat beside those of `texts.question_words`; they name no subject.
-_STOP_TEXT = """
-again also any anything app began begin came come comes end ended ends gave given gives goes happen better
-both chat check come could detail details different each else every exactly example explain few first give
-going good help here idea info information just kind know let like long main maybe mean more most need never
-next one only other own page part people question really right same short should still such sure take thanks
-though too try two under until very want way well where whether without word words would yes yet answer
-answers earlier continue mention mentioned happened happen actually another around back became because
-一个 这个 那个 这些 那些 可以 不是 就是 还有 没有 知道 觉得 现在 以后 以前 东西 问题 一些 一样 因为 所以 但是
-如果 怎样 如何 谢谢 你好 应该 需要 关于 继续 刚刚 其他 里面 出来 起来 今天 昨天 明天
-"""
-_MORE_STOP_WORDS = frozenset(_STOP_TEXT.split())
 _HAS_LETTER = re.compile(r"[^\W\d_]")
 _REDACTED_WORD = REDACTED.strip("[]")
 
 
+_LATER = Calendar(4_102_444_800_000, ZoneInfo("UTC"))
+"""The words of time in a text are the same on any day; on this one all days of a chat have been."""
+
+
+@lru_cache(maxsize=1_024)
 def keyword_candidates(message: str) -> tuple[str, ...]:
-    """The words of one message that may be tags, in normal form, each once."""
-    return tuple(word for word in question_words(redacted(message)) if _is_tag(word))
+    """The words of one message that may be tags, in normal form, each once: none of asking, nor of time."""
+    time = time_phrases.in_message(message, _LATER)
+    about = message.replace(time.phrase, " ") if time else message
+    return tuple(word for word in asked_words(redacted(about)) if _is_tag(word))
 
 
 def tags(messages: Sequence[str], most: int = MAX_TAGS) -> dict[str, float]:
@@ -292,10 +292,6 @@ def _singular(word: str, known: Collection[str]) -> str:
 
 def _is_tag(word: str) -> bool:
     if HAN.search(word):
-        return len(word) >= TAG_MIN_CJK_CHARS and word not in _MORE_STOP_WORDS
-    return (
-        TAG_MIN_CHARS <= len(word) <= TAG_MAX_CHARS
-        and word not in _MORE_STOP_WORDS
-        and word != _REDACTED_WORD
-        and _HAS_LETTER.search(word) is not None
-    )
+        return len(word) >= TAG_MIN_CJK_CHARS
+    is_word = TAG_MIN_CHARS <= len(word) <= TAG_MAX_CHARS and _HAS_LETTER.search(word) is not None
+    return is_word and word != _REDACTED_WORD
