@@ -22,7 +22,7 @@ from PIL import Image, ImageDraw, ImageFont
 from bench.report import Report, rss_mb
 from engines.ocr.protocol import OcrEngine, OcrLine, OcrUnavailable, open_ocr
 from engines.ocr.tesseract import folder_with, normalise, usual_folders
-from ingest.reading.reader import IncrementalReader
+from ingest.reading.incremental import IncrementalReader
 from tests.golden.truth import Found, all_golden, compare, golden, tokens
 
 LANGUAGES = ("eng", "chi_sim")

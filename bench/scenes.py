@@ -67,6 +67,9 @@ _FILL = {
         "三个样品是温的，一个已经裂开，其余的看起来都很好",
     ),
 }
+TEXTS = (*_EN, *_ZH, *_FILL["en"], *_FILL["zh"])
+"""What all text of the scenes is made of."""
+
 _FONTS = {
     "en": ("DejaVu Sans", "Nimbus Roman", "URW Bookman", "Nimbus Sans", "P052", "DejaVu Serif"),
     "zh": ("Noto Sans CJK SC", "Noto Serif CJK SC"),

@@ -105,8 +105,11 @@ class OcrEngine(Protocol):
     name: str
     languages: tuple[str, ...]
 
-    def read(self, image: Image.Image) -> list[OcrLine]:
+    def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         """Lines in reading order, with boxes in pixels of `image`; empty where there is no text.
+
+        With a `mask` (mode ``1``, of the same size) only what lies in it is read; the rest tells what
+        is background.
 
         The same picture gives the same lines. Raises `OcrError` when the picture cannot be read;
         never answers a failure with an empty list.

@@ -49,7 +49,17 @@ class RapidEngine:
             raise OcrUnavailable(f"the bundled OCR engine is not installed; run: {_INSTALL}") from error
         self._ocr: Any = RapidOCR(params=_OPTIONS)
 
-    def read(self, image: Image.Image) -> list[OcrLine]:
+    def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
+        if mask is None:
+            return lines_of(self._words(image))
+        extent = mask.getbbox()
+        if extent is None:
+            return []
+        moved = [word.moved(*extent[:2]) for word in self._words(image.crop(extent))]
+        middles = [(word.box.x + word.box.w // 2, word.box.y + word.box.h // 2) for word in moved]
+        return lines_of(word for word, middle in zip(moved, middles, strict=True) if mask.getpixel(middle))
+
+    def _words(self, image: Image.Image) -> list[OcrWord]:
         if self._ocr is None:
             raise OcrError("this engine was closed")
         if min(image.size) < _SMALLEST_SIDE:
@@ -63,7 +73,7 @@ class RapidEngine:
             result.txts, result.scores, result.boxes, result.word_results, strict=True
         ):
             words += words_of(text, float(score), _box(corners, image.size), tokens, image.size)
-        return lines_of(words)
+        return words
 
     def close(self) -> None:
         self._ocr = None

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageFilter
+from PIL import Image, ImageFilter, ImageOps
 
 from engines.ocr.protocol import Box, OcrError, OcrLine, OcrUnavailable, OcrWord, around, is_cjk, lines_of
 
@@ -33,6 +33,8 @@ _LARGEST_SIDE = 32_000  # Tesseract refuses 32,767
 _UNSURE = 0.8  # a line below this may be another script; most Latin lines are above .9
 _SURE = 0.8  # a word above this keeps its place between Chinese characters
 _INK = 96
+_LOWEST_INK = 5  # pixels; letters are higher
+_RULE = 24  # pixels
 _MOST_OF_THE_INK = 0.7
 _BORDER = 8  # pixels of white that Tesseract wants around text
 
@@ -46,9 +48,41 @@ def passes(languages: Sequence[str]) -> tuple[str, ...]:
     return tuple("+".join(group) for group in (other, cjk) if group)
 
 
-def read_page(image: Image.Image, languages: Sequence[str], recognise: Recognise) -> list[OcrLine]:
+def read_page(
+    image: Image.Image, mask: Image.Image | None, languages: Sequence[str], recognise: Recognise
+) -> list[OcrLine]:
     """Lines of a picture. `recognise` gets dark-on-white ink and one pass's language."""
     clean = normalise(image)
+    if mask is None:
+        return _read_clean(clean, languages, recognise)
+    extent = mask.getbbox()
+    if extent is None:
+        return []
+    ink = np.asarray(clean) < 255 - _INK
+    shown = np.asarray(mask) & ~_cut_rules(ink, np.asarray(mask))
+    rows = np.flatnonzero((ink & shown).any(1))
+    if not len(rows) or rows[-1] - rows[0] < _LOWEST_INK:
+        return []
+    clean = Image.composite(clean, Image.new("L", clean.size, 255), Image.fromarray(shown))
+    left, top = extent[:2]
+    clean = ImageOps.expand(clean.crop(extent), _BORDER, 255)
+    lines = _read_clean(clean, languages, recognise)
+    return lines_of(word.moved(left - _BORDER, top - _BORDER) for line in lines for word in line.words)
+
+
+def _cut_rules(ink: npt.NDArray[np.bool_], mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Straight lines that go on outside of the mask: what is left of a frame looks like a letter."""
+    found = np.zeros_like(ink)
+    for lines, inside, result in ((ink, mask, found), (ink.T, mask.T, found.T)):
+        starts = lines & ~np.pad(lines, ((0, 0), (1, 0)))[:, :-1]
+        runs = starts.cumsum().reshape(lines.shape)  # the number of the run in which a pixel is
+        lengths = np.bincount(runs[lines], minlength=runs[-1, -1] + 1)
+        outside = np.bincount(runs[lines & ~inside], minlength=len(lengths))
+        result |= lines & ((lengths >= _RULE) & (outside > 0))[runs]
+    return found
+
+
+def _read_clean(clean: Image.Image, languages: Sequence[str], recognise: Recognise) -> list[OcrLine]:
     first, *rest = passes(languages)
     words = _enlarged_and_read(clean, first, recognise)
     for language in rest:
@@ -394,8 +428,8 @@ class TesserocrEngine:
             for language in passes(self.languages)
         }
 
-    def read(self, image: Image.Image) -> list[OcrLine]:
-        return read_page(image, self.languages, self._recognise)
+    def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
+        return read_page(image, mask, self.languages, self._recognise)
 
     def close(self) -> None:
         for api in self._apis.values():
@@ -467,8 +501,8 @@ class TesseractEngine:
         self._pytesseract = pytesseract
         self._open = True
 
-    def read(self, image: Image.Image) -> list[OcrLine]:
-        return read_page(image, self.languages, self._recognise)
+    def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
+        return read_page(image, mask, self.languages, self._recognise)
 
     def close(self) -> None:
         self._open = False

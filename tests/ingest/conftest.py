@@ -47,7 +47,7 @@ class ScriptedEngine:
         self.reads = 0
         self.is_closed = False
 
-    def read(self, image: Image.Image) -> list[OcrLine]:
+    def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         self.reads += 1
         if self.errors:
             raise self.errors.pop(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -75,6 +76,16 @@ def test_english_is_found_where_it_stands(english: list[OcrLine]) -> None:
     near = [overlap(box, other) > 0.4 for box, other in found if box]
     assert len(near) > 10
     assert sum(near) > 0.6 * len(near)
+
+
+def test_only_what_a_mask_leaves_open_is_read(engine: OcrEngine, english: list[OcrLine]) -> None:
+    image, line = part(*ENGLISH)[0], english[len(english) // 2]
+    mask = Image.new("1", image.size)
+    mask.paste(1, (line.box.x - 4, line.box.y - 2, line.box.right + 4, line.box.bottom + 2))
+    (read,) = engine.read(image, mask)
+    assert SequenceMatcher(None, read.text, line.text).ratio() > 0.9
+    assert overlap(read.box, line.box) > 0.8
+    assert engine.read(image, Image.new("1", image.size)) == []
 
 
 def test_chinese_reaches_the_engine(chinese: list[OcrLine]) -> None:

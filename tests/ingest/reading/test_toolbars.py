@@ -119,7 +119,7 @@ class Chips(ScriptedEngine):
         super().__init__(errors=errors)
         self.private = private
 
-    def read(self, image: Image.Image) -> list[OcrLine]:
+    def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         super().read(image)
         width = len("Incognito") * 8
         return [line("Incognito", image.width - width - 60, 57)] if self.private else [ADDRESS]

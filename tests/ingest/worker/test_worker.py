@@ -28,7 +28,7 @@ class SlowEngine(ScriptedEngine):
         self.is_reading = threading.Event()
         self.may_end = threading.Event()
 
-    def read(self, image: Image.Image) -> list[OcrLine]:
+    def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         self.is_reading.set()
         self.may_end.wait(120)
         return super().read(image)

@@ -1,0 +1,396 @@
+"""Reads only what changed on a screen, so that the words are those of reading all of it.
+
+From one look to the next most of a screen stays the same. What the new picture has in common with one that
+was read is found by its pixels, scrolled parts where they are now. Each line of text there is either *kept*,
+because no pixel in it or close to it differs, or read; and what the engine sees is made of this very
+division: every changed pixel and every line that is not kept, without those that are. So no word can be
+given up and not be read. The figures are in ``bench/incremental.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from engines.ocr.protocol import Box, OcrEngine, OcrLine, OcrWord, around, lines_of
+
+Pixels = npt.NDArray[np.uint32]  # one screen, a pixel per number
+Mask = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.int_]
+
+TILE_H, TILE_W = 8, 32  # pixels; flat tiles, because text runs along rows
+_READ_WHOLE_ABOVE = 0.6  # of the screen's area
+_SCROLL_ABOVE = 0.01  # of the tiles: less than a few lines is cheaper to read than to explain
+_NEAR_ENOUGH = 0.02  # of the tiles: no need to look for a nearer screen, nor to remember both
+_JOIN_WASTE = 40_000  # pixels of nothing that cost less than another call of the engine
+_SCROLLS = 2  # parts that may have moved by different distances
+_MARGIN = 2  # pixels around a line that may be of its letters
+_CONTEXT = 64  # pixels around what is read, which tell its background
+_MEMORY_BYTES = 96_000_000  # of remembered pixels: eleven 1080p screens, two 4K ones
+
+
+@dataclass(frozen=True, slots=True)
+class _Screen:
+    monitor: str
+    pixels: Pixels
+    lines: Sequence[OcrLine]
+
+
+class IncrementalReader:
+    """One per worker, not for several threads: the engine is not either.
+
+    The last screens of each monitor are remembered with their words (several: switching between two windows
+    would read both whole each time), and the one nearest to the new picture is taken.
+    """
+
+    def __init__(self, engine: OcrEngine, memory_bytes: int = _MEMORY_BYTES) -> None:
+        self._engine = engine
+        self._memory_bytes = memory_bytes
+        self._screens: list[_Screen] = []  # the most recent last
+
+    def read(self, monitor: str, image: Image.Image) -> list[OcrLine]:
+        """Lines of `image`. Raises what the engine raises; then nothing is remembered of it."""
+        pixels = _pixels(image)
+        known, tiles = self._nearest(monitor, pixels)
+        lines = None if known is None else self._read_changes(known, tiles, pixels, image)
+        if lines is None:
+            lines = self._engine.read(image)
+        self._remember(_Screen(monitor, pixels, lines), known if tiles.mean() <= _NEAR_ENOUGH else None)
+        return lines
+
+    def _nearest(self, monitor: str, pixels: Pixels) -> tuple[_Screen | None, Mask]:
+        """The last screen with its changed tiles, or an older one that is much nearer.
+
+        A little nearer is not enough: after a scroll all screens differ about as much, and only
+        from the last one is the way short.
+        """
+        best, tiles = None, np.ones((1, 1), np.bool_)
+        for screen in reversed(self._screens):
+            if screen.monitor != monitor or screen.pixels.shape != pixels.shape:
+                continue
+            changed = _tiles(screen.pixels != pixels)
+            if best is None or changed.sum() < tiles.sum() / 2:
+                best, tiles = screen, changed
+            if tiles.mean() <= _NEAR_ENOUGH:
+                break
+        return best, tiles
+
+    def _read_changes(
+        self, known: _Screen, tiles: Mask, pixels: Pixels, image: Image.Image
+    ) -> list[OcrLine] | None:
+        """The new lines, or None where reading the whole picture is cheaper."""
+        if not tiles.any():
+            return list(known.lines)
+        expected = Expected(known.pixels, known.lines, ())
+        for _ in range(_SCROLLS):
+            if tiles.mean() < _SCROLL_ABOVE:
+                break
+            expected = follow_scroll(expected, pixels, tiles)
+            tiles = _tiles(expected.pixels != pixels)
+        division = Division.of(expected, pixels)
+        if division.shown.mean() > _READ_WHOLE_ABOVE:
+            return None
+        words = [word for line in division.kept for word in line.words]
+        for region in division.regions():
+            near = [line.box for line in division.kept if touches(line.box, region.box)]
+            found = self._words_in(region, division, image)
+            # Of kept lines no more than an edge was seen.
+            words += [word for word in found if not any(box.holds_centre_of(word.box) for box in near)]
+        return lines_of(words)
+
+    def _words_in(self, region: Region, division: Division, image: Image.Image) -> Iterator[OcrWord]:
+        """Read with its surroundings, which tell the engine what is background there."""
+        frame = _grown(region.box, _CONTEXT, _CONTEXT, image.size)
+        part = image.crop((frame.x, frame.y, frame.right, frame.bottom))
+        lines = self._engine.read(part, Image.fromarray(division.mask(region, frame)))
+        return (word.moved(frame.x, frame.y) for line in lines for word in line.words)
+
+    def _remember(self, screen: _Screen, replaced: _Screen | None) -> None:
+        """In place of one that is nearly the same; the oldest are forgotten, the last one always stays."""
+        self._screens = [other for other in self._screens if other is not replaced]
+        self._screens.append(screen)
+        while len(self._screens) > 1 and sum(s.pixels.nbytes for s in self._screens) > self._memory_bytes:
+            self._screens.pop(0)
+
+
+def _pixels(image: Image.Image) -> Pixels:
+    rgbx = image.convert("RGB").tobytes("raw", "RGBX")
+    return np.frombuffer(rgbx, np.uint32).reshape(image.height, image.width)
+
+
+def _tiles(different: Mask) -> Mask:
+    """Tiles with any different pixel, bool[ceil(h / 8), ceil(w / 32)]."""
+    height, width = different.shape
+    rows, columns = -(-height // TILE_H), -(-width // TILE_W)
+    if different.shape != (rows * TILE_H, columns * TILE_W):
+        different = np.pad(different, ((0, rows * TILE_H - height), (0, columns * TILE_W - width)))
+    eights = np.bitwise_or.reduce(different.view(np.uint64).reshape(rows, TILE_H, -1), 1)
+    return np.asarray(eights.reshape(rows, columns, TILE_W // 8).any(2))
+
+
+# -- what is kept and what is read ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the new picture would be if nothing had changed but what was scrolled.
+
+    Each of `lines` stands whole in `pixels`; of the lines in `cut` only a part may be there.
+    """
+
+    pixels: Pixels
+    lines: Sequence[OcrLine]
+    cut: Sequence[Box]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Tiles that are read together, and the rectangle around them in pixels."""
+
+    box: Box
+    tiles: list[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """Each expected line is either kept or shown to the engine, and so is every pixel that changed."""
+
+    kept: list[OcrLine]
+    read: list[Box]
+    shown: Mask
+    """Tiles: around changed pixels, and those of lines that are read."""
+    size: tuple[int, int]
+
+    @classmethod
+    def of(cls, expected: Expected, pixels: Pixels) -> Division:
+        different, size = expected.pixels != pixels, (pixels.shape[1], pixels.shape[0])
+        kept, read = [], []
+        for line in expected.lines:
+            box = line.box
+            # What is nearer than the gap between two words may belong to a word of this line now.
+            if different[_slices(_grown(box, box.h // 2, _MARGIN, size))].any():
+                read.append(_grown(box, _MARGIN, _MARGIN, size))
+            else:
+                kept.append(line)
+        shown = _with_neighbours(_tiles(different))
+        for box in (*read, *expected.cut):
+            shown[_tile_slices(box)] = True
+        return cls(kept, read, shown, size)
+
+    def regions(self) -> list[Region]:
+        return _joined([Region(_around_tiles(tiles, self.size), tiles) for tiles in _components(self.shown)])
+
+    def mask(self, region: Region, frame: Box) -> Mask:
+        """What of `frame` the engine is to see: the tiles of `region` without the kept lines."""
+        tiles = np.zeros(self.shown.shape, np.bool_)
+        tiles[tuple(zip(*region.tiles, strict=True))] = True
+        rows, columns = (
+            np.arange(start, stop) for start, stop in ((frame.y, frame.bottom), (frame.x, frame.right))
+        )
+        mask = tiles[np.ix_(rows // TILE_H, columns // TILE_W)]
+        for line in self.kept:
+            if touches(line.box, region.box):
+                mask[_slices(line.box.moved(-frame.x, -frame.y))] = False
+        for box in self.read:
+            if tiles[box.y // TILE_H, box.x // TILE_W]:
+                mask[_slices(box.moved(-frame.x, -frame.y))] = True
+        return mask
+
+
+def touches(a: Box, b: Box) -> bool:
+    return a.x < b.right and b.x < a.right and a.y < b.bottom and b.y < a.bottom
+
+
+def _holds(outer: Box, inner: Box) -> bool:
+    return (
+        outer.x <= inner.x
+        and outer.y <= inner.y
+        and inner.right <= outer.right
+        and inner.bottom <= outer.bottom
+    )
+
+
+def _area(box: Box) -> int:
+    return box.w * box.h
+
+
+def _grown(box: Box, dx: int, dy: int, size: tuple[int, int]) -> Box:
+    """With a margin, as far as it is on the screen."""
+    left, top = max(0, box.x - dx), max(0, box.y - dy)
+    right, bottom = min(size[0], box.right + dx), min(size[1], box.bottom + dy)
+    return Box(left, top, right - left, bottom - top)
+
+
+def _slices(box: Box) -> tuple[slice, slice]:
+    return slice(max(0, box.y), max(0, box.bottom)), slice(max(0, box.x), max(0, box.right))
+
+
+def _tile_slices(box: Box) -> tuple[slice, slice]:
+    rows = slice(box.y // TILE_H, (box.bottom - 1) // TILE_H + 1)
+    return rows, slice(box.x // TILE_W, (box.right - 1) // TILE_W + 1)
+
+
+def _with_neighbours(tiles: Mask) -> Mask:
+    """A letter may go beyond the tile in which it changed."""
+    padded = np.pad(tiles, 1)
+    across = padded[:, :-2] | padded[:, 1:-1] | padded[:, 2:]
+    return np.asarray(across[:-2] | across[1:-1] | across[2:])
+
+
+def _places(tiles: Mask) -> list[tuple[int, int]]:
+    return list(zip(*(axis.tolist() for axis in tiles.nonzero()), strict=True))
+
+
+def _components(tiles: Mask) -> Iterator[list[tuple[int, int]]]:
+    """Tiles that touch, also over a corner."""
+    waiting = set(_places(tiles))
+    while waiting:
+        found = [waiting.pop()]
+        for row, column in found:  # grows while it is walked
+            near = {(row + dy, column + dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)} & waiting
+            waiting -= near
+            found += near
+        yield found
+
+
+def _around_tiles(tiles: Iterable[tuple[int, int]], size: tuple[int, int]) -> Box:
+    rows, columns = zip(*tiles, strict=True)
+    left, top = min(columns) * TILE_W, min(rows) * TILE_H
+    right, bottom = min(size[0], (max(columns) + 1) * TILE_W), min(size[1], (max(rows) + 1) * TILE_H)
+    return Box(left, top, right - left, bottom - top)
+
+
+def _joined(regions: Sequence[Region]) -> list[Region]:
+    """Regions near each other become one, until that would cost more than reading them one by one."""
+    result: list[Region] = []
+    for region in regions:
+        while (
+            other := next((other for other in result if _belong_together(region, other)), None)
+        ) is not None:
+            result.remove(other)
+            region = Region(around([region.box, other.box]), region.tiles + other.tiles)
+        result.append(region)
+    return result
+
+
+def _belong_together(a: Region, b: Region) -> bool:
+    return _area(around([a.box, b.box])) <= _area(a.box) + _area(b.box) + _JOIN_WASTE
+
+
+# -- what was scrolled ------------------------------------------------------------------------
+#
+# Every row of pixels that occurs once before and once now votes for the distance it moved. Strips vote
+# separately, so a scroll bar or a picture beside the text does not silence it.
+
+_STRIP = 128  # pixels
+_FEWEST_VOTES = 8
+_SIMILAR = 0.8  # of the pixels of a row or column that moved along
+_WEIGHTS = np.random.default_rng(0).integers(2**31, 2**32, _STRIP, dtype=np.uint32) | np.uint32(1)
+
+
+def follow_scroll(expected: Expected, pixels: Pixels, tiles: Mask) -> Expected:
+    """What is expected once the largest part that moved up or down has moved; the same if nothing did."""
+    size = (pixels.shape[1], pixels.shape[0])
+    changed = _around_tiles(_places(tiles), size)
+    found = _moved_part(expected.pixels, pixels, changed)
+    if found is None:
+        return expected
+    part, shift = found
+    moved = expected.pixels.copy()
+    source = part.moved(0, -shift)
+    moved[_slices(part)] = expected.pixels[_slices(source)]
+    inside = _tile_slices(part)
+    if _tiles(moved != pixels)[inside].sum() > tiles[inside].sum() / 2:
+        return expected
+    lines, cut = [], list(expected.cut)
+    for line in expected.lines:
+        # It may be seen where it went and, where nothing came over it, still in its old place.
+        if _holds(source, line.box):
+            lines.append(line_moved(line, shift))
+        elif touches(source, line.box):
+            cut.append(_common(line.box.moved(0, shift), part))
+        if not touches(part, line.box):
+            lines.append(line)
+        elif not _holds(part, line.box):
+            cut.append(line.box)
+    return Expected(moved, lines, cut)
+
+
+def line_moved(line: OcrLine, down: int) -> OcrLine:
+    words = tuple(word.moved(0, down) for word in line.words)
+    return replace(line, box=line.box.moved(0, down), words=words)
+
+
+def _common(a: Box, b: Box) -> Box:
+    left, top = max(a.x, b.x), max(a.y, b.y)
+    return Box(left, top, min(a.right, b.right) - left, min(a.bottom, b.bottom) - top)
+
+
+def _moved_part(before: Pixels, after: Pixels, changed: Box) -> tuple[Box, int] | None:
+    """Where a part of `changed` is now, and by how many pixels it moved down (negative: up)."""
+    votes = [
+        (strip, shift, row)
+        for strip in range(changed.x, changed.right, _STRIP)
+        for shift, row in _votes(before, after, changed, strip)
+    ]
+    if not votes:
+        return None
+    strips, shifts, rows = np.array(votes).T
+    values, counts = np.unique(shifts, return_counts=True)
+    shift = int(values[counts.argmax()])
+    if counts.max() < _FEWEST_VOTES:
+        return None
+    strips, rows = strips[shifts == shift], rows[shifts == shift]
+    left, right = int(strips.min()), min(changed.right, int(strips.max()) + _STRIP)
+    top, bottom = int(rows.min()), int(rows.max()) + 1
+    # From there on as far as the rest moved along, or is blank.
+    low, high = max(0, shift), len(after) + min(0, shift)
+    now = after[low:high]
+    fits, stays = now == before[low - shift : high - shift], now == before[low:high]
+    down = slice(top - low, bottom - low)
+    left, right = _fitted(left, right, fits[down].sum(0), stays[down].sum(0), bottom - top)
+    across = slice(left, right)
+    top, bottom = _fitted(
+        top - low, bottom - low, fits[:, across].sum(1), stays[:, across].sum(1), right - left
+    )
+    if left == right or top == bottom:
+        return None
+    return Box(left, top + low, right - left, bottom - top), shift
+
+
+def _fitted(first: int, last: int, fits: Counts, stays: Counts, length: int) -> tuple[int, int]:
+    """`first` and `last` where what moved begins and ends to fit, and to fit no worse than what stayed.
+
+    `fits` and `stays` tell of each row or column how many of its `length` pixels do.
+    """
+    good = (fits >= stays) & (fits >= _SIMILAR * length)
+    while first < last and not good[first]:
+        first += 1
+    while last > first and not good[last - 1]:
+        last -= 1
+    while first > 0 and good[first - 1]:
+        first -= 1
+    while last < len(good) and good[last]:
+        last += 1
+    return first, last
+
+
+def _votes(before: Pixels, after: Pixels, changed: Box, left: int) -> Iterator[tuple[int, int]]:
+    """How far each row of a strip moved that occurs once before and once after, and where it is now."""
+    right = min(left + _STRIP, changed.right)
+    (then, at), (now, to) = (_unique_rows(p[changed.y : changed.bottom, left:right]) for p in (before, after))
+    _, i, j = np.intersect1d(then, now, assume_unique=True, return_indices=True)
+    for start, end in zip(at[i].tolist(), to[j].tolist(), strict=True):
+        if start != end:
+            yield end - start, changed.y + end
+
+
+def _unique_rows(part: Pixels) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int_]]:
+    """Hashes of rows that occur once, for blank ones occur often, and their numbers."""
+    hashes = (part * _WEIGHTS[: part.shape[1]]).sum(1, dtype=np.uint32)
+    values, first, counts = np.unique(hashes, return_index=True, return_counts=True)
+    return values[counts == 1], first[counts == 1]
