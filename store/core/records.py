@@ -82,6 +82,9 @@ def _of_json(hint: Any, value: Any) -> Any:
     if is_dataclass(hint):
         parts = zip(_types(hint), value, strict=False)  # type: ignore[arg-type]  # a class of them
         return hint(*(_of_json(each, part) for each, part in parts))  # type: ignore[operator]
+    if get_origin(hint) in (dict, Mapping):
+        key, inner = get_args(hint)
+        return {int(name) if key is int else name: _of_json(inner, each) for name, each in value.items()}
     if get_origin(hint) is not tuple:
         return value
     inner, *rest = get_args(hint)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import apsw
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from store.core.database import Database, rows, scalar
+from store.core.records import columns
 from store.memory.documents import SUMMARY_FIELDS
 
 BY_RULES = "rules"
@@ -82,15 +83,7 @@ class Embedded:
 
 def summary_input(database: Database, session_id: int) -> list[SessionTurn]:
     """The questions of a session, in order, with their answers, apps and tools."""
-    found = database.rows(_MATERIAL, (session_id,))
-    return [
-        SessionTurn(
-            turn_id, n, status, model, question, answer, json.loads(payload),
-            tuple(json.loads(apps)), tuple(json.loads(tools)),
-            {int(number): frame for number, frame in json.loads(frames).items()}, created_ms,
-        )
-        for turn_id, n, status, model, question, answer, payload, apps, tools, frames, created_ms in found
-    ]  # fmt: skip
+    return database.records(SessionTurn, _MATERIAL, (session_id,))
 
 
 def put(
@@ -122,7 +115,7 @@ def put(
             "session": session_id, "ended": ended_ms, "tokens": tokens, "by": made_by, "now": now_ms,
             "vector": embedded.vector.tobytes() if embedded else None,
             "model": embedded.model if embedded else None,
-            "traces": None if traces is None else packed(traces),
+            "traces": None if traces is None else _packed(traces),
             **{name: fields.get(name) for name in SUMMARY_FIELDS},
         }  # fmt: skip
         connection.execute(_UPDATE, values)
@@ -189,7 +182,12 @@ def retract(database: Database, session_id: int, is_retracted: bool, now_ms: int
 
 def get(database: Database, session_ids: Sequence[int]) -> dict[int, ChatSummary]:
     """The summaries that these sessions have, with their tags."""
-    return {row[0]: _summary(row) for row in database.rows(_GET, (json.dumps(list(session_ids)),))}
+    found = database.records(ChatSummary, _GET, (str(list(session_ids)),))
+    return {summary.session_id: summary for summary in found}
+
+
+def _packed(traces: Traces) -> str:
+    return json.dumps({field: [astuple(trace) for trace in found] for field, found in traces.items()})
 
 
 def use(connection: apsw.Connection, turn_id: int, session_ids: Iterable[int]) -> None:
@@ -198,13 +196,6 @@ def use(connection: apsw.Connection, turn_id: int, session_ids: Iterable[int]) -
         "insert or ignore into chat_uses (turn_id, session_id) values (?, ?)",
         [(turn_id, number) for number in session_ids],
     )
-
-
-def _summary(row: tuple[Any, ...]) -> ChatSummary:
-    *told, tokens, made_by, is_edited, is_retracted, tags, traces = row
-    pairs = tuple((tag, confidence) for tag, confidence in json.loads(tags))
-    flags = bool(is_edited), bool(is_retracted)
-    return ChatSummary(*(*told, tokens, made_by, *flags, pairs, unpacked(traces)))
 
 
 _TURNS_OF = """
@@ -235,16 +226,19 @@ insert into chat_summaries (session_id, ended_ms, {", ".join(SUMMARY_FIELDS)}, t
 values (:session, :ended, {", ".join(f":{name}" for name in SUMMARY_FIELDS)}, :tokens, :by, :vector, :model,
     :traces, :now)
 """
+_ELSEWHERE = {
+    "chat_id": "c.conversation_id",
+    "started_ms": "c.created_ms",
+    "timezone": """coalesce((
+        select t.timezone from turns t where t.conversation_id = c.conversation_id order by t.n desc limit 1
+    ), 'UTC')""",
+    "tags": """(
+        select json_group_array(json_array(g.tag, g.confidence) order by g.confidence desc, g.tag)
+        from session_tags g where g.session_id = s.session_id
+    )""",
+}
 _GET = f"""
-select s.session_id, c.conversation_id, c.created_ms, s.ended_ms,
-    coalesce((select t.timezone from turns t
-        where t.conversation_id = c.conversation_id order by t.n desc limit 1), 'UTC'),
-    {", ".join(f"s.{name}" for name in SUMMARY_FIELDS)},
-    s.tokens, s.made_by, s.is_edited, s.is_retracted,
-    (select coalesce(json_group_array(json_array(g.tag, g.confidence)), '[]') from (
-        select tag, confidence from session_tags g
-        where g.session_id = s.session_id order by confidence desc, tag) g),
-    s.traces
+select {columns(ChatSummary, "s", **_ELSEWHERE)}
 from json_each(?) j
 cross join chat_summaries s on s.session_id = j.value
 join chat_sessions c on c.id = s.session_id
@@ -270,23 +264,3 @@ class Trace:
 
 Traces = Mapping[str, tuple[Trace, ...]]
 """By field, in the order of the text and without overlap."""
-
-
-def packed(traces: Traces) -> str:
-    """As a summary keeps it."""
-    return json.dumps(
-        {
-            field: [[each.start, each.end, each.turns, each.frames] for each in found]
-            for field, found in traces.items()
-        }
-    )
-
-
-def unpacked(text: str | None) -> Traces | None:
-    """What was kept; None for a summary that was not traced when it was made."""
-    if text is None:
-        return None
-    return {
-        field: tuple(Trace(start, end, tuple(turns), tuple(frames)) for start, end, turns, frames in found)
-        for field, found in json.loads(text).items()
-    }

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 import apsw
 
 from store.core.database import Database, clean_text, column, rows, scalar
+from store.core.records import columns, insert, insert_new
+from store.core.records import load as load_rows
+from store.core.records import put as put_row
 from store.frames.activity_intervals import overlaps_deletion
 from store.memory.observations import HOUR_MS
 
@@ -126,14 +129,10 @@ def put(
     if known == fingerprint:
         return False
     source: Source = "none" if not points else "model" if is_of_model else "rule"
-    connection.execute(
-        """
-        insert into daily_hours (hour, source, fingerprint, updated_ms) values (?, ?, ?, ?)
-        on conflict (hour) do update
-        set source = excluded.source, fingerprint = excluded.fingerprint, updated_ms = excluded.updated_ms
-        """,
-        (hour, source, fingerprint, now_ms),
-    )
+    put_row(
+        connection, "daily_hours", "hour",
+        hour=hour, source=source, fingerprint=fingerprint, updated_ms=now_ms,
+    )  # fmt: skip
     put_points(connection, hour, points)
     return True
 
@@ -160,19 +159,11 @@ def put_points(connection: apsw.Connection, hour: int, points: Sequence[Point]) 
     """Let an hour have these points, and its day be written anew."""
     connection.execute("delete from daily_points where hour = ?", (hour,))
     connection.execute("delete from daily_quotes where hour = ?", (hour,))
-    connection.executemany(
-        "insert into daily_points (hour, n, at_ms, text) values (?, ?, ?, ?)",
-        [(hour, n, point.at_ms, clean_text(point.text)) for n, point in enumerate(points)],
-    )
-    connection.executemany(
-        "insert into daily_quotes (hour, n, k, frame_id, text) values (?, ?, ?, ?, ?)",
-        [
-            (hour, n, k, quote.frame_id, quote.text)
-            for n, point in enumerate(points)
-            for k, quote in enumerate(point.quotes)
-        ],
-    )
-    connection.execute("insert into daily_texts_due (hour) values (?) on conflict do nothing", (hour,))
+    for n, point in enumerate(points):
+        insert(connection, "daily_points", hour=hour, n=n, at_ms=point.at_ms, text=clean_text(point.text))
+        for k, quote in enumerate(point.quotes):
+            insert(connection, "daily_quotes", hour=hour, n=n, k=k, **asdict(quote))
+    insert_new(connection, "daily_texts_due", hour=hour)
 
 
 def between(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Hour]:
@@ -199,32 +190,19 @@ def is_settled(connection: apsw.Connection, start_ms: int, end_ms: int, now_ms: 
 
 def load(connection: apsw.Connection, condition: str, values: dict[str, int]) -> list[Hour]:
     """Hours ``d`` that fit a condition on them, in order."""
-    found = rows(
-        connection,
-        f"""
-        select d.hour, d.source, d.fingerprint,
-            (select max(refine_error) from observations where hour = d.hour and is_hidden = 0), d.updated_ms,
-            (select json_group_array(json_array(n, at_ms, text) order by n)
-                from daily_points where hour = d.hour),
-            (select json_group_array(json_array(n, frame_id, text) order by n, k)
-                from daily_quotes where hour = d.hour)
-        from daily_hours d
-        where {condition}
-        order by d.hour
-        """,
-        values,
-    )
-    return [
-        Hour(hour, source, fingerprint, _points(points, quotes), error, updated_ms)
-        for hour, source, fingerprint, error, updated_ms, points, quotes in found
-    ]
+    own = columns(Hour, "d", points=_POINTS, model_error=_ERROR)
+    sql = f"select {own} from daily_hours d where {condition} order by d.hour"
+    return load_rows(Hour, rows(connection, sql, values))
 
 
-def _points(points: str, quotes: str) -> tuple[Point, ...]:
-    of_point: dict[int, list[Quote]] = {}
-    for n, frame_id, text in json.loads(quotes):
-        of_point.setdefault(n, []).append(Quote(frame_id, text))
-    return tuple(Point(at_ms, text, tuple(of_point.get(n, ()))) for n, at_ms, text in json.loads(points))
+_ERROR = "(select max(refine_error) from observations where hour = d.hour and is_hidden = 0)"
+_POINTS = """(
+    select json_group_array(json_array(p.at_ms, p.text, json((
+        select json_group_array(json_array(q.frame_id, q.text) order by q.k)
+        from daily_quotes q where q.hour = p.hour and q.n = p.n
+    ))) order by p.n)
+    from daily_points p where p.hour = d.hour
+)"""
 
 
 # -- forgetting ---------------------------------------------------------------------------

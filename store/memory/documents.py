@@ -16,6 +16,8 @@ from typing import Literal
 import apsw
 
 from store.core.database import Database, rows, scalar
+from store.core.records import columns, insert, load
+from store.core.records import put as put_row
 
 DocType = Literal["observation", "session_summary", "user_prompt", "insight", "chat_summary"]
 SUMMARY_FIELDS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
@@ -79,35 +81,26 @@ def put(
     wanted = {field: text for field, text in fields.items() if text and text.strip()}
     sql = "select field, id from memory_documents where doc_type = ? and sqlite_id = ?"
     known = dict(rows(connection, sql, (doc_type, sqlite_id)))
-    for field, number in known.items():
-        if field not in wanted:
-            connection.execute("delete from memory_documents where id = ?", (number,))
+    for field in known.keys() - wanted:
+        connection.execute("delete from memory_documents where id = ?", (known[field],))
+    about = {"project": project, "created_ms": created_ms, "ended_ms": ended_ms}
     for field, text in wanted.items():
-        values = {
-            "id": known.get(field), "document_id": str(DocumentId(doc_type, sqlite_id, field)),
-            "doc_type": doc_type, "sqlite_id": sqlite_id, "field": field, "project": project,
-            "created_ms": created_ms, "ended_ms": ended_ms, "text": text,
-        }  # fmt: skip
         if field not in known:
-            connection.execute(_INSERT, values)
+            insert(
+                connection, "memory_documents", document_id=str(DocumentId(doc_type, sqlite_id, field)),
+                doc_type=doc_type, sqlite_id=sqlite_id, field=field, text=text, **about,
+            )  # fmt: skip
             continue
-        connection.execute(
-            """
-            update memory_documents
-            set project = :project, created_ms = :created_ms, ended_ms = :ended_ms
-            where id = :id
-            """,
-            values,
-        )
+        values = {"id": known[field], "text": text, **about}
+        connection.execute(_UPDATE, values)
         connection.execute(
             "update memory_documents set text = :text where id = :id and text <> :text", values
         )
     return len(wanted.keys() - known.keys())
 
 
-_INSERT = """
-insert into memory_documents (document_id, doc_type, sqlite_id, field, project, created_ms, ended_ms, text)
-values (:document_id, :doc_type, :sqlite_id, :field, :project, :created_ms, :ended_ms, :text)
+_UPDATE = """
+update memory_documents set project = :project, created_ms = :created_ms, ended_ms = :ended_ms where id = :id
 """
 
 
@@ -159,12 +152,12 @@ class UserPrompt:
 def get_sessions(database: Database, ids: Iterable[int]) -> list[SessionSummary]:
     """The summaries that exist among these ids, in their order."""
     sql = f"""
-        select s.id, s.start_ms, s.end_ms, {", ".join(SUMMARY_FIELDS)}, s.project
+        select {columns(SessionSummary, "s")}
         from json_each(?) j
         cross join session_summaries s on s.id = j.value
         order by j.key
         """
-    return [SessionSummary(*row) for row in database.rows(sql, (json.dumps(list(dict.fromkeys(ids))),))]
+    return database.records(SessionSummary, sql, (str(list(dict.fromkeys(ids))),))
 
 
 def get_prompts(database: Database, ids: Iterable[int]) -> list[UserPrompt]:
@@ -175,7 +168,7 @@ def get_prompts(database: Database, ids: Iterable[int]) -> list[UserPrompt]:
         cross join messages m on m.id = j.value and m.role = 'user'
         order by j.key
         """
-    return [UserPrompt(*row) for row in database.rows(sql, (json.dumps(list(dict.fromkeys(ids))),))]
+    return database.records(UserPrompt, sql, (str(list(dict.fromkeys(ids))),))
 
 
 # -- writing (inside `database.write()`) --------------------------------------------------
@@ -205,27 +198,14 @@ def put_session(
     known = scalar(
         connection, "select id from session_summaries where start_ms < ? and end_ms > ?", (end_ms, start_ms)
     )
-    values = {
-        "id": known, "start_ms": start_ms, "end_ms": end_ms, "project": project,
-        "now": now_ms, **{name: fields.get(name) for name in SUMMARY_FIELDS},
-    }  # fmt: skip
-    number = scalar(
-        connection,
-        """
-        insert into session_summaries (id, start_ms, end_ms, request, investigated, learned, completed,
-            next_steps, notes, project, updated_ms)
-        values (:id, :start_ms, :end_ms, :request, :investigated, :learned, :completed,
-            :next_steps, :notes, :project, :now)
-        on conflict (id) do update
-        set start_ms = :start_ms, end_ms = :end_ms, request = :request, investigated = :investigated,
-            learned = :learned, completed = :completed, next_steps = :next_steps, notes = :notes,
-            project = :project, updated_ms = :now
-        returning id
-        """,
-        values,
-    )
+    put_row(
+        connection, "session_summaries", "id",
+        id=known, start_ms=start_ms, end_ms=end_ms, project=project, updated_ms=now_ms,
+        **{name: fields.get(name) for name in SUMMARY_FIELDS},
+    )  # fmt: skip
+    number = int(known or connection.last_insert_rowid())
     put_documents(connection, number)
-    return int(number)
+    return number
 
 
 def keep_only(connection: apsw.Connection, start_ms: int, end_ms: int, ids: Sequence[int]) -> None:
@@ -241,13 +221,9 @@ def keep_only(connection: apsw.Connection, start_ms: int, end_ms: int, ids: Sequ
 
 def put_documents(connection: apsw.Connection, session_id: int) -> int:
     """Let the documents say what the summary says; returns how many are new."""
-    [(start_ms, end_ms, project, *texts)] = rows(
-        connection,
-        f"select start_ms, end_ms, project, {', '.join(SUMMARY_FIELDS)} from session_summaries where id = ?",
-        (session_id,),
-    )
-    fields = dict(zip(SUMMARY_FIELDS, texts, strict=True))
+    sql = f"select {columns(SessionSummary)} from session_summaries where id = ?"
+    [summary] = load(SessionSummary, rows(connection, sql, (session_id,)))
     return put(
-        connection, "session_summary", session_id, fields,
-        created_ms=start_ms, ended_ms=end_ms, project=project,
+        connection, "session_summary", session_id, summary.fields,
+        created_ms=summary.start_ms, ended_ms=summary.end_ms, project=summary.project,
     )  # fmt: skip

@@ -17,6 +17,7 @@ from store.chats.conversations import DELETED_ANSWER
 from store.chats.records import Anchor
 from store.core.database import Database, rows, scalar
 from store.core.errors import StoreError
+from store.core.records import columns
 
 MAX_TITLE_CHARS = 120
 
@@ -235,30 +236,31 @@ def _anchor_values(anchor: Anchor) -> dict[str, Any]:
 
 
 def _select(database: Database, condition: str, values: Mapping[str, Any]) -> list[Insight]:
-    return [_insight(*row) for row in database.rows(f"{_SELECT} where {condition}", values)]
-
-
-def _insight(
-    number: int, kind: Any, frame_id: int | None, start_ms: int, end_ms: int, title: str, summary: str,
-    is_current: int, is_forgotten: int, *rest: Any,
-) -> Insight:  # fmt: skip
-    anchor = Anchor(kind, start_ms, end_ms, frame_id)
-    return Insight(number, anchor, title, summary, bool(is_current), bool(is_forgotten), *rest)
+    return database.records(Insight, f"{_SELECT} where {condition}", values)
 
 
 def _json(messages: Sequence[TrainingMessage]) -> str:
     return json.dumps(messages, ensure_ascii=False)
 
 
-_SELECT = """
-select i.id, i.anchor_kind, i.frame_id, i.start_ms, i.end_ms, i.title, i.summary, i.is_current,
-    i.is_forgotten, i.created_ms, t.conversation_id, t.n, t.model, t.timezone, t.style_note,
-    t.persona_id, t.persona_version, coalesce(p.name, ''), a.amends_id,
-    (select count(*) from insights o where o.id <= i.id and o.anchor_kind = i.anchor_kind
-        and o.frame_id is i.frame_id
-        and (i.anchor_kind = 'frame' or (o.start_ms = i.start_ms and o.end_ms = i.end_ms))),
-    (select count(*) from insights o where o.anchor_kind = i.anchor_kind and o.frame_id is i.frame_id
-        and (i.anchor_kind = 'frame' or (o.start_ms = i.start_ms and o.end_ms = i.end_ms)))
+_VERSIONS = """(
+    select count(*) from insights o where o.anchor_kind = i.anchor_kind and o.frame_id is i.frame_id
+        and (i.anchor_kind = 'frame' or (o.start_ms = i.start_ms and o.end_ms = i.end_ms)){}
+)"""
+_ELSEWHERE = {
+    "anchor": "json_array(i.anchor_kind, i.start_ms, i.end_ms, i.frame_id)",
+    "chat_id": "t.conversation_id",
+    **{
+        name: f"t.{name}"
+        for name in ("n", "model", "timezone", "style_note", "persona_id", "persona_version")
+    },
+    "persona": "coalesce(p.name, '')",
+    "amends_id": "a.amends_id",
+    "version": _VERSIONS.format(" and o.id <= i.id"),
+    "versions": _VERSIONS.format(""),
+}
+_SELECT = f"""
+select {columns(Insight, "i", **_ELSEWHERE)}
 from insights i
 join turns t on t.id = i.turn_id
 left join persona_versions p on p.persona_id = t.persona_id and p.version = t.persona_version

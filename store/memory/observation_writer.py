@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from hashlib import blake2b
 from typing import Any
 
 import apsw
 
 from store.core.database import Database, column, rows, scalar
+from store.core.records import put as put_row
 from store.memory import documents, observations
 from store.memory.observations import Draft, Fact, Observation, load
 
@@ -48,21 +48,16 @@ def put_hour(connection: apsw.Connection, hour: int, drafts: Iterable[Draft], no
 
 def put(connection: apsw.Connection, draft: Draft, now_ms: int) -> None:
     """Enter one observation, or write it anew; edits stay as they are."""
+    place = key(draft.place)
+    put_row(
+        connection, "observations", "hour, place",
+        hour=draft.hour, place=place, start_ms=draft.start_ms, end_ms=draft.end_ms, active_ms=draft.active_ms,
+        app_name=draft.app_name, kind=draft.kind, project=draft.project, title=draft.title,
+        narrative=draft.narrative, source="rule", fingerprint=draft.fingerprint, refine_attempts=0,
+        refine_next_ms=0, refine_error=None, updated_ms=now_ms,
+    )  # fmt: skip
     number = scalar(
-        connection,
-        """
-        insert into observations (hour, place, start_ms, end_ms, active_ms, app_name, kind, project,
-            title, narrative, source, fingerprint, refine_next_ms, updated_ms)
-        values (:hour, :place, :start_ms, :end_ms, :active_ms, :app_name, :kind, :project,
-            :title, :narrative, 'rule', :fingerprint, 0, :now)
-        on conflict (hour, place) do update
-        set start_ms = :start_ms, end_ms = :end_ms, active_ms = :active_ms, app_name = :app_name,
-            kind = :kind, project = :project, title = :title, narrative = :narrative, source = 'rule',
-            fingerprint = :fingerprint, refine_attempts = 0, refine_next_ms = 0, refine_error = null,
-            updated_ms = :now
-        returning id
-        """,
-        {**asdict(draft), "place": key(draft.place), "now": now_ms},
+        connection, "select id from observations where hour = ? and place = ?", (draft.hour, place)
     )
     if scalar(connection, "select is_hidden from observations where id = ?", (number,)):
         blank(connection, number, keep_fingerprint=True)

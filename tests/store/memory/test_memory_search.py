@@ -108,37 +108,20 @@ def test_a_summary_gives_one_per_field_that_is_not_null(database: Database) -> N
     assert document_ids(database) == {f"summary_{number}_{field}" for field in fields}
 
 
-def test_the_backfill_goes_newest_first_in_batches_and_once(database: Database) -> None:
+def test_the_backfill_goes_newest_first_and_once(database: Database) -> None:
     for n in range(7):
         ask_prompt(database, f"question {n}", NOON_MS + n)
     put_observation(database), put_session(database, notes="n")
     with database.write() as connection:
         connection.execute("delete from memory_documents")
-    steps: list[tuple[int, int]] = []
-    found = backfill(database, lambda *step: steps.append(step), limit=5, batch=2)
-    assert (found.prompts, found.observations, found.sessions, found.created) == (7, 1, 1, 10)
-    assert steps == [(2, 9), (4, 9), (5, 9), (7, 9), (8, 9), (9, 9)]
+    found = backfill(database)
+    assert (found.prompts, found.created) == (7, 10)
     with database.read() as connection:
         made = rows(
             connection, "select sqlite_id from memory_documents where doc_type = 'user_prompt' order by id"
         )
     assert len(made) == 7 and made[0] > made[2]
     assert backfill(database).created == 0
-
-
-def test_a_stopped_backfill_goes_on_where_it_was(database: Database) -> None:
-    for n in range(6):
-        ask_prompt(database, f"question {n}", NOON_MS + n)
-    with database.write() as connection:
-        connection.execute("delete from memory_documents")
-
-    def stop(done: int, total: int) -> None:
-        if done == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        backfill(database, stop, batch=2)
-    assert backfill(database).created == 2
 
 
 def test_a_prompt_is_found_as_soon_as_it_is_asked_and_not_after_its_chat_is_gone(
