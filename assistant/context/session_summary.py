@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from assistant.core.egress_log import SentLedger
 from assistant.core.errors import UnknownModel
 from assistant.core.models import ChatModels
-from assistant.core.records import ClaimState, claim_state
+from assistant.core.records import claim_state
 from assistant.core.strings import local_time
 from assistant.core.texts import neutralized, normalize, question_words, redacted
 from assistant.evidence.citations import without_numbers
@@ -67,22 +67,37 @@ def _joined(found: Iterable[Piece]) -> tuple[str, tuple[Trace, ...]]:
 
 def pieces(turns: Sequence[SessionTurn]) -> dict[str, list[Piece]]:
     """The sentences of the six fields, with where each is from."""
-    done = [turn for turn in turns if _is_answered(turn)]
-    open_one = turns[-1] if turns[-1].status == "failed" else None
-    doubted = [turn for turn in done if "no_source" in _states(turn)]
-    unsourced = sum(_states(turn).count("no_source") for turn in done)
+    first, last = turns[0], turns[-1]
+    done = [turn for turn in turns if turn.status == "done" and turn.answer_md not in ("", DELETED_ANSWER)]
+    apps = dict.fromkeys(one_line(app, 40) for turn in turns for app in turn.apps)
+    tools = dict.fromkeys(tool for turn in turns for tool in turn.tools)
+    unsourced = [turn for turn in done for claim in _claims(turn) if claim_state(claim) == "no_source"]
+    asked, asked_last = _short_question(first), _short_question(last)
     return {
-        "request": _request(turns),
-        "investigated": _investigated(turns),
+        "request": [
+            *_said(asked, [first]),
+            *_said(f"Later: {asked_last}", [last] if asked_last != asked else []),
+        ],
+        "investigated": [
+            *_said(f"Looked at {', '.join([*apps][:5])}.", [turn for turn in turns if turn.apps]),
+            *_said(f"Used {', '.join([*tools][:5])}.", [turn for turn in turns if turn.tools]),
+        ],
         "learned": _learned(done, turns),
-        "completed": [Piece(f"{len(done)} of {len(turns)} questions answered.", _numbers(done or turns))],
-        "next_steps": [Piece(f"Not answered: {_short_question(open_one)}", (open_one.n,))]
-        if open_one
-        else [],
-        "notes": [Piece(f"{unsourced} statement{'s' * (unsourced > 1)} had no source.", _numbers(doubted))]
-        if doubted
-        else [],
+        "completed": _said(f"{len(done)} of {len(turns)} questions answered.", done or turns),
+        "next_steps": _said(f"Not answered: {asked_last}", [last] if last.status == "failed" else []),
+        "notes": _said(f"{len(unsourced)} statement{'s' * (len(unsourced) > 1)} had no source.", unsourced),
     }
+
+
+def _said(text: str, turns: Iterable[SessionTurn]) -> list[Piece]:
+    """A sentence from these questions; none where there are none."""
+    numbers = tuple(dict.fromkeys(turn.n for turn in turns))
+    return [Piece(text, numbers)] if numbers else []
+
+
+def _claims(turn: SessionTurn) -> Sequence[Mapping[str, Any]]:
+    claims: Sequence[Mapping[str, Any]] = turn.payload.get("claims", ())
+    return claims
 
 
 def one_line(text: str, most: int) -> str:
@@ -95,31 +110,11 @@ def one_line(text: str, most: int) -> str:
     return (at_word if len(at_word) > most // 2 else head).rstrip(" ,;:") + "…"
 
 
-def _request(turns: Sequence[SessionTurn]) -> list[Piece]:
-    first, last = turns[0], turns[-1]
-    sentences = [Piece(_short_question(first), (first.n,))]
-    if _short_question(last) != _short_question(first):
-        sentences.append(Piece(f"Later: {_short_question(last)}", (last.n,)))
-    return sentences
-
-
-def _investigated(turns: Sequence[SessionTurn]) -> list[Piece]:
-    apps = list(dict.fromkeys(one_line(app, 40) for turn in turns for app in turn.apps))[:5]
-    tools = list(dict.fromkeys(tool for turn in turns for tool in turn.tools))[:5]
-    sentences = []
-    if apps:
-        looked = [turn for turn in turns if turn.apps]
-        sentences.append(Piece(f"Looked at {', '.join(apps)}.", _numbers(looked)))
-    if tools:
-        sentences.append(Piece(f"Used {', '.join(tools)}.", _numbers(turn for turn in turns if turn.tools)))
-    return sentences
-
-
 def _learned(done: Sequence[SessionTurn], turns: Sequence[SessionTurn]) -> list[Piece]:
     """The first sentences that cite what they say, the latest answer's first."""
     sentences: dict[str, Piece] = {}
     for turn in reversed(done):
-        for claim in turn.payload.get("claims", ()):
+        for claim in _claims(turn):
             if claim_state(claim) != "cited":
                 continue
             text = one_line(_without_messages(plain(claim["text"]), turns), _MAX_SENTENCE_CHARS)
@@ -143,18 +138,6 @@ def _without_messages(text: str, turns: Iterable[SessionTurn]) -> str:
 
 def _short_question(turn: SessionTurn) -> str:
     return one_line(turn.question, MAX_MESSAGE_CHARS)
-
-
-def _numbers(turns: Iterable[SessionTurn]) -> tuple[int, ...]:
-    return tuple(turn.n for turn in turns)
-
-
-def _is_answered(turn: SessionTurn) -> bool:
-    return turn.status == "done" and turn.answer_md not in ("", DELETED_ANSWER)
-
-
-def _states(turn: SessionTurn) -> list[ClaimState]:
-    return [claim_state(claim) for claim in turn.payload.get("claims", ())]
 
 
 # -- in a model's words, where one may be asked -----------------------------------------------
@@ -327,7 +310,7 @@ def _trace_by_words(
 def _frames(words: frozenset[str], turn: SessionTurn) -> tuple[int, ...]:
     """The frames of the cited statements that say most of the same."""
     frame_ids: list[int] = []
-    for claim in turn.payload.get("claims", ()):
+    for claim in _claims(turn):
         claim_words = _words(claim.get("text", ""))
         shared = len(words & claim_words)
         if claim_state(claim) == "cited" and shared >= max(MIN_SHARED_WORDS, SHARED * len(words)):

@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
@@ -88,15 +87,15 @@ def decide_topic(
         return current
     refused = chat_digests.dismissed(database)
     latest = scores(database, messages[-LATEST_TURNS:], session_id, refused)
-    first = scores(database, messages[:FIRST_TURNS], session_id, refused)
-    if current and current.tag in refused:
-        current = None
-    if current is None:
-        candidates = {tag: max(first.get(tag, 0.0), latest.get(tag, 0.0)) for tag in first | latest}
-        best = _best(candidates)
-        return _topic(database, best, candidates.get(best, 0.0), messages, now_ms)
-    is_cool = current.since_ms <= now_ms - cooldown_s * 1_000
-    return _drifted(database, current, latest, messages, now_ms) if is_cool else current
+    if current is None or current.tag in refused:
+        first = scores(database, messages[:FIRST_TURNS], session_id, refused)
+        surest = {tag: max(first.get(tag, 0.0), latest.get(tag, 0.0)) for tag in first | latest}
+        return _best(database, surest, messages, now_ms)
+    if current.since_ms > now_ms - cooldown_s * 1_000:
+        return current
+    surer = latest.get(current.tag, 0.0) + DRIFT_BY
+    others = {tag: score for tag, score in latest.items() if tag != current.tag and score > surer}
+    return _best(database, others, messages[-LATEST_TURNS:], now_ms) or current
 
 
 def choose(database: Database, chat_id: int, way: str, title: str, now_ms: int) -> bool:
@@ -154,51 +153,33 @@ def digest(database: Database, topic: Topic, now_ms: int) -> tuple[Line, ...]:
     return lines
 
 
-def _drifted(
-    database: Database,
-    current: Topic,
-    latest: Mapping[str, float],
-    messages: Sequence[str],
-    now_ms: int,
-) -> Topic:
-    """The topic that the latest questions changed to, else the current one."""
-    best = _best(latest)
-    is_surer = latest.get(best, 0.0) > latest.get(current.tag, 0.0) + DRIFT_BY
-    if best == current.tag or not is_surer:
-        return current
-    return _topic(database, best, latest[best], messages[-LATEST_TURNS:], now_ms) or current
-
-
-def _topic(database: Database, tag: str, score: float, messages: Sequence[str], now_ms: int) -> Topic | None:
-    if not tag or score <= THRESHOLD:
+def _best(
+    database: Database, scores_by_tag: Mapping[str, float], messages: Sequence[str], now_ms: int
+) -> Topic | None:
+    """The surest topic that is sure enough; of several the one that says more."""
+    tag = max(scores_by_tag, key=lambda tag: (scores_by_tag[tag], min(len(tag), 12), tag), default="")
+    if not tag or scores_by_tag[tag] <= THRESHOLD:
         return None
     known = chat_digests.topic(database, tag)
-    return Topic(tag, known.title if known else title_of(tag, messages), score, "inferred", now_ms)
-
-
-def _best(scores_by_tag: Mapping[str, float]) -> str:
-    """The surest tag; of several the one that says more. '' for none."""
-    return max(scores_by_tag, key=lambda tag: (scores_by_tag[tag], min(len(tag), 12), tag), default="")
+    title = known.title if known else title_of(tag, messages)
+    return Topic(tag, title, scores_by_tag[tag], "inferred", now_ms)
 
 
 def title_of(tag: str, messages: Sequence[str]) -> str:
     """A tag with the word that stands beside it more than once, as a title."""
-    beside: dict[str, int] = {}
+    beside: Counter[str] = Counter()
     for message in messages:
-        words = normalize(message).split()
+        words = [word.strip("?!.,;:") for word in normalize(message).split()]
         tags = set(keyword_candidates(message))
-        for left, right in pairwise(words):
-            pair = (left.strip("?!.,;:"), right.strip("?!.,;:"))
-            if tag in pair and pair[0] != pair[1] and set(pair) <= tags:
-                beside[" ".join(pair)] = beside.get(" ".join(pair), 0) + 1
-    commonest = max(beside, key=lambda pair: beside[pair], default="")
-    title = commonest if beside.get(commonest, 0) > 1 else tag
+        beside.update(" ".join(pair) for pair in pairwise(words) if tag in pair and set(pair) <= tags)
+    [(commonest, times)] = beside.most_common(1) or [("", 0)]
+    title = commonest if times > 1 else tag
     return title[:1].upper() + title[1:]
 
 
 # -- roll-ups of closed chats -----------------------------------------------------------------
 #
-# Roll-ups of closed chats: the recent days chat by chat, the time before folded by month.
+# The recent days chat by chat, the time before folded by month.
 
 DAY_MS = 86_400_000
 RECENT_DAYS = 28
@@ -263,7 +244,6 @@ _LATER = Calendar(4_102_444_800_000, ZoneInfo("UTC"))
 """The words of time in a text are the same on any day; on this one all days of a chat have been."""
 
 
-@lru_cache(maxsize=1_024)
 def keyword_candidates(message: str) -> tuple[str, ...]:
     """The words of one message that may be tags, in normal form, each once: none of asking, nor of time."""
     time = time_phrases.in_message(message, _LATER)
@@ -276,18 +256,13 @@ def tags(messages: Sequence[str], most: int = MAX_TAGS) -> dict[str, float]:
 
     A word of one question among many says less than half of what a word of each does.
     """
-    words_of_each = [keyword_candidates(message) for message in messages]
-    known = {word for words in words_of_each for word in words}
-    counted = Counter(
-        word for words in words_of_each for word in {_singular(candidate, known) for candidate in words}
-    )
+    words_of_each = [set(keyword_candidates(message)) for message in messages]
+    known = set().union(*words_of_each)
+    # A plural s goes where the word is used without it, too.
+    plurals = {word: word[:-1] for word in known if word.endswith("s") and word[:-1] in known}
+    counted = Counter(word for words in words_of_each for word in {plurals.get(each, each) for each in words})
     ranked = sorted(counted, key=lambda word: (-counted[word], -min(len(word), 12), word))
     return {word: round(0.3 + 0.7 * counted[word] / len(messages), 3) for word in ranked[:most]}
-
-
-def _singular(word: str, known: Collection[str]) -> str:
-    """The word without its plural s, where it is used without it, too."""
-    return word[:-1] if word.endswith("s") and word[:-1] in known else word
 
 
 def _is_tag(word: str) -> bool:
