@@ -47,20 +47,23 @@ def check(
     answer_md: str,
     numbers: Iterable[int],
     screens: Mapping[int, Screen] = _NO_SCREENS,
+    quoted: Mapping[int, Sequence[str]] = _NO_QUOTES,
     misquoted: Mapping[int, Sequence[str]] = _NO_QUOTES,
     facts: MeasuredFacts | None = None,
     seen: Collection[int] = (),
 ) -> tuple[Claim, ...]:
     """The claims of an answer whose citations are `numbers`.
 
-    `screens` are the cited frames whose text is known, `misquoted` the quotes that do not stand on theirs;
-    `facts` are what code has measured and the model was given, `seen` the frames whose pictures it was shown.
+    `screens` are the cited frames whose text is known, `quoted` the quotes that stand on theirs and
+    `misquoted` those that do not; `facts` are what code has measured and the model was given, `seen` the
+    frames whose pictures it was shown.
     """
     known, given = set(numbers), facts or MeasuredFacts()
     language = language_of(plain(answer_md))
     claims = []
     statements = [(each, answer_md[each.start : each.end]) for each in split_statements(answer_md)]
-    wrong_in = _misquoting([text for _, text in statements], misquoted)
+    texts = [text for _, text in statements]
+    rests_on, wrong_in = _by_sentence(texts, quoted), _by_sentence(texts, misquoted)
     for at, (statement, text) in enumerate(statements):
         if plain(text).strip() in own_sentences():
             continue
@@ -74,7 +77,7 @@ def check(
         on_frame: tuple[OnFrame, ...] = ()
         if cited:
             shown = {n: screens[n] for n in cited if n in screens}
-            absent = _missing(said, found, shown, given) if shown else []
+            absent = _missing(said, found, shown, given, rounds=at not in rests_on) if shown else []
             missing = (*wrong_in.get(at, ()), *(each.text for each in absent))
             state = "not_on_frame" if missing else "cited"
             on_frame = (
@@ -145,19 +148,19 @@ def _cited(text: str) -> list[int]:
     return list(map(int, CITATION.findall(text)))
 
 
-def _misquoting(texts: Sequence[str], misquoted: Mapping[int, Sequence[str]]) -> dict[int, list[str]]:
-    """The wrong quotes by the place of the sentence that they were given for: of those that cite the frame
-    the one that shares most with the quote; all of them, when they share alike.
+def _by_sentence(texts: Sequence[str], quoted: Mapping[int, Sequence[str]]) -> dict[int, list[str]]:
+    """Quotes by the place of the sentence that they were given for: of those that cite the frame the one that
+    shares most with the quote; all of them, when they share alike.
     """
-    wrong: dict[int, list[str]] = {}
-    for n, given in misquoted.items():
+    by_place: dict[int, list[str]] = {}
+    for n, given in quoted.items():
         citing = [at for at, text in enumerate(texts) if n in _cited(text)]
         for quote in given:
             shared = {at: len(_pieces(texts[at]) & _pieces(quote)) for at in citing}
             for at in citing:
                 if shared[at] == max(shared.values()):
-                    wrong.setdefault(at, []).append(quote)
-    return wrong
+                    by_place.setdefault(at, []).append(quote)
+    return by_place
 
 
 def _pieces(text: str) -> set[str]:
@@ -172,15 +175,23 @@ def _pieces(text: str) -> set[str]:
 
 
 def _missing(
-    said: str, found: Sequence[Particular], shown: Mapping[int, Screen], facts: MeasuredFacts
+    said: str,
+    found: Sequence[Particular],
+    shown: Mapping[int, Screen],
+    facts: MeasuredFacts,
+    *,
+    rounds: bool,
 ) -> list[Particular]:
+    """What stands on no frame. A time that `rounds` may be the moment of a frame; that of a sentence with a
+    quote is one of its words.
+    """
     return [
         each
         for each in found
         if not (
             each.is_weak
             or (each.value is not None and facts.tell(each.value, said))
-            or any(screen.has(each) for screen in shown.values())
+            or any(screen.has(each, rounds=rounds) for screen in shown.values())
         )
     ]
 

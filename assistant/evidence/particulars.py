@@ -160,10 +160,11 @@ class Screen:
         words |= {part for word in words for part in _JOINTS.split(word)}
         self._words = set(map(_bare, words))
 
-    def has(self, particular: Particular) -> bool:
-        """Whether a particular of a sentence stands here."""
+    def has(self, particular: Particular, *, rounds: bool = False) -> bool:
+        """Whether a particular of a sentence stands here, or `rounds` to its moment."""
         if particular.value:
-            return self._shown.holds(particular.value) or self._shown.rounds_to(particular.value)
+            is_moment = rounds and self._shown.rounds_to(particular.value)
+            return is_moment or self._shown.holds(particular.value)
         if particular.kind == "name":
             return self.has_word(particular.text)
         return self.has_text(particular.text)

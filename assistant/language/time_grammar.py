@@ -579,7 +579,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("(?<=[@S<>~T])f{0,4}[nV] T n( k)?|(?<=@)f{0,4}n [<>] n( k)?", _to_the_hour),
     _rule("B C & n T n|F C T n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3]]),
     _rule("(?<=[@~<>SFTB&])f{0,2}nn(?! ?[UMmdk])", _spoken),
-    _rule("[nC] & [qK]|[nC] - [nK]|C [qK]", _minutes_behind),
+    _rule("[nC] & [qK]|[nC] - [nK]|C [qK]|(?<=@)[nC]&n(?! ?[UMmdkTx])", _minutes_behind),
     _rule("q n(?! ?[UkMmdu])", _half_hour),
     _rule(
         f"{_ENDS}(?! ?[xX])|(?<=[DPR,])[fij]{{0,4}}{_ENDS}|{_ENDS}(?=_[DPR])"

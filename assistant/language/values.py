@@ -25,6 +25,9 @@ Kind = Literal["number", "date", "clock", "weekday"]
 Day = tuple[int | None, int | None, int | None]
 """Year, month and day of the month, each None when it is not said."""
 
+_CLOCK_KINDS = frozenset("CRZ")
+"""Pieces of the grammar of times that may hold a clock time: of a day or alone, and spans."""
+
 MAX_SPOKEN_CHARS = 1_000
 """Of a sentence in which clock times in words are looked for."""
 
@@ -71,6 +74,7 @@ _MISREAD_ONE = re.compile(r"(?<=\d)[lI|](?=[\d\s.,:/-]|\Z)|(?<![^\W\d_])[lI|](?=
 _HAN_NUMBER = re.compile(f"(?<![{_HAN}])[{_HAN}]{{2,12}}(?![{_HAN}])")
 _POWER = re.compile(r"\s?([^\W\d_]+)")
 _POINTED_CLOCK = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
+_FOUR_DIGITS = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _DIGITS = re.compile(r"(?<!\d)\d{1,20}(?!\d)")  # longer ones are no figures
 
 
@@ -94,12 +98,12 @@ def values(text: str, *, is_read: bool = False) -> tuple[Value, ...]:
     flat = flattened(text)
     taken = bytearray(len(flat))
     found: list[Value] = []
-    for finder in (_dates, _clocks, _weekdays, _numbers):
-        for value in finder(flat, is_read):
+    for finder in (_dates, _weekdays, _composed_clocks, _clocks, _numbers):
+        free = "".join(map(_free, flat, taken)) if finder is _composed_clocks else flat
+        for value in finder(free, is_read):
             if value.start < value.end and not any(taken[value.start : value.end]):
                 taken[value.start : value.end] = b"\x01" * (value.end - value.start)
                 found.append(value)
-    found += () if is_read else _clocks_in_words(flat, taken)
     return tuple(sorted(found, key=lambda value: value.start))
 
 
@@ -221,41 +225,36 @@ def _of_dial(minutes: int, written: str) -> frozenset[int]:
     return frozenset([minutes, (minutes + 720) % 1440] if is_open else [minutes])
 
 
-def _clocks_in_words(text: str, taken: bytearray) -> Iterator[Value]:
-    """``half past nine``, ``Viertel nach zehn``: what the grammar of times makes of words without digits."""
-    if len(text) > MAX_SPOKEN_CHARS:
-        return
-    words = "".join("\n" if is_taken else sign for sign, is_taken in zip(text, taken, strict=True))
-    for piece in compose(pieces_of(words)):
-        for point in () if piece.is_weak else _points(piece.value):
-            if point.clock and _is_told(point.clock, point.part):
-                yield Value(piece.start, piece.end, "clock", _on_dial(point.clock, point.part))
+def _composed_clocks(text: str, is_read: bool) -> Iterator[Value]:
+    """``half past nine``, ``à 3 heures de l'après-midi``: what the grammar of times makes of a sentence."""
+    for piece in compose(pieces_of(text)) if not is_read and len(text) <= MAX_SPOKEN_CHARS else ():
+        spans = piece.value if isinstance(piece.value, tuple) else ()
+        point = spans[0].start if len(spans) == 1 and isinstance(spans[0], Span) else piece.value
+        if piece.is_weak or piece.kind not in _CLOCK_KINDS or not isinstance(point, Point):
+            continue
+        is_figure = _FOUR_DIGITS.search(text, piece.start, piece.end)  # "to 1892 km"
+        if point.clock and not is_figure and _is_told(point.clock, point.part):
+            yield Value(piece.start, piece.end, "clock", _on_dial(point.clock, point.part))
 
 
 def _is_told(clock: Clock, part: Part | None) -> bool:
     """Whether words surely tell a clock time: a number alone may count anything."""
-    return clock.minute != 0 or (part is not None and clock.hour <= 12)
+    return clock.minute != 0 or clock.is_midnight or (part is not None and clock.hour <= 12)
 
 
-def _points(value: Any) -> Iterator[Point]:
-    """The points in time that a composed piece says."""
-    if isinstance(value, Point):
-        yield value
-    for span in value if isinstance(value, tuple) else ():
-        if isinstance(span, Span):
-            yield from (point for point in (span.start, span.end) if point)
+def _free(sign: str, is_taken: int) -> str:
+    return "\n" if is_taken else sign
 
 
 def _on_dial(clock: Clock, part: Part | None) -> frozenset[int]:
     """The minutes after midnight that a clock time means; two when nothing says which half of the day."""
     minutes = clock.hour * 60 + clock.minute
-    if part and clock.is_bare:
+    if part and clock.hour <= 12:
         return frozenset([(part.clock_min + (minutes - part.clock_min) % 720) % 1440])
     if clock.half:
         return frozenset([minutes % 720 + 720 * (clock.half == "pm")])
-    return (
-        frozenset([minutes % 1440, (minutes + 720) % 1440]) if clock.is_bare else frozenset([minutes % 1440])
-    )
+    is_open = clock.is_bare and clock.hour <= 12
+    return frozenset([minutes % 1440, (minutes + 720) % 1440] if is_open else [minutes % 1440])
 
 
 def _half_of(words: str) -> tuple[bool, int] | None:

@@ -98,7 +98,7 @@ def test_the_words_that_stand_on_a_frame_are_marked_where_they_are() -> None:
 def test_less_is_marked_in_a_sentence_that_is_warned_of(
     answer: str, misquoted: list[str], told: list[str]
 ) -> None:
-    (claim,) = marks.check(answer, [1], {1: SCREEN}, {1: misquoted})
+    (claim,) = marks.check(answer, [1], {1: SCREEN}, misquoted={1: misquoted})
     assert claim.state == "not_on_frame"
     assert [answer[mark.start : mark.end] for mark in claim.on_frame] == told
 
@@ -122,11 +122,17 @@ def test_a_sentence_that_cites_nothing(sentence: str, states: list[tuple[str, tu
 
 def test_a_wrong_quote_is_told_of_the_sentence_it_was_given_for() -> None:
     answer = "The bill is due [1]. The retention is long [1]."
-    claims = marks.check(answer, [1], {1: SCREEN}, {1: ["retention set to 30 days"]})
+    claims = marks.check(answer, [1], {1: SCREEN}, misquoted={1: ["retention set to 30 days"]})
     assert [(claim.state, claim.missing) for claim in claims] == [
         ("cited", ()),
         ("not_on_frame", ("retention set to 30 days",)),
     ]
+
+
+def test_a_time_beside_a_quote_is_one_of_its_words_and_not_the_moment_of_the_frame() -> None:
+    for quoted, state in (((), "cited"), (["retention set to 14 days"], "not_on_frame")):
+        (claim,) = marks.check("It is set at half past nine [1].", [1], {1: SCREEN}, {1: quoted})
+        assert claim.state == state
 
 
 def test_a_language_that_writes_nouns_with_capitals_has_no_names_by_capitals() -> None:
@@ -154,6 +160,10 @@ def test_a_language_that_writes_nouns_with_capitals_has_no_names_by_capitals() -
         ("09:15", "um Viertel nach neun", True),
         ("09:15", "at a quarter past ten", False),
         ("14:00", "à quatre heures de l'après-midi", False),
+        ("3:45 pm", "下午三点四十五分", True),
+        ("3:45 am", "午後3時45分", False),
+        ("20:25", "a las ocho y veinticinco", True),
+        ("8 pm", "um 8 Uhr morgens", False),
         ("20:15", "a las ocho y cuarto de la tarde", True),
         ("due 05/04/2027, seen 15/03", "5 April 2027", True),
         ("due 05/04/2027, seen 15/03", "4 May 2027", False),
@@ -227,5 +237,7 @@ def test_what_a_model_saw_in_a_picture_is_no_warning(sentence: str, state: str) 
     screens = {1: SCREEN, 2: Screen(["menu"])}
     (claim,) = marks.check(sentence, [1, 2], screens, seen=[1])
     assert claim.state == state
-    (claim,) = marks.check(sentence, [1, 2], screens, {n: ["thirty boats"] for n in screens}, seen=[1])
+    (claim,) = marks.check(
+        sentence, [1, 2], screens, misquoted={n: ["thirty boats"] for n in screens}, seen=[1]
+    )
     assert claim.state == "not_on_frame"
