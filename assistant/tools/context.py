@@ -26,7 +26,6 @@ from assistant.tools.tool import Tool, ToolFailed, tool
 from engines.chat.network import host_of, is_local
 from engines.chat.protocol import ChatModel, Usage
 from engines.web_search import WebSearch
-from store.chats.tool_permissions import Mode
 from store.core.database import Database
 from store.frames.frames import FrameRow
 from store.ocr import readings
@@ -230,9 +229,7 @@ def reading(context: ToolContext, tool: str) -> Iterator[SourceQuery]:
         raise ToolFailed(str(error)) from error
 
 
-def source_tool(
-    mode: Mode, reaches: str, source: str = "", **more: Any
-) -> Callable[[Callable[..., object]], Tool]:
+def source_tool(reaches: str, source: str = "", **more: Any) -> Callable[[Callable[..., object]], Tool]:
     """As `tool`, for a function whose first parameter is a `SourceQuery`.
 
     A turn that was given rows names their `source`.
@@ -247,7 +244,7 @@ def source_tool(
                 context.findings.sources.add(source)
             return answer
 
-        return tool(mode, reaches, **more)(run)
+        return tool(reaches, **more)(run)
 
     return make
 

@@ -153,7 +153,6 @@ def _tells_read(context: ToolContext, path: str, offset: int, limit: int) -> str
 
 
 @tool(
-    mode="ask",
     reaches="text files below the folders you allow",
     risk="files",
     tells=_tells_read,
@@ -187,7 +186,6 @@ def _next(end: int, of: int) -> dict[str, int]:
 
 
 @tool(
-    mode="ask",
     reaches="names of files below the folders you allow",
     risk="files",
     tells=lambda context, path, offset, limit: (
@@ -216,7 +214,7 @@ AttachmentId = Annotated[int, Field(ge=1, le=2**53, description="The number behi
 Count = Annotated[int, Field(ge=1, le=6_000, description="Characters wanted.")]
 
 
-@tool(mode="auto", reaches="files that you attached to the same chat")
+@tool(reaches="files that you attached to the same chat")
 def read_attachment(
     context: ToolContext, attachment_id: AttachmentId, offset: Offset = 0, count: Count = 4_000
 ) -> object:

@@ -38,7 +38,7 @@ Name = Annotated[str, Field(min_length=1, max_length=entities.MAX_NAME_CHARS)]
 Text = Annotated[str, Field(max_length=entities.MAX_TEXT_CHARS)]
 
 
-@source_tool(mode="auto", reaches=REMEMBERED, source="remembered")
+@source_tool(reaches=REMEMBERED, source="remembered")
 def recall_facts_for_frame(lookup: SourceQuery, frame_id: FrameId) -> object:
     """Recalls the facts that are remembered about the subjects of a frame: the entities found on it, and
     those whose name stands on it; call it before writing about a frame, to know who and what is on it.
@@ -52,7 +52,7 @@ def recall_facts_for_frame(lookup: SourceQuery, frame_id: FrameId) -> object:
     return _entity_rows(lookup, subjects, "Nobody and nothing on this frame is remembered yet.")
 
 
-@source_tool(mode="auto", reaches=REMEMBERED, source="remembered")
+@source_tool(reaches=REMEMBERED, source="remembered")
 def recall_entities(
     lookup: SourceQuery,
     name: Annotated[str, Field(max_length=200, description="Words of name or description; blank: all.")] = "",
@@ -98,7 +98,7 @@ def _entity_name(context: ToolContext, entity_id: int) -> str:
     return f"{entity.name} ({entity.kind} {entity.id})"
 
 
-@source_tool(mode="ask", reaches=REMEMBERED, tells=_tells_entity)
+@source_tool(reaches=REMEMBERED, risk="changes", tells=_tells_entity)
 def store_entity(
     lookup: SourceQuery,
     kind: Literal["person", "place", "event", "thing"],
@@ -113,7 +113,7 @@ def store_entity(
     return _stored(lookup, "entity_id", frame_id, entities.store_entity, kind, name, description=description)
 
 
-@source_tool(mode="ask", reaches=REMEMBERED, tells=_tells_fact)
+@source_tool(reaches=REMEMBERED, risk="changes", tells=_tells_fact)
 def store_fact(
     lookup: SourceQuery,
     subject_id: EntityId,
@@ -154,7 +154,7 @@ def _stored(
     return {key: number, "is_new": is_new}
 
 
-@source_tool(mode="auto", reaches="tags of frames, past your exclusion rules", source="remembered")
+@source_tool(reaches="tags of frames, past your exclusion rules", source="remembered")
 def get_frame_tags(lookup: SourceQuery, frame_id: FrameId) -> object:
     """Gives the tags that a frame was marked with; call it to see how the person sorted a frame. For what
     stands on it use get_frame."""
@@ -229,7 +229,7 @@ def _fact(fact: Fact) -> dict[str, Any]:
 _DAY_CHARS = 2_000
 
 
-@source_tool(mode="auto", reaches="the summaries of your days, past your exclusion rules", source="days")
+@source_tool(reaches="the summaries of your days, past your exclusion rules", source="days")
 def search_rag(
     lookup: SourceQuery,
     query: Annotated[Words, Field(description="What to look for, by meaning and words; blank: the latest.")],
@@ -293,7 +293,7 @@ def _excerpt(text: str, query: str) -> str:
 _FIELD_CHARS = 400
 
 
-@source_tool(mode="auto", reaches="what your earlier chats came to", source="chats")
+@source_tool(reaches="what your earlier chats came to", source="chats")
 def search_chats(
     lookup: SourceQuery,
     query: Annotated[str, Field(max_length=400, description="Words or meaning; blank: the newest.")],

@@ -81,7 +81,7 @@ def _screen(function: Callable[..., BaseModel], name: str = "") -> Tool:
             return _as_answer(lookup, function(lookup.call, **values), str(values.get("query", "")))
 
     run.__name__ = name or function.__name__
-    return tool(mode="auto", reaches=REACHES)(run)
+    return tool(reaches=REACHES)(run)
 
 
 # -- telling --------------------------------------------------------------------------------
@@ -231,7 +231,6 @@ def _describe_notice(context: ToolContext, frame_id: int, question: str) -> str:
 
 
 @tool(
-    mode="ask",
     reaches="one picture of your screen, shown to the model that answers",
     risk="sends",
     tells=_describe_notice,

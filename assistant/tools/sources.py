@@ -35,7 +35,7 @@ Limit = Annotated[int, Field(ge=1, le=100, description="Messages at most.")]
 UnixSeconds = Annotated[float | None, Field(ge=0, le=1e11, description="Real-UTC Unix seconds.")]
 
 
-@source_tool(mode="auto", reaches=REACHES, source="messages")
+@source_tool(reaches=REACHES, source="messages")
 def get_sms_messages(
     lookup: SourceQuery,
     date: TimeOrNone = None,
@@ -70,7 +70,7 @@ def get_sms_messages(
     return answer
 
 
-@source_tool(mode="auto", reaches=REACHES, source="messages")
+@source_tool(reaches=REACHES, source="messages")
 def search_messages(
     lookup: SourceQuery,
     query: Annotated[Words, Field(description="What to look for.")],
@@ -153,7 +153,7 @@ def _why_none(lookup: SourceQuery, contact_id: int | None) -> str:
 # -- calendars --------------------------------------------------------------------------------
 
 
-@source_tool(mode="auto", reaches="the calendars you imported", source="calendar")
+@source_tool(reaches="the calendars you imported", source="calendar")
 def get_calendar_events(
     lookup: SourceQuery,
     start: Time,
@@ -193,7 +193,7 @@ North = Annotated[float, Field(ge=-90, le=90, description="Degrees north, WGS 84
 East = Annotated[float, Field(ge=-180, le=180, description="Degrees east, WGS 84.")]
 
 
-@source_tool(mode="auto", reaches="the location history you imported", source="location")
+@source_tool(reaches="the location history you imported", source="location")
 def get_location_history(
     lookup: SourceQuery,
     start: Time,
@@ -214,7 +214,7 @@ def get_location_history(
     return lookup.told("points", rows, "No position is known of this range.", total=total)
 
 
-@source_tool(mode="auto", reaches=PLACES, source="places")
+@source_tool(reaches=PLACES, source="places")
 def get_place_at(lookup: SourceQuery, latitude: North, longitude: East) -> object:
     """Gives the person's own places that a position lies in, the nearest first; call it to tell whether they
     were at home, at work or at another place of theirs. For a position outside of all places use
@@ -224,7 +224,7 @@ def get_place_at(lookup: SourceQuery, latitude: North, longitude: East) -> objec
     return lookup.told("places", rows, "The position lies in none of the person's places.")
 
 
-@source_tool(mode="auto", reaches=PLACES, source="places")
+@source_tool(reaches=PLACES, source="places")
 def reverse_geocode(lookup: SourceQuery, latitude: North, longitude: East) -> object:
     """Gives the person's places that are nearest to a position, with the distance in metres; call it to put a
     position into words. It knows the imported places only, so a far one says little about the position."""

@@ -2,7 +2,7 @@
 
 ::
 
-    @tool(mode="auto")
+    @tool(reaches="nothing but the numbers it is given")
     def calculator(context: ToolContext, expression: Annotated[str, Field(description="…")]) -> object:
         '''Work out an arithmetic expression. …'''
 
@@ -61,8 +61,7 @@ class _Arguments(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`mode` is the default approval ("Run automatically", "Ask every time", "Off"), `risk` its kind;
-    `reaches` says in words what it can touch.
+    """`reaches` says in words what it can touch, `risk` what kind of thing it does.
 
     `tells(context, **arguments)` says in one sentence what a call will do, and raises `ToolFailed` for
     one that cannot be made; `covers(context)` says what a standing approval lets it reach.
@@ -71,26 +70,37 @@ class Tool:
     name: str
     description: str
     parameters: Mapping[str, Any]
-    mode: Mode
     reaches: str
+    risk: Risk
     run: Callable[..., object]
     arguments: type[BaseModel] = field(repr=False)
-    risk: Risk = "looks"
     tells: Callable[..., str] | None = field(default=None, repr=False)
     covers: Callable[[Any], str] | None = field(default=None, repr=False)
+
+    @property
+    def mode(self) -> Mode:
+        """The approval it needs as long as nobody chose another."""
+        return RISKS[self.risk][0]
 
     def definition(self) -> dict[str, Any]:
         """Name, description and parameters, as a model is told."""
         return {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
 
     def values(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments as the function gets them. Raises `ValidationError`."""
-        checked = self.arguments.model_validate(dict(arguments))
-        return {key: getattr(checked, key) for key in type(checked).model_fields}
+        """The arguments as the function gets them. Raises `ToolFailed` where they do not fit the schema."""
+        try:
+            return dict(self.arguments.model_validate(dict(arguments)))
+        except ValidationError as error:
+            problems = [
+                f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']}"
+                for problem in error.errors()[:5]
+            ]
+            raise ToolFailed(f"The arguments do not fit {self.name}: {'; '.join(problems)}.") from error
 
     def notice(self, context: object, arguments: Mapping[str, Any]) -> str:
         """What a call will do, in words. Raises `ToolFailed` for one that cannot be made."""
-        return self.tells(context, **self.values(arguments)) if self.tells else ""
+        values = self.values(arguments)
+        return self.tells(context, **values) if self.tells else ""
 
     def scope(self, context: object) -> str:
         """What a standing approval covers, in words."""
@@ -98,17 +108,14 @@ class Tool:
 
 
 def tool(
-    mode: Mode,
     reaches: str,
     *,
-    risk: Risk | None = None,
+    risk: Risk = "looks",
     tells: Callable[..., str] | None = None,
     covers: Callable[[Any], str] | None = None,
 ) -> Callable[[Callable[..., object]], Tool]:
     """Make a `Tool` of a function; its docstring is the description, and all of its parameters but the first
     are those that a model is told.
-
-    Without a `risk` one that asks counts as changing something.
     """
 
     def make(function: Callable[..., object]) -> Tool:
@@ -117,8 +124,7 @@ def tool(
         if not description:
             raise TypeError(f"{name} needs a docstring")
         parameters = _without_titles(arguments.model_json_schema())
-        kind: Risk = risk or ("looks" if mode == "auto" else "changes")
-        return Tool(name, description, parameters, mode, reaches, function, arguments, kind, tells, covers)
+        return Tool(name, description, parameters, reaches, risk, function, arguments, tells, covers)
 
     return make
 
@@ -145,9 +151,6 @@ class Registry:
         chosen = self.get(name)
         if chosen is None:
             return ToolResult(call_id, False, error=f"There is no tool {name!r}.")
-        problem = invalid_arguments(chosen, arguments)
-        if problem:
-            return ToolResult(call_id, False, error=problem)
         try:
             output = as_json(chosen.run(context, **chosen.values(arguments)))
         except ToolFailed as error:
@@ -168,19 +171,6 @@ def printable_line(text: str) -> str:
 def failed_by_bug(name: str) -> str:
     """What is told of a failure that is in the log."""
     return f"{name} failed; the log of the web process says why."
-
-
-def invalid_arguments(chosen: Tool, arguments: Mapping[str, Any]) -> str:
-    """Why these arguments do not fit the tool's schema, in one sentence; "" when they do."""
-    try:
-        chosen.arguments.model_validate(dict(arguments))
-    except ValidationError as error:
-        parts = [
-            f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']}"
-            for problem in error.errors()[:5]
-        ]
-        return f"The arguments do not fit {chosen.name}: {'; '.join(parts)}."
-    return ""
 
 
 # -- results that are too long ----------------------------------------------------------------

@@ -49,7 +49,6 @@ def _search_notice(context: ToolContext, query: str, limit: int) -> str:
 
 
 @tool(
-    mode="ask",
     reaches="the search endpoint that you set up, which gets the words of the search",
     risk="sends",
     tells=_search_notice,

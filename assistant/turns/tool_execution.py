@@ -22,7 +22,7 @@ from assistant.evidence.replies import visible_text
 from assistant.formats.parsing import MAX_CALLS, Call, CallError, parse, parse_message
 from assistant.tools.context import Findings, ToolContext, VisionAccess
 from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentServices, modes, search_engine
-from assistant.tools.tool import Tool, ToolFailed, ToolResult, failed_by_bug, invalid_arguments
+from assistant.tools.tool import Tool, ToolFailed, ToolResult, failed_by_bug
 from assistant.turns.model_session import ModelSession
 from assistant.turns.prompts import RESULTS
 from engines.chat.network import host_of, is_local
@@ -118,9 +118,6 @@ def _noticed(session: ModelSession, tool: Tool, call: NewToolCall) -> NewToolCal
     """The call with what the person is told that it does and what a standing approval would cover, both in
     words, and the span of what these already tell of the screen; or with why it cannot be made.
     """
-    error = invalid_arguments(tool, call.arguments)
-    if error:
-        return replace(call, error=error)
     findings = session.findings.of_call()
     context, endpoint = context_of(session, findings), session.endpoint
     try:

@@ -33,7 +33,7 @@ from assistant.formats.parsing import Call
 from assistant.read_api import answers
 from assistant.read_api.calls import ReadRefused
 from assistant.tools.general import calculate
-from assistant.tools.tool import Tool, ToolFailed, invalid_arguments
+from assistant.tools.tool import Tool, ToolFailed
 from assistant.turns import prompts, tool_execution
 from assistant.turns.admission import admit
 from assistant.turns.plan import TurnPlan, TurnServices
@@ -223,9 +223,11 @@ def _problem(wanted: Call, right: Sequence[Right], tool: Tool | None) -> str:
     """Why a call of a right tool is not right itself; "" when it is."""
     if wanted.error:
         return wanted.error
-    unusable = invalid_arguments(tool, wanted.arguments) if tool else ""
-    if unusable:
-        return unusable
+    try:
+        if tool:
+            tool.values(wanted.arguments)
+    except ToolFailed as error:
+        return str(error)
     found = []
     for each in right:
         if each.tool == wanted.name:

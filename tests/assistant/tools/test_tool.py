@@ -12,7 +12,7 @@ import pytest
 from pydantic import Field
 
 from assistant.tools import files, general
-from assistant.tools.tool import MAX_OUTPUT_CHARS, Registry, ToolFailed, as_json, invalid_arguments, tool
+from assistant.tools.tool import MAX_OUTPUT_CHARS, Registry, ToolFailed, as_json, tool
 from tests.tables import for_each
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -27,7 +27,7 @@ class Context:
     never_read: tuple[Path, ...] = ()
 
 
-@tool(mode="ask", reaches="nothing")
+@tool(reaches="nothing", risk="changes")
 def sample(
     context: object,
     frame_id: Annotated[int, Field(ge=1, description="Id of a frame.")],
@@ -85,7 +85,6 @@ def test_a_call_gives_json() -> None:
 def test_arguments_that_do_not_fit_are_refused(arguments: dict[str, Any], words: str) -> None:
     result = TOOLS.run(Context(), "c", "sample", arguments)
     assert not result.success and words in result.error
-    assert invalid_arguments(sample, arguments) == result.error
 
 
 def test_failures_are_results(caplog: pytest.LogCaptureFixture) -> None:
