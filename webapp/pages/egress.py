@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from flask import Blueprint, request
@@ -42,16 +41,6 @@ _PURPOSES: dict[Purpose, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SentView:
-    """A request as it is drawn. `parts` are its messages, (role, text), when its body is of that shape."""
-
-    request: SentRequest
-    purpose: str
-    outcome: str
-    parts: tuple[tuple[str, str], ...]
-
-
 @blueprint.get("/settings/sent")
 def show() -> Response:
     """Requests, newest first, and what each model was sent in the last 30 days."""
@@ -60,7 +49,8 @@ def show() -> Response:
     listed = egress_log.latest(own.database, PAGE + 1, number(request.args, "before"), only)
     return render_page(
         "egress/sent.html",
-        requests=[_view(sent, with_text=False) for sent in listed[:PAGE]],
+        requests=listed[:PAGE],
+        outcome=_outcome,
         older=listed[PAGE - 1].id if len(listed) > PAGE else None,
         totals=egress_log.totals_since(own.database, own.clock() - DAYS * _DAY_MS),
         days=DAYS,
@@ -77,27 +67,26 @@ def one(request_id: int) -> Response:
     sent = egress_log.get(services().database, request_id)
     if sent is None:
         raise Problem(404, "request_not_found", "There is no such request, or it is too old.")
-    return render_page(
-        "egress/requests.html", section="settings", requests=[_view(sent)], back="/settings/sent",
-        title="What was sent",
-    )  # fmt: skip
+    return _page([sent], "settings", "/settings/sent", "What was sent")
 
 
 @blueprint.get("/chat/<id:chat_id>/turns/<id:n>/sent")
 def for_answer(chat_id: int, n: int) -> Response:
     """Everything that was sent for one answer."""
     turn = turn_or_404(chat_id, n)
-    requests = [_view(sent) for sent in egress_log.of_turn(services().database, chat_id, n)]
+    requests = egress_log.of_turn(services().database, chat_id, n)
+    return _page(requests, "chat", f"/chat/{chat_id}#t{n}", f"What was sent for “{turn.question[:80]}”")
+
+
+def _page(requests: list[SentRequest], section: str, back: str, title: str) -> Response:
     return render_page(
-        "egress/requests.html", section="chat", requests=requests,
-        back=f"/chat/{chat_id}#t{n}", title=f"What was sent for “{turn.question[:80]}”",
+        "egress/requests.html", requests=requests, section=section, back=back, title=title,
+        purposes=_PURPOSES, outcome=_outcome, parts_of=_parts,
     )  # fmt: skip
 
 
-def _view(sent: SentRequest, with_text: bool = True) -> SentView:
-    outcome = _OUTCOMES.get(sent.outcome) or words_for(sent.outcome)
-    parts = _parts(sent.body) if with_text and sent.body else ()
-    return SentView(sent, _PURPOSES[sent.purpose], outcome, parts)
+def _outcome(sent: SentRequest) -> str:
+    return _OUTCOMES.get(sent.outcome) or words_for(sent.outcome)
 
 
 def _parts(body: str) -> tuple[tuple[str, str], ...]:

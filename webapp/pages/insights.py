@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from flask import Blueprint, request
@@ -40,16 +40,6 @@ _MINUTE_MS = 60_000
 _MARKS = re.compile(r"\*\*|`|^\s*(?:[-*]|#{1,6}|>)\s+", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class InsightCard:
-    """One insight in a list, with its frame where it has one."""
-
-    insight: Insight
-    when: str
-    snippet: str
-    frame: FrameRow | None
-
-
 @blueprint.get("/insights")
 def show() -> Response:
     """The current insights: ``q`` finds by words and meaning, ``persona`` and a range narrow the list."""
@@ -70,10 +60,12 @@ def show() -> Response:
         q=q,
         asked=asked,
         range=chosen,
-        cards=[
-            InsightCard(each, when(each.anchor, who), _snippet(each), _frame(own.database, each.anchor))
-            for each in shown
-        ],
+        insights=shown,
+        frames=frames.get_many(
+            own.database, [each.anchor.frame_id for each in shown if each.anchor.frame_id]
+        ),
+        when=lambda insight: when(insight.anchor, who),
+        snippet=_snippet,
         personas=personas.list_personas(own.database),
         total=total,
         offset=offset,

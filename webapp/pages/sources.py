@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
@@ -11,10 +11,10 @@ from werkzeug.wrappers import Response
 
 from store.core import times
 from store.core.database import Database
-from store.core.preferences import DayClock, day_clock
+from store.core.preferences import day_clock
 from store.memory.retrievers import RetrievalQuery
 from store.sources import calendars, imports, locations, messages
-from store.sources.imports import KINDS, AcceptedNames, Deleted, Import, ImportNotFound, Kind
+from store.sources.imports import KINDS, AcceptedNames, Import, ImportNotFound, Kind
 from webapp.api.imports import import_or_404
 from webapp.core import formatting, templating, uploads
 from webapp.core.errors import Problem
@@ -62,29 +62,6 @@ class Listed:
     total: int | None = None  # of the part, where not all of it is shown
 
 
-@dataclass(frozen=True, slots=True)
-class SourcePage:
-    """Everything `sources/source.html` draws."""
-
-    kind: Kind
-    words: SourceWords
-    total: int
-    imports: list[Import]
-    q: str
-    listed: Listed
-    zone_name: str
-    clock: DayClock
-    receipt: dict[str, Any] | None = None
-    problem: str = ""
-    given: dict[str, str] = field(default_factory=dict)
-    deleted: Deleted | None = None
-    delete_problem: str = ""
-
-    def day_of(self, ms: int) -> str:
-        """The address of the day that holds a moment."""
-        return f"/days/{self.clock.day_of(ms).date.isoformat()}"
-
-
 @blueprint.get("/sources")
 def show() -> str:
     """The four sources, and how much there is of each."""
@@ -95,7 +72,7 @@ def show() -> str:
 
 @blueprint.get("/sources/<kind>")
 def source(kind: str) -> Response:
-    return _answer(_page(_known(kind)))
+    return _page(_known(kind))
 
 
 @blueprint.post("/sources/<kind>/import")
@@ -110,8 +87,8 @@ def import_upload(kind: str) -> Response:
         if problem.status >= 500:
             raise
         detail = "Choose a file first." if problem.code == "file_required" else problem.detail
-        return _answer(replace(_page(known), problem=_on_a_page(detail), given=given), problem.status)
-    return _answer(replace(_page(known), receipt=receipt))
+        return _page(known, problem.status, problem=_on_a_page(detail), given=given)
+    return _page(known, receipt=receipt)
 
 
 @blueprint.get("/sources/<kind>/imports/<id:import_id>")
@@ -138,12 +115,12 @@ def delete(kind: str) -> Response:
     known, import_id = _known(kind), number(request.form, "import_id")
     if import_id is None and request.form.get("confirm", "").strip() != CONFIRMATION:
         problem = f"Type {CONFIRMATION} to delete all of it for good."
-        return _answer(replace(_page(known), delete_problem=problem), 422)
+        return _page(known, 422, delete_problem=problem)
     try:
         gone = imports.delete(services().database, known, import_id)
     except ImportNotFound as error:
         raise Problem(404, "import_not_found", "That import is not there any more.") from error
-    return _answer(replace(_page(known), deleted=gone))
+    return _page(known, deleted=gone)
 
 
 def _known(kind: str) -> Kind:
@@ -183,25 +160,24 @@ def _on_a_page(detail: str) -> str:
     return detail
 
 
-def _page(kind: Kind) -> SourcePage:
+def _page(kind: Kind, status: int = 200, **changes: Any) -> Response:
+    """The page, with what a form was refused with or what came of it in `changes`."""
     database, who = services().database, viewer()
-    return SourcePage(
+    clock = day_clock(database)
+    return templating.render_page(
+        "sources/source.html",
+        status,
         kind=kind,
         words=WORDS[kind],
         total=imports.total(database, kind),
         imports=imports.listed(database, kind),
         q=request.args.get("q", "").strip()[:1_000],
-        listed=listed(database, kind, request.args, who),
-        zone_name=who.zone_name,
-        clock=day_clock(database),
-    )
-
-
-def _answer(page: SourcePage, status: int = 200) -> Response:
-    return templating.render_page(
-        "sources/source.html", status, page=page, confirmation=CONFIRMATION,
+        part=listed(database, kind, request.args, who),
+        day_of=lambda ms: f"/days/{clock.day_of(ms).date.isoformat()}",
+        confirmation=CONFIRMATION,
         max_mb=MAX_IMPORT_BYTES // 1_000_000,
-    )  # fmt: skip
+        **{"receipt": None, "problem": "", "given": {}, "deleted": None, "delete_problem": "", **changes},
+    )
 
 
 def listed(database: Database, kind: Kind, arguments: Any, viewer: Viewer) -> Listed:

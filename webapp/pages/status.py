@@ -39,6 +39,7 @@ _TITLES = {
     "model": "Answers",
     "canary": "Search finds the newest frame",
 }
+# By verdict: kind, word and icon.
 _STATES = {
     "ok": ("ok", "OK", "check"),
     "warn": ("warn", "Look", "alert"),
@@ -46,16 +47,6 @@ _STATES = {
     "off": ("plain", "Off", "dash"),
 }
 _ORDER = ("bad", "warn", "off", "ok")
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """A part of the health check as it is drawn. `meter` is (used, total) in GB for what fills up."""
-
-    part: health.Part
-    title: str
-    state: tuple[str, str, str]  # kind, word and icon
-    meter: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +70,10 @@ def show() -> Response:
         "status/facts.html",
         status=checked.status,
         checked_ms=checked.checked_ms,
-        tiles=[_tile(own, part) for part in sorted(checked.parts, key=lambda p: _ORDER.index(p.verdict))],
+        parts=sorted(checked.parts, key=lambda part: _ORDER.index(part.verdict)),
+        titles=_TITLES,
+        states=_STATES,
+        disk=shutil.disk_usage(own.data_dir.home),
         pause=current_pause(own.data_dir, viewer().now_ms),
         bars=bars,
         busiest=max(bar.frames for bar in bars),
@@ -117,14 +111,6 @@ def resume() -> Response:
     """Go on recording."""
     control.resume(services().data_dir)
     return templating.redirect_back("/status")
-
-
-def _tile(own: Services, part: health.Part) -> Tile:
-    meter = None
-    if part.name == "storage":
-        usage = shutil.disk_usage(own.data_dir.home)
-        meter = (usage.used / 1e9, usage.total / 1e9)
-    return Tile(part, _TITLES.get(part.name, part.name), _STATES[part.verdict], meter)
 
 
 def _bars(own: Services, now_ms: int) -> list[Bar]:

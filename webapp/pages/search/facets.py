@@ -76,34 +76,8 @@ _MAX_VALUE_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """One value of a facet as a link that narrows the search to it."""
-
-    words: str
-    address: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The values of one facet, the most frequent first."""
-
-    name: str
-    choices: tuple[Choice, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """A filter that is set, and the search without it."""
-
-    name: str
-    value: str
-    address: str
-
-
-@dataclass(frozen=True, slots=True)
 class Alternative:
-    """One way out of an empty result, and how many frames it would give."""
+    """Another search, in words, and how many frames it gives."""
 
     words: str
     address: str
@@ -112,10 +86,13 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Refining:
-    """`counted` is how many frames the facets were counted over when that was not all, else 0."""
+    """`groups` are facets by name with the values that narrow the search, the most frequent first; `chips`
+    the (name, value) of each filter that is set, and the address without it; `counted` how many frames the
+    facets were counted over when that was not all, else 0.
+    """
 
-    groups: tuple[Group, ...]
-    chips: tuple[Chip, ...]
+    groups: list[tuple[str, list[Alternative]]]
+    chips: list[tuple[str, str, str]]
     counted: int
     newest_id: int | None  # ask for frames after this one; None for a range that is over
 
@@ -128,12 +105,12 @@ def refining(database: Database, asked: SearchRequest, now_ms: int, meaning: Mea
     if not is_over:
         newest_id = search.newest_id(database, listed(asked, meaning)) or id_range(now_ms, now_ms)[0]
     return Refining(
-        groups=tuple(
-            Group(label, choices)
+        groups=[
+            (label, choices)
             for name, label, attribute in _FIELDS
             if (choices := _choices(asked, name, getattr(facets, attribute)))
-        ),
-        chips=tuple(_chips(asked)),
+        ],
+        chips=_chips(asked),
         counted=0 if facets.is_whole else suggestions.COUNTED,
         newest_id=newest_id,
     )
@@ -162,26 +139,26 @@ def alternatives(database: Database, asked: SearchRequest) -> tuple[list[Alterna
     return spellings, widenings
 
 
-def _choices(asked: SearchRequest, name: str, facets: tuple[Facet, ...]) -> tuple[Choice, ...]:
+def _choices(asked: SearchRequest, name: str, facets: tuple[Facet, ...]) -> list[Alternative]:
     chosen = getattr(asked, name).casefold()
     # One value that is the filter already, or all there is, narrows nothing.
     if chosen and len(facets) <= 1:
-        return ()
-    return tuple(
-        Choice(_short(facet.value), asked.address(**{name: facet.value}), facet.count)
+        return []
+    return [
+        Alternative(_short(facet.value), asked.address(**{name: facet.value}), facet.count)
         for facet in facets
         if facet.value.casefold() != chosen
-    )
+    ]
 
 
-def _chips(asked: SearchRequest) -> list[Chip]:
+def _chips(asked: SearchRequest) -> list[tuple[str, str, str]]:
     chips = [
-        Chip(label, value, asked.address(**{name: None}))
+        (label, value, asked.address(**{name: None}))
         for name, label, _ in _FIELDS
         if (value := getattr(asked, name))
     ]
     if asked.range.is_given:
-        chips.append(Chip("Time", asked.range.label, replace(asked, range=NO_RANGE).address()))
+        chips.append(("Time", asked.range.label, replace(asked, range=NO_RANGE).address()))
     return chips
 
 
