@@ -376,6 +376,14 @@ def _to_the_hour(used: list[Piece]) -> Piece | None:
     return None if is_dash else _minutes_beside(used)
 
 
+def _not_past_midnight(used: list[Piece]) -> Piece | None:
+    """ "five to one on Friday", "twenty to six": hours would run past midnight, so these are minutes."""
+    first, last = used[0].value, used[2].value
+    start = first + 12 if first < 8 else first
+    is_past = start > 24 or not any(start < each <= 24 for each in (last, last + 12))
+    return _to_the_hour(used) if is_past and first % 5 == 0 and first < 30 and 1 <= last <= 12 else None
+
+
 def _spoken(used: list[Piece]) -> Piece | None:
     """ "three forty-five"."""
     hour, minute = used[0].value, used[1].value
@@ -577,6 +585,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("nknu?(?!f?[UmdkK])|n k n? K|n k - (n u?|K)|n k q|n k nu?(?! ?[xXUTmdk])|n k", _minutes_behind),
     _rule("1? [Kq] p [nC]( k)?|[nV] p [nC]( k)?|1? K [T<>] [nC]( k)?", _minutes_beside),
     _rule("(?<=[@S<>~T])f{0,4}[nV] T n( k)?|(?<=@)f{0,4}n [<>] n( k)?", _to_the_hour),
+    _rule("(?<=[DPR])[@ij]?n T n( k)?|(?<![xXFgBn])n T n( k)?(?=_[DPR])", _not_past_midnight),
     _rule("B C & n T n|F C T n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3]]),
     _rule("(?<=[@~<>SFTB&])f{0,2}nn(?! ?[UMmdk])", _spoken),
     _rule("[nC] & [qK]|[nC] - [nK]|C [qK]|(?<=@)[nC]&n(?! ?[UMmdkTx])", _minutes_behind),
