@@ -325,10 +325,6 @@ def _clock(hour: int, minute: int, used: list[Piece], half: str = "", *, is_weak
     return _made("C", Point(clock=clock), used)._replace(is_weak=is_weak)
 
 
-def _hour_of(piece: Piece) -> tuple[int, int]:
-    return (piece.value, 0) if piece.kind == "n" else (piece.value.clock.hour, piece.value.clock.minute)
-
-
 def _bare_clocks(used: list[Piece]) -> list[Piece]:
     """Whole numbers where clock times are meant, with what stands between them kept."""
     if used[0].kind == "g" and used[0].value != "from":
@@ -341,33 +337,30 @@ def _bare_clocks(used: list[Piece]) -> list[Piece]:
 def _minutes_beside(used: list[Piece]) -> Piece | None:
     """ "quarter past nine", "ten to five", viertel vor neun, 差一刻五点: minutes, which side, hour."""
     hour_at = max(at for at, piece in enumerate(used) if piece.kind in "nC")
-    hour, behind = _hour_of(used[hour_at])
-    minutes = 0
-    for piece in used[:hour_at]:
-        match piece.kind:
-            case "n":
-                minutes = piece.value
-            case "K":
-                minutes = (minutes or 1) * piece.value
-            case "q":
-                minutes = 30
-            case "V" if piece.value[1] != "minute":
-                return None
-            case "V":
-                minutes = int(piece.value[0])
-    sign = 1 if any(piece.kind in "p>" for piece in used) else -1
-    return _clock(hour, behind + sign * minutes, used)
+    return _minutes(used, hour_at, 1 if any(piece.kind in "p>" for piece in used) else -1)
 
 
 def _minutes_behind(used: list[Piece]) -> Piece | None:
     """ "9 Uhr 30", 九点三刻, 14時半, "las tres y media", "neuf heures moins le quart"."""
-    hour, minute = _hour_of(used[0])
-    rest = [piece for piece in used[1:] if piece.kind in "nqK"]
+    return _minutes(used, 0, -1 if any(piece.kind == "-" for piece in used) else 1)
+
+
+def _minutes(used: list[Piece], hour_at: int, sign: int) -> Piece | None:
+    hour = used[hour_at].value if used[hour_at].kind == "n" else used[hour_at].value.clock.hour
+    behind = 0 if used[hour_at].kind == "n" else used[hour_at].value.clock.minute
+    rest = [piece for at, piece in enumerate(used) if at != hour_at and piece.kind in "nqKV"]
     minutes = 0
     for piece in rest:
-        minutes = 30 if piece.kind == "q" else (minutes or 1) * 15 if piece.kind == "K" else int(piece.value)
-    sign = -1 if any(piece.kind == "-" for piece in used) else 1
-    return _clock(hour, minute + sign * minutes, used, is_weak=not rest and _value(used, "k") == "")
+        match piece.kind:
+            case "q":
+                minutes = 30
+            case "K":
+                minutes = (minutes or 1) * piece.value
+            case "V" if piece.value[1] != "minute":
+                return None
+            case _:
+                minutes = int(piece.value[0] if piece.kind == "V" else piece.value)
+    return _clock(hour, behind + sign * minutes, used, is_weak=not rest and _value(used, "k") == "")
 
 
 def _to_the_hour(used: list[Piece]) -> Piece | None:
@@ -416,10 +409,6 @@ def _open(mode: Mode) -> Build:
         return _spans(mode, used, next(piece for piece in used if piece.kind in "DPCR").value)
 
     return build
-
-
-def _until(used: list[Piece]) -> Piece | None:
-    return _open("until")(used) if used[0].value == "until" else None  # type: ignore[return-value]
 
 
 def _from(used: list[Piece]) -> Piece | list[Piece]:
@@ -615,7 +604,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("F [DPCR] I?", _from),
     _rule("[DPCR] I", _open("since")),
     _rule("[DPCR] G", lambda used: _open("from" if used[0].value.clock else "since")(used)),
-    _rule("T(?!j) [DPCR]", _until),
+    _rule("T(?!j) [DPCR]", lambda used: _open("until")(used) if used[0].value == "until" else None),
     _rule("[DPCR] e", _open("until")),
     _rule("< [DPCR]|[DPCR] J", _open("before")),
     _rule("> [DPCR]|[DPCR] O", _open("after")),

@@ -8,14 +8,13 @@ nothing is skipped silently. Linear in the length of the text.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from assistant.language.numerals import integer
 from assistant.language.time_said import Clock, Date, Point, Span
 from assistant.language.time_tables import (
-    HAN_VARIANTS,
     LATIN,
     MOST_SIGNS,
     MOST_WORDS,
@@ -24,6 +23,7 @@ from assistant.language.time_tables import (
     han,
     latin,
     others,
+    plain,
 )
 
 
@@ -74,7 +74,6 @@ _SHAPES = tuple(
     )
 )
 _CLOCK_LIKE = re.compile(r"\d{1,2}(?::\d\d(?!\d)|[ap]\.?m)")
-_HAN_DIGITS = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _HAN_NUMBER = re.compile("[零〇一二两三四五六七八九十百]+")
 _GLUED = re.compile(r"(\d{1,4})-?([a-z']+)")
 _LAST_HOUR = (Span("rolling", amount=1, unit="hour"),)
@@ -211,7 +210,7 @@ class _Lexer:
                 return entry, at + size
         if not number:
             return None, end
-        value = _han_number(number[0])
+        value = integer(number[0])
         is_vague = re.fullmatch("[一二两三四五六七八九]{2,3}", number[0])  # 三四天
         return ("v" if is_vague else "y" if value > 1970 else "n", value, False), end
 
@@ -258,22 +257,10 @@ def _normal(text: str) -> tuple[str, list[int]]:
     characters: list[str] = []
     origin: list[int] = []
     for at, raw in enumerate(text):
-        for character in _plain(raw):
+        for character in plain(raw):
             characters.append(character)
             origin.append(at)
     return "".join(characters), origin
-
-
-@lru_cache(maxsize=8192)
-def _plain(raw: str) -> str:
-    if raw.isascii():
-        return raw.lower()
-    plain = unicodedata.normalize("NFKC", raw).lower().translate(HAN_VARIANTS).translate(_DASHES)
-    base = unicodedata.normalize("NFKD", plain)[:1]
-    return base if base.isascii() and base.isalpha() else plain
-
-
-_DASHES = str.maketrans({"–": "-", "—": "-", "‐": "-", "−": "-", "’": "'"})
 
 
 def _language_of(text: str) -> str:
@@ -281,17 +268,3 @@ def _language_of(text: str) -> str:
     found = set(re.findall(r"[a-z]+(?:['-][a-z]+)+", text[:2000])) | set(re.findall(r"[a-z]+'?", text[:2000]))
     # "am" is "on" to Germans; behind an hour it says nothing of the language.
     return max(LATIN, key=lambda of: sum(latin(of).get(word, "H")[0] != "H" for word in found))
-
-
-def _han_number(text: str) -> int:
-    """十二, 二十四, 两百, and digit by digit 二〇二六."""
-    if not re.search("[十百]", text):
-        return int("".join(str(_HAN_DIGITS[c]) for c in text))
-    total = digit = 0
-    for character in text:
-        if character in "十百":
-            total += (digit or 1) * (10 if character == "十" else 100)
-            digit = 0
-        else:
-            digit = _HAN_DIGITS[character]
-    return total + digit

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +82,11 @@ KINDS = {
 }
 """The letter of each key of the file. M is a month, z a word of grammar, x any other word, X a name."""
 
-HAN_VARIANTS = str.maketrans(
-    "週這點後個兩時鐘禮過從號間開來內現當頃拜顯還毎", "周这点后个两时钟礼过从号间开来内现当顷拜显还每"
+_VARIANTS = str.maketrans(
+    "週這點後個兩時鐘禮過從號間開來內現當頃拜顯還毎–—‐−’",
+    "周这点后个两时钟礼过从号间开来内现当顷拜显还每----'",
 )
-"""Traditional and Japanese forms of the characters above, as the table writes them."""
-
+"""Other forms of the characters of the table, as it writes them, and of dashes and apostrophes."""
 
 Entry = tuple[str, Any, bool]
 """Kind, value, and whether the word may be another."""
@@ -175,10 +175,10 @@ def _names(language: str) -> dict[str, Entry]:
     for kind, table in (("M", get_month_names), ("W", get_day_names)):
         for number, name in table("wide", "format", language).items():
             if language in LATIN:
-                short = [fold(name)[:size] for size in (3, 4, 5) if language == "en"]
-                short.append(fold(table("abbreviated", "format", language)[number]).rstrip("."))
+                short = [_fold(name)[:size] for size in (3, 4, 5) if language == "en"]
+                short.append(_fold(table("abbreviated", "format", language)[number]).rstrip("."))
                 found = {each: (kind, number, kind == "W") for each in short} | found
-                found[fold(name)] = kind, number, False
+                found[_fold(name)] = kind, number, False
             elif kind == "W":
                 found |= {form: (kind, number, form[-1] == "曜") for form in _han_forms(name)}
     return found
@@ -191,6 +191,15 @@ def _han_forms(name: str) -> set[str]:
     return weeks | days | ({name[:-1]} if "曜" in name else set())
 
 
-def fold(text: str) -> str:
-    """Lower case, and letters without their accents."""
-    return "".join(unicodedata.normalize("NFKD", letter)[0] for letter in text.lower())
+@lru_cache(maxsize=8192)
+def plain(raw: str) -> str:
+    """A character without case, accent or width; of dashes, apostrophes and Han signs one form."""
+    if raw.isascii():
+        return raw.lower()
+    flat = unicodedata.normalize("NFKC", raw).lower().translate(_VARIANTS)
+    base = unicodedata.normalize("NFKD", flat)[:1]
+    return base if base.isascii() and base.isalpha() else flat
+
+
+def _fold(name: str) -> str:
+    return "".join(map(plain, name))

@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from assistant.language import cldr
+from assistant.language.numerals import integer, numeric
 from assistant.language.time_grammar import compose
 from assistant.language.time_lexer import pieces_of
 from assistant.language.time_said import Clock, Part, Point, Span
@@ -36,7 +37,6 @@ _LEAP_DAY = (2024, 1, 1)
 SMALL = 12
 """Numbers in Han signs up to here mostly count, and are compared only beside a unit of time."""
 
-_HAN_EXTRA = {"两": 2, "兩": 2}
 _HAN = "〇零一二三四五六七八九十百千万亿億两兩壹贰叁肆伍陆柒捌玖拾廿卅"
 _SPACE = "[ \u00a0\u202f\u2009]"
 _NUMBER = re.compile(
@@ -130,7 +130,7 @@ def _dates(text: str, is_read: bool) -> Iterator[Value]:
     for pattern in (_FULL, _MONTH, _CJK, _DOTTED):
         for found in pattern.finditer(text):
             parts = found.groupdict()
-            year, month, of_month = (_integer(parts[part]) if parts.get(part) else None for part in "ymd")
+            year, month, of_month = (integer(parts[part]) if parts.get(part) else None for part in "ymd")
             yield from _day(found, {(year, month, of_month)})
     yield from _named_days(text, is_read)
     for found in _EITHER_ORDER.finditer(text):
@@ -212,8 +212,8 @@ def _clocks(text: str, is_read: bool) -> Iterator[Value]:
             readings = _of_dial(int(found["h"]) % 24 * 60 + int(found["m"] or 0), found["h"])
             yield Value(found.start(), found.end(), "clock", readings)
     for found in _CLOCK.finditer(text):
-        hour = _integer(found["h"] or found["bare"] or found["han"])
-        past = _integer(found["m"] or found["past"] or "0") if not found["half"] else 30
+        hour = integer(found["h"] or found["bare"] or found["han"])
+        past = integer(found["m"] or found["past"] or "0") if not found["half"] else 30
         if hour <= 24 and past < 60:
             minutes = hour % 24 * 60 + past
             yield Value(found.start(), found.end(), "clock", _of_dial(minutes, found["h"] or ""))
@@ -275,14 +275,14 @@ def _numbers(text: str, is_read: bool) -> Iterator[Value]:
         end, most = _multiplied(text, found.end(), readings)
         yield Value(found.start(), end, "number", frozenset(readings | most))
     for found in _HAN_NUMBER.finditer(text):
-        number = _integer(found[0])
+        number = integer(found[0])
         if number > SMALL:
             yield Value(found.start(), found.end(), "number", frozenset([Decimal(number)]))
 
 
 def _multiplied(text: str, end: int, readings: Set[Decimal]) -> tuple[int, set[Decimal]]:
     """Where a figure with a power of ten ends, and what it is: ``1.2万``, ``1万2000``, ``2.4M``."""
-    factor = _numeric(text[end]) if end < len(text) else None
+    factor = numeric(text[end]) if end < len(text) else None
     if not factor or factor < 1000:
         word = _POWER.match(text, end)
         powers = cldr.powers().get(cldr.key(word[1]), ()) if word else ()
@@ -305,33 +305,6 @@ def _decimals(figure: str) -> Iterator[Decimal]:
         yield Decimal("".join(parts))
     if len(signs) == 1:
         yield Decimal(".".join(parts))
-
-
-def _numeric(sign: str) -> int | None:
-    value = _HAN_EXTRA.get(sign) or unicodedata.numeric(sign, None)
-    return None if value is None or value != int(value) else int(value)
-
-
-def _integer(figure: str) -> int:
-    """A whole number in digits or Han signs: ``二十`` is 20, ``二〇二七`` 2027, ``十二万`` 120,000,
-    ``二百六`` 260.
-    """
-    if figure[0].isdecimal():
-        return int(figure)
-    signs = [_numeric(sign) or 0 for sign in figure]
-    if all(sign < 10 for sign in signs):
-        return int("".join(map(str, signs)))
-    total, section, last, scale = 0, 0, 0, 1
-    for sign in signs:
-        if sign < 10:
-            last, scale = sign, scale if sign else 1
-            continue
-        if sign < 10_000:
-            section += (last or 1) * sign
-        else:
-            total, section = total + (section + last or 1) * sign, 0
-        last, scale = 0, sign // 10
-    return total + section + last * scale
 
 
 # -- comparing --------------------------------------------------------------------------------
