@@ -140,13 +140,6 @@ def _ago(used: list[Piece]) -> Piece | None:
     return _day(used, **{f"{unit}s": int(amount)}) if unit in ("day", "month", "year") else None
 
 
-def _later(used: list[Piece]) -> Piece:
-    """ "later today", "later this week" lie ahead."""
-    said = _value(used, "D").date
-    is_ahead = 0 in (said.days, said.weeks, said.months, said.years)
-    return _spans("ahead", used) if is_ahead else _made("%", None, used)
-
-
 def _since_ago(used: list[Piece]) -> Piece | None:
     """ "since ten minutes ago" is the last ten minutes."""
     span = used[1].value[0]
@@ -492,16 +485,14 @@ _ENDS = "([Fg] [nCPµ] [T@]|B [nCPµ] &) [nCPµ!](?! ?[UMmd])"
 _RULES: tuple[Rule, ...] = (
     # what is no time, and what repeats
     _rule("y Y? #? n U|D#?nU|Q_y|o [UK] g? y|(?<=[iFSTB<>])Q|#n U(?=z)", _quarter),
-    _rule("(?<=[DUm])[gf]{0,2}#nf?[UW]|nf?hU|nUh", _as("%")),
+    _rule("(?<=[DUm])[gf]{0,2}#nf?[UW]", _as("%")),
     _rule("nY(?=n[ms])", lambda used: _made("y", 2000 + used[0].value, used)),
     _rule("# [no1] [dUkx]?", _as("x")),
-    _rule("(oU|[o1f]q|3)[gf]{1,4}[MDRUlcbWyPC]|c3|[lcN]h|[ij]f{0,2}h{1,2}(?=[;z,]|$)|hy", _as("%")),
+    _rule("(oU|[o1f]q|3)[gf]{1,4}[MDRUlcbWyPC]|c3|[lcN]h|hy", _as("%")),
     _rule("v [nq1ox]?[gf]{0,2}[UWPMDRmt]( P)?|% P", _as("%")),
     _rule("(?<=[ij])f?oU|U [<>](?=[;,z]|$)", _as("%")),
-    _rule("v", _as("x")),
     _rule("[nM]%", _as("%")),
     _rule("9[UP][xX]?", _own),
-    _rule("9", _as("z")),
     _rule("f{1,3}U D|D f{1,3}U(?! [<>])", _whole_day),
     _rule("6(?=[<>JO])", _as("h")),
     _rule("5(?=[gf1]{0,2}[Ud])", _kind("n")),
@@ -527,7 +518,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("(?<![mM])n d J", lambda used: _day(used, days=used[0].value) if used[1].value else None),
     _rule("V[aJ]|A V|V a|<V", _ago),
     _rule("JV|[lcN] K|[WP] < l", _as("%")),
-    _rule("w D|D w", _later),
+    _rule("w D|D w", _as("%")),
     _rule("V w|VO|N V|V F [DW]", lambda used: _spans("ahead", used)),
     _rule("i[f]*V(?! g)", lambda used: _spans("ahead", used)),
     _rule("[VU] [<>](?= [hDPCRUVWM])", _as("h")),
@@ -559,7 +550,6 @@ _RULES: tuple[Rule, ...] = (
     _rule("U[gF] D|DU", _unit_of),
     _rule("(?<![nxX])U[xX]?", _weekend),
     _rule("(?<=[DPCRWkKuq])3", lambda used: used[0]._replace(kind="f") if used[0].value == "when" else None),
-    _rule("o V(?= g)|V[gf]{1,3}(?=[PC])", _as("%")),
     _rule("l V g [DR]", _tail),
     _rule("[lpcb] c?V|c l V|V [2I]|S V|p U", _rolling),
     # clock times
