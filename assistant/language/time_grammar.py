@@ -79,6 +79,10 @@ def _as(kind: str) -> Build:
     return lambda used: _made(kind, None, used)
 
 
+def _half_of(used: list[Piece]) -> Piece:
+    return used[1]._replace(value=replace(used[1].value, half=used[0].value), start=used[0].start)
+
+
 def _kind(kind: str) -> Build:
     return lambda used: used[0]._replace(kind=kind)
 
@@ -124,9 +128,9 @@ def _spans(
     return _made("Z", (Span(mode, start, end, **of),), used)
 
 
-def _rolling(used: list[Piece]) -> Piece | None:
+def _rolling(used: list[Piece], mode: Mode = "rolling", whole: Point | None = None) -> Piece | None:
     amount, unit = _value(used, "V") or (1.0, _value(used, "U"))
-    return None if unit == "weekend" else _spans("rolling", used, amount=amount, unit=unit)
+    return None if unit == "weekend" else _spans(mode, used, whole, amount=amount, unit=unit)
 
 
 def _ago(used: list[Piece]) -> Piece | None:
@@ -144,11 +148,6 @@ def _since_ago(used: list[Piece]) -> Piece | None:
     """ "since ten minutes ago" is the last ten minutes."""
     span = used[1].value[0]
     return None if span.mode != "ago" else _made("Z", (replace(span, mode="rolling"),), used)
-
-
-def _tail(used: list[Piece]) -> Piece:
-    amount, unit = _value(used, "V")
-    return _spans("tail", used, used[-1].value, amount=amount, unit=unit)
 
 
 def _value(used: Sequence[Piece], kinds: str) -> Any:
@@ -206,8 +205,10 @@ def _written(used: list[Piece]) -> Piece | None:
         else:
             part = piece.value.date if piece.kind == "D" else Date(is_last=True)
         said = said and said.merged(part)
+    if not said or said.days is not None or (said.month is None and said.months is None):
+        return None
     is_weak = any(piece.is_weak for piece in used if piece.kind == "M")
-    return _made("D", Point(said), used)._replace(is_weak=is_weak) if said else None
+    return _made("D", Point(said), used)._replace(is_weak=is_weak)
 
 
 _WRITTEN = {"M": "month", "n": "day", "o": "day", "y": "year", "W": "weekday"}
@@ -239,8 +240,10 @@ def _as_to(piece: Piece, used: list[Piece]) -> Piece:
     return piece._replace(kind="T", value="") if piece.kind == "@" and used[0].kind in "Fg" else piece
 
 
-def _merged(used: list[Piece]) -> Piece | None:
-    """Two that complete each other."""
+def merged(used: list[Piece]) -> Piece | None:
+    """Two that complete each other: days, clock times, and spans of them."""
+    if "Z" in (used[0].kind, used[1].kind):
+        return _placed(used)
     point: Point | None = used[0].value.merged(used[1].value)
     if point is None:
         return None
@@ -251,17 +254,7 @@ def _merged(used: list[Piece]) -> Piece | None:
 def _of(used: list[Piece]) -> Piece | None:
     """ "lundi de la semaine dernière", "le soir du 3": but not "last week from Monday"."""
     is_from = used[0].kind == "D" and used[1].value != "of"
-    return None if is_from else _merged([used[0], used[2]])
-
-
-def _month_of_year(used: list[Piece]) -> Piece | None:
-    said = _value(used, "D").date
-    return None if said.year is None and said.years is None else _written(used)
-
-
-def _weekday_of_month(used: list[Piece]) -> Piece | None:
-    said = used[-1].value.date
-    return None if said.month is None and said.months is None else _written(used)
+    return None if is_from else merged([used[0], used[2]])
 
 
 def _unit_of(used: list[Piece]) -> Piece | None:
@@ -327,18 +320,11 @@ def _bare_clocks(used: list[Piece]) -> list[Piece]:
     return [piece._replace(kind="C") if piece.kind == "µ" else piece for piece in made]
 
 
-def _minutes_beside(used: list[Piece]) -> Piece | None:
+def _minutes_beside(used: list[Piece], *, is_behind: bool = False) -> Piece | None:
     """ "quarter past nine", "ten to five", viertel vor neun, 差一刻五点: minutes, which side, hour."""
-    hour_at = max(at for at, piece in enumerate(used) if piece.kind in "nC")
-    return _minutes(used, hour_at, 1 if any(piece.kind in "p>" for piece in used) else -1)
-
-
-def _minutes_behind(used: list[Piece]) -> Piece | None:
-    """ "9 Uhr 30", 九点三刻, 14時半, "las tres y media", "neuf heures moins le quart"."""
-    return _minutes(used, 0, -1 if any(piece.kind == "-" for piece in used) else 1)
-
-
-def _minutes(used: list[Piece], hour_at: int, sign: int) -> Piece | None:
+    hour_at = 0 if is_behind else max(at for at, piece in enumerate(used) if piece.kind in "nC")
+    sides = "-" if is_behind else "-<T"
+    sign = -1 if any(piece.kind in sides for piece in used) else 1
     hour = used[hour_at].value if used[hour_at].kind == "n" else used[hour_at].value.clock.hour
     behind = 0 if used[hour_at].kind == "n" else used[hour_at].value.clock.minute
     rest = [piece for at, piece in enumerate(used) if at != hour_at and piece.kind in "nqKV"]
@@ -354,6 +340,11 @@ def _minutes(used: list[Piece], hour_at: int, sign: int) -> Piece | None:
             case _:
                 minutes = int(piece.value[0] if piece.kind == "V" else piece.value)
     return _clock(hour, behind + sign * minutes, used, is_weak=not rest and _value(used, "k") == "")
+
+
+def _minutes_behind(used: list[Piece]) -> Piece | None:
+    """ "9 Uhr 30", 九点三刻, 14時半, "las tres y media", "neuf heures moins le quart"."""
+    return _minutes_beside(used, is_behind=True)
 
 
 def _to_the_hour(used: list[Piece]) -> Piece | None:
@@ -374,11 +365,6 @@ def _spoken(used: list[Piece]) -> Piece | None:
     """ "three forty-five"."""
     hour, minute = used[0].value, used[1].value
     return _clock(hour, minute, used) if hour <= 24 and 10 <= minute <= 59 else None
-
-
-def _half_hour(used: list[Piece]) -> Piece:
-    """Half nine is half past nine, halb neun half an hour before it, dreiviertel neun a quarter."""
-    return _clock(used[1].value, round(60 * used[0].value), used)
 
 
 def _with_half(used: list[Piece]) -> Piece | None:
@@ -412,10 +398,6 @@ def _from(used: list[Piece]) -> Piece | list[Piece]:
     if is_since or len(used) > 2:
         return _spans("since", used, point)
     return [used[0]._replace(kind="j"), used[1]]
-
-
-def _early(used: list[Piece]) -> Piece:
-    return used[1]._replace(value=replace(used[1].value, half=used[0].value), start=used[0].start)
 
 
 def _placed(used: list[Piece]) -> Piece | None:
@@ -531,7 +513,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("nd(?!m)", lambda used: _made("o", used[0].value, used)),
     _rule("yY", lambda used: _day(used, year=used[0].value)),
     _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gf]{0,4}M(_y)?|M y|y M o?", _written),
-    _rule("D M|M[gfF,]{0,2}D", _month_of_year),
+    _rule("D M|M[gfF,]{0,2}D", _written),
     _rule(
         "[lc] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DW])[gf]{1,3}M|(?<=U[Fg])M|M [T&] M",
         _month,
@@ -541,7 +523,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("n [T&] D|[FS] n [T@] D|D [T&] n(?! ?[kHUMmdux4X])", _numbered_days, whole=True),
     _rule("(?<=[jFSTB<>~&DPCRWi])[f@,j]{0,4}/|f/(?=[;z,]|$)|/(?=_[DPCRW/jT]|[f,]{0,2}@)", _kind("D")),
     _rule("^f{0,4}/f{0,4}$", lambda used: None if _is_two(used[0].value.date) else _kind("D")(used)),
-    _rule("o W[gfij]+D|l W[gfij]+D", _weekday_of_month),
+    _rule("o W[gfij]+D|l W[gfij]+D", _written),
     _rule("[Do] [T&] o", lambda used: [_day([p], day=p.value) if p.kind == "o" else p for p in used]),
     _rule("W", lambda used: _day(used, weekday=used[0].value)),
     _rule("fn(?=[;@<>S]|$)", _numbered_day, whole=True),  # le 12
@@ -550,7 +532,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("U[gF] D|DU", _unit_of),
     _rule("(?<![nxX])U[xX]?", _weekend),
     _rule("(?<=[DPCRWkKuq])3", lambda used: used[0]._replace(kind="f") if used[0].value == "when" else None),
-    _rule("l V g [DR]", _tail),
+    _rule("l V g [DR]", lambda used: _rolling(used, "tail", used[-1].value)),
     _rule("[lpcb] c?V|c l V|V [2I]|S V|p U", _rolling),
     # clock times
     _rule(
@@ -568,7 +550,8 @@ _RULES: tuple[Rule, ...] = (
     _rule("B C & n T n|F C T n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3]]),
     _rule("(?<=[@~<>SFTB&])f{0,2}nn(?! ?[UMmdk])", _spoken),
     _rule("[nC] & [qK]|[nC] - [nK]|C [qK]|(?<=@)[nC]&n(?! ?[UMmdkTx])", _minutes_behind),
-    _rule("q n(?! ?[UkMmdu])", _half_hour),
+    # half nine is half past nine, halb neun half an hour before it, dreiviertel neun a quarter
+    _rule("q n(?! ?[UkMmdu])", lambda used: _clock(used[1].value, round(60 * used[0].value), used)),
     _rule(
         f"{_ENDS}(?! ?[xX])|(?<=[DPR,])[fij]{{0,4}}{_ENDS}|{_ENDS}(?=_[DPR])"
         "|(?<=[DPR])_[nCPµ] T [nCPµ](?! ?[UMmd])|(?<![xX])[nCµ] T [nCPµ](?=_[DPR])"
@@ -579,10 +562,10 @@ _RULES: tuple[Rule, ...] = (
         whole=True,
     ),
     # a day and a time of day
-    _rule("r P", _early),
+    _rule("r P", _half_of),
     _rule("D F D|[PC] F D(?! [T@])", _of),
-    _rule("[DPCR]_[DPCR]", _merged, again=True),
-    _rule("r [PR]", _early),
+    _rule("[DPCR]_[DPCR]", merged, again=True),
+    _rule("r [PR]", _half_of),
     # spans
     _rule(
         f"B {POINT} & {POINT}|[FS]? {POINT} T(?!j) {POINT} e?|i?{POINT} & {POINT} e"
@@ -599,7 +582,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("< [DPCR]|[DPCR] J", _open("before")),
     _rule("> [DPCR]|[DPCR] O", _open("after")),
     _rule("~ [PCR] =?|[PCR] =", _open("around")),
-    _rule("[DPR]_Z|Z_[DPR]", _placed, again=True),
+    _rule("[DPR]_Z|Z_[DPR]", merged, again=True),
     _rule("[DPCRZ]( (,|&|, &) [DPCRZ]){1,9}", _listed),
     _rule("[DRZ]_E [DRPC]", _except),
     # what is left of a clock time that was begun
@@ -608,10 +591,3 @@ _RULES: tuple[Rule, ...] = (
         "(?<=[DPR])x[JO]", lambda used: _as("h")(used) if used[0].end - used[0].start < 3 else None
     ),  # 睡前
 )
-
-
-def place(first: Piece, second: Piece) -> Piece | None:
-    """A day and a time of day that stand apart in a sentence, as one."""
-    if "Z" in (first.kind, second.kind):
-        return _placed([first, second])
-    return _merged([first, second])

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from assistant.language.time_calendar import Calendar as Calendar
 from assistant.language.time_calendar import Found as Found
 from assistant.language.time_calendar import found_of
-from assistant.language.time_grammar import compose, is_noun_behind, letters, place
+from assistant.language.time_grammar import compose, is_noun_behind, letters, merged
 from assistant.language.time_lexer import Piece, pieces_of
-from assistant.language.time_said import Date, Point, Problem, Refused, Span
+from assistant.language.time_said import Point, Problem, Refused, Span
 
 MOMENT_MARGIN_MS = 300_000
 """A single moment, where a range is wanted, is widened by this much on each side."""
@@ -99,7 +99,7 @@ def _phrases(row: list[Piece]) -> list[int]:
     clocks = [at for at in found if row[at].kind in "PC" or (row[at].kind == "Z" and _lacks_day(row[at]))]
     if len(days) == len(clocks) == 1:
         first, second = sorted((days[0], clocks[0]))
-        both = place(row[first], row[second])
+        both = merged([row[first], row[second]])
         if both:
             row[first] = both
             row[second] = row[second]._replace(kind="f")
@@ -180,7 +180,8 @@ def _tells_of_noun(row: Sequence[Piece], at: int) -> bool:
 
 def _resolved(piece: Piece, phrase: str, calendar: Calendar) -> Found | Refusal:
     spans = piece.value if piece.kind == "Z" else (Span("point", piece.value),)
-    readings = [_together(each, phrase, calendar) for each in _orders(spans)]
+    orders = dict.fromkeys((spans, tuple(map(_month_first, spans))))
+    readings = [_together(each, phrase, calendar) for each in orders]
     found = [each for each in readings if isinstance(each, Found)]
     if len({(each.start_ms, each.end_ms) for each in found}) > 1:
         nearest = sorted(found, key=lambda each: -each.end_ms)
@@ -188,22 +189,15 @@ def _resolved(piece: Piece, phrase: str, calendar: Calendar) -> Found | Refusal:
     return found[0] if found else readings[0]
 
 
-def _orders(spans: tuple[Span, ...]) -> list[tuple[Span, ...]]:
-    """The spans with the day first in dates with slashes, and with the month first."""
-    if not any(point.date and point.date.is_slash for span in spans for point in span.points):
-        return [spans]
-    return [spans, tuple(_swapped(span) for span in spans)]
+def _month_first(span: Span) -> Span:
+    """With the month first in dates with slashes."""
 
+    def swapped(point: Point | None) -> Point | None:
+        if point is None or point.date is None or not point.date.is_slash:
+            return point
+        return replace(point, date=replace(point.date, day=point.date.month, month=point.date.day))
 
-def _swapped(span: Span) -> Span:
-    return replace(span, start=_month_first(span.start), end=_month_first(span.end))
-
-
-def _month_first(point: Point | None) -> Point | None:
-    said: Date | None = point.date if point else None
-    if point is None or said is None or not said.is_slash:
-        return point
-    return replace(point, date=replace(said, day=said.month, month=said.day))
+    return replace(span, start=swapped(span.start), end=swapped(span.end))
 
 
 def _together(spans: tuple[Span, ...], phrase: str, calendar: Calendar) -> Found | Refusal:
