@@ -7,7 +7,7 @@ each other what they leave open ("2-5pm", "9 to 5"); the zone of the reader come
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import NamedTuple
@@ -241,35 +241,28 @@ def _weekend(said: Date, today: date) -> Days:
 
 def _dated(said: Date, today: date, latest: date) -> Days:
     """A day, month, quarter or year; the last that exists and has begun, where its year is left open."""
-    is_open = said.year is None and said.years is None and said.months is None
-    for year, month in _months(said, today, latest):
-        days = _of_month(said, year, month)
-        if days and (not is_open or days.first <= latest):
+    year = today.year - said.years if said.years is not None else said.year
+    if said.months is not None:
+        tried: Iterable[int] = [today.year * 12 + today.month - 1 - said.months]
+    elif year is None:
+        last = latest.year * 12 + latest.month - 1
+        tried = range(last, last - 12 * _LEAP_CYCLE_YEARS - 12, -1)
+    elif said.month is not None:
+        tried = [year * 12 + said.month - 1] if 1 <= said.month <= 12 else ()
+    elif said.day is None and said.nth is None and _FIRST_YEAR <= year <= _LAST_YEAR:
+        return Days(date(year, 1, 1), date(year, 12, 31))
+    else:
+        tried = ()
+    is_open = year is None and said.months is None
+    for month in tried:
+        days = _of_month(said, month // 12, month % 12 + 1)
+        if days and (not is_open or (days.first <= latest and said.month in (None, days.first.month))):
             return days
     raise Refused("no_such_date")
 
 
-def _months(said: Date, today: date, latest: date) -> Iterator[tuple[int, int | None]]:
-    """The years and months to try, latest first."""
-    if said.months is not None:
-        month = today.year * 12 + today.month - 1 - said.months
-        yield month // 12, month % 12 + 1
-        return
-    year = said.year if said.year is not None else today.year - said.years if said.years is not None else None
-    if said.month is not None or (year is not None and said.day is None and said.nth is None):
-        years = [year] if year is not None else range(latest.year, latest.year - _LEAP_CYCLE_YEARS - 1, -1)
-        yield from ((each, said.month) for each in years)
-    elif year is None:
-        last = latest.year * 12 + latest.month - 1
-        yield from ((month // 12, month % 12 + 1) for month in range(last, last - 13, -1))
-
-
-def _of_month(said: Date, year: int, month: int | None) -> Days | None:
+def _of_month(said: Date, year: int, month: int) -> Days | None:
     if not _FIRST_YEAR <= year <= _LAST_YEAR:
-        return None
-    if month is None:
-        return Days(date(year, 1, 1), date(year, 12, 31))
-    if not 1 <= month <= 12:
         return None
     length = monthrange(year, month)[1]
     first = date(year, month, 1)

@@ -33,20 +33,16 @@ class Rule:
 
     pattern: re.Pattern[str]
     build: Build
-    again: bool = False  # until nothing joins
     whole: bool = False  # `build` gets the words between as well
 
 
 def compose(pieces: Sequence[Piece]) -> list[Piece]:
     """The row of pieces after every rule."""
-    row, kinds = list(pieces), letters(pieces)
+    row = list(pieces)
     for rule in _RULES:
-        while rule.pattern.search(kinds):
-            joined = _applied(rule, row, kinds)
-            is_done = len(joined) == len(row) or not rule.again
-            row, kinds = joined, letters(joined)
-            if is_done:
-                break
+        before = len(row) + 1
+        while len(row) < before:  # until nothing joins
+            before, row = len(row), _applied(rule, row)
     return row
 
 
@@ -55,8 +51,8 @@ def letters(pieces: Sequence[Piece]) -> str:
     return "".join([piece.kind for piece in pieces])
 
 
-def _applied(rule: Rule, row: list[Piece], kinds: str) -> list[Piece]:
-    joined: list[Piece] = []
+def _applied(rule: Rule, row: list[Piece]) -> list[Piece]:
+    kinds, joined = letters(row), list[Piece]()
     at = done = 0
     while match := rule.pattern.search(kinds, at):
         used = [p for p in row[match.start() : match.end()] if rule.whole or p.kind not in _SPARE]
@@ -564,7 +560,7 @@ _RULES: tuple[Rule, ...] = (
     # a day and a time of day
     _rule("r P", _half_of),
     _rule("D F D|[PC] F D(?! [T@])", _of),
-    _rule("[DPCR]_[DPCR]", merged, again=True),
+    _rule("[DPCR]_[DPCR]", merged),
     _rule("r [PR]", _half_of),
     # spans
     _rule(
@@ -582,7 +578,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("< [DPCR]|[DPCR] J", _open("before")),
     _rule("> [DPCR]|[DPCR] O", _open("after")),
     _rule("~ [PCR] =?|[PCR] =", _open("around")),
-    _rule("[DPR]_Z|Z_[DPR]", merged, again=True),
+    _rule("[DPR]_Z|Z_[DPR]", merged),
     _rule("[DPCRZ]( (,|&|, &) [DPCRZ]){1,9}", _listed),
     _rule("[DRZ]_E [DRPC]", _except),
     # what is left of a clock time that was begun
