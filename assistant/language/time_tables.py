@@ -95,6 +95,14 @@ MOST_WORDS, MOST_SIGNS = 5, 6
 """Of an entry: words in Latin letters, characters of Han."""
 
 
+_COMPOUNDS = {
+    "de": ("{unit}und{ten}",),
+    "fr": ("{ten} et {unit}",),
+    "es": ("{ten} y {unit}", "{stem}i{unit}"),
+}
+"""How numbers between the tens are said: einundzwanzig, vingt et un, treinta y uno, veintiuno."""
+
+
 @cache
 def latin(language: str) -> dict[str, Entry]:
     """What the words of a language in Latin letters are, names of months and weekdays among them."""
@@ -109,6 +117,12 @@ def latin(language: str) -> dict[str, Entry]:
             entries |= {name + word: ("R", day.merged(part), False) for word, part in parts}
     if language == "en":
         entries |= {f"{word}s": ("%", None, False) for word, _ in parts}
+    numbers = [(word, value) for word, (kind, value, _) in table.items() if kind == "n"]
+    tens = [(word, value) for word, value in numbers if value >= 20]
+    for unit, count in numbers if language in _COMPOUNDS else ():
+        for ten, value in tens if count < 10 else ():
+            for form in _COMPOUNDS[language]:
+                entries[form.format(unit=unit, ten=ten, stem=ten[:-1])] = "n", value + count, False
     whole = {name: entry for name, entry in names.items() if not entry[2]}
     return names | others(language) | whole | entries | table
 
@@ -196,9 +210,9 @@ def plain(raw: str) -> str:
     """A character without case, accent or width; of dashes, apostrophes and Han signs one form."""
     if raw.isascii():
         return raw.lower()
-    flat = unicodedata.normalize("NFKC", raw).lower().translate(_VARIANTS)
+    flat = unicodedata.normalize("NFKC", raw).casefold().translate(_VARIANTS)
     base = unicodedata.normalize("NFKD", flat)[:1]
-    return base if base.isascii() and base.isalpha() else flat
+    return base if len(flat) == 1 and base.isascii() and base.isalpha() else flat
 
 
 def _fold(name: str) -> str:
