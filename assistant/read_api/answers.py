@@ -247,26 +247,20 @@ def parse(value: float | str, name: str) -> int:
     try:
         seconds = float(value)
     except ValueError:
-        return to_ms(_written(str(value), name).timestamp())
-    if not math.isfinite(seconds) or not 0 <= seconds <= MAX_EPOCH_SECONDS:
-        raise _bad(value, name)
+        seconds = _written(str(value).strip())
+    if not 0 <= seconds <= MAX_EPOCH_SECONDS:  # nor NaN
+        example = "2026-11-20T13:00:00+01:00 (the zone is needed) or epoch seconds"
+        raise ReadRefused("invalid", f"{name} must be like {example}, not {str(value)[:40]!r}")
     return to_ms(seconds)
 
 
-def _written(text: str, name: str) -> datetime:
+def _written(text: str) -> float:
+    """Epoch seconds; NaN for what is no time with its zone."""
     try:
-        at = datetime.fromisoformat(text.strip())
-        is_in_range = at.tzinfo is not None and 0 <= at.timestamp() <= MAX_EPOCH_SECONDS
-    except (ValueError, OverflowError) as error:
-        raise _bad(text, name) from error
-    if not is_in_range:
-        raise _bad(text, name)
-    return at
-
-
-def _bad(value: object, name: str) -> ReadRefused:
-    example = "2026-11-20T13:00:00+01:00 (the zone is needed) or epoch seconds"
-    return ReadRefused("invalid", f"{name} must be like {example}, not {str(value)[:40]!r}")
+        at = datetime.fromisoformat(text)
+        return at.timestamp() if at.tzinfo else math.nan
+    except (ValueError, OverflowError):
+        return math.nan
 
 
 def span(start: float | str | None, end: float | str | None, now_ms: int) -> tuple[int, int]:

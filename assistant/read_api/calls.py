@@ -13,7 +13,7 @@ is read, what the rules keep back is taken out, and the next page fills the spac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import tzinfo
@@ -35,6 +35,7 @@ from store.frames.activity_intervals import Segment
 from store.frames.frames import FrameRow
 from store.frames.media import Media
 from store.memory.retrievers import RetrievalQuery
+from store.memory.timeline import BadAnchor, UnknownAnchor
 from store.privacy import rules as privacy
 from store.privacy.rules import RuleSet, WindowFacts
 from store.search import search
@@ -133,24 +134,6 @@ def call(library: ReadSources, door: str, tool: str, zone: tzinfo | None = None)
             access_log.record(connection, Access(made.now_ms, door, tool, outcome, returned, made.withheld))
 
 
-@contextmanager
-def _refusing() -> Iterator[None]:
-    """Say what a caller can act on as a `ReadRefused`; anything else is a failure of ours."""
-    try:
-        yield
-    except FrameNotFound as error:
-        raise ReadRefused("not_found", f"there is no frame {error.frame_id}") from error
-    except MediaGone as error:
-        sentence = f"the picture of frame {error.frame_id} is gone ({error.reason}); its text may remain"
-        raise ReadRefused("gone", sentence) from error
-    except BadCursor as error:
-        raise ReadRefused("invalid", f"cursor: {error}") from error
-    except StoreBusy as error:
-        raise ReadRefused("busy", "the database is busy; try again") from error
-    except DeadlineExceeded as error:
-        raise ReadRefused("busy", "this took too long and was stopped; ask for less") from error
-
-
 # -- refusals ---------------------------------------------------------------------------------
 
 Code = Literal["not_found", "withheld", "gone", "invalid", "rules_unreadable", "busy"]
@@ -166,6 +149,27 @@ class ReadRefused(Exception):
     def __init__(self, code: Code, sentence: str) -> None:
         super().__init__(sentence)
         self.code = code
+
+
+_REFUSALS: Mapping[type[Exception], tuple[Code, str]] = {
+    FrameNotFound: ("not_found", "there is no frame {0.frame_id}"),
+    MediaGone: ("gone", "the picture of frame {0.frame_id} is gone ({0.reason}); its text may remain"),
+    BadCursor: ("invalid", "cursor: {0}"),
+    BadAnchor: ("invalid", "{0}"),
+    UnknownAnchor: ("not_found", "{0}"),
+    StoreBusy: ("busy", "the database is busy; try again"),
+    DeadlineExceeded: ("busy", "this took too long and was stopped; ask for less"),
+}
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Say what a caller can act on as a `ReadRefused`; anything else is a failure of ours."""
+    try:
+        yield
+    except tuple(_REFUSALS) as error:
+        code, sentence = next(refusal for kind, refusal in _REFUSALS.items() if isinstance(error, kind))
+        raise ReadRefused(code, sentence.format(error)) from error
 
 
 # -- reading past the rules -------------------------------------------------------------------

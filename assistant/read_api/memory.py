@@ -25,7 +25,7 @@ from store.memory.insights import Insight
 from store.memory.observations import Observation
 from store.memory.retrievers import MEMORY_CANDIDATES, RetrievalQuery
 from store.memory.search import MemoryPage
-from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
+from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH
 from store.search.sample import evenly
 from store.timeline import segments
 
@@ -153,19 +153,14 @@ def get_context_timeline(
     `depth_before` and `depth_after` count records, or hours with `unit` hours. With both 0 and `full`, the
     details of the one entry.
     """
-    try:
-        around = timeline.get_context_timeline(
-            call.database,
-            _with_zone(anchor),
-            depth_before=depth_before,
-            depth_after=depth_after,
-            unit=unit,
-            project=project,
-        )
-    except BadAnchor as error:
-        raise ReadRefused("invalid", str(error)) from error
-    except UnknownAnchor as error:
-        raise ReadRefused("not_found", str(error.args[0])) from error
+    around = timeline.get_context_timeline(
+        call.database,
+        _with_zone(anchor),
+        depth_before=depth_before,
+        depth_after=depth_after,
+        unit=unit,
+        project=project,
+    )
     entries = permitted_entries(call, around.entries)
     if around.anchor.type != "time" and not any(around.is_anchor(entry) for entry in entries):
         raise ReadRefused("withheld", "an exclusion rule of today keeps back the entry that was asked about")

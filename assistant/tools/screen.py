@@ -23,7 +23,7 @@ from assistant.read_api.calls import ReadCall
 from assistant.read_api.frames import FrameId
 from assistant.retrieval.measured_facts import TOTAL
 from assistant.retrieval.retrieval import Searched
-from assistant.tools.context import Findings, SourceQuery, ToolContext, VisionAccess, reading
+from assistant.tools.context import Findings, SourceQuery, ToolContext, VisionAccess, reading, source_tool
 from assistant.tools.tool import Tool, ToolFailed, tool
 from engines.chat.protocol import Message, ModelError, Picture
 from store.core import times
@@ -69,19 +69,16 @@ def _screen(function: Callable[..., BaseModel], name: str = "") -> Tool:
     has_span = "start" in inspect.signature(function).parameters
 
     @wraps(function)
-    def run(context: ToolContext, **values: Any) -> object:
-        # The audit row is written after the read has ended.
-        with (
-            reading(context, name or function.__name__) as lookup,
-            lookup.call.database.read(context.timeout_s),
-        ):
+    def answered(lookup: SourceQuery, **values: Any) -> object:
+        context = lookup.context
+        with lookup.call.database.read(context.timeout_s):
             if has_span and context.range_ms:
                 start_ms, end_ms = lookup.span(values.get("start"), values.get("end"))
                 values |= {"start": start_ms / 1000, "end": end_ms / 1000}
             return _as_answer(lookup, function(lookup.call, **values), str(values.get("query", "")))
 
-    run.__name__ = name or function.__name__
-    return tool(reaches=REACHES)(run)
+    answered.__name__ = name or function.__name__
+    return source_tool(reaches=REACHES)(answered)
 
 
 # -- telling --------------------------------------------------------------------------------
