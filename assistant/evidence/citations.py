@@ -18,6 +18,7 @@ from assistant.core.strings import local_time
 from assistant.evidence import quotes
 from assistant.evidence.quotes import rows
 from assistant.evidence.replies import Quote
+from assistant.language.statements import CITATION
 from assistant.retrieval.retrieval import Entry
 from store.core.database import Database
 from store.frames.frames import FrameRow
@@ -178,7 +179,6 @@ _MARK = re.compile(
 )
 _ID = re.compile(r"e(\d{1,4})", re.IGNORECASE)
 _STRAY = re.compile(r"(?P<space>[ \t]*)(?<![\\\w])\[\[(?P<name>[^\[\]\n]{1,40})\]\]")
-_NUMBER = re.compile(r"(?<![\\A-Za-z0-9_])\[(\d{1,3})\]")
 _INDEXED = re.compile("[A-Za-z0-9_]")
 _PRIVATE = re.compile("[\ue000\ue001]")
 _OWN = re.compile("\ue000(\\d+)\ue001")
@@ -233,7 +233,7 @@ def number(answer_md: str, known: Collection[str], mentioned: Iterable[str], lab
         return ""
 
     # A number of the model's own making loses its brackets where it would be taken for one of ours.
-    text = _NUMBER.sub("\ue000\\1\ue001", _STRAY.sub(stray, _without_links(_PRIVATE.sub("", answer_md))))
+    text = CITATION.sub("\ue000\\1\ue001", _STRAY.sub(stray, _without_links(_PRIVATE.sub("", answer_md))))
     text = _OWN.sub(own, _BEFORE_STOP.sub("", _MARK.sub(mark, text)))
     text = _REPEATED.sub(r"\1", text)
     # "[1]: text" at the start of a line would define a link.
@@ -254,4 +254,4 @@ def _without_links(answer_md: str) -> str:
 
 def without_numbers(answer_md: str) -> str:
     """An earlier answer as history: its numbers mean nothing in another turn."""
-    return re.sub(r"\s*(?<![\\A-Za-z0-9_])\[\d{1,3}\]", "", answer_md)
+    return re.sub(rf"\s*{CITATION.pattern}", "", answer_md)

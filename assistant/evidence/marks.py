@@ -62,8 +62,8 @@ def check(
     language = language_of(plain(answer_md))
     claims = []
     statements = [(each, answer_md[each.start : each.end]) for each in split_statements(answer_md)]
-    texts = [text for _, text in statements]
-    rests_on, wrong_in = _by_sentence(texts, quoted), _by_sentence(texts, misquoted)
+    compared = [(frozenset(_cited(text)), _pieces(text)) for _, text in statements]
+    rests_on, wrong_in = _by_sentence(compared, quoted), _by_sentence(compared, misquoted)
     for at, (statement, text) in enumerate(statements):
         if plain(text).strip() in own_sentences():
             continue
@@ -148,18 +148,20 @@ def _cited(text: str) -> list[int]:
     return list(map(int, CITATION.findall(text)))
 
 
-def _by_sentence(texts: Sequence[str], quoted: Mapping[int, Sequence[str]]) -> dict[int, list[str]]:
+def _by_sentence(
+    sentences: Sequence[tuple[frozenset[int], set[str]]], quoted: Mapping[int, Sequence[str]]
+) -> dict[int, list[str]]:
     """Quotes by the place of the sentence that they were given for: of those that cite the frame the one that
-    shares most with the quote; all of them, when they share alike.
+    shares most with the quote; all of them, when they share alike. `sentences` are their numbers and pieces.
     """
     by_place: dict[int, list[str]] = {}
     for n, given in quoted.items():
-        citing = [at for at, text in enumerate(texts) if n in _cited(text)]
         for quote in given:
-            shared = {at: len(_pieces(texts[at]) & _pieces(quote)) for at in citing}
-            for at in citing:
-                if shared[at] == max(shared.values()):
-                    by_place.setdefault(at, []).append(quote)
+            pieces = _pieces(quote)
+            shared = {at: len(own & pieces) for at, (cited, own) in enumerate(sentences) if n in cited}
+            most = max(shared.values(), default=0)
+            for at in (at for at, count in shared.items() if count == most):
+                by_place.setdefault(at, []).append(quote)
     return by_place
 
 

@@ -19,7 +19,7 @@ from assistant.evidence import quotes
 from assistant.language import cldr
 from assistant.language.small_words import has_capital_nouns, is_small
 from assistant.language.statements import QUOTED
-from assistant.language.values import Shown, Value, values
+from assistant.language.values import Shown, Value, values, without
 
 Kind = Literal["quotation", "address", "value", "name"]
 
@@ -62,17 +62,9 @@ def particulars(sentence: str, language: str) -> list[Particular]:
     for finder in (_quotations, _addresses, _values):
         here = list(finder(rest))
         found += here
-        rest = _without(rest, here)
+        rest = without(rest, [(each.start, each.end) for each in here])
     found += _names(rest, sentence, language)
     return sorted(found, key=lambda particular: particular.start)
-
-
-def _without(text: str, found: Iterable[Particular]) -> str:
-    for particular in found:
-        text = (
-            text[: particular.start] + "\u0001" * (particular.end - particular.start) + text[particular.end :]
-        )
-    return text
 
 
 def _quotations(text: str) -> Iterator[Particular]:

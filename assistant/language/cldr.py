@@ -92,19 +92,27 @@ def weekdays() -> dict[str, frozenset[int]]:
 
 
 @lru_cache(maxsize=1)
-def halves() -> dict[str, bool]:
-    """Whether a name for a half of the day means the second: a.m. and p.m. without stops and spaces."""
-    found: dict[str, bool] = {}
+def halves() -> re.Pattern[str]:
+    """An hour with a half of the day behind it, ``2:30 pm``, ``5 p. m.``: the group `late` is the second."""
+    names: dict[str, set[str]] = {half: {half} for half in _HALVES}
     for locale in _locales():
         for context in ("format", "stand-alone"):
             for width in ("wide", "abbreviated"):
-                names = locale.day_periods.get(context, {}).get(width, {})
-                found |= {key(names[half]): half == "pm" for half in _HALVES if half in names}
-    return {
-        name: is_late
-        for name, is_late in found.items()
-        if len(name) > 2 or name in _HALVES or not name.isascii()
-    }
+                periods = locale.day_periods.get(context, {}).get(width, {})
+                found = ((half, key(periods[half])) for half in _HALVES if half in periods)
+                for half, name in found:
+                    if len(name) > 2 or not name.isascii():
+                        names[half].add(name)
+    early, late = ("|".join(map(_spelled, sorted(names[half], key=len, reverse=True))) for half in _HALVES)
+    return re.compile(
+        rf"(?<![\d.,:])(?P<h>0?\d|1[0-2])(?:[:.](?P<m>[0-5]\d))?\s?(?:(?P<late>{late})|{early})(?![^\W\d_])",
+        re.IGNORECASE,
+    )
+
+
+def _spelled(name: str) -> str:
+    """A name as it may be written, with full stops and spaces between its letters."""
+    return r"\.?\s?".join(map(re.escape, name)) + r"\.?"
 
 
 @lru_cache(maxsize=1)

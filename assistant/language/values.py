@@ -60,9 +60,7 @@ _CLOCK = re.compile(
     rf"|(?<![\d.,:])(?P<bare>\d{{1,2}})\s?[hH](?![^\W\d_])"
     rf"|(?P<han>{_COUNT})\s?[点點时時시](?![间間])(?:(?P<half>半)|(?P<past>{_COUNT})[分분]?)?"
 )
-_TWELVE = re.compile(r"(?<![\d.,:])(?P<h>\d{1,2})(?:[:.](?P<m>\d{2}))?(?=\s?[^\W\d_])")
 _WORD = re.compile(r"[^\W\d_]+(?:['’.-](?=[^\W\d_])[^\W\d_]+)*")
-_HALF = re.compile(r"\s?([^\W\d_](?:\.?\s?[^\W\d_]){1,24}\.?)")
 _DAY_LEFT = re.compile(
     r"(?<![\d.,:/-])(\d{1,2})(?:[^\W\d_]{1,2}|[.º°])?,?\s{0,2}(?:[^\W\d_]{1,3}\s|[^\W\d_]['’])?\Z"
 )
@@ -99,12 +97,23 @@ def values(text: str, *, is_read: bool = False) -> tuple[Value, ...]:
     taken = bytearray(len(flat))
     found: list[Value] = []
     for finder in (_dates, _weekdays, _composed_clocks, _clocks, _numbers):
-        free = "".join(map(_free, flat, taken)) if finder is _composed_clocks else flat
+        free = (
+            without(flat, [(value.start, value.end) for value in found])
+            if finder is _composed_clocks
+            else flat
+        )
         for value in finder(free, is_read):
             if value.start < value.end and not any(taken[value.start : value.end]):
                 taken[value.start : value.end] = b"\x01" * (value.end - value.start)
                 found.append(value)
     return tuple(sorted(found, key=lambda value: value.start))
+
+
+def without(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The text, as long as it was, with signs that mean nothing in place of some parts."""
+    for start, end in spans:
+        text = text[:start] + "\u0001" * (end - start) + text[end:]
+    return text
 
 
 def flattened(text: str) -> str:
@@ -201,12 +210,9 @@ def _of_month(text: str, found: re.Match[str], months: frozenset[int], is_read: 
 
 
 def _clocks(text: str, is_read: bool) -> Iterator[Value]:
-    for found in _TWELVE.finditer(text):
-        half = _HALF.match(text, found.end())
-        late = _half_of(half[1]) if half else None
-        if half and late is not None and int(found["h"]) <= 12:
-            minutes = int(found["h"]) % 12 * 60 + 720 * late[0] + int(found["m"] or 0)
-            yield Value(found.start(), half.start(1) + late[1], "clock", frozenset([minutes]))
+    for found in cldr.halves().finditer(text):
+        minutes = int(found["h"]) % 12 * 60 + 720 * bool(found["late"]) + int(found["m"] or 0)
+        yield Value(found.start(), found.end(), "clock", frozenset([minutes]))
     for found in cldr.hours().finditer(text):
         if int(found["h"]) <= 24:
             readings = _of_dial(int(found["h"]) % 24 * 60 + int(found["m"] or 0), found["h"])
@@ -242,10 +248,6 @@ def _is_told(clock: Clock, part: Part | None) -> bool:
     return clock.minute != 0 or clock.is_midnight or (part is not None and clock.hour <= 12)
 
 
-def _free(sign: str, is_taken: int) -> str:
-    return "\n" if is_taken else sign
-
-
 def _on_dial(clock: Clock, part: Part | None) -> frozenset[int]:
     """The minutes after midnight that a clock time means; two when nothing says which half of the day."""
     minutes = clock.hour * 60 + clock.minute
@@ -255,15 +257,6 @@ def _on_dial(clock: Clock, part: Part | None) -> frozenset[int]:
         return frozenset([minutes % 720 + 720 * (clock.half == "pm")])
     is_open = clock.is_bare and clock.hour <= 12
     return frozenset([minutes % 1440, (minutes + 720) % 1440] if is_open else [minutes % 1440])
-
-
-def _half_of(words: str) -> tuple[bool, int] | None:
-    """Whether the words begin with a name of the second half of the day, and its length; None for neither."""
-    halves = cldr.halves()
-    for end in range(min(len(words), 24), 1, -1):
-        if (name := cldr.key(words[:end])) in halves and not words[end : end + 1].isalpha():
-            return halves[name], end
-    return None
 
 
 # -- numbers ----------------------------------------------------------------------------------
