@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from store.core.database import Database
 from store.core.paths import DataDir
 from store.frames import frames, media
 from store.ocr import readings
+from store.privacy.rules import OwnChoices, Rule, save_choices
 from store.spool.queue import Capture
 
 CASES = Path(__file__).parent / "cases"
@@ -92,3 +93,8 @@ def text_draft(text: str, unsure: Mapping[str, float] | None = None) -> readings
             x += 10 * (len(word) + 1)
         lines.append(readings.DraftLine(readings.Box(0, row * 20, max(x, 1), 16), 0.9, tuple(words)))
     return readings.TextDraft(tuple(lines), engine="test", language="eng", duration_ms=1)
+
+
+def save_rules(data_dir: DataDir, rules: Iterable[Rule], *, defaults: bool = True) -> None:
+    """Let the person have chosen these rules and this switch, and nothing else."""
+    save_choices(data_dir, OwnChoices(tuple(rules), defaults))

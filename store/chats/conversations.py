@@ -85,11 +85,6 @@ def get(database: Database, chat_id: int) -> Chat | None:
     return database.first(Chat, f"{_CHATS} where c.id = ?", (chat_id,))
 
 
-def list_chats(database: Database, limit: int = 50, before: tuple[int, int] | None = None) -> list[Chat]:
-    """Chats, the one used last first. `before` is (updated_ms, id) of the last chat of a page."""
-    return find_chats(database, "", limit, before)
-
-
 def delete(database: Database, chat_id: int) -> bool:
     """Remove a chat with its messages, turns, evidence and attached files; False when there is none."""
     has_files = bool(attachments.of_chat(database, chat_id))
@@ -398,8 +393,8 @@ limit :limit
 """
 
 
-def find_chats(
-    database: Database, text: str, limit: int = 50, before: tuple[int, int] | None = None
+def list_chats(
+    database: Database, limit: int = 50, before: tuple[int, int] | None = None, text: str = ""
 ) -> list[Chat]:
     """Chats with all words of `text`, the one used last first; all chats where there is no word.
 

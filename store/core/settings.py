@@ -1,11 +1,10 @@
 """Settings: where and how, as frozen values.
 
-They come from ``config.toml``, then from the environment (``RECOLLECT_<SECTION>_<KEY>``), then
-from the command line, later sources winning. Each field carries its default, unit and a sentence
-of help; `describe()` lists them, and a test compares that list with the documentation. Unknown
-keys are refused with the nearest known name; those of an older version are passed over with a
-warning. Only entry points call `load()`; everything else is handed what it needs. What a person
-chooses in the app is a preference and lives in the database.
+They come from ``config.toml``, then from the environment (``RECOLLECT_<SECTION>_<KEY>``), then from the
+command line, later sources winning. Each field carries its default, unit and a sentence of help. Unknown keys
+are refused with the nearest known name; those of an older version are passed over with a warning. Only entry
+points call `load()`; everything else is handed what it needs. What a person chooses in the app is a
+preference and lives in the database.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import logging
 import math
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -239,16 +238,6 @@ class Settings:
     compat: CompatSettings = field(default_factory=CompatSettings)
 
 
-@dataclass(frozen=True, slots=True)
-class SettingHelp:
-    """One line of the settings reference."""
-
-    key: str
-    default: Any
-    unit: str
-    help: str
-
-
 REMOVED = frozenset(
     f"context.{key}"
     for key in (
@@ -276,19 +265,13 @@ def load(
     return _with_openai_environment(settings, environ)
 
 
-def describe() -> list[SettingHelp]:
-    """Every setting with its default, unit and help, in order."""
-    return [
-        SettingHelp(key, getattr(section, f.name), f.metadata["unit"], f.metadata["help"])
-        for key, section, f in _all_fields(Settings())
-    ]
-
-
-def _all_fields(settings: Settings) -> Iterator[tuple[str, Any, Any]]:
-    for section in fields(settings):
-        value = getattr(settings, section.name)
-        for f in fields(value):
-            yield f"{section.name}.{f.name}", value, f
+def _known(settings: Settings) -> dict[str, Any]:
+    """The field of every setting, by its dotted key."""
+    return {
+        f"{section.name}.{each.name}": each
+        for section in fields(settings)
+        for each in fields(getattr(settings, section.name))
+    }
 
 
 def _from_file(data_dir: DataDir) -> dict[str, Any]:
@@ -319,7 +302,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _apply(settings: Settings, values: Mapping[str, Any], *, origin: str, parse: bool = False) -> Settings:
-    known = {key: f for key, _, f in _all_fields(settings)}
+    known = _known(settings)
     for key, raw in values.items():
         if key in REMOVED:
             log.warning("%s: %s no longer does anything and can be removed", origin, key)

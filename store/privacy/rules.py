@@ -364,11 +364,6 @@ def save_choices(data_dir: DataDir, own: OwnChoices) -> None:
     replace_file(data_dir.privacy_rules, content + b"\n")
 
 
-def save_rules(data_dir: DataDir, rules: Iterable[Rule], *, defaults: bool = True) -> None:
-    """`save_choices` with these rules and this switch, and nothing else chosen."""
-    save_choices(data_dir, OwnChoices(tuple(rules), defaults))
-
-
 def _first(chosen: bool | None, configured: bool) -> bool:
     return configured if chosen is None else chosen
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import apsw
 
 from store.core.database import clean_text
+from store.core.records import insert
 
 BATCH = 1_000
 """Records to hand in at once: about 0.1 s, so that the other writers need not wait."""
@@ -43,13 +44,10 @@ class UpsertTable:
 
     def __init__(self, name: str, key: Sequence[str], columns: Sequence[str]) -> None:
         where = " and ".join(f"{column} = :{column}" for column in key)
-        every = ["import_id", *key, *columns]
         self._key = tuple(key)
         self._columns = tuple(columns)
         self._find = f"select id, {', '.join(columns)} from {name} where {where}"
-        self._insert = (
-            f"insert into {name} ({', '.join(every)}) values ({', '.join(':' + each for each in every)})"
-        )
+        self._name = name
         changes = ", ".join(f"{column} = :{column}" for column in columns)
         self._update = f"update {name} set {changes} where id = :id"
 
@@ -62,7 +60,7 @@ class UpsertTable:
         bound = {name: _storable(value) for name, value in (own | values).items()} | {"import_id": import_id}
         found = connection.execute(self._find, bound).fetchone()
         if found is None:
-            connection.execute(self._insert, bound)
+            insert(connection, self._name, **bound)
             return "added"
         if found[1:] == tuple(bound[column] for column in self._columns):
             return "skipped"

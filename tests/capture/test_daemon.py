@@ -18,7 +18,7 @@ from capture.windows.idle import Activity
 from capture.windows.protocol import WindowInfo
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
-from store.privacy.rules import Rule, save_rules
+from store.privacy.rules import Rule
 from store.spool.process_state import FOREVER_MS, Pause, read_capture_state, write_pause
 from store.spool.queue import Spool
 from tests.capture.fakes import (
@@ -31,6 +31,7 @@ from tests.capture.fakes import (
     screen,
     window,
 )
+from tests.factories import save_rules
 from tests.tables import for_each
 
 

@@ -10,8 +10,9 @@ from capture.screens.protocol import Monitor
 from capture.windows.protocol import Identity, WindowInfo
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
-from store.privacy.rules import Rule, RuleSet, save_rules
+from store.privacy.rules import Rule, RuleSet
 from tests.capture.fakes import MONITOR, SECOND, all_text, screen, window
+from tests.factories import save_rules
 from tests.tables import for_each
 
 MASKED = RuleSet((Rule(app="Vault", action="mask"),))

@@ -31,9 +31,10 @@ from capture.windows.protocol import WindowInfo
 from capture.windows.x11 import X11Windows, compound_text
 from store.core.paths import DataDir
 from store.core.settings import CaptureSettings, PrivacySettings
-from store.privacy.rules import Rule, save_rules
+from store.privacy.rules import Rule
 from store.spool.queue import Spool
 from tests.capture.fakes import Spooled, spooled
+from tests.factories import save_rules
 from tests.tables import for_each
 
 pytestmark = pytest.mark.skipif(

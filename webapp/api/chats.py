@@ -11,7 +11,6 @@ from pydantic import BeforeValidator, Field, StringConstraints
 from assistant.context import session_closing
 from assistant.turns.transcript import transcript
 from store.chats import conversations
-from store.chats.conversations import find_chats
 from store.chats.tool_calls import State
 from store.memory import chat_sessions
 from store.memory.chat_sessions import ChatSession
@@ -56,10 +55,7 @@ class ChatsAnswer(Listing[ChatSummary]):
 def chats(query: ChatsQuery) -> ChatsAnswer:
     """The one used last first; with `q` those that have its words."""
     before = read_place(query.cursor)
-    if query.q.strip():
-        page = find_chats(services().database, query.q, query.limit + 1, before)
-    else:
-        page = conversations.list_chats(services().database, query.limit + 1, before)
+    page = conversations.list_chats(services().database, query.limit + 1, before, query.q)
     shown, next_cursor = cut_page(page, query.limit, lambda chat: f"{chat.updated_ms}-{chat.id}")
     return ChatsAnswer(
         data=ChatSummary.list_of(shown), pagination=Pagination(limit=query.limit, next_cursor=next_cursor)

@@ -62,15 +62,6 @@ class BrowserSection:
     token: str
 
 
-@dataclass(frozen=True, slots=True)
-class RuleLine:
-    """One rule in words; `index` is its place among the person's own, None for the others."""
-
-    words: str
-    action: str
-    index: int | None = None
-
-
 @blueprint.get("/privacy")
 def show() -> Response:
     return _page()
@@ -183,8 +174,8 @@ def _page(status: int = 200, **changes: object) -> Response:
     loaded = privacy.load_rules(own.data_dir, own.settings.privacy)
     mine: tuple[Rule, ...] = () if loaded.unreadable else privacy.own_choices(own.data_dir).rules
     context: dict[str, object] = {
-        "own": [RuleLine(_words(rule), rule.action, index) for index, rule in enumerate(mine)],
-        "configured": [RuleLine(_words(rule), rule.action) for rule in loaded.rules if rule not in mine],
+        "own": [(_words(rule), rule.action) for rule in mine],
+        "configured": [_words(rule) for rule in loaded.rules if rule not in mine],
         "builtin": sorted(rule.app or "" for rule in loaded.all_rules() if rule.builtin),
         "defaults": loaded.defaults,
         "unreadable": loaded.unreadable,

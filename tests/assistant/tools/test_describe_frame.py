@@ -24,11 +24,10 @@ from store.deletion import deletion
 from store.egress import access_log, egress_log
 from store.frames.frames import FrameRow
 from store.frames.media import Media
-from store.privacy import rules
 from store.privacy.rules import Rule
 from tests.assistant.agents import Ran, agent_deps, asked, decided, offered, run
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon
-from tests.factories import picture
+from tests.factories import picture, save_rules
 from tests.stub_model import StubModel
 
 SAID = "A bar chart with three bars."
@@ -152,7 +151,7 @@ def _alter(deps: TurnServices, frame: FrameRow) -> None:
 
 
 def _exclude(deps: TurnServices, frame: FrameRow) -> None:
-    rules.save_rules(deps.database.data_dir, [Rule(app="Sheets")])
+    save_rules(deps.database.data_dir, [Rule(app="Sheets")])
 
 
 GONE = [(_delete, "no frame"), (_lose, "missing"), (_alter, "altered"), (_exclude, "exclusion rule")]

@@ -19,7 +19,7 @@ from store.sources import entities
 from store.sources.entities import Provenance
 from tests.assistant.helpers import NOW_MS
 from tests.assistant.looking import Turn
-from tests.factories import store_frame
+from tests.factories import save_rules, store_frame
 from tests.store.deletion.test_deletion import put
 from tests.tables import for_each
 
@@ -41,7 +41,7 @@ def summaries(told: dict[str, Any]) -> list[str]:
 
 
 def exclude(data_dir: DataDir, app: str) -> None:
-    rules.save_rules(data_dir, [rules.Rule(app=app)])
+    save_rules(data_dir, [rules.Rule(app=app)])
 
 
 # -- days ---------------------------------------------------------------------------------

@@ -11,11 +11,11 @@ from ingest.worker.storing import Result, TryLater, store_entry
 from store.frames import frames, media
 from store.frames import tags as frame_tags
 from store.ocr import readings
-from store.privacy.rules import Rule, save_rules
+from store.privacy.rules import Rule
 from store.spool.queue import DecisionRun, LookReport
 from store.timeline import ledger, segments
 from store.verify.verify import verify
-from tests.factories import NOON_MS, picture
+from tests.factories import NOON_MS, picture, save_rules
 from tests.ingest.conftest import queue, taken
 
 DAY_MS = 86_400_000

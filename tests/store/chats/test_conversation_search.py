@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from store.chats import conversations
-from store.chats.conversations import MAX_WORDS, find_chats
+from store.chats.conversations import MAX_WORDS, list_chats
 from store.core.database import Database
 from tests.tables import for_each
 
@@ -53,25 +53,25 @@ def chats(database: Database) -> list[int]:
 def test_every_word_has_to_be_there(
     text: str, places: list[int], database: Database, chats: list[int]
 ) -> None:
-    assert [chat.id for chat in find_chats(database, text)] == [chats[place] for place in places]
+    assert [chat.id for chat in list_chats(database, text=text)] == [chats[place] for place in places]
 
 
 def test_they_come_page_by_page_with_their_turns(database: Database, chats: list[int]) -> None:
-    [first] = find_chats(database, "policy", 1)
-    [second] = find_chats(database, "policy", 1, (first.updated_ms, first.id))
+    [first] = list_chats(database, 1, text="policy")
+    [second] = list_chats(database, 1, (first.updated_ms, first.id), "policy")
     assert [first.id, second.id] == [chats[2], chats[0]]
-    assert find_chats(database, "policy", 1, (second.updated_ms, second.id)) == []
+    assert list_chats(database, 1, (second.updated_ms, second.id), "policy") == []
     assert first == conversations.get(database, first.id)
-    assert [chat.turns for chat in find_chats(database, "approved")] == [2]
+    assert [chat.turns for chat in list_chats(database, text="approved")] == [2]
 
 
 def test_what_is_deleted_is_not_found(database: Database, chats: list[int]) -> None:
     with database.write() as connection:
         conversations.redact_answer(connection, conversations.turns(database, chats[0])[0].id)
-    assert find_chats(database, "fourteen") == []
+    assert list_chats(database, text="fourteen") == []
     conversations.delete(database, chats[2])
-    assert find_chats(database, "travel") == []
+    assert list_chats(database, text="travel") == []
 
 
 def test_only_so_many_words_count(database: Database, chats: list[int]) -> None:
-    assert len(find_chats(database, " ".join(["policy"] * MAX_WORDS + ["giraffe"]))) == 2
+    assert len(list_chats(database, text=" ".join(["policy"] * MAX_WORDS + ["giraffe"]))) == 2

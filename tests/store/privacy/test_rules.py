@@ -22,9 +22,9 @@ from store.privacy.rules import (
     load_rules,
     own_choices,
     save_choices,
-    save_rules,
     validate,
 )
+from tests.factories import save_rules
 from tests.tables import for_each
 
 PLAIN = WindowFacts("XTerm", "shell")

@@ -17,11 +17,10 @@ from werkzeug.test import TestResponse
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.frames import frames
-from store.privacy import rules
 from store.privacy.rules import Rule
 from store.spool.queue import Capture
 from store.timeline import ledger
-from tests.factories import NOON_MS, picture, store_frame, webp
+from tests.factories import NOON_MS, picture, save_rules, store_frame, webp
 from tests.tables import for_each
 from tests.webapp.conftest import Actor
 from webapp.core.services import Services
@@ -226,7 +225,7 @@ def test_a_window_that_a_rule_leaves_out_is_not_kept(
     program: Actor, own: Services, database: Database, data_dir: DataDir
 ) -> None:
     """Rules decide here too; the ledger says so without a name."""
-    rules.save_rules(data_dir, [Rule(app="Bank")])
+    save_rules(data_dir, [Rule(app="Bank")])
     answer = upload(program, app_name="Bank", window_name="Account 12345")
     assert (answer.status_code, answer.get_json()["status"]) == (202, "excluded")
     assert own.spool.usage() == (0, 0)

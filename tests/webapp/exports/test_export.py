@@ -20,9 +20,8 @@ from store.core.paths import DataDir
 from store.deletion import deletion
 from store.frames.media import Media
 from store.ocr import readings
-from store.privacy import rules
 from store.privacy.rules import Rule
-from tests.factories import NOON_MS, picture, store_frame
+from tests.factories import NOON_MS, picture, save_rules, store_frame
 from tests.webapp.conftest import ORIGIN, Actor, csrf_of
 
 HOSTILE = "<script>alert(1)</script> | [x](http://evil.example) **b**"
@@ -182,7 +181,7 @@ def test_a_deleted_frame_is_never_in_it(program: Actor, told: Told, data_dir: Da
 def test_a_frame_that_a_rule_of_today_leaves_out_is_never_in_it(
     program: Actor, browser: Actor, told: Told, data_dir: DataDir
 ) -> None:
-    rules.save_rules(data_dir, [Rule(app="Mail")])
+    save_rules(data_dir, [Rule(app="Mail")])
     files, evidence = bundle_of(program, told, "full=1,2")
     assert "evidence/02.webp" not in files
     source = evidence["evidence"][1]

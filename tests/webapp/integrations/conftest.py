@@ -12,8 +12,8 @@ from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import EmbeddingSettings, Settings
 from store.frames.media import Media
-from store.privacy import rules
 from store.privacy.rules import Rule
+from tests.factories import save_rules
 from tests.webapp.conftest import Clock
 
 Exclude = Callable[..., None]
@@ -30,6 +30,6 @@ def exclude(data_dir: DataDir) -> Exclude:
     """Leave a window out from now on."""
 
     def rule(**parts: str) -> None:
-        rules.save_rules(data_dir, [Rule(**parts)])  # type: ignore[arg-type]
+        save_rules(data_dir, [Rule(**parts)])  # type: ignore[arg-type]
 
     return rule

@@ -21,10 +21,9 @@ from store.core.settings import CompatSettings, Settings
 from store.egress import access_log
 from store.frames import tags
 from store.frames.frames import FrameRow
-from store.privacy import rules
 from store.privacy.rules import Rule
 from store.timeline.segments import heartbeat
-from tests.factories import NOON_MS, store_frame
+from tests.factories import NOON_MS, save_rules, store_frame
 from tests.tables import for_each
 from webapp.integrations.screenpipe.app import create_compat_app
 from webapp.integrations.screenpipe.search import shortened
@@ -441,7 +440,7 @@ def test_a_newer_rule_hides_frames_from_every_address(
     """Pages are filled past what is hidden."""
     shown = put(database, NOON_MS, "policy")
     secret = put(database, NOON_MS + 1000, "balance policy", app_name="Bank", window_name="Accounts")
-    rules.save_rules(data_dir, [Rule(title="accounts")])
+    save_rules(data_dir, [Rule(title="accounts")])
     found = theirs.get("/search", q="policy", limit=1)
     assert [item["content"]["frame_id"] for item in found["data"]] == [shown.id]
     assert found["pagination"]["total"] == 1

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import islice
 from urllib.parse import urlencode
 
 from assistant.core.endpoints import Endpoint
 from assistant.core.models import ChatModels
 from assistant.core.records import TurnResult
+from assistant.core.texts import language_of
 from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations, personas
 from store.chats.attachments import Attachment
-from store.chats.conversations import find_chats
 from store.chats.personas import Persona
 from store.chats.records import Chat
-from store.core import times
 from store.core.database import Database
+from store.core.times import Day, to_local
+from store.frames import frames
 from store.frames.frames import FrameRow
 from store.memory import chat_sessions
+from store.timeline import timeline
+from store.timeline.totals import Totals
 from webapp.core import formatting
 from webapp.core.parameters import NO_RANGE, Range, of_span
 from webapp.core.services import Services, Viewer
 from webapp.pages.chats.memory import TopicView, topic_view
-from webapp.pages.chats.suggestions import Suggestions, of_last_day
 from webapp.views.turns import TurnView, turn_view
 
 LISTED_CHATS = 60
@@ -49,10 +54,7 @@ def chat_list(database: Database, viewer: Viewer, find: str = "", before: str = 
     find = " ".join(find[:MAX_FIND_CHARS].split())
     match = _PLACE.fullmatch(before)
     place = (int(match[1]), int(match[2])) if match else None
-    if find:
-        chats = find_chats(database, find, LISTED_CHATS + 1, place)
-    else:
-        chats = conversations.list_chats(database, LISTED_CHATS + 1, place)
+    chats = conversations.list_chats(database, LISTED_CHATS + 1, place, find)
     older = ""
     if len(chats) > LISTED_CHATS:
         chats = chats[:LISTED_CHATS]
@@ -66,12 +68,57 @@ def _groups(chats: list[Chat], viewer: Viewer) -> list[tuple[str, list[Chat]]]:
     names = {today: "Today", today - timedelta(days=1): "Yesterday"}
     groups: list[tuple[str, list[Chat]]] = []
     for chat in chats:
-        on = times.to_local(chat.updated_ms, viewer.zone).date()
+        on = to_local(chat.updated_ms, viewer.zone).date()
         name = names.get(on) or formatting.date_long(on)
         if not groups or groups[-1][0] != name:
             groups.append((name, []))
         groups[-1][1].append(chat)
     return groups
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """Questions about one day, ``[start_ms, end_ms)``, and for each in a few words what answers it; `day` is
+    its name in a sentence.
+    """
+
+    day: str
+    start_ms: int
+    end_ms: int
+    questions: tuple[tuple[str, str], ...]
+
+
+def suggestions(database: Database, viewer: Viewer) -> Suggestions | None:
+    """None where there is no frame yet."""
+    newest = frames.newest_id(database)
+    if newest is None:
+        return None
+    day = viewer.day_of(frames.captured_ms_of(newest))
+    end_ms = max(min(day.end_ms, viewer.now_ms), day.start_ms + 1)
+    held = timeline.timeline(database, day.start_ms, end_ms, now_ms=viewer.now_ms)
+    name = _day_name(day, viewer)
+    return Suggestions(name, day.start_ms, end_ms, tuple(_questions(held.totals, name)))
+
+
+def _day_name(day: Day, viewer: Viewer) -> str:
+    back = (viewer.today.date - day.date).days
+    return {0: "today", 1: "yesterday"}.get(back) or f"on {formatting.date_short(day.date)}"
+
+
+def _questions(totals: Totals, day: str) -> Iterator[tuple[str, str]]:
+    """The day, a duration, a count, and another duration in Chinese where a window's title is Chinese."""
+    used = [total.name for total in totals.by_app if total.name]
+    windows = Counter(total.app_name for total in totals.by_window)
+    if used:
+        recorded = formatting.duration(totals.covered_ms)
+        yield f"What did I do {day}?", f"{formatting.count(len(used), 'app')}, {recorded}"
+    for asked, app in zip(("How long", "How often"), used, strict=False):
+        yield f"{asked} did I use {app} {day}?", formatting.count(windows[app], "window")
+    chinese = (
+        total for total in totals.by_window if total.app_name and language_of(total.name or "") == "zh"
+    )
+    for total in islice(chinese, 1):
+        yield f"我用了多久 {total.app_name}？", total.name or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +187,7 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         chats=chat_list(database, viewer),
         composer=composer,
         models=own.chat_models.describe(),
-        suggestions=None if chat else of_last_day(database, viewer),
+        suggestions=None if chat else suggestions(database, viewer),
         persona=personas.active(database),
         topic=topic_view(own, chat.id) if chat else None,
         asks_for_pictures=_asks_for_pictures(own.chat_models),

@@ -88,20 +88,8 @@ class PromptEditor:
         return self.tokens > LARGE_SHARE * self.info.context_tokens
 
 
-def editor(
-    own: Services,
-    name: str = "",
-    *,
-    text: str | None = None,
-    base: str | None = None,
-    problem: str = "",
-    theirs: PromptVersion | None = None,
-    undo: int | None = None,
-) -> PromptEditor | None:
-    """The editor for a model, by default the one that answers; None where no model takes a prompt.
-
-    `text` is what was typed and not saved.
-    """
+def editor(own: Services, name: str = "", undo: int | None = None) -> PromptEditor | None:
+    """The editor for a model, by default the one that answers; None where no model takes a prompt."""
     infos = {info.name: info for info in own.chat_models.listed() if not info.is_extractive}
     info = infos.get(name) or infos.get(own.chat_models.default) or next(iter(infos.values()), None)
     if info is None:
@@ -112,12 +100,10 @@ def editor(
     return PromptEditor(
         info=info,
         names=tuple(infos),
-        text=(current.content if current else "") if text is None else text,
-        base=(current.edition if current else "") if base is None else base,
+        text=current.content if current else "",
+        base=current.edition if current else "",
         current=current,
         versions=len(versions),
-        problem=problem,
-        theirs=theirs,
         undo=undo if undo in {version.version for version in versions[1:]} else None,
         persona=speaker.name if speaker else "",
     )

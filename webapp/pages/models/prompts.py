@@ -6,6 +6,7 @@ The field saves by itself while somebody types (``auto``), and by its button wit
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from urllib.parse import quote
 
 from flask import Blueprint, request
@@ -47,12 +48,12 @@ def save() -> Response:
             based_on=None if form.get("keep") == "mine" else base,
         )
     except PromptInvalid as error:
-        return _answer(editor(own, name, text=text, base=base, problem=str(error)), 422)
+        return _answer(replace(shown, text=text, base=base, problem=str(error)), 422)
     except PromptChanged as error:
-        return _answer(editor(own, name, text=text, base=base, theirs=error.current), 409)
+        return _answer(replace(shown, text=text, base=base, theirs=error.current), 409)
     if templating.wants_fragment():
         # What stands in the field may have been changed since by the one who types: counted as it was sent.
-        return _answer(editor(own, name, text=text), 200)
+        return _answer(replace(_shown(name), text=text), 200)
     return templating.redirect_to(_address(name))
 
 
@@ -133,9 +134,8 @@ def _address(name: str, undo: int | None = None) -> str:
     return f"/settings/models?model={quote(name, safe='')}{f'&undo={undo}' if undo else ''}#prompt"
 
 
-def _answer(found: PromptEditor | None, status: int) -> Response:
+def _answer(found: PromptEditor, status: int) -> Response:
     """What the editor says of its text for a script, the page for everybody else."""
-    assert found is not None  # it was there a moment ago
     if templating.wants_fragment():
         return render_page("models/prompt_facts.html", status, prompt=found)
     return models_page(status, prompt=found)
