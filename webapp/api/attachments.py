@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Response, request
+from flask import Response
 from pydantic import Field
 
 from store.chats import attachments
@@ -10,7 +10,6 @@ from webapp.api.endpoint import check_parts, endpoint
 from webapp.api.turns import AttachmentAnswer
 from webapp.api.values import DeletedAnswer, Request
 from webapp.core import uploads
-from webapp.core.errors import invalid
 from webapp.core.services import services
 from webapp.core.uploads import uploaded_file
 
@@ -45,8 +44,6 @@ def upload() -> AttachmentAnswer:
     nothing, and `detail` says why it was refused.
     """
     check_parts(AttachmentUpload.model_fields, file="file")
-    if len(request.files.getlist("file")) > 1:
-        raise invalid(422, "invalid_file", ("file", "is given more than once"))
     return AttachmentAnswer.of(uploads.store_attachment(uploaded_file()))
 
 

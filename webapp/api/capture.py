@@ -12,7 +12,7 @@ from store.spool.window_hints import ExtensionReport, OrdinaryWindow
 from store.timeline import ledger as decisions
 from webapp.api.endpoint import endpoint
 from webapp.api.timeline import range_ms
-from webapp.api.values import Answer, Minutes, RangeQuery, Request, Text, Timestamp
+from webapp.api.values import Answer, Minutes, RangeQuery, Request, SpanAnswer, Text, Timestamp
 from webapp.core.services import services
 from webapp.ops import control
 from webapp.security.access import Permission
@@ -67,9 +67,7 @@ class ReconciliationAnswer(Answer):
     difference: int = Field(description="0 unless frames still wait in the spool or a look was lost.")
 
 
-class DecisionsAnswer(Answer):
-    start_time: Timestamp
-    end_time: Timestamp
+class DecisionsAnswer(SpanAnswer):
     decisions: list[DecisionCountAnswer]
     reconciliation: ReconciliationAnswer
 

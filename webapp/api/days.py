@@ -13,7 +13,7 @@ from store.memory.daily_hours import Hour
 from store.memory.daily_summaries import DailySummary
 from store.memory.observations import HOUR_MS
 from webapp.api.endpoint import endpoint
-from webapp.api.values import Answer, Listing, QueryInt, Request, Timestamp
+from webapp.api.values import Answer, Listing, QueryInt, Request, SpanAnswer, Timestamp
 from webapp.core.errors import Problem
 from webapp.core.services import services
 
@@ -28,11 +28,9 @@ class DaysQuery(Request):
     limit: Annotated[QueryInt, Field(ge=1, le=366)] = 31
 
 
-class DaySummaryAnswer(Answer):
+class DaySummaryAnswer(SpanAnswer):
     day: str = Field(description="The local date, such as 2026-11-20.")
     timezone: str = Field(validation_alias="zone", description="The IANA zone that the day was counted by.")
-    start_time: Timestamp
-    end_time: Timestamp
     text: str
     source: Literal["rule", "model"]
     updated_at: Timestamp
@@ -51,9 +49,7 @@ class PointAnswer(Answer):
     evidence: list[DayEvidenceAnswer]
 
 
-class HourAnswer(Answer):
-    start_time: Timestamp
-    end_time: Timestamp
+class HourAnswer(SpanAnswer):
     source: Literal["none", "rule", "model"] = Field(
         description="`none` is a placeholder: nothing was captured."
     )

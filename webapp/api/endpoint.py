@@ -13,6 +13,7 @@ import functools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
@@ -20,7 +21,7 @@ from flask import Blueprint, Response, request
 from pydantic import BaseModel, ValidationError
 from werkzeug.datastructures import MultiDict
 
-from webapp.api.values import TIME_CODES
+from webapp.api.values import TIME_CODES, Request
 from webapp.core.errors import Problem, invalid
 from webapp.security.access import Permission, allow
 
@@ -49,7 +50,7 @@ class Endpoint:
     path: str  # with Flask's converters: /frames/<id:frame_id>
     summary: str
     description: str
-    query: type[BaseModel] | None
+    query: type[BaseModel]
     body: type[BaseModel] | None
     body_required: bool
     upload: type[BaseModel] | None  # multipart/form-data, read by the view itself
@@ -89,7 +90,7 @@ def endpoint(
             path=path,
             summary=summary,
             description=(function.__doc__ or "").strip(),
-            query=hints.get("query"),
+            query=hints.get("query", Request),
             body=hints.get("body"),
             body_required=body_required,
             upload=upload,
@@ -124,10 +125,9 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 def _view(function: Callable[..., Any], declared: Endpoint) -> Callable[..., Response]:
     @functools.wraps(function)
     def view(**values: Any) -> Response:
-        if declared.query is None:
-            _refuse_query()
-        else:
-            values["query"] = read_query(declared.query, request.args)
+        query = read_query(declared.query, request.args)
+        if declared.query is not Request:
+            values["query"] = query
         if declared.body is not None:
             values["body"] = read_body(declared.body, required=declared.body_required)
         result = function(**values)
@@ -140,12 +140,6 @@ def _view(function: Callable[..., Any], declared: Endpoint) -> Callable[..., Res
 
 
 # -- reading requests -----------------------------------------------------------------------
-
-
-def _refuse_query() -> None:
-    if request.args:
-        name = next(iter(request.args))
-        raise invalid(400, "unknown_parameter", (name, "is not a parameter of this address"))
 
 
 def read_query(model: type[_Model], arguments: MultiDict[str, str]) -> _Model:
@@ -195,13 +189,24 @@ def cut_page(
 
 
 def check_parts(names: Iterable[str], file: str = "") -> None:
-    """Refuse what is no multipart form (415) of parts with these names, `file` being a file (422)."""
+    """Refuse what is no multipart form (415) of parts with these names, `file` being one file (422)."""
     if request.mimetype != "multipart/form-data":
         raise Problem(415, "unsupported_media_type", "The body must be multipart/form-data.")
     for name in (*request.form, *request.files):
         is_known = name in names or name == "csrf_token"
         if not is_known or (file and (name == file) != (name in request.files)):
             raise invalid(422, "unknown_field", (name, "is not a part of this form"))
+    if file and len(request.files.getlist(file)) > 1:
+        raise invalid(422, f"invalid_{file}", (file, "is given more than once"))
+
+
+@contextmanager
+def refusing(kind: type[Exception], code: str, field: str, status: int = 422) -> Iterator[None]:
+    """Within the block an error of this kind says what is wrong with one field."""
+    try:
+        yield
+    except kind as error:
+        raise invalid(status, code, (field, str(error))) from error
 
 
 def parse_json(model: type[_Model], content: bytes) -> _Model:

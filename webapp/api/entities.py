@@ -12,7 +12,7 @@ from store.frames import frames
 from store.sources import entities, fact_curation
 from store.sources.entities import Entity, Provenance
 from store.sources.fact_curation import CannotMerge
-from webapp.api.endpoint import endpoint
+from webapp.api.endpoint import endpoint, refusing
 from webapp.api.values import (
     MAX_ID,
     Answer,
@@ -24,7 +24,7 @@ from webapp.api.values import (
     Text,
     Timestamp,
 )
-from webapp.core.errors import invalid, not_found
+from webapp.core.errors import not_found
 from webapp.core.services import services
 
 ENTITY = "/entities/<id:entity_id>"
@@ -123,13 +123,10 @@ def all_entities(query: EntitiesQuery) -> Listing[EntityAnswer]:
 def add_entity(body: EntityBody) -> EntityAnswer:
     """The same kind and name is the same entity; a description replaces the old one."""
     own = services()
-    try:
-        with own.database.write() as connection:
-            number, _ = entities.store_entity(
-                connection, body.kind, body.name, Provenance(own.clock()), body.description
-            )
-    except ValueError as error:
-        raise invalid(422, "invalid_entity", ("name", str(error))) from error
+    with refusing(ValueError, "invalid_entity", "name"), own.database.write() as connection:
+        number, _ = entities.store_entity(
+            connection, body.kind, body.name, Provenance(own.clock()), body.description
+        )
     return entity_answer(entities.get(own.database, number))
 
 
@@ -167,18 +164,15 @@ def add_fact(body: FactBody) -> FactAnswer:
     own = services()
     if body.source_frame_id is not None:
         frames.get(own.database, body.source_frame_id)
-    try:
-        with own.database.write() as connection:
-            number, _ = entities.store_fact(
-                connection,
-                body.subject_id,
-                body.predicate,
-                Provenance(own.clock(), frame_id=body.source_frame_id),
-                object_entity_id=body.object_entity_id,
-                object_value=body.object_value,
-            )
-    except ValueError as error:
-        raise invalid(422, "invalid_fact", ("object_value", str(error))) from error
+    with refusing(ValueError, "invalid_fact", "object_value"), own.database.write() as connection:
+        number, _ = entities.store_fact(
+            connection,
+            body.subject_id,
+            body.predicate,
+            Provenance(own.clock(), frame_id=body.source_frame_id),
+            object_entity_id=body.object_entity_id,
+            object_value=body.object_value,
+        )
     return FactAnswer.of(entities.fact(own.database, number))
 
 
@@ -284,11 +278,8 @@ def unmerge_entity(entity_id: int) -> EntityAnswer:
 
 def merge(entity_id: int, into_id: int) -> None:
     """Merge for the API and for the page. Raises `Problem`."""
-    try:
-        with services().database.write() as connection:
-            fact_curation.merge(connection, entity_id, into_id, services().clock())
-    except CannotMerge as error:
-        raise invalid(422, "cannot_merge", ("into_id", str(error))) from error
+    with refusing(CannotMerge, "cannot_merge", "into_id"), services().database.write() as connection:
+        fact_curation.merge(connection, entity_id, into_id, services().clock())
 
 
 def entity_or_404(entity_id: int) -> entities.Entity:

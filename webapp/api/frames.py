@@ -10,6 +10,7 @@ from flask import Response, request
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from assistant.core.records import frame_url
 from store.core.errors import MediaGone
 from store.frames import frames, tags
 from store.frames.frames import FrameRow
@@ -19,18 +20,12 @@ from store.ocr.readings import Line, Reading, Word
 from store.search import query as search_query
 from store.search import snippet
 from store.timeline import segments
-from webapp.api.endpoint import PREFIX, endpoint
-from webapp.api.values import Answer, QueryInt, Request, Text, Timestamp
-from webapp.core.errors import invalid
+from webapp.api.endpoint import endpoint, refusing
+from webapp.api.values import Answer, QueryInt, Request, SeenAnswer, SpanAnswer, Text, Timestamp
 from webapp.core.services import services
 
 FRAME = "/frames/<id:frame_id>"
 _CROP = re.compile(r"([0-9]{1,5}),([0-9]{1,5}),([1-9][0-9]{0,4}),([1-9][0-9]{0,4})", re.ASCII)
-
-
-def frame_url(frame_id: int) -> str:
-    """The address of a frame's picture; the server builds every such address."""
-    return f"{PREFIX}/frames/{frame_id}"
 
 
 # -- the picture ----------------------------------------------------------------------------
@@ -93,17 +88,14 @@ def picture(frame_id: int, query: PictureQuery) -> Response:
 
 
 def _rectangle(frame: FrameRow, crop: tuple[int, int, int, int]) -> bytes:
-    x, y, width, height = crop
-    try:
-        return services().media.crop(frame, x, y, width, height)
-    except ValueError as error:
-        raise invalid(400, "invalid_crop", ("crop", str(error))) from error
+    with refusing(ValueError, "invalid_crop", "crop", 400):
+        return services().media.crop(frame, *crop)
 
 
 # -- what surrounds it ----------------------------------------------------------------------
 
 
-class FrameAnswer(Answer):
+class FrameAnswer(SeenAnswer):
     """A frame's own facts. Times are epoch seconds; unknown is null, never borrowed."""
 
     frame_id: int = Field(validation_alias="id")
@@ -113,9 +105,6 @@ class FrameAnswer(Answer):
     monitor: str
     width: int
     height: int
-    app_name: str | None
-    window_name: str | None
-    browser_url: str | None
     focused: bool | None
     source: str
     trigger: str | None
@@ -126,14 +115,9 @@ class FrameAnswer(Answer):
     frame_url: str
 
 
-class SegmentAnswer(Answer):
+class SegmentAnswer(SpanAnswer, SeenAnswer):
     """The stretch of activity a frame belongs to."""
 
-    start_time: Timestamp
-    end_time: Timestamp
-    app_name: str | None
-    window_name: str | None
-    browser_url: str | None
     first_frame_id: int
     last_frame_id: int
     frames: int
@@ -327,11 +311,8 @@ def tag_frame(frame_id: int, body: TagBody) -> TagsAnswer:
     """A tag that the frame has already stays as it was written."""
     own = services()
     frame = frames.get(own.database, frame_id)
-    try:
-        with own.database.write() as connection:
-            tags.add(connection, frame.id, body.tag, own.clock())
-    except ValueError as error:
-        raise invalid(422, "invalid_tag", ("tag", str(error))) from error
+    with refusing(ValueError, "invalid_tag", "tag"), own.database.write() as connection:
+        tags.add(connection, frame.id, body.tag, own.clock())
     return tags_of(frame.id)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-import uuid
 from typing import Annotated, Literal
+from uuid import UUID
 
 from flask import request
 from PIL import Image, UnidentifiedImageError
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from store.frames import frames
 from store.frames.frames import IngestOutcome
@@ -27,21 +27,11 @@ MAX_PIXELS = 64_000_000
 _FORMATS = {"WEBP": "image/webp", "PNG": "image/png", "JPEG": "image/jpeg"}
 
 
-def _canonical(text: str) -> str:
-    try:
-        return str(uuid.UUID(text))
-    except ValueError as error:
-        raise ValueError("must be a UUID") from error
-
-
-CaptureId = Annotated[str, StringConstraints(max_length=45), AfterValidator(_canonical)]
-
-
 class Metadata(Request):
     """What is known about the picture. Unknown is left out, never guessed."""
 
-    capture_id: CaptureId = Field(
-        description="A UUID; the same id twice is one capture.", json_schema_extra={"format": "uuid"}
+    capture_id: UUID = Field(
+        description="A UUID; the same id twice is one capture.", json_schema_extra={"maxLength": 45}
     )
     captured_at: Seconds
     monitor: Text | None = None
@@ -86,16 +76,18 @@ def ingest() -> IngestAnswer:
     """
     check_parts(Upload.model_fields)
     metadata = _metadata()
-    known = frames.outcome(services().database, metadata.capture_id)
-    if known or _state_in_spool(services().spool, metadata.capture_id):
+    capture_id = str(metadata.capture_id)
+    known = frames.outcome(services().database, capture_id)
+    if known or _state_in_spool(services().spool, capture_id):
         frame_id = known.frame_id if known else None
-        return IngestAnswer(capture_id=metadata.capture_id, status="duplicate", frame_id=frame_id)
+        return IngestAnswer(capture_id=capture_id, status="duplicate", frame_id=frame_id)
     image, media_type = _picture()
     capture = Capture(
         captured_ms=metadata.captured_at,
         source="upload",
         image_type=media_type,
-        **metadata.model_dump(exclude={"captured_at", "monitor"}),
+        capture_id=capture_id,
+        **metadata.model_dump(exclude={"capture_id", "captured_at", "monitor"}),
         monitor=metadata.monitor or "",
     )
     if _is_excluded(capture):
@@ -182,7 +174,7 @@ class OutcomeAnswer(Answer):
 
 
 @endpoint("GET", "/ingest/<uuid:capture_id>", "What became of a picture", {410: "capture_deleted"})
-def outcome(capture_id: uuid.UUID) -> OutcomeAnswer:
+def outcome(capture_id: UUID) -> OutcomeAnswer:
     """`queued` until ingest took it, `stored` until it was read, then `searchable`."""
     name = str(capture_id)
     known = frames.outcome(services().database, name)

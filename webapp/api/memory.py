@@ -17,9 +17,19 @@ from store.memory.entries import ENTRY_TYPES, MEMORY_WINDOW_DAYS, EntryType, Mem
 from store.memory.insights import Insight
 from store.memory.observations import Observation
 from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH, BadAnchor, UnknownAnchor
-from webapp.api.endpoint import endpoint
-from webapp.api.values import Answer, Minutes, QueryInt, QuerySeconds, Ranged, Request, Text, Timestamp
-from webapp.core.errors import Problem, invalid, not_found
+from webapp.api.endpoint import endpoint, refusing
+from webapp.api.values import (
+    Answer,
+    Minutes,
+    QueryInt,
+    QuerySeconds,
+    Ranged,
+    Request,
+    SpanAnswer,
+    Text,
+    Timestamp,
+)
+from webapp.core.errors import Problem, not_found
 from webapp.core.services import services
 
 OBSERVATION = "/memory/observations/<id:observation_id>"
@@ -32,10 +42,8 @@ class ObservedFactAnswer(Answer):
     frame_id: int | None
 
 
-class ObservationAnswer(Answer):
+class ObservationAnswer(SpanAnswer):
     id: int
-    start_time: Timestamp
-    end_time: Timestamp
     minutes: Minutes = Field(validation_alias="active_ms", description="The time really spent there.")
     app_name: str | None
     kind: str
@@ -62,12 +70,10 @@ class SummaryAnswer(Answer):
     notes: str | None
 
 
-class SessionAnswer(SummaryAnswer):
+class SessionAnswer(SummaryAnswer, SpanAnswer):
     """What was `learned`, `completed` and is open are lines of the screen; `evidence` has their frames."""
 
     id: int
-    start_time: Timestamp
-    end_time: Timestamp
     project: str | None
     evidence: list[ObservedFactAnswer]
 
@@ -157,11 +163,9 @@ class MemorySearchQuery(Ranged):
     limit: Annotated[QueryInt, Field(ge=1, le=100)] = memory.MEMORY_LIMIT
 
 
-class MemoryHitAnswer(Answer):
+class MemoryHitAnswer(SpanAnswer):
     type: Literal["observation", "session", "prompt", "insight", "chat"]
     id: int
-    start_time: Timestamp
-    end_time: Timestamp
     title: str
     snippet: str
     highlights: list[tuple[int, int]] = Field(description="(start, end) characters of `snippet`.")
@@ -260,12 +264,11 @@ class MemoryTimelineAnswer(Answer):
 def timeline(query: MemoryTimelineQuery) -> MemoryTimelineAnswer:
     """Observations, sessions and prompts mixed, the anchor marked."""
     try:
-        surroundings = memory_timeline.get_context_timeline(
-            services().database, query.anchor, depth_before=query.depth_before,
-            depth_after=query.depth_after, unit=query.unit, project=query.project or None,
-        )  # fmt: skip
-    except BadAnchor as error:
-        raise invalid(400, "invalid_anchor", ("anchor", str(error))) from error
+        with refusing(BadAnchor, "invalid_anchor", "anchor", 400):
+            surroundings = memory_timeline.get_context_timeline(
+                services().database, query.anchor, depth_before=query.depth_before,
+                depth_after=query.depth_after, unit=query.unit, project=query.project or None,
+            )  # fmt: skip
     except UnknownAnchor as error:
         raise Problem(404, "anchor_not_found", f"{str(error).capitalize()}.") from error
     return MemoryTimelineAnswer.of(

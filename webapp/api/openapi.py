@@ -85,16 +85,9 @@ def _operation(route: Endpoint) -> dict[str, Any]:
         content = {"application/json": {"schema": _reference(route.body)}}
         operation["requestBody"] = {"required": route.body_required, "content": content}
     if route.upload is not None:
-        content = {
-            "multipart/form-data": {
-                "schema": _upload_schema(route.upload),
-                "encoding": {
-                    name: {"contentType": kinds}
-                    for name, kinds in _PART_TYPES.items()
-                    if name in route.upload.model_fields
-                },
-            }
-        }
+        kinds = {name: _PART_TYPES[name] for name in route.upload.model_fields if name in _PART_TYPES}
+        encoding = {name: {"contentType": kind} for name, kind in kinds.items()}
+        content = {"multipart/form-data": {"schema": _upload_schema(route.upload), "encoding": encoding}}
         operation["requestBody"] = {"required": True, "content": content}
     if route.permission is Permission.PUBLIC:
         operation["security"] = [{}, {"token": []}, {"session": []}]
@@ -111,8 +104,6 @@ def _path_parameters(route: Endpoint) -> list[dict[str, Any]]:
 
 
 def _query_parameters(route: Endpoint) -> list[dict[str, Any]]:
-    if route.query is None:
-        return []
     schema = route.query.model_json_schema(ref_template=_REFERENCE)
     required = schema.get("required", [])
     return [
@@ -123,7 +114,7 @@ def _query_parameters(route: Endpoint) -> list[dict[str, Any]]:
             "description": value.get("description", ""),
             "schema": _without_null({k: v for k, v in value.items() if k not in ("title", "description")}),
         }
-        for name, value in schema["properties"].items()
+        for name, value in schema.get("properties", {}).items()
     ]
 
 
@@ -143,7 +134,7 @@ def _responses(route: Endpoint) -> dict[str, Any]:
         else:
             content = {"application/json": {"schema": _reference(answer)}}
         responses[str(status)] = {"description": route.summary, "content": content}
-    if isinstance(route.answers.get(200), tuple) and route.query is not None:
+    if isinstance(route.answers.get(200), tuple) and route.query.model_fields:
         responses["304"] = {"description": "The picture has not changed."}
     for status, codes in _problems(route).items():
         content = {PROBLEM_TYPE: {"schema": {"$ref": _REFERENCE.format(model="Problem")}}}
@@ -194,19 +185,10 @@ def _reference(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _upload_schema(upload: type[BaseModel]) -> dict[str, Any]:
-    properties: dict[str, Any] = {}
-    for name, field in upload.model_fields.items():
-        if field.annotation is bytes:
-            properties[name] = {"type": "string", "format": "binary", "description": field.description}
-        elif field.annotation in _model_parts(upload):
-            properties[name] = _reference(field.annotation)
-        else:
-            properties[name] = _without_null(upload.model_json_schema()["properties"][name])
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [name for name, field in upload.model_fields.items() if field.is_required()],
-        "additionalProperties": False,
+    schema = upload.model_json_schema(ref_template=_REFERENCE)
+    schema.pop("$defs", None)  # they stand with all the others
+    return schema | {
+        "properties": {name: _without_null(value) for name, value in schema["properties"].items()}
     }
 
 

@@ -11,7 +11,7 @@ from store.frames import frames
 from store.privacy import rules as privacy
 from store.privacy.rules import OwnChoices, Rule, RuleInvalid, WindowFacts, as_document, validate
 from webapp.api.endpoint import endpoint
-from webapp.api.values import Answer, Ranged, Request, Seconds, Text, Timestamp
+from webapp.api.values import Answer, Ranged, Request, Seconds, SpanAnswer, Text, Timestamp
 from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
 
@@ -58,10 +58,8 @@ class VerificationAnswer(Answer):
     left: list[str] = Field(description="What a search afterwards still found, as sentences.")
 
 
-class ReceiptAnswer(Answer):
+class ReceiptAnswer(SpanAnswer):
     dry_run: bool
-    start_time: Timestamp
-    end_time: Timestamp
     app_name: str | None
     counts: CountsAnswer
     bytes: int = Field(description="Bytes freed; for a dry run the size of the pictures.")

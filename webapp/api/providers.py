@@ -13,10 +13,10 @@ from engines.chat.protocol import ModelError
 from engines.chat.servers import find_servers
 from store.egress import providers as stored_providers
 from store.egress.providers import Provider
-from webapp.api.endpoint import endpoint
+from webapp.api.endpoint import endpoint, refusing
 from webapp.api.values import Answer, DeletedAnswer, Listing, Request, Text
 from webapp.core import providers
-from webapp.core.errors import Problem, invalid
+from webapp.core.errors import Problem
 from webapp.core.services import services
 
 PROVIDER = "/providers/<id:provider_id>"
@@ -165,10 +165,8 @@ class DefaultModelAnswer(Answer):
 )
 def set_default(body: DefaultBody) -> DefaultModelAnswer:
     """A question may still name another."""
-    try:
+    with refusing(UnknownModel, UnknownModel.code, "name"):
         providers.set_default(services(), body.name)
-    except UnknownModel as error:
-        raise invalid(422, error.code, ("name", str(error))) from error
     return DefaultModelAnswer(name=services().chat_models.default)
 
 

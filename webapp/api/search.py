@@ -8,16 +8,15 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from assistant.core.records import frame_url
 from store.search import search as frames_search
 from store.search import suggestions
 from store.search.filters import Filters
 from store.search.hits import BadCursor
 from store.search.search import Page
-from webapp.api.endpoint import endpoint
-from webapp.api.frames import frame_url
+from webapp.api.endpoint import endpoint, refusing
 from webapp.api.timeline import range_ms
-from webapp.api.values import Answer, QueryBool, QueryInt, RangeQuery, Text, Timestamp
-from webapp.core.errors import invalid
+from webapp.api.values import Answer, QueryBool, QueryInt, RangeQuery, SeenAnswer, Text, Timestamp
 from webapp.core.services import services
 
 
@@ -51,12 +50,9 @@ class SearchQuery(RangeQuery):
         return self
 
 
-class HitAnswer(Answer):
+class HitAnswer(SeenAnswer):
     frame_id: int
     timestamp: Timestamp = Field(validation_alias="captured_ms")
-    app_name: str | None
-    window_name: str | None
-    browser_url: str | None
     focused: bool | None
     monitor: str
     snippet: str
@@ -147,7 +143,7 @@ def search(query: SearchQuery) -> SearchAnswer:
         end_ms=query.end_time,
         **query.model_dump(include={"app_name", "window_name", "browser_url", "focused", "monitor"}),
     )
-    try:
+    with refusing(BadCursor, "invalid_cursor", "cursor", 400):
         page = frames_search.search(
             services().database,
             query.q,
@@ -155,8 +151,6 @@ def search(query: SearchQuery) -> SearchAnswer:
             **query.model_dump(include={"mode", "order", "limit", "cursor", "offset", "fold"}),
             **services().embedder.asked(query.q, query.mode),
         )
-    except BadCursor as error:
-        raise invalid(400, "invalid_cursor", ("cursor", str(error))) from error
     answer = search_answer(page, query.limit, (time.perf_counter() - began) * 1000)
     if query.suggest and not page.total and query.cursor is None:
         found = suggestions.suggest(services().database, query.q, filters, Filters(0))

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from assistant.language.time_phrases import Calendar, Found, Refusal, in_field, in_message, widened
 from webapp.api.endpoint import endpoint
-from webapp.api.values import Answer, QueryBool, QueryInt, QuerySeconds, Request, Text, Timestamp, Zone
+from webapp.api.values import Answer, QueryBool, QueryInt, QuerySeconds, Request, SpanAnswer, Text, Zone
 from webapp.core.services import services
 
 
@@ -24,11 +24,6 @@ class TimeQuery(Request):
         0, description="Minutes after midnight at which a day begins."
     )
     week_start: Annotated[QueryInt, Field(ge=0, le=6)] = Field(0, description="0 is Monday.")
-
-
-class SpanAnswer(Answer):
-    start_time: Timestamp
-    end_time: Timestamp
 
 
 class FoundTimeAnswer(SpanAnswer):

@@ -11,7 +11,7 @@ from store.timeline import timeline as store_timeline
 from store.timeline.totals import Kind, intervals
 from webapp.api.endpoint import endpoint
 from webapp.api.frames import SegmentAnswer
-from webapp.api.values import Answer, Minutes, QueryInt, RangeQuery, Text, Timestamp
+from webapp.api.values import Answer, Minutes, QueryInt, RangeQuery, SeenAnswer, SpanAnswer, Text, Timestamp
 from webapp.core.errors import invalid
 from webapp.core.services import services
 
@@ -55,9 +55,7 @@ class TotalAnswer(Answer):
     last_seen: Timestamp = Field(validation_alias="last_ms")
 
 
-class TimelineAnswer(Answer):
-    start_time: Timestamp
-    end_time: Timestamp
+class TimelineAnswer(SpanAnswer):
     frames: int
     segments: list[RunAnswer]
     gaps: list[GapAnswer]
@@ -76,11 +74,9 @@ def timeline(query: TimelineQuery) -> TimelineAnswer:
     )
 
 
-class ActivitySummaryAnswer(Answer):
+class ActivitySummaryAnswer(SpanAnswer):
     """The sum over `apps` is `covered_minutes`, which never exceeds `wall_minutes`."""
 
-    start_time: Timestamp
-    end_time: Timestamp
     wall_minutes: Minutes = Field(validation_alias="wall_ms")
     covered_minutes: Minutes = Field(validation_alias="covered_ms")
     apps: list[TotalAnswer] = Field(validation_alias="by_app")
@@ -112,24 +108,17 @@ class IntervalsQuery(RangeQuery):
     app_name: Text | None = Field(None, description="The app of a window or an address.")
 
 
-class IntervalAnswer(Answer):
+class IntervalAnswer(SpanAnswer, SeenAnswer):
     """A stretch in one window, without a gap of more than a minute in it."""
 
-    start_time: Timestamp
-    end_time: Timestamp
     minutes: Minutes = Field(validation_alias="duration_ms")
-    app_name: str | None
-    window_name: str | None
-    browser_url: str | None
     first_frame_id: int
     frames: int
 
 
-class IntervalsAnswer(Answer):
+class IntervalsAnswer(SpanAnswer):
     """`minutes` is the sum over `intervals`, which never overlap."""
 
-    start_time: Timestamp
-    end_time: Timestamp
     minutes: Minutes
     intervals: list[IntervalAnswer]
 

@@ -16,28 +16,19 @@ from assistant.retrieval import coverage
 from store.core.times import to_seconds
 from webapp.api.endpoint import TURN, endpoint
 from webapp.api.frames import BoxAnswer
-from webapp.api.values import Answer, Request, Timestamp
+from webapp.api.values import Answer, Request, SpanAnswer, Timestamp
 from webapp.exports.files import FORMATS, answer_file, export_pack
 from webapp.exports.pack import Size
 
 
-class SpanAnswer(Answer):
-    start_time: Timestamp
-    end_time: Timestamp
-
-
-class RangeAnswer(Answer):
-    start_time: Timestamp
-    end_time: Timestamp
+class RangeAnswer(SpanAnswer):
     timezone: str
 
 
-class ScopeAnswer(Answer):
+class ScopeAnswer(SpanAnswer):
     """What the question was understood to be about."""
 
     text: str = Field(description="In words, in the language of the question.")
-    start_time: Timestamp = Field(validation_alias="start_ms")
-    end_time: Timestamp = Field(validation_alias="end_ms")
     everything: bool = Field(validation_alias="is_everything", description="It named nothing narrower.")
     phrase: str = Field(description="The words that named the time; empty when none did.")
     is_so_far: bool = Field(description="It ends now because more of it is still to come.")
@@ -158,11 +149,9 @@ class StatementAnswer(Answer):
     text: str
 
 
-class QueryAnswer(Answer):
+class QueryAnswer(SpanAnswer):
     """A search of the range; `q` is empty for frames spread evenly over it."""
 
-    start_time: Timestamp
-    end_time: Timestamp
     app_name: str | None = Field(validation_alias=AliasPath("filters", "app_name"))
     window_name: str | None = Field(validation_alias=AliasPath("filters", "window_name"))
     browser_url: str | None = Field(validation_alias=AliasPath("filters", "browser_url"))

@@ -107,6 +107,19 @@ class Pagination(Answer):
     next_cursor: str | None
 
 
+class SpanAnswer(Answer):
+    start_time: Timestamp
+    end_time: Timestamp
+
+
+class SeenAnswer(Answer):
+    """What was seen; unknown is null, never guessed."""
+
+    app_name: str | None
+    window_name: str | None
+    browser_url: str | None
+
+
 class DeletedAnswer(Answer):
     id: int
     deleted: Literal[True] = True
