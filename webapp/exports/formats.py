@@ -11,22 +11,17 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from flask import render_template
 
-from assistant.core.records import EvidenceItem, TurnResult
-from webapp.core import formatting
-from webapp.exports.pack import Pack, Source
+from webapp.exports.pack import Pack, Source, when
 from webapp.views import answers
-from webapp.views.answers import AnswerPart, Links
+from webapp.views.answers import Links
 from webapp.views.turns import coverage_lines
 
-_STATE_WORDS = {"not_found": "These words are not on the frame"}
 _NUMBER = re.compile(r"\s?(?<![\\A-Za-z0-9_])\[(\d{1,3})\]")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
@@ -34,22 +29,21 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
 
 def markdown_document(pack: Pack, pictures: bool = False) -> str:
     """The answer with its evidence as Markdown; with `pictures`, those of the bundle stand in it."""
-    turn, zone = pack.turn, ZoneInfo(pack.turn.timezone)
+    turn = pack.turn
     # Raw HTML of a model's making must not come to life in whoever renders this.
     parts = [f"# {escape(turn.question)}", _TAG.sub(r"\<", marked_answer(pack))]
     if pack.sources:
         parts.append("## Evidence")
-        parts += [_source(pack, source, zone, pictures) for source in pack.sources]
+        parts += [_source(source, pictures) for source in pack.sources]
     parts += ["---", "\n".join(f"- {escape(fact)}" for fact in facts(pack))]
-    link = f"{pack.origin}/chat/{turn.chat_id}#t{turn.turn_id}"
-    parts.append(f"Answered by {escape(turn.model)} in [Recollect]({link}).")
+    parts.append(f"Answered by {escape(turn.model)} in [Recollect]({pack.link}).")
     return "\n\n".join(parts) + "\n"
 
 
 def facts(pack: Pack) -> list[str]:
     """What the question was about, what was looked at, and what could not be."""
-    turn, zone = pack.turn, ZoneInfo(pack.turn.timezone)
-    span = f"{when(turn.start_ms, zone)} to {when(turn.end_ms, zone)}"
+    turn = pack.turn
+    span = f"{when(turn.start_ms, pack.zone)} to {when(turn.end_ms, pack.zone)}"
     brought = [f"Attached: {attachment.name}, SHA-256 {attachment.sha256}" for attachment in turn.attachments]
     return [f"Asked about {span}, {turn.timezone}", *brought, *coverage_lines(turn)]
 
@@ -65,41 +59,18 @@ def marked_answer(pack: Pack) -> str:
     return _NUMBER.sub(lambda found: "" if int(found[1]) in pack.withdrawn else found[0], answer)
 
 
-def place_of(item: EvidenceItem) -> str:
-    return ", ".join(part for part in (item.app_name, item.window_name) if part) or "Unknown app"
-
-
-def link_of(pack: Pack, item: EvidenceItem) -> str:
-    """The address of the exact frame with the cited words marked."""
-    cite = f"{pack.turn.chat_id}.{pack.turn.turn_id}.{item.n}"
-    return f"{pack.origin}/frames/{item.frame_id}?cite={cite}"
-
-
-def when(ms: int, zone: ZoneInfo) -> str:
-    """``2026-11-20 14:32:08 +08:00``"""
-    stamp = formatting.iso(ms - ms % 1000, zone)
-    return f"{stamp[:10]} {stamp[11:19]} {stamp[19:]}"
-
-
 def escape(text: str) -> str:
     """Text of the screen or of a person inside Markdown: one line, and no syntax of its own."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
-def state_words(source: Source) -> str:
-    """What is to be said of a source beside its quote, '' for nothing."""
-    said = (_STATE_WORDS.get(source.item.state, ""), source.gone.removesuffix("."))
-    return ". ".join(filter(None, said))
-
-
-def _source(pack: Pack, source: Source, zone: ZoneInfo, pictures: bool) -> str:
+def _source(source: Source, pictures: bool) -> str:
     item = source.item
     if source.withheld:
-        return f"**[{source.n}]** {when(item.captured_ms, zone)}. {source.withheld}"
-    at = f"[{when(item.captured_ms, zone)}]({link_of(pack, item)})"
-    wrong = " **You marked this source as wrong.**" if source.n in pack.withdrawn else ""
-    said = state_words(source)
-    lines = [f"**[{source.n}]** {escape(place_of(item))}, {at}.{f' {said}.' if said else ''}{wrong}"]
+        return f"**[{source.n}]** {source.at}. {source.withheld}"
+    wrong = " **You marked this source as wrong.**" if source.is_wrong else ""
+    said = f" {source.words}." if source.words else ""
+    lines = [f"**[{source.n}]** {escape(source.place)}, [{source.at}]({source.link}).{said}{wrong}"]
     if item.quote:
         lines.append(f"> {escape(item.quote)}")
     if pictures and source.image:
@@ -113,60 +84,20 @@ def _source(pack: Pack, source: Source, zone: ZoneInfo, pictures: bool) -> str:
 # around the quoted words are SVG over them, as on the pages.
 
 
-@dataclass(frozen=True, slots=True)
-class SourceCard:
-    """A source as it stands below the answer. `link` is empty where nothing is told of it."""
-
-    source: Source
-    place: str
-    when: str
-    link: str
-    words: str
-    is_wrong: bool
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerPage:
-    """Everything `export/answer.html` draws."""
-
-    turn: TurnResult
-    answer: tuple[AnswerPart, ...]
-    cards: Mapping[int, SourceCard]
-    facts: tuple[str, ...]
-    link: str
-    made: str
-
-
 def html_document(pack: Pack) -> str:
-    return render_template("export/answer.html", view=_view(pack))
+    return _html(pack, "export/answer.html")
 
 
 def fragment(pack: Pack) -> str:
     """What stands in its body: what "copy as HTML" gives."""
-    return render_template("export/_answer.html", view=_view(pack))
+    return _html(pack, "export/_answer.html")
 
 
-def _view(pack: Pack) -> AnswerPage:
-    turn, zone = pack.turn, ZoneInfo(pack.turn.timezone)
+def _html(pack: Pack, template: str) -> str:
     anchors = {source.n: f"#e{source.n}" for source in pack.sources}
-    return AnswerPage(
-        turn=turn,
-        answer=answers.parts(turn, Links(anchors, withdrawn=pack.withdrawn), anchors),
-        cards={source.n: _card(pack, source, zone) for source in pack.sources},
-        facts=tuple(facts(pack)),
-        link=f"{pack.origin}/chat/{turn.chat_id}#t{turn.turn_id}",
-        made=when(pack.made_ms, zone),
-    )
-
-
-def _card(pack: Pack, source: Source, zone: ZoneInfo) -> SourceCard:
-    at = when(source.item.captured_ms, zone)
-    is_wrong = source.n in pack.withdrawn
-    if source.withheld:
-        return SourceCard(source, "", at, "", source.withheld, is_wrong)
-    return SourceCard(
-        source, place_of(source.item), at, link_of(pack, source.item), state_words(source), is_wrong
-    )
+    answer = answers.parts(pack.turn, Links(anchors, withdrawn=pack.withdrawn), anchors)
+    sources = {source.n: source for source in pack.sources}
+    return render_template(template, pack=pack, answer=answer, sources=sources, facts=facts(pack))
 
 
 # -- a zip: ``answer.md``, ``answer.html``, ``evidence.json``, pictures and their hashes ----------
@@ -179,7 +110,7 @@ FORMAT = "recollect-answer/1"
 
 def file_name(pack: Pack, suffix: str) -> str:
     """``chat17-t4-20261120T143208+0800.zip``, the moment of the export in the answer's zone."""
-    at = datetime.fromtimestamp(pack.made_ms / 1000, ZoneInfo(pack.turn.timezone))
+    at = datetime.fromtimestamp(pack.made_ms / 1000, pack.zone)
     return f"chat{pack.turn.chat_id}-t{pack.turn.turn_id}-{at:%Y%m%dT%H%M%S%z}.{suffix}"
 
 
@@ -194,7 +125,7 @@ def archive(pack: Pack) -> bytes:
     }
     sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in files.items())
     files["SHA256SUMS"] = sums.encode()
-    at = datetime.fromtimestamp(pack.made_ms / 1000, ZoneInfo(pack.turn.timezone))
+    at = datetime.fromtimestamp(pack.made_ms / 1000, pack.zone)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as bundle:
         for name, content in files.items():
@@ -223,14 +154,14 @@ def evidence(pack: Pack) -> dict[str, Any]:
             {"name": attachment.name, "size_bytes": attachment.size_bytes, "sha256": attachment.sha256}
             for attachment in turn.attachments
         ],
-        "evidence": [_bundle_source(pack, source) for source in pack.sources],
+        "evidence": [_bundle_source(source) for source in pack.sources],
     }
 
 
 _TOLD = ("captured_ms", "local_time", "app_name", "window_name", "browser_url", "quote")
 
 
-def _bundle_source(pack: Pack, source: Source) -> dict[str, Any]:
+def _bundle_source(source: Source) -> dict[str, Any]:
     item, image = source.item, source.image
     return {
         "n": source.n,
@@ -238,7 +169,7 @@ def _bundle_source(pack: Pack, source: Source) -> dict[str, Any]:
         **{name: getattr(item, name) for name in _TOLD},
         "boxes": [box._asdict() for box in item.boxes],
         "state": item.state,
-        "marked_wrong": source.n in pack.withdrawn,
+        "marked_wrong": source.is_wrong,
         "withheld": source.withheld or None,
         "picture_gone": source.gone or None,
         "frame_sha256": source.frame_sha256,

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
+from zoneinfo import ZoneInfo
 
 from assistant.core.records import EvidenceItem, TurnResult
 from assistant.read_api.calls import is_permitted
@@ -24,6 +25,7 @@ from store.frames.frames import FrameRow
 from store.frames.media import SUFFIXES, Media
 from store.ocr.readings import Box
 from store.privacy.rules import RuleSet
+from webapp.core import formatting
 from webapp.views.frames import crop_around, unavailable_reason, unavailable_text
 
 Size = Literal["crop", "full", "none"]
@@ -60,7 +62,8 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One cited frame. With `withheld` nothing of it is told but its number and its time.
+    """One cited frame. With `withheld` nothing of it is told but its number and its time, and there is no
+    `link` to it. `is_wrong` says that the person marked it as wrong.
 
     `frame_sha256` is of the frame's picture as it was captured; `can_show` says whether its pixels
     could be exported, else `gone` says why not.
@@ -71,6 +74,9 @@ class Source:
     withheld: str
     gone: str
     image: Image | None
+    at: str
+    link: str
+    is_wrong: bool
 
     @property
     def n(self) -> int:
@@ -81,8 +87,16 @@ class Source:
         return not (self.withheld or self.gone)
 
     @property
-    def boxes(self) -> tuple[Box, ...]:
-        return tuple(Box(b.x, b.y, b.w, b.h) for b in self.item.boxes)
+    def place(self) -> str:
+        item = self.item
+        known = ", ".join(part for part in (item.app_name, item.window_name) if part)
+        return known or ("" if self.withheld else "Unknown app")
+
+    @property
+    def words(self) -> str:
+        """What is to be said of it beside its quote, '' for nothing."""
+        state = "These words are not on the frame" if self.item.state == "not_found" else ""
+        return self.withheld or ". ".join(filter(None, (state, self.gone.removesuffix("."))))
 
     @property
     def frame_sha256(self) -> str | None:
@@ -99,6 +113,24 @@ class Pack:
     origin: str  # where links lead, such as ``http://127.0.0.1:8420``
     made_ms: int
     files: tuple[tuple[str, bytes], ...] = ()  # attached files that come along, by their name in a bundle
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.turn.timezone)
+
+    @property
+    def made(self) -> str:
+        return when(self.made_ms, self.zone)
+
+    @property
+    def link(self) -> str:
+        return f"{self.origin}/chat/{self.turn.chat_id}#t{self.turn.turn_id}"
+
+
+def when(ms: int, zone: ZoneInfo) -> str:
+    """``2026-11-20 14:32:08 +08:00``"""
+    stamp = formatting.iso(ms - ms % 1000, zone)
+    return f"{stamp[:10]} {stamp[11:19]} {stamp[19:]}"
 
 
 def pack(
@@ -118,10 +150,16 @@ def pack(
     """
     cited = sorted((item for item in turn.evidence if item.n is not None), key=lambda item: item.n or 0)
     rows = frames.get_many(database, [item.frame_id for item in cited if item.frame_id is not None])
-    sources = tuple(_source(media, rules, item, rows, size_of(item.n or 0)) for item in cited)
-    return Pack(
-        turn, sources, withdrawn, origin, made_ms, tuple(_files(database, turn)) if with_files else ()
-    )
+    sources = []
+    for item in cited:
+        n, zone = item.n or 0, ZoneInfo(turn.timezone)
+        item, frame, withheld, gone, image = _shown(media, rules, item, rows, size_of(n))
+        cite = f"{turn.chat_id}.{turn.turn_id}.{n}"
+        link = "" if withheld else f"{origin}/frames/{item.frame_id}?cite={cite}"
+        at = when(item.captured_ms, zone)
+        sources.append(Source(item, frame, withheld, gone, image, at, link, n in withdrawn))
+    files = tuple(_files(database, turn)) if with_files else ()
+    return Pack(turn, tuple(sources), withdrawn, origin, made_ms, files)
 
 
 def _files(database: Database, turn: TurnResult) -> Iterator[tuple[str, bytes]]:
@@ -134,20 +172,21 @@ def _files(database: Database, turn: TurnResult) -> Iterator[tuple[str, bytes]]:
             continue
 
 
-def _source(
+def _shown(
     media: Media, rules: RuleSet, item: EvidenceItem, rows: Mapping[int, FrameRow], size: Size
-) -> Source:
+) -> tuple[EvidenceItem, FrameRow | None, str, str, Image | None]:
+    """What may be told of it, its frame, why it is withheld, why its picture is gone, and the picture."""
     frame = rows.get(item.frame_id or -1)
     if frame is None or item.state == "deleted":
-        return Source(_blank(item), None, DELETED, "", None)
+        return _blank(item), None, DELETED, "", None
     if not is_permitted(rules, frame):
-        return Source(_blank(item), None, EXCLUDED, "", None)
+        return _blank(item), None, EXCLUDED, "", None
     gone = unavailable_text(unavailable_reason(media, frame))
     is_wanted = size == "full" or (size == "crop" and bool(item.boxes))
     image = _image(media, frame, item, size) if is_wanted and not gone else None
     if image is None and is_wanted and not gone:
         gone = unavailable_text("missing")  # it went between the two looks
-    return Source(item, frame, "", gone, image)
+    return item, frame, "", gone, image
 
 
 def _blank(item: EvidenceItem) -> EvidenceItem:
@@ -158,8 +197,7 @@ def _blank(item: EvidenceItem) -> EvidenceItem:
 
 
 def _image(media: Media, frame: FrameRow, item: EvidenceItem, size: Size) -> Image | None:
-    boxes = [Box(b.x, b.y, b.w, b.h) for b in item.boxes]
-    area = crop_around(boxes, frame.width_px, frame.height_px, *CROP_PX) if size == "crop" else None
+    area = crop_around(item.boxes, frame.width_px, frame.height_px, *CROP_PX) if size == "crop" else None
     try:
         if area is None:
             content, media_type = media.exact(frame), frame.media_type

@@ -25,6 +25,7 @@ from webapp.core.errors import Problem
 from webapp.core.parameters import day_named
 from webapp.core.services import Viewer, services, viewer
 from webapp.exports import formats
+from webapp.exports.pack import when
 
 blueprint = Blueprint("days", __name__)
 
@@ -154,7 +155,7 @@ def _markdown(day: DailySummary, document: DayAnswer) -> str:
     lines = [f"# {formats.escape(day.text.split(chr(10), 1)[0])}", ""]
     for hour in document.hours:
         for point in hour.points:
-            at = formats.when(point.timestamp, zone)
+            at = when(point.timestamp, zone)
             lines.append(f"- {at} {formats.escape(point.text)}")
             for evidence in point.evidence:
                 quoted = f"“{formats.escape(evidence.quote)}” - " if evidence.quote else ""

@@ -127,7 +127,7 @@ def _boxes(database: Database, item: EvidenceItem, words: Iterable[str]) -> tupl
     """Around the words of the answer that stand in the quote, or on a frame that was cited without one; else
     around the quote.
     """
-    quoted = tuple(Box(b.x, b.y, b.w, b.h) for b in item.boxes)
+    quoted = item.boxes
     reading = readings.current_reading(database, item.frame_id) if words and item.frame_id else None
     if reading is None:
         return quoted

@@ -130,7 +130,7 @@ class FrameHighlights:
     def boxes(self) -> tuple[Box, ...]:
         """The boxes that matter most: the cited words, else the current hit, else the line."""
         if self.citation:
-            return tuple(Box(b.x, b.y, b.w, b.h) for b in self.citation.item.boxes)
+            return self.citation.item.boxes
         if self.current:
             return self.current.boxes
         return (self.line.box,) if self.line else ()

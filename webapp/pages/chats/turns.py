@@ -182,5 +182,5 @@ def _offer(source: Source, viewer: Viewer) -> ExportPicture:
     frame = source.frame
     if frame is None or not source.can_show:
         return ExportPicture(source.n, source, clock, None, None, source.withheld or source.gone)
-    crop = crop_around(source.boxes, frame.width_px, frame.height_px, *CROP_PX)
+    crop = crop_around(source.item.boxes, frame.width_px, frame.height_px, *CROP_PX)
     return ExportPicture(source.n, source, clock, frame, crop, "")
