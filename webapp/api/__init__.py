@@ -1,29 +1,11 @@
-"""The JSON API, one module per noun."""
+"""The JSON API, one module per noun; each declares its endpoints as it is imported."""
 
 from __future__ import annotations
 
-from webapp.api import (  # noqa: F401  # each declares its endpoints as it is imported
-    attachments,
-    capture,
-    chat_memory,
-    chats,
-    days,
-    egress,
-    entities,
-    frames,
-    imports,
-    ingest,
-    insights,
-    memory,
-    operation,
-    personas,
-    privacy,
-    providers,
-    questions,
-    search,
-    time,
-    timeline,
-    tool_calls,
-    turns,
-)
+import pkgutil
+from importlib import import_module
+
 from webapp.api.endpoint import blueprint as blueprint
+
+for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
+    import_module(_module.name)

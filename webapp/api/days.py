@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from store.frames.frames import captured_ms_of
 from store.memory import daily_hours, daily_summaries
-from store.memory.daily_hours import Hour
 from store.memory.daily_summaries import DailySummary
 from store.memory.observations import HOUR_MS
 from webapp.api.endpoint import endpoint
@@ -38,15 +37,18 @@ class DaySummaryAnswer(SpanAnswer):
 
 class DayEvidenceAnswer(Answer):
     frame_id: int
-    timestamp: Timestamp
-    quote: str = Field(description="A line that stands on the frame; blank where the frame as such shows it.")
-    frame_url: str
+    timestamp: Annotated[Timestamp, BeforeValidator(captured_ms_of)] = Field(validation_alias="frame_id")
+    quote: str = Field(
+        validation_alias="text",
+        description="A line that stands on the frame; blank where the frame as such shows it.",
+    )
+    frame_url: Annotated[str, BeforeValidator("/frames/{}".format)] = Field(validation_alias="frame_id")
 
 
 class PointAnswer(Answer):
-    timestamp: Timestamp
+    timestamp: Timestamp = Field(validation_alias="at_ms")
     text: str
-    evidence: list[DayEvidenceAnswer]
+    evidence: list[DayEvidenceAnswer] = Field(validation_alias="quotes")
 
 
 class HourAnswer(SpanAnswer):
@@ -85,7 +87,8 @@ def one_day(on: date) -> DayAnswer:
     with services().database.read() as connection:
         hours = daily_hours.between(connection, day.start_ms, day.end_ms)
         is_settled = daily_hours.is_settled(connection, day.start_ms, day.end_ms, services().clock())
-    return DayAnswer.of(day, hours=[_hour(hour) for hour in hours], settled=is_settled)
+    told = [HourAnswer.of(hour, end_time=hour.start_ms + HOUR_MS) for hour in hours]
+    return DayAnswer.of(day, hours=told, settled=is_settled)
 
 
 @endpoint("POST", "/days/<day:on>/redo", "Have a day told again", NO_DAY, status=202)
@@ -106,26 +109,3 @@ def redo(day: DailySummary) -> None:
     """Put every hour of a day on the list of what is to be told."""
     with services().database.write() as connection:
         daily_hours.redo(connection, day.start_ms, day.end_ms)
-
-
-def _hour(hour: Hour) -> HourAnswer:
-    return HourAnswer.of(
-        hour,
-        end_time=hour.start_ms + HOUR_MS,
-        points=[
-            PointAnswer(
-                timestamp=point.at_ms,
-                text=point.text,
-                evidence=[
-                    DayEvidenceAnswer(
-                        frame_id=quote.frame_id,
-                        timestamp=captured_ms_of(quote.frame_id),
-                        quote=quote.text,
-                        frame_url=f"/frames/{quote.frame_id}",
-                    )
-                    for quote in point.quotes
-                ],
-            )
-            for point in hour.points
-        ],
-    )

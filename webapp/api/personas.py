@@ -10,7 +10,7 @@ from store.chats import personas, prompts
 from store.chats.personas import MAX_NAME_CHARS, MAX_PROMPT_CHARS, Persona, PersonaText
 from store.chats.prompts import Author
 from webapp.api.endpoint import endpoint
-from webapp.api.values import Answer, DeletedAnswer, Listing, Request, Timestamp
+from webapp.api.values import Answer, DeletedAnswer, IsSet, Listing, OrNull, Request, Timestamp
 from webapp.core.services import services
 
 PERSONA = "/personas/<id:persona_id>"
@@ -29,10 +29,10 @@ class PersonaAnswer(Answer):
     name: str
     system_prompt: str
     description: str
-    builtin: bool
+    builtin: IsSet
     active: bool
     version: int
-    archived: bool
+    archived: IsSet = Field(validation_alias="archived_ms")
     turns: int = Field(description="How many turns spoke with it.")
     updated_at: Timestamp
 
@@ -118,12 +118,7 @@ def versions(persona_id: int) -> Listing[VersionAnswer]:
 
 def _answer(persona: Persona) -> PersonaAnswer:
     active = personas.active(services().database)
-    return PersonaAnswer.of(
-        persona,
-        builtin=persona.builtin is not None,
-        active=active is not None and active.id == persona.id,
-        archived=persona.archived_ms is not None,
-    )
+    return PersonaAnswer.of(persona, active=active is not None and active.id == persona.id)
 
 
 # -- system prompts by model: what each is always told first ------------------------------------
@@ -147,7 +142,7 @@ class SystemPromptAnswer(Answer):
 
 class PromptVersionAnswer(Answer):
     version: int
-    system_prompt: str | None = Field(description="Null where it was cleared.")
+    system_prompt: OrNull = Field(validation_alias="content", description="Null where it was cleared.")
     sha256: str
     saved_by: Author
     saved_at: Timestamp
@@ -178,9 +173,7 @@ def delete(model_id: str) -> SystemPromptAnswer:
 def prompt_versions(model_id: str) -> Listing[PromptVersionAnswer]:
     """The newest first; the first one is in force."""
     saved = prompts.versions(services().database, model_id)
-    return Listing(
-        data=[PromptVersionAnswer.of(version, system_prompt=version.content or None) for version in saved]
-    )
+    return Listing(data=PromptVersionAnswer.list_of(saved))
 
 
 def _save(model_id: str, content: str) -> SystemPromptAnswer:

@@ -71,21 +71,11 @@ class ReceiptAnswer(SpanAnswer):
 def delete(body: DeleteRequest) -> ReceiptAnswer:
     """Rows, index, readings, pictures, segments, spool and quotes in chats, then a check of it."""
     own = services()
-    start_ms, end_ms = body.start_time, body.end_time
+    span_ms = body.start_time, body.end_time
     if body.dry_run:
-        counts = deletion.preview(own.database, start_ms, end_ms, body.app_name)
-        return ReceiptAnswer.of(
-            body,
-            start_time=start_ms,
-            end_time=end_ms,
-            counts=counts,
-            bytes=counts.bytes,
-            deleted_at=None,
-            verification=None,
-        )
-    receipt = deletion.delete_range(
-        own.database, own.media, start_ms, end_ms, body.app_name, now_ms=own.clock()
-    )
+        counts = deletion.preview(own.database, *span_ms, body.app_name)
+        return ReceiptAnswer.of(body, counts=counts, bytes=counts.bytes, deleted_at=None, verification=None)
+    receipt = deletion.delete_range(own.database, own.media, *span_ms, body.app_name, now_ms=own.clock())
     return receipt_answer(receipt, body.app_name)
 
 

@@ -16,7 +16,7 @@ from assistant.retrieval import coverage
 from store.core.times import to_seconds
 from webapp.api.endpoint import TURN, endpoint
 from webapp.api.frames import BoxAnswer
-from webapp.api.values import Answer, Request, SpanAnswer, Timestamp
+from webapp.api.values import Answer, OrNull, Request, SpanAnswer, Timestamp
 from webapp.exports.files import FORMATS, answer_file, export_pack
 from webapp.exports.pack import Size
 
@@ -45,15 +45,20 @@ class WayAnswer(Answer):
     seconds: float
 
 
-class EvidenceAnswer(Answer):
+class RetrievedAnswer(Answer):
+    """A frame that was looked at."""
+
+    frame_id: int | None = Field(description="Null once the frame was deleted.")
+    timestamp: Timestamp = Field(validation_alias="captured_ms")
+    app_name: str | None
+    window_name: str | None
+
+
+class EvidenceAnswer(RetrievedAnswer):
     """A frame of this turn's selection; `n` is its citation number, null when it was not cited."""
 
     n: int | None
-    frame_id: int | None = Field(description="Null once the frame was deleted.")
-    timestamp: Timestamp = Field(validation_alias="captured_ms")
     local_time: str
-    app_name: str | None
-    window_name: str | None
     focused: bool | None
     browser_url: str | None
     ocr_snippet: str
@@ -64,15 +69,6 @@ class EvidenceAnswer(Answer):
         description="How sure the reader was of the least sure word of the quote, 0 to 1; null when unknown."
     )
     frame_url: str | None
-
-
-class RetrievedAnswer(Answer):
-    """A frame that was looked at and that the answer does not cite."""
-
-    frame_id: int | None = Field(description="Null once the frame was deleted.")
-    timestamp: Timestamp = Field(validation_alias="captured_ms")
-    app_name: str | None
-    window_name: str | None
 
 
 class OnFrameAnswer(Answer):
@@ -158,7 +154,9 @@ class QueryAnswer(SpanAnswer):
     focused: bool | None = Field(validation_alias=AliasPath("filters", "focused"))
     q: str = Field(validation_alias="text")
     strategy: str = Field(validation_alias="way", description="spread, or how GET /search found it.")
-    fallback_reason: str | None = Field(description="Why meaning played no part in it.")
+    fallback_reason: OrNull = Field(
+        validation_alias="fallback", description="Why meaning played no part in it."
+    )
     hits: int
     hits_is_exact: bool = Field(validation_alias="is_exact")
 
@@ -229,7 +227,7 @@ class TurnAnswer(Answer):
         "places, remembered). None of it is evidence."
     )
     attachments: list[AttachmentAnswer] = Field(description="The files that the question brought.")
-    response_id: str | None = Field(description="What a provider with its own transcript keeps it under.")
+    response_id: OrNull = Field(description="What a provider with its own transcript keeps it under.")
     usage: UsageAnswer | None
     second_readings: list[SecondReadingAnswer] = Field(description="By POST …/check, one a model.")
     warnings: list[str]
@@ -255,10 +253,6 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
                 CauseAnswer(cause=cause, seconds=to_seconds(ms))
                 for cause, ms in coverage.causes(result.coverage.gaps).items()
             ],
-            queries=[
-                QueryAnswer.of(query, fallback_reason=query.fallback or None)
-                for query in result.coverage.queries
-            ],
             statements=coverage.statements(
                 result.coverage, ZoneInfo(result.timezone), language_of(result.question)
             ),
@@ -267,7 +261,6 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
         way=WayAnswer.of(result.way, text=coverage.way(result), seconds=result.way.duration_ms / 1000)
         if result.way
         else None,
-        response_id=result.response_id or None,
     )
 
 

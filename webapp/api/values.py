@@ -107,6 +107,13 @@ class Pagination(Answer):
     next_cursor: str | None
 
 
+OrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]
+"""An empty text is null in JSON."""
+
+IsSet = Annotated[bool, BeforeValidator(lambda value: value is not None)]
+"""Whether there is a value."""
+
+
 class SpanAnswer(Answer):
     start_time: Timestamp
     end_time: Timestamp
