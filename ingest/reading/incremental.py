@@ -20,7 +20,7 @@ from engines.ocr.protocol import Box, OcrEngine, OcrLine, OcrWord, around, lines
 
 Pixels = npt.NDArray[np.uint32]  # one screen, a pixel per number
 Mask = npt.NDArray[np.bool_]
-Counts = npt.NDArray[np.int_]
+Shares = npt.NDArray[np.float64]
 
 TILE_H, TILE_W = 8, 32  # pixels; flat tiles, because text runs along rows
 _READ_WHOLE_ABOVE = 0.6  # of the screen's area
@@ -284,45 +284,56 @@ def _belong_together(a: Region, b: Region) -> bool:
 # -- what was scrolled ------------------------------------------------------------------------
 #
 # Every row of pixels that occurs once before and once now votes for the distance it moved. Strips vote
-# separately, so a scroll bar or a picture beside the text does not silence it.
+# separately, so a scroll bar or a picture beside the text does not silence it. Then each row goes the way
+# that explains it: a list may have moved by 72 and by 73 pixels, and what stands below it not at all.
 
 _STRIP = 128  # pixels
 _FEWEST_VOTES = 8
-_SIMILAR = 0.8  # of the pixels of a row or column that moved along
+_MOST_SHIFTS = 4
+_MOST_VOTERS = 0.75  # of the votes of the strip with most of them
+_SIMILAR, _WORSE = 0.8, 0.05  # of the pixels of a column that moved along; a cursor stands in some rows
 _WEIGHTS = np.random.default_rng(0).integers(2**31, 2**32, _STRIP, dtype=np.uint32) | np.uint32(1)
+
+Move = tuple[Box, int]
+"""Where a part of the screen is now, and by how many pixels it moved down (negative: up)."""
 
 
 def follow_scroll(expected: Expected, pixels: Pixels, tiles: Mask) -> Expected:
-    """What is expected once the largest part that moved up or down has moved; the same if nothing did."""
-    size = (pixels.shape[1], pixels.shape[0])
-    changed = _around_tiles(_places(tiles), size)
-    found = _moved_part(expected.pixels, pixels, changed)
-    if found is None:
+    """What is expected once the widest part that moved up or down has moved; the same if nothing did."""
+    changed = _around_tiles(_places(tiles), (pixels.shape[1], pixels.shape[0]))
+    moves = _moves(expected.pixels, pixels, changed)
+    if not moves:
         return expected
-    part, shift = found
     moved = expected.pixels.copy()
-    source = part.moved(0, -shift)
-    moved[_slices(part)] = expected.pixels[_slices(source)]
-    inside = _tile_slices(part)
+    for part, shift in moves:
+        moved[_slices(part)] = expected.pixels[_slices(part.moved(0, -shift))]
+    inside = _tile_slices(around([part for part, _ in moves]))
     if _tiles(moved != pixels)[inside].sum() > tiles[inside].sum() / 2:
         return expected
-    lines, cut = [], list(expected.cut)
-    for line in expected.lines:
-        # It may be seen where it went and, where nothing came over it, still in its old place.
-        if _holds(source, line.box):
-            lines.append(line_moved(line, shift))
-        elif touches(source, line.box):
-            cut.append(_common(line.box.moved(0, shift), part))
-        if not touches(part, line.box):
-            lines.append(line)
-        elif not _holds(part, line.box):
+    lines, cut = _lines_moved(expected.lines, moves)
+    return Expected(moved, lines, [*expected.cut, *cut])
+
+
+def _lines_moved(lines: Iterable[OcrLine], moves: Sequence[Move]) -> tuple[list[OcrLine], list[Box]]:
+    """Lines where they are seen now, and what is seen of lines that were cut in two.
+
+    A line may be seen where it went and, where nothing came over it, still in its old place.
+    """
+    seen, cut = [], []
+    for line in lines:
+        for part, shift in moves:
+            source = part.moved(0, -shift)
+            if _holds(source, line.box):
+                words = tuple(word.moved(0, shift) for word in line.words)
+                seen.append(replace(line, box=line.box.moved(0, shift), words=words))
+            elif touches(source, line.box):
+                cut.append(_common(line.box.moved(0, shift), part))
+        over = [part for part, _ in moves if touches(part, line.box)]
+        if not over:
+            seen.append(line)
+        elif not any(_holds(part, line.box) for part in over):
             cut.append(line.box)
-    return Expected(moved, lines, cut)
-
-
-def line_moved(line: OcrLine, down: int) -> OcrLine:
-    words = tuple(word.moved(0, down) for word in line.words)
-    return replace(line, box=line.box.moved(0, down), words=words)
+    return seen, cut
 
 
 def _common(a: Box, b: Box) -> Box:
@@ -330,44 +341,48 @@ def _common(a: Box, b: Box) -> Box:
     return Box(left, top, min(a.right, b.right) - left, min(a.bottom, b.bottom) - top)
 
 
-def _moved_part(before: Pixels, after: Pixels, changed: Box) -> tuple[Box, int] | None:
-    """Where a part of `changed` is now, and by how many pixels it moved down (negative: up)."""
+def _moves(before: Pixels, after: Pixels, changed: Box) -> list[Move]:
+    """Parts of one column of the screen that moved up or down, from the top."""
     votes = [
-        (strip, shift, row)
+        (strip, shift)
         for strip in range(changed.x, changed.right, _STRIP)
-        for shift, row in _votes(before, after, changed, strip)
+        for shift in _votes(before, after, changed, strip)
     ]
-    if not votes:
-        return None
-    strips, shifts, rows = np.array(votes).T
+    strips, shifts = np.array(votes, np.int64).reshape(-1, 2).T
     values, counts = np.unique(shifts, return_counts=True)
-    shift = int(values[counts.argmax()])
-    if counts.max() < _FEWEST_VOTES:
-        return None
-    strips, rows = strips[shifts == shift], rows[shifts == shift]
-    left, right = int(strips.min()), min(changed.right, int(strips.max()) + _STRIP)
-    top, bottom = int(rows.min()), int(rows.max()) + 1
-    # From there on as far as the rest moved along, or is blank.
+    order = np.argsort(-counts, kind="stable")[:_MOST_SHIFTS]
+    likely = [int(values[n]) for n in order if counts[n] >= _FEWEST_VOTES]
+    if not likely:
+        return []
+    # Rows are told by the strips where most of them voted; the other columns by those rows.
+    places, voters = np.unique(strips[shifts == likely[0]], return_counts=True)
+    core = places[voters >= _MOST_VOTERS * voters.max()]
+    left, right = int(core.min()), min(changed.right, int(core.max()) + _STRIP)
+    rows, columns = slice(changed.y, changed.bottom), slice(left, right)
+    ways = [
+        _equal_when_moved(before[:, columns], after[:, columns], shift)[rows].all(1) for shift in (0, *likely)
+    ]
+    runs = [(top, bottom, (0, *likely)[way]) for way, top, bottom in _runs(np.array(ways)) if way > 0]
+    now = changed.y + np.concatenate([np.arange(top, bottom) for top, bottom, _ in runs])
+    then = now - np.concatenate([np.full(bottom - top, shift) for top, bottom, shift in runs])
+    fits, stays = (after[now] == before[then]).mean(0), (after[now] == before[now]).mean(0)
+    left, right = _fitted(left, right, fits, stays)
+    if left == right:
+        return []
+    return [(Box(left, changed.y + top, right - left, bottom - top), shift) for top, bottom, shift in runs]
+
+
+def _equal_when_moved(before: Pixels, after: Pixels, shift: int) -> Mask:
+    """Pixels that are what they were `shift` rows further up."""
+    equal = np.zeros(after.shape, np.bool_)
     low, high = max(0, shift), len(after) + min(0, shift)
-    now = after[low:high]
-    fits, stays = now == before[low - shift : high - shift], now == before[low:high]
-    down = slice(top - low, bottom - low)
-    left, right = _fitted(left, right, fits[down].sum(0), stays[down].sum(0), bottom - top)
-    across = slice(left, right)
-    top, bottom = _fitted(
-        top - low, bottom - low, fits[:, across].sum(1), stays[:, across].sum(1), right - left
-    )
-    if left == right or top == bottom:
-        return None
-    return Box(left, top + low, right - left, bottom - top), shift
+    equal[low:high] = after[low:high] == before[low - shift : high - shift]
+    return equal
 
 
-def _fitted(first: int, last: int, fits: Counts, stays: Counts, length: int) -> tuple[int, int]:
-    """`first` and `last` where what moved begins and ends to fit, and to fit no worse than what stayed.
-
-    `fits` and `stays` tell of each row or column how many of its `length` pixels do.
-    """
-    good = (fits >= stays) & (fits >= _SIMILAR * length)
+def _fitted(first: int, last: int, fits: Shares, stays: Shares) -> tuple[int, int]:
+    """`first` and `last` where columns begin and end to fit when moved, hardly worse than if they stayed."""
+    good = (fits >= stays - _WORSE) & (fits >= _SIMILAR)
     while first < last and not good[first]:
         first += 1
     while last > first and not good[last - 1]:
@@ -379,14 +394,28 @@ def _fitted(first: int, last: int, fits: Counts, stays: Counts, length: int) -> 
     return first, last
 
 
-def _votes(before: Pixels, after: Pixels, changed: Box, left: int) -> Iterator[tuple[int, int]]:
-    """How far each row of a strip moved that occurs once before and once after, and where it is now."""
+def _runs(ways: Mask) -> Iterator[tuple[int, int, int]]:
+    """Rows that go one way: its number, first row, row after the last. Each run is as long as it can be.
+
+    `ways[n, row]` tells whether way `n` explains a row; a row that none explains stays, which is way 0.
+    """
+    top, count = 0, ways.shape[1]
+    # Per way and row, the next row that the way does not explain.
+    ends = np.where(ways, count, np.arange(count))
+    ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+    while top < count:
+        way = int(ends[:, top].argmax())
+        bottom = max(top + 1, int(ends[way, top]))
+        yield way if ways[way, top] else 0, top, bottom
+        top = bottom
+
+
+def _votes(before: Pixels, after: Pixels, changed: Box, left: int) -> list[int]:
+    """How far each row of a strip moved that occurs once before and once after."""
     right = min(left + _STRIP, changed.right)
     (then, at), (now, to) = (_unique_rows(p[changed.y : changed.bottom, left:right]) for p in (before, after))
     _, i, j = np.intersect1d(then, now, assume_unique=True, return_indices=True)
-    for start, end in zip(at[i].tolist(), to[j].tolist(), strict=True):
-        if start != end:
-            yield end - start, changed.y + end
+    return [shift for shift in (to[j] - at[i]).tolist() if shift]
 
 
 def _unique_rows(part: Pixels) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int_]]:
