@@ -70,7 +70,7 @@ def judge_set(path: Path, embedder: Embedder | None) -> list[Judged]:
     with home_with(asked, embedder) as (database, _):
         meaning = None
         if embedder is not None:
-            meaning = QueryEmbedder(EmbeddingSettings(), database, lambda: embedder).asked_in_turn
+            meaning = QueryEmbedder(EmbeddingSettings(), database, lambda: embedder).asked
         services = TurnServices(database, ChatModels(ChatSettings(), {}), lambda: asked.now_ms, meaning)
         return [_judged(services, asked, question) for question in asked.questions]
 

@@ -69,8 +69,8 @@ class QueryEmbedder:
         # The pages of one search ask the same again; the text itself is not kept.
         self._known: OrderedDict[bytes, Meaning] = OrderedDict()
 
-    def asked(self, text: str, mode: str = "hybrid", turn_id: int | None = None) -> Meaning:
-        """What `search` needs to know of a question's meaning; `turn_id` is the answer it is for."""
+    def asked(self, text: str, turn_id: int | None = None, *, mode: str = "hybrid") -> Meaning:
+        """What `search` needs to know of a question's meaning; what is sent for it goes with its turn."""
         if mode == "fts" or not text.strip():
             return _nothing(None)
         if self.is_off:
@@ -79,28 +79,23 @@ class QueryEmbedder:
         with self._lock:
             if key not in self._known:
                 self._noting.about = replace(self._about, turn_id=turn_id)
-                embedder = self._ready()
-                if embedder is None:
-                    return _nothing("embedder_unavailable")
-                if not embedder.reads(text):
-                    return _nothing("language_not_embedded")
                 try:
+                    embedder = self._ready()
+                    if embedder is None:
+                        return _nothing("embedder_unavailable")
+                    if not embedder.reads(text):
+                        return _nothing("language_not_embedded")
                     vector = embedder.embed([text])[0]
-                    known = Meaning(query_vector=vector, vector_model=embedder.name, vector_problem=None)
-                    self._known[key] = known
-                    self.problem = ""
                 except (EmbeddingError, StoreError) as error:
                     self._lost(error)
                     return _nothing("embedder_unavailable")
+                known = Meaning(query_vector=vector, vector_model=embedder.name, vector_problem=None)
+                self._known[key] = known
+                self.problem = ""
             self._known.move_to_end(key)
-            known = self._known[key]
-            while len(self._known) > _REMEMBERED:
+            if len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
-        return known
-
-    def asked_in_turn(self, text: str, turn_id: int) -> Meaning:
-        """The same for the question of a chat: what is sent for it goes with its turn."""
-        return self.asked(text, turn_id=turn_id)
+            return self._known[key]
 
     def asking(self, text: str) -> RetrievalQuery:
         """The same for a search of memory (`store.memory.search`)."""
@@ -115,27 +110,24 @@ class QueryEmbedder:
             self._embedder = None
 
     def _ready(self) -> Embedder | None:
+        """None until it may be opened again. Raises `EmbeddingError` and `StoreError`."""
         if self._embedder is None and time.monotonic() >= self._next_open_s:
-            try:
-                self._embedder = self._open()
-                self.problem = ""
-            except (EmbeddingError, StoreError) as error:
-                self._lost(error)
+            self._embedder = self._open()
+            self.problem = ""
         return self._embedder
 
-    def _say(self, problem: str) -> None:
+    def _lost(self, error: EmbeddingError | StoreError) -> None:
+        problem = str(error)
+        if isinstance(error, StoreError):
+            problem = f"what would be sent could not be noted, so nothing was: {error}"
+        else:
+            self._next_open_s = time.monotonic() + OPEN_AGAIN_S
+            if self._embedder is not None:
+                self._embedder.close()
+            self._embedder = None
         if self.problem != problem:
             log.warning("search by meaning is unavailable: %s", problem)
         self.problem = problem
-
-    def _lost(self, error: EmbeddingError | StoreError) -> None:
-        if isinstance(error, StoreError):
-            return self._say(f"what would be sent could not be noted, so nothing was: {error}")
-        self._say(str(error))
-        self._next_open_s = time.monotonic() + OPEN_AGAIN_S
-        if self._embedder is not None:
-            self._embedder.close()
-        self._embedder = None
 
 
 def _nothing(problem: str | None) -> Meaning:

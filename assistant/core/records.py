@@ -8,7 +8,7 @@ epoch milliseconds; ranges are half-open. Nothing here is from the model uncheck
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -47,6 +47,10 @@ class TurnFilters:
     window_name: str | None = None
     browser_url: str | None = None
     focused: bool | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Those that are set."""
+        return {name: value for name, value in asdict(self).items() if value not in (None, "")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ Whoever wrote an answer (a model, the built-in extractive one, or code alone), i
 
 from __future__ import annotations
 
-from assistant.core.records import TurnFilters
 from assistant.core.strings import moment, text
 from assistant.evidence import citations, marks, replies
 from assistant.retrieval import coverage
@@ -85,19 +84,11 @@ def no_captures(turn: RunningTurn, retrieval: Retrieval) -> CheckedAnswer:
         return CheckedAnswer(text("future", plan.language))
     start, end = moment(plan.start_ms, plan.zone), moment(plan.end_ms, plan.zone)
     if is_narrowed(retrieval.filters) and retrieval.frames_in_range == 0:
-        filters = ", ".join(f"{name} = {value}" for name, value in _set_filters(plan.filters))
+        given = plan.filters.given().items()
+        names = [(name.removesuffix("_name").removeprefix("browser_"), value) for name, value in given]
+        filters = ", ".join(f"{name} = {value}" for name, value in names)
         sentence = text("no_match", plan.language, start=start, end=end, filters=filters)
     else:
         sentence = text("no_captures", plan.language, start=start, end=end)
     missing = (statement.text for statement in coverage.missing(turn.coverage, plan.zone, plan.language))
     return CheckedAnswer(" ".join([sentence, *missing]))
-
-
-def _set_filters(filters: TurnFilters) -> list[tuple[str, object]]:
-    by_name = (
-        ("app", filters.app_name),
-        ("window", filters.window_name),
-        ("url", filters.browser_url),
-        ("focused", filters.focused),
-    )
-    return [(name, value) for name, value in by_name if value is not None and value != ""]

@@ -52,7 +52,8 @@ def ask(turn: RunningTurn, retrieval: Retrieval) -> Generator[TurnEvent, None, U
     if isinstance(plan.model, ExtractiveModel):
         yield turn.status("thinking", model=plan.model.name)
         turn.stop.check()
-        unread = attachments.unread_warnings(plan.attached, plan.language)
+        own = attachments.names(plan.attached.own)
+        unread = [text("files_unread", plan.language, names=own)] if own else []
         turn.frames_read = len(retrieval.entries)
         return quotation(turn, retrieval, text("extractive", plan.language), unread)
     session = _session(turn, plan.model, retrieval)

@@ -84,30 +84,14 @@ def attachment_text(
     )
 
 
-def attachment_text_for(
-    services: TurnServices, attached: Attached, window: int, *, can_read: bool
-) -> AttachmentText:
-    """What a model with such a window is told of a question's files: a quarter of it at most."""
-
-    def read(number: int, count: int) -> str:
-        return attachments.text_of(services.database, number, 0, count)
-
-    return attachment_text(attached, read, MAX_ATTACHED_CHARS, window // 4, can_read=can_read)
-
-
-def pictures(
-    database: Database, attached: Attached
-) -> tuple[tuple[Picture, ...], tuple[tuple[str, str], ...]]:
-    """The images of a question as they are sent, and what the ledger calls each. Raises `AttachmentGone`."""
-    shown, names_in_ledger = [], []
+def pictures(database: Database, attached: Attached) -> dict[str, Picture]:
+    """The images of a question as they are sent, by what the ledger calls each. Raises `AttachmentGone`."""
+    shown = {}
     for image in attached.images:
+        size = f"{image.width_px} x {image.height_px} pixels, {image.size_bytes:,} bytes"
         picture = Picture(attachments.content(database, image), image.media_type)
-        shown.append(picture)
-        size = (
-            f"{image.width_px} x {image.height_px} pixels, {image.size_bytes:,} bytes, SHA-256 {image.sha256}"
-        )
-        names_in_ledger.append((picture.data_url, f"attached image {image.id} ({size})"))
-    return tuple(shown), tuple(names_in_ledger)
+        shown[f"attached image {image.id} ({size}, SHA-256 {image.sha256})"] = picture
+    return shown
 
 
 def _shares(attached: Attached, room: int, large: int | None) -> dict[int, int]:
@@ -169,12 +153,6 @@ def truncation_warnings(files: AttachmentText, language: Language) -> Iterator[s
     for file, shown in files.cut:
         values = {"file": file.name, "shown": f"{shown:,}", "total": f"{file.characters:,}"}
         yield text("file_cut", language, **values)
-
-
-def unread_warnings(attached: Attached, language: Language) -> Iterator[str]:
-    """A sentence for the person where there is no model that could read the files."""
-    if attached.own:
-        yield text("files_unread", language, names=names(attached.own))
 
 
 # -- which files a question may bring, and to which model -------------------------------------

@@ -42,17 +42,13 @@ class LiveTurn:
         self.stop = stop
         self.context = context
         self._events: list[TurnEvent] = []
-        self._is_over = False
+        self.is_over = False
         self._changed = threading.Condition()
-
-    @property
-    def is_over(self) -> bool:
-        return self._is_over
 
     def after(self, seq: int, timeout_s: float = 0) -> list[tuple[int, TurnEvent]]:
         """Events with their numbers beyond `seq`; waits up to `timeout_s` for the first."""
         with self._changed:
-            self._changed.wait_for(lambda: len(self._events) > seq or self._is_over, timeout_s)
+            self._changed.wait_for(lambda: len(self._events) > seq or self.is_over, timeout_s)
             return list(enumerate(self._events[seq:], seq + 1))
 
     def follow(self, seq: int = 0) -> Iterator[tuple[int, TurnEvent]]:
@@ -61,27 +57,27 @@ class LiveTurn:
             for number, event in self.after(seq, 1.0):
                 seq = number
                 yield number, event
-            if self._is_over and len(self._events) <= seq:
+            if self.is_over and len(self._events) <= seq:
                 return
 
     def settle(self, timeout_s: float) -> None:
         """Wait until the turn is over or a person has to decide, at most `timeout_s`."""
         with self._changed:
-            self._changed.wait_for(lambda: self._is_over or self._asks(), timeout_s)
-
-    def _asks(self) -> bool:
-        return any(isinstance(event, ApprovalEvent) for event in self._events)
+            self._changed.wait_for(
+                lambda: self.is_over or any(isinstance(event, ApprovalEvent) for event in self._events),
+                timeout_s,
+            )
 
     def add(self, event: TurnEvent) -> None:
         with self._changed:
             self._events.append(event)
-            self._is_over = self._is_over or isinstance(event, FinalEvent)
+            self.is_over = self.is_over or isinstance(event, FinalEvent)
             self._changed.notify_all()
 
     def close(self) -> None:
         """No event comes any more."""
         with self._changed:
-            self._is_over = True
+            self.is_over = True
             self._changed.notify_all()
 
 

@@ -77,12 +77,4 @@ def _meaning(turn: RunningTurn) -> Meaning:
 
 
 def _filters(plan: TurnPlan) -> Filters:
-    filters = plan.filters
-    return Filters(
-        plan.start_ms,
-        plan.end_ms,
-        filters.app_name or None,
-        filters.window_name or None,
-        filters.browser_url or None,
-        filters.focused,
-    )
+    return Filters(plan.start_ms, plan.end_ms, **plan.filters.given())

@@ -31,6 +31,7 @@ from assistant.turns.pictures import Pictures
 from assistant.turns.plan import MAX_ANSWER_TOKENS, RunningTurn, TurnPlan
 from assistant.turns.prompts import RESULTS
 from engines.chat.protocol import ChatModel, ContextTooLong, Message, Usage
+from store.chats.attachments import text_of
 from store.core.database import Database
 
 Exchange = Sequence[Message]
@@ -108,10 +109,16 @@ class ModelSession:
         """Make the head for the window. Raises `ContextTooLong` where a question that rests on frames alone
         has room for none.
         """
-        plan, services, endpoint = self.plan, self.turn.services, self.endpoint
+        plan, endpoint = self.plan, self.endpoint
         merged = endpoint is not None and endpoint.single_system
         can_read = any(tool.name == read_attachment.name for tool in self.tools)
-        self.files = attachments.attachment_text_for(services, plan.attached, self.window, can_read=can_read)
+        self.files = attachments.attachment_text(
+            plan.attached,
+            lambda number, count: text_of(self.database, number, 0, count),
+            attachments.MAX_ATTACHED_CHARS,
+            self.window // 4,
+            can_read=can_read,
+        )
         room = self.room - tokens_of(system_messages(self.blocks, merged=merged))
         room -= estimate_tokens(self.files.text) + PICTURE_TOKENS * len(self.pictures.pictures)
         whole = self._packed(_EVERYTHING)

@@ -7,8 +7,8 @@ and leaves an audit row like any look at a frame, and the ledger names it before
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import apsw
 
@@ -32,13 +32,22 @@ TOKENS = 1_500
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """What is sent, in its order: attached images, then frames. `named` is what the ledger calls each."""
+    """What is sent, in its order: attached images, then frames, by what the ledger calls each. `told` is how
+    a model is told which frames it sees; '' for none.
+    """
 
-    pictures: tuple[Picture, ...] = ()
-    named: tuple[tuple[str, str], ...] = ()
+    by_name: Mapping[str, Picture] = field(default_factory=dict)
     shots: tuple[Shot, ...] = ()
     told: str = ""
-    """How a model is told which frames it sees; '' for none."""
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        return tuple(self.by_name.values())
+
+    @property
+    def named(self) -> tuple[tuple[str, str], ...]:
+        """What stands in a request, and what the ledger puts in its place."""
+        return tuple((picture.data_url, name) for name, picture in self.by_name.items())
 
     @property
     def shows(self) -> tuple[int | None, int | None]:
@@ -69,7 +78,7 @@ def of_turn(turn: RunningTurn, retrieval: Retrieval, max_tokens: int) -> Picture
     endpoint = models.endpoint(plan.model.name)
     may_see = may_send(models.send_pictures, endpoint, is_asked_for=plan.request.pictures)
     if agent is None or plan.mode != "auto" or not may_see:
-        return Pictures(*attached)
+        return Pictures(attached)
     shots, cites = [], []
     for entry in _most_relevant(plan, retrieval)[: max_tokens // TOKENS]:
         try:
@@ -78,14 +87,10 @@ def of_turn(turn: RunningTurn, retrieval: Retrieval, max_tokens: int) -> Picture
         except ReadRefused:  # excluded by a rule of today, or its picture is gone
             continue
         cites.append(f"[[{entry.id}]]")
-    pictures = (*attached[0], *(each.picture for each in shots))
-    named = (*attached[1], *((each.picture.data_url, each.name) for each in shots))
-    told = (
-        f"With this message come pictures of these frames, in this order: {', '.join(cites)}."
-        if cites
-        else ""
-    )
-    return Pictures(pictures, named, tuple(shots), told)
+    if not shots:
+        return Pictures(attached)
+    told = f"With this message come pictures of these frames, in this order: {', '.join(cites)}."
+    return Pictures(attached | {each.name: each.picture for each in shots}, tuple(shots), told)
 
 
 def _most_relevant(plan: TurnPlan, retrieval: Retrieval) -> Sequence[Entry]:

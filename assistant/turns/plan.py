@@ -76,7 +76,7 @@ def opened(library: ReadSources, call: ReadCall | None = None) -> Iterator[TurnS
     models = ChatModels(settings.chat, database=database)
 
     def meaning(text: str, turn_id: int) -> Meaning:
-        asked = library.embedder.asked_in_turn(text, turn_id)
+        asked = library.embedder.asked(text, turn_id)
         if asked["query_vector"] is not None:
             knn.load_neighbours(database, "frame")
         return asked

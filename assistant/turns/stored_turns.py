@@ -271,7 +271,7 @@ def _misquoted(n: int, claims: Sequence[Claim], screen: Screen | None) -> Iterat
 
 def replay_parameters(plan: TurnPlan) -> dict[str, Any]:
     """What is kept with a turn of what it was given beside its words; what was not given is missing."""
-    filters = {name: value for name, value in asdict(plan.filters).items() if value not in (None, "")}
+    filters = plan.filters.given()
     kept: dict[str, Any] = {"filters": filters} if filters else {}
     if plan.is_bounded:
         kept |= {"start_ms": plan.start_ms, "end_ms": plan.end_ms}

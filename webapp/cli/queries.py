@@ -157,7 +157,7 @@ def search(
     here = open_home(home)
     database = open_database(here.data_dir)
     filters = Filters(start_ms, now_ms() if end_ms is None else end_ms, app, window, url)
-    meaning = QueryEmbedder(here.settings.embedding, database).asked(text, mode)
+    meaning = QueryEmbedder(here.settings.embedding, database).asked(text, mode=mode)
     if meaning["query_vector"] is not None:
         knn.load_neighbours(database, "frame")
     page = frames_search.search(database, text, filters, mode=mode, limit=limit, fold=True, **meaning)

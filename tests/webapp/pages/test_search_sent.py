@@ -95,7 +95,7 @@ def test_the_question_of_a_chat_goes_with_its_turn(asking: QueryEmbedder, databa
         start_ms=NOON_MS, end_ms=NOON_MS + 1, timezone="UTC", now_ms=NOON_MS,
     )  # fmt: skip
     asking.asked("opened before")
-    asking.asked_in_turn(QUESTION, turn.id)
+    asking.asked(QUESTION, turn.id)
     [kept] = egress_log.of_turn(database, chat_id, 1)
     assert kept.body is not None and QUESTION in kept.body
     conversations.delete(database, chat_id)
