@@ -74,11 +74,12 @@ def iterate_until_cancelled(
     try:
         while True:
             stop.check()
+            left_s = until_s - time.monotonic()
+            if left_s <= 0:
+                raise TimeoutError
             try:
-                item, error = drawn.get(timeout=_LOOK_EVERY_S)
+                item, error = drawn.get(timeout=min(left_s, _LOOK_EVERY_S))
             except queue.Empty:
-                if time.monotonic() > until_s:
-                    raise TimeoutError from None
                 continue
             if error is is_drawn:
                 return

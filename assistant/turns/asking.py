@@ -122,10 +122,7 @@ def _offered(turn: RunningTurn, window_tokens: int) -> list[Tool]:
 
 def _rounds(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
     """Rounds of calls until there is an answer."""
-    if not session.tools:
-        completion, _ = yield from _generate(session)
-        return completion
-    rounds = session.agent.settings.max_iterations
+    rounds = session.agent.settings.max_iterations if session.tools else 0
     for iteration in range(1, rounds + 1):
         first = session.plan.request.first_call if iteration == 1 else None
         completion, reply = _as_requested(session, first) if first else (yield from _generate(session))
@@ -138,8 +135,10 @@ def _rounds(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
             reply, completion, results, session.form, as_text=session.tells_as_text
         )
     else:
-        session.turn.warnings.append(text("capped", session.plan.language, count=rounds))
-    session.close_tools()
+        if rounds:
+            session.turn.warnings.append(text("capped", session.plan.language, count=rounds))
+    if session.tools:
+        session.close_tools()
     completion, reply = yield from _generate(session)
     return replace(completion, text=reply.prose)
 

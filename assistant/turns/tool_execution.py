@@ -38,7 +38,7 @@ _LOOK_EVERY_S = 0.05
 WHY_NOT = {
     "denied": "denied by user",
     "expired": "not approved in time",
-    "refused": "this call was not approved",
+    "approved": "this call was not approved",
 }
 """Why a call has not run, as the model is told."""
 
@@ -65,32 +65,25 @@ def carry_out(
     new[0] = replace(new[0], said=visible_text(reply.prose, session.form))
     calls = tool_calls.add(session.database, session.turn.stored.id, new, session.turn.now_ms())
     wanted_by_id = {wanted.id: wanted for wanted in calls_wanted}
-    results: dict[str, str] = {}
     for call in calls:
         yield ToolCallEvent(call)
     for call in calls:
         if call.state == "approved":
-            yield from _run(session, call, wanted_by_id[call.call_id], results)
-        elif call.state == "failed":
-            results[call.call_id] = result_text("", call.error)
+            yield from _run(session, call, wanted_by_id[call.call_id])
     waiting = [call for call in calls if call.state == "pending"]
     if waiting:
         yield ApprovalEvent(tuple(waiting))
         yield session.turn.status("waiting", tools=", ".join(call.tool for call in waiting))
     while waiting:
-        for call in list(waiting):
-            now = _stored(session, call)
-            if now.state == "pending":
-                continue
-            waiting.remove(call)
-            if now.state == "approved":
-                yield from _run(session, now, wanted_by_id[call.call_id], results)
-            else:
-                yield ToolCallEvent(now)
-                results[call.call_id] = result_text("", WHY_NOT[now.state])
+        for call in (now := [_stored(session, call) for call in waiting]):
+            if call.state == "approved":
+                yield from _run(session, call, wanted_by_id[call.call_id])
+            elif call.state != "pending":
+                yield ToolCallEvent(call)
+        waiting = [call for call in now if call.state == "pending"]
         if waiting:
             _wait(session, waiting)
-    return results
+    return {call.call_id: result_text(result_of(_stored(session, call))) for call in calls}
 
 
 def _new_call(session: ModelSession, iteration: int, wanted: Call) -> NewToolCall:
@@ -148,20 +141,16 @@ def _wait(session: ModelSession, waiting: Sequence[ToolCall]) -> None:
         tool_calls.expire(session.database, now_ms)
 
 
-def _run(
-    session: ModelSession, call: ToolCall, wanted: Call, results: dict[str, str]
-) -> Generator[TurnEvent, None, None]:
+def _run(session: ModelSession, call: ToolCall, wanted: Call) -> Generator[TurnEvent, None, None]:
     """Run an approved call, with the arguments that were approved and no others."""
     try:
         tool_calls.claim(session.database, call.id, wanted.arguments, session.turn.now_ms())
     except NotApproved:
-        results[call.call_id] = result_text("", WHY_NOT["refused"])
         return
     yield ToolCallEvent(_stored(session, call))
     outcome = _outcome(session, call, wanted)
     tool_calls.finish(session.database, call.id, outcome, session.turn.now_ms())
     yield ToolCallEvent(_stored(session, call))
-    results[call.call_id] = result_text(outcome.output, outcome.error)
 
 
 def _outcome(session: ModelSession, call: ToolCall, wanted: Call) -> Outcome:
@@ -309,10 +298,17 @@ def _as_text(reply: ModelReply) -> Iterator[str]:
         yield json.dumps({"id": call.id, "name": call.name, "arguments": dict(call.arguments)})
 
 
-def result_text(output: str, error: str) -> str:
+def result_of(call: ToolCall) -> str:
+    """What a call that is over gave, as JSON: its output, or why there is none."""
+    if call.output:
+        return call.output
+    why = "deleted" if call.is_forgotten else call.error or WHY_NOT.get(call.state, call.state)
+    return json.dumps({"error": why}, ensure_ascii=False)
+
+
+def result_text(result: str) -> str:
     """A result as the model gets it: JSON that cannot imitate a call or a citation."""
-    told = {"error": error} if error else json.loads(output)
-    return json.dumps(_harmless(told), ensure_ascii=False)
+    return json.dumps(_harmless(json.loads(result)), ensure_ascii=False)
 
 
 def _harmless(value: Any) -> Any:

@@ -20,9 +20,9 @@ from assistant.formats.parsing import Call, call_as_text
 from assistant.turns.model_session import Exchange
 from assistant.turns.plan import TurnPlan, TurnServices
 from assistant.turns.tool_execution import (
-    WHY_NOT,
     ModelReply,
     result_messages,
+    result_of,
     result_text,
 )
 from engines.chat.protocol import Completion, Message
@@ -69,14 +69,6 @@ def transcript(database: Database, chat_id: int) -> list[TranscriptMessage]:
         if message.role == "user":
             messages += _rounds(called.get(message.turn, ()))
     return messages
-
-
-def result_of(call: ToolCall) -> str:
-    """What a call that is over gave, as JSON: its output, or why there is none."""
-    if call.output:
-        return call.output
-    why = "deleted" if call.is_forgotten else call.error or WHY_NOT.get(call.state, call.state)
-    return json.dumps({"error": why}, ensure_ascii=False)
 
 
 def _rounds(calls: Sequence[ToolCall]) -> Iterator[TranscriptMessage]:
@@ -180,8 +172,7 @@ def _told_again(calls: Sequence[ToolCall], form: str, *, as_text: bool) -> list[
         Call(f"t{call.turn}_{call.call_id}"[:64], call.tool, json.loads(call.arguments)) for call in calls
     ]
     results = {
-        want.id: result_text(without_cites(result_of(call)), "")
-        for want, call in zip(wanted, calls, strict=True)
+        want.id: result_text(without_cites(result_of(call))) for want, call in zip(wanted, calls, strict=True)
     }
     written = "\n".join(call_as_text(want.name, want.arguments, form) for want in wanted)
     reply = ModelReply(calls[0].said, tuple(wanted))
