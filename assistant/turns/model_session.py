@@ -9,7 +9,7 @@ out first, the oldest before the others; then those of the last round keep their
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from assistant.core.endpoints import Endpoint
@@ -227,51 +227,31 @@ class Fitted:
 def fit(messages: Sequence[Message], room: int) -> Fitted:
     """The messages within `room` tokens, as far as leaving out results can do that."""
     fitted, left_out, shortened = list(messages), 0, 0
-    last = _last_round(fitted)
-    for at in [at for at in _results(fitted) if at < last]:
-        if tokens_of(fitted) <= room:
-            break
-        if len(_result(fitted[at])) > len(LEFT_OUT):
-            fitted[at] = _with_result(fitted[at], LEFT_OUT)
-            left_out += 1
-    for at in [at for at in _results(fitted) if at >= last]:
-        over = tokens_of(fitted) - room
-        if over <= 0:
-            break
-        text = _result(fitted[at])
-        # A token is rarely less than a character; quotation marks of the whole are escaped in its part.
-        kept = max(
-            MIN_CHARS,
-            len(text) * max(0, estimate_tokens(text) - over) // max(1, estimate_tokens(text))
-            - len(_beginning("", 0))
-            - 20,
-        )
-        if kept < len(text):
-            fitted[at] = _with_result(fitted[at], _beginning(text, kept))
-            shortened += 1
+    over = tokens_of(messages) - room
+    answers_at = [at for at, message in enumerate(messages) if message.role == "assistant"]
+    last_round = answers_at[-1] if answers_at else len(messages)
+    for at, message in enumerate(messages):
+        opening = f"{RESULTS}\n" if message.content.startswith(RESULTS) else ""
+        if over <= 0 or not (opening or message.role == "tool"):
+            continue
+        result = message.content.removeprefix(opening)
+        told = LEFT_OUT if at < last_round else _beginning(result, over)
+        if len(told) < len(result):
+            fitted[at] = replace(message, content=opening + told)
+            over -= tokens_of([message]) - tokens_of([fitted[at]])
+            left_out += at < last_round
+            shortened += at >= last_round
     return Fitted(fitted, left_out, shortened)
 
 
-def _results(messages: Sequence[Message]) -> Iterator[int]:
-    for at, message in enumerate(messages):
-        if message.role == "tool" or message.content.startswith(RESULTS):
-            yield at
+def _beginning(result: str, over: int) -> str:
+    """As much of a result as makes it `over` tokens smaller, but `MIN_CHARS` at least."""
 
+    def told(count: int) -> str:
+        note = "only its beginning: the rest no longer fits"
+        return json.dumps({"note": note, "beginning": result[:count]}, ensure_ascii=False)
 
-def _last_round(messages: Sequence[Message]) -> int:
-    """Where the results begin that no answer has followed yet; the end where there are none."""
-    answers_at = [at for at, message in enumerate(messages) if message.role == "assistant"]
-    return answers_at[-1] if answers_at else len(messages)
-
-
-def _result(message: Message) -> str:
-    return message.content if message.role == "tool" else message.content.removeprefix(RESULTS).lstrip("\n")
-
-
-def _with_result(message: Message, result: str) -> Message:
-    return replace(message, content=result if message.role == "tool" else f"{RESULTS}\n{result}")
-
-
-def _beginning(text: str, count: int) -> str:
-    note = "only its beginning: the rest no longer fits"
-    return json.dumps({"note": note, "beginning": text[:count]}, ensure_ascii=False)
+    # A token is rarely less than a character; quotation marks of the whole are escaped in its part.
+    size = max(1, estimate_tokens(result))
+    kept = len(result) * max(0, size - over) // size - len(told(0)) - 20
+    return told(max(MIN_CHARS, kept))

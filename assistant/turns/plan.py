@@ -224,10 +224,6 @@ class RunningTurn:
     usage: Usage | None = None
     sources: tuple[str, ...] = ()
     ending: ModelError | Cancelled | None = None
-    scope: Scope = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.scope = self.plan.scope
 
     @property
     def database(self) -> Database:

@@ -32,9 +32,8 @@ from assistant.core.records import (
 )
 from assistant.turns import insights, second_reading, transcript
 from assistant.turns.admission import admit, settled
-from assistant.turns.answering import check, no_captures
+from assistant.turns.answering import check, look, no_captures
 from assistant.turns.asking import ask
-from assistant.turns.looking import look
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices
 from assistant.turns.stored_turns import begin, fail, finish, stored_turn
 from engines.chat.extractive import ExtractiveModel
@@ -105,7 +104,7 @@ def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, Checked
     yield turn.status("searching")
     retrieval = look(turn)
     if retrieval.entries:
-        yield EvidenceEvent(turn.evidence, turn.coverage, turn.scope)
+        yield EvidenceEvent(turn.evidence, turn.coverage, turn.plan.scope)
     learn = partial(settled, turn.services, turn.plan)
     turn.plan = run_with_timeout(learn, math.inf, turn.stop, turn.database.close_thread)
     if not retrieval.entries and not turn.plan.asks_without_frames:

@@ -12,7 +12,7 @@ from assistant.retrieval import retrieval
 from assistant.retrieval.excerpts import MAX_OCR_CHARS_PER_FRAME
 from assistant.retrieval.retrieval import Retrieval, retrieve
 from assistant.retrieval.sampling import MAX_FRAMES
-from assistant.turns import looking
+from assistant.turns import answering
 from store.core.database import Database
 from store.embeddings import knn, vectors
 from store.frames.frames import ID_STEP
@@ -165,8 +165,8 @@ def test_a_specific_turn_keeps_every_cap_and_asks_once(
     """One retrieval, one call, no picture, at most 72 frames with 160 characters of text each."""
     stub.reply(reply("Budgets [[e1]].", ("e1", "page 0")))
     retrievals = []
-    real = looking.retrieve
-    monkeypatch.setattr(looking, "retrieve", lambda *a, **k: retrievals.append(a) or real(*a, **k))
+    real = answering.retrieve
+    monkeypatch.setattr(answering, "retrieve", lambda *a, **k: retrievals.append(a) or real(*a, **k))
     result = ask("Which budget row was it?")
     assert len(retrievals) == len(stub.requests) == 1
     assert "tools" not in stub.requests[0]

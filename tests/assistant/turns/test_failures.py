@@ -18,7 +18,7 @@ from assistant.core.errors import (
 )
 from assistant.core.records import StatusEvent, TurnRequest
 from assistant.retrieval import retrieval
-from assistant.turns import looking
+from assistant.turns import answering
 from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
 from assistant.turns.turn import run_turn
@@ -83,7 +83,7 @@ def test_a_retrieval_over_its_deadline_is_an_error_and_not_an_empty_answer(
 ) -> None:
     for minute in range(100):
         afternoon.show(minute, None)
-    monkeypatch.setattr(looking, "retrieve", lambda *a, **k: retrieval.retrieve(*a, **k, deadline_s=-1))
+    monkeypatch.setattr(answering, "retrieve", lambda *a, **k: retrieval.retrieve(*a, **k, deadline_s=-1))
     monkeypatch.setattr(database_module, "_STEPS_BETWEEN_CHECKS", 1)
     error = ask().error
     assert error is not None

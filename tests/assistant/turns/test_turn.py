@@ -17,7 +17,7 @@ from assistant.core.records import (
     TurnFilters,
     TurnRequest,
 )
-from assistant.turns import looking
+from assistant.turns import answering
 from assistant.turns.admission import NEUTRAL
 from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
@@ -77,8 +77,8 @@ def test_one_turn_is_one_retrieval_and_one_call_without_tools(
     afternoon.show(1, "hello there")
     stub.reply(reply("Hello [[e1]].", ("e1", "hello there")))
     retrievals = []
-    real = looking.retrieve
-    monkeypatch.setattr(looking, "retrieve", lambda *a, **k: retrievals.append(a) or real(*a, **k))
+    real = answering.retrieve
+    monkeypatch.setattr(answering, "retrieve", lambda *a, **k: retrievals.append(a) or real(*a, **k))
     result = ask()
     assert len(retrievals) == len(stub.requests) == 1
     assert "tools" not in stub.requests[0]
