@@ -12,13 +12,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from assistant.formats import text_formats
 from assistant.formats.reader import MAX_CALLS as MAX_CALLS
 from assistant.formats.reader import Call as Call
-from assistant.formats.reader import CallError as CallError
+from assistant.formats.reader import Parsed as Parsed
 from assistant.formats.reader import Reader, Stop
 
 MAX_BYTES = 65_536
@@ -29,13 +28,6 @@ _READERS = {
     "llama31": text_formats.read_llama31,
 }
 FORMATS: tuple[str, ...] = tuple(_READERS)
-
-
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    prose: str
-    calls: tuple[Call, ...] = ()
-    errors: tuple[CallError, ...] = ()
 
 
 def parse(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) -> Parsed:
@@ -50,7 +42,7 @@ def parse(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) ->
     else:
         with suppress(Stop):
             read(reader)
-    return Parsed(reader.prose.strip(), tuple(reader.calls), tuple(reader.errors))
+    return reader.parsed
 
 
 # -- told in a prompt -------------------------------------------------------------------------
@@ -99,10 +91,16 @@ def parse_message(message: Mapping[str, Any], known_tools: Mapping[str, Mapping[
             if function is not None and isinstance(name, str):
                 reader.add(name, function.get("arguments"), repr(function.get("arguments")), call.get("id"))
             else:
-                reader.error("malformed", "A call names a function.", repr(call))
+                reader.error(
+                    "malformed",
+                    "A call names a function.",
+                    repr(call),
+                    given_id=call.get("id") if isinstance(call, Mapping) else None,
+                )
     except Stop:
         pass
-    return Parsed(_before_marker(reader.text, "").strip(), tuple(reader.calls), tuple(reader.errors))
+    reader.prose = _before_marker(reader.text, "")
+    return reader.parsed
 
 
 # -- what may be shown of a growing output ----------------------------------------------------

@@ -13,27 +13,40 @@ MAX_CALLS = 16
 _NAMES = ("name", "tool_name")
 _ARGUMENTS = ("parameters", "arguments")
 _IDS = ("id", "tool_call_id")
+MAX_ID_CHARS = 64
+"""Of a call's id, as providers take it."""
+_NAME_CHARS = 100
 _RAW_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as the model wants it; with `error` it cannot be made, and the model is told why."""
+    """A call as the model wants it. With an `error`, which the model is told, it cannot be made: `code` names
+    the error for programs, and `raw` is the piece of text that could not be used.
+    """
 
     id: str
     name: str
     arguments: Mapping[str, Any]
     error: str = ""
+    code: ErrorCode | None = None
+    raw: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class CallError:
-    """`raw` is the piece of text that could not be used, `name` the tool where it is known."""
+class Parsed:
+    """What a model said, and what it wants called, in order."""
 
-    code: ErrorCode
-    message: str
-    raw: str
-    name: str | None = None
+    prose: str
+    wanted: tuple[Call, ...] = ()
+
+    @property
+    def calls(self) -> list[Call]:
+        return [call for call in self.wanted if not call.error]
+
+    @property
+    def errors(self) -> list[Call]:
+        return [call for call in self.wanted if call.error]
 
 
 class Stop(Exception):
@@ -47,11 +60,11 @@ class Reader:
         self.text = self.prose = text
         self.at = 0
         self.known_tools = known_tools
-        self.calls: list[Call] = []
-        self.errors: list[CallError] = []
+        self.wanted: list[Call] = []
         self.silent: frozenset[str] = frozenset()
         """Names that mean "no call": they are passed over."""
         self._ids: set[str] = set()
+        self._made = 0
 
     # -- the text -----------------------------------------------------------------------------
 
@@ -122,8 +135,16 @@ class Reader:
 
     # -- what was found -----------------------------------------------------------------------
 
-    def error(self, code: ErrorCode, message: str, raw: str, name: str | None = None) -> None:
-        self.errors.append(CallError(code, message, raw[:_RAW_CHARS], name))
+    @property
+    def parsed(self) -> Parsed:
+        return Parsed(self.prose.strip(), tuple(self.wanted))
+
+    def error(
+        self, code: ErrorCode, message: str, raw: str, name: str | None = None, given_id: object = None
+    ) -> None:
+        call_id = self._id(given_id, f"unusable_{len(self.wanted) + 1}")
+        name = name or "unknown"
+        self.wanted.append(Call(call_id, name[:_NAME_CHARS], {}, message, code, raw[:_RAW_CHARS]))
 
     def add_object(self, value: object, raw: str) -> None:
         """A call as a JSON object; anything else is malformed. `parameters` count more than `arguments`."""
@@ -142,28 +163,31 @@ class Reader:
         if name in self.silent:
             return
         if name not in self.known_tools:
-            self.error("unknown_tool", f"There is no tool {name[:100]!r} in this turn.", raw, name)
+            problem = f"There is no tool {name[:_NAME_CHARS]!r} in this turn."
+            self.error("unknown_tool", problem, raw, name, given_id)
             return
         try:
             usable = _as_object(arguments)
         except Broken as problem:
             if problem.code == "too_deep":
-                self.error(problem.code, str(problem), raw)
+                self.error(problem.code, str(problem), raw, name, given_id)
                 raise Stop from problem
             usable = None
         if not isinstance(usable, dict):
-            self.error("bad_arguments", "The arguments must be a JSON object.", raw, name)
+            self.error("bad_arguments", "The arguments must be a JSON object.", raw, name, given_id)
             return
-        if len(self.calls) == MAX_CALLS:
-            self.error("too_many_calls", f"Only the first {MAX_CALLS} calls are used.", raw)
+        if self._made == MAX_CALLS:
+            self.error("too_many_calls", f"Only the first {MAX_CALLS} calls are used.", raw, name, given_id)
             raise Stop
-        self.calls.append(Call(self._id(given_id), name, coerced(usable, self.known_tools[name])))
+        self._made += 1
+        call_id = self._id(given_id, f"call_{self._made}")
+        self.wanted.append(Call(call_id, name, coerced(usable, self.known_tools[name])))
 
-    def _id(self, given: object) -> str:
-        """The id that was given, unless another call has it; then one by the call's place."""
-        ordinal, number = f"call_{len(self.calls) + 1}", 1
+    def _id(self, given: object, ordinal: str) -> str:
+        """The id that was given, unless it is too long or another call has it; then the ordinal."""
         written = str(given) if isinstance(given, str | int) and not isinstance(given, bool) else ""
-        chosen = ordinal if written in self._ids else written or ordinal
+        is_free = 0 < len(written) <= MAX_ID_CHARS and written not in self._ids
+        chosen, number = written if is_free else ordinal, 1
         while chosen in self._ids:
             number += 1
             chosen = f"{ordinal}_{number}"

@@ -170,7 +170,7 @@ def read_command_r(reader: Reader) -> None:
             return
         reader.prose, reader.at = reader.text[: marker.start()], marker.end()
         reader.attempt(partial(_read_marked, reader, is_tagged=marker[0].endswith(_START)))
-    if not (reader.calls or reader.errors):  # "no call": what stands around it is the answer
+    if not reader.wanted:  # "no call": what stands around it is the answer
         around = (reader.prose.strip(), reader.text[reader.at :].strip())
         reader.prose = "\n".join(filter(None, around))
 

@@ -19,7 +19,7 @@ from assistant.core.records import ATTACHMENT_SOURCE, DeltaEvent, FirstCall, Sho
 from assistant.core.strings import text
 from assistant.evidence.off_screen import OffScreen
 from assistant.evidence.replies import StreamBuffer
-from assistant.formats.parsing import Call, call_as_text
+from assistant.formats.parsing import Call, Parsed, call_as_text
 from assistant.retrieval import coverage
 from assistant.retrieval.measured_facts import MeasuredFacts, facts
 from assistant.retrieval.retrieval import Entry, Retrieval
@@ -33,7 +33,7 @@ from assistant.turns.model_session import ModelSession
 from assistant.turns.pictures import of_turn as pictures_of_turn
 from assistant.turns.plain_answers import quotation
 from assistant.turns.plan import RunningTurn, UncheckedAnswer
-from assistant.turns.tool_execution import ModelReply, carry_out
+from assistant.turns.tool_execution import carry_out
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import ChatModel, Completion, ContextTooLong, ModelError
 from store.chats import tool_calls
@@ -143,17 +143,17 @@ def _rounds(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
     return replace(completion, text=reply.prose)
 
 
-def _as_requested(session: ModelSession, first: FirstCall) -> tuple[Completion, ModelReply]:
+def _as_requested(session: ModelSession, first: FirstCall) -> tuple[Completion, Parsed]:
     """A call as if the model had just asked for it; it is decided about like any other."""
     session.parts += 1
     is_offered = any(tool.name == first.tool for tool in session.tools)
     error = "" if is_offered else f"There is no tool {first.tool!r}."
     wanted = Call("again_1", first.tool, first.arguments, error)
     called = call_as_text(first.tool, first.arguments, session.form)
-    return Completion(called, None, session.plan.model.name), ModelReply("", (wanted,))
+    return Completion(called, None, session.plan.model.name), Parsed("", (wanted,))
 
 
-def _generate(session: ModelSession) -> Generator[TurnEvent, None, tuple[Completion, ModelReply]]:
+def _generate(session: ModelSession) -> Generator[TurnEvent, None, tuple[Completion, Parsed]]:
     """One answer of the model, told as it comes. A request that was too long is made smaller."""
     plan = session.plan
     session.parts += 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from assistant.core.records import ApprovalEvent, ToolCallEvent, TurnEvent
 from assistant.core.texts import neutralized
 from assistant.evidence.off_screen import SOURCE_OF
 from assistant.evidence.replies import visible_text
-from assistant.formats.parsing import MAX_CALLS, Call, CallError, parse, parse_message
+from assistant.formats.parsing import MAX_CALLS, Call, Parsed, parse, parse_message
 from assistant.tools.context import Findings, ToolContext, VisionAccess
 from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentServices, modes, search_engine
 from assistant.tools.tool import Tool, ToolFailed, ToolResult, failed_by_bug
@@ -43,19 +43,11 @@ WHY_NOT = {
 """Why a call has not run, as the model is told."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelReply:
-    """A model's answer: what it says, and what it wants called."""
-
-    prose: str
-    wanted: tuple[Call, ...]
-
-
 # -- one round of calls ---------------------------------------------------------------------
 
 
 def carry_out(
-    session: ModelSession, iteration: int, reply: ModelReply
+    session: ModelSession, iteration: int, reply: Parsed
 ) -> Generator[TurnEvent, None, dict[str, str]]:
     """Events of the calls, then their results as text by the id of the call."""
     calls_wanted = [
@@ -252,23 +244,22 @@ def _hosts(agent: AgentServices, tool: Tool, seeing: Iterable[str]) -> frozenset
 ALIASES: Mapping[str, str] = {"get_current_time": "get_current_datetime"}
 """Names that a tool is called by as well; they are not offered."""
 
-_MAX_ID_CHARS = 64
 
-
-def read(completion: Completion, tools: Sequence[Tool], form: str) -> ModelReply:
-    """What a completion says and wants. Raises nothing, whatever it holds."""
+def read(completion: Completion, tools: Sequence[Tool], form: str) -> Parsed:
+    """What a completion says and wants, unusable calls included. Raises nothing, whatever it holds."""
     known = {tool.name: tool.parameters for tool in tools}
     known |= {alias: known[name] for alias, name in ALIASES.items() if name in known}
     if form:
         parsed = parse(completion.text, form, known)
-        errors = [_unusable(f"unusable_{n}", error) for n, error in enumerate(parsed.errors, 1)]
-        calls = [Call(call.id, _own_name(call.name), call.arguments) for call in parsed.calls]
-        return ModelReply(parsed.prose, (*calls, *errors))
-    return ModelReply(completion.text.strip(), tuple(_native(completion.tool_calls, known)))
+    else:
+        native = parse_message({"tool_calls": completion.tool_calls}, known)
+        parsed = replace(native, prose=completion.text.strip())
+    wanted = parsed.wanted[: MAX_CALLS + 1]
+    return replace(parsed, wanted=tuple(replace(c, name=ALIASES.get(c.name, c.name)) for c in wanted))
 
 
 def result_messages(
-    reply: ModelReply, completion: Completion, results: Mapping[str, str], form: str, *, as_text: bool = False
+    reply: Parsed, completion: Completion, results: Mapping[str, str], form: str, *, as_text: bool = False
 ) -> list[Message]:
     """The messages that repeat the calls and give their results, by the id of the call; `as_text` for a
     model that calls natively and knows no messages of a tool.
@@ -290,7 +281,7 @@ def result_messages(
     ]
 
 
-def _as_text(reply: ModelReply) -> Iterator[str]:
+def _as_text(reply: Parsed) -> Iterator[str]:
     """What was said and called, for a model that is not told of its calls as such."""
     if reply.prose:
         yield reply.prose
@@ -317,27 +308,3 @@ def _harmless(value: Any) -> Any:
     if isinstance(value, dict):
         return {_harmless(key): _harmless(inner) for key, inner in value.items()}
     return [_harmless(inner) for inner in value] if isinstance(value, list) else value
-
-
-def _native(calls: Sequence[Mapping[str, Any]], known: Mapping[str, Mapping[str, Any]]) -> Iterator[Call]:
-    """Each call by itself, so that each gets its answer, with an id that no other has."""
-    taken: set[str] = set()
-    for n, call in enumerate(calls[:MAX_CALLS], 1):
-        given = call.get("id")
-        chosen = given if isinstance(given, str) and 0 < len(given) <= _MAX_ID_CHARS else ""
-        if not chosen or chosen in taken:
-            chosen = next(name for name in (f"call_{n}", f"call_{n}_again") if name not in taken)
-        taken.add(chosen)
-        parsed = parse_message({"tool_calls": [call]}, known)
-        if parsed.calls:
-            yield Call(chosen, _own_name(parsed.calls[0].name), parsed.calls[0].arguments)
-        elif parsed.errors:
-            yield _unusable(chosen, parsed.errors[0])
-
-
-def _own_name(called: str) -> str:
-    return ALIASES.get(called, called)
-
-
-def _unusable(call_id: str, error: CallError) -> Call:
-    return Call(call_id, (error.name or "unknown")[:100], {}, error.message)

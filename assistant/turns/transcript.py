@@ -16,11 +16,10 @@ from typing import Any
 from assistant.core.models import AnyModel
 from assistant.core.texts import neutralized
 from assistant.evidence.citations import without_numbers
-from assistant.formats.parsing import Call, call_as_text
+from assistant.formats.parsing import Call, Parsed, call_as_text
 from assistant.turns.model_session import Exchange
 from assistant.turns.plan import TurnPlan, TurnServices
 from assistant.turns.tool_execution import (
-    ModelReply,
     result_messages,
     result_of,
     result_text,
@@ -175,7 +174,7 @@ def _told_again(calls: Sequence[ToolCall], form: str, *, as_text: bool) -> list[
         want.id: result_text(without_cites(result_of(call))) for want, call in zip(wanted, calls, strict=True)
     }
     written = "\n".join(call_as_text(want.name, want.arguments, form) for want in wanted)
-    reply = ModelReply(calls[0].said, tuple(wanted))
+    reply = Parsed(calls[0].said, tuple(wanted))
     return result_messages(reply, Completion(written, None, ""), results, form, as_text=as_text)
 
 
