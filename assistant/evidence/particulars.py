@@ -24,7 +24,7 @@ from assistant.language.values import Shown, Value, values, without
 Kind = Literal["quotation", "address", "value", "name"]
 
 SHORT_NAME = 3
-"""Letters of a name that is compared: shorter ones are titles and abbreviations of any kind."""
+"""Letters of a name that is compared only where it is no title or abbreviation; shorter ones never are."""
 
 ENDING = 2
 """So many letters a name may have more in one text than in the other: "Anna's", "Wagners"."""
@@ -104,26 +104,36 @@ def _values(text: str) -> Iterator[Particular]:
 
 def _names(text: str, sentence: str, language: str) -> Iterator[Particular]:
     words = list(_WORD.finditer(_CJK_RUN.sub(lambda run: "\n" * len(run[0]), text)))
+    has_cjk = bool(_CJK_RUN.search(text))
     for at, found in enumerate(words):
-        word = found[0]
-        if word[0].isupper() and len(word) > SHORT_NAME and not cldr.is_common(word):
-            is_sure = bool(_CJK_RUN.search(text)) or _is_name(words, at, sentence, language)
-            yield Particular(found.start(), found.end(), "name", word, is_weak=not is_sure)
+        leads = at + 1 < len(words) and _is_row(found, words[at + 1], sentence)
+        if found[0][0].isupper() and _may_name(found[0], leads, language):
+            is_sure = has_cjk or _is_name(words, at, leads, sentence, language)
+            yield Particular(found.start(), found.end(), "name", found[0], is_weak=not is_sure)
 
 
-def _is_name(words: Sequence[re.Match[str]], at: int, sentence: str, language: str) -> bool:
+def _may_name(word: str, leads: bool, language: str) -> bool:
+    """Whether a word with a capital may be a name: neither "I'll", nor, where it is short, "PDF", a title
+    before a name ("Mrs Hall") or a weekday.
+    """
+    is_short = len(word) <= SHORT_NAME
+    if cldr.is_common(word) or (not word.isalpha() and is_small(word.replace("’", "'"), language)):
+        return False
+    is_name = len(word) == SHORT_NAME and word[1:].islower() and cldr.key(word) not in cldr.weekdays()
+    return not is_short or (is_name and not leads)
+
+
+def _is_name(words: Sequence[re.Match[str]], at: int, leads: bool, sentence: str, language: str) -> bool:
     """Whether a word with a capital is a name: inside a sentence, and where one opens in front of another
     ("Anna Keller called"). Where nouns have capitals, too, only at the end of a row of them: "Firma Keller",
     but not "am Montag Abend" or "12 Liter Diesel".
     """
-    before, after = words[at - 1] if at else None, words[at + 1] if at + 1 < len(words) else None
     if not has_capital_nouns(language):
-        leads = after is not None and _is_row(words[at], after, sentence)
         return not _opens(sentence, words[at].start()) or (leads and not is_small(words[at][0], language))
+    before = words[at - 1] if at else None
     if before is None or not _is_row(before, words[at], sentence) or _opens(sentence, before.start()):
         return False
     is_counted = _COUNTS.search(sentence, max(0, before.start() - 12), before.start())
-    leads = after is not None and _is_row(words[at], after, sentence)
     return not (leads or is_counted or cldr.is_common(before[0]))
 
 

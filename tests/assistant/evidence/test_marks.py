@@ -71,6 +71,7 @@ def test_claims_are_parts_of_the_answer_in_order(text: str) -> None:
         ("It stands in other.py [1].", ("other.py",)),
         ("It moved to a quarter to twelve on 4 March [1].", ("a quarter to twelve",)),
         ("Benno Weber signed [1].", ("Benno",)),
+        ("Mrs Weber sent it to Bob as PDF on Mon, and I’ll pay [1].", ("Bob",)),
         ("The bill is from J. Keller [1].", ("Keller",)),
     ],
 )
