@@ -38,11 +38,12 @@ class Rule:
 
 def compose(pieces: Sequence[Piece]) -> list[Piece]:
     """The row of pieces after every rule."""
-    row = list(pieces)
+    row, kinds = list(pieces), letters(pieces)
     for rule in _RULES:
         before = len(row) + 1
-        while len(row) < before:  # until nothing joins
-            before, row = len(row), _applied(rule, row)
+        while len(row) < before and rule.pattern.search(kinds):  # until nothing joins
+            before, row = len(row), _applied(rule, row, kinds)
+            kinds = letters(row)
     return row
 
 
@@ -51,8 +52,8 @@ def letters(pieces: Sequence[Piece]) -> str:
     return "".join([piece.kind for piece in pieces])
 
 
-def _applied(rule: Rule, row: list[Piece]) -> list[Piece]:
-    kinds, joined = letters(row), list[Piece]()
+def _applied(rule: Rule, row: list[Piece], kinds: str) -> list[Piece]:
+    joined = list[Piece]()
     at = done = 0
     while match := rule.pattern.search(kinds, at):
         used = [p for p in row[match.start() : match.end()] if rule.whole or p.kind not in _SPARE]
