@@ -17,7 +17,7 @@ from assistant.language.time_said import Clock, Date, Mode, Part, Point, Refused
 from store.core import times
 
 AROUND_MIN = 30
-_UNIT_MS = {"minute": 60_000, "quarter_hour": 900_000, "hour": 3_600_000}
+_UNIT_MS = {"second": 1_000, "minute": 60_000, "quarter_hour": 900_000, "hour": 3_600_000}
 _UNIT_DAYS = {"day": 1, "week": 7, "fortnight": 14}
 _UNIT_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _MAX_ELAPSED_MS = 3_660 * 86_400_000

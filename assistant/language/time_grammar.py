@@ -108,6 +108,8 @@ def _amount(used: list[Piece]) -> Piece | None:
         total += 1
     if unit == "year" and not total.is_integer():
         total, unit = total * 12, "month"
+    if unit == "month" and not total.is_integer():
+        total, unit = total * 30, "day"
     return _made("V", (total, unit), used) if total else None
 
 
@@ -132,7 +134,7 @@ def _rolling(used: list[Piece], mode: Mode = "rolling", whole: Point | None = No
 
 def _ago(used: list[Piece]) -> Piece | None:
     amount, unit = _value(used, "V")
-    if unit in ("minute", "hour", "quarter_hour"):
+    if unit in ("second", "minute", "hour", "quarter_hour"):
         return _spans("ago", used, amount=amount, unit=unit)
     if not float(amount).is_integer() or not amount < 10_000:
         return None
@@ -142,9 +144,10 @@ def _ago(used: list[Piece]) -> Piece | None:
 
 
 def _since_ago(used: list[Piece]) -> Piece | None:
-    """ "since ten minutes ago" is the last ten minutes."""
-    span = used[1].value[0]
-    return None if span.mode != "ago" else _made("Z", (replace(span, mode="rolling"),), used)
+    """ "since ten minutes ago" is the last ten minutes; "about an hour ago" is a moment."""
+    span = _value(used, "Z")[0]
+    mode = "rolling" if any(piece.kind in "S!" for piece in used) else "ago"
+    return None if span.mode != "ago" else _made("Z", (replace(span, mode=mode),), used)
 
 
 def _value(used: Sequence[Piece], kinds: str) -> Any:
@@ -173,7 +176,7 @@ def _back(used: list[Piece]) -> Piece | None:
             return _day(used, years=count)
         case "weekend":
             return _day(used, weeks=count, size="weekend")
-        case "minute" | "hour" | "fortnight" if count == 1:
+        case "second" | "minute" | "hour" | "fortnight" if count == 1:
             return _rolling(used)
         case "quarter":
             return _made("%", None, used)
@@ -438,6 +441,9 @@ def _listed(used: list[Piece]) -> Piece:
         if not dated and span.points and said:
             spans[at] = _span_at(span, Point(said), True) or span
         said = dated[-1] if dated else said
+    for at, span in enumerate(spans):  # "Monday and Tuesday from 9 to 11"
+        if span.mode == "point" and span.start and span.start.is_day and spans[-1].has_time:
+            spans[at] = spans[-1].on(span.start.date)
     dates = [point.date for span in spans for point in span.points if point.date]
     month = next((each for each in dates if each.month is not None or each.months is not None), None)
     for at, span in enumerate(spans):  # "the 5th, 7th and 9th of last month"
@@ -472,7 +478,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("(?<=[ij])f?oU|U [<>](?=[;,z]|$)", _as("%")),
     _rule("[nM]%", _as("%")),
     _rule("9[UP][xX]?", _own),
-    _rule("f{1,3}U D|D f{1,3}U(?! [<>])", _whole_day),
+    _rule("f{1,3}U D|D,?f{1,3}U(?! [<>])", _whole_day),
     _rule("6(?=[<>JO])", _as("h")),
     _rule("5(?=[gf1]{0,2}[Ud])", _kind("n")),
     _rule("[nq]Y", _unit("year")),
@@ -551,7 +557,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("q n(?! ?[UkMmdu])", lambda used: _clock(used[1].value, round(60 * used[0].value), used)),
     _rule(
         f"{_ENDS}(?! ?[xX])|(?<=[DPR,])[fij]{{0,4}}{_ENDS}|{_ENDS}(?=_[DPR])"
-        "|(?<=[DPR])_[nCPµ] T [nCPµ](?! ?[UMmd])|(?<![xX])[nCµ] T [nCPµ](?=_[DPR])"
+        "|(?<=[DPR])_[nCPµ] T [nCPµ]( & [nCPµ] T [nCPµ])?(?! ?[UMmd])|(?<![xX])[nCµ] T [nCPµ](?=_[DPR])"
         "|n T C|[CP] T n(?! ?[UMmdxX])|C & n(?! ?[xXUMmdkT])"
         "|(?<=@)f{0,4}n(?! ?[UMmdpT])|n(?=if?P)|(?<![xX])n(?=R)|n(?==)"
         "|[~<>S] n(?! ?[xXUMmdk])|(?<![nC])T n(?! ?[xXUMmdk])",
@@ -569,13 +575,13 @@ _RULES: tuple[Rule, ...] = (
         f"|F {POINT} @ {POINT}|{POINT} G {POINT} e?",
         _range,
     ),
-    _rule("S Z", _since_ago),
+    _rule("[S~] Z|Z T !|Z =", _since_ago),
     _rule("F D j(?=[;z,]|$)|S [DPCR] I?", _open("since")),
     _rule("F [DPCR] I?", _from),
     _rule("[DPCR] I", _open("since")),
     _rule("[DPCR] G", lambda used: _open("from" if used[0].value.clock else "since")(used)),
     _rule("T(?!j) [DPCR]", lambda used: _open("until")(used) if used[0].value == "until" else None),
-    _rule("[DPCR] e", _open("until")),
+    _rule("(T )?[DPCR] e", _open("until")),
     _rule("< [DPCR]|[DPCR] J", _open("before")),
     _rule("> [DPCR]|[DPCR] O", _open("after")),
     _rule("~ [PCR] =?|[PCR] =", _open("around")),

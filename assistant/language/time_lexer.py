@@ -75,6 +75,7 @@ _SHAPES = tuple(
 )
 _CLOCK_LIKE = re.compile(r"\d{1,2}(?::\d\d(?!\d)|[ap]\.?m)")
 _HAN_NUMBER = re.compile("[零〇一二两三四五六七八九十百]+")
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)t(\d\d:\d\d(?::\d\d)?)")
 _GLUED = re.compile(r"(\d{1,4})-?([a-z']+)")
 _LAST_HOUR = (Span("rolling", amount=1, unit="hour"),)
 
@@ -139,6 +140,9 @@ class _Lexer:
             entry = self.latin.get(glued[2])
             is_unit = entry and entry[0] in ("=" if "-" in word else "UkH=")
             return self._pair(glued[1], glued[2], start) if is_unit else []
+        stamp = _STAMP.fullmatch(word)
+        if stamp:
+            return self._pair(stamp[1], stamp[2], start)
         before, _, behind = word.partition("'")
         if behind:  # "l'hiver"
             return self._pair(before + "'", behind, start)
@@ -150,7 +154,7 @@ class _Lexer:
             return []
         if before.isalpha() and kinds in ("nn", "no"):  # "thirty-two", "twenty-first"
             return [Piece(kinds[1], pair[0].value + pair[1].value, start, start + len(word), kinds[1] == "o")]
-        if before.isalpha() and kinds[0] != kinds[1]:  # "half-past", "Monday-morning"
+        if before.isalpha() and kinds[0] != kinds[1] and kinds != "PC":  # "half-past", "Monday-morning"
             return pair
         middle = Piece("T" if mark == "-" else "&", None, start + len(before), start + len(before) + 1)
         return [pair[0], middle, pair[1]]

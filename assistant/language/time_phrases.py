@@ -146,7 +146,7 @@ _BESIDE = "[fijg@,<>~SFTBE&]{0,6}"
 _LEFT = r"(?:[h%RPCDZWMVr/JOL]|(?<=[@~<>SBF])n|(?<=&)[qK]|n[Tp]n?)"
 _AFTER = re.compile(rf"(?:{_BESIDE}{_LEFT}|U(?![xX])|[i<>@~SFT][fijg@]{{0,3}}[xX]{{1,2}}[h%])+[xX]{{0,2}}")
 _BEFORE = re.compile(rf"[xX<>~SFTfijg@]{{0,3}}(?:{_LEFT}{_BESIDE})+$")
-_APART = re.compile("(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?")
+_APART = re.compile("(?:[i@<>SFT][fijg@]{0,3}[xX]{1,2}[fg]{0,3})?[h%][hkUWP]?|(?<=[@~<>S])[fij]{0,2}C")
 _REACH = 20  # pieces
 
 
@@ -164,7 +164,7 @@ def _unread(row: Sequence[Piece], at: int, others: Sequence[int]) -> tuple[int, 
         left = first + before.start(), at
     else:
         spans = (each.span() for each in _APART.finditer(kinds))
-        apart = [span for span in spans if not _tells_of_noun(row, span[1] - 1)]
+        apart = [span for span in spans if at not in range(*span) and not _tells_of_noun(row, span[1] - 1)]
         left = next(iter([*apart, *((each, each + 1) for each in others)]), (0, 0))
     used = [piece for piece in row[slice(*left)] if piece.kind not in _FILL]
     return (used[0].start, used[-1].end) if used else None

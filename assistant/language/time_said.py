@@ -156,6 +156,13 @@ class Point:
     def has_time(self) -> bool:
         return bool(self.clock or self.part)
 
+    @property
+    def is_day(self) -> bool:
+        """Whether it is one day, without a time of day."""
+        said = self.date
+        is_one = said and said.size is None and not (said.days is said.day is said.weekday is None)
+        return bool(is_one) and not self.has_time
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -166,6 +173,15 @@ class Span:
     end: Point | None = None
     amount: float = 0
     unit: str = ""
+
+    @property
+    def has_time(self) -> bool:
+        return any(point.has_time for point in self.points)
+
+    def on(self, day: Date | None) -> Span:
+        """The same times on another day."""
+        start, end = (point and replace(point, date=day) for point in (self.start, self.end))
+        return replace(self, start=start, end=end)
 
     @property
     def points(self) -> list[Point]:
