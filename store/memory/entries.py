@@ -29,6 +29,7 @@ DOC_TYPES: dict[EntryType, DocType] = {
     "observation": "observation", "session": "session_summary", "prompt": "user_prompt",
     "insight": "insight", "chat": "chat_summary",
 }  # fmt: skip
+TYPE_OF: dict[str, EntryType] = {doc_type: entry_type for entry_type, doc_type in DOC_TYPES.items()}
 
 MEMORY_WINDOW_DAYS = 90
 MEMORY_WINDOW_MS = MEMORY_WINDOW_DAYS * 86_400_000

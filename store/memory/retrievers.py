@@ -8,13 +8,15 @@
 
 Filters are part of both queries, so that nothing inside them is lost to what ranks better outside. Quotes,
 operators and ``*`` ask for these very words, and in hybrid meaning has nothing to add.
+
+A thing of memory has up to six documents, and is found once: by its best.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import apsw
@@ -25,13 +27,13 @@ from store.core.database import Database, column, rows
 from store.embeddings import knn
 from store.embeddings.knn import SemanticUnavailable
 from store.embeddings.vectors import Kind
-from store.memory.entries import DOC_TYPES, MEMORY_WINDOW_MS, EntryType, Key, MemoryFilters, conditions
 from store.search.query import Query
 
 log = logging.getLogger(__name__)
 
 MEMORY_CANDIDATES = 100
 _DEPTH = 150
+_TEXTS_OF_THING = 6
 # Of reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009.
 _RRF_K = 60
 
@@ -56,18 +58,23 @@ TextStrategy = Literal["fts5", "semantic", "hybrid", "newest"]
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Where the texts are; every name comes from code. `said` are the columns that are searched."""
+    """Where the texts are; every name comes from code. `said` are the columns that are searched, `thing` is
+    SQL over ``m`` for what several texts may be of, "" where each is a thing by itself.
+    """
 
     kind: Kind
     table: str
     index: str
     time: str
     said: tuple[str, ...]
+    thing: str = ""
 
 
 MESSAGES = Corpus("message", "text_messages", "text_messages_fts", "sent_ms", ("subject", "body"))
 DAYS = Corpus("day", "daily_summaries", "daily_summaries_fts", "start_ms", ("text",))
-DOCUMENTS = Corpus("document", "memory_documents", "memory_fts", "created_ms", ("text",))
+DOCUMENTS = Corpus(
+    "document", "memory_documents", "memory_fts", "created_ms", ("text",), "m.doc_type || ' ' || m.sqlite_id"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,21 +103,55 @@ class Question:
 def find_texts(database: Database, connection: apsw.Connection, question: Question, limit: int) -> Found:
     """At most `limit` texts. Blank text: the newest."""
     if question.parsed.is_browse:
-        return Found(_newest(connection, question, limit), "newest", None)
-    depth = max(limit, _DEPTH)
+        return Found(newest(connection, question, limit), "newest", None)
     near: Ranked = []
     reason = None
     if question.mode != "fts5":
-        near, reason = _by_meaning(database, connection, question, depth)
+        near, reason = _by_meaning(database, connection, question, _DEPTH)
+        near = _one_of_each(connection, question.corpus, near)
     if question.mode == "semantic":
         return Found(near[:limit], "semantic", reason)
-    words = _by_words(connection, question, depth)
+    depth = max(limit, _DEPTH) * (_TEXTS_OF_THING if question.corpus.thing else 1)
+    words = _one_of_each(connection, question.corpus, _by_words(connection, question, depth))
     table = question.corpus.table
     log.info("search of %s: %d by words, %d by meaning (%s)", table, len(words), len(near), reason or "whole")
     if not near:
         return Found(words[:limit], "fts5", reason)
-    both = fused([number for _, number in words], [number for _, number in near])
+    if not words:
+        return Found(near[:limit], "semantic", None)
+    both = _fused(connection, question.corpus, words, near)
     return Found(both[:limit], "hybrid", None)
+
+
+def _one_of_each(connection: apsw.Connection, corpus: Corpus, ranked: Ranked) -> Ranked:
+    """The best text of each thing; best first, the newer of two equal ones first."""
+    if not corpus.thing:
+        return ranked
+    about = _things(connection, corpus, ranked)
+    ordered = sorted(ranked, key=lambda found: (-found[0], -about[found[1]][1], -found[1]))
+    best = {about[number][0]: (score, number) for score, number in reversed(ordered)}
+    return [found for found in ordered if best[about[found[1]][0]] == found]
+
+
+def _fused(connection: apsw.Connection, corpus: Corpus, words: Ranked, near: Ranked) -> Ranked:
+    """Both lists as one by reciprocal rank, each thing by its text with the words where it has one."""
+    if not corpus.thing:
+        return fused(*([number for _, number in leg] for leg in (words, near)))
+    about = _things(connection, corpus, [*near, *words])
+    chosen = {about[number][0]: number for _, number in (*near, *words)}
+    return _one_of_each(
+        connection, corpus, fused(*([chosen[about[number][0]] for _, number in leg] for leg in (words, near)))
+    )
+
+
+def _things(connection: apsw.Connection, corpus: Corpus, ranked: Ranked) -> dict[int, tuple[str, int]]:
+    """(thing, time) of each text."""
+    sql = f"""
+        select m.id, {corpus.thing}, m.{corpus.time}
+        from {corpus.table} m where m.id in (select value from json_each(?))
+        """
+    ids = str([number for _, number in ranked])
+    return {number: (thing, at_ms) for number, thing, at_ms in rows(connection, sql, (ids,))}
 
 
 def fused(*lists: Sequence[int]) -> list[tuple[float, int]]:
@@ -168,130 +209,19 @@ def _by_meaning(
     return [(each.score, each.id) for each in found], None if found else "no_vector_hits"
 
 
-def _newest(connection: apsw.Connection, question: Question, limit: int) -> Ranked:
+def newest(connection: apsw.Connection, question: Question, limit: int) -> Ranked:
+    """What passes the condition, newest first."""
     corpus = question.corpus
+    number, group = ("min(m.id)", f"group by {corpus.thing}") if corpus.thing else ("m.id", "")
     return rows(
         connection,
         f"""
-        select 0.0, m.id
+        select 0.0, {number}
         from {corpus.table} m
         where {question.condition}
+        {group}
         order by m.{corpus.time} desc, m.id desc
         limit :limit
         """,
         {**question.values, "limit": limit},
     )
-
-
-# -- entries of memory ----------------------------------------------------------------------
-#
-# An entry has up to six documents, and is found by its best. Its age counts, too.
-
-Strategy = Literal["hybrid", "semantic", "fts", "newest"]
-_TYPE_OF: dict[str, EntryType] = {doc_type: each for each, doc_type in DOC_TYPES.items()}
-_DOCUMENTS_OF_ENTRY = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A document that was found."""
-
-    document: int
-    type: EntryType
-    id: int
-    created_ms: int
-    ended_ms: int
-    score: float
-
-    @property
-    def key(self) -> Key:
-        return self.type, self.id
-
-
-def find_documents(
-    database: Database,
-    connection: apsw.Connection,
-    asked: RetrievalQuery,
-    parsed: Query,
-    types: Sequence[EntryType],
-    filters: MemoryFilters,
-    now_ms: int,
-    candidates: int = MEMORY_CANDIDATES,
-) -> tuple[list[Match], Strategy, str | None]:
-    """Matches best first, how they were found, and why not by meaning; by words of `candidates` entries."""
-    question = Question(DOCUMENTS, asked, parsed, "hybrid", *conditions(types, filters))
-    ranked, reason = _by_meaning(database, connection, question, MEMORY_CANDIDATES)
-    near = _matches(connection, ranked)
-    window = windowed(filters, now_ms)
-    within = [match for match in near if match.ended_ms > (window.start_ms or 0)]
-    log.info("memory vectors: %d matches, %d within the window", len(near), len(within))
-    question = Question(DOCUMENTS, asked, parsed, "hybrid", *conditions(types, window))
-    by_words = _matches(connection, _by_words(connection, question, _DOCUMENTS_OF_ENTRY * candidates))
-    if within:
-        return (_fused(by_words, within), "hybrid", None) if by_words else (within, "semantic", None)
-    if near:
-        reason = "all_hits_outside_window"
-    log.info("memory search falls back to keywords: %s", reason)
-    return by_words, "fts", reason
-
-
-def _fused(by_words: list[Match], near: list[Match]) -> list[Match]:
-    """One match per entry by reciprocal rank of both lists, shown with its words where it has them."""
-    words, meant = distinct(by_words), distinct(near)
-    chosen = {match.key: match for match in (*meant, *words)}
-    matches = {match.document: match for match in chosen.values()}
-    both = fused(*([chosen[match.key].document for match in leg] for leg in (words, meant)))
-    return [replace(matches[document], score=score) for score, document in both]
-
-
-def newest(
-    connection: apsw.Connection,
-    types: Sequence[EntryType],
-    filters: MemoryFilters,
-    without: set[Key],
-    limit: int,
-) -> list[Match]:
-    """Entries that pass the filters, newest first."""
-    condition, values = conditions(types, filters)
-    found = rows(
-        connection,
-        f"""
-        select min(m.id), m.doc_type, m.sqlite_id, m.created_ms, m.ended_ms, 0.0
-        from memory_documents m
-        where {condition}
-        group by m.doc_type, m.sqlite_id
-        order by m.created_ms desc, m.sqlite_id desc
-        limit :limit
-        """,
-        {**values, "limit": limit + len(without)},
-    )
-    return [match for match in (_match(*row) for row in found) if match.key not in without]
-
-
-def _matches(connection: apsw.Connection, ranked: Ranked) -> list[Match]:
-    """The documents of a list."""
-    scores = {number: score for score, number in ranked}
-    sql = """
-        select id, doc_type, sqlite_id, created_ms, ended_ms
-        from memory_documents where id in (select value from json_each(?))
-        """
-    return [_match(*(*row, scores[row[0]])) for row in rows(connection, sql, (str(list(scores)),))]
-
-
-def _match(document: int, doc_type: str, number: int, created: int, ended: int, score: float = 0.0) -> Match:
-    return Match(document, _TYPE_OF[doc_type], number, created, ended, score)
-
-
-def windowed(filters: MemoryFilters, now_ms: int) -> MemoryFilters:
-    """The filters with the default window where no range was asked for."""
-    return filters if filters.has_range else replace(filters, start_ms=now_ms - MEMORY_WINDOW_MS)
-
-
-def distinct(found: Iterable[Match]) -> list[Match]:
-    """One match per (type, id), its best; best first, the newer of two equal ones first."""
-    best: dict[Key, Match] = {}
-    for match in found:
-        known = best.get(match.key)
-        if known is None or known.score < match.score:
-            best[match.key] = match
-    return sorted(best.values(), key=lambda match: (-match.score, -match.created_ms, -match.id))

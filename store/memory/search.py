@@ -2,40 +2,45 @@
 
 ::
 
-    vector given:  the nearest 100 documents of the asked types
-                   -> those within the window                    (90 days, only without a range)
+    vector given:  the nearest documents of the asked types      (within 90 days, where no range is given)
     and by words:  the documents with all of them                (the same types, filters and window)
-                   -> one entry per (type, id)
-                   -> both lists as one by reciprocal rank
+                   -> one entry per (type, id), both lists as one by reciprocal rank
                    -> best first, the newer of two equal ones
-                   -> limit
-    without a vector, or when nothing near is left: by words alone, and `fallback_reason` says why
+    without a vector, or when nothing is near: by words alone, and `fallback_reason` says why
 
-Types, project, concept, file, kind and an explicit range narrow the documents before the nearest
-are taken, so that none is lost to those that do not count. The log has counts, never the query.
+How documents are found is `store.memory.retrievers`. Types, project, concept, file, kind and range narrow
+them before the nearest are taken, so that none is lost to those that do not count. The log has counts, never
+the query.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from store.core.database import Database, rows
+from store.core.database import Database, column, rows
 from store.memory import entries as memory_entries
 from store.memory import insights, retrievers
-from store.memory.entries import ENTRY_TYPES, EntryType, MemoryEntry, MemoryFilters
+from store.memory.entries import (
+    ENTRY_TYPES,
+    MEMORY_WINDOW_MS,
+    TYPE_OF,
+    EntryType,
+    Key,
+    MemoryEntry,
+    MemoryFilters,
+    conditions,
+)
 from store.memory.insights import Insight, InsightFilter
-from store.memory.retrievers import Match, RetrievalQuery, Strategy
+from store.memory.retrievers import Question, RetrievalQuery
 from store.search import query
-
-log = logging.getLogger(__name__)
 
 MEMORY_LIMIT = 20
 NO_FILTERS = MemoryFilters()
 
 Order = Literal["relevance", "date"]
+Strategy = Literal["hybrid", "semantic", "fts", "newest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,34 +70,37 @@ def search_memory(
     were not found follow, newest first. Raises `DeadlineExceeded`.
     """
     parsed = query.parse(asked.text)
+    if not filters.has_range:
+        filters = replace(filters, start_ms=now_ms - MEMORY_WINDOW_MS)
+    question = Question(retrievers.DOCUMENTS, asked, parsed, "hybrid", *conditions(types, filters))
     with database.read(deadline_s) as connection:
-        if parsed.is_browse:
-            found, strategy, reason = list[Match](), "newest", None
-        else:
-            found, strategy, reason = retrievers.find_documents(
-                database, connection, asked, parsed, types, filters, now_ms
-            )
-        chosen = retrievers.distinct(found)[:limit]
-        if parsed.is_browse or fill:
-            chosen += retrievers.newest(
-                connection, types, retrievers.windowed(filters, now_ms), {m.key for m in chosen}, limit
-            )
-        chosen = chosen[:limit]
+        found = retrievers.find_texts(database, connection, question, limit)
+        ranked = found.ranked + (retrievers.newest(connection, question, 2 * limit) if fill else [])
+        ids = str([document for _, document in ranked])
+        documents = {document: row for document, *row in rows(connection, _DOCUMENTS, (ids,))}
+        chosen: dict[Key, tuple[float, int, str]] = {}
+        for score, document in ranked:
+            doc_type, number, created_ms, text = documents[document]
+            chosen.setdefault((TYPE_OF[doc_type], number), (score, created_ms, text))
+        keys = list(chosen)[:limit]
         if order == "date":
-            chosen.sort(key=lambda match: (-match.created_ms, -match.id))
-        entries = memory_entries.load(database, [match.key for match in chosen])
-        sql = "select id, text from memory_documents where id in (select value from json_each(?))"
-        texts = dict(rows(connection, sql, (str([match.document for match in chosen]),)))
-    log.info(
-        "memory search %s: %d found, %d loaded (%s)", strategy, len(found), len(entries), reason or "whole"
-    )
-    by_key = {match.key: match for match in chosen}
+            keys.sort(key=lambda key: (-chosen[key][1], -key[1]))
+        entries = memory_entries.load(database, keys)
     shown = []
     for entry in entries:
-        match = by_key[entry.type, entry.id]
-        text = texts.get(match.document, "")
-        shown.append(memory_entries.with_snippet(entry, text, parsed, round(match.score, 6)))
-    return MemoryPage(tuple(shown), strategy, reason)  # type: ignore[arg-type]  # one of Strategy
+        score, _, text = chosen[entry.type, entry.id]
+        shown.append(memory_entries.with_snippet(entry, text, parsed, round(score, 6)))
+    strategy: Strategy = "fts" if found.strategy == "fts5" else found.strategy
+    return MemoryPage(tuple(shown), strategy, found.reason)
+
+
+_DOCUMENTS = """
+select id, doc_type, sqlite_id, created_ms, text
+from memory_documents where id in (select value from json_each(?))
+"""
+_OF_DOCUMENTS = """
+select d.sqlite_id from json_each(?) j cross join memory_documents d on d.id = j.value order by j.key
+"""
 
 
 # -- insights -----------------------------------------------------------------------------
@@ -129,10 +137,9 @@ def search_insights(
     filters = MemoryFilters(
         wanted.start_ms or 0, wanted.end_ms, frame_id=wanted.frame_id, persona_id=wanted.persona_id
     )
+    question = Question(retrievers.DOCUMENTS, asked, parsed, "hybrid", *conditions(("insight",), filters))
     with database.read(deadline_s) as connection:
-        found, _, _ = retrievers.find_documents(
-            database, connection, asked, parsed, ("insight",), filters, now_ms=0, candidates=MOST
-        )
-    ids = [match.id for match in retrievers.distinct(found)]
+        found = retrievers.find_texts(database, connection, question, MOST)
+        ids = column(connection, _OF_DOCUMENTS, (str([document for _, document in found.ranked]),))
     page = {each.id: each for each in insights.get_many(database, ids[offset : offset + limit])}
     return Found([page[number] for number in ids[offset : offset + limit] if number in page], len(ids))

@@ -233,7 +233,7 @@ def test_hits_all_outside_the_window_fall_back(database: Database) -> None:
     put_observation(database, start_ms=NOON_MS - 200 * DAY_MS, title="login", narrative="login")
     embed(database)
     page = search.search_memory(database, asking("authentication"), now_ms=NOON_MS)
-    assert (keys(page), page.strategy, page.fallback_reason) == ([], "fts", "all_hits_outside_window")
+    assert (keys(page), page.strategy, page.fallback_reason) == ([], "fts", "no_vector_hits")
 
 
 def test_without_embeddings_words_answer(database: Database) -> None:
@@ -260,7 +260,7 @@ def test_words_and_meaning_are_one_list(database: Database) -> None:
 def test_a_word_is_found_however_many_are_nearer_by_meaning(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("store.memory.retrievers.MEMORY_CANDIDATES", 5)
+    monkeypatch.setattr("store.memory.retrievers._DEPTH", 5)
     for n in range(10):
         put_observation(database, start_ms=NOON_MS - n, title="bug", narrative="error issue problem")
     number = put_observation(database, title="invoice48213", narrative="lunch pizza restaurant")
@@ -290,8 +290,8 @@ def test_stages_log_counts_and_never_the_question(
     with caplog.at_level(logging.DEBUG):
         search.search_memory(database, asking("login secretword"), now_ms=NOON_MS)
         search.search_memory(database, RetrievalQuery("secretword"), now_ms=NOON_MS)
-    assert "2 matches, 2 within the window" in caplog.text
-    assert "falls back to keywords: no_embeddings" in caplog.text
+    assert "search of memory_documents: 0 by words, 1 by meaning (whole)" in caplog.text
+    assert "search of memory_documents: 0 by words, 0 by meaning (no_embeddings)" in caplog.text
     assert "secretword" not in caplog.text
 
 
