@@ -68,10 +68,8 @@ def judge_set(path: Path, embedder: Embedder | None) -> list[Judged]:
     """Every question of a set, asked without a model and judged."""
     asked = read(path)
     with home_with(asked, embedder) as (database, _):
-        meaning = None
-        if embedder is not None:
-            meaning = QueryEmbedder(EmbeddingSettings(), database, lambda: embedder).asked
-        services = TurnServices(database, ChatModels(ChatSettings(), {}), lambda: asked.now_ms, meaning)
+        asking = QueryEmbedder(EmbeddingSettings(), database, lambda: embedder) if embedder else None
+        services = TurnServices(database, ChatModels(ChatSettings(), {}), lambda: asked.now_ms, asking)
         return [_judged(services, asked, question) for question in asked.questions]
 
 
@@ -100,7 +98,7 @@ def judged(question: Question, answer_md: str, shown: str) -> Judged:
     head = _form(_headline(answer_md))
     text = _form(shown)
     found = [any(_form(one) in text for one in group) for group in question.must]
-    is_nothing = head.startswith(_nothing_openings())
+    is_nothing = _says_nothing(head)
     if question.form == "nothing":
         return Judged(question, "right" if is_nothing else "wrong", shown)
     needed = _SUMMARY_GROUPS if question.form == "summary" else len(question.must)
@@ -118,9 +116,11 @@ def _headline(answer_md: str) -> str:
     return next((line for line in lines if line and line not in own_sentences()), "")
 
 
-def _nothing_openings() -> tuple[str, ...]:
-    """How an answer begins that says that nothing was found."""
-    return tuple(_form(opening.partition("{")[0]) for opening in sentences("turn")["nothing_found"])
+def _says_nothing(head: str) -> bool:
+    """Whether an answer begins by saying that nothing was found, or that nothing was recorded."""
+    names = ("nothing_found", "nothing_together", "no_captures")
+    said = (re.split(r"\{\w+\}", _form(one)) for name in names for one in sentences("turn")[name])
+    return any(re.match(".*?".join(map(re.escape, parts)), head) for parts in said)
 
 
 def _form(text: str) -> str:

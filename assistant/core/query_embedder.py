@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from typing import TypedDict
@@ -17,7 +17,14 @@ from typing import TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from engines.embeddings.protocol import Embedder, EmbedderOptions, EmbeddingError, open_embedder
+from engines.embeddings.protocol import (
+    Embedder,
+    EmbedderOptions,
+    EmbeddingError,
+    WordEmbedder,
+    open_embedder,
+    unit,
+)
 from store.core.database import Database
 from store.core.errors import StoreError
 from store.core.settings import EmbeddingSettings
@@ -29,6 +36,9 @@ log = logging.getLogger(__name__)
 
 OPEN_AGAIN_S = 60.0
 _REMEMBERED = 256
+_REMEMBERED_WORDS = 4_096  # 1 kB each
+SAME_MEANING = 0.55
+"""Cosine of words that mean the same: a word and its translation mostly have 0.6 to 0.9."""
 
 
 class Meaning(TypedDict):
@@ -68,6 +78,7 @@ class QueryEmbedder:
         self._lock = threading.Lock()
         # The pages of one search ask the same again; the text itself is not kept.
         self._known: OrderedDict[bytes, Meaning] = OrderedDict()
+        self._words: OrderedDict[bytes, npt.NDArray[np.float16]] = OrderedDict()
 
     def asked(self, text: str, turn_id: int | None = None, *, mode: str = "hybrid") -> Meaning:
         """What `search` needs to know of a question's meaning; what is sent for it goes with its turn."""
@@ -75,7 +86,7 @@ class QueryEmbedder:
             return _nothing(None)
         if self.is_off:
             return _nothing("embeddings_off")
-        key = blake2b(text.encode(errors="replace"), digest_size=16).digest()
+        key = _key(text)
         with self._lock:
             if key not in self._known:
                 self._noting.about = replace(self._about, turn_id=turn_id)
@@ -97,6 +108,40 @@ class QueryEmbedder:
                 self._known.popitem(last=False)
             return self._known[key]
 
+    def same_in_meaning(self, words: Sequence[str], terms: Sequence[str]) -> dict[str, dict[str, float]]:
+        """Of each word the `terms` that mean nearly the same, in any language, with their cosines.
+
+        Nothing is sent for it: an endpoint is not asked, and finds none.
+        """
+        with self._lock:
+            embedder = None if self.is_off else self._ready()
+            if not isinstance(embedder, WordEmbedder) or not words or len(terms) < 2:
+                return {}
+            try:
+                of_terms = self._word_vectors(embedder, terms)
+                # What all words have in common would make those the encoder hardly knows alike.
+                mean = of_terms.mean(axis=0)
+                cosines = unit(self._word_vectors(embedder, words) - mean) @ unit(of_terms - mean).T
+            except EmbeddingError as error:
+                self._lost(error)
+                return {}
+        return {
+            word: {terms[at]: float(row[at]) for at in np.flatnonzero(row >= SAME_MEANING)}
+            for word, row in zip(words, cosines, strict=True)
+        }
+
+    def _word_vectors(self, embedder: WordEmbedder, words: Sequence[str]) -> npt.NDArray[np.float32]:
+        """The vectors of some words; the screens of the next question have most of them again."""
+        keys = [_key(word) for word in words]
+        missing = {key: word for key, word in zip(keys, words, strict=True) if key not in self._words}
+        if missing:
+            made = embedder.embed_words(list(missing.values()))
+            self._words.update(zip(missing, made.astype(np.float16), strict=True))
+        vectors = np.array([self._words[key] for key in keys], dtype=np.float32)
+        while len(self._words) > _REMEMBERED_WORDS:
+            self._words.popitem(last=False)
+        return vectors
+
     def asking(self, text: str) -> RetrievalQuery:
         """The same for a search of memory (`store.memory.search`)."""
         known = self.asked(text)
@@ -105,6 +150,7 @@ class QueryEmbedder:
     def close(self) -> None:
         with self._lock:
             self._known.clear()
+            self._words.clear()
             if self._embedder is not None:
                 self._embedder.close()
             self._embedder = None
@@ -128,6 +174,11 @@ class QueryEmbedder:
         if self.problem != problem:
             log.warning("search by meaning is unavailable: %s", problem)
         self.problem = problem
+
+
+def _key(text: str) -> bytes:
+    """A text that cannot be read back."""
+    return blake2b(text.encode(errors="replace"), digest_size=16).digest()
 
 
 def _nothing(problem: str | None) -> Meaning:

@@ -94,16 +94,18 @@ _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
 )
 
 
-# The verbs that stand for any other, as pronouns do for nouns: "what did I do" names nothing. With the French
-# particle of asking.
+# The verbs that stand for any other, as pronouns do for nouns, and those of all that is recorded here, work
+# and use: "what did I do", "what did I work on" name nothing. With the French particle of asking.
 _PRO_VERBS: Mapping[str, str] = MappingProxyType(
     {
-        "en": "do|does|did|done|doing",
-        "de": "mach(?:e|st|t|en|te|ten)|gemacht|tun|tat|getan",
-        "fr": "est-ce|faire|fai(?:s|t|sais|sait)|fis|fit",
-        "es": "hac(?:er|es?|emos|en|ía)|hic(?:e|iste|imos|ieron)|hizo|hecho|haciendo|hago",
-        "zh": "[做干忙弄](?=[了过着些完什啥])",
-        "ja": "やった|した",
+        "en": "do|does|did|done|doing|us(?:e|ed|es|ing)|work(?:ed|s|ing)?",
+        "de": "mach(?:e|st|t|en|te|ten)|gemacht|tun|tat|getan"
+        "|(?:ge)?(?:be)?(?:nutz|verwend|arbeit)(?:e|et|t|te|ete|en)",
+        "fr": "est-ce|faire|fai(?:s|t|sais|sait)|fis|fit|(?:utilis|travaill)(?:e|é|er|ais|ait|ai)",
+        "es": "hac(?:er|es?|emos|en|ía)|hic(?:e|iste|imos|ieron)|hizo|hecho|haciendo|hago"
+        "|(?:us|utilic|utiliz|trabaj)(?:o|a|e|é|ó|as|aste|ar|ado|ando|aba|amos)",
+        "zh": "[做干忙弄](?=[了过着些完什啥])|使用",
+        "ja": "やった|した|使った",
     }
 )
 
@@ -134,6 +136,7 @@ def asked_words(message: str) -> tuple[str, ...]:
     """What a question is about, in normal form; none for "what did I do"."""
     text = normalize(message)
     language = asked_in(message)
-    for pattern in (*_PATTERNS[language].values(), _pattern(language, _PRO_VERBS[language])):
+    # Of Chinese verbs the word of asking behind them tells that they stand for any.
+    for pattern in (_pattern(language, _PRO_VERBS[language]), *_PATTERNS[language].values()):
         text = pattern.sub(" ", text)
     return question_words(text)

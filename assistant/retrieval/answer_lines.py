@@ -4,7 +4,8 @@ Every line of the selected frames is weighed by what it and its surroundings hav
 
 * each word counts by how rare it is among the lines (inverse document frequency): a word on every screen says
   little. It counts whole in the line itself, less the further off it stands on the frame, and in the
-  window's title. Forms of a word and parts of compounds count by how much of the word they share;
+  window's title. Forms of a word and parts of compounds count by how much of the word they share, words that
+  mean the same, in whatever language, by how near they are;
 * what the line means counts by how near it is to the question, beyond what it is to any text;
 * the sum is lowered where the line has not the kind of thing asked for.
 
@@ -15,14 +16,16 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 from heapq import nlargest
+from types import MappingProxyType
 
-from assistant.core.texts import HAN, normalize
+from assistant.core.texts import HAN, HAN_RUN, normalize
 from assistant.language.questions import Form
 from assistant.language.values import values
 
@@ -34,6 +37,8 @@ BEARS = 0.5
 """Lines with less than this part of the best line's weight are not told."""
 LOOKED_AT = 300
 """So many lines that are about the matter are looked at closely: is it the kind of thing asked for?"""
+MAX_TERMS = 600
+"""Words of the screens that are compared with those of a question in meaning: 0.5 s, once."""
 MAX_MOMENTS = 4
 MAX_LINES = 3
 FEW_WINDOWS = 3
@@ -58,6 +63,9 @@ _KINDS = {
 }
 
 
+Synonyms = Mapping[str, Mapping[str, float]]
+
+
 @dataclass(frozen=True, slots=True)
 class Screen:
     """The text of a frame, what its window is called, and when it was taken."""
@@ -71,13 +79,16 @@ class Screen:
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked: its words of content, and the form of the answer. `nearness` is that of lines, by their
-    normal form.
+    normal form; `synonyms` are of each word the terms of the screens that mean the same, with their nearness.
+    `has_near` when a line means what is asked, beyond chance.
     """
 
     text: str
     form: Form
     words: tuple[str, ...]
     nearness: Mapping[str, float]
+    synonyms: Synonyms = field(default_factory=dict)
+    has_near: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +116,7 @@ class Moment:
 class Answers:
     """The moments that answer, the best first, and the words of the question that are on no frame.
 
-    `is_found` when some frame by itself has enough of the question.
+    `is_found` when some frame by itself has enough of the question, in its words or in meaning.
     """
 
     moments: tuple[Moment, ...]
@@ -120,7 +131,7 @@ def answering(question: Question, screens: Sequence[Screen]) -> Answers:
     likely = (replace(line, weight=line.weight * weighing.likelihood(line)) for line in about)
     best_first = sorted(likely, key=_by_weight, reverse=True)
     missing = [word for word in weighing.weights if not weighing.counts[word]]
-    is_found = any(line.coverage > ENOUGH for line in best_first)
+    is_found = question.has_near or any(line.coverage > ENOUGH for line in best_first)
     return Answers(tuple(_moments(_facts(best_first), weighing)), tuple(missing), is_found)
 
 
@@ -155,23 +166,17 @@ class _Weighing:
         self._screens = screens
         self._lines = {screen.id: _lines_of(screen.text) for screen in screens}
         texts = {line for lines in self._lines.values() for line in lines}.union(s.title for s in screens)
-        self._named = _named_by_line(question.words, texts)
+        self._named = _named_by_line(question.words, texts, question.synonyms)
         self.counts = Counter(word for words in self._named.values() for word in words)
         self._furniture = _furniture(screens, self._lines)
         self.weights = self._weights()
         self.total = sum(self.weights.values()) or 1.0
 
     def _weights(self) -> dict[str, float]:
-        """What each word counts. Of pairs of signs that cross one that was found, those on no frame are cuts
-        in a wrong place.
-        """
-        found = [word for word in self._question.words if self.counts[word]]
+        """What each word counts."""
         return {
             word: math.log(1 + len(self._named) / (self.counts[word] or _UNSEEN))
-            for word in self._question.words
-            if self.counts[word]
-            or not HAN.match(word)
-            or not any(word[0] == other[-1] or word[-1] == other[0] for other in found)
+            for word in without_miscuts(self._question.words, self.counts)
         }
 
     def shows(self, screen: Screen, line: str) -> bool:
@@ -249,24 +254,64 @@ def _tokens(text: str) -> frozenset[str]:
     return frozenset(_TOKEN.findall(normalize(text)))
 
 
-def _named_by_line(words: Sequence[str], lines: Collection[str]) -> dict[str, dict[str, float]]:
+def terms(screens: Iterable[Screen], nearness: Mapping[str, float]) -> list[str]:
+    """Words of the screens that a word of a question may be said by, at most `MAX_TERMS`: those of the lines
+    nearest to it first. Chinese in pairs of signs, as questions are cut.
+    """
+    lines = {normalize(line) for screen in screens for line in (*_lines_of(screen.text), screen.title)}
+    found: dict[str, None] = {}
+    for line in sorted(lines, key=lambda line: (-nearness.get(line, -1.0), line)):
+        pairs = (run[at : at + 2] for run in HAN_RUN.findall(line) for at in range(len(run) - 1))
+        words = (word for word in _TOKEN.findall(line) if len(word) >= MIN_SHARED and word.isalpha())
+        found.update(dict.fromkeys((*words, *pairs)))
+        if len(found) >= MAX_TERMS:
+            break
+    return list(found)[:MAX_TERMS]
+
+
+def _named_by_line(
+    words: Sequence[str], lines: Collection[str], synonyms: Synonyms
+) -> dict[str, dict[str, float]]:
     """`named` of many lines: each word is compared once with a word that stands in many of them."""
     of_line = {line: frozenset(_WORD.findall(normalize(line))) for line in lines}
     vocabulary = frozenset().union(*of_line.values())
-    known = {token for token in vocabulary if any(_alike(word, token) for word in words)}
+    said = {term for terms in synonyms.values() for term in terms}
+    known = {token for token in vocabulary if token in said or any(_alike(word, token) for word in words)}
     signs = [word for word in words if HAN.search(word) or not word.isalpha()]
-    return {line: named(signs if known.isdisjoint(of_line[line]) else words, line) for line in lines}
+    signs += [word for word in words if any(map(HAN.search, synonyms.get(word, ())))]
+    return {
+        line: named(signs if known.isdisjoint(of_line[line]) else words, line, synonyms) for line in lines
+    }
 
 
-def named(words: Sequence[str], line: str) -> dict[str, float]:
+def without_miscuts(words: Iterable[str], found: Container[str]) -> list[str]:
+    """The words but for pairs of signs that were not found and cross one that was: cuts in a wrong place."""
+    words = list(words)
+    pairs = [word for word in words if word in found and HAN.match(word)]
+    return [
+        word
+        for word in words
+        if word in found
+        or not HAN.match(word)
+        or not any(word[0] == pair[-1] or word[-1] == pair[0] for pair in pairs)
+    ]
+
+
+def named(words: Sequence[str], line: str, synonyms: Synonyms = MappingProxyType({})) -> dict[str, float]:
     """The words that a line names, each with how much of it (0..1)."""
     form = normalize(line)
     tokens = frozenset(_WORD.findall(form))
-    shares = {word: _share(word, form, tokens) for word in words}
+    shares = {word: _share(word, form, tokens, synonyms.get(word, {})) for word in words}
     return {word: share for word, share in shares.items() if share}
 
 
-def _share(word: str, form: str, tokens: frozenset[str]) -> float:
+def _share(word: str, form: str, tokens: frozenset[str], synonyms: Mapping[str, float]) -> float:
+    own = _own_share(word, form, tokens)
+    said = (near for term, near in synonyms.items() if (term in form if HAN.search(term) else term in tokens))
+    return max(own, *said, 0.0) if own < 1 else own
+
+
+def _own_share(word: str, form: str, tokens: frozenset[str]) -> float:
     if HAN.search(word):
         return float(word in form)
     if not word.isalpha():
@@ -277,9 +322,10 @@ def _share(word: str, form: str, tokens: frozenset[str]) -> float:
 
 @lru_cache(maxsize=65536)
 def _alike(word: str, other: str) -> float:
-    """How much two words are forms of one, or one is a part of the other: 0..1."""
+    """How much two words are forms of one, or one is a part of the other: 0..1. Accents do not part them."""
     if word == other:
         return 1.0
+    word, other = without_accents(word), without_accents(other)
     shorter, longer = sorted((word, other), key=len)
     if len(shorter) < MIN_SHARED:
         return 0.0
@@ -290,6 +336,11 @@ def _alike(word: str, other: str) -> float:
             return share
     is_part = len(shorter) > MIN_SHARED and (longer.startswith(shorter) or longer.endswith(shorter))
     return _SAME_WORD if is_part else 0.0
+
+
+def without_accents(word: str) -> str:
+    """``peniscola`` of "peñíscola"."""
+    return "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))
 
 
 def fits(form: Form, line: str, question: str) -> bool:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assistant.retrieval.answer_lines import named
+from assistant.retrieval.answer_lines import named, without_miscuts
 from store.frames.activity_intervals import Segment
 from store.timeline.totals import site
 
@@ -46,7 +46,9 @@ def meant(activity: Sequence[Segment], words: Sequence[str]) -> list[Segment]:
     if not words:
         return list(activity)
     places = {_place(segment) for segment in activity}
-    shares = {place: sum(named(words, " ".join(place)).values()) / len(words) for place in places}
+    in_place = {place: named(words, " ".join(place)) for place in places}
+    meant_words = without_miscuts(words, {word for found in in_place.values() for word in found})
+    shares = {place: sum(found.values()) / len(meant_words) for place, found in in_place.items()}
     best = max(shares.values(), default=0.0)
     return [s for s in activity if best >= MIN_NAMED and shares[_place(s)] >= best]
 

@@ -80,8 +80,8 @@ def _nothing(turn: RunningTurn) -> Retrieval:
 
 def _meaning(turn: RunningTurn) -> Meaning:
     """What the question means, when it asks for something; made before anything is read."""
-    meaning, plan = turn.services.meaning, turn.plan
-    return meaning(plan.searched_for, turn.stored.id) if meaning and plan.words else WORDS_ONLY
+    embedder, plan = turn.services.embedder, turn.plan
+    return embedder.asked(plan.searched_for, turn.stored.id) if embedder and plan.words else WORDS_ONLY
 
 
 def _filters(plan: TurnPlan) -> Filters:

@@ -8,7 +8,7 @@ with the nearest there is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from assistant.core.strings import clock, duration, moment, text
 from assistant.core.texts import HAN, normalize
 from assistant.language.questions import Form, form_of
 from assistant.retrieval import answer_lines, usage
-from assistant.retrieval.answer_lines import Moment, Question, Screen, without_figures
+from assistant.retrieval.answer_lines import Moment, Question, Screen, Synonyms, without_figures
 from assistant.retrieval.excerpts import shortened
 from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.retrieval.usage import Block, Window
@@ -33,6 +33,8 @@ MAX_QUOTE_CHARS = 120
 MAX_WORDS = 12
 """A line of more words says no more than one of so many."""
 BEARS = 0.7
+HARDLY_CHANCE = 0.01
+"""A line that is nearer to the question than chance gives in so many cases is found."""
 MAX_BLOCKS = 12
 MAX_WINDOWS = 4
 MAX_VISITS = 8
@@ -170,11 +172,13 @@ class _Composing:
 
     def _lines(self, form: Form) -> Iterator[Item]:
         plan = self.turn.plan
-        asked = Question(plan.searched_for, form, plan.words, self._nearness())
         screens = [
             Screen(entry.id, entry.frame.window_name or "", entry.frame.text, entry.frame.captured_ms)
             for entry in self.retrieval.entries
         ]
+        nearness, stands_out = self._nearness()
+        synonyms = self._synonyms(screens, nearness)
+        asked = Question(plan.searched_for, form, plan.words, nearness, synonyms, stands_out)
         found = answer_lines.answering(asked, screens)
         if not found.is_found:
             name = "nothing_found" if found.missing else "nothing_together"
@@ -196,24 +200,38 @@ class _Composing:
         quotes = (Quote(screen.id, shortened(line.text, plan.words, MAX_QUOTE_CHARS)) for line in found.lines)
         return Item(f"{self._when(screen.captured_ms)} {where}", tuple(quotes))
 
-    def _nearness(self) -> dict[str, float]:
-        """How near each line is to the question in meaning, where there are vectors."""
+    def _synonyms(self, screens: Sequence[Screen], nearness: Mapping[str, float]) -> Synonyms:
+        """Of each word of the question the words of the screens that mean the same."""
+        embedder, words = self.turn.services.embedder, self.turn.plan.words
+        if embedder is None:
+            return {}
+        found = embedder.same_in_meaning(words, answer_lines.terms(screens, nearness))
+        # A pair of Chinese signs is seldom just one word: alike with other pairs means little.
+        return {
+            word: {term: near for term, near in terms.items() if not (HAN.match(word) and HAN.match(term))}
+            for word, terms in found.items()
+        }
+
+    def _nearness(self) -> tuple[dict[str, float], bool]:
+        """How near each line is to the question in meaning, where there are vectors; whether one is so near
+        that it is hardly chance.
+        """
         plan, entries = self.turn.plan, {entry.frame.id: entry for entry in self.retrieval.entries}
-        asking = self.turn.services.meaning
-        meaning = asking(plan.searched_for, self.turn.stored.id) if asking else WORDS_ONLY
+        embedder = self.turn.services.embedder
+        meaning = embedder.asked(plan.searched_for, self.turn.stored.id) if embedder else WORDS_ONLY
         vector, model = meaning["query_vector"], meaning["vector_model"]
         if vector is None or model is None:
-            return {}
+            return {}, False
         try:
-            chunks = knn.chunks_of(self.turn.database, "frame", entries, model, vector)
+            chunks = knn.chunks_of(self.turn.database, "frame", entries, model, vector, HARDLY_CHANCE)
         except SemanticUnavailable:
-            return {}
+            return {}, False
         nearness: dict[str, float] = {}
         for chunk in chunks:
             for line in entries[chunk.id].frame.text[chunk.start : chunk.end].split("\n"):
                 form = normalize(line)
                 nearness[form] = max(chunk.score, nearness.get(form, chunk.score))
-        return nearness
+        return nearness, any(chunk.stands_out for chunk in chunks)
 
 
 def _latest_first(moments: Sequence[Moment]) -> list[Moment]:

@@ -13,7 +13,7 @@ from assistant.context.background import NO_CONTEXT, PreparedContext
 from assistant.context.session_closing import ContextServices
 from assistant.core.cancellation import Cancelled, CancelToken
 from assistant.core.models import AnyModel, ChatModels
-from assistant.core.query_embedder import Meaning
+from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.records import (
     Claim,
     Coverage,
@@ -50,15 +50,15 @@ MAX_ANSWER_TOKENS = 1_500
 class TurnServices:
     """What a turn works with; `clock` gives epoch milliseconds.
 
-    `meaning` gives what the question of a turn means as a vector; without it words alone find. Without
-    `agent` there are no tools. Without `context` nothing is told of earlier chats. `permits` says which
-    frames whoever asks may see, None for all.
+    `embedder` tells what the question of a turn means; without it words alone find. Without `agent` there
+    are no tools. Without `context` nothing is told of earlier chats. `permits` says which frames whoever
+    asks may see, None for all.
     """
 
     database: Database
     models: ChatModels
     clock: Callable[[], int]
-    meaning: Callable[[str, int], Meaning] | None = None
+    embedder: QueryEmbedder | None = None
     agent: AgentServices | None = None
     context: ContextServices | None = None
     permits: Callable[[SampledFrame], bool] | None = None
@@ -74,17 +74,12 @@ def opened(library: ReadSources, call: ReadCall | None = None) -> Iterator[TurnS
     if call is not None:
         tools = Registry(tool for tool in tools.list() if tool.risk == "looks")
     models = ChatModels(settings.chat, database=database)
-
-    def meaning(text: str, turn_id: int) -> Meaning:
-        asked = library.embedder.asked(text, turn_id)
-        if asked["query_vector"] is not None:
-            knn.load_neighbours(database, "frame")
-        return asked
-
+    if not library.embedder.is_off:
+        knn.load_neighbours(database, "frame")
     agent = AgentServices(library, settings.tools, tools)
     permits = call.shows if call else None
     try:
-        yield TurnServices(database, models, library.clock, meaning, agent, permits=permits)
+        yield TurnServices(database, models, library.clock, library.embedder, agent, permits=permits)
     finally:
         models.close()
 

@@ -72,15 +72,25 @@ class LocalEmbedder:
             vectors[is_english] = alignment.centred(own)
             others = [text for text, is_own in zip(texts, is_english, strict=True) if not is_own]
             if others:
-                self._others = self._others or MultilingualEncoder()
-                vectors[~is_english] = alignment(self._others.embed(others))
+                vectors[~is_english] = alignment(self._multilingual().embed(others))
             return vectors
+
+    def embed_words(self, words: Sequence[str]) -> Vectors:
+        """All by the multilingual encoder, where it is installed: of one word the language is not known."""
+        with self._using:
+            if self._english is None:
+                raise EmbeddingError("the embedder was closed")
+            return self._multilingual().embed(words) if self._is_multilingual else self._english.embed(words)
 
     def reads(self, text: str) -> bool:
         """Whether its words, or most of its letters, are of a writing that one of the models saw."""
         if _is_latin(text):
             return self._english is None or not _is_spelt_out(text, self._english)
         return self._is_multilingual and 2 * len(_KNOWN.findall(text)) > len(_OTHER.findall(text))
+
+    def _multilingual(self) -> MultilingualEncoder:
+        self._others = self._others or MultilingualEncoder()
+        return self._others
 
     def close(self) -> None:
         self._english = None

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -86,6 +86,17 @@ class Embedder(Protocol):
 
     def close(self) -> None:
         """Frees the model. Closing twice is allowed, embedding afterwards is not."""
+
+
+@runtime_checkable
+class WordEmbedder(Protocol):
+    """An embedder inside this process that also knows single words."""
+
+    def embed_words(self, words: Sequence[str]) -> Vectors:
+        """``float32[len(words), n]`` of unit length: near is what means the same, in any language.
+
+        Not to be compared with what `Embedder.embed` gives.
+        """
 
 
 EMBEDDERS: Registry[Embedder] = Registry(

@@ -208,7 +208,7 @@ def _started(start: Callable[[], LiveTurn]) -> LiveTurn:
 
 
 def turn_services(own: Services) -> TurnServices:
-    return TurnServices(own.database, own.chat_models, own.clock, own.embedder.asked, own.agent, own.context)
+    return TurnServices(own.database, own.chat_models, own.clock, own.embedder, own.agent, own.context)
 
 
 def running_answer(chat_id: int, n: int) -> RunningAnswer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assistant.language.questions import Form, asked_words, form_of
-from assistant.retrieval.answer_lines import Answers, Question, Screen, answering, fits, named
+from assistant.retrieval.answer_lines import Answers, Question, Screen, answering, fits, named, terms
 from tests.tables import for_each
 
 
@@ -97,3 +97,29 @@ def test_meaning_finds_a_line_that_has_none_of_the_words() -> None:
     near = {"booked two seats on the night train": 0.8}
     found = answers("When did I reserve the sleeper?", screen, nearness=near)
     assert found.moments[0].lines[0].text == "booked two seats on the night train"
+
+
+def test_a_word_in_another_language_stands_for_the_one_that_was_asked_for() -> None:
+    screens = [
+        Screen("e1", "Bank", "Rechnung der Pumpe\n486,20 EUR"),
+        Screen("e2", "Mail", "lunch at noon\nsee you there"),
+    ]
+    words = ("invoice", "pump")
+    plain = answering(Question("How much was the invoice?", Form.FIGURE, words, {}), screens)
+    asked = Question("How much was the invoice?", Form.FIGURE, words, {}, {"invoice": {"rechnung": 0.7}})
+    found = answering(asked, screens)
+    assert (plain.is_found, plain.missing) == (False, ("invoice",))
+    assert (found.is_found, found.missing) == (True, ())
+    assert found.moments[0].screen.id == "e1"
+
+
+def test_what_means_the_question_beyond_chance_is_found_without_its_words() -> None:
+    screen = Screen("e1", "Notes", "booked two seats on the night train")
+    near = {"booked two seats on the night train": 0.8}
+    asked = Question("When did I reserve the sleeper?", Form.MOMENT, ("reserve", "sleeper"), near, {}, True)
+    assert answering(asked, [screen]).is_found
+
+
+def test_terms_are_words_of_the_nearest_lines_and_pairs_of_chinese_signs() -> None:
+    screens = [Screen("e1", "Plan", "one far line\nthe nearest line of all\n番茄苗 12")]
+    assert terms(screens, {"the nearest line of all": 0.9}) == ["nearest", "line", "plan", "番茄", "茄苗"]

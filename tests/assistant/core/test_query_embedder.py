@@ -1,0 +1,28 @@
+"""Words that mean the same, whatever language they are in."""
+
+from __future__ import annotations
+
+from assistant.core.query_embedder import QueryEmbedder
+from engines.embeddings.protocol import open_embedder
+from store.core.database import Database
+from store.core.settings import EmbeddingSettings
+
+TERMS = ["Rechnung", "reparatur", "wedding", "水管", "Garten", "Dienstag", "catheter", "window", "coffee"]
+
+
+def test_words_are_known_again_in_another_language(database: Database) -> None:
+    asking = QueryEmbedder(EmbeddingSettings(), database, lambda: open_embedder("local"))
+    found = asking.same_in_meaning(["invoice", "repair", "婚礼", "Katheter", "hotel"], TERMS)
+    assert {word: list(terms) for word, terms in found.items()} == {
+        "invoice": ["Rechnung"],
+        "repair": ["reparatur"],
+        "婚礼": ["wedding"],
+        "Katheter": ["catheter"],
+        "hotel": [],
+    }
+    asking.close()
+
+
+def test_without_an_embedder_no_word_is_known(database: Database) -> None:
+    asking = QueryEmbedder(EmbeddingSettings(engine="off"), database)
+    assert asking.same_in_meaning(["invoice"], TERMS) == {}
