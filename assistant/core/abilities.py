@@ -159,15 +159,10 @@ def _of_model(
     results = _all_of(dict.fromkeys([*unknown, _PROBES[-1]]), asked)
     answer = results[_PROBES[-1]]
     found = said.over(_shown(results)).over(endpoint.found)
-    if answer.error is not None:
-        return Report(tuple(_failed(answer.error, endpoint, models)), found, error=answer.error)
-    steps = [
-        _key_step(endpoint),
-        Step("model", "ok", f"{endpoint.model} is there"),
-        Step("answer", "ok", f"answered in {answer.duration_ms / 1000:.1f} s: {short(answer.text)[:80]}"),
-        *_ability_steps(endpoint.chosen, said, found, results),
-    ]
-    return Report(tuple(steps), found, duration_ms=answer.duration_ms)
+    steps = list(_answer_steps(endpoint, models, answer))
+    if answer.error is None:
+        steps += _ability_steps(endpoint.chosen, said, found, results)
+    return Report(tuple(steps), found, error=answer.error, duration_ms=answer.duration_ms)
 
 
 # -- asking the model -------------------------------------------------------------------------
@@ -202,7 +197,7 @@ class _Result:
     found: Abilities = NOTHING_KNOWN
     text: str = ""
     error: ModelError | None = None
-    duration_ms: int = 0
+    duration_ms: int | None = None
 
 
 def _all_of(probes: Collection[_Probe], asked: Callable[[_Probe], _Result]) -> dict[_Probe, _Result]:
@@ -329,16 +324,18 @@ _PROBES = (
 # -- telling a person -------------------------------------------------------------------------
 
 
-def _key_step(endpoint: Endpoint) -> Step:
-    return Step("key", "ok", "accepted" if endpoint.api_key else "none is set, none was asked for")
-
-
-def _failed(error: ModelError, endpoint: Endpoint, models: Sequence[ListedModel]) -> Iterator[Step]:
+def _answer_steps(endpoint: Endpoint, models: Sequence[ListedModel], answer: _Result) -> Iterator[Step]:
+    """Whether the key, the model and the answer were what was wanted."""
+    error = answer.error
     if isinstance(error, _KEY_FAILS):
         yield Step("key", "failed", error.detail)
         return
-    yield _key_step(endpoint)
-    if models and all(listed.id != endpoint.model for listed in models):
+    yield Step("key", "ok", "accepted" if endpoint.api_key else "none is set, none was asked for")
+    if error is None:
+        took_s, said = (answer.duration_ms or 0) / 1000, short(answer.text)[:80]
+        yield Step("model", "ok", f"{endpoint.model} is there")
+        yield Step("answer", "ok", f"answered in {took_s:.1f} s: {said}")
+    elif models and all(listed.id != endpoint.model for listed in models):
         yield Step("model", "failed", f"{endpoint.model} is not in its list ({error.detail})")
     else:
         yield Step("answer", "failed", error.detail)

@@ -84,21 +84,16 @@ def parse_message(message: Mapping[str, Any], known_tools: Mapping[str, Mapping[
     """
     content = message.get("content")
     reader = Reader(content if isinstance(content, str) else "", known_tools)
-    try:
-        for call in message.get("tool_calls") or ():
-            function = call.get("function") if isinstance(call, Mapping) else None
-            name = function.get("name") if isinstance(function, Mapping) else None
-            if function is not None and isinstance(name, str):
-                reader.add(name, function.get("arguments"), repr(function.get("arguments")), call.get("id"))
+    with suppress(Stop):
+        for given in message.get("tool_calls") or ():
+            call = given if isinstance(given, Mapping) else {}
+            function = call.get("function")
+            function = function if isinstance(function, Mapping) else {}
+            name, arguments = function.get("name"), function.get("arguments")
+            if isinstance(name, str):
+                reader.add(name, arguments, repr(arguments), call.get("id"))
             else:
-                reader.error(
-                    "malformed",
-                    "A call names a function.",
-                    repr(call),
-                    given_id=call.get("id") if isinstance(call, Mapping) else None,
-                )
-    except Stop:
-        pass
+                reader.error("malformed", "A call names a function.", repr(given), given_id=call.get("id"))
     reader.prose = _before_marker(reader.text, "")
     return reader.parsed
 
