@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
+from functools import cache
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
@@ -155,7 +156,12 @@ def _kept(turn: RunningTurn, answer: CheckedAnswer, error: TurnError | None) -> 
     )
 
 
-_RESULT = TypeAdapter(TurnResult)
+@cache
+def _results() -> TypeAdapter[TurnResult]:
+    """Made when first needed: it takes a tenth of a second."""
+    return TypeAdapter(TurnResult)
+
+
 _OF_TURN = ("chat_id", "mode", "model", "question", "answer_md", "timezone", "status", "created_ms")
 
 
@@ -171,7 +177,7 @@ def result(turn: StoredTurn) -> TurnResult:
     # A turn that looked at no time at all has the empty range of its question.
     start_ms, end_ms = (turn.created_ms if ms is None else ms for ms in (turn.start_ms, turn.end_ms))
     scope = kept.get("scope") or coverage.get("reading", {})
-    return _RESULT.validate_python(
+    return _results().validate_python(
         {
             **kept,
             **{name: getattr(turn, name) for name in _OF_TURN},
