@@ -11,7 +11,6 @@ from assistant.formats.json_values import Broken, ErrorCode, after_space, coerce
 
 MAX_CALLS = 16
 _NAMES = ("name", "tool_name")
-_ARGUMENTS = ("parameters", "arguments")
 _IDS = ("id", "tool_call_id")
 MAX_ID_CHARS = 64
 """Of a call's id, as providers take it."""

@@ -6,7 +6,6 @@ that failed and was asked for again needs no path of its own, nor does one that 
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 from collections.abc import Iterable
@@ -23,7 +22,7 @@ from assistant.turns.anchor_facts import AnchorFacts
 from assistant.turns.plan import RunningTurn
 from assistant.turns.transcript import TranscriptMessage, transcript
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.protocol import ChatModel, Message, ModelError
+from engines.chat.protocol import ChatModel, Message, ModelError, ModelMalformed, object_in
 from store.core.errors import StoreError
 from store.memory import insights
 
@@ -87,12 +86,10 @@ def _title_by_model(turn: RunningTurn, model: ChatModel, answer_md: str) -> str:
 def _unwrapped(answer: str) -> str:
     """A title where a model wrapped it into JSON all the same."""
     try:
-        value = json.loads(answer)
-    except ValueError:
+        values = object_in(answer).values()
+    except ModelMalformed:
         return answer
-    if isinstance(value, dict):
-        return next((text for text in value.values() if isinstance(text, str)), "")
-    return value if isinstance(value, str) else answer
+    return next((value for value in values if isinstance(value, str)), "")
 
 
 def _on_screen(about: AnchorFacts) -> str:
