@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from assistant.language.time_lexer import Piece
@@ -27,13 +27,8 @@ _SPARE = frozenset("fijg@,")
 Build = Callable[[list[Piece]], "Piece | list[Piece] | None"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """Pieces that match `pattern` become what `build` makes of them; None leaves them as they are."""
-
-    pattern: re.Pattern[str]
-    build: Build
-    whole: bool = False  # `build` gets the words between as well
+Rule = tuple[re.Pattern[str], Build, bool]
+"""What pieces look like, what is built of them (or None), and whether the words between are built in."""
 
 
 def compose(pieces: Sequence[Piece]) -> list[Piece]:
@@ -41,7 +36,7 @@ def compose(pieces: Sequence[Piece]) -> list[Piece]:
     row, kinds = list(pieces), letters(pieces)
     for rule in _RULES:
         before = len(row) + 1
-        while len(row) < before and rule.pattern.search(kinds):  # until nothing joins
+        while len(row) < before and rule[0].search(kinds):  # until nothing joins
             before, row = len(row), _applied(rule, row, kinds)
             kinds = letters(row)
     return row
@@ -53,11 +48,11 @@ def letters(pieces: Sequence[Piece]) -> str:
 
 
 def _applied(rule: Rule, row: list[Piece], kinds: str) -> list[Piece]:
-    joined = list[Piece]()
-    at = done = 0
-    while match := rule.pattern.search(kinds, at):
-        used = [p for p in row[match.start() : match.end()] if rule.whole or p.kind not in _SPARE]
-        made = rule.build(used) if used else None
+    pattern, build, is_whole = rule
+    joined, at, done = list[Piece](), 0, 0
+    while match := pattern.search(kinds, at):
+        used = [p for p in row[match.start() : match.end()] if is_whole or p.kind not in _SPARE]
+        made = build(used) if used else None
         at = match.start() + 1 if made is None else match.end()
         if made is not None:
             joined += row[done : match.start()]
@@ -214,30 +209,36 @@ def _written(used: list[Piece]) -> Piece | None:
 _WRITTEN = {"M": "month", "n": "day", "o": "day", "y": "year", "W": "weekday"}
 
 
-def _month(used: list[Piece]) -> Piece | list[Piece] | None:
-    """Months that stand for themselves, with what stands between them kept."""
-    if any(piece.kind == "M" and piece.is_weak and len(used) == 1 for piece in used):
+def _each(used: list[Piece], kinds: str, make: Callable[[Piece], Piece]) -> list[Piece]:
+    """What is made of the pieces of some kinds, with what stands between them kept.
+
+    Behind "from", the word for "at" means "to": "du 2 au 5", "de 14h à 16h".
+    """
+    is_from = used[0].kind in "Fg"
+    kept = [p._replace(kind="T", value="") if is_from and p.kind == "@" else p for p in used]
+    return [make(piece) if piece.kind in kinds else piece for piece in kept]
+
+
+def _month(used: list[Piece]) -> list[Piece] | None:
+    """Months that stand for themselves."""
+    if len(used) == 1 and used[0].is_weak:
         return None
-    return [_day([piece], month=piece.value) if piece.kind == "M" else piece for piece in used]
+    return _each(used, "M", lambda piece: _day([piece], month=piece.value))
+
+
+def _as_days(used: list[Piece]) -> list[Piece]:
+    return _each(used, "no", lambda piece: _day([piece], day=piece.value))
 
 
 def _numbered_days(used: list[Piece]) -> list[Piece] | None:
     """ "5 to 9 October", "Oct 5-7": numbers beside a written date are days of its month."""
     dates = [piece.value.date for piece in used if piece.kind == "D"]
-    if not all(
-        said.day is not None and (said.month is not None or said.months is not None) for said in dates
-    ):
-        return None
-    return [_day([piece], day=piece.value) if piece.kind in "no" else _as_to(piece, used) for piece in used]
+    is_written = all(said.day is not None and (said.month or said.months) is not None for said in dates)
+    return _as_days(used) if is_written else None
 
 
 def _numbered_day(used: list[Piece]) -> Piece | None:
     return _day(used, day=used[1].value) if used[0].value == "day" and used[1].value <= 31 else None
-
-
-def _as_to(piece: Piece, used: list[Piece]) -> Piece:
-    """ "du 2 au 5", "de 14h à 16h": behind "from", the word for "at" means "to"."""
-    return piece._replace(kind="T", value="") if piece.kind == "@" and used[0].kind in "Fg" else piece
 
 
 def merged(used: list[Piece]) -> Piece | None:
@@ -316,7 +317,7 @@ def _bare_clocks(used: list[Piece]) -> list[Piece]:
     if used[0].kind == "g" and used[0].value != "from":
         return used  # "5 of 3 to 4"
     weak = all(piece.kind in "n@fij" for piece in used)
-    made = [_clock(p.value, 0, [p], is_weak=weak) if p.kind == "n" else _as_to(p, used) for p in used]
+    made = _each(used, "n", lambda piece: _clock(piece.value, 0, [piece], is_weak=weak))
     return [piece._replace(kind="C") if piece.kind == "µ" else piece for piece in made]
 
 
@@ -462,8 +463,8 @@ def _except(used: list[Piece]) -> Piece | None:
     return _made("Z", (*spans, Span("except", hole)), used) if hole and len(spans) == 1 else None
 
 
-def _rule(pattern: str, build: Build, **how: bool) -> Rule:
-    return Rule(re.compile(pattern.replace(" ", GAP).replace("_", _LOOSE)), build, **how)
+def _rule(pattern: str, build: Build, *, whole: bool = False) -> Rule:
+    return re.compile(pattern.replace(" ", GAP).replace("_", _LOOSE)), build, whole
 
 
 _ENDS = "([Fg] [nCPµ] [T@]|B [nCPµ] &) [nCPµ!](?! ?[UMmd])"
@@ -527,7 +528,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("(?<=[jFSTB<>~&DPCRWi])[f@,j]{0,4}/|f/(?=[;z,]|$)|/(?=_[DPCRW/jT]|[f,]{0,2}@)", _kind("D")),
     _rule("^f{0,4}/f{0,4}$", lambda used: None if _is_two(used[0].value.date) else _kind("D")(used)),
     _rule("o W[gfij]+D|l W[gfij]+D", _written),
-    _rule("[Do] [T&] o", lambda used: [_day([p], day=p.value) if p.kind == "o" else p for p in used]),
+    _rule("[Do] [T&] o", _as_days),
     _rule("W", lambda used: _day(used, weekday=used[0].value)),
     _rule("fn(?=[;@<>S]|$)", _numbered_day, whole=True),  # le 12
     _rule("(?<=[jST<>])f{1,2}o(?! ?[xXUWKq])", lambda used: _day(used, day=used[0].value)),

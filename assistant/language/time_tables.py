@@ -178,14 +178,18 @@ def _value(kind: str, written: str) -> Any:
 
 @cache
 def _names(language: str) -> dict[str, Entry]:
-    """Months and weekdays by CLDR; weak are those that are shorter than the name.
+    """Months, weekdays and units by CLDR; weak are those that are shorter than the name.
 
     In English the beginning of a name is short for it, as people write "Tues" and "Sept". Months of Han are
     numbers; of their weekdays every form of the word for week counts.
     """
     from babel.dates import get_day_names, get_month_names  # reads 2 MB, when first asked
+    from babel.units import format_unit
 
     found: dict[str, Entry] = {}
+    for unit in ("second", "minute", "hour", "day", "week", "month", "year") if language in LATIN else ():
+        written = (format_unit(count, f"duration-{unit}", locale=language) for count in (1, 2))
+        found |= {_fold(word.strip("12\xa0 ")): ("U", unit, False) for word in written}
     for kind, table in (("M", get_month_names), ("W", get_day_names)):
         for number, name in table("wide", "format", language).items():
             if language in LATIN:
