@@ -78,7 +78,7 @@ def show(report: Report, name: str, tally: Tally) -> None:
 def judge(path: Path) -> Tally:
     """What the marks make of a set, `SENTENCES` to an answer."""
     document = json.loads(path.read_text("utf-8"))
-    frames = {frame["n"]: frame for frame in document["frames"]}
+    frames = {frame["n"]: {**frame, "read": _reading(frame)} for frame in document["frames"]}
     tally = Tally()
     sentences = document["sentences"]
     for first in range(0, len(sentences), SENTENCES):
@@ -102,7 +102,7 @@ def marked(
     cited = [frames[int(name[1:])] for name in numbered.order]
     checked = [
         citations.checked(
-            _row(frame), _reading(frame), [quote for name, quote in given if name == f"e{frame['n']}"]
+            _row(frame), frame["read"], [quote for name, quote in given if name == f"e{frame['n']}"]
         )
         for frame in cited
     ]
@@ -181,7 +181,7 @@ def _cost(report: Report) -> None:
     for folder in report.folders:
         for path in sorted(folder.glob("marks_*.json")):
             document = json.loads(path.read_text("utf-8"))
-            frames = {frame["n"]: frame for frame in document["frames"]}
+            frames = {frame["n"]: {**frame, "read": _reading(frame)} for frame in document["frames"]}
             sentences, size = [], 0
             for sentence in document["sentences"]:
                 if size < CHARACTERS:

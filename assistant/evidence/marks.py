@@ -73,20 +73,18 @@ def check(
         # As long as the text, so that places in it are places of the answer.
         said = CITATION.sub(lambda found: " " * len(found[0]), text)
         found = particulars(said, language)
-        state, missing = _uncited(said, found, given)
-        on_frame: tuple[OnFrame, ...] = ()
-        if cited:
-            shown = {n: screens[n] for n in cited if n in screens}
-            absent = _missing(said, found, shown, given, rounds=at not in rests_on) if shown else []
-            missing = (*wrong_in.get(at, ()), *(each.text for each in absent))
-            state = "not_on_frame" if missing else "cited"
-            on_frame = (
-                tuple(_standing(said, statement.start, found, shown, absent)) if at not in wrong_in else ()
-            )
-            is_quoted = at in wrong_in or any(each.kind == "quotation" for each in absent)
-            if absent and not is_quoted and not set(cited).isdisjoint(seen):
-                state = "seen"
+        shown = {n: screens[n] for n in cited if n in screens}
         in_pictures = tuple(n for n in cited if n in seen)
+        wrong = wrong_in.get(at, [])
+        absent = _missing(said, found, shown, given, rounds=at not in rests_on) if shown else []
+        if cited:
+            state, missing = (
+                _cited_state(absent, wrong, in_pictures),
+                (*wrong, *(each.text for each in absent)),
+            )
+        else:
+            state, missing = _uncited(said, found, given)
+        on_frame = () if wrong else tuple(_standing(said, statement.start, found, shown, absent))
         place = statement.start, statement.end
         claims.append(Claim(text, *place, cited, state, tuple(dict.fromkeys(missing)), on_frame, in_pictures))
     return tuple(claims)
@@ -125,6 +123,16 @@ def _claims_nothing(statement: Statement, text: str) -> bool:
         or said.endswith((*_ASKS, *_LEADS))
         or not any(map(str.isalpha, said))
     )
+
+
+def _cited_state(
+    absent: Sequence[Particular], wrong: Sequence[str], in_pictures: Sequence[int]
+) -> ClaimState:
+    """What a sentence with citations is, by its words that stand on no frame and its wrong quotes."""
+    if not absent and not wrong:
+        return "cited"
+    is_quoted = wrong or any(each.kind == "quotation" for each in absent)
+    return "seen" if in_pictures and not is_quoted else "not_on_frame"
 
 
 def _uncited(

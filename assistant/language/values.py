@@ -18,13 +18,16 @@ from typing import Any, Literal
 
 from assistant.language import cldr
 from assistant.language.numerals import integer, numeric
-from assistant.language.time_grammar import compose
+from assistant.language.time_grammar import compose, letters
 from assistant.language.time_lexer import pieces_of
 from assistant.language.time_said import Clock, Part, Point, Span
 
 Kind = Literal["number", "date", "clock", "weekday"]
 Day = tuple[int | None, int | None, int | None]
 """Year, month and day of the month, each None when it is not said."""
+
+_MAY_TELL = re.compile("[CR]|[nµ].*[nkKqHP]|[kKqP].*n")
+"""Kinds of pieces of which the grammar of times can make a clock time that is surely told."""
 
 _CLOCK_KINDS = frozenset("CRZ")
 """Pieces of the grammar of times that may hold a clock time: of a day or alone, and spans."""
@@ -233,7 +236,8 @@ def _of_dial(minutes: int, written: str) -> frozenset[int]:
 
 def _composed_clocks(text: str, is_read: bool) -> Iterator[Value]:
     """``half past nine``, ``à 3 heures de l'après-midi``: what the grammar of times makes of a sentence."""
-    for piece in compose(pieces_of(text)) if not is_read and len(text) <= MAX_SPOKEN_CHARS else ():
+    pieces = pieces_of(text) if not is_read and len(text) <= MAX_SPOKEN_CHARS else []
+    for piece in compose(pieces) if _MAY_TELL.search(letters(pieces)) else ():
         spans = piece.value if isinstance(piece.value, tuple) else ()
         point = spans[0].start if len(spans) == 1 and isinstance(spans[0], Span) else piece.value
         if piece.is_weak or piece.kind not in _CLOCK_KINDS or not isinstance(point, Point):
