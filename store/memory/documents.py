@@ -22,37 +22,18 @@ from store.core.records import put as put_row
 DocType = Literal["observation", "session_summary", "user_prompt", "insight", "chat_summary"]
 SUMMARY_FIELDS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 
-_PREFIXES: dict[str, DocType] = {"obs": "observation", "summary": "session_summary"}
-_WHOLE: dict[str, DocType] = {"prompt": "user_prompt", "insight": "insight", "chat": "chat_summary"}
-"""Things with one document."""
-_ID = re.compile(
-    r"(?P<prefix>obs|summary)_(?P<id>[0-9]{1,18})_(?P<field>[a-z_]+)|(?P<whole>prompt|insight|chat)_(?P<number>[0-9]{1,18})"
-)
+# What document ids begin with. An observation and a session have several documents, told apart by a field.
+_PREFIXES: dict[str, DocType] = {
+    "obs": "observation", "summary": "session_summary",
+    "prompt": "user_prompt", "insight": "insight", "chat": "chat_summary",
+}  # fmt: skip
+_ID = re.compile(r"(?:(obs|summary)_([0-9]{1,18})_[a-z_]+|(prompt|insight|chat)_([0-9]{1,18}))", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentId:
-    """What a document id says: ``obs_7_facts``, ``summary_3_notes``, ``prompt_12``."""
-
-    doc_type: DocType
-    sqlite_id: int
-    field: str
-
-    def __str__(self) -> str:
-        for name, doc_type in _WHOLE.items():
-            if self.doc_type == doc_type:
-                return f"{name}_{self.sqlite_id}"
-        return f"{'obs' if self.doc_type == 'observation' else 'summary'}_{self.sqlite_id}_{self.field}"
-
-
-def parse_id(text: str) -> DocumentId | None:
-    """The parts of a document id, or None when it is none."""
+def parse_id(text: str) -> tuple[DocType, int] | None:
+    """What a document id (``obs_7_facts``, ``prompt_12``) is of, or None when it is none."""
     match = _ID.fullmatch(text)
-    if match is None:
-        return None
-    if match["whole"] is not None:
-        return DocumentId(_WHOLE[match["whole"]], int(match["number"]), match["whole"])
-    return DocumentId(_PREFIXES[match["prefix"]], int(match["id"]), match["field"])
+    return (_PREFIXES[match[1] or match[3]], int(match[2] or match[4])) if match else None
 
 
 def texts(database: Database, document_ids: Iterable[int]) -> dict[int, str]:
@@ -66,7 +47,7 @@ def texts(database: Database, document_ids: Iterable[int]) -> dict[int, str]:
 
 def put(
     connection: apsw.Connection,
-    doc_type: DocType,
+    doc_type: Literal["observation", "session_summary"],
     sqlite_id: int,
     fields: Mapping[str, str | None],
     *,
@@ -83,11 +64,12 @@ def put(
     known = dict(rows(connection, sql, (doc_type, sqlite_id)))
     for field in known.keys() - wanted:
         connection.execute("delete from memory_documents where id = ?", (known[field],))
+    prefix = "obs" if doc_type == "observation" else "summary"
     about = {"project": project, "created_ms": created_ms, "ended_ms": ended_ms}
     for field, text in wanted.items():
         if field not in known:
             insert(
-                connection, "memory_documents", document_id=str(DocumentId(doc_type, sqlite_id, field)),
+                connection, "memory_documents", document_id=f"{prefix}_{sqlite_id}_{field}",
                 doc_type=doc_type, sqlite_id=sqlite_id, field=field, text=text, **about,
             )  # fmt: skip
             continue

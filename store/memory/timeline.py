@@ -97,7 +97,7 @@ def resolve(connection: apsw.Connection, anchor: int | str) -> Anchor:
     if named is not None:
         return _entry(connection, named[1], int(named[2]))
     if document is not None:
-        return _entry(connection, document.doc_type, document.sqlite_id)
+        return _entry(connection, *document)
     try:
         at = datetime.fromisoformat(text)
         at = at if at.tzinfo else at.replace(tzinfo=UTC)

@@ -70,21 +70,18 @@ def upsert_events(connection: apsw.Connection, import_id: int, records: Iterable
 
     Raises `ValueError` for one that ends before it begins.
     """
-    done = Upserted()
-    keys: list[str] = []
-    for record in records:
-        if record.end_ms < record.start_ms:
-            raise ValueError("an event ends before it begins")
-        key = _key(record)
-        attendees = json.dumps([clean_text(each) for each in record.attendees], ensure_ascii=False)
-        series = natural_key("series", record.calendar, record.uid) if record.uid else ""
-        own = {"natural_key": key, "attendees": attendees, "series": series}
-        put = _TABLE.put(connection, import_id, record, **own)
-        done = done.and_one(put)
-        keys.append(key)
-    connection.execute(_TOLD, (import_id, json.dumps(keys)))
-    imports.count(connection, import_id, done)
+    found = [(record, _own_columns(record)) for record in records]
+    done = imports.put(connection, import_id, _TABLE, found)
+    connection.execute(_TOLD, (import_id, json.dumps([own["natural_key"] for _, own in found])))
     return done
+
+
+def _own_columns(record: EventRecord) -> dict[str, str]:
+    if record.end_ms < record.start_ms:
+        raise ValueError("an event ends before it begins")
+    attendees = json.dumps([clean_text(each) for each in record.attendees], ensure_ascii=False)
+    series = natural_key("series", record.calendar, record.uid) if record.uid else ""
+    return {"natural_key": _key(record), "attendees": attendees, "series": series}
 
 
 def replace_series(connection: apsw.Connection, import_id: int) -> int:

@@ -10,9 +10,9 @@ the same chat: nobody can tell for how long an answer rests on it. Questions sta
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple, dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import apsw
 
@@ -22,10 +22,11 @@ from store.core.database import Database, clean_text, column, rows, scalar
 from store.core.records import columns, insert, load
 from store.sources import entities
 from store.sources.entities import MAX_NAME_CHARS, EntityKind, Provenance
-from store.sources.upserts import BATCH, Upserted
+from store.sources.upserts import BATCH, Upserted, UpsertTable
 from store.spool import residual_files
 
 Kind = Literal["messages", "calendar", "location", "places"]
+Columns = Mapping[str, Any]
 KINDS: tuple[Kind, ...] = ("messages", "calendar", "location", "places")
 
 TABLES: dict[Kind, str] = {
@@ -79,6 +80,17 @@ def count(connection: apsw.Connection, import_id: int, more: Upserted) -> None:
     """Add what became of some records; call in the transaction that stored them."""
     sql = "update imports set added = added + ?, updated = updated + ?, skipped = skipped + ? where id = ?"
     connection.execute(sql, (*astuple(more), import_id))
+
+
+def put(
+    connection: apsw.Connection, import_id: int, table: UpsertTable, found: Iterable[tuple[object, Columns]]
+) -> Upserted:
+    """Put records, each with the columns that are no fields of it; at most `BATCH` at once."""
+    done = Upserted()
+    for record, values in found:
+        done = done.and_one(table.put(connection, import_id, record, **values))
+    count(connection, import_id, done)
+    return done
 
 
 def finish(connection: apsw.Connection, import_id: int, now_ms: int) -> None:

@@ -78,12 +78,6 @@ limit :limit
 
 Source = Literal["daily_summaries", "calendar_events", "location_points"]
 
-_PROBES: dict[Source, str] = {
-    "daily_summaries": "select 1 from daily_summaries limit 1",
-    "calendar_events": "select 1 from calendar_events limit 1",
-    "location_points": "select 1 from location_points limit 1",
-}
-
 
 def is_present(database: Database, source: Source) -> bool:
-    return database.scalar(_PROBES[source]) is not None
+    return database.scalar(f"select 1 from {source} limit 1") is not None

@@ -56,13 +56,11 @@ def upsert_points(connection: apsw.Connection, import_id: int, records: Iterable
 
     Raises `ValueError` for a position that is not on the globe.
     """
-    done = Upserted()
-    for record in records:
-        latitude_e7, longitude_e7 = to_e7(record.latitude, record.longitude)
-        put = _TABLE.put(connection, import_id, record, latitude_e7=latitude_e7, longitude_e7=longitude_e7)
-        done = done.and_one(put)
-    imports.count(connection, import_id, done)
-    return done
+    return imports.put(connection, import_id, _TABLE, ((record, _where(record)) for record in records))
+
+
+def _where(record: PointRecord | PlaceRecord) -> dict[str, int]:
+    return dict(zip(("latitude_e7", "longitude_e7"), to_e7(record.latitude, record.longitude), strict=True))
 
 
 def to_e7(latitude: float, longitude: float) -> tuple[int, int]:
@@ -162,20 +160,18 @@ def upsert_places(connection: apsw.Connection, import_id: int, records: Iterable
     globe, and for a radius that is not positive.
     """
     had_some = scalar(connection, "select 1 from places limit 1") is not None
-    done = Upserted()
-    for record in records:
-        latitude_e7, longitude_e7 = to_e7(record.latitude, record.longitude)
-        if not 0 < record.radius_m < math.inf:
-            raise ValueError(f"a place reaches further than {record.radius_m} m")
-        known_by = record.external_id or f"{record.name}\n{latitude_e7} {longitude_e7}"
-        key = natural_key("id" if record.external_id else "place", known_by)
-        where = {"latitude_e7": latitude_e7, "longitude_e7": longitude_e7}
-        put = _PLACES.put(connection, import_id, record, natural_key=key, **where)
-        done = done.and_one(put)
+    done = imports.put(connection, import_id, _PLACES, ((record, _own_columns(record)) for record in records))
     if done.added and not had_some:
         preferences.put_preference(connection, PLACES_ENABLED, True)
-    imports.count(connection, import_id, done)
     return done
+
+
+def _own_columns(record: PlaceRecord) -> dict[str, str | int]:
+    if not 0 < record.radius_m < math.inf:
+        raise ValueError(f"a place reaches further than {record.radius_m} m")
+    where = _where(record)
+    known_by = record.external_id or f"{record.name}\n{where['latitude_e7']} {where['longitude_e7']}"
+    return {**where, "natural_key": natural_key("id" if record.external_id else "place", known_by)}
 
 
 def are_enabled(database: Database) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache, partial
 
 import apsw
 
@@ -105,16 +106,12 @@ def upsert_messages(
     connection: apsw.Connection, import_id: int, records: Iterable[MessageRecord]
 ) -> Upserted:
     """Put messages and their contacts; at most `BATCH` at once, inside `Database.write()`."""
-    done = Upserted()
-    known: dict[tuple[str, str], int | None] = {}
-    for record in records:
-        who = (record.address, record.name)
-        if who not in known:
-            known[who] = _contact(connection, *who)
-        put = _TABLE.put(connection, import_id, record, natural_key=_key(record), contact_id=known[who])
-        done = done.and_one(put)
-    imports.count(connection, import_id, done)
-    return done
+    contact = cache(partial(_contact, connection))
+    found = (
+        (record, {"natural_key": _key(record), "contact_id": contact(record.address, record.name)})
+        for record in records
+    )
+    return imports.put(connection, import_id, _TABLE, found)
 
 
 def address_key(address: str, name: str = "") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -44,24 +43,12 @@ _ORDER: tuple[Risk, ...] = ("sends", "files", "changes", "looks")
 
 
 @dataclass(frozen=True, slots=True)
-class ParameterView:
-    """One argument. `kind` is its type with its limits, in words."""
-
-    name: str
-    kind: str
-    is_required: bool
-    default: str
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
 class ToolView:
     """One tool. `reaches` is what it can touch as things are now; `lacks` why nobody is offered it. One that
     runs by itself `asks_again` where it would send to another host than when that was chosen.
     """
 
     tool: Tool
-    parameters: tuple[ParameterView, ...]
     mode: Mode
     reaches: str
     last_used_ms: int | None
@@ -98,6 +85,7 @@ def show() -> Response:
         events=tool_calls.latest_events(own.database, MAX_EVENTS),
         event_words=EVENT_WORDS,
         mode_words=MODE_WORDS,
+        kind_of=_kind,
         is_used=any(uses_tools(models, models.get(name)) for name in models.names),
         limits=own.settings.tools,
         approval_minutes=APPROVAL_LIFETIME_MS // 60_000,
@@ -119,7 +107,7 @@ def change(name: str) -> Response:
     if not templating.wants_fragment():
         return templating.redirect_to(f"/settings/tools#{name}")
     view = next(view for view in tool_views(own) if view.tool.name == name)
-    return templating.render_page("tools/tool.html", view=view, mode_words=MODE_WORDS)
+    return templating.render_page("tools/tool.html", view=view, mode_words=MODE_WORDS, kind_of=_kind)
 
 
 @blueprint.post("/settings/tools/rules/<id:rule_id>/revoke")
@@ -140,7 +128,6 @@ def tool_views(own: Services) -> Iterator[ToolView]:
         hosts = tool_execution.hosts(own.agent, own.chat_models, tool.name)
         yield ToolView(
             tool=tool,
-            parameters=tuple(_parameters(tool)),
             mode=mode,
             reaches=_reaches(tool, own.settings.tools, own.chat_models),
             last_used_ms=used.get(tool.name),
@@ -164,13 +151,6 @@ def _reaches(tool: Tool, settings: ToolsSettings, models: ChatModels) -> str:
 def _seeing(models: ChatModels) -> list[str]:
     """Models that take pictures, with where they are."""
     return [f"{info.name} ({info.where})" for info in models.describe() if info.supports_vision]
-
-
-def _parameters(tool: Tool) -> Iterator[ParameterView]:
-    required = set(tool.parameters["required"])
-    for name, schema in tool.parameters["properties"].items():
-        default = "" if "default" not in schema else json.dumps(schema["default"], ensure_ascii=False)
-        yield ParameterView(name, _kind(schema), name in required, default, schema.get("description", ""))
 
 
 def _kind(schema: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from store.core.database import Database, rows, scalar
 from store.embeddings import vectors
 from store.memory import documents, observation_writer, search
 from store.memory.backfill import backfill
-from store.memory.documents import DocumentId, get_prompts, get_sessions, parse_id
+from store.memory.documents import get_prompts, get_sessions, parse_id
 from store.memory.entries import MEMORY_WINDOW_MS, RECORD_TYPES, MemoryFilters
 from store.memory.observations import Fact
 from store.memory.retrievers import RetrievalQuery
@@ -139,9 +139,9 @@ def test_a_prompt_is_found_as_soon_as_it_is_asked_and_not_after_its_chat_is_gone
 @for_each(
     ("text", "expected"),
     [
-        ("obs_7_facts", DocumentId("observation", 7, "facts")),
-        ("summary_3_next_steps", DocumentId("session_summary", 3, "next_steps")),
-        ("prompt_12", DocumentId("user_prompt", 12, "prompt")),
+        ("obs_7_facts", ("observation", 7)),
+        ("summary_3_next_steps", ("session_summary", 3)),
+        ("prompt_12", ("user_prompt", 12)),
         ("obs_7", None),
         ("prompt_12_text", None),
         ("prompt_x", None),
@@ -149,7 +149,7 @@ def test_a_prompt_is_found_as_soon_as_it_is_asked_and_not_after_its_chat_is_gone
         ("", None),
     ],
 )
-def test_document_ids_are_read(text: str, expected: DocumentId | None) -> None:
+def test_document_ids_are_read(text: str, expected: tuple[str, int] | None) -> None:
     assert parse_id(text) == expected
 
 
