@@ -34,8 +34,7 @@ _NO_SCREENS: Mapping[int, Screen] = MappingProxyType({})
 _NO_QUOTES: Mapping[int, Sequence[str]] = MappingProxyType({})
 _WORD = re.compile(r"\w+")
 CHANCE_DIGITS = 2
-_ASKS = ("?", "？", "؟", "՞", ";")
-_LEADS = (":", "：", "︰")
+_ASKS_OR_LEADS = ("?", "？", "؟", "՞", ";", ":", "：", "︰")
 
 
 def screen_of(item: EvidenceItem, texts: Iterable[str]) -> Screen:
@@ -120,7 +119,7 @@ def _claims_nothing(statement: Statement, text: str) -> bool:
     return (
         statement.kind in ("heading", "code")
         or is_bold
-        or said.endswith((*_ASKS, *_LEADS))
+        or said.endswith(_ASKS_OR_LEADS)
         or not any(map(str.isalpha, said))
     )
 

@@ -116,22 +116,11 @@ def _spelled(name: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def unspaced_weekdays() -> re.Pattern[str]:
-    """Names of weekdays in scripts that part no words, wherever they stand."""
-    return re.compile("|".join(sorted(_unspaced(), key=len, reverse=True)))
-
-
-def unspaced_weekday(name: str) -> frozenset[int]:
-    """The weekday of a name that `unspaced_weekdays` found."""
-    return _unspaced()[name]
-
-
-@lru_cache(maxsize=1)
-def _unspaced() -> dict[str, frozenset[int]]:
-    names = {name: numbers for name, numbers in weekdays().items() if name[0] > "\u2e80" and len(name) > 1}
-    return names | {
-        name[:-1]: numbers for name, numbers in names.items() if len(name) == 3 and name[0] not in "星"
-    }
+def unspaced_weekdays() -> tuple[re.Pattern[str], dict[str, frozenset[int]]]:
+    """Names of weekdays in scripts that part no words, wherever they stand, and which they are."""
+    names = {name: days for name, days in weekdays().items() if name[0] > "\u2e80" and len(name) > 1}
+    names |= {name[:-1]: days for name, days in names.items() if len(name) == 3 and name[0] != "星"}
+    return re.compile("|".join(sorted(names, key=len, reverse=True))), names
 
 
 @lru_cache(maxsize=8192)

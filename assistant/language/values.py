@@ -184,8 +184,9 @@ def _weekdays(text: str, is_read: bool) -> Iterator[Value]:
             days = cldr.short_weekdays().get(name)
         if days:
             yield Value(found.start(), found.end(), "weekday", days)
-    for found in cldr.unspaced_weekdays().finditer(text):
-        yield Value(found.start(), found.end(), "weekday", cldr.unspaced_weekday(found[0]))
+    pattern, names = cldr.unspaced_weekdays()
+    for found in pattern.finditer(text):
+        yield Value(found.start(), found.end(), "weekday", names[found[0]])
 
 
 def _of_month(text: str, found: re.Match[str], months: frozenset[int], is_read: bool) -> Iterator[Value]:

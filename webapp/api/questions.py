@@ -365,6 +365,7 @@ class CheckRequest(Request):
         409: "turn_not_answered",
         422: "model_not_found, nothing_to_check, context_too_long",
     },
+    body_required=False,
 )
 def check(chat_id: int, turn_id: int, body: CheckRequest) -> TurnAnswer:
     """The turn with what the model thinks of each sentence, which sees the sentence and its quotes alone.

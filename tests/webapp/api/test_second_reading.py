@@ -91,7 +91,7 @@ def test_the_model_sees_sentences_and_quotes_alone(
     program: Actor, stub: StubModel, database: Database, turn: str
 ) -> None:
     stub.anew().reply(opinions("supports", "supports"))
-    program.post(f"{turn}/check", json={"model": "stub"})
+    assert program.post(f"{turn}/check").status_code == 200
     system, user = stub.requests[-1]["messages"]
     entries = [json.loads(line) for line in user["content"].splitlines()]
     assert [entry["sentence"] for entry in entries] == ["Anna chose it.", "It is set to 14 days."]
