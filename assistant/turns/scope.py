@@ -1,7 +1,8 @@
 """What a question is about: the time, the app, the frame or the selection that it names; else everything.
 
-A question needs no time. What was understood is said beside the answer (`Scope.text`); where words of time
-stay unread, the answer keeps to what is certain, and is never silently about more.
+A question needs no time. One in a chat that names no scope is a follow-up: about what the question before it
+was about, with everything as another range. What was understood is said beside the answer (`Scope.text`);
+where words of time stay unread, the answer keeps to what is certain, and is never silently about more.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from assistant.language import time_phrases
 from assistant.language.time_phrases import Calendar, Found, Refusal
 from assistant.turns import anchor_facts
 from assistant.turns.anchor_facts import AROUND_MS, AnchorFacts
+from store.chats import conversations
 from store.core import times
 from store.core.database import Database
 from store.frames import apps, frames
@@ -90,7 +92,13 @@ def _scope(
         return Scope("", *around(frames.get(database, request.frame_id).captured_ms))
     if request.mode == "evidence":
         raise TimeRangeRequired
-    return Scope("", _first_ms(database, request.now_ms), request.now_ms, is_everything=True)
+    everything = _first_ms(database, request.now_ms), request.now_ms
+    names_place = mentions.app or request.filters != TurnFilters()
+    if request.chat_id is not None and not names_place:
+        before = conversations.last_range(database, request.chat_id)
+        if before is not None:
+            return Scope("", *before, also=(everything,))
+    return Scope("", *everything, is_everything=True)
 
 
 def _given(database: Database, request: TurnRequest, start_ms: int, phrase: Found | Refusal | None) -> Scope:

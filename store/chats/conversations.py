@@ -232,6 +232,23 @@ def turns(database: Database, chat_id: int) -> list[StoredTurn]:
     return _turns(database, Turn.conversation_id == chat_id)
 
 
+def last_range(database: Database, chat_id: int) -> tuple[int, int] | None:
+    """What the last answered question of a chat was about: ``[start_ms, end_ms)``; None for everything, or
+    nothing.
+    """
+    found = database.rows(
+        """
+        select start_ms, end_ms, payload ->> '$.scope.is_everything' from turns
+        where conversation_id = ? and status = 'done' order by n desc limit 1
+        """,
+        (chat_id,),
+    )
+    for start_ms, end_ms, is_everything in found:
+        if start_ms is not None and end_ms is not None and start_ms < end_ms and not is_everything:
+            return start_ms, end_ms
+    return None
+
+
 # -- forgetting (inside `database.write()`) -----------------------------------------------
 
 

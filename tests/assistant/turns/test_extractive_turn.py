@@ -109,3 +109,15 @@ def test_a_summary_quotes_what_stood_in_a_window_and_not_its_menu(ask: Ask, afte
     answer_md = ask(model="extractive").answer_md
     assert menu not in answer_md
     assert "Writer “1.odt” “the contract ends in May”" in answer_md
+
+
+def test_a_follow_up_is_about_what_the_question_before_it_was_about(ask: Ask, afternoon: Afternoon) -> None:
+    afternoon.show(1, "hello there")
+    first = ask("What did I read today from 14:00 to 17:00?", model="extractive", start_ms=None, end_ms=None)
+    follow_up = {"model": "extractive", "start_ms": None, "end_ms": None, "chat_id": first.chat_id}
+    again = ask("Who wrote hello?", **follow_up)
+    assert (again.start_ms, again.end_ms) == (first.start_ms, first.end_ms)
+    assert len(again.scope.also) == 1  # everything
+    assert ask("And yesterday?", **follow_up).end_ms <= first.start_ms
+    assert ask("Who wrote hello?", **{**follow_up, "start_ms": 0}).scope.is_everything
+    assert ask("And who else?", **follow_up).scope.is_everything

@@ -14,6 +14,7 @@ from werkzeug.wrappers import Response
 from assistant.core.records import MAX_MESSAGE_CHARS
 from assistant.language.time_phrases import Calendar, Found, Refusal, in_message
 from assistant.turns.scope import is_same_span, read_mentions
+from store.chats import conversations
 from store.core import preferences, times
 from store.frames import apps
 from webapp.core import formatting, parameters, templating
@@ -90,6 +91,10 @@ def understand(form: Mapping[str, str], who: Viewer) -> Understood:
             return replace(_of_readings(_spans(refusal.also), form, who, app), problem=problem)
         case Found() as found:
             return _of_readings(_spans((found, *found.further, *found.also)), form, who, app, found)
+    chat = parameters.number(form, "chat")  # a follow-up is about what the question before it was about
+    before = None if chat is None or app else conversations.last_range(services().database, chat)
+    if before is not None and message.strip():
+        return _of_readings([before], form, who, app)
     return Understood(app=app, is_everything=bool(message.strip()) and not app)
 
 
