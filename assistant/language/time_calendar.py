@@ -357,17 +357,20 @@ def _of_point(point: Point, calendar: Calendar, around_min: int = 0) -> Iterator
 
 
 def _dates(point: Point, minute: int, calendar: Calendar) -> list[date]:
-    """The dates that a time of day may be on: without a day the last on which it has begun.
+    """The dates that a time of day may be on: without a date the last on which it has begun.
 
     "Today" in the small hours is the night just passed.
     """
+    now = times.to_local(calendar.now_ms, calendar.zone)
+    today = calendar.today
+    is_ahead = today == now.date() and minute > now.hour * 60 + now.minute
+    begun = _back(today, 1) if is_ahead else today
     if point.date in (None, _TODAY):
-        now = times.to_local(calendar.now_ms, calendar.zone)
-        on = now.date() if minute < calendar.day_start_min else calendar.today
-        is_ahead = on == now.date() and minute > now.hour * 60 + now.minute
-        return [_back(on, 1) if is_ahead and point.date is None else on]
+        on = now.date() if minute < calendar.day_start_min else today
+        return [begun if point.date is None and on == today else on]
     assert point.date
-    days = days_of(point.date, calendar)
+    is_weekday = point.date == Date(weekday=point.date.weekday)
+    days = days_of(point.date, calendar, begun if is_weekday else None)
     if days.first != days.last:
         if point.date.size != "ago":
             raise Refused("unrecognised")

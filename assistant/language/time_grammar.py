@@ -138,10 +138,16 @@ def _ago(used: list[Piece]) -> Piece | None:
     return _day(used, **{f"{unit}s": int(amount)}) if unit in ("day", "month", "year") else None
 
 
+def _hours_ago(used: list[Piece]) -> Piece:
+    """ "il y a 2h30"."""
+    clock = used[1].value.clock
+    return _spans("ago", used, amount=float(clock.hour * 60 + clock.minute), unit="minute")
+
+
 def _since_ago(used: list[Piece]) -> Piece | None:
     """ "since ten minutes ago" is the last ten minutes; "about an hour ago" is a moment."""
     span = _value(used, "Z")[0]
-    mode = "rolling" if any(piece.kind in "S!" for piece in used) else "ago"
+    mode = "rolling" if any(piece.kind in "FSG!" for piece in used) else "ago"
     return None if span.mode != "ago" else _made("Z", (replace(span, mode=mode),), used)
 
 
@@ -474,7 +480,10 @@ _RULES: tuple[Rule, ...] = (
     _rule("(?<=[DUm])[gf]{0,2}#nf?[UW]", _as("%")),
     _rule("nY(?=n[ms])", lambda used: _made("y", 2000 + used[0].value, used)),
     _rule("# [no1] [dUkx]?", _as("x")),
-    _rule("(oU|[o1f]q|3)[gf]{1,4}[MDRUlcbWyPC]|c3|[lcN]h|hy", _as("%")),
+    _rule("(oU|[o1f]q)[gf]{1,4}[MDRUlcbWyPC]|c3|[lcN]h|hL|hy", _as("%")),
+    _rule(
+        "3[gfF]{0,4}[MDRUlcbWyPC]", lambda used: None if used[0].value == "time" else _made("%", None, used)
+    ),
     _rule("v [nq1ox]?[gf]{0,2}[UWPMDRmt]( P)?|% P", _as("%")),
     _rule("(?<=[ij])f?oU|U [<>](?=[;,z]|$)", _as("%")),
     _rule("[nM]%", _as("%")),
@@ -486,7 +495,7 @@ _RULES: tuple[Rule, ...] = (
     # hours as amounts, months as units, the words for tomorrow and morning
     _rule("[Alp] n?[nq1] k|(n )?[lLpcN] k", _unit("hour")),
     _rule("[bcN]+m", _back),
-    _rule("(?<=[DWcR])f{0,4}t", lambda used: _made("P", Point(part=PARTS["morning"]), used)),
+    _rule("(?<=[DWcRr])f{0,4}t", lambda used: _made("P", Point(part=PARTS["morning"]), used)),
     _rule("t", lambda used: _day(used, days=-1)),
     # amounts
     _rule("n3", _unit("hour")),
@@ -510,6 +519,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("[VU] [<>](?= [hDPCRUVWM])", _as("h")),
     _rule("(?<=[i<>@~])[fg]{0,4}x[U3]|(?<=[DPRWU])g?x3|(?<=[DPRWUL])[fg]{0,4}[<>]x(?=[;z~,]|$)", _as("h")),
     # written dates
+    _rule("B [nC] & o$|F n T o$|@o$", lambda used: [*used[:-1], used[-1]._replace(kind="n")], whole=True),
     _rule("nm(?=z)|ns", lambda used: _day(used, month=used[0].value)),
     _rule("nm", lambda used: _made("M", used[0].value, used)),
     _rule("M[h%]|[3rh]T?M|a", _as("%")),
@@ -568,6 +578,7 @@ _RULES: tuple[Rule, ...] = (
     # a day and a time of day
     _rule("r P", _half_of),
     _rule("D F D|[PC] F D(?! [T@])", _of),
+    _rule("A C", _hours_ago),
     _rule("[DPCR]_[DPCR]", merged),
     _rule("r [PR]", _half_of),
     # spans
@@ -576,7 +587,7 @@ _RULES: tuple[Rule, ...] = (
         f"|F {POINT} @ {POINT}|{POINT} G {POINT} e?",
         _range,
     ),
-    _rule("[S~] Z|Z T !|Z =", _since_ago),
+    _rule("[FS~] Z|Z T !|Z [=G]", _since_ago),
     _rule("F D j(?=[;z,]|$)|S [DPCR] I?", _open("since")),
     _rule("F [DPCR] I?", _from),
     _rule("[DPCR] I", _open("since")),

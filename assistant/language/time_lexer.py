@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from assistant.language.numerals import integer
-from assistant.language.time_said import Clock, Date, Point, Span
+from assistant.language.time_said import PARTS, Clock, Date, Point, Span
 from assistant.language.time_tables import (
     LATIN,
     MOST_SIGNS,
@@ -175,6 +175,8 @@ class _Lexer:
     def _entry(self, entry: Entry, start: int, end: int, is_start: bool) -> Piece:
         kind, value, is_short = entry
         first = self.text[self.origin[start]]
+        if kind == "t" and first.isupper() and not is_start:  # "am Morgen", and not "morgen"
+            return Piece("P", Point(part=PARTS["morning"]), start, end)
         if kind == "M" and first.islower():
             is_short = self.normal[start:end] in others(self.language)  # "may"
         elif first.isupper() and not is_start:  # "la señora Domingo", "the Today programme"
