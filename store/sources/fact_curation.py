@@ -172,22 +172,17 @@ def conflicts(facts: Iterable[Fact]) -> list[list[Fact]]:
     """Facts that give one subject several different objects for the same predicate, group by group.
 
     That need not be wrong, as with what somebody likes: a person looks at them side by side. A predicate is
-    the same however it was written (`predicate_key`).
+    the same however its words are joined (``works_at``, ``Works at``, ``worksAt``); what means the same in
+    other words is not known to be.
     """
     groups: dict[tuple[int, str], list[Fact]] = {}
     for fact in facts:
-        groups.setdefault((fact.subject_id, predicate_key(fact.predicate)[0]), []).append(fact)
-    alike = [part for group in groups.values() for part in _by_direction(group)]
-    return [group for group in alike if len({_object(fact) for fact in group}) > 1]
+        words = tokenizer.words(_HUMP.sub(" ", clean_text(fact.predicate)).replace("_", " "))
+        groups.setdefault((fact.subject_id, " ".join(words)), []).append(fact)
+    return [group for group in groups.values() if len({_object(fact) for fact in group}) > 1]
 
 
-def _by_direction(group: list[Fact]) -> list[list[Fact]]:
-    """Who is manager and who has one are two matters; without a verb it is what somebody has."""
-    verbs = [predicate_key(fact.predicate)[1] for fact in group]
-    if not {"is", "has"} <= set(verbs):
-        return [group]
-    stands = [fact for fact, verb in zip(group, verbs, strict=True) if verb == "is"]
-    return [stands, [fact for fact in group if fact not in stands]]
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def _object(fact: Fact) -> str:
@@ -227,35 +222,3 @@ set merged_root = (
 )
 where merged_into is not null or merged_root is not null
 """
-
-
-# -- predicates ---------------------------------------------------------------------------
-# What a predicate says, whoever wrote it: ``works_at``, ``Works at`` and ``worksAt`` are one.
-#
-# Models and people write the same relation in many ways. Only what is surely the same becomes one: how words
-# are joined and their case, articles, a leading "is" or "has", and a few names for what everybody has.
-
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_ARTICLES = frozenset({"a", "an", "the"})
-
-_WRITINGS = (
-    ("works at", "works for", "employed at", "employed by"),
-    ("lives in", "resides in"),
-    ("email", "e mail", "email address", "e mail address"),
-    ("phone", "phone number", "telephone", "telephone number"),
-    ("birthday", "date of birth", "birth date", "born on"),
-)
-_SAME = {writing: relation for relation, *writings in _WRITINGS for writing in writings}
-
-
-def predicate_key(predicate: str) -> tuple[str, str]:
-    """(the relation, "is", "has" or "" before it). Facts with one relation speak of the same.
-
-    Except where one "is" what the other "has": Anna is manager, Anna has manager. `is` alone is a relation.
-    """
-    text = _HUMP.sub(" ", clean_text(predicate)).replace("_", " ")
-    every = tokenizer.words(text)
-    words = [word for word in every if word not in _ARTICLES] or every
-    verb = words[0] if len(words) > 1 and words[0] in ("is", "has") else ""
-    relation = " ".join(words[1:] if verb else words)
-    return _SAME.get(relation, relation), verb
