@@ -60,8 +60,12 @@ NO_CONTEXT = PreparedContext()
 def prepare(services: ContextServices, asking: ContextRequest) -> PreparedContext:
     """The topic and the pack of a question, within the time that it may take."""
     failed = PreparedContext(session_id=asking.session_id, has_failed=True)
-    if why := off_by_settings(services) or _not_asked_for(asking):
+    if why := off_by_settings(services):
         return PreparedContext(reason=why)
+    if asking.session_id is None:
+        return PreparedContext(reason="the question names no window")
+    if asking.version != VERSION:
+        return PreparedContext(reason="the question does not ask for it (context_version)")
     fallbacks = [replace(failed, reason="it took too long, and nothing was told before")]
     try:
         work = partial(_prepared, services, asking, fallbacks)
@@ -86,12 +90,6 @@ def are_chats_told(services: ContextServices | None, chat_id: int | None = None)
     except FAULTS as error:  # as with the pack: the question is answered without it
         log.warning("no tool over earlier chats: %s", type(error).__name__)
         return False
-
-
-def _not_asked_for(asking: ContextRequest) -> str:
-    if asking.session_id is None:
-        return "the question names no window"
-    return "" if asking.version == VERSION else "the question does not ask for it (context_version)"
 
 
 def _off_by_person(database: Database, chat_id: int | None) -> str:

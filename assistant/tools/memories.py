@@ -6,19 +6,20 @@ frames it was learned from are left out now, and a day when a window in use in i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from assistant.core.texts import neutralized
+from assistant.language.questions import asked_words
 from assistant.read_api import memory as gate
 from assistant.read_api.answers import TimeOrNone, Words
 from assistant.read_api.calls import asking
 from assistant.read_api.frames import FrameId
-from assistant.tools.context import SourceQuery, ToolContext, row, source_tool, truncated
+from assistant.retrieval.excerpts import excerpt
+from assistant.tools.context import SourceQuery, ToolContext, row, source_tool
 from assistant.tools.tool import ToolFailed
-from store.core import tokenizer
 from store.frames import frames
 from store.frames import tags as frame_tags
 from store.frames.frames import captured_ms_of
@@ -48,8 +49,9 @@ def recall_facts_for_frame(lookup: SourceQuery, frame_id: FrameId) -> object:
     words = "\n".join(
         part for part in (frame.app_name, frame.window_name, frame.browser_url, read and read.text) if part
     )
-    subjects = _permitted(lookup, entities.on_frame(lookup.call.database, frame_id, words))
-    return _entity_rows(lookup, subjects, "Nobody and nothing on this frame is remembered yet.")
+    subjects = entities.on_frame(lookup.call.database, frame_id, words)
+    none = "Nobody and nothing on this frame is remembered yet."
+    return _entity_rows(lookup, subjects, none, _AT_MOST)
 
 
 @source_tool(reaches=REMEMBERED, source="remembered")
@@ -62,9 +64,9 @@ def recall_entities(
     """Recalls people, places, events and things that are remembered, with their facts, last changed first;
     call it to load prior knowledge about anybody or anything named. Every word of `name` has to occur. For
     those on a frame use recall_facts_for_frame."""
-    known = _permitted(lookup, entities.find_entities(lookup.call.database, name, kind, _AT_MOST))[:limit]
+    known = entities.find_entities(lookup.call.database, name, kind, _AT_MOST)
     none = "Nothing of this is remembered yet. That is informative: go on with other sources."
-    return _entity_rows(lookup, known, none)
+    return _entity_rows(lookup, known, none, limit)
 
 
 def _tells_entity(context: ToolContext, kind: str, name: str, description: str, frame_id: int | None) -> str:
@@ -171,39 +173,29 @@ def _permits(lookup: SourceQuery, frame_ids: Iterable[int]) -> bool:
     return not ids or any(lookup.call.permits(frame) for frame in rows)
 
 
-def _permitted(lookup: SourceQuery, known: list[Entity]) -> list[Entity]:
-    shown = [entity for entity in known if _permits(lookup, entity.frames)]
-    lookup.call.withheld += len(known) - len(shown)
-    return shown
-
-
-def _entity_rows(lookup: SourceQuery, known: list[Entity], note: str) -> dict[str, Any]:
-    """The entities with their facts; `note` where there are none."""
-    facts = entities.facts_of(lookup.call.database, [entity.id for entity in known])
-    allowed = [
-        candidate
-        for candidate in facts
-        if candidate.source_frame_id is None or _permits(lookup, [candidate.source_frame_id])
-    ]
-    lookup.call.withheld += len(facts) - len(allowed)
+def _entity_rows(lookup: SourceQuery, found: Sequence[Entity], note: str, limit: int) -> dict[str, Any]:
+    """Entities that may be told, with their facts; `note` where there are none."""
+    call, turn_id = lookup.call, lookup.context.turn_id
+    known = [entity for entity in found if _permits(lookup, entity.frames)]
+    call.withheld += len(found) - len(known)
+    about: dict[int, list[Fact]] = {entity.id: [] for entity in known[:limit]}
+    for fact in entities.facts_of(call.database, list(about)):
+        if fact.source_frame_id is not None and not _permits(lookup, [fact.source_frame_id]):
+            call.withheld += 1
+            continue
+        for entity_id in about.keys() & {fact.subject_id, fact.object_entity_id}:
+            about[entity_id].append(fact)
     rows = []
-    for entity in known:
-        about = [fact for fact in allowed if entity.id in (fact.subject_id, fact.object_entity_id)]
-        facts_told = [_fact(fact) for fact in about]
+    for entity in known[:limit]:
+        facts = [_fact(fact) for fact in about[entity.id]]
         names = ("kind", "name", "description")
-        rows.append(row(entity, *names, chars=_TEXT_CHARS, entity_id=entity.id, facts=facts_told))
-        _note(lookup.context, entity, about)
-    _note_use(lookup, rows)
-    return lookup.told("entities", rows, note, withheld=lookup.call.withheld)
-
-
-def _note_use(lookup: SourceQuery, rows: list[dict[str, Any]]) -> None:
-    """Note for which turn this was recalled, so that a person finds the answers that it went into."""
-    if lookup.context.turn_id is None or not rows:
-        return
-    facts = [fact["fact_id"] for told in rows for fact in told.get("facts", ())]
-    with lookup.call.database.write() as connection:
-        fact_curation.use(connection, lookup.context.turn_id, [told["entity_id"] for told in rows], facts)
+        rows.append(row(entity, *names, chars=_TEXT_CHARS, entity_id=entity.id, facts=facts))
+        _note(lookup.context, entity, about[entity.id])
+    if turn_id is not None and rows:  # so that a person finds the answers that it went into
+        fact_ids = {fact.id for facts in about.values() for fact in facts}
+        with call.database.write() as connection:
+            fact_curation.use(connection, turn_id, list(about), sorted(fact_ids))
+    return lookup.told("entities", rows, note, withheld=call.withheld)
 
 
 def _note(context: ToolContext, entity: Entity, facts: list[Fact]) -> None:
@@ -265,25 +257,11 @@ def search_rag(
 
 
 def _excerpt(text: str, query: str) -> str:
-    """What of a day fits: its first line, then the lines that have words of the query, then the others.
-
-    They stay in the order of the day, and a line of ``…`` stands where some were left out.
-    """
-    lines = text.split("\n")
-    query_words = {token.text for token in tokenizer.tokens(query)}
-    hits = [len(query_words & {token.text for token in tokenizer.tokens(line)}) for line in lines]
-    left, kept = _DAY_CHARS, set[int]()
-    for n in sorted(range(len(lines)), key=lambda n: (n > 0, -hits[n], n)):
-        if len(lines[n]) + 3 <= left:
-            kept.add(n)
-            left -= len(lines[n]) + 3
-    excerpt: list[str] = []
-    for n, line in enumerate(lines):
-        if n in kept:
-            excerpt.append(line)
-        elif excerpt and excerpt[-1] != "…":
-            excerpt.append("…")
-    return "\n".join(excerpt) if 0 in kept else truncated(text, _DAY_CHARS)
+    """A day's first line, and lines with words of the query before the others; … stands for the rest."""
+    first, _, rest = text.partition("\n")
+    room = _DAY_CHARS - len(first)
+    shown = excerpt(rest, asked_words(query), limit=room, limit_tokens=room).text
+    return "\n".join(part for part in (first, shown, "…" if len(shown) < len(rest) else "") if part)
 
 
 # -- what earlier chats came to ---------------------------------------------------------------

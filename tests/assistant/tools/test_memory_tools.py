@@ -65,7 +65,7 @@ def test_of_a_long_day_the_lines_that_were_asked_for_are_told(database: Database
     turn = Turn(database)
     [told] = summaries(turn.answer("search_rag", query="ferry"))
     assert told.startswith("Friday. 9 h at the screen.\n08:00 ") and told.endswith(
-        "…\n20:00 booked the ferry"
+        "\n20:00 booked the ferry\n…"
     )
     assert len(told) <= 2_000
     put_day(database, 1, "ferry " + "y" * 3_000)
