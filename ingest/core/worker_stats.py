@@ -15,7 +15,18 @@ from typing import Any
 from store.spool.process_state import IngestState
 
 _RATE_OVER_MS = 60_000
-_COUNTED = ("stored", "deduplicated", "excluded", "failed", "read", "reading_failed", "embedded")
+_COUNTED = (
+    "stored",
+    "deduplicated",
+    "excluded",
+    "failed",
+    "read",
+    "reading_failed",
+    "embedded",
+    "audits",
+    "audited_words",
+    "drifted_words",
+)
 
 
 class WorkerStats:
@@ -57,6 +68,11 @@ class WorkerStats:
     def set_embedder(self, name: str, problem: str = "") -> None:
         """What makes vectors, or why nothing does."""
         self._tell(embedder=name, embedder_problem=problem)
+
+    def audited(self, words: int, differing: int) -> None:
+        """A frame that had been read by its changes was read whole; how many words only one of both had."""
+        with self._lock:
+            self._counts.update(audits=1, audited_words=words, drifted_words=differing)
 
     def _tell(self, **facts: Any) -> None:
         with self._lock:

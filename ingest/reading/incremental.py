@@ -9,7 +9,8 @@ given up and not be read. The figures are in ``bench/incremental.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,6 +31,8 @@ _JOIN_WASTE = 40_000  # pixels of nothing that cost less than another call of th
 _SCROLLS = 2  # parts that may have moved by different distances
 _MARGIN = 2  # pixels around a line that may be of its letters
 _CONTEXT = 64  # pixels around what is read, which tell its background
+AUDIT_EVERY = 200  # readings of changes: half a percent more of whole ones
+AUDIT_AT_REST = 20
 _MEMORY_BYTES = 96_000_000  # of remembered pixels: eleven 1080p screens, two 4K ones
 
 
@@ -47,18 +50,36 @@ class IncrementalReader:
     would read both whole each time), and the one nearest to the new picture is taken.
     """
 
-    def __init__(self, engine: OcrEngine, memory_bytes: int = _MEMORY_BYTES) -> None:
+    def __init__(
+        self,
+        engine: OcrEngine,
+        on_audit: Callable[[int, int], None] = lambda words, differing: None,
+        memory_bytes: int = _MEMORY_BYTES,
+    ) -> None:
         self._engine = engine
+        self._on_audit = on_audit
         self._memory_bytes = memory_bytes
+        self.since_whole = 0  # readings of changes since the last whole one
         self._screens: list[_Screen] = []  # the most recent last
 
-    def read(self, monitor: str, image: Image.Image) -> list[OcrLine]:
-        """Lines of `image`. Raises what the engine raises; then nothing is remembered of it."""
+    def read(self, monitor: str, image: Image.Image, *, audit: bool = False) -> list[OcrLine]:
+        """Lines of `image`. Raises what the engine raises; then nothing is remembered of it.
+
+        From time to time, and with `audit`, the whole picture is read as well: what the engine makes of it
+        counts and is gone on with, so nothing that was kept for long stays wrong.
+        """
         pixels = _pixels(image)
         known, tiles = self._nearest(monitor, pixels)
         lines = None if known is None else self._read_changes(known, tiles, pixels, image)
-        if lines is None:
-            lines = self._engine.read(image)
+        self.since_whole += 1
+        if lines is None or audit or self.since_whole >= AUDIT_EVERY:
+            whole = self._engine.read(image)
+            if lines is not None:
+                read, kept = (
+                    Counter(word.text for line in page for word in line.words) for page in (whole, lines)
+                )
+                self._on_audit(read.total(), ((read - kept) + (kept - read)).total())
+            lines, self.since_whole = whole, 0
         self._remember(_Screen(monitor, pixels, lines), known if tiles.mean() <= _NEAR_ENOUGH else None)
         return lines
 

@@ -26,7 +26,7 @@ from ingest.core.worker_stats import WorkerStats
 from ingest.reading import urls
 from ingest.reading.backlog import Backlog
 from ingest.reading.incognito_badge import BadgeReader
-from ingest.reading.incremental import IncrementalReader
+from ingest.reading.incremental import AUDIT_AT_REST, IncrementalReader
 from store.core.errors import FrameNotFound, MediaGone, StoreBusy
 from store.core.paths import replace_file
 from store.frames import frames
@@ -41,6 +41,8 @@ log = logging.getLogger(__name__)
 RETRY_AFTER_MS = (5_000, 30_000, 120_000, 600_000)
 """Waits between the tries at one frame; after the last try it is given up."""
 ENGINE_RETRY_S = 60.0
+REST_S = 10.0
+"""Nothing to read for so long: time to read the last frame whole, if much of it was kept."""
 _PARKED_AT_ONCE = 500
 
 OpenEngine = Callable[[], OcrEngine]
@@ -74,6 +76,7 @@ class ReaderLoop(StepLoop):
         self._engine: OcrEngine | None = None
         self._reader: IncrementalReader | None = None
         self._next_open_s = 0.0
+        self._last: tuple[FrameRow, float] | None = None  # read last, and when (time.monotonic())
         self.is_ready = threading.Event()  # the engine was tried, and waiting frames were queued
         self.reading_since: float | None = None  # time.monotonic() of the read under way
 
@@ -86,9 +89,10 @@ class ReaderLoop(StepLoop):
             return self._mark_unavailable()
         frame = self._backlog.take()
         if frame is None:
-            return False
+            return self._audit_at_rest(reader)
         try:
             self._read(reader, frame)
+            self._last = frame, time.monotonic()
         finally:
             self._backlog.done(frame)
         return True
@@ -121,7 +125,7 @@ class ReaderLoop(StepLoop):
                 log.warning("no text can be read: %s", problem, exc_info=not expected)
             self._stats.set_engine("", (), problem)
             return
-        self._reader = IncrementalReader(self._engine)
+        self._reader = IncrementalReader(self._engine, self._stats.audited)
         self._stats.set_engine(self._engine.name, self._engine.languages)
         with self._home.database.write() as connection:
             queued = readings.requeue_unavailable(connection)
@@ -145,14 +149,24 @@ class ReaderLoop(StepLoop):
             self._stats.count("parked")
         return True
 
-    def _read(self, reader: IncrementalReader, frame: FrameRow) -> None:
+    def _audit_at_rest(self, reader: IncrementalReader) -> bool:
+        if self._last is None or reader.since_whole < AUDIT_AT_REST:
+            return False
+        frame, read_s = self._last
+        if time.monotonic() - read_s < REST_S:
+            return False
+        self._last = None
+        self._read(reader, frame, audit=True)
+        return True
+
+    def _read(self, reader: IncrementalReader, frame: FrameRow, *, audit: bool = False) -> None:
         if not self._crash_guard.begin(frame.id):
             self._failed(frame, "the worker died while it read this frame")
             return
         self.reading_since = started = time.monotonic()
         try:
             image = self._home.media.image(frame)
-            lines = reader.read(frame.monitor, image)
+            lines = reader.read(frame.monitor, image, audit=audit)
             duration_ms = round((time.monotonic() - started) * 1000)
             self._store(frame, lines, duration_ms)
         except MediaGone as error:

@@ -113,6 +113,9 @@ class IngestState:
     reading_failed: int = 0
     read_ms: int | None = None  # last frame read
     reads_per_minute: float = 0.0
+    audits: int = 0  # whole readings of frames that had been read by their changes
+    audited_words: int = 0  # words of these
+    drifted_words: int = 0  # words that one of the two readings had and the other had not
     engine: str = ""
     languages: tuple[str, ...] = field(default=())
     engine_problem: str = ""

@@ -237,6 +237,23 @@ def test_deaths_at_different_frames_prove_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_at_rest_the_last_frame_is_read_whole(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.reading.reader.AUDIT_AT_REST", 2)
+    monkeypatch.setattr("ingest.reading.reader.REST_S", 0.0)
+    image = Image.new("RGB", (64, 48), "white")
+    for n in range(3):
+        store_frame(home.database, home.data_dir, NOON_MS + n, image=image)
+    engine = ScriptedEngine("misread")
+    desk = Desk(home, opener(engine))
+    desk.loop.step()
+    engine.text = "read well"
+    desk.work()
+    assert len(found(home, "well")) == 1
+    state = desk.stats.state("running", 0, 0)
+    assert (state.audits, state.audited_words, state.drifted_words) == (1, 2, 3)
+    assert engine.reads == 2
+
+
 def test_tesseract_reads_a_rendered_screen(home: Home) -> None:
     """The real engine, from picture to hit."""
     image = Image.new("RGB", (900, 300), "#1e1e1e")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from engines.ocr.protocol import Box, OcrError, OcrLine, OcrWord, lines_of
+from ingest.reading import incremental
 from ingest.reading.incremental import IncrementalReader
 
 SIZE = (640, 480)
@@ -29,6 +30,7 @@ class BlockEngine:
     def __init__(self) -> None:
         self.looked_at: list[int] = []
         self.fails = False
+        self.is_blind_to: int | None = None
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         if self.fails:
@@ -40,7 +42,7 @@ class BlockEngine:
         colours = pixels[..., 0] << 16 | pixels[..., 1] << 8 | pixels[..., 2]
         words = []
         for colour in np.unique(colours):
-            if colour != 0xFFFFFF:
+            if colour not in (0xFFFFFF, self.is_blind_to):
                 ys, xs = np.nonzero(colours == colour)
                 box = Box(int(xs[0]), int(ys[0]), int(np.ptp(xs)) + 1, int(np.ptp(ys)) + 1)
                 words.append(OcrWord(f"{colour:06x}", box, 0.9))
@@ -178,3 +180,58 @@ def test_remembered_pixels_stay_within_their_budget(engine: BlockEngine) -> None
     assert len(engine.looked_at) == 5
     reader.read("DP-1", images[0])
     assert len(engine.looked_at) == 6
+
+
+def test_parts_that_move_by_different_distances_are_followed(
+    reader: IncrementalReader, engine: BlockEngine
+) -> None:
+    """Messages go up by fractions of a pixel: some by 20, some by 21."""
+
+    def messages(first: int, gap: int) -> Image.Image:
+        image = Image.new("RGB", SIZE, "white")
+        for number in range(12):
+            row = screen({(0, 2): (first + number) * 1009 + 77}).crop((0, 0, SIZE[0], 16))
+            image.paste(row, (0, number * 36 + gap * (number // 6)))
+        return image
+
+    reader.read("DP-1", messages(first=0, gap=0))
+    scrolled = messages(first=1, gap=1)
+    assert reader.read("DP-1", scrolled) == full(scrolled)
+    assert sum(engine.looked_at[1:]) < 0.1 * SIZE[0] * SIZE[1]
+
+
+def test_a_picture_that_plays_beside_scrolled_text_hides_neither(
+    reader: IncrementalReader, engine: BlockEngine
+) -> None:
+    for number in range(4):
+        image = screen(page(first=2 * number))
+        noise = np.random.default_rng(number).integers(0, 2, (100, 60), dtype=np.uint8)
+        image.paste(Image.fromarray(noise * 254), (480, 100))
+        words = {word.text for line in full(image) for word in line.words}
+        assert {word.text for line in reader.read("DP-1", image) for word in line.words} == words
+
+
+def test_a_change_beside_a_word_has_its_whole_line_read(
+    reader: IncrementalReader, engine: BlockEngine
+) -> None:
+    """Also where the word itself lies in no tile that changed: it is given up, so it has to be read."""
+    reader.read("DP-1", screen(page()))
+    image = screen(page())
+    image.paste((9, 9, 9), (4 + 62, 3 * ROW + 5, 4 + 64, 3 * ROW + 9))
+    assert reader.read("DP-1", image) == full(image)
+
+
+def test_a_whole_reading_now_and_then_heals_what_was_kept(
+    engine: BlockEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(incremental, "AUDIT_EVERY", 3)
+    told: list[tuple[int, int]] = []
+    reader = IncrementalReader(engine, lambda words, differing: told.append((words, differing)))
+    image = screen({(1, 1): 0x102030, (9, 3): 0x405060})
+    engine.is_blind_to = 0x405060
+    assert len(reader.read("DP-1", image)) == 1
+    engine.is_blind_to = None
+    assert [len(reader.read("DP-1", image)) for _ in range(4)] == [1, 1, 2, 2]
+    assert told == [(2, 1)]
+    reader.read("DP-1", image, audit=True)
+    assert told == [(2, 1), (2, 0)]
