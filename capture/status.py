@@ -15,7 +15,7 @@ from typing import Any
 from capture.core.errors import SourceFailed
 from capture.windows.idle import Activity
 from store.core.errors import SpoolFull
-from store.spool.process_state import FOREVER_MS, CaptureState, read_pause, write_capture_state
+from store.spool.process_state import CaptureState, read_pause, write_capture_state
 
 log = logging.getLogger(__name__)
 
@@ -109,10 +109,10 @@ def ordered_pause(spool_folder: Path, now_ms: int) -> PauseReason | None:
     pause = read_pause(spool_folder, now_ms)
     if pause is None:
         return None
-    if pause.until_ms >= FOREVER_MS:
+    if pause.ends_ms is None:
         detail = "Paused until you resume."
     else:
-        until = time.strftime("%H:%M:%S", time.localtime(pause.until_ms / 1000))
+        until = time.strftime("%H:%M:%S", time.localtime(pause.ends_ms / 1000))
         detail = f"Paused until {until}; resume at any time."
     return PauseReason("paused", "paused", "paused", detail)
 

@@ -48,7 +48,12 @@ class CaptureState:
 @dataclass(frozen=True, slots=True)
 class Pause:
     since_ms: int
-    until_ms: int
+    until_ms: int  # `FOREVER_MS` until somebody resumes
+
+    @property
+    def ends_ms(self) -> int | None:
+        """When it ends by itself; None when it does not."""
+        return None if self.until_ms >= FOREVER_MS else self.until_ms
 
 
 def write_capture_state(spool_folder: Path, state: CaptureState) -> None:

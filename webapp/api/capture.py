@@ -30,7 +30,7 @@ class PauseAnswer(Answer):
     state: Literal["paused", "resumed"]
     since: Timestamp | None = None
     until: Timestamp | None = Field(
-        default=None, description="Epoch seconds; null while it lasts until resumed."
+        default=None, validation_alias="ends_ms", description="Epoch seconds; null until resumed."
     )
 
 

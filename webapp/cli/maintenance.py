@@ -81,7 +81,7 @@ def pause(home: Path | None, as_json: bool, minutes: float | None) -> None:
     from webapp.ops import control
 
     order = control.pause(open_home(home).data_dir, minutes, now_ms())
-    until = order.until_ms
+    until = order.ends_ms
     if as_json:
         print_json({"state": "paused", "until": None if until is None else to_seconds(until)})
     else:

@@ -17,7 +17,7 @@ import psutil
 
 from store.core import paths
 from store.core.paths import DataDir, replace_file
-from store.spool.process_state import FOREVER_MS, Pause, read_pause, write_pause
+from store.spool.process_state import FOREVER_MS, Pause, write_pause
 
 
 class AlreadyRunning(Exception):
@@ -78,31 +78,13 @@ def web_address(data_dir: DataDir) -> Address | None:
 _MINUTE_MS = 60_000
 
 
-@dataclass(frozen=True, slots=True)
-class PauseOrder:
-    """A pause in force; `until_ms` is None when it lasts until somebody resumes."""
-
-    since_ms: int
-    until_ms: int | None
-
-
-def pause(data_dir: DataDir, minutes: float | None, now_ms: int) -> PauseOrder:
+def pause(data_dir: DataDir, minutes: float | None, now_ms: int) -> Pause:
     """Durably order a pause: for some minutes, or until resumed."""
     until_ms = FOREVER_MS if minutes is None else now_ms + max(1, round(minutes * _MINUTE_MS))
     order = Pause(since_ms=now_ms, until_ms=min(until_ms, FOREVER_MS))
     write_pause(data_dir.spool, order)
-    return _order(order)
+    return order
 
 
 def resume(data_dir: DataDir) -> None:
     write_pause(data_dir.spool, None)
-
-
-def current_pause(data_dir: DataDir, now_ms: int) -> PauseOrder | None:
-    """The pause in force, or None. A pause file that cannot be read counts as a pause."""
-    order = read_pause(data_dir.spool, now_ms)
-    return None if order is None else _order(order)
-
-
-def _order(order: Pause) -> PauseOrder:
-    return PauseOrder(order.since_ms, None if order.until_ms >= FOREVER_MS else order.until_ms)

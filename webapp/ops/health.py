@@ -23,7 +23,6 @@ from store.search.filters import Filters
 from store.search.search import search
 from store.spool import process_state
 from store.spool.process_state import (
-    FOREVER_MS,
     CaptureState,
     IngestState,
     Pause,
@@ -33,7 +32,6 @@ from store.spool.process_state import (
 from store.timeline import sample_week, totals
 from webapp.core import formatting
 from webapp.core.services import Services
-from webapp.ops.control import current_pause
 
 Verdict = Literal["ok", "warn", "bad", "off"]
 Status = Literal["healthy", "degraded", "unhealthy"]
@@ -98,9 +96,9 @@ def overall(parts: tuple[Part, ...]) -> Status:
 def capture_part(own: Services, state: CaptureState | None, now_ms: int) -> Part:
     if sample_week.is_sample(own.data_dir):
         return Part("capture", "ok", "sample week", "nothing is recorded into a sample week")
-    pause = current_pause(own.data_dir, now_ms)
+    pause = read_pause(own.data_dir.spool, now_ms)
     if pause is not None:
-        until = "until resumed" if pause.until_ms is None else "for a while"
+        until = "until resumed" if pause.ends_ms is None else "for a while"
         return Part("capture", "ok", "paused", f"paused {until}", "`recollect resume` ends the pause.")
     if state is None:
         return Part("capture", "off", "never ran", "capture has not run here", "Start `recollect up`.")
@@ -289,7 +287,9 @@ def indicator_state(
 ) -> IndicatorState:
     """What these facts allow to say."""
     if pause is not None:
-        left = "until you resume" if pause.until_ms >= FOREVER_MS else _left(pause.until_ms - now_ms)
+        left = "until you resume"
+        if pause.ends_ms is not None:
+            left = f"{formatting.duration(pause.ends_ms - now_ms)} left"
         return IndicatorState("warn", f"Paused {left}", "pause", "Nothing is recorded while paused.")
     if state is None:
         return IndicatorState(
@@ -313,7 +313,3 @@ def indicator_state(
 
 def _is_fresh(ms: int | None, now_ms: int) -> bool:
     return ms is not None and now_ms - ms <= SILENT_MS
-
-
-def _left(ms: int) -> str:
-    return f"{formatting.duration(ms)} left"

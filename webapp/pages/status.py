@@ -23,7 +23,6 @@ from webapp.core.errors import FieldError, Problem
 from webapp.core.parameters import number
 from webapp.core.services import Services, services, viewer
 from webapp.ops import control, health
-from webapp.ops.control import current_pause
 from webapp.ops.health import recording_indicator
 
 blueprint = Blueprint("status", __name__)
@@ -74,7 +73,7 @@ def show() -> Response:
         titles=_TITLES,
         states=_STATES,
         disk=shutil.disk_usage(own.data_dir.home),
-        pause=current_pause(own.data_dir, viewer().now_ms),
+        pause=process_state.read_pause(own.data_dir.spool, viewer().now_ms),
         bars=bars,
         busiest=max(bar.frames for bar in bars),
         ledger=ledger.reconcile(own.database, today.start_ms, today.end_ms),

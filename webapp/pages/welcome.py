@@ -11,12 +11,11 @@ from store.core import preferences
 from store.frames import frames
 from store.frames.frames import FrameRow
 from store.privacy import rules as privacy
-from store.spool.process_state import read_capture_state
+from store.spool.process_state import read_capture_state, read_pause
 from store.timeline import totals
 from webapp.core import formatting, templating
 from webapp.core.services import Services, Viewer, services, viewer
 from webapp.ops import doctor
-from webapp.ops.control import current_pause
 from webapp.ops.health import SILENT_MS
 from webapp.pages.privacy import browser_section
 
@@ -56,7 +55,7 @@ def show() -> Response:
         "welcome/welcome.html",
         rows=setup_rows(own, who),
         home=str(own.data_dir.home),
-        pause=current_pause(own.data_dir, who.now_ms),
+        pause=read_pause(own.data_dir.spool, who.now_ms),
         has_frames=frames.nearest(own.database, who.now_ms) is not None,
     )
 
@@ -77,7 +76,7 @@ def setup_rows(own: Services, viewer: Viewer) -> list[Row]:
 def _recording(own: Services, viewer: Viewer) -> Row:
     state = read_capture_state(own.data_dir.spool)
     newest = frames.nearest(own.database, viewer.now_ms)
-    if current_pause(own.data_dir, viewer.now_ms):
+    if read_pause(own.data_dir.spool, viewer.now_ms):
         return Row("Recording", "!", "paused", "Resume when you are ready.", frame=newest)
     check = doctor.check_display(own.data_dir)
     if state is None or state.looked_ms is None or viewer.now_ms - state.looked_ms > SILENT_MS:
