@@ -70,7 +70,6 @@ def endpoint(
     problems: Mapping[int, str] | None = None,
     *,
     status: int = 200,
-    more_answers: Mapping[int, type[BaseModel]] | None = None,
     media_types: tuple[str, ...] = (),
     upload: type[BaseModel] | None = None,
     body_required: bool = True,
@@ -78,8 +77,8 @@ def endpoint(
 ) -> Callable[[_Function], _Function]:
     """Register a view of the API. That what an address names last is not there needs no word in `problems`.
 
-    The view gets path values by name, `query` and `body` as validated models, and returns a
-    model, a (model, status) pair, or a finished response of one of the `media_types`.
+    The view gets path values by name, `query` and `body` as validated models, and returns a model, which
+    may have an `http_status` of its own, or a finished response of one of the `media_types`.
     """
 
     def register(function: _Function) -> _Function:
@@ -95,7 +94,7 @@ def endpoint(
             body_required=body_required,
             upload=upload,
             status=status,
-            answers={**(more_answers or {}), status: media_types or next(_models(hints["return"]))},
+            answers={status: media_types} if media_types else _answers(hints["return"], status),
             problems={**_missing(path), **(problems or {})},
             permission=permission,
         )
@@ -108,18 +107,25 @@ def endpoint(
     return register
 
 
+def all_of(*groups: Mapping[int, str]) -> dict[int, str]:
+    """Problems of several groups: the codes that come with each status."""
+    merged: dict[int, list[str]] = {}
+    for group in groups:
+        for status, codes in group.items():
+            merged.setdefault(status, []).extend(codes.split(", "))
+    return {status: ", ".join(dict.fromkeys(codes)) for status, codes in sorted(merged.items())}
+
+
 def _missing(path: str) -> dict[int, str]:
     """The 404 of what an address names last: ``persona_not_found`` for /personas/<id:persona_id>."""
     names = _NAMED.findall(path)
     return {404: f"{names[-1]}_not_found"} if names else {}
 
 
-def _models(annotation: Any) -> Iterator[type[BaseModel]]:
-    """The models in an annotation such as ``TurnAnswer | tuple[RunningAnswer, int]``, in order."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for part in get_args(annotation):
-        yield from _models(part)
+def _answers(annotation: Any, status: int) -> dict[int, type[BaseModel]]:
+    """The models of an annotation such as ``TurnAnswer | RunningAnswer``, by the status they come with."""
+    models = get_args(annotation) or (annotation,)
+    return {getattr(model, "http_status", None) or status: model for model in models}
 
 
 def _view(function: Callable[..., Any], declared: Endpoint) -> Callable[..., Response]:
@@ -133,8 +139,8 @@ def _view(function: Callable[..., Any], declared: Endpoint) -> Callable[..., Res
         result = function(**values)
         if isinstance(result, Response):
             return result
-        model, code = result if isinstance(result, tuple) else (result, declared.status)
-        return Response(model.model_dump_json(), code, content_type="application/json")
+        status = getattr(result, "http_status", None) or declared.status
+        return Response(result.model_dump_json(), status, content_type="application/json")
 
     return view
 

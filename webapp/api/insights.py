@@ -18,7 +18,7 @@ from store.chats.records import Anchor
 from store.frames import frames
 from store.memory import insights, search
 from store.memory.insights import Insight, InsightFilter
-from webapp.api.endpoint import NO_CURSOR, cut_page, endpoint, read_place
+from webapp.api.endpoint import NO_CURSOR, all_of, cut_page, endpoint, read_place
 from webapp.api.questions import (
     MODEL_PROBLEMS,
     Note,
@@ -232,13 +232,15 @@ def _found(query: InsightsQuery, chosen: InsightFilter) -> tuple[Sequence[Insigh
     return hits.insights, f"q-{after}" if after < hits.total else None, hits.total
 
 
-_GENERATE_PROBLEMS = {
-    **MODEL_PROBLEMS,
-    400: "invalid_time, invalid_time_range, invalid_timezone",
-    404: "frame_not_found, persona_not_found",
-    422: "invalid_anchor, model_not_found, context_too_long",
-    503: MODEL_PROBLEMS[503] + ", too_many_turns",
-}
+_GENERATE_PROBLEMS = all_of(
+    MODEL_PROBLEMS,
+    {
+        400: "invalid_time, invalid_time_range, invalid_timezone",
+        404: "frame_not_found, persona_not_found",
+        422: "invalid_anchor, model_not_found",
+        503: "too_many_turns",
+    },
+)
 
 
 @endpoint(
@@ -247,9 +249,8 @@ _GENERATE_PROBLEMS = {
     "Tell what a frame or a moment was about",
     _GENERATE_PROBLEMS,
     status=201,
-    more_answers={202: RunningAnswer},
 )
-def generate(body: InsightRequest) -> tuple[InsightAnswer | RunningAnswer, int]:
+def generate(body: InsightRequest) -> InsightAnswer | RunningAnswer:
     """Becomes the current version; earlier ones stay. 202 when a tool call waits for a person: then the
     turn's own address tells how it goes on.
     """
@@ -275,9 +276,8 @@ def remove(insight_id: int) -> DeletedAnswer:
     "Tell the same again",
     {**_GENERATE_PROBLEMS, 404: "insight_not_found, frame_not_found, persona_not_found"},
     status=201,
-    more_answers={202: RunningAnswer},
 )
-def regenerate(insight_id: int, body: RegenerateRequest) -> tuple[InsightAnswer | RunningAnswer, int]:
+def regenerate(insight_id: int, body: RegenerateRequest) -> InsightAnswer | RunningAnswer:
     """The same frame or moment from the beginning, as another persona or with another model."""
     return _made(body, insights.get(services().database, insight_id).anchor)
 
@@ -295,9 +295,8 @@ class InsightChatRequest(RegenerateRequest):
     f"{INSIGHT}/chat",
     "Ask about an insight, or amend it",
     {**_GENERATE_PROBLEMS, 404: "insight_not_found, persona_not_found"},
-    more_answers={202: RunningAnswer},
 )
-def chat(insight_id: int, body: InsightChatRequest) -> tuple[TurnAnswer | RunningAnswer, int]:
+def chat(insight_id: int, body: InsightChatRequest) -> TurnAnswer | RunningAnswer:
     """Goes on in its conversation. An amending turn has one of its own, which holds the new version."""
     insight = insights.get(services().database, insight_id)
     request = TurnRequest(
@@ -308,7 +307,7 @@ def chat(insight_id: int, body: InsightChatRequest) -> tuple[TurnAnswer | Runnin
         **manner(body),
     )
     result = wait_for_turn(start_turn(request))
-    return (result, 202) if isinstance(result, RunningAnswer) else (turn_answer(result), 200)
+    return result if isinstance(result, RunningAnswer) else turn_answer(result)
 
 
 # -- support ------------------------------------------------------------------------------
@@ -322,12 +321,12 @@ def _anchor(body: InsightRequest) -> Anchor:
     return Anchor("moment", body.start_time, body.end_time)
 
 
-def _made(body: RegenerateRequest, anchor: Anchor) -> tuple[InsightAnswer | RunningAnswer, int]:
+def _made(body: RegenerateRequest, anchor: Anchor) -> InsightAnswer | RunningAnswer:
     own = services()
     result = wait_for_turn(start_turn(anchor_facts.request(anchor, now_ms=own.clock(), **manner(body))))
     if isinstance(result, RunningAnswer):
-        return result, 202
+        return result
     made = insights.of_chat(own.database, result.chat_id)
     if made is None:  # what it was about was deleted meanwhile
         raise insights.InsightNotFound(result.chat_id)
-    return insight_answer(made), 201
+    return insight_answer(made)

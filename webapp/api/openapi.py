@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from webapp.api.endpoint import ENDPOINTS, PREFIX, Endpoint
+from webapp.api.endpoint import ENDPOINTS, PREFIX, Endpoint, all_of
 from webapp.core.errors import PROBLEM_TYPE
 from webapp.core.parameters import ModelConverter
 from webapp.security.access import Permission
@@ -151,12 +151,7 @@ def _problems(route: Endpoint) -> dict[int, str]:
         groups.append({401: "unauthorized"})
     if route.body is not None or route.upload is not None:
         groups.append(_WITH_BODY)
-    groups.append(dict(route.problems))
-    merged: dict[int, list[str]] = {}
-    for group in groups:
-        for status, codes in group.items():
-            merged.setdefault(status, []).extend(codes.split(", "))
-    return {status: ", ".join(dict.fromkeys(codes)) for status, codes in sorted(merged.items())}
+    return all_of(*groups, route.problems)
 
 
 # -- schemas --------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Literal
+from typing import ClassVar, Literal
 
 from flask import Response, g
 from pydantic import Field, RootModel
@@ -53,21 +53,24 @@ class HealthAnswer(RootModel[FullHealthAnswer | StateAnswer]):
     """The parts with credentials, the bare state without."""
 
 
+class UnhealthyAnswer(HealthAnswer):
+    http_status: ClassVar[int] = 503
+
+
 @endpoint(
     "GET",
     "/health",
     "Is it recording, reading and finding",
-    more_answers={503: HealthAnswer},
     permission=Permission.PUBLIC,
 )
-def health() -> tuple[HealthAnswer, int]:
+def health() -> HealthAnswer | UnhealthyAnswer:
     """200 while healthy or degraded, 503 when something does not work. Without a token: the state only."""
     health = app_health.check(services())
-    status = 503 if health.status == "unhealthy" else 200
+    answer = UnhealthyAnswer if health.status == "unhealthy" else HealthAnswer
     if not g.signed_in:
-        return HealthAnswer(StateAnswer.of(health)), status
+        return answer(StateAnswer.of(health))
     parts = {part.name: HealthPartAnswer.of(part) for part in health.parts}
-    return HealthAnswer(FullHealthAnswer.of(health, parts=HealthPartsAnswer(**parts))), status
+    return answer(FullHealthAnswer.of(health, parts=HealthPartsAnswer(**parts)))
 
 
 class StatsAnswer(Answer):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import quote
 
 from flask import Response, request, stream_with_context
@@ -30,7 +30,7 @@ from assistant.turns.stored_turns import stored_turn
 from store.chats import tool_calls
 from store.memory import chat_sessions
 from webapp.api.chats import number_of
-from webapp.api.endpoint import TURN, endpoint
+from webapp.api.endpoint import TURN, all_of, endpoint
 from webapp.api.event_stream import event_body
 from webapp.api.tool_calls import call_answer
 from webapp.api.turns import TurnAnswer, turn_answer
@@ -112,6 +112,8 @@ class WaitingCall(Answer):
 
 
 class RunningAnswer(Answer):
+    http_status: ClassVar[int] = 202
+
     chat_id: int
     turn_id: int
     status: Literal["running", "awaiting_approval"] = "running"
@@ -126,6 +128,13 @@ MODEL_PROBLEMS = {
     "stopped, deleted",
     504: "model_timeout",
 }
+_ASK_PROBLEMS = {
+    400: "invalid_time, invalid_time_range, invalid_timezone",
+    404: "chat_not_found, persona_not_found",
+    422: "time_range_required, mode_unavailable, model_not_found, not_an_insight, attachment_not_found, "
+    "attachment_refused",
+    503: "too_many_turns",
+}
 _STATUS_OF = {code: status for status, codes in MODEL_PROBLEMS.items() for code in codes.split(", ")}
 
 
@@ -133,24 +142,16 @@ _STATUS_OF = {code: status for status, codes in MODEL_PROBLEMS.items() for code 
     "POST",
     "/chat",
     "Ask about what was on the screen",
-    {
-        **MODEL_PROBLEMS,
-        503: MODEL_PROBLEMS[503] + ", too_many_turns",
-        400: "invalid_time, invalid_time_range, invalid_timezone",
-        404: "chat_not_found, persona_not_found",
-        422: "time_range_required, mode_unavailable, model_not_found, not_an_insight, attachment_not_found, "
-        "attachment_refused, context_too_long",
-    },
-    more_answers={202: RunningAnswer},
+    all_of(MODEL_PROBLEMS, _ASK_PROBLEMS),
 )
-def chat(body: ChatRequest) -> TurnAnswer | tuple[RunningAnswer, int]:
+def chat(body: ChatRequest) -> TurnAnswer | RunningAnswer:
     """The whole answer; every cited frame is one that this turn looked at.
 
     202 when a tool call waits for a person: after the decision the turn goes on by itself, and its
     own address tells how far it is. A turn that failed at the model is kept with its question.
     """
     result = wait_for_turn(start_question(body))
-    return (result, 202) if isinstance(result, RunningAnswer) else turn_answer(result)
+    return result if isinstance(result, RunningAnswer) else turn_answer(result)
 
 
 def wait_for_turn(turn: LiveTurn) -> TurnResult | RunningAnswer:
@@ -163,26 +164,20 @@ def wait_for_turn(turn: LiveTurn) -> TurnResult | RunningAnswer:
     raise AssertionError("a turn ends with its final event")
 
 
-def start_question(
-    body: ChatRequest, session_id: int | None = None, context_version: str = "", previous: str = ""
-) -> LiveTurn:
-    """The question as a turn that runs by itself. Raises what it is refused for."""
+def start_question(body: ChatRequest, **window: Any) -> LiveTurn:
+    """The question as a turn that runs by itself, asked in a `window` of its chat where there is one.
+
+    Raises what it is refused for.
+    """
     request = TurnRequest(
-        message=body.message,
         now_ms=services().clock(),
         start_ms=body.start_time,
         end_ms=body.end_time,
-        chat_id=body.chat_id,
         filters=TurnFilters(**body.filters.model_dump()),
-        mode=body.mode,
-        session_id=session_id,
-        context_version=context_version,
         attachments=tuple(body.attachments),
-        previous_response_id=previous,
-        amend=body.amend,
-        frame_id=body.frame_id,
-        pictures=body.pictures,
+        **body.model_dump(include={"message", "chat_id", "mode", "amend", "frame_id", "pictures"}),
         **manner(body),
+        **window,
     )
     return start_turn(request)
 
@@ -250,11 +245,11 @@ def failure_problem(error: TurnError, chat_id: int, turn_id: int, answer_md: str
     return Problem(status, error.code, detail, headers=headers, extra=extra)
 
 
-@endpoint("GET", TURN, "A turn as it is stored", {**MODEL_PROBLEMS}, more_answers={202: RunningAnswer})
-def turn(chat_id: int, turn_id: int) -> TurnAnswer | tuple[RunningAnswer, int]:
+@endpoint("GET", TURN, "A turn as it is stored", MODEL_PROBLEMS)
+def turn(chat_id: int, turn_id: int) -> TurnAnswer | RunningAnswer:
     """The same body that the question was answered with; 202 while it is being answered."""
     if turn_or_404(chat_id, turn_id).status == "running":
-        return running_answer(chat_id, turn_id), 202
+        return running_answer(chat_id, turn_id)
     return turn_answer(_answered(stored_turn(services().database, chat_id, turn_id)))
 
 
@@ -281,13 +276,7 @@ class StreamRequest(ChatRequest):
     "POST",
     "/ai/chat/stream",
     "Ask, and follow the answer as it comes",
-    {
-        400: "invalid_time, invalid_time_range, invalid_timezone",
-        404: "chat_not_found, persona_not_found",
-        422: "time_range_required, mode_unavailable, model_not_found, not_an_insight, attachment_not_found, "
-        "attachment_refused",
-        503: "too_many_turns",
-    },
+    _ASK_PROBLEMS,
     media_types=("text/event-stream",),
 )
 def stream(body: StreamRequest) -> Response:
@@ -310,7 +299,10 @@ def stream(body: StreamRequest) -> Response:
 def start_in_window(body: StreamRequest) -> LiveTurn:
     """The question of a window as a turn that runs by itself. Raises what it is refused for."""
     return start_question(
-        body, number_of(body.session_id or ""), body.context_version or "", body.previous_response_id or ""
+        body,
+        session_id=number_of(body.session_id or ""),
+        context_version=body.context_version or "",
+        previous_response_id=body.previous_response_id or "",
     )
 
 
@@ -359,12 +351,10 @@ class CheckRequest(Request):
     "POST",
     f"{TURN}/check",
     "Let a model read an answer again",
-    {
-        **MODEL_PROBLEMS,
-        503: MODEL_PROBLEMS[503] + ", too_many_turns",
-        409: "turn_not_answered",
-        422: "model_not_found, nothing_to_check, context_too_long",
-    },
+    all_of(
+        MODEL_PROBLEMS,
+        {409: "turn_not_answered", 422: "model_not_found, nothing_to_check", 503: "too_many_turns"},
+    ),
     body_required=False,
 )
 def check(chat_id: int, turn_id: int, body: CheckRequest) -> TurnAnswer:

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 import psutil
 
 from store.core import paths
 from store.core.paths import DataDir, replace_file
 from store.spool.process_state import FOREVER_MS, Pause, write_pause
+
+_LOW_SHARE = 0.1
 
 
 class AlreadyRunning(Exception):
@@ -71,6 +75,17 @@ def web_address(data_dir: DataDir) -> Address | None:
     except (OSError, ValueError, TypeError):
         return None
     return address if psutil.pid_exists(address.pid) else None
+
+
+def free_space(data_dir: DataDir, floor_gb: float) -> tuple[str, Literal["ok", "warn", "bad"], str]:
+    """How much of the disk is free, whether that is enough, and why not: capture pauses below `floor_gb`."""
+    usage = shutil.disk_usage(data_dir.home)
+    free = f"{usage.free / 1e9:.1f} GB free"
+    if usage.free < floor_gb * 1e9:
+        return free, "bad", f"below {floor_gb:g} GB capture pauses"
+    if usage.free < usage.total * _LOW_SHARE:
+        return free, "warn", "less than a tenth of the disk is left"
+    return free, "ok", ""
 
 
 # -- pause and resume, the same for API, pages and command --------------------------------------

@@ -7,7 +7,6 @@ not set), ``!`` (works, but) and ``X`` (does not work); ``!`` and ``X`` come wit
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import sys
 from collections.abc import Sequence
@@ -34,13 +33,13 @@ from store.egress.egress_log import EgressRecorder, RequestContext
 from store.embeddings import vectors
 from store.spool import process_state
 from store.timeline import totals
+from webapp.ops.control import free_space
 
 Verdict = Literal["OK", "--", "!", "X"]
 
 FRESH_MS = 30_000
 DAY_MS = 86_400_000
 _MODEL_TIMEOUT_S = 5.0
-_LOW_SHARE = 0.1
 _CHINESE = "中文"
 
 
@@ -228,17 +227,10 @@ def _no_model(models: ChatModels) -> Check:
 
 
 def check_disk(data_dir: DataDir, settings: Settings) -> Check:
-    usage = shutil.disk_usage(data_dir.home)
-    free_gb = usage.free / 1e9
-    sentence = f"{free_gb:.1f} GB free"
-    if free_gb < settings.capture.min_free_gb:
-        floor = settings.capture.min_free_gb
-        return Check(
-            "Space", "X", f"{sentence}, below {floor:g} GB: capture pauses", "Free some space on this disk."
-        )
-    if usage.free < usage.total * _LOW_SHARE:
-        return Check("Space", "!", sentence, "Less than a tenth of the disk is left; free some space.")
-    return Check("Space", "OK", sentence)
+    free, verdict, why = free_space(data_dir, settings.capture.min_free_gb)
+    if verdict == "ok":
+        return Check("Space", "OK", free)
+    return Check("Space", "X" if verdict == "bad" else "!", f"{free}, {why}", "Free some space on this disk.")
 
 
 def check_folder(data_dir: DataDir) -> Check:

@@ -10,7 +10,6 @@ of them, in its own millisecond.
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,6 +31,7 @@ from store.spool.process_state import (
 from store.timeline import sample_week, totals
 from webapp.core import formatting
 from webapp.core.services import Services
+from webapp.ops.control import free_space
 
 Verdict = Literal["ok", "warn", "bad", "off"]
 Status = Literal["healthy", "degraded", "unhealthy"]
@@ -45,7 +45,6 @@ SILENT_MS = 30_000
 QUEUE_WARN_MS = 2 * 60_000
 QUEUE_BAD_MS = 15 * 60_000
 BACKLOG_WARN_MIN = 60
-LOW_SHARE = 0.1
 _CANARY_LOOKBACK = 20
 
 
@@ -185,20 +184,12 @@ def embedding_part(own: Services, worker: IngestState | None) -> Part:
 
 
 def storage_part(own: Services) -> Part:
-    usage = shutil.disk_usage(own.data_dir.home)
-    free = f"{usage.free / 1e9:.1f} GB free"
-    floor_gb = own.settings.capture.min_free_gb
-    if usage.free < floor_gb * 1e9:
-        why = f"below {floor_gb:g} GB capture pauses"
-        return Part("storage", "bad", free, why, "Free some space on this disk.")
+    free, verdict, why = free_space(own.data_dir, own.settings.capture.min_free_gb)
     entries, used = own.spool.usage()
     limits = own.settings.spool
-    if entries >= limits.max_entries or used >= limits.max_gb * 1e9:
+    if verdict != "bad" and (entries >= limits.max_entries or used >= limits.max_gb * 1e9):
         return Part("storage", "bad", free, "the spool is full", "See that ingest runs.")
-    if usage.free < usage.total * LOW_SHARE:
-        why = "less than a tenth of the disk is left"
-        return Part("storage", "warn", free, why, "Free some space on this disk.")
-    return Part("storage", "ok", free)
+    return Part("storage", verdict, free, why, why and "Free some space on this disk.")
 
 
 def model_part(own: Services) -> Part:
