@@ -247,12 +247,9 @@ def facts_of(
     return load_facts(database, among, values)
 
 
-def fact(database: Database, fact_id: int) -> Fact:
-    """One fact. Raises `LookupError`."""
-    found = load_facts(database, "f.id = :id", {"id": fact_id, "limit": 1})
-    if not found:
-        raise LookupError(fact_id)
-    return found[0]
+def fact(database: Database, fact_id: int) -> Fact | None:
+    """One fact, taken back or not."""
+    return next(iter(load_facts(database, "f.id = :id", {"id": fact_id, "limit": 1})), None)
 
 
 _NAMED = """(

@@ -26,7 +26,7 @@ from webapp.api.values import (
     Text,
     Timestamp,
 )
-from webapp.core.errors import Problem, not_found
+from webapp.core.errors import Problem, found, not_found
 from webapp.core.lookups import chat_or_404
 from webapp.core.services import services
 
@@ -110,8 +110,7 @@ def chat(chat_id: int) -> ChatAnswer:
 @endpoint("DELETE", CHAT, "Delete a conversation")
 def delete(chat_id: int) -> DeletedAnswer:
     """Messages, turns and evidence go with it; frames stay."""
-    if not conversations.delete(services().database, chat_id):
-        raise not_found("chat", chat_id)
+    found(conversations.delete(services().database, chat_id), "chat", chat_id)
     return DeletedAnswer(id=chat_id)
 
 

@@ -24,7 +24,7 @@ from webapp.api.values import (
     Text,
     Timestamp,
 )
-from webapp.core.errors import not_found
+from webapp.core.errors import found
 from webapp.core.services import services
 
 ENTITY = "/entities/<id:entity_id>"
@@ -173,7 +173,7 @@ def add_fact(body: FactBody) -> FactAnswer:
             object_entity_id=body.object_entity_id,
             object_value=body.object_value,
         )
-    return FactAnswer.of(entities.fact(own.database, number))
+    return FactAnswer.of(fact_or_404(number))
 
 
 @endpoint("DELETE", FACT, "Forget a fact")
@@ -184,9 +184,7 @@ def forget_fact(fact_id: int) -> DeletedAnswer:
 
 def _forget(noun: str, delete: Callable[[Connection, int], bool], number: int) -> DeletedAnswer:
     with services().database.write() as connection:
-        is_gone = delete(connection, number)
-    if not is_gone:
-        raise not_found(noun, number)
+        found(delete(connection, number), noun, number)
     services().database.checkpoint()
     return DeletedAnswer(id=number)
 
@@ -289,7 +287,4 @@ def entity_or_404(entity_id: int) -> entities.Entity:
 
 def fact_or_404(fact_id: int) -> entities.Fact:
     """A fact, taken back or not."""
-    try:
-        return entities.fact(services().database, fact_id)
-    except LookupError as error:
-        raise not_found("fact", fact_id) from error
+    return found(entities.fact(services().database, fact_id), "fact", fact_id)

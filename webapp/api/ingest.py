@@ -20,7 +20,7 @@ from store.spool.queue import MAX_IMAGE_BYTES, Capture, Spool
 from store.timeline import ledger
 from webapp.api.endpoint import check_parts, endpoint, parse_json
 from webapp.api.values import Answer, Request, Seconds, Text
-from webapp.core.errors import Problem, invalid, not_found
+from webapp.core.errors import Problem, found, invalid
 from webapp.core.services import services
 
 MAX_PIXELS = 64_000_000
@@ -180,9 +180,7 @@ def outcome(capture_id: UUID) -> OutcomeAnswer:
     known = frames.outcome(services().database, name)
     if known is not None:
         return _settled(known)
-    state = _state_in_spool(services().spool, name)
-    if state is None:
-        raise not_found("capture", name)
+    state = found(_state_in_spool(services().spool, name), "capture", name)
     if state == "failed":
         reason = next((why for entry, why in services().spool.failed() if entry.endswith(name)), None)
         return OutcomeAnswer(capture_id=name, status="failed", reason=reason)

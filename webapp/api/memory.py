@@ -29,7 +29,7 @@ from webapp.api.values import (
     Text,
     Timestamp,
 )
-from webapp.core.errors import Problem, not_found
+from webapp.core.errors import Problem, found
 from webapp.core.services import services
 
 OBSERVATION = "/memory/observations/<id:observation_id>"
@@ -328,13 +328,10 @@ class HiddenAnswer(Answer):
 @endpoint("DELETE", OBSERVATION, "Take an observation out of memory")
 def hide(observation_id: int) -> HiddenAnswer:
     """Its text goes for good and does not come back. The frames stay: `POST /delete` deletes those."""
-    if not observation_writer.hide(services().database, observation_id, services().clock()):
-        raise not_found("observation", observation_id)
+    is_hidden = observation_writer.hide(services().database, observation_id, services().clock())
+    found(is_hidden, "observation", observation_id)
     return HiddenAnswer(hidden=True)
 
 
 def observation_or_404(observation_id: int) -> Observation:
-    stored = observations.get(services().database, observation_id)
-    if stored is None:
-        raise not_found("observation", observation_id)
-    return stored
+    return found(observations.get(services().database, observation_id), "observation", observation_id)

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from flask import Flask, Response, g, render_template, request
 from jinja2 import Template
@@ -28,6 +28,8 @@ from store.sources.imports import ImportNotFound
 from webapp.core.templating import wants_fragment
 
 log = logging.getLogger(__name__)
+
+_Row = TypeVar("_Row")
 
 PROBLEM_TYPE = "application/problem+json"
 API_PREFIX = "/api/"
@@ -85,6 +87,13 @@ class Problem(Exception):
 
 def not_found(noun: str, name: object) -> Problem:
     return Problem(404, f"{noun.replace(' ', '_')}_not_found", f"There is no {noun} {name}.")
+
+
+def found(row: _Row | None, noun: str, name: object) -> _Row:
+    """What was looked up, or whether it was changed; raises the answer 404 for None and for False."""
+    if row is None or row is False:
+        raise not_found(noun, name)
+    return row
 
 
 def invalid(status: int, code: str, *errors: tuple[str, str]) -> Problem:

@@ -7,7 +7,7 @@ from assistant.core.records import TurnResult
 from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations
 from store.chats.records import Chat, StoredTurn
-from webapp.core.errors import Problem, not_found
+from webapp.core.errors import Problem, found
 from webapp.core.services import services
 
 
@@ -16,10 +16,7 @@ def no_turn(chat_id: int, n: int) -> Problem:
 
 
 def chat_or_404(chat_id: int) -> Chat:
-    chat = conversations.get(services().database, chat_id)
-    if chat is None:
-        raise not_found("chat", chat_id)
-    return chat
+    return found(conversations.get(services().database, chat_id), "chat", chat_id)
 
 
 def turn_or_404(chat_id: int, n: int) -> StoredTurn:
