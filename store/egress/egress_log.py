@@ -76,35 +76,18 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class SentRequest:
-    """A row. `body` is None once the text was erased; `chat_id` and `turn` while the chat is there.
+class SentRequest(OutgoingRequest):
+    """A row. `body` is None once the text was erased; `chat_id` and `turn` while the chat is there."""
 
-    `texts`, `first_ms`, `last_ms`, `blocks` and `prefix_sha256` as in `OutgoingRequest`.
-    """
-
-    id: int
-    purpose: Purpose
-    at_ms: int
-    provider: str
-    model: str
-    url: str
-    is_local: bool
-    size_bytes: int
-    body: str | None
-    outcome: str  # sent, answered, or the code of an error
-    input_tokens: int | None
-    output_tokens: int | None
-    is_estimated: bool
-    cost: float | None
-    currency: str
-    texts: int
-    first_ms: int | None
-    last_ms: int | None
-    pictures: int
-    blocks: str
-    prefix_sha256: str
-    chat_id: int | None
-    turn: int | None
+    id: int = 0
+    outcome: str = "sent"  # or answered, or the code of an error
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    is_estimated: bool = False
+    cost: float | None = None
+    currency: str = ""
+    chat_id: int | None = None
+    turn: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +279,9 @@ class RequestContext:
         return text
 
 
+_OF_CONTEXT = ("purpose", "provider", "turn_id", "first_ms", "last_ms", "blocks", "prefix_sha256")
+
+
 class EgressRecorder:
     """The requests of one undertaking, in order; the last one gets the outcome.
 
@@ -320,21 +306,15 @@ class EgressRecorder:
         self.finish(ASKED_AGAIN)
         about = self.about
         leaving = OutgoingRequest(
-            purpose=about.purpose,
             at_ms=self._clock(),
-            provider=about.provider,
             model=sending.model or about.model,
             url=sending.url,
             is_local=sending.is_local,
             body=about.body(sending.body),
             size_bytes=len(sending.body),
-            turn_id=about.turn_id,
             texts=sending.texts,
-            first_ms=about.first_ms,
-            last_ms=about.last_ms,
             pictures=len(about.named),
-            blocks=about.blocks,
-            prefix_sha256=about.prefix_sha256,
+            **{name: getattr(about, name) for name in _OF_CONTEXT},
         )
         self._open = record(self._database, leaving, self._is_current)
 
