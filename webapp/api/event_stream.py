@@ -20,7 +20,7 @@ from assistant.core import records
 from assistant.core.records import DeltaEvent, FinalEvent, TurnEvent
 from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations
-from webapp.api.tool_calls import call_answer
+from webapp.api.tool_calls import ToolCallAnswer
 from webapp.api.turns import EvidenceAnswer, scope_answer, turn_answer
 from webapp.core.services import Services, is_disconnected
 
@@ -46,9 +46,12 @@ def _content(event: TurnEvent) -> dict[str, Any]:
         case records.TextEvent():
             return {"type": "block", "answer_md": event.answer_md}
         case records.ToolCallEvent():
-            return {"type": "tool", "call": call_answer(event.call).model_dump()}
+            return {"type": "tool", "call": ToolCallAnswer.of(event.call).model_dump()}
         case records.ApprovalEvent():
-            return {"type": "approve", "approvals": [call_answer(call).model_dump() for call in event.calls]}
+            return {
+                "type": "approve",
+                "approvals": [ToolCallAnswer.of(call).model_dump() for call in event.calls],
+            }
         case records.ErrorEvent():
             error = event.error
             return {"type": "error", "code": error.code, "message": error.message, "action": error.action}

@@ -32,9 +32,9 @@ from store.memory import chat_sessions
 from webapp.api.chats import number_of
 from webapp.api.endpoint import TURN, all_of, endpoint
 from webapp.api.event_stream import event_body
-from webapp.api.tool_calls import call_answer
+from webapp.api.tool_calls import WaitingCall
 from webapp.api.turns import TurnAnswer, turn_answer
-from webapp.api.values import Answer, Id, Ranged, Request, Seconds, Text, Timestamp, Zone
+from webapp.api.values import Answer, Id, Ranged, Request, Seconds, Text, Zone
 from webapp.core.errors import FieldError, Problem, not_found
 from webapp.core.lookups import no_turn, turn_or_404
 from webapp.core.services import Services, services
@@ -97,18 +97,6 @@ class ChatRequest(Ranged):
         description="In the chat of an insight: makes a new current version of what is answered, in a chat "
         "of its own, with the prompt as it was sent.",
     )
-
-
-class WaitingCall(Answer):
-    """A tool call that waits for a person, with exactly what would run."""
-
-    id: int
-    tool: str
-    arguments: dict[str, Any]
-    reason: str = Field(description="What the call does and where its results go, in words.")
-    scope: str = Field(description="What allowing it for the chat or always would cover, in words.")
-    created_at: Timestamp
-    expires_at: Timestamp | None
 
 
 class RunningAnswer(Answer):
@@ -209,7 +197,7 @@ def turn_services(own: Services) -> TurnServices:
 def running_answer(chat_id: int, n: int) -> RunningAnswer:
     """How far a turn is that has no answer yet."""
     own = services()
-    waiting = [call_answer(call) for call in tool_calls.pending(own.database, chat_id, n, own.clock())]
+    waiting = tool_calls.pending(own.database, chat_id, n, own.clock())
     return RunningAnswer(
         chat_id=chat_id,
         turn_id=n,

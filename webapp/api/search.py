@@ -16,7 +16,7 @@ from store.search.hits import BadCursor
 from store.search.search import Page
 from webapp.api.endpoint import endpoint, refusing
 from webapp.api.timeline import range_ms
-from webapp.api.values import Answer, QueryBool, QueryInt, RangeQuery, SeenAnswer, Text, Timestamp
+from webapp.api.values import Answer, Pagination, QueryBool, QueryInt, RangeQuery, SeenAnswer, Text, Timestamp
 from webapp.core.services import services
 
 
@@ -67,9 +67,7 @@ class HitAnswer(SeenAnswer):
     alike: list[int] = Field(description="With `fold`, further frames of the same run, in order of time.")
 
 
-class PaginationAnswer(Answer):
-    limit: int
-    next_cursor: str | None
+class PaginationAnswer(Pagination):
     total: int = Field(description="Frames that match by words; with `mode=semantic` those near in meaning.")
     total_is_exact: bool
 

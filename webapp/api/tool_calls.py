@@ -24,6 +24,10 @@ from webapp.core.services import Services, services
 log = logging.getLogger(__name__)
 
 
+def _loaded(text: str) -> Any:
+    return json.loads(text) if text else None
+
+
 class ApprovalAnswer(Answer):
     """A standing approval: where and as what a tool runs without asking."""
 
@@ -65,24 +69,29 @@ class Decision(Request):
     )
 
 
-class ToolCallAnswer(Answer):
-    """A call; its arguments and its result are empty once a frame they show was deleted."""
+class WaitingCall(Answer):
+    """A tool call that waits for a person, with exactly what would run."""
 
     id: int
-    chat_id: int
-    turn_id: int
-    iteration: int
     tool: str
     arguments: Annotated[dict[str, Any], BeforeValidator(json.loads)]
-    state: State
     reason: str = Field(
         validation_alias="notice", description="What the call does and where its results go, in words."
     )
     scope: str = Field(description="What approving it for its chat or always would cover, in words.")
-    result: Any = None
-    error: str
     created_at: Timestamp
     expires_at: Timestamp | None
+
+
+class ToolCallAnswer(WaitingCall):
+    """A call; its arguments and its result are empty once a frame they show was deleted."""
+
+    chat_id: int
+    turn_id: int = Field(validation_alias="turn")
+    iteration: int
+    state: State
+    result: Annotated[Any, BeforeValidator(_loaded)] = Field(None, validation_alias="output")
+    error: str
     duration_ms: int | None
 
 
@@ -134,13 +143,13 @@ _DECISION_PROBLEMS = {404: "tool_call_not_found", 409: "tool_call_decided"}
 )
 def approve(call_id: int, body: Decision) -> ToolCallAnswer:
     """The call runs with the arguments that were shown and no others; the turn goes on by itself."""
-    return call_answer(decide(services(), call_id, body.scope))
+    return ToolCallAnswer.of(decide(services(), call_id, body.scope))
 
 
 @endpoint("POST", "/tool-calls/<id:call_id>/deny", "Refuse a waiting tool call", _DECISION_PROBLEMS)
 def deny(call_id: int) -> ToolCallAnswer:
     """The model is told so, and the turn goes on by itself."""
-    return call_answer(decide(services(), call_id, None))
+    return ToolCallAnswer.of(decide(services(), call_id, None))
 
 
 def decide(own: Services, call_id: int, scope: ApprovalScope | None) -> ToolCall:
@@ -158,10 +167,6 @@ def decide(own: Services, call_id: int, scope: ApprovalScope | None) -> ToolCall
         detail = f"This call is not waiting for a decision: {error.state}."
         raise Problem(409, "tool_call_decided", detail) from error
     return call
-
-
-def call_answer(call: ToolCall) -> ToolCallAnswer:
-    return ToolCallAnswer.of(call, turn_id=call.turn, result=json.loads(call.output) if call.output else None)
 
 
 def _check(own: Services, name: str) -> None:
