@@ -122,9 +122,9 @@ def _print_turn(result: TurnResult, as_json: bool) -> None:
 @click.argument("text", default="")
 @click.option("--from", "start_ms", type=MOMENT, default=0, metavar="TIME", help="Start, included.")
 @click.option("--to", "end_ms", type=MOMENT, metavar="TIME", help="End, not included (default: now).")
-@click.option("--app", help="Part of the app's name.")
-@click.option("--window", help="Part of the window's title.")
-@click.option("--url", help="Part of the address in the browser.")
+@click.option("--app", "app_name", help="Part of the app's name.")
+@click.option("--window", "window_name", help="Part of the window's title.")
+@click.option("--url", "browser_url", help="Part of the address in the browser.")
 @click.option(
     "--mode",
     type=click.Choice(["hybrid", "fts", "semantic"]),
@@ -139,11 +139,9 @@ def search(
     text: str,
     start_ms: int,
     end_ms: int | None,
-    app: str | None,
-    window: str | None,
-    url: str | None,
     mode: Mode,
     limit: int,
+    **window: Any,
 ) -> None:
     """Find frames by their TEXT; without it the newest ones."""
     from assistant.core.query_embedder import QueryEmbedder
@@ -156,7 +154,7 @@ def search(
         raise click.ClickException("--to must be later than --from")
     here = open_home(home)
     database = open_database(here.data_dir)
-    filters = Filters(start_ms, now_ms() if end_ms is None else end_ms, app, window, url)
+    filters = Filters(start_ms, now_ms() if end_ms is None else end_ms, **window)
     meaning = QueryEmbedder(here.settings.embedding, database).asked(text, mode=mode)
     if meaning["query_vector"] is not None:
         knn.load_neighbours(database, "frame")
