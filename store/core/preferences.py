@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import apsw
 
-from store.core import times
+from store.core import records, times
 from store.core.database import Database
 
 
@@ -35,11 +35,8 @@ def set_preference(database: Database, key: str, value: Any) -> None:
 
 def put_preference(connection: apsw.Connection, key: str, value: Any) -> None:
     """Keep a choice in a transaction that is under way (`Database.write`)."""
-    connection.execute(
-        "insert into preferences (key, value) values (?, ?) "
-        "on conflict (key) do update set value = excluded.value",
-        (key, json.dumps(value, ensure_ascii=False, sort_keys=True)),
-    )
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    records.put(connection, "preferences", "key", key=key, value=text)
 
 
 def delete_preference(database: Database, key: str) -> None:

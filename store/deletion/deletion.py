@@ -28,6 +28,7 @@ import apsw
 
 from store.core import times
 from store.core.database import Database, rows, scalar
+from store.core.records import insert
 from store.core.times import now_ms as wall_clock_ms
 from store.deletion import registry
 from store.frames import text_index
@@ -265,10 +266,11 @@ class Erasure:
         for start_ms, end_ms in intervals:
             until_ms = max(start_ms, min(end_ms, self._deleted_ms))
             receipt = UNDER_WAY if self._tombstone is None else json.dumps({"part_of": self._tombstone})
-            sql = "insert into deletions (start_ms, end_ms, deleted_ms, receipt) values (?, ?, ?, ?)"
-            connection.execute(sql, (start_ms, until_ms, self._deleted_ms, receipt))
-            if self._tombstone is None:
-                self._tombstone = connection.last_insert_rowid()
+            number = insert(
+                connection, "deletions",
+                start_ms=start_ms, end_ms=until_ms, deleted_ms=self._deleted_ms, receipt=receipt,
+            )  # fmt: skip
+            self._tombstone = self._tombstone or number
 
     def refuse_captures(self, waiting: Iterable[Waiting]) -> None:
         """Say of captures that no frame has come of yet that none ever will."""

@@ -16,7 +16,7 @@ import apsw
 
 from store.core import tokenizer
 from store.core.database import Database, clean_text, rows, scalar
-from store.core.records import columns
+from store.core.records import columns, insert, insert_new
 
 MAX_NAME_CHARS = 200
 MAX_TEXT_CHARS = 2_000
@@ -57,23 +57,25 @@ def store_entity(
     description = clean_text(description).strip()[:MAX_TEXT_CHARS]
     low, high = _shown(connection, learned.turn_id)
     known = scalar(connection, _KNOWN, (kind, key))
-    values = {
-        "id": known, "kind": kind, "name": name, "key": key, "description": description,
-        "turn": learned.turn_id, "low": low, "high": high, "now": learned.at_ms, "origin": learned.origin,
-    }  # fmt: skip
     if known is None:
-        connection.execute(_INSERT_ENTITY, values)
-        number = connection.last_insert_rowid()
+        number = insert(
+            connection, "entities", kind=kind, name=name, name_key=key, description=description,
+            turn_id=learned.turn_id, shown_from_ms=low, shown_until_ms=high, created_ms=learned.at_ms,
+            updated_ms=learned.at_ms, origin=learned.origin, described_by=learned.origin,
+        )  # fmt: skip
     else:
         number = int(known)
+        values = {
+            "id": known, "description": description, "turn": learned.turn_id, "low": low, "high": high,
+            "now": learned.at_ms, "origin": learned.origin,
+        }  # fmt: skip
         if description:
             connection.execute(_DESCRIBE, values)
         if learned.import_id is None:
             connection.execute(_ADOPT, values)
     for source, source_id in (("import", learned.import_id), ("frame", learned.frame_id)):
         if source_id is not None:
-            sql = f"insert or ignore into entity_{source}s (entity_id, {source}_id) values (?, ?)"
-            connection.execute(sql, (number, source_id))
+            insert_new(connection, f"entity_{source}s", **{"entity_id": number, f"{source}_id": source_id})
     return number, known is None
 
 
@@ -106,15 +108,16 @@ def store_fact(
         if number is not None and scalar(connection, sql, (number,)) is None:
             raise EntityNotFound(number)
     low, high = _shown(connection, learned.turn_id)
-    values = {
-        "subject": subject_id, "predicate": predicate, "entity": object_entity_id, "value": value,
-        "frame": learned.frame_id, "turn": learned.turn_id, "low": low, "high": high, "now": learned.at_ms,
-        "origin": learned.origin,
+    said = {
+        "subject_id": subject_id, "predicate": predicate, "object_entity_id": object_entity_id,
+        "object_value": value, "source_frame_id": learned.frame_id,
     }  # fmt: skip
-    connection.execute(_INSERT_FACT, values)
-    if connection.changes():
-        return connection.last_insert_rowid(), True
-    return int(scalar(connection, _SAME_FACT, values)), False
+    is_new = insert_new(
+        connection, "facts", **said, turn_id=learned.turn_id, shown_from_ms=low, shown_until_ms=high,
+        created_ms=learned.at_ms, origin=learned.origin,
+    )  # fmt: skip
+    same = " and ".join(f"{name} is :{name}" for name in said)
+    return int(scalar(connection, f"select id from facts where {same}", said)), is_new
 
 
 def delete_entity(connection: apsw.Connection, entity_id: int) -> bool:
@@ -272,12 +275,6 @@ join turns t on t.conversation_id = asked.conversation_id and t.n <= asked.n
 where asked.id = :turn
 """
 
-_INSERT_ENTITY = """
-insert into entities (kind, name, name_key, description, turn_id, shown_from_ms, shown_until_ms, created_ms,
-    updated_ms, origin, described_by)
-values (:kind, :name, :key, :description, :turn, :low, :high, :now, :now, :origin, :origin)
-"""
-
 # What it now says may come from what this chat was shown, or from what the other one was.
 _DESCRIBE = """
 update entities
@@ -291,19 +288,6 @@ _ADOPT = """
 update entities
 set origin = :origin, turn_id = :turn, shown_from_ms = :low, shown_until_ms = :high
 where id = :id and origin = 'import'
-"""
-
-_INSERT_FACT = """
-insert or ignore into facts (subject_id, predicate, object_entity_id, object_value, source_frame_id, turn_id,
-    shown_from_ms, shown_until_ms, created_ms, origin)
-values (:subject, :predicate, :entity, :value, :frame, :turn, :low, :high, :now, :origin)
-"""
-
-_SAME_FACT = """
-select id
-from facts
-where subject_id = :subject and predicate = :predicate and object_entity_id is :entity
-    and object_value is :value and source_frame_id is :frame
 """
 
 

@@ -40,7 +40,6 @@ blueprint = Blueprint("memory", __name__)
 
 LIMIT = 30
 _SHOTS = 3
-_SOURCES = {"rule": "by rule", "model": "by the chat model", "user": "in your words"}
 _TYPE_NAMES: dict[EntryType, str] = {
     "observation": "Done",
     "session": "Session",
@@ -72,18 +71,19 @@ class Card:
     """One entry. `address` leads to the whole of it, `around` to what lies around it."""
 
     entry: MemoryEntry
-    type_name: str
     colour_slot: int | None
     address: str
     around: str
     observation: Observation | None
-    prompt: UserPrompt | None
     sections: tuple[tuple[str, list[Fact]], ...]  # of a session: (name, lines)
     snippet: Markup
-    source: str
     shots: list[FrameRow]
     frames: Collection[int]  # ids of those that still exist
-    is_anchor: bool = False
+    is_anchor: bool
+
+    @property
+    def type_name(self) -> str:
+        return _TYPE_NAMES[self.entry.type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,15 +275,14 @@ def cards(
 def _card(database: Database, entry: MemoryEntry, slots: Mapping[str, int | None], is_anchor: bool) -> Card:
     body = entry.body
     observation = body if isinstance(body, Observation) else None
-    prompt = body if isinstance(body, UserPrompt) else None
     moment = datetime.fromtimestamp(entry.start_ms / 1000, UTC).isoformat()
     anchors = {"observation": f"{entry.id}", "session": f"session:{entry.id}", "prompt": f"prompt:{entry.id}"}
     around = f"/memory/around?{urlencode({'anchor': anchors.get(entry.type, moment)})}"
     address = around
     if observation:
         address = f"/memory/observations/{entry.id}"
-    elif prompt:
-        address = f"/chat/{prompt.chat_id}#t{prompt.prompt_number}"
+    elif isinstance(body, UserPrompt):
+        address = f"/chat/{body.chat_id}#t{body.prompt_number}"
     elif isinstance(body, ChatSummary):
         address = f"/chat/{body.chat_id}"
     elif entry.type == "insight":
@@ -291,15 +290,12 @@ def _card(database: Database, entry: MemoryEntry, slots: Mapping[str, int | None
     rows = frames.get_many(database, observation.frame_ids) if observation else {}
     return Card(
         entry=entry,
-        type_name=_TYPE_NAMES[entry.type],
         colour_slot=slots.get(observation.app_name or "") if observation else None,
         address=address,
         around=around,
         observation=observation,
-        prompt=prompt,
         sections=tuple(_sections(database, body)),
         snippet=markdown.highlight(entry.snippet, entry.highlights) if entry.snippet else Markup(""),
-        source=_SOURCES[observation.source] if observation else "",
         shots=evenly(list(rows.values()), _SHOTS),
         frames=rows.keys(),
         is_anchor=is_anchor,

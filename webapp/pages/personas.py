@@ -187,11 +187,7 @@ def remove(persona_id: int) -> Response:
 
 @blueprint.post("/personas/<id:persona_id>/bring-back")
 def bring_back(persona_id: int) -> Response:
-    try:
-        personas.unarchive(services().database, persona_id)
-    except PersonaInvalid as error:
-        return _page(personas.get(services().database, persona_id), 422, errors=dict(error.errors))
-    return templating.redirect_to(f"/personas/{persona_id}")
+    return _changed(persona_id, lambda: personas.unarchive(services().database, persona_id))
 
 
 @blueprint.get("/personas/export")
