@@ -6,7 +6,8 @@ noted does not leave. What an answer took and cost is worked out here, by the pe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple
 from typing import Any
 
@@ -18,7 +19,6 @@ from assistant.core.prompt_blocks import Block
 from assistant.core.texts import estimate_tokens
 from engines.chat.protocol import ChatModel, Completion, Message, ModelError, Usage
 from store.core.database import Database
-from store.core.errors import StoreError
 from store.egress.egress_log import EgressRecorder, Purpose, RequestContext, Sending, cost_of
 
 
@@ -67,12 +67,21 @@ class SentLedger(EgressRecorder):
 
         Raises `ModelError` and `StoreError`.
         """
-        try:
+        with self.asking():
             completion = model.complete(messages, **options, on_send=self)
-        except (ModelError, StoreError) as error:
-            self.finish(error.code if isinstance(error, ModelError) else "failed")
+            return completion, self.answered(completion, messages)
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Whatever keeps the last request of the block from being `answered` is noted as its outcome."""
+        outcome = "stopped"
+        try:
+            yield
+        except ModelError as error:
+            outcome = error.code
             raise
-        return completion, self.answered(completion, messages)
+        finally:
+            self.finish(outcome)
 
     def answered(self, completion: Completion, messages: Sequence[Message]) -> Usage:
         """Note an answer and what it took: as the endpoint counted, or estimated and marked so; its cost."""

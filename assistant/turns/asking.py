@@ -190,24 +190,17 @@ def _streamed(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
         named=session.pictures.named,
         is_current=session.pictures.are_current,
     )
-    completion, outcome = None, "stopped"
-    try:
+    completion = None
+    with ledger.asking():
         # The model keeps its own time limit; whoever stops the turn does not wait for it.
         pieces = partial(_pieces, session, ledger)
         for piece in iterate_until_cancelled(pieces, turn.stop, turn.database.close_thread):
             if isinstance(piece, Completion):
                 completion = piece
+                session.usages.append(ledger.answered(completion, messages))
             elif fresh := session.heard.add(piece):
                 yield DeltaEvent(session.parts, fresh)
-    except ModelError as error:
-        outcome = error.code
-        raise
-    finally:
-        if completion is None:
-            ledger.finish(outcome)
-    if completion is None:
-        raise AssertionError("a stream ends with its completion")
-    session.usages.append(ledger.answered(completion, messages))
+    assert completion is not None  # a stream ends with it
     return completion
 
 

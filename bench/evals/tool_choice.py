@@ -202,17 +202,11 @@ def _completed(
     endpoint = deps.models.endpoint(model.name)
     assert endpoint is not None
     ledger = SentLedger(deps.database, deps.clock, endpoint, "test")
-    outcome = "stopped"
-    try:
+    with ledger.asking():
         definitions = [tool.definition() for tool in tools]
         pieces = model.stream(messages, tools=definitions, timeout_s=deps.models.timeout_s, on_send=ledger)
         completion = next(piece for piece in pieces if isinstance(piece, Completion))
         ledger.answered(completion, messages)
-    except ModelError as error:
-        outcome = error.code
-        raise
-    finally:
-        ledger.finish(outcome)
     return completion
 
 
