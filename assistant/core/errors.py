@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
 
 from assistant.core.cancellation import Cancelled
 from assistant.core.records import TurnError
@@ -21,67 +20,30 @@ from store.core.errors import DeadlineExceeded, StoreBusy, StoreError
 class TurnRefused(Exception):
     """A question that cannot become a turn. `field` names the part of the request at fault."""
 
-    code: ClassVar[str]
-    field: ClassVar[str]
+    def __init__(self, code: str, field: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.code = code
+        self.field = field
 
-    def __init_subclass__(cls, code: str, field: str) -> None:
-        cls.code, cls.field = code, field
 
-
-class TimeRangeRequired(TurnRefused, code="time_range_required", field="start_time"):
+class TimeRangeRequired(TurnRefused):
     """Evidence mode needs a range. `understood` says what the message seemed to say about time."""
 
     def __init__(self, understood: str | None = None, problem: str = "missing") -> None:
-        super().__init__(_range_sentence(understood, problem))
+        super().__init__("time_range_required", "start_time", _range_sentence(understood, problem))
         self.understood = understood
         self.problem = problem
 
 
-class BadRange(TurnRefused, code="invalid_time_range", field="end_time"):
-    """The range is empty or reversed."""
-
-
-class BadTimezone(TurnRefused, code="invalid_timezone", field="timezone"):
-    def __init__(self, timezone: str) -> None:
-        super().__init__(f"{timezone!r} is not an IANA time zone; for example 'Europe/Berlin'")
-
-
-class BadMessage(TurnRefused, code="invalid_message", field="message"):
-    """Nothing was asked, or too much at once."""
-
-
-class BadSystemPrompt(TurnRefused, code="invalid_system_prompt", field="system_prompt"):
-    """As whom the model should speak is too long."""
-
-
-class UnknownChat(TurnRefused, code="chat_not_found", field="chat_id"):
+class UnknownChat(TurnRefused):
     def __init__(self, chat_id: int) -> None:
-        super().__init__(f"no chat {chat_id}")
+        super().__init__("chat_not_found", "chat_id", f"no chat {chat_id}")
         self.chat_id = chat_id
 
 
-class UnknownModel(TurnRefused, code="model_not_found", field="model"):
+class UnknownModel(TurnRefused):
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(f"no model {name!r}; known: {', '.join(known)}")
-
-
-class NotAnInsight(TurnRefused, code="not_an_insight", field="amend"):
-    def __init__(self) -> None:
-        super().__init__("only the chat of an insight can be amended")
-
-
-class ModeUnavailable(TurnRefused, code="mode_unavailable", field="mode"):
-    def __init__(self, model: str) -> None:
-        super().__init__(f"the model {model!r} is not set up for tools; name a time, or choose another model")
-
-
-class UnknownAttachment(TurnRefused, code="attachment_not_found", field="attachments"):
-    def __init__(self, attachment_id: int) -> None:
-        super().__init__(f"file {attachment_id} is not there any more; attach it again")
-
-
-class AttachmentRefused(TurnRefused, code="attachment_refused", field="attachments"):
-    """The files cannot go to this model, or are too many."""
+        super().__init__("model_not_found", "model", f"no model {name!r}; known: {', '.join(known)}")
 
 
 _PROBLEMS = {

@@ -7,14 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from assistant.context.background import PreparedContext, prepare
 from assistant.context.packs import ContextRequest
-from assistant.core.errors import (
-    BadMessage,
-    BadSystemPrompt,
-    BadTimezone,
-    ModeUnavailable,
-    NotAnInsight,
-    UnknownChat,
-)
+from assistant.core.errors import TurnRefused, UnknownChat
 from assistant.core.models import PATIENCE_S, AnyModel, ChatModels
 from assistant.core.records import MAX_MESSAGE_CHARS, MAX_NOTE_CHARS, MAX_PROMPT_CHARS, TurnRequest
 from assistant.core.texts import estimate_tokens, language_of
@@ -43,7 +36,8 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
     can_use_tools = services.agent is not None and uses_tools(services.models, model)
     asked = scope.understood(services.database, request, message, zone, about, uses_tools=can_use_tools)
     if request.mode == "agent" and not can_use_tools:
-        raise ModeUnavailable(model.name)
+        sentence = f"the model {model.name!r} is not set up for tools; name a time, or choose another model"
+        raise TurnRefused("mode_unavailable", "mode", sentence)
     attached = attachments.resolve_attachments(services, request)
     attachments.check_images(services, request, model, attached)
     voice = resolve_voice(services.database, request)
@@ -68,15 +62,14 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
 
 def _message(request: TurnRequest) -> str:
     message = request.message.strip()
-    if not message:
-        raise BadMessage("the message is empty")
-    if len(message) > MAX_MESSAGE_CHARS:
-        raise BadMessage(f"the message is longer than {MAX_MESSAGE_CHARS} characters")
-    return message
+    if 0 < len(message) <= MAX_MESSAGE_CHARS:
+        return message
+    problem = f"longer than {MAX_MESSAGE_CHARS} characters" if message else "empty"
+    raise TurnRefused("invalid_message", "message", f"the message is {problem}")
 
 
 def _about(services: TurnServices, request: TurnRequest, zone: ZoneInfo) -> AnchorFacts | None:
-    """What the conversation is about. Raises `UnknownChat` and `NotAnInsight`."""
+    """What the conversation is about. Raises `TurnRefused`."""
     if request.chat_id is None:
         anchored = AnchoredChat(request.anchor) if request.anchor else None
     elif conversations.get(services.database, request.chat_id) is None:
@@ -86,7 +79,7 @@ def _about(services: TurnServices, request: TurnRequest, zone: ZoneInfo) -> Anch
     else:
         amended = insights.of_chat(services.database, request.chat_id)
         if amended is None:
-            raise NotAnInsight
+            raise TurnRefused("not_an_insight", "amend", "only the chat of an insight can be amended")
         anchored = AnchoredChat(amended.anchor, amended.id)
     return anchor_facts.of(services.database, anchored, zone) if anchored else None
 
@@ -132,7 +125,8 @@ def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:  # no such name, or a path trick
-        raise BadTimezone(name) from error
+        sentence = f"{name!r} is not an IANA time zone; for example 'Europe/Berlin'"
+        raise TurnRefused("invalid_timezone", "timezone", sentence) from error
 
 
 # -- as whom the model speaks -----------------------------------------------------------------
@@ -150,13 +144,14 @@ NEUTRAL = (
 def resolve_voice(database: Database, request: TurnRequest) -> Voice:
     """Who speaks in one turn. An override is for this turn alone; a blank one is none.
 
-    A style note stands under whatever speaks, after one empty line. Raises `BadSystemPrompt` and
+    A style note stands under whatever speaks, after one empty line. Raises `TurnRefused` and
     `UnknownPersona`.
     """
     override, note = request.system_prompt, request.style_note.strip()
     for text, limit, name in ((override, MAX_PROMPT_CHARS, "system prompt"), (note, MAX_NOTE_CHARS, "note")):
         if text and len(text) > limit:
-            raise BadSystemPrompt(f"the {name} is longer than {limit} characters")
+            sentence = f"the {name} is longer than {limit} characters"
+            raise TurnRefused("invalid_system_prompt", "system_prompt", sentence)
     if override and override.strip():
         return Voice(override, None, note)
     persona = _persona(database, request)

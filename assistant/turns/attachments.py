@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from assistant.core.errors import AttachmentRefused, UnknownAttachment
+from assistant.core.errors import TurnRefused
 from assistant.core.models import AnyModel
 from assistant.core.records import TurnRequest
 from assistant.core.strings import text
@@ -158,14 +159,23 @@ def truncation_warnings(files: AttachmentText, language: Language) -> Iterator[s
 # -- which files a question may bring, and to which model -------------------------------------
 
 
+_refused = partial(TurnRefused, "attachment_refused", "attachments")
+
+
+def not_there(error: AttachmentNotFound) -> TurnRefused:
+    """For a file that was deleted."""
+    sentence = f"file {error.attachment_id} is not there any more; attach it again"
+    return TurnRefused("attachment_not_found", "attachments", sentence)
+
+
 def resolve_attachments(services: TurnServices, request: TurnRequest) -> Attached:
     """The files of the question and of its chat. Raises `TurnRefused` for those that it cannot bring."""
     if len(set(request.attachments)) > MAX_FILES:
-        raise AttachmentRefused(f"at most {MAX_FILES} files go with one question")
+        raise _refused(f"at most {MAX_FILES} files go with one question")
     try:
         own = attachments.usable(services.database, request.attachments, request.chat_id)
     except AttachmentNotFound as error:
-        raise UnknownAttachment(error.attachment_id) from error
+        raise not_there(error) from error
     chat_id = None if request.amend else request.chat_id
     of_chat = [] if chat_id is None else attachments.of_chat(services.database, chat_id)
     known = {file.sha256 for file in own}
@@ -174,14 +184,14 @@ def resolve_attachments(services: TurnServices, request: TurnRequest) -> Attache
 
 
 def check_images(services: TurnServices, request: TurnRequest, model: AnyModel, attached: Attached) -> None:
-    """Images go to a model that can see, never in evidence mode. Raises `AttachmentRefused`."""
+    """Images go to a model that can see, never in evidence mode. Raises `TurnRefused`."""
     if not attached.images:
         return
     which = names(attached.images)
     endpoint = services.models.endpoint(model.name)
     if endpoint is None or not endpoint.supports_vision:
-        raise AttachmentRefused(f"{model.name} is not set up for images, so it cannot look at {which}")
+        raise _refused(f"{model.name} is not set up for images, so it cannot look at {which}")
     if request.mode == "evidence":
-        raise AttachmentRefused(f"an answer from recorded frames alone cannot look at {which}")
+        raise _refused(f"an answer from recorded frames alone cannot look at {which}")
     if sum(image.size_bytes for image in attached.images) > MAX_IMAGE_BYTES:
-        raise AttachmentRefused(f"the images of one question may have {MAX_IMAGE_BYTES // 1_000_000} MB")
+        raise _refused(f"the images of one question may have {MAX_IMAGE_BYTES // 1_000_000} MB")

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo
 
-from assistant.core.errors import BadRange, TimeRangeRequired
+from assistant.core.errors import TimeRangeRequired, TurnRefused
 from assistant.core.records import Scope, TurnFilters, TurnRequest
 from assistant.core.strings import day, text
 from assistant.core.texts import Language, language_of
@@ -49,7 +49,7 @@ def understood(
     *,
     uses_tools: bool,
 ) -> Understood:
-    """The scope of a question. Raises `BadRange`, and `TimeRangeRequired` where no answer is certain."""
+    """The scope of a question. Raises `TurnRefused`; `TimeRangeRequired` where no answer is certain."""
     if about and anchor_facts.is_label(message):  # its time is the anchor's, not a range to look at
         mentions, phrase = Mentions(None, False, ""), None
     else:
@@ -105,7 +105,8 @@ def _given(database: Database, request: TurnRequest, start_ms: int, phrase: Foun
     """The range of the request: one of those that the message means, or all there is, from 0 on."""
     end_ms = request.now_ms if request.end_ms is None else request.end_ms
     if not times.MIN_MS <= start_ms < end_ms <= times.MAX_MS:
-        raise BadRange("end_time must be after start_time, and both must be dates of our days")
+        sentence = "end_time must be after start_time, and both must be dates of our days"
+        raise TurnRefused("invalid_time_range", "end_time", sentence)
     if start_ms == times.MIN_MS and end_ms >= request.now_ms - MAX_LATER_MS:
         return Scope("", _first_ms(database, end_ms), end_ms, is_everything=True)
     return _read(phrase, start_ms, end_ms) if isinstance(phrase, Found) else Scope("", start_ms, end_ms)

@@ -57,9 +57,7 @@ _SAID = re.compile(
 )
 """An opinion in the object that was asked for, or in a line of text: ``2. does not support``."""
 
-
-class NothingToCheck(TurnRefused, code="nothing_to_check", field="turn_id"):
-    """No sentence of the answer has a source that is still there, or no language model can read it."""
+_unable = partial(TurnRefused, "nothing_to_check", "turn_id")
 
 
 def is_wanted(models: ChatModels, name: str) -> bool:
@@ -74,14 +72,14 @@ def run(
 ) -> Iterator[TurnEvent]:
     """An answer read by a model that is named, else by the one that gave it; the last event has the turn.
 
-    Raises `UnknownChat`, `UnknownModel` and `NothingToCheck` before the first event.
+    Raises `UnknownChat`, `UnknownModel` and `TurnRefused` before the first event.
     """
     turn = stored_turn(services.database, chat_id, n)
     model = services.models.get(model_name or (turn.model if turn.model in services.models.names else None))
     if isinstance(model, ExtractiveModel):
-        raise NothingToCheck("the built-in model only quotes; choose a language model to check this answer")
+        raise _unable("the built-in model only quotes; choose a language model to check this answer")
     if not _sources(services, turn):
-        raise NothingToCheck("no sentence of this answer has a source that could be compared with it")
+        raise _unable("no sentence of this answer has a source that could be compared with it")
     yield from read_again(services, turn, model, stop)
     yield FinalEvent(stored_turn(services.database, chat_id, n))
 

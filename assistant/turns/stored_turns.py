@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from assistant.context import background
-from assistant.core.errors import UnknownAttachment, UnknownChat, turn_error
+from assistant.core.errors import UnknownChat, turn_error
 from assistant.core.records import (
     Box,
     Claim,
@@ -35,6 +35,7 @@ from assistant.evidence import citations, marks
 from assistant.evidence.citations import JOINT, CheckedFrame
 from assistant.evidence.particulars import Screen
 from assistant.retrieval.measured_facts import MeasuredFacts
+from assistant.turns.attachments import not_there
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices
 from engines.chat.protocol import ModelError
 from store.chats import attachments, conversations, feedback, personas, tool_calls
@@ -50,7 +51,7 @@ log = logging.getLogger(__name__)
 def begin(services: TurnServices, plan: TurnPlan) -> StoredTurn:
     """The question, stored as a running turn of its chat; a new chat when none was named.
 
-    Raises `UnknownChat` and `UnknownAttachment` for what was deleted since the request was admitted.
+    Raises `UnknownChat` and `TurnRefused` for what was deleted since the request was admitted.
     """
     database, now_ms = services.database, services.clock()
     chat_id = plan.chat_id
@@ -81,7 +82,7 @@ def begin(services: TurnServices, plan: TurnPlan) -> StoredTurn:
     except AttachmentNotFound as error:
         if plan.chat_id is None:
             conversations.delete(database, chat_id)
-        raise UnknownAttachment(error.attachment_id) from error
+        raise not_there(error) from error
     if services.context:
         background.note(services.context, plan.context, turn)
     return turn

@@ -165,7 +165,7 @@ class DefaultModelAnswer(Answer):
 )
 def set_default(body: DefaultBody) -> DefaultModelAnswer:
     """A question may still name another."""
-    with refusing(UnknownModel, UnknownModel.code, "name"):
+    with refusing(UnknownModel, "model_not_found", "name"):
         providers.set_default(services(), body.name)
     return DefaultModelAnswer(name=services().chat_models.default)
 

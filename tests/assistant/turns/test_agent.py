@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from assistant.core.cancellation import CancelToken
-from assistant.core.errors import ModeUnavailable, TimeRangeRequired
+from assistant.core.errors import TimeRangeRequired, TurnRefused
 from assistant.core.records import ApprovalEvent, DeltaEvent, TurnEvent
 from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
@@ -465,7 +465,7 @@ def test_a_time_to_come_is_asked_with_tools(deps: TurnServices, stub: StubModel)
 
 
 def test_a_model_without_tools_cannot_be_asked_for_them(database: Database, stub: StubModel) -> None:
-    with agent_deps(database, stub) as deps, pytest.raises(ModeUnavailable):
+    with agent_deps(database, stub) as deps, pytest.raises(TurnRefused, match="not set up for tools"):
         run_turn(deps, asked(model="extractive"))
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.core.errors import AttachmentRefused, TurnRefused, UnknownAttachment
+from assistant.core.errors import TurnRefused
 from assistant.core.texts import estimate_tokens
 from assistant.turns import attachments as attached
 from assistant.turns.attachments import CLOSE, MAX_ATTACHED_CHARS, OPEN, attachment_text
@@ -227,7 +227,7 @@ def test_an_image_is_refused_with_the_reason(
     image = attach_image(database, "shot.png")
     with (
         agent_deps(database, stub, sees=sees) as deps,
-        pytest.raises(AttachmentRefused, match=reason) as refused,
+        pytest.raises(TurnRefused, match=reason) as refused,
     ):
         run(deps, attachments=(image.id,), **changes)
     assert "shot.png" in str(refused.value)
@@ -240,13 +240,14 @@ def test_a_question_brings_only_files_that_are_its_own(database: Database, stub:
     many = tuple(attach_text(database, f"{n}.txt", str(n)).id for n in range(attached.MAX_FILES + 1))
     with agent_deps(database, stub) as deps:
         run(deps, attachments=(found.id,))
-        for ids, error in (
-            ((found.id,), UnknownAttachment),
-            ((10**6,), UnknownAttachment),
-            (many, TurnRefused),
+        for ids, code in (
+            ((found.id,), "attachment_not_found"),
+            ((10**6,), "attachment_not_found"),
+            (many, "attachment_refused"),
         ):
-            with pytest.raises(error):
+            with pytest.raises(TurnRefused) as refused:
                 run(deps, attachments=ids)
+            assert refused.value.code == code
     assert len(conversations.list_chats(database)) == 1
 
 

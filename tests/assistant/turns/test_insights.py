@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from assistant.core.errors import NotAnInsight
+from assistant.core.errors import TurnRefused
 from assistant.core.records import TurnRequest, TurnResult
 from assistant.turns import anchor_facts, turn
 from assistant.turns.admission import NEUTRAL
@@ -381,7 +381,7 @@ def test_amending_an_amended_one_goes_on_from_all_of_it(
 
 def test_only_the_chat_of_an_insight_can_be_amended(deps: TurnServices, database: Database) -> None:
     chat_id = conversations.create(database, "plain", NOW_MS)
-    with pytest.raises(NotAnInsight):
+    with pytest.raises(TurnRefused, match="only the chat of an insight"):
         run_turn(deps, TurnRequest("x", SHANGHAI, NOW_MS, chat_id=chat_id, amend=True))
 
 

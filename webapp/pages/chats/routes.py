@@ -11,7 +11,7 @@ from werkzeug.wrappers import Response
 
 from assistant.context import session_closing
 from assistant.context.background import VERSION
-from assistant.core.errors import AttachmentRefused, BadRange, TimeRangeRequired, TurnRefused, UnknownChat
+from assistant.core.errors import TimeRangeRequired, TurnRefused, UnknownChat
 from assistant.core.records import MAX_MESSAGE_CHARS, TurnFilters, TurnRequest
 from assistant.turns.live import LiveTurn, TooManyTurns
 from store.chats import conversations
@@ -185,15 +185,15 @@ def _turn_view(chat_id: int, n: int) -> TurnView:
 def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
     """The question as the form gives it; the browser's milliseconds win over its words.
 
-    Raises `BadRange` for a time in words that is none, `AttachmentRefused` for a file that is not taken.
+    Raises `TurnRefused` for a time in words that is none, and for a file that is not taken.
     """
     form = request.form
     chosen = _range(who)
     if chosen.problem and not chosen.is_given:
-        raise BadRange(chosen.problem)
+        raise TurnRefused("invalid_time_range", "end_time", chosen.problem)
     files = form_attachments()
     if files.refusal:
-        raise AttachmentRefused(files.refusal)
+        raise TurnRefused("attachment_refused", "attachments", files.refusal)
     now_ms = number(form, "now_ms", 15) or 0
     return TurnRequest(
         message=form.get("message", ""),
