@@ -96,7 +96,7 @@ def test_what_was_sent_is_shown_as_messages(deps: TurnServices, stub: StubModel,
     stub.call(("calculator", {"expression": "6*7"})).reply(reply("It is 42."))
     first = run(deps, message="What is 6*7?").result
     last = egress_log.of_turn(database, first.chat_id, 1)[-1]
-    roles = [role for role, _ in egress._view(last).parts]
+    roles = [role for role, _ in egress._parts(last.body or "")]
     assert roles == ["system", "user", "function_call", "function_call_output"]
     view = prompt_blocks.of_turn(database, first.chat_id, 1)
     assert view, "its system prompt is taken apart again"
