@@ -124,10 +124,6 @@ def _readings(span: Span, calendar: Calendar) -> Iterator[Found]:
         case "rolling":
             first = calendar.day(_rolled_back(span, calendar.today))
             yield _found(first.start_ms, now_ms, is_open=True)
-        case "tail":
-            assert span.start
-            whole = next(_of_point(span.start, calendar))
-            yield replace(whole, start_ms=max(whole.start_ms, whole.end_ms - _elapsed_ms(span)))
         case "range":
             assert span.start and span.end
             yield from _of_range(span.start, span.end, calendar)

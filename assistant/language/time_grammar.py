@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from assistant.language.time_lexer import Piece
@@ -122,9 +123,9 @@ def _spans(
     return _made("Z", (Span(mode, start, end, **of),), used)
 
 
-def _rolling(used: list[Piece], mode: Mode = "rolling", whole: Point | None = None) -> Piece | None:
+def _rolling(used: list[Piece]) -> Piece | None:
     amount, unit = _value(used, "V") or (1.0, _value(used, "U"))
-    return None if unit == "weekend" else _spans(mode, used, whole, amount=amount, unit=unit)
+    return None if unit == "weekend" else _spans("rolling", used, amount=amount, unit=unit)
 
 
 def _ago(used: list[Piece]) -> Piece | None:
@@ -292,11 +293,6 @@ def is_noun_behind(used: Sequence[Piece]) -> bool:
     return used[-1].kind in "xX" and used[-1].start - used[-2].end == 1 and used[-1].value == "en"
 
 
-def _whole_day(used: list[Piece]) -> Piece | None:
-    """ "all day yesterday" is yesterday."""
-    return _made("D", _value(used, "D"), used) if _value(used, "U") == "day" else None
-
-
 def _quarter(used: list[Piece]) -> Piece | None:
     number, year = _value(used, "Qno"), _value(used, "D")
     if not 1 <= number <= 4 or _value(used, "U") not in (None, "quarter"):
@@ -328,7 +324,7 @@ def _bare_clocks(used: list[Piece]) -> list[Piece]:
 
 
 def _minutes_beside(used: list[Piece], *, is_behind: bool = False) -> Piece | None:
-    """ "quarter past nine", "ten to five", viertel vor neun, 差一刻五点: minutes, which side, hour."""
+    """ "quarter past nine", "ten to five", 差一刻五点; and behind: 九点三刻, "neuf heures et quart"."""
     hour_at = 0 if is_behind else max(at for at, piece in enumerate(used) if piece.kind in "nC")
     sides = "-" if is_behind else "-<T"
     sign = -1 if any(piece.kind in sides for piece in used) else 1
@@ -349,9 +345,7 @@ def _minutes_beside(used: list[Piece], *, is_behind: bool = False) -> Piece | No
     return _clock(hour, behind + sign * minutes, used, is_weak=not rest and _value(used, "k") == "")
 
 
-def _minutes_behind(used: list[Piece]) -> Piece | None:
-    """ "9 Uhr 30", 九点三刻, 14時半, "las tres y media", "neuf heures moins le quart"."""
-    return _minutes_beside(used, is_behind=True)
+_minutes_behind = partial(_minutes_beside, is_behind=True)
 
 
 def _to_the_hour(used: list[Piece]) -> Piece | None:
@@ -416,7 +410,7 @@ def _placed(used: list[Piece]) -> Piece | None:
 
 
 def _span_at(span: Span, place: Point, is_before: bool) -> Span | None:
-    if span.mode in ("rolling", "ago", "ahead", "tail") or any(point.is_now for point in span.points):
+    if span.mode in ("rolling", "ago", "ahead") or any(point.is_now for point in span.points):
         return None
     start, end = span.start, span.end
     if not place.date and start and end and start.date != end.date:
@@ -460,15 +454,6 @@ def _listed(used: list[Piece]) -> Piece:
     return _made("Z", tuple(spans), used)
 
 
-def _except(used: list[Piece]) -> Piece | None:
-    """ "this week except Tuesday", "yesterday except the morning"."""
-    whole, hole = used[0], used[-1].value
-    spans = whole.value if whole.kind == "Z" else (Span("point", whole.value),)
-    if not hole.date:
-        hole = hole.merged(Point(spans[0].start.date)) if spans[0].start else None
-    return _made("Z", (*spans, Span("except", hole)), used) if hole and len(spans) == 1 else None
-
-
 def _rule(pattern: str, build: Build, *, whole: bool = False) -> Rule:
     return re.compile(pattern.replace(" ", GAP).replace("_", _LOOSE)), build, whole
 
@@ -488,7 +473,10 @@ _RULES: tuple[Rule, ...] = (
     _rule("(?<=[ij])f?oU|U [<>](?=[;,z]|$)", _as("%")),
     _rule("[nM]%", _as("%")),
     _rule("9[UP][xX]?", _own),
-    _rule("f{1,3}U D|D,?f{1,3}U(?! [<>])", _whole_day),
+    _rule(  # "all day yesterday"
+        "f{1,3}U D|D,?f{1,3}U(?! [<>])",
+        lambda used: _made("D", _value(used, "D"), used) if _value(used, "U") == "day" else None,
+    ),
     _rule("6(?=[<>JO])", _as("h")),
     _rule("5(?=[gf1]{0,2}[Ud])", _kind("n")),
     _rule("[nq]Y", _unit("year")),
@@ -546,7 +534,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("U[gF] D|DU", _unit_of),
     _rule("(?<![nxX])U[xX]?", _weekend),
     _rule("(?<=[DPCRWkKuq])3", lambda used: used[0]._replace(kind="f") if used[0].value == "when" else None),
-    _rule("l V g [DR]", lambda used: _rolling(used, "tail", used[-1].value)),
+    _rule("l V g [DPR]", _as("%")),
     _rule("[lpcb] c?V|c l V|V [2I]|S V|p U", _rolling),
     # clock times
     _rule(
@@ -557,7 +545,10 @@ _RULES: tuple[Rule, ...] = (
     _rule("[µC] k", lambda used: _made("C", used[0].value, used)),
     _rule("[nCµ] H", _with_half),
     _rule("- n? [Ku] n k", _minutes_beside),
-    _rule("nknu?(?!f?[UmdkK])|n k n? K|n k - (n u?|K)|n k q|n k nu?(?! ?[xXUTmdk])|n k", _minutes_behind),
+    _rule(
+        "nknu?(?!f?[UmdkK])|n k n? K|n k - (n u?|K)|n k q|n k nu?(?! ?[xXUTmdk])|n k",
+        _minutes_behind,
+    ),
     _rule("1? [Kq] p [nC]( k)?|[nV] p [nC]( k)?|1? K [T<>] [nC]( k)?", _minutes_beside),
     _rule("(?<=[@S<>~T])f{0,4}[nV] T n( k)?|(?<=@)f{0,4}n [<>] n( k)?", _to_the_hour),
     _rule("(?<=[DPR])[@ij]?n T n( k)?|(?<![xXFgBn])n T n( k)?(?=_[DPR])", _not_past_midnight),
@@ -599,7 +590,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("~ [PCR] =?|[PCR] =", _open("around")),
     _rule("[DPR]_Z|Z_[DPR]", merged),
     _rule("[DPCRZ]( (,|&|, &) [DPCRZ]){1,9}", _listed),
-    _rule("[DRZ]_E [DRPC]", _except),
+    _rule("E [DRPCZ]", _as("h")),
     # what is left of a clock time that was begun
     _rule("B [nC] &|[nqK] p|[<>]h", _as("h")),
     _rule(

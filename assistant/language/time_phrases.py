@@ -203,9 +203,8 @@ def _month_first(span: Span) -> Span:
 def _together(spans: tuple[Span, ...], phrase: str, calendar: Calendar) -> Found | Refusal:
     """One range, or several that are meant together, earliest first; those that touch are one."""
     try:
-        each = [found_of(span, phrase, calendar) for span in spans if span.mode != "except"]
-        holes = [found_of(replace(s, mode="point"), phrase, calendar) for s in spans if s.mode == "except"]
-        first, *further = _joined(_without(each, holes)) if len(spans) > 1 else each
+        each = [found_of(span, phrase, calendar) for span in spans]
+        first, *further = _joined(each) if len(spans) > 1 else each
     except Refused as refused:
         return Refusal(phrase, refused.problem)
     return replace(first, further=tuple(further))
@@ -220,18 +219,3 @@ def _joined(found: Iterable[Found]) -> list[Found]:
         else:
             joined.append(each)
     return joined
-
-
-def _without(found: list[Found], holes: list[Found]) -> list[Found]:
-    for hole in holes:
-        parts = []
-        for each in found:
-            ends = (
-                (each.start_ms, min(each.end_ms, hole.start_ms)),
-                (max(each.start_ms, hole.end_ms), each.end_ms),
-            )
-            parts += [replace(each, start_ms=a, end_ms=b, also=()) for a, b in ends if a < b]
-        if not any(each.start_ms < hole.end_ms and hole.start_ms < each.end_ms for each in found):
-            raise Refused("unrecognised")
-        found = parts or found
-    return found

@@ -7,19 +7,7 @@ from typing import Literal, NamedTuple
 
 Problem = Literal["unrecognised", "unread", "ambiguous", "future", "no_such_date", "no_such_time"]
 Mode = Literal[
-    "point",
-    "range",
-    "since",
-    "until",
-    "before",
-    "after",
-    "from",
-    "around",
-    "rolling",
-    "ago",
-    "ahead",
-    "tail",
-    "except",
+    "point", "range", "since", "until", "before", "after", "from", "around", "rolling", "ago", "ahead"
 ]
 
 
