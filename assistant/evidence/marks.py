@@ -15,7 +15,7 @@ measured     it cites nothing and tells durations and counts that code worked ou
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -76,12 +76,8 @@ def check(
         in_pictures = tuple(n for n in cited if n in seen)
         wrong = wrong_in.get(at, [])
         absent = _missing(said, found, shown, given, rounds=at not in rests_on) if shown else []
-        if cited:
-            state, missing = (
-                _cited_state(absent, wrong, in_pictures),
-                (*wrong, *(each.text for each in absent)),
-            )
-        else:
+        state, missing = _cited_state(absent, wrong, in_pictures), [*wrong, *(each.text for each in absent)]
+        if not cited:
             state, missing = _uncited(said, found, given)
         on_frame = () if wrong else tuple(_standing(said, statement.start, found, shown, absent))
         place = statement.start, statement.end
@@ -97,19 +93,11 @@ def is_confirmed(claims: Sequence[Claim]) -> bool:
     return not of_screen or any(claim.state in ("cited", "seen", "measured") for claim in of_screen)
 
 
-def moved(claims: Iterable[Claim], by: int) -> tuple[Claim, ...]:
+def moved(claims: Iterable[Claim], by: int) -> Iterator[Claim]:
     """The claims of a text behind so many more characters."""
-    return tuple(
-        replace(
-            claim,
-            start=claim.start + by,
-            end=claim.end + by,
-            on_frame=tuple(
-                replace(each, start=each.start + by, end=each.end + by) for each in claim.on_frame
-            ),
-        )
-        for claim in claims
-    )
+    for claim in claims:
+        on_frame = tuple(OnFrame(each.start + by, each.end + by, each.n) for each in claim.on_frame)
+        yield replace(claim, start=claim.start + by, end=claim.end + by, on_frame=on_frame)
 
 
 def _claims_nothing(statement: Statement, text: str) -> bool:
@@ -134,15 +122,12 @@ def _cited_state(
     return "seen" if in_pictures and not is_quoted else "not_on_frame"
 
 
-def _uncited(
-    said: str, found: Sequence[Particular], facts: MeasuredFacts
-) -> tuple[ClaimState, tuple[str, ...]]:
+def _uncited(said: str, found: Sequence[Particular], facts: MeasuredFacts) -> tuple[ClaimState, list[str]]:
     # The first word has a capital in any case.
-    if facts.prove(
-        said, [each.text for each in found if not each.value and (each.start or not each.is_weak)]
-    ):
-        return "measured", ()
-    return "no_source", tuple(each.text for each in found if not each.is_weak)
+    names = [each.text for each in found if not each.value and (each.start or not each.is_weak)]
+    if facts.prove(said, names):
+        return "measured", []
+    return "no_source", [each.text for each in found if not each.is_weak]
 
 
 def _touch(said: str, one: Particular, other: Particular) -> bool:

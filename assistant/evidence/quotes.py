@@ -20,9 +20,6 @@ from store.ocr.readings import Box, Line, Reading, Word
 
 MAX_QUOTE_CHARS = 400
 
-CUT_WORDS = 4
-"""So many words a quote has whose last one may be cut off in the middle."""
-
 NEAR_LINES = 2
 """So many lines further down the next part of a quote with an ellipsis may stand."""
 
@@ -78,15 +75,13 @@ def _find_one(text: str, quote: str, start: int) -> Span | None:
     quoted = quote.strip(_QUOTE_MARKS)
     if not says_enough(quoted) or len(quoted) > MAX_QUOTE_CHARS:
         return None
-    may_be_cut = len(quoted.split()) >= CUT_WORDS and quoted[-1].isalpha()
     needles = dict.fromkeys(_skeleton(quoted, letter).text for letter in _CAPITAL_I)
     for skeleton in dict.fromkeys(_skeleton(text, letter) for letter in _CAPITAL_I):
         for needle in needles:
             at = skeleton.text.find(needle)
             while at >= 0:
                 first, last = skeleton.origin[at], skeleton.origin[at + len(needle) - 1] + 1
-                ends_well = not _is_inside(text, last) or (may_be_cut and text[last].isalpha())
-                if first >= start and ends_well and not _is_inside(text, first):
+                if first >= start and not _is_inside(text, last) and not _is_inside(text, first):
                     return first, last
                 at = skeleton.text.find(needle, at + 1)
     return None

@@ -136,7 +136,7 @@ def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
     return CheckedAnswer(
         answer_md,
         evidence,
-        marks.moved(claims, len(answer_md) - len(numbered.answer_md)),
+        tuple(marks.moved(claims, len(answer_md) - len(numbered.answer_md))),
         tuple(filter(None, warnings)),
         numbered.unknown,
         measured,

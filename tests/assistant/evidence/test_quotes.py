@@ -19,7 +19,7 @@ TEXT = "File  Edit View\nretention set to 14 days\n总 结 一 下 今天 的工
         ("“retention set to 14 days”", ["retention set to 14 days"]),
         ("File Edit View", ["File  Edit View"]),
         ("View retention", ["View\nretention"]),
-        ("retention set to 14 da", ["retention set to 14 da"]),
+        ("retention set to 14 da", []),
         ("retention sett to 14 days", []),
         ("retention let to 14 days", []),
         ("总结一下今天的工作", ["总 结 一 下 今天 的工作"]),
