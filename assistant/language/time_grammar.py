@@ -248,6 +248,12 @@ def _numbered_day(used: list[Piece]) -> Piece | None:
     return _day(used, day=used[1].value) if used[0].value == "day" and used[1].value <= 31 else None
 
 
+def _numbered_weekday(used: list[Piece]) -> Piece | None:
+    """ "miércoles 7"."""
+    number = used[1].value
+    return _day(used, weekday=used[0].value, day=number) if 1 <= number <= 31 else None
+
+
 def merged(used: list[Piece]) -> Piece | None:
     """Two that complete each other: days, clock times, and spans of them."""
     if "Z" in (used[0].kind, used[1].kind):
@@ -527,6 +533,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("^f{0,4}/f{0,4}$", lambda used: None if _is_two(used[0].value.date) else _kind("D")(used)),
     _rule("o W[gfij]+D|l W[gfij]+D", _written),
     _rule("[Do] [T&] o", _as_days),
+    _rule("Wn(?![fijg@]{0,4}[nkKHUMTmdu&]|if?P)", _numbered_weekday),
     _rule("W", lambda used: _day(used, weekday=used[0].value)),
     _rule("fn(?=[;@<>S]|$)", _numbered_day, whole=True),  # le 12
     _rule("(?<=[jST<>])f{1,2}o(?! ?[xXUWKq])", lambda used: _day(used, day=used[0].value)),
