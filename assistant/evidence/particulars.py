@@ -189,17 +189,13 @@ class Screen:
         return any(quotes.find(text, quote) for text in texts)
 
     def has_word(self, word: str) -> bool:
-        """Whether a word stands here, give or take an ending of two letters or a hyphen."""
+        """Whether the parts of a word stand here, each give or take an ending of two letters."""
         bare = _bare(word)
-        if bare in self._words or any(
-            bare[:-cut] in self._words for cut in range(1, ENDING + 1) if len(bare) - cut > SHORT_NAME
-        ):
-            return True
-        parts = [part for part in _JOINTS.split(bare) if len(part) > 1]
-        return (
-            len(parts) < len(bare)
-            and any(part in self._words for part in parts)
-            and all(part in self._words or len(part) <= SHORT_NAME for part in parts)
+        parts = [part for part in _JOINTS.split(bare) if len(part) >= SHORT_NAME] or [bare]
+        return all(
+            part in self._words
+            or any(part[:-cut] in self._words for cut in range(1, ENDING + 1) if len(part) - cut > SHORT_NAME)
+            for part in parts
         )
 
 
