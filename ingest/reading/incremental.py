@@ -27,7 +27,6 @@ TILE_H, TILE_W = 8, 32  # pixels; flat tiles, because text runs along rows
 _READ_WHOLE_ABOVE = 0.6  # of the screen's area
 _SCROLL_ABOVE = 0.01  # of the tiles: less than a few lines is cheaper to read than to explain
 _NEAR_ENOUGH = 0.02  # of the tiles: no need to look for a nearer screen, nor to remember both
-_JOIN_WASTE = 40_000  # pixels of nothing that cost less than another call of the engine
 _SCROLLS = 2  # parts that may have moved by different distances
 _MARGIN = 2  # pixels around a line that may be of its letters
 _CONTEXT = 64  # pixels around what is read, which tell its background
@@ -108,27 +107,28 @@ class IncrementalReader:
             return list(known.lines)
         expected = Expected(known.pixels, known.lines, ())
         for _ in range(_SCROLLS):
-            if tiles.mean() < _SCROLL_ABOVE:
-                break
-            expected = follow_scroll(expected, pixels, tiles)
-            tiles = _tiles(expected.pixels != pixels)
-        division = Division.of(expected, pixels)
-        if division.shown.mean() > _READ_WHOLE_ABOVE:
+            if tiles.mean() >= _SCROLL_ABOVE:
+                expected = follow_scroll(expected, pixels, tiles)
+                tiles = _tiles(expected.pixels != pixels)
+        kept, shown, mask = _divide(expected, pixels)
+        if shown.mean() > _READ_WHOLE_ABOVE:
             return None
-        words = [word for line in division.kept for word in line.words]
-        for region in division.regions():
-            near = [line.box for line in division.kept if touches(line.box, region.box)]
-            found = self._words_in(region, division, image)
-            # Of kept lines no more than an edge was seen.
-            words += [word for word in found if not any(box.holds_centre_of(word.box) for box in near)]
+        words = [word for line in kept for word in line.words]
+        for region in _regions(shown, image.size):
+            words += self._words_in(region, mask, image)
         return lines_of(words)
 
-    def _words_in(self, region: Region, division: Division, image: Image.Image) -> Iterator[OcrWord]:
+    def _words_in(self, region: Box, mask: Mask, image: Image.Image) -> Iterator[OcrWord]:
         """Read with its surroundings, which tell the engine what is background there."""
-        frame = _grown(region.box, _CONTEXT, _CONTEXT, image.size)
+        frame = _grown(region, _CONTEXT, _CONTEXT, image.size)
+        seen = np.zeros((frame.h, frame.w), np.bool_)
+        seen[_slices(region.moved(-frame.x, -frame.y))] = mask[_slices(region)]
         part = image.crop((frame.x, frame.y, frame.right, frame.bottom))
-        lines = self._engine.read(part, Image.fromarray(division.mask(region, frame)))
-        return (word.moved(frame.x, frame.y) for line in lines for word in line.words)
+        for line in self._engine.read(part, Image.fromarray(seen)):
+            for word in line.words:
+                # Of a kept line no more than an edge was seen.
+                if seen[word.box.y + word.box.h // 2, word.box.x + word.box.w // 2]:
+                    yield word.moved(frame.x, frame.y)
 
     def _remember(self, screen: _Screen, replaced: _Screen | None) -> None:
         """In place of one that is nearly the same; the oldest are forgotten, the last one always stays."""
@@ -147,8 +147,7 @@ def _tiles(different: Mask) -> Mask:
     """Tiles with any different pixel, bool[ceil(h / 8), ceil(w / 32)]."""
     height, width = different.shape
     rows, columns = -(-height // TILE_H), -(-width // TILE_W)
-    if different.shape != (rows * TILE_H, columns * TILE_W):
-        different = np.pad(different, ((0, rows * TILE_H - height), (0, columns * TILE_W - width)))
+    different = np.pad(different, ((0, -height % TILE_H), (0, -width % TILE_W)))
     eights = np.bitwise_or.reduce(different.view(np.uint64).reshape(rows, TILE_H, -1), 1)
     return np.asarray(eights.reshape(rows, columns, TILE_W // 8).any(2))
 
@@ -168,58 +167,48 @@ class Expected:
     cut: Sequence[Box]
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
-    """Tiles that are read together, and the rectangle around them in pixels."""
+def _divide(expected: Expected, pixels: Pixels) -> tuple[list[OcrLine], Mask, Mask]:
+    """Lines that are kept; tiles and, in them, pixels that are shown to the engine.
 
-    box: Box
-    tiles: list[tuple[int, int]]
+    Each expected line is in one of both, and so is every pixel that changed.
+    """
+    different, size = expected.pixels != pixels, (pixels.shape[1], pixels.shape[0])
+    shown = _with_neighbours(_tiles(different))
+    kept, read = [], []
+    for line in expected.lines:
+        box = line.box
+        # What is nearer than the gap between two words may belong to a word of this line now.
+        if different[_slices(_grown(box, box.h // 2, _MARGIN, size))].any():
+            read.append(_grown(box, _MARGIN, _MARGIN, size))
+        else:
+            kept.append(line)
+    for box in (*read, *expected.cut):
+        shown[box.y // TILE_H : -(-box.bottom // TILE_H), box.x // TILE_W : -(-box.right // TILE_W)] = True
+    mask = shown.repeat(TILE_H, 0).repeat(TILE_W, 1)[: size[1], : size[0]]
+    for line in kept:
+        mask[_slices(line.box)] = False
+    for box in read:
+        mask[_slices(box)] = True
+    return kept, shown, mask
 
 
-@dataclass(frozen=True, slots=True)
-class Division:
-    """Each expected line is either kept or shown to the engine, and so is every pixel that changed."""
+def _regions(shown: Mask, size: tuple[int, int]) -> Iterator[Box]:
+    """Rectangles that hold all tiles that are shown, cut apart along empty rows and columns of tiles."""
+    for top, bottom in _spans(shown, 1):
+        for left, right in _spans(shown[top:bottom], 0):
+            for first, last in _spans(shown[top:bottom, left:right], 1):
+                yield _of_tiles(top + first, top + last, left, right, size)
 
-    kept: list[OcrLine]
-    read: list[Box]
-    shown: Mask
-    """Tiles: around changed pixels, and those of lines that are read."""
-    size: tuple[int, int]
 
-    @classmethod
-    def of(cls, expected: Expected, pixels: Pixels) -> Division:
-        different, size = expected.pixels != pixels, (pixels.shape[1], pixels.shape[0])
-        kept, read = [], []
-        for line in expected.lines:
-            box = line.box
-            # What is nearer than the gap between two words may belong to a word of this line now.
-            if different[_slices(_grown(box, box.h // 2, _MARGIN, size))].any():
-                read.append(_grown(box, _MARGIN, _MARGIN, size))
-            else:
-                kept.append(line)
-        shown = _with_neighbours(_tiles(different))
-        for box in (*read, *expected.cut):
-            shown[_tile_slices(box)] = True
-        return cls(kept, read, shown, size)
+def _spans(tiles: Mask, axis: int) -> list[tuple[int, int]]:
+    """Where runs of rows (`axis` 1) or columns (0) with any tile begin and end."""
+    edges = np.flatnonzero(np.diff(np.pad(tiles.any(axis), 1).astype(np.int8))).tolist()
+    return list(zip(edges[::2], edges[1::2], strict=True))
 
-    def regions(self) -> list[Region]:
-        return _joined([Region(_around_tiles(tiles, self.size), tiles) for tiles in _components(self.shown)])
 
-    def mask(self, region: Region, frame: Box) -> Mask:
-        """What of `frame` the engine is to see: the tiles of `region` without the kept lines."""
-        tiles = np.zeros(self.shown.shape, np.bool_)
-        tiles[tuple(zip(*region.tiles, strict=True))] = True
-        rows, columns = (
-            np.arange(start, stop) for start, stop in ((frame.y, frame.bottom), (frame.x, frame.right))
-        )
-        mask = tiles[np.ix_(rows // TILE_H, columns // TILE_W)]
-        for line in self.kept:
-            if touches(line.box, region.box):
-                mask[_slices(line.box.moved(-frame.x, -frame.y))] = False
-        for box in self.read:
-            if tiles[box.y // TILE_H, box.x // TILE_W]:
-                mask[_slices(box.moved(-frame.x, -frame.y))] = True
-        return mask
+def _of_tiles(top: int, bottom: int, left: int, right: int, size: tuple[int, int]) -> Box:
+    tiles = Box(left * TILE_W, top * TILE_H, (right - left) * TILE_W, (bottom - top) * TILE_H)
+    return _grown(tiles, 0, 0, size)
 
 
 def touches(a: Box, b: Box) -> bool:
@@ -235,10 +224,6 @@ def _holds(outer: Box, inner: Box) -> bool:
     )
 
 
-def _area(box: Box) -> int:
-    return box.w * box.h
-
-
 def _grown(box: Box, dx: int, dy: int, size: tuple[int, int]) -> Box:
     """With a margin, as far as it is on the screen."""
     left, top = max(0, box.x - dx), max(0, box.y - dy)
@@ -247,12 +232,7 @@ def _grown(box: Box, dx: int, dy: int, size: tuple[int, int]) -> Box:
 
 
 def _slices(box: Box) -> tuple[slice, slice]:
-    return slice(max(0, box.y), max(0, box.bottom)), slice(max(0, box.x), max(0, box.right))
-
-
-def _tile_slices(box: Box) -> tuple[slice, slice]:
-    rows = slice(box.y // TILE_H, (box.bottom - 1) // TILE_H + 1)
-    return rows, slice(box.x // TILE_W, (box.right - 1) // TILE_W + 1)
+    return slice(box.y, box.bottom), slice(box.x, box.right)
 
 
 def _with_neighbours(tiles: Mask) -> Mask:
@@ -262,46 +242,6 @@ def _with_neighbours(tiles: Mask) -> Mask:
     return np.asarray(across[:-2] | across[1:-1] | across[2:])
 
 
-def _places(tiles: Mask) -> list[tuple[int, int]]:
-    return list(zip(*(axis.tolist() for axis in tiles.nonzero()), strict=True))
-
-
-def _components(tiles: Mask) -> Iterator[list[tuple[int, int]]]:
-    """Tiles that touch, also over a corner."""
-    waiting = set(_places(tiles))
-    while waiting:
-        found = [waiting.pop()]
-        for row, column in found:  # grows while it is walked
-            near = {(row + dy, column + dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)} & waiting
-            waiting -= near
-            found += near
-        yield found
-
-
-def _around_tiles(tiles: Iterable[tuple[int, int]], size: tuple[int, int]) -> Box:
-    rows, columns = zip(*tiles, strict=True)
-    left, top = min(columns) * TILE_W, min(rows) * TILE_H
-    right, bottom = min(size[0], (max(columns) + 1) * TILE_W), min(size[1], (max(rows) + 1) * TILE_H)
-    return Box(left, top, right - left, bottom - top)
-
-
-def _joined(regions: Sequence[Region]) -> list[Region]:
-    """Regions near each other become one, until that would cost more than reading them one by one."""
-    result: list[Region] = []
-    for region in regions:
-        while (
-            other := next((other for other in result if _belong_together(region, other)), None)
-        ) is not None:
-            result.remove(other)
-            region = Region(around([region.box, other.box]), region.tiles + other.tiles)
-        result.append(region)
-    return result
-
-
-def _belong_together(a: Region, b: Region) -> bool:
-    return _area(around([a.box, b.box])) <= _area(a.box) + _area(b.box) + _JOIN_WASTE
-
-
 # -- what was scrolled ------------------------------------------------------------------------
 #
 # Every row of pixels that occurs once before and once now votes for the distance it moved. Strips vote
@@ -309,7 +249,7 @@ def _belong_together(a: Region, b: Region) -> bool:
 # that explains it: a list may have moved by 72 and by 73 pixels, and what stands below it not at all.
 
 _STRIP = 128  # pixels
-_FEWEST_VOTES = 8
+_FEWEST_VOTES = _LOWEST_RUN = 8  # rows; in less there is no line
 _MOST_SHIFTS = 4
 _MOST_VOTERS = 0.75  # of the votes of the strip with most of them
 _SIMILAR, _WORSE = 0.8, 0.05  # of the pixels of a column that moved along; a cursor stands in some rows
@@ -321,15 +261,17 @@ Move = tuple[Box, int]
 
 def follow_scroll(expected: Expected, pixels: Pixels, tiles: Mask) -> Expected:
     """What is expected once the widest part that moved up or down has moved; the same if nothing did."""
-    changed = _around_tiles(_places(tiles), (pixels.shape[1], pixels.shape[0]))
+    (top, *_), (*_, bottom) = zip(*_spans(tiles, 1), strict=True)
+    (left, *_), (*_, right) = zip(*_spans(tiles, 0), strict=True)
+    changed = _of_tiles(top, bottom, left, right, (pixels.shape[1], pixels.shape[0]))
     moves = _moves(expected.pixels, pixels, changed)
     if not moves:
         return expected
     moved = expected.pixels.copy()
     for part, shift in moves:
         moved[_slices(part)] = expected.pixels[_slices(part.moved(0, -shift))]
-    inside = _tile_slices(around([part for part, _ in moves]))
-    if _tiles(moved != pixels)[inside].sum() > tiles[inside].sum() / 2:
+    inside = _slices(around([part for part, _ in moves]))
+    if (moved != pixels)[inside].sum() > (expected.pixels != pixels)[inside].sum() / 2:
         return expected
     lines, cut = _lines_moved(expected.lines, moves)
     return Expected(moved, lines, [*expected.cut, *cut])
@@ -383,7 +325,13 @@ def _moves(before: Pixels, after: Pixels, changed: Box) -> list[Move]:
     ways = [
         _equal_when_moved(before[:, columns], after[:, columns], shift)[rows].all(1) for shift in (0, *likely)
     ]
-    runs = [(top, bottom, (0, *likely)[way]) for way, top, bottom in _runs(np.array(ways)) if way > 0]
+    runs = [
+        (top, bottom, likely[way - 1])
+        for way, top, bottom in _runs(np.array(ways))
+        if way > 0 and bottom - top >= _LOWEST_RUN
+    ]
+    if not runs:
+        return []
     now = changed.y + np.concatenate([np.arange(top, bottom) for top, bottom, _ in runs])
     then = now - np.concatenate([np.full(bottom - top, shift) for top, bottom, shift in runs])
     fits, stays = (after[now] == before[then]).mean(0), (after[now] == before[now]).mean(0)

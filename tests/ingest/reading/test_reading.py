@@ -235,3 +235,15 @@ def test_a_whole_reading_now_and_then_heals_what_was_kept(
     assert told == [(2, 1)]
     reader.read("DP-1", image, audit=True)
     assert told == [(2, 1), (2, 0)]
+
+
+def test_noise_that_seems_to_move_is_read(reader: IncrementalReader) -> None:
+    """Rows vote for a distance, and none of them moved that far over the whole width."""
+    reader.read("DP-1", screen({(20, 6): 0x123456}))
+    for step in (1, 2):
+        image = screen({(20, 6): 0x123456})
+        for strip in range(4):
+            rows = np.random.default_rng(strip).integers(0, 2, (120, 100), dtype=np.uint8) * 254
+            image.paste(Image.fromarray(np.roll(rows, step * (9 + 5 * strip), axis=0)), (strip * 120, 40))
+        texts = [word.text for line in reader.read("DP-1", image) for word in line.words]
+        assert "123456" in texts
