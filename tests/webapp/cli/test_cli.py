@@ -14,8 +14,10 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
+from ingest.__main__ import ingest
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.times import now_ms
@@ -26,6 +28,8 @@ from tests.stub_model import StubModel
 from tests.tables import for_each
 from webapp.cli import COMMANDS, run
 from webapp.cli.common import parse_moment
+from webapp.cli.imports import demo, imports
+from webapp.cli.maintenance import reindex
 from webapp.security.access import load_token
 
 
@@ -74,6 +78,18 @@ def test_every_command_says_what_it_does(command: str, capsys: pytest.CaptureFix
     assert text.startswith(f"Usage: recollect {command}")
     if command != "import":
         assert "--home DIR" in text
+
+
+def test_what_is_passed_on_to_ingest_is_known_there() -> None:
+    passed_on = {**imports.commands, "demo": demo, "reindex": reindex}
+    context = click.Context(ingest)
+    for name, command in passed_on.items():
+        group = ingest.commands["import"] if name in imports.commands else ingest
+        assert isinstance(group, click.Group)
+        there = group.get_command(context, name)
+        assert there is not None
+        known = {option for parameter in there.params for option in parameter.opts}
+        assert {parameter.opts[0] for parameter in command.params} - known == {"--home"}
 
 
 def test_help_loads_neither_flask_nor_a_database() -> None:

@@ -60,7 +60,6 @@ def create_compat_app(own: Services, port: int) -> Flask:
     app.add_url_rule("/health", "health", lambda: jsonify(health(is_known=g.is_known)))
     app.register_error_handler(ReadRefused, lambda error: _error(str(error), _STATUS[error.code]))
     app.register_error_handler(HTTPException, lambda error: _error(str(error.name), error.code or 500))
-    app.register_error_handler(StoreError, _store_error)
     app.register_error_handler(Exception, _unexpected)
     return app
 
@@ -93,9 +92,7 @@ def _guard() -> Response | None:
     if g.is_known or request.endpoint == "health" or not services().settings.compat.token_required:
         return None
     detail = "a token is needed: set SCREENPIPE_LOCAL_API_KEY to what `recollect token --reading` prints"
-    response = _error(detail, 401)
-    response.headers["WWW-Authenticate"] = "Bearer"
-    return response
+    return _error(detail, 401, **{"WWW-Authenticate": "Bearer"})
 
 
 def _has_token() -> bool:
@@ -110,19 +107,17 @@ def _has_token() -> bool:
 # -- errors in their shape --------------------------------------------------------------------
 
 
-def _error(sentence: str, status: int) -> Response:
+def _error(sentence: str, status: int, **headers: str) -> Response:
     response = jsonify(error=sentence)
     response.status_code = status
+    response.headers.update(headers)
     return response
-
-
-def _store_error(error: StoreError) -> Response:
-    log.error("a read for another program failed", exc_info=error)
-    return _error("the database cannot be read; `recollect doctor` says what to do", 503)
 
 
 def _unexpected(error: Exception) -> Response:
     log.exception("a request of another program failed", exc_info=error)
+    if isinstance(error, StoreError):
+        return _error("the database cannot be read; `recollect doctor` says what to do", 503)
     return _error("something went wrong on our side", 500)
 
 
