@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 from zoneinfo import ZoneInfo
@@ -26,7 +26,7 @@ from store.frames.media import SUFFIXES, Media
 from store.ocr.readings import Box
 from store.privacy.rules import RuleSet
 from webapp.core import formatting
-from webapp.views.frames import crop_around, unavailable_reason, unavailable_text
+from webapp.views.frames import crop_around, unavailable_text
 
 Size = Literal["crop", "full", "none"]
 CROP_PX = 900, 506
@@ -71,12 +71,12 @@ class Source:
 
     item: EvidenceItem
     frame: FrameRow | None
-    withheld: str
-    gone: str
-    image: Image | None
     at: str
     link: str
     is_wrong: bool
+    withheld: str = ""
+    gone: str = ""
+    image: Image | None = None
 
     @property
     def n(self) -> int:
@@ -100,7 +100,7 @@ class Source:
 
     @property
     def frame_sha256(self) -> str | None:
-        return None if self.frame is None or self.withheld else self.frame.sha256
+        return self.frame.sha256 if self.frame else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +152,10 @@ def pack(
     rows = frames.get_many(database, [item.frame_id for item in cited if item.frame_id is not None])
     sources = []
     for item in cited:
-        n, zone = item.n or 0, ZoneInfo(turn.timezone)
-        item, frame, withheld, gone, image = _shown(media, rules, item, rows, size_of(n))
-        cite = f"{turn.chat_id}.{turn.turn_id}.{n}"
-        link = "" if withheld else f"{origin}/frames/{item.frame_id}?cite={cite}"
-        at = when(item.captured_ms, zone)
-        sources.append(Source(item, frame, withheld, gone, image, at, link, n in withdrawn))
+        link = f"{origin}/frames/{item.frame_id}?cite={turn.chat_id}.{turn.turn_id}.{item.n}"
+        at = when(item.captured_ms, ZoneInfo(turn.timezone))
+        whole = Source(item, rows.get(item.frame_id or -1), at, link, item.n in withdrawn)
+        sources.append(_told(media, rules, whole, size_of(whole.n)))
     files = tuple(_files(database, turn)) if with_files else ()
     return Pack(turn, tuple(sources), withdrawn, origin, made_ms, files)
 
@@ -172,40 +170,34 @@ def _files(database: Database, turn: TurnResult) -> Iterator[tuple[str, bytes]]:
             continue
 
 
-def _shown(
-    media: Media, rules: RuleSet, item: EvidenceItem, rows: Mapping[int, FrameRow], size: Size
-) -> tuple[EvidenceItem, FrameRow | None, str, str, Image | None]:
-    """What may be told of it, its frame, why it is withheld, why its picture is gone, and the picture."""
-    frame = rows.get(item.frame_id or -1)
+def _told(media: Media, rules: RuleSet, source: Source, size: Size) -> Source:
+    """What may be told of a source, with its picture where that is wanted and is still there."""
+    item, frame = source.item, source.frame
     if frame is None or item.state == "deleted":
-        return _blank(item), None, DELETED, "", None
+        return _withheld(source, DELETED)
     if not is_permitted(rules, frame):
-        return _blank(item), None, EXCLUDED, "", None
-    gone = unavailable_text(unavailable_reason(media, frame))
-    is_wanted = size == "full" or (size == "crop" and bool(item.boxes))
-    image = _image(media, frame, item, size) if is_wanted and not gone else None
-    if image is None and is_wanted and not gone:
-        gone = unavailable_text("missing")  # it went between the two looks
-    return item, frame, "", gone, image
+        return _withheld(source, EXCLUDED)
+    try:
+        exact = media.exact(frame)
+        if size == "full":
+            return replace(source, image=_image(item, frame, None, exact, frame.media_type))
+        area = crop_around(item.boxes, frame.width_px, frame.height_px, *CROP_PX) if size == "crop" else None
+        if area is None:
+            return source
+        return replace(source, image=_image(item, frame, area, media.crop(frame, *area), "image/webp"))
+    except MediaGone as error:
+        return replace(source, gone=unavailable_text(error.reason))
 
 
-def _blank(item: EvidenceItem) -> EvidenceItem:
-    return replace(
-        item, frame_id=None, app_name=None, window_name=None, focused=None, browser_url=None,
+def _withheld(source: Source, why: str) -> Source:
+    blank = replace(
+        source.item, frame_id=None, app_name=None, window_name=None, focused=None, browser_url=None,
         snippet="", quote="", boxes=(), reading_id=None,
     )  # fmt: skip
+    return replace(source, item=blank, frame=None, link="", withheld=why)
 
 
-def _image(media: Media, frame: FrameRow, item: EvidenceItem, size: Size) -> Image | None:
-    area = crop_around(item.boxes, frame.width_px, frame.height_px, *CROP_PX) if size == "crop" else None
-    try:
-        if area is None:
-            content, media_type = media.exact(frame), frame.media_type
-        else:
-            content, media_type = media.crop(frame, area.x, area.y, area.w, area.h), "image/webp"
-    except MediaGone:
-        return None
-    digest = hashlib.sha256(content).hexdigest()
-    width, height = (frame.width_px, frame.height_px) if area is None else (area.w, area.h)
+def _image(item: EvidenceItem, frame: FrameRow, area: Box | None, content: bytes, media_type: str) -> Image:
+    width, height = (area.w, area.h) if area else (frame.width_px, frame.height_px)
     name = f"evidence/{item.n or 0:02d}{SUFFIXES[media_type]}"
-    return Image(name, media_type, content, digest, area, width, height)
+    return Image(name, media_type, content, hashlib.sha256(content).hexdigest(), area, width, height)
