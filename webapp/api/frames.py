@@ -11,7 +11,6 @@ from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from assistant.core.records import frame_url
-from store.core.errors import MediaGone
 from store.frames import frames, tags
 from store.frames.frames import FrameRow
 from store.frames.media import PREVIEW_TYPE
@@ -23,6 +22,7 @@ from store.timeline import segments
 from webapp.api.endpoint import endpoint, refusing
 from webapp.api.values import Answer, QueryInt, Request, SeenAnswer, SpanAnswer, Text, Timestamp
 from webapp.core.services import services
+from webapp.views.frames import unavailable_reason
 
 FRAME = "/frames/<id:frame_id>"
 _CROP = re.compile(r"([0-9]{1,5}),([0-9]{1,5}),([1-9][0-9]{0,4}),([1-9][0-9]{0,4})", re.ASCII)
@@ -155,11 +155,12 @@ def context(frame_id: int) -> FrameContextAnswer:
 
 
 def _picture_state(frame: FrameRow) -> Literal["present", "deleted", "missing", "altered"]:
-    try:
-        services().media.exact(frame)
-    except MediaGone as error:
-        return error.reason if error.reason in ("missing", "altered") else "deleted"  # type: ignore[return-value]
-    return "present"
+    match unavailable_reason(services().media, frame):
+        case "":
+            return "present"
+        case "missing" | "altered" as reason:
+            return reason
+    return "deleted"
 
 
 # -- what it says: lines and words with their boxes, and where a search's words stand -------------
