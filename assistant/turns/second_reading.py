@@ -41,7 +41,7 @@ from assistant.turns.plan import MAX_ANSWER_TOKENS, TurnServices
 from assistant.turns.stored_turns import stored_turn
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.network import is_local
-from engines.chat.protocol import ChatModel, Message, ModelError, ModelMalformed
+from engines.chat.protocol import ChatModel, ContextTooLong, Message, ModelError, ModelMalformed
 from store.chats import conversations
 from store.chats.records import StoredTurn
 from store.core.errors import StoreError
@@ -53,9 +53,12 @@ Sources = Sequence[tuple[Claim, Sequence[EvidenceItem]]]
 
 _OPINIONS: Sequence[Opinion] = get_args(Opinion)  # the weightiest first
 _SAID = re.compile(
-    rf"(\d{{1,4}})\W+(?:opinion\W+)?({'|'.join(_OPINIONS).replace('_', '[ _]')})\b", re.IGNORECASE
+    rf"(\d{{1,4}})[^\w{{}}]+(?:opinion[^\w{{}}]+)?({'|'.join(_OPINIONS).replace('_', '[ _]')})\b",
+    re.IGNORECASE,
 )
-"""An opinion in the object that was asked for, or in a line of text: ``2. does not support``."""
+"""An opinion in the object that was asked for, or in a line of text: ``2. does not support``. A number and an
+opinion of two objects never belong together.
+"""
 
 _unable = partial(TurnRefused, "nothing_to_check", "turn_id")
 
@@ -125,6 +128,8 @@ def _reading(services: TurnServices, row: StoredTurn, model: ChatModel, sources:
     gone. Raises `ModelError` and `StoreError`.
     """
     lines = list(_fitting(sources, model.context_tokens))
+    if not lines:
+        raise ContextTooLong("not one sentence with its quotes fits into the window")
     shown = [item.captured_ms for _, items in sources[: len(lines)] for item in items]
     messages = [Message("system", prompts.SECOND_READING), Message("user", "\n".join(lines))]
     endpoint = services.models.endpoint(model.name)
@@ -133,7 +138,7 @@ def _reading(services: TurnServices, row: StoredTurn, model: ChatModel, sources:
         services.clock,
         endpoint,
         turn_id=row.id,
-        shows=(min(shown, default=None), max(shown, default=None)),
+        shows=(min(shown), max(shown)),
         is_current=lambda connection: conversations.says(connection, row.id, row.answer_md),
     )
     options = {"schema": prompts.OPINIONS_SCHEMA, "timeout_s": services.models.timeout_s}

@@ -123,7 +123,7 @@ def test_a_failure_is_told_and_leaves_what_was_thought_before(
 ) -> None:
     stub.anew().reply(opinions("does_not_support", "supports"))
     before = program.post(f"{turn}/check", json={}).get_json()["second_readings"][0]
-    stub.anew().reply("I would rather not.")
+    stub.anew().reply('[{"opinion": "supports", "n": 1}, {"opinion": "does_not_support", "n": 2}]')
     answer = program.post(f"{turn}/check", json={})
     assert (answer.status_code, answer.get_json()["code"]) == (502, "model_malformed")
     (after,) = program.get(turn).get_json()["second_readings"]
