@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -33,25 +33,28 @@ VERSION = "v2"
 _MINUTE_MS = 60_000
 
 
+NO_PACK = StoredPack(0, 0, "", "", {}, (), 0, 0.0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class PreparedContext:
-    """`system_augmentation` is the pack, '' for none; `reason` says in words why it is as it is."""
+    """What a question is told, as it would be kept; `reason` says in words why it is as it is."""
 
-    system_augmentation: str = ""
+    pack: StoredPack = NO_PACK
     topic: Topic | None = None
     reason: str = ""
     session_id: int | None = None
-    hash: str = ""
-    record: Mapping[str, Any] = field(default_factory=dict)
-    sessions: tuple[int, ...] = ()
-    tokens: int = 0
     prompt_tokens: int = 0
-    build_ms: float = 0.0
     is_new: bool = False
     """Whether the pack was made for this question, and not told before."""
     user_turns: int = 0
     has_failed: bool = False
     """Whether nothing was found out, so that nothing is to be kept of it."""
+
+    @property
+    def system_augmentation(self) -> str:
+        """What the model is told; '' for nothing."""
+        return self.pack.text
 
 
 NO_CONTEXT = PreparedContext()
@@ -112,13 +115,13 @@ def _prepared(
         return PreparedContext(reason="there is no such window of this chat")
     if why := _off_by_person(database, asking.chat_id):
         return PreparedContext(reason=why, session_id=session.id)
-    last = _told_last(database, session, asking)
-    if not asking.withheld:
-        fallbacks.append(
-            replace(last, reason="told before in this window; making it anew took too long")
-            if last
-            else replace(fallbacks[0], topic=topics.topic_of_session(session.metadata), has_failed=False)
-        )
+    last = _told_last(database, session)
+    before = PreparedContext(
+        last or NO_PACK, topics.topic_of_session(session.metadata), session_id=session.id
+    )
+    if last and not asking.withheld:
+        why = "told before in this window; making it anew took too long"
+        fallbacks.append(replace(before, reason=why, prompt_tokens=asking.prompt_tokens))
     messages = [*chat_sessions.user_turns(database, session.id), asking.message]
     topic = topics.decide_topic(
         database, session.id, session.metadata, messages, now_ms, pace.refresh_cooldown_s
@@ -128,42 +131,24 @@ def _prepared(
         return replace(plain, reason=asking.withheld)
     if len(messages) < pace.min_user_turns:
         return replace(plain, reason=f"told from question {pace.min_user_turns} of a window on")
-    limits = packs.limits(services, asking)
+    told, limits = replace(plain, prompt_tokens=asking.prompt_tokens), packs.limits(services, asking)
     fits = last is not None and (limits.tokens is None or last.tokens <= limits.tokens)
     if last and fits and not _is_due(pace, session.metadata, topic, len(messages), now_ms):
-        return replace(last, topic=topic, user_turns=len(messages))
+        return replace(told, pack=last, reason="told before in this window, not due yet")
     pack = packs.build(packs.loaded(services, session, topic, asking, now_ms), limits)
-    return replace(
-        plain,
-        system_augmentation=pack.text,
-        reason="made for this question" if pack.text else "there is nothing to tell yet",
-        hash=pack.hash,
-        record=packs.record(pack, topic),
-        sessions=pack.sessions,
-        tokens=pack.tokens,
-        prompt_tokens=asking.prompt_tokens,
-        build_ms=(time.perf_counter() - began_s) * 1_000,
-        is_new=True,
+    record, build_ms = packs.record(pack, topic), (time.perf_counter() - began_s) * 1_000
+    made = StoredPack(
+        0, session.id, pack.hash, pack.text, record, pack.sessions, pack.tokens, build_ms, now_ms
     )
+    reason = "made for this question" if pack.text else "there is nothing to tell yet"
+    return replace(told, pack=made, reason=reason, is_new=True)
 
 
-def _told_last(database: Database, session: ChatSession, asking: ContextRequest) -> PreparedContext | None:
+def _told_last(database: Database, session: ChatSession) -> StoredPack | None:
     """What a window was told last; None for nothing."""
     pack_hash = session.metadata.get("last_context_hash", "")
     pack = context_packs.by_hash(database, session.id, pack_hash) if pack_hash else None
-    if pack is None:
-        return None
-    return PreparedContext(
-        system_augmentation=pack.text,
-        topic=topics.topic_of_session(session.metadata),
-        reason="told before in this window, not due yet",
-        session_id=session.id,
-        hash=pack.hash,
-        record=pack.record,
-        sessions=pack.session_ids,
-        tokens=pack.tokens,
-        prompt_tokens=asking.prompt_tokens,
-    )
+    return replace(pack, build_ms=0.0) if pack else None
 
 
 def _is_due(pace: ContextPace, kept: Mapping[str, Any], topic: Topic | None, turn: int, now_ms: int) -> bool:
@@ -213,23 +198,18 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
             if prepared.has_failed:
                 return
             chat_sessions.put_note(connection, prepared.session_id, _changes(prepared, now_ms))
-            context_packs.put(
-                connection,
-                StoredPack(
-                    turn_id=turn.id,
-                    session_id=prepared.session_id,
-                    hash=prepared.hash,
-                    text=prepared.system_augmentation,
-                    record={**prepared.record, "reason": prepared.reason, "is_new": prepared.is_new},
-                    session_ids=prepared.sessions,
-                    tokens=prepared.tokens,
-                    build_ms=prepared.build_ms,
-                    created_ms=now_ms,
-                ),
+            record = {**prepared.pack.record, "reason": prepared.reason, "is_new": prepared.is_new}
+            pack = replace(
+                prepared.pack,
+                turn_id=turn.id,
+                session_id=prepared.session_id,
+                record=record,
+                created_ms=now_ms,
             )
+            context_packs.put(connection, pack)
             if random.random() < services.pace.telemetry_sample:
                 context_packs.sample(
-                    connection, turn.id, prepared.tokens, prepared.prompt_tokens, prepared.build_ms, now_ms
+                    connection, turn.id, pack.tokens, prepared.prompt_tokens, pack.build_ms, now_ms
                 )
     except FAULTS as error:
         log.warning("what turn %d was told is not kept: %s", turn.id, type(error).__name__)
@@ -238,9 +218,9 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
 def _changes(prepared: PreparedContext, now_ms: int) -> dict[str, Any]:
     topic = prepared.topic
     changes: dict[str, Any] = {"topic": topic.to_json() if topic else None}
-    if prepared.is_new and prepared.hash:
+    if prepared.is_new and prepared.pack.hash:
         changes |= {
-            "last_context_hash": prepared.hash,
+            "last_context_hash": prepared.pack.hash,
             "pack_ms": now_ms,
             "pack_turn": prepared.user_turns,
             "pack_topic": topic.tag if topic else None,

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from assistant.context import session_closing, session_summary, topics
-from assistant.context.background import VERSION, PreparedContext, prepare
+from assistant.context.background import VERSION, prepare
 from assistant.context.packs import ContextRequest
 from store.core.database import Database
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
@@ -215,7 +215,7 @@ def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
         asking = ContextRequest(query.message, chat_id, number_of(query.session_id), VERSION)
         prepared = prepare(own.context, asking)
         topic = prepared.topic
-        pack = _pack(prepared, prepared.reason, prepared.system_augmentation)
+        pack = _pack(prepared.pack, prepared.reason)
     return SnapshotAnswer(
         recent=LineAnswer.list_of(topics.recent(own.database, now_ms).lines),
         history=LineAnswer.list_of(topics.history(own.database, now_ms).lines),
@@ -232,7 +232,7 @@ def context_sent(chat_id: int, turn_id: int) -> PackAnswer:
         detail = f"Turn {turn_id} of chat {chat_id} was asked in no window, or is not there."
         raise Problem(404, "context_not_found", detail)
     reason = stored.record.get("reason", "what it told of was deleted")
-    return _pack(stored, reason, stored.text)
+    return _pack(stored, reason)
 
 
 class TopicBody(Request):
@@ -296,11 +296,10 @@ def forget() -> ForgottenAnswer:
     )
 
 
-def _pack(pack: PreparedContext | StoredPack, reason: str, text: str) -> PackAnswer:
+def _pack(pack: StoredPack, reason: str) -> PackAnswer:
     return PackAnswer.of(
         pack,
         reason=reason,
-        text=text,
         build_ms=round(pack.build_ms, 1),
         parts=_lines_of(pack.record, "parts"),
         left_out=_lines_of(pack.record, "left_out"),

@@ -310,7 +310,7 @@ def topic_headers(prepared: PreparedContext) -> dict[str, str]:
         headers["Context"] = "v2" if prepared.system_augmentation else "none"
         headers["Context-Reason"] = quote(prepared.reason, safe=" ")
     if is_debugged:
-        headers["Context-Hash"] = prepared.hash or "none"
+        headers["Context-Hash"] = prepared.pack.hash or "none"
         headers["Context-Chars"] = str(len(prepared.system_augmentation))
     prefixes = ["X-Recollect-"]
     if any(name in request.headers for name in ("X-Reggie-Context", "X-Reggie-Context-Debug")):

@@ -97,7 +97,7 @@ def test_no_planted_secret_reaches_summaries_tags_digests_or_packs(
         asking = ContextRequest(f"What was it about {secret}?", None, session_id, "v2")
         pack = prepare(paced(context, min_user_turns=1), asking)
         assert pack.system_augmentation
-        told += [pack.system_augmentation, str(pack.record), pack.topic.title if pack.topic else ""]
+        told += [pack.system_augmentation, str(pack.pack.record), pack.topic.title if pack.topic else ""]
     everything = "\n".join(told)
     leaked = [
         secret for _, secret in pairs for part in secret.split("\n") if len(part) > 6 and part in everything

@@ -331,7 +331,7 @@ def test_a_model_with_a_small_window_is_told_less(past: Past, context: ContextSe
     asking = ContextRequest("retention", None, session_id, "v2", prompt_tokens=400, window_tokens=4_096)
     small = prepare(deps, asking)
     large = prepare(deps, replace(asking, window_tokens=32_768))
-    assert 0 < small.tokens <= 0.3 * (400 + small.tokens) < large.tokens
+    assert 0 < small.pack.tokens <= 0.3 * (400 + small.pack.tokens) < large.pack.tokens
 
 
 def test_the_record_says_what_was_used_when_and_why(window: Window) -> None:
