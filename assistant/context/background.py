@@ -116,12 +116,10 @@ def _prepared(
     if why := _off_by_person(database, asking.chat_id):
         return PreparedContext(reason=why, session_id=session.id)
     last = _told_last(database, session)
-    before = PreparedContext(
-        last or NO_PACK, topics.topic_of_session(session.metadata), session_id=session.id
-    )
     if last and not asking.withheld:
+        about = topics.topic_of_session(session.metadata)
         why = "told before in this window; making it anew took too long"
-        fallbacks.append(replace(before, reason=why, prompt_tokens=asking.prompt_tokens))
+        fallbacks.append(PreparedContext(last, about, why, session.id, asking.prompt_tokens))
     messages = [*chat_sessions.user_turns(database, session.id), asking.message]
     topic = topics.decide_topic(
         database, session.id, session.metadata, messages, now_ms, pace.refresh_cooldown_s
