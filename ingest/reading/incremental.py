@@ -21,7 +21,6 @@ from engines.ocr.protocol import Box, OcrEngine, OcrLine, OcrWord, around, lines
 
 Pixels = npt.NDArray[np.uint32]  # one screen, a pixel per number
 Mask = npt.NDArray[np.bool_]
-Shares = npt.NDArray[np.float64]
 
 TILE_H, TILE_W = 8, 32  # pixels; flat tiles, because text runs along rows
 _READ_WHOLE_ABOVE = 0.6  # of the screen's area
@@ -252,7 +251,8 @@ _STRIP = 128  # pixels
 _FEWEST_VOTES = _LOWEST_RUN = 8  # rows; in less there is no line
 _MOST_SHIFTS = 4
 _MOST_VOTERS = 0.75  # of the votes of the strip with most of them
-_SIMILAR, _WORSE = 0.8, 0.05  # of the pixels of a column that moved along; a cursor stands in some rows
+# A column moved along if so much of it fits, and hardly less than if it had stayed: a cursor may stand in it.
+_SIMILAR, _WORSE = 0.8, 0.05
 _WEIGHTS = np.random.default_rng(0).integers(2**31, 2**32, _STRIP, dtype=np.uint32) | np.uint32(1)
 
 Move = tuple[Box, int]
@@ -335,9 +335,11 @@ def _moves(before: Pixels, after: Pixels, changed: Box) -> list[Move]:
     now = changed.y + np.concatenate([np.arange(top, bottom) for top, bottom, _ in runs])
     then = now - np.concatenate([np.full(bottom - top, shift) for top, bottom, shift in runs])
     fits, stays = (after[now] == before[then]).mean(0), (after[now] == before[now]).mean(0)
-    left, right = _fitted(left, right, fits, stays)
-    if left == right:
+    moved = (fits >= stays - _WORSE) & (fits >= _SIMILAR)
+    spans = [span for span in _spans(moved[np.newaxis], 0) if span[0] < right and left < span[1]]
+    if not spans:
         return []
+    left, right = max(spans, key=lambda span: min(span[1], right) - max(span[0], left))
     return [(Box(left, changed.y + top, right - left, bottom - top), shift) for top, bottom, shift in runs]
 
 
@@ -347,20 +349,6 @@ def _equal_when_moved(before: Pixels, after: Pixels, shift: int) -> Mask:
     low, high = max(0, shift), len(after) + min(0, shift)
     equal[low:high] = after[low:high] == before[low - shift : high - shift]
     return equal
-
-
-def _fitted(first: int, last: int, fits: Shares, stays: Shares) -> tuple[int, int]:
-    """`first` and `last` where columns begin and end to fit when moved, hardly worse than if they stayed."""
-    good = (fits >= stays - _WORSE) & (fits >= _SIMILAR)
-    while first < last and not good[first]:
-        first += 1
-    while last > first and not good[last - 1]:
-        last -= 1
-    while first > 0 and good[first - 1]:
-        first -= 1
-    while last < len(good) and good[last]:
-        last += 1
-    return first, last
 
 
 def _runs(ways: Mask) -> Iterator[tuple[int, int, int]]:
