@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from flask import request
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 from pydantic import Field, StringConstraints
 
 from store.frames import frames
@@ -119,23 +119,15 @@ def _picture() -> tuple[bytes, str]:
     content = part.read(MAX_IMAGE_BYTES + 1)
     if len(content) > MAX_IMAGE_BYTES:
         raise Problem(413, "too_large", "The picture is larger than 25 MB.")
-    media_type = _media_type(content)
-    try:
-        decode(content, media_type)
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
-        raise _no_picture("it cannot be decoded") from error
-    return content, media_type
-
-
-def _media_type(content: bytes) -> str:
-    """What the bytes are, whatever the part claims to be; only the header is looked at."""
     try:
         with Image.open(io.BytesIO(content), formats=list(_FORMATS)) as image:
             if image.width * image.height > MAX_PIXELS:
                 raise _no_picture(f"it has more than {MAX_PIXELS:,} pixels")
-            return _FORMATS[image.format or ""]
-    except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError) as error:
-        raise _no_picture("it is none") from error
+            media_type = _FORMATS[image.format or ""]  # whatever the part claims to be
+        decode(content, media_type)
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        raise _no_picture("it cannot be decoded") from error
+    return content, media_type
 
 
 def _no_picture(why: str) -> Problem:

@@ -199,13 +199,8 @@ class InsightRequest(RegenerateRequest, Ranged):
 @endpoint("GET", "/insights", "Insights", {400: "invalid_time, invalid_time_range, invalid_cursor"})
 def all_insights(query: InsightsQuery) -> InsightsAnswer:
     """The current ones, of the latest time first, or those that `q` finds."""
-    chosen = InsightFilter(
-        query.start_time,
-        query.end_time,
-        query.frame_id,
-        query.persona_id,
-        query.all_versions,
-    )
+    anchored = query.start_time, query.end_time, query.frame_id
+    chosen = InsightFilter(*anchored, query.persona_id, query.all_versions)
     shown, next_cursor, total = (_found if query.q.strip() else _listed)(query, chosen)
     return InsightsAnswer(
         data=InsightSummary.list_of(shown),

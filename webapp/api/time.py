@@ -27,7 +27,7 @@ class TimeQuery(Request):
 
 
 class FoundTimeAnswer(SpanAnswer):
-    text: str = Field(description="The words that say so.")
+    text: str = Field(validation_alias="phrase", description="The words that say so.")
     so_far: bool = Field(description="Whether more of it may still come.")
     also: list[SpanAnswer] = Field(description="Other readings of the same words, nearest first.")
 
@@ -49,20 +49,10 @@ def time(query: TimeQuery) -> TimeAnswer:
     read = (in_field if query.whole else in_message)(query.text, calendar)
     match read:
         case Found():
-            ranges = [_found(widened(found, calendar)) for found in (read, *read.further)]
+            ranges = FoundTimeAnswer.list_of(widened(found, calendar) for found in (read, *read.further))
             return TimeAnswer(found=ranges, unread=[], problem=None, also=[])
         case Refusal():
             unread = [read.phrase] if read.problem in ("unread", "unrecognised") else []
             readings = SpanAnswer.list_of(widened(found, calendar) for found in read.also)
             return TimeAnswer(found=[], unread=unread, problem=read.problem, also=readings)
     return TimeAnswer(found=[], unread=[], problem=None, also=[])
-
-
-def _found(found: Found) -> FoundTimeAnswer:
-    return FoundTimeAnswer(
-        text=found.phrase,
-        start_time=found.start_ms,
-        end_time=found.end_ms,
-        so_far=found.is_so_far,
-        also=SpanAnswer.list_of(found.also),
-    )
