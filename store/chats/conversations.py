@@ -22,16 +22,15 @@ from store.chats.records import (
     AnchoredChat,
     Chat,
     Conversation,
-    Evidence,
     Message,
     StoredEvidence,
     StoredMessage,
     StoredTurn,
     Turn,
-    evidence_of,
     turn_of,
 )
-from store.core.database import Database, scalar
+from store.core.database import Database, rows, scalar
+from store.core.records import columns, insert, load
 from store.core.tokenizer import estimate_tokens
 from store.spool import residual_files
 
@@ -322,18 +321,11 @@ def _end(
     )
     if not changed.execute(database.peewee):
         return  # deleted while it was answered
-    found = [
-        {
-            **{each.name: getattr(item, each.name) for each in fields(StoredEvidence)},
-            "turn_id": turn_id, "boxes": json.dumps(item.boxes),
-            "focused": None if item.focused is None else int(item.focused),
-            "needs_check": int(item.needs_check),
-        }
-        for item in evidence
-    ]  # fmt: skip
-    if found:
-        Evidence.insert_many(found).execute(database.peewee)
-        _note_newer_readings(database.connection(), turn_id)
+    connection = database.connection()
+    for item in evidence:
+        stored = {each.name: getattr(item, each.name) for each in fields(StoredEvidence)}
+        insert(connection, "evidence", **{**stored, "turn_id": turn_id, "boxes": json.dumps(item.boxes)})
+    _note_newer_readings(connection, turn_id)
     if now_ms is not None:
         row = Turn.select().where(Turn.id == turn_id).first(database.peewee)
         of_turn = (Message.conversation_id == row.conversation_id) & (Message.turn == row.n)
@@ -357,17 +349,16 @@ def _note_newer_readings(connection: apsw.Connection, turn_id: int) -> None:
 
 
 def _turns(database: Database, condition: Any) -> list[StoredTurn]:
-    with database.read():
+    sql = f"""
+        select {columns(StoredEvidence)}, turn_id
+        from evidence where turn_id in (select value from json_each(?)) order by turn_id, id
+        """
+    with database.read() as connection:
         found = list(Turn.select().where(condition).order_by(Turn.n).execute(database.peewee))
-        items = (
-            Evidence.select()
-            .where(Evidence.turn_id.in_([row.id for row in found]))
-            .order_by(Evidence.turn_id, Evidence.id)
-            .execute(database.peewee)
-        )
-        by_turn: dict[int, list[StoredEvidence]] = {}
-        for item in items:
-            by_turn.setdefault(item.turn_id, []).append(evidence_of(item))
+        items = rows(connection, sql, (str([row.id for row in found]),))
+    by_turn: dict[int, list[StoredEvidence]] = {}
+    for row, item in zip(items, load(StoredEvidence, items), strict=True):
+        by_turn.setdefault(row[-1], []).append(item)
     return [turn_of(row, tuple(by_turn.get(row.id, ()))) for row in found]
 
 

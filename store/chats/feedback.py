@@ -15,9 +15,9 @@ from typing import Any, Literal
 import apsw
 
 from store.chats import conversations
-from store.chats.records import Evidence, StoredEvidence, StoredTurn, evidence_of
+from store.chats.records import StoredEvidence, StoredTurn
 from store.core.database import Database, rows, scalar
-from store.core.records import put
+from store.core.records import columns, put
 
 MAX_NOTE_CHARS = 500
 
@@ -135,8 +135,8 @@ order by r.n
 
 def pending_rechecks(database: Database, turn_id: int) -> list[StoredEvidence]:
     """Evidence of a turn whose quotes have to be looked for again."""
-    query = Evidence.select().where(Evidence.turn_id == turn_id, Evidence.needs_check == 1)
-    return [evidence_of(row) for row in query.order_by(Evidence.n).execute(database.peewee)]
+    sql = f"select {columns(StoredEvidence)} from evidence where turn_id = ? and needs_check = 1 order by n"
+    return database.records(StoredEvidence, sql, (turn_id,))
 
 
 def save_recheck(

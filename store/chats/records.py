@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import apsw
-from peewee import FloatField, IntegerField, Model, TextField
+from peewee import IntegerField, Model, TextField
 
 from store.core.database import Database
 from store.core.records import insert
@@ -138,44 +138,12 @@ class Turn(Model):
         table_name = "turns"
 
 
-class Evidence(Model):
-    """One frame shown for one turn. `quote` and `snippet` go when the frame is deleted."""
-
-    id = IntegerField(primary_key=True)
-    turn_id = IntegerField()
-    n = IntegerField(null=True)
-    frame_id = IntegerField(null=True)
-    reading_id = IntegerField(null=True)
-    captured_ms = IntegerField()
-    app_name = TextField(null=True)
-    window_name = TextField(null=True)
-    focused = IntegerField(null=True)
-    browser_url = TextField(null=True)
-    snippet = TextField()
-    quote = TextField()
-    boxes = TextField()
-    state = TextField()
-    needs_check = IntegerField()
-    checked_ms = IntegerField(null=True)
-    confidence = FloatField(null=True)
-
-    class Meta:
-        table_name = "evidence"
-
-
 def turn_of(row: Any, evidence: tuple[StoredEvidence, ...]) -> StoredTurn:
     return StoredTurn(
         row.id, row.conversation_id, row.n, row.mode, row.model, row.status, row.question, row.answer_md,
         row.start_ms, row.end_ms, row.timezone, json.loads(row.payload), row.created_ms, evidence,
         json.loads(row.given),
     )  # fmt: skip
-
-
-def evidence_of(row: Any) -> StoredEvidence:
-    values = {each.name: getattr(row, each.name) for each in fields(StoredEvidence)}
-    values["focused"] = None if row.focused is None else bool(row.focused)
-    values["boxes"] = tuple(tuple(box) for box in json.loads(row.boxes))
-    return StoredEvidence(**{**values, "needs_check": bool(row.needs_check)})
 
 
 # -- anchors ------------------------------------------------------------------------------
