@@ -26,7 +26,7 @@ Kind = Literal["number", "date", "clock", "weekday"]
 Day = tuple[int | None, int | None, int | None]
 """Year, month and day of the month, each None when it is not said."""
 
-_MAY_TELL = re.compile("[CR]|[nµ].*[nkKqHP]|[kKqP].*n")
+_MAY_TELL = re.compile("[CR]|n.{0,4}n|[nµ].{0,6}[kKqHP]|[kKqP].{0,6}n")
 """Kinds of pieces of which the grammar of times can make a clock time that is surely told."""
 
 _CLOCK_KINDS = frozenset("CRZ")
