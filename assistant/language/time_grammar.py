@@ -472,9 +472,8 @@ _RULES: tuple[Rule, ...] = (
     _rule("nY(?=n[ms])", lambda used: _made("y", 2000 + used[0].value, used)),
     _rule("# [no1] [dUkx]?", _as("x")),
     _rule("(oU|[o1f]q)[gf]{1,4}[MDRUlcbWyPC]|c3|[lcN]h|hL|hy", _as("%")),
-    _rule(
-        "3[gfF]{0,4}[MDRUlcbWyPC]", lambda used: None if used[0].value == "time" else _made("%", None, used)
-    ),
+    _rule("3f?g[gf]{0,3}[MDRUlcbWyPC]", _as("%")),
+    _rule("3[fF]{0,3}[MDRUlcbWyPC]", lambda used: None if used[0].value else _as("%")(used)),
     _rule("v [nq1ox]?[gf]{0,2}[UWPMDRmt]( P)?|% P", _as("%")),
     _rule("(?<=[ij])f?oU|U [<>](?=[;,z]|$)", _as("%")),
     _rule("[nM]%", _as("%")),
