@@ -482,7 +482,7 @@ _RULES: tuple[Rule, ...] = (
         "f{1,3}U D|D,?f{1,3}U(?! [<>])",
         lambda used: _made("D", _value(used, "D"), used) if _value(used, "U") == "day" else None,
     ),
-    _rule("6(?=[<>JO])", _as("h")),
+    _rule("6(?=[<>JO])", _as("%")),
     _rule("5(?=[gf1]{0,2}[Ud])", _kind("n")),
     _rule("[nq]Y", _unit("year")),
     # hours as amounts, months as units, the words for tomorrow and morning
@@ -509,7 +509,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("w D|D w", _as("%")),
     _rule("V w|VO|N V|V F [DW]", lambda used: _spans("ahead", used)),
     _rule("i[f]*V(?! g)", lambda used: _spans("ahead", used)),
-    _rule("[VU] [<>](?= [hDPCRUVWM])", _as("h")),
+    _rule("[VU] [<>](?= [hDPCRUVWM])", _as("%")),
     _rule("(?<=[i<>@~])[fg]{0,4}x[U3]|(?<=[DPRWU])g?x3|(?<=[DPRWUL])[fg]{0,4}[<>]x(?=[;z~,]|$)", _as("h")),
     # written dates
     _rule("B [nC] & o$|F n T o$|@o$", lambda used: [*used[:-1], used[-1]._replace(kind="n")], whole=True),
@@ -596,9 +596,9 @@ _RULES: tuple[Rule, ...] = (
     _rule("~ [PCR] =?|[PCR] =", _open("around")),
     _rule("[DPR]_Z|Z_[DPR]", merged),
     _rule("[DPCRZ]( (,|&|, &) [DPCRZ]){1,9}", _listed),
-    _rule("E [DRPCZ]", _as("h")),
+    _rule("E [DRPCZ]", _as("%")),
     # what is left of a clock time that was begun
-    _rule("B [nC] &|[nqK] p|[<>]h", _as("h")),
+    _rule("B [nC] &|[nqK] p|[<>]h", _as("%")),
     _rule(
         "(?<=[DPR])x[JO]", lambda used: _as("h")(used) if used[0].end - used[0].start < 3 else None
     ),  # 睡前

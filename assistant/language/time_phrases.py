@@ -53,7 +53,8 @@ def in_message(text: str, calendar: Calendar) -> Found | Refusal | None:
     A phrase that cannot be (tomorrow, 30 February) is a refusal when there is no other, and so are words
     of time that stay unread. None when the sentence names no time.
     """
-    row = compose(pieces_of(text))
+    composed = compose(pieces_of(text))
+    row = [each._replace(kind="x") if _is_thing(composed, at) else each for at, each in enumerate(composed)]
     named = sorted(
         _phrases(row), key=lambda at: (not _is_mention(text, row[at]), row[at].start - row[at].end)
     )[:_MAX_TRIED]
@@ -129,6 +130,12 @@ def _is_meant(row: Sequence[Piece], kinds: str, at: int) -> bool:
         is_name = belongs and behind == "X" and before not in "ij@;,l"  # "March 8th GmbH"
         return not is_name and (before != "X" or point.date.day is not None)  # "Black Friday"
     return True
+
+
+def _is_thing(row: Sequence[Piece], at: int) -> bool:
+    """ "for dinner", "cooked dinner": without a word for "at" or "during" before it, it is no time."""
+    before = row[at - 1] if at else None
+    return row[at].kind == "h" and before is not None and before.kind in "zxX" and before.end < row[at].start
 
 
 def _is_mention(text: str, piece: Piece) -> bool:
