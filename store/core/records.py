@@ -18,6 +18,7 @@ import apsw
 T = TypeVar("T")
 
 
+@cache
 def columns(kind: type, table: str = "", /, **others: str) -> str:
     """The fields of a dataclass as columns of the alias `table`; `others` are SQL by field."""
     prefix = f"{table}." if table else ""

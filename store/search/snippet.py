@@ -21,6 +21,7 @@ SNIPPET_CHARS = 200
 Span = tuple[int, int]
 _LINE = re.compile(r"[^\n]+")
 _TOKEN = re.compile(r"\S+")
+_RAGGED = re.compile(r"(?m)^(?!\w\w)|(?<!\w\w)$")  # a line that may not begin or end with a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,8 @@ def without_debris(shown: Snippet, is_unsure: Callable[[int, int], bool]) -> Sni
     At the ends of a line lone signs go, and lone letters where `is_unsure` says of their place in the piece
     that the reading was. A line that has nothing but these goes whole. What is highlighted stays.
     """
+    if not _RAGGED.search(shown.text):
+        return shown
     lines: list[str] = []
     highlights: list[Span] = []
     at = 0
