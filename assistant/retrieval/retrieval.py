@@ -119,20 +119,29 @@ def retrieve(
     start_ms, end_ms = filters.start_ms, filters.end_ms or now_ms
     with database.read(deadline_s=deadline_s) as connection:
         in_range = sample.count(connection, filters)
-        chosen = select_frames(database, connection, filters, words, in_range, meaning, max_frames, spread)
-        selected = sample.load(connection, sorted({*chosen.ids, *also}))
-        totals = None if is_narrowed(filters) else segments.totals(database, start_ms, end_ms)
+        pages = _searches(database, filters, words, meaning) if words else []
+        hits = list({hit.frame_id: hit for _, page in pages for hit in page.hits}.values())
+        if words and in_range > max_frames:
+            ids = _mixed(connection, filters, hits, max_frames, spread)
+        else:
+            ids = (select_in if words else spread)(connection, filters, max_frames)
+        chosen = set(ids)
+        best = tuple(hit.frame_id for hit in hits if hit.frame_id in chosen)
+        searched = (
+            Searched(text, page.strategy, page.total, page.total_is_exact, page.fallback_reason or "")
+            for text, page in pages
+        )
         return Retrieval(
             filters=filters,
-            entries=tuple(_entries(selected, words)),
+            entries=tuple(_entries(sample.load(connection, sorted({*ids, *also})), words)),
             frames_in_range=in_range,
             gaps=tuple(gaps.gaps(database, start_ms, end_ms, now_ms)),
-            totals=totals,
+            totals=None if is_narrowed(filters) else segments.totals(database, start_ms, end_ms),
             index_fresh_to_ms=readings.index_fresh_to_ms(database),
-            searched=chosen.searched,
-            relevant=chosen.relevant,
-            is_found=chosen.is_found,
-            best=chosen.best,
+            searched=(*searched, Searched("", "spread", in_range)),
+            relevant=len(best),
+            is_found=not words or any(map(_is_by_words, hits)),
+            best=best,
             unread=readings.count_unread(connection, start_ms, end_ms),
             unembedded=vectors.count_waiting(connection, start_ms, end_ms),
         )
@@ -155,46 +164,6 @@ def _entries(selected: Sequence[SampledFrame], words: Sequence[str]) -> list[Ent
 # -- the frames that fit a question best, and the range around them -----------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The chosen frames in order of time. `relevant` of them were found by a search."""
-
-    ids: tuple[int, ...]
-    searched: tuple[Searched, ...]
-    relevant: int = 0
-    is_found: bool = True  # whether a frame has the words; true when none were asked for
-    best: tuple[int, ...] = ()  # those that a search found, best first
-
-
-def select_frames(
-    database: Database,
-    connection: apsw.Connection,
-    filters: Filters,
-    words: Sequence[str],
-    in_range: int,
-    meaning: Meaning = WORDS_ONLY,
-    max_frames: int = MAX_FRAMES,
-    spread: Sampler = select_in,
-) -> Selection:
-    """The frames for a question about `words`; `in_range` is how many pass the filters."""
-    spread_over = Searched("", "spread", in_range)
-    if not words:
-        return Selection(tuple(spread(connection, filters, max_frames)), (spread_over,))
-    pages = _searches(database, filters, words, meaning)
-    hits = list({hit.frame_id: hit for _, page in pages for hit in page.hits}.values())
-    searched = (
-        Searched(text, page.strategy, page.total, page.total_is_exact, page.fallback_reason or "")
-        for text, page in pages
-    )
-    if in_range <= max_frames:
-        ids = select_in(connection, filters, max_frames)
-        relevant = len({hit.frame_id for hit in hits}.intersection(ids))
-    else:
-        ids, relevant = _mixed(connection, filters, hits, max_frames, spread)
-    best = tuple(hit.frame_id for hit in hits if hit.frame_id in set(ids))
-    return Selection(tuple(ids), (*searched, spread_over), relevant, any(map(_is_by_words, hits)), best)
-
-
 def _searches(
     database: Database, filters: Filters, words: Sequence[str], meaning: Meaning
 ) -> list[tuple[str, Page]]:
@@ -213,22 +182,12 @@ def _is_by_words(hit: Hit) -> bool:
 
 
 def _mixed(
-    connection: apsw.Connection,
-    filters: Filters,
-    hits_found: Sequence[Hit],
-    max_frames: int,
-    spread: Sampler,
-) -> tuple[list[int], int]:
-    """(ids in order of time, how many of them a search found)."""
-    first, passed_over = _without_crowds(hits_found, filters, max_frames * 2 // 3)
-    chosen = dict.fromkeys(first)
-    chosen.update(dict.fromkeys(spread(connection, filters, max_frames - len(first))))
-    for frame_id in passed_over:
-        if len(chosen) == max_frames:
-            break
-        chosen[frame_id] = None
-    hits = {hit.frame_id for hit in hits_found}
-    return sorted(chosen), len(hits.intersection(chosen))
+    connection: apsw.Connection, filters: Filters, hits: Sequence[Hit], max_frames: int, spread: Sampler
+) -> list[int]:
+    """Ids of the best hits and of an even spread, in order of time."""
+    first, passed_over = _without_crowds(hits, filters, max_frames * 2 // 3)
+    spread_ids = spread(connection, filters, max_frames - len(first))
+    return sorted(list(dict.fromkeys([*first, *spread_ids, *passed_over]))[:max_frames])
 
 
 def _without_crowds(hits: Iterable[Hit], filters: Filters, places: int) -> tuple[list[int], list[int]]:
