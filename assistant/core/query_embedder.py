@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 OPEN_AGAIN_S = 60.0
 _REMEMBERED = 256
-_REMEMBERED_WORDS = 4_096  # 1 kB each
+_REMEMBERED_WORDS = 1_024  # 1 kB each
 SAME_MEANING = 0.55
 """Cosine of words that mean the same: a word and its translation mostly have 0.6 to 0.9."""
 

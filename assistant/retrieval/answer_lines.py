@@ -18,7 +18,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -166,7 +166,7 @@ class _Weighing:
         self._screens = screens
         self._lines = {screen.id: _lines_of(screen.text) for screen in screens}
         texts = {line for lines in self._lines.values() for line in lines}.union(s.title for s in screens)
-        self._named = _named_by_line(question.words, texts, question.synonyms)
+        self._named = {text: named(question.words, text, question.synonyms) for text in texts}
         self.counts = Counter(word for words in self._named.values() for word in words)
         self._furniture = _furniture(screens, self._lines)
         self.weights = self._weights()
@@ -267,21 +267,6 @@ def terms(screens: Iterable[Screen], nearness: Mapping[str, float]) -> list[str]
         if len(found) >= MAX_TERMS:
             break
     return list(found)[:MAX_TERMS]
-
-
-def _named_by_line(
-    words: Sequence[str], lines: Collection[str], synonyms: Synonyms
-) -> dict[str, dict[str, float]]:
-    """`named` of many lines: each word is compared once with a word that stands in many of them."""
-    of_line = {line: frozenset(_WORD.findall(normalize(line))) for line in lines}
-    vocabulary = frozenset().union(*of_line.values())
-    said = {term for terms in synonyms.values() for term in terms}
-    known = {token for token in vocabulary if token in said or any(_alike(word, token) for word in words)}
-    signs = [word for word in words if HAN.search(word) or not word.isalpha()]
-    signs += [word for word in words if any(map(HAN.search, synonyms.get(word, ())))]
-    return {
-        line: named(signs if known.isdisjoint(of_line[line]) else words, line, synonyms) for line in lines
-    }
 
 
 def without_miscuts(words: Iterable[str], found: Container[str]) -> list[str]:

@@ -21,6 +21,7 @@ MAX_OCR_TOKENS_PER_FRAME = 100
 _LETTERS = re.compile(r"[^\W\d_]")
 _WIDE = re.compile(rf"(?=[{CJK}])[^\W\d_]")
 _BREAK = re.compile(r"[\s,.;:!?，。；：！？、]")
+_NEAR = 24  # characters, to the end of a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,25 +97,12 @@ def _cut(text: str, line_start: int, line_end: int, words: Sequence[str], limit:
     folded = line.casefold()
     hits = [at for at in (position(word, folded) for word in words) if 0 <= at < len(line)]
     start = line_start + max(0, min(hits, default=0) - limit // 4)
-    if start > line_start:
-        start = _word_start(text, start, line_end)
+    if start > line_start and (space := _BREAK.search(text, start, min(start + _NEAR, line_end - 1))):
+        start = space.end()
     end = min(line_end, start + limit)
     while estimate_tokens(text[start:end]) > MAX_OCR_TOKENS_PER_FRAME:
         end -= max(1, (end - start) // 8)
     if end < line_end:
-        end = _word_end(text, start, end)
+        near = range(end, max(start + 1, end - _NEAR), -1)
+        end = next((at - 1 for at in near if _BREAK.match(text, at - 1)), end)
     return start, end
-
-
-def _word_start(text: str, start: int, line_end: int) -> int:
-    """The next word's beginning when one is near, else `start` itself."""
-    space = _BREAK.search(text, start, min(start + 24, line_end - 1))
-    return space.end() if space else start
-
-
-def _word_end(text: str, start: int, end: int) -> int:
-    """The end of the last whole word before `end` when one is near, else `end` itself."""
-    for at in range(end, max(start + 1, end - 24), -1):
-        if _BREAK.match(text, at - 1):
-            return at - 1 if at - 1 > start else end
-    return end
