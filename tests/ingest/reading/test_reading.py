@@ -67,6 +67,14 @@ def full(image: Image.Image) -> list[OcrLine]:
     return BlockEngine().read(image)
 
 
+def words_of(lines: list[OcrLine]) -> list[tuple[str, Box]]:
+    """As a page has them, in no order: two cut words may stand so close that lines are formed otherwise."""
+    return sorted(
+        ((word.text, word.box) for line in lines for word in line.words),
+        key=lambda word: (word[0], word[1].y, word[1].x),
+    )
+
+
 @pytest.fixture
 def engine() -> BlockEngine:
     return BlockEngine()
@@ -90,12 +98,28 @@ screens = st.dictionaries(cells, st.integers(0, 0xFFFFFE), max_size=40).map(
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(screens, min_size=1, max_size=5))
-def test_any_sequence_of_screens_reads_as_if_each_were_read_whole(history: list[Blocks]) -> None:
+@given(st.lists(screens, min_size=1, max_size=5), st.sampled_from([SIZE, (653, 485)]))
+def test_any_sequence_of_screens_reads_as_if_each_were_read_whole(
+    history: list[Blocks], size: tuple[int, int]
+) -> None:
     reader = IncrementalReader(BlockEngine())
     for blocks in history:
-        image = screen(blocks)
+        image = screen(blocks, size)
         assert reader.read("DP-1", image) == full(image)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.integers(0, 300), min_size=2, max_size=5), st.integers(0, 80))
+def test_a_list_that_scrolls_between_things_that_stay_is_read_whole(tops: list[int], header: int) -> None:
+    """By any distance, also back, with words cut by the edges of the list."""
+    still = screen({(row, column): 0xC00000 + row * 9 + column for row in range(29) for column in (0, 6)})
+    tall = screen({(row, column): row * 1000 + column * 7 + 1 for row in range(48) for column in (2, 3, 4)},
+                  (SIZE[0], 800))  # fmt: skip
+    reader = IncrementalReader(BlockEngine())
+    for top in tops:
+        image = still.copy()
+        image.paste(tall.crop((COLUMN, top, 5 * COLUMN + 70, top + 400 - header)), (COLUMN, header))
+        assert words_of(reader.read("DP-1", image)) == words_of(full(image))
 
 
 def test_a_reader_without_history_reads_whole(reader: IncrementalReader, engine: BlockEngine) -> None:
