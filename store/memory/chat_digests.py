@@ -318,18 +318,18 @@ def inventory(
     return {tag: (number, confidence) for tag, number, confidence in found if number}
 
 
-def about(database: Database, tag: str, limit: int, without: int | None = None) -> list[int]:
+def about(database: Database, tag: str, limit: int) -> list[int]:
     """The sessions that are most about a tag, the newest first."""
     return database.column(
         """
         select t.session_id
         from session_tags t
         join chat_summaries s on s.session_id = t.session_id and s.is_retracted = 0
-        where t.tag = ? and t.session_id is not ?
+        where t.tag = ?
         order by s.ended_ms desc, t.session_id desc
         limit ?
         """,
-        (tag, without, limit),
+        (tag, limit),
     )
 
 
