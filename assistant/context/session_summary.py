@@ -21,7 +21,6 @@ from assistant.core.texts import neutralized, normalize, question_words, redacte
 from assistant.evidence.citations import without_numbers
 from assistant.language.statements import plain, split_statements
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.network import is_local
 from engines.chat.protocol import Message, ModelMalformed, object_in
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import Database
@@ -184,9 +183,9 @@ def summary_by_model(
     except UnknownModel:  # it was removed since
         return None
     endpoint = models.endpoint(last.model)
-    if isinstance(model, ExtractiveModel) or endpoint is None or choice == "off":
+    if isinstance(model, ExtractiveModel) or choice == "off":
         return None
-    if choice == "local" and not is_local(endpoint.base_url):
+    if choice == "local" and not endpoint.is_local:
         return None
     messages = [Message("system", _TASK), Message("user", _chat_text(turns))]
     ledger = SentLedger(database, clock, endpoint, "refine", turn_id=last.turn_id)

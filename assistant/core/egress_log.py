@@ -29,7 +29,7 @@ class SentLedger(EgressRecorder):
         self,
         database: Database,
         clock: Callable[[], int],
-        endpoint: Endpoint | None,
+        endpoint: Endpoint,
         purpose: Purpose = "answer",
         turn_id: int | None = None,
         *,
@@ -39,13 +39,13 @@ class SentLedger(EgressRecorder):
         is_current: Callable[[apsw.Connection], bool] | None = None,
     ) -> None:
         """`blocks` are what the system prompt is made of; `shows`, `named` and `is_current` as in
-        `RequestContext` and `EgressRecorder`. Without an endpoint nothing leaves, and there is nothing
+        `RequestContext` and `EgressRecorder`. From the built-in model nothing leaves, and there is nothing
         to note.
         """
         about = RequestContext(
             purpose,
-            endpoint.name if endpoint else "",
-            endpoint.model if endpoint else "",
+            endpoint.name,
+            endpoint.model,
             turn_id,
             *shows,
             named=named,
@@ -57,7 +57,7 @@ class SentLedger(EgressRecorder):
 
     def __call__(self, sending: Sending) -> None:
         """Note a request that is about to leave. Raises `StoreError` when that cannot be done."""
-        if self._endpoint:
+        if not self._endpoint.is_extractive:
             super().__call__(sending)
 
     def complete(
@@ -91,8 +91,8 @@ class SentLedger(EgressRecorder):
         read = prompt_blocks.tokens_of(messages) if read is None else read
         written = estimate_tokens(completion.text) if written is None else written
         place = self._endpoint
-        cost = cost_of(read, written, place.input_price, place.output_price) if place else None
-        usage = Usage(read, written, is_estimated, cost, place.currency if place and cost is not None else "")
+        cost = cost_of(read, written, place.input_price, place.output_price)
+        usage = Usage(read, written, is_estimated, cost, "" if cost is None else place.currency)
         self.finish("answered", *astuple(usage))
         return usage
 

@@ -159,11 +159,11 @@ class ChatModels:
             raise UnknownModel(chosen, list(self.names))
         return self._extractive
 
-    def endpoint(self, name: str) -> Endpoint | None:
-        """Where a model is asked, and what it can do as far as that is known; None for `extractive` and
-        unknown names.
+    def endpoint(self, name: str) -> Endpoint:
+        """Where a model is asked, and what it can do as far as that is known; for unknown names as for
+        `extractive`, which is asked nowhere and can do nothing.
         """
-        return self._endpoints.get(name)
+        return self._endpoints.get(name) or endpoints.built_in("")
 
     def of_provider(self, provider_id: int) -> Endpoint:
         """One that was added in the app; also when it may not be asked yet. Raises `ProviderNotFound`."""
@@ -184,7 +184,7 @@ class ChatModels:
 
     # -- what a model can do ------------------------------------------------------------------
 
-    def find_out(self, name: str, patience_s: float = PATIENCE_S) -> Endpoint | None:
+    def find_out(self, name: str, patience_s: float = PATIENCE_S) -> Endpoint:
         """`endpoint`, after it was found out what the model can do.
 
         The server is asked once a process, the model only for what is not known from before. All who
@@ -193,7 +193,7 @@ class ChatModels:
         """
         endpoint = self._named.get(name)
         if endpoint is None or self._database is None or not endpoint.is_ready or endpoint.key_problem:
-            return self._endpoints.get(name)
+            return self.endpoint(name)
         place = _place(endpoint)
         with self._lock:
             report, search = self._reports.get(place), self._searches.get(place)
@@ -204,7 +204,7 @@ class ChatModels:
                 search = self._searches[place] = _Search(self._find_out, endpoint, pause_s)
                 search.start()
         search.join(patience_s)
-        return self._endpoints.get(name)
+        return self.endpoint(name)
 
     def test(self, name: str) -> Report | None:
         """Try a model, and find out anew what it can do; None for `extractive` and unknown names.

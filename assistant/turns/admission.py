@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from assistant.context.background import PreparedContext, prepare
 from assistant.context.packs import ContextRequest
 from assistant.core.errors import TurnRefused, UnknownChat
-from assistant.core.models import PATIENCE_S, AnyModel, ChatModels
+from assistant.core.models import PATIENCE_S, AnyModel
 from assistant.core.records import MAX_MESSAGE_CHARS, MAX_NOTE_CHARS, MAX_PROMPT_CHARS, TurnRequest
 from assistant.core.texts import estimate_tokens, language_of
 from assistant.language.questions import asked_words
@@ -33,7 +33,7 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
         # Waited for only where it decides what is asked; the first frames of other turns come before it.
         decides = request.mode == "agent" or about is not None or bool(request.attachments)
         services.models.find_out(model.name, PATIENCE_S if decides else 0.0)
-    can_use_tools = services.agent is not None and uses_tools(services.models, model)
+    can_use_tools = _can_use_tools(services, model)
     asked = scope.understood(services.database, request, message, zone, about, uses_tools=can_use_tools)
     if request.mode == "agent" and not can_use_tools:
         sentence = f"the model {model.name!r} is not set up for tools; name a time, or choose another model"
@@ -112,13 +112,11 @@ def settled(services: TurnServices, plan: TurnPlan) -> TurnPlan:
     if plan.mode != "auto" or plan.about is not None:
         return plan
     services.models.find_out(plan.model.name)
-    return replace(plan, uses_tools=services.agent is not None and uses_tools(services.models, plan.model))
+    return replace(plan, uses_tools=_can_use_tools(services, plan.model))
 
 
-def uses_tools(models: ChatModels, model: AnyModel) -> bool:
-    """Whether a model can be asked for tools: by its endpoint, or in a text format."""
-    endpoint = models.endpoint(model.name)
-    return endpoint is not None and endpoint.supports_tools
+def _can_use_tools(services: TurnServices, model: AnyModel) -> bool:
+    return services.agent is not None and services.models.endpoint(model.name).supports_tools
 
 
 def _zone(name: str) -> ZoneInfo:

@@ -73,7 +73,7 @@ def ask(turn: RunningTurn, retrieval: Retrieval) -> Generator[TurnEvent, None, U
 def _session(turn: RunningTurn, model: ChatModel, retrieval: Retrieval) -> ModelSession:
     plan, services = turn.plan, turn.services
     endpoint = services.models.endpoint(model.name)
-    form = endpoint.tool_format if endpoint and plan.uses_tools else ""
+    form = endpoint.tool_format if plan.uses_tools else ""
     tools = _offered(turn, model.context_tokens) if plan.uses_tools else []
     pictures = pictures_of_turn(turn, retrieval, model.context_tokens // 4)
     settings = services.agent.settings if services.agent else None
@@ -105,10 +105,9 @@ def _offered(turn: RunningTurn, window_tokens: int) -> list[Tool]:
     """The tools that are on, as many as the window has room to tell of; what is left out is said."""
     services, plan = turn.services, turn.plan
     assert services.agent is not None  # admitted as one that can use tools
-    endpoint = services.models.endpoint(plan.model.name)
     gates = registry.ToolGateOpts(
         services.database,
-        endpoint is not None and endpoint.supports_vision,
+        services.models.endpoint(plan.model.name).supports_vision,
         bool(plan.attached),
         partial(background.are_chats_told, services.context, plan.chat_id),
     )

@@ -188,8 +188,7 @@ def check_images(services: TurnServices, request: TurnRequest, model: AnyModel, 
     if not attached.images:
         return
     which = names(attached.images)
-    endpoint = services.models.endpoint(model.name)
-    if endpoint is None or not endpoint.supports_vision:
+    if not services.models.endpoint(model.name).supports_vision:
         raise _refused(f"{model.name} is not set up for images, so it cannot look at {which}")
     if request.mode == "evidence":
         raise _refused(f"an answer from recorded frames alone cannot look at {which}")

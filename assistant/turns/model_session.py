@@ -85,15 +85,14 @@ class ModelSession:
         return agent
 
     @property
-    def endpoint(self) -> Endpoint | None:
+    def endpoint(self) -> Endpoint:
         """Where the model is asked, as it is set now: it may change while a turn waits for a person."""
         return self.turn.services.models.endpoint(self.model.name)
 
     @property
     def tells_as_text(self) -> bool:
         """Whether the model knows no messages of a tool, and gets results as the text of a user."""
-        endpoint = self.endpoint
-        return endpoint is not None and not endpoint.supports_tool_role
+        return not self.endpoint.supports_tool_role
 
     @property
     def messages(self) -> list[Message]:
@@ -109,8 +108,7 @@ class ModelSession:
         """Make the head for the window. Raises `ContextTooLong` where a question that rests on frames alone
         has room for none.
         """
-        plan, endpoint = self.plan, self.endpoint
-        merged = endpoint is not None and endpoint.single_system
+        plan, merged = self.plan, self.endpoint.single_system
         can_read = any(tool.name == read_attachment.name for tool in self.tools)
         self.files = attachments.attachment_text(
             plan.attached,

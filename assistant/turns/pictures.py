@@ -20,7 +20,6 @@ from assistant.tools.context import DOOR
 from assistant.tools.screen import Shot, shot
 from assistant.turns import attachments
 from assistant.turns.plan import RunningTurn, TurnPlan
-from engines.chat.network import is_local
 from engines.chat.protocol import Picture
 from store.frames import frames
 
@@ -61,11 +60,11 @@ class Pictures:
         return all(frames.has_picture(connection, frame.id, frame.sha256) for frame in shown)
 
 
-def may_send(setting: str, endpoint: Endpoint | None, *, is_asked_for: bool) -> bool:
+def may_send(setting: str, endpoint: Endpoint, *, is_asked_for: bool) -> bool:
     """Whether pictures of frames may go to a model."""
-    if endpoint is None or not endpoint.supports_vision or setting == "never":
+    if not endpoint.supports_vision or setting == "never":
         return False
-    return is_asked_for or (setting == "local" and is_local(endpoint.base_url))
+    return is_asked_for or (setting == "local" and endpoint.is_local)
 
 
 def of_turn(turn: RunningTurn, retrieval: Retrieval, max_tokens: int) -> Pictures:

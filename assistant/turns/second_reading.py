@@ -40,7 +40,6 @@ from assistant.turns import prompts
 from assistant.turns.plan import MAX_ANSWER_TOKENS, TurnServices
 from assistant.turns.stored_turns import stored_turn
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.network import is_local
 from engines.chat.protocol import ChatModel, ContextTooLong, Message, ModelError, ModelMalformed
 from store.chats import conversations
 from store.chats.records import StoredTurn
@@ -66,7 +65,7 @@ _unable = partial(TurnRefused, "nothing_to_check", "turn_id")
 def is_wanted(models: ChatModels, name: str) -> bool:
     """Whether the person lets this model read its answers again by itself."""
     endpoint = models.endpoint(name)
-    is_near = endpoint is not None and is_local(endpoint.base_url)
+    is_near = endpoint.is_local and not endpoint.is_extractive
     return models.second_reading == "always" or (models.second_reading == "local" and is_near)
 
 

@@ -25,7 +25,6 @@ from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentServices, modes,
 from assistant.tools.tool import Tool, ToolFailed, ToolResult, failed_by_bug
 from assistant.turns.model_session import ModelSession
 from assistant.turns.prompts import RESULTS
-from engines.chat.network import host_of, is_local
 from engines.chat.protocol import Completion, Message, RequestedCall
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import NewToolCall, NotApproved, Outcome, ToolCall
@@ -114,8 +113,8 @@ def _noticed(session: ModelSession, tool: Tool, call: NewToolCall) -> NewToolCal
         log.exception("the tool %s cannot tell what it does", tool.name)
         return replace(call, error=failed_by_bug(tool.name))
     goes = "stay on this computer"
-    if endpoint and not is_local(endpoint.base_url):
-        goes = f"go to {host_of(endpoint.base_url)}"
+    if not endpoint.is_local:
+        goes = f"go to {endpoint.host}"
     return replace(
         call,
         notice=f"{does} Its results {goes}.",
@@ -201,7 +200,7 @@ def context_of(session: ModelSession, findings: Findings) -> ToolContext:
         turn_id=turn.id,
         chat_id=turn.chat_id,
         web=search_engine(settings),
-        vision=VisionAccess(session.model, endpoint) if endpoint and endpoint.supports_vision else None,
+        vision=VisionAccess(session.model, endpoint) if endpoint.supports_vision else None,
     )
 
 
@@ -213,7 +212,7 @@ def context_of(session: ModelSession, findings: Findings) -> ToolContext:
 
 def hosts(agent: AgentServices, models: ChatModels, tool: str) -> frozenset[str]:
     """The hosts that a tool of this installation would send to now; none for one that sends nothing."""
-    seeing = (info.host or host_of(info.base_url) for info in models.describe() if info.supports_vision)
+    seeing = (info.host for info in models.describe() if info.supports_vision)
     chosen = agent.registry.get(tool)
     return _hosts(agent, chosen, seeing) if chosen else frozenset()
 
@@ -224,8 +223,7 @@ def is_auto_approved(session: ModelSession, tool: Tool) -> bool:
     """
     if tool.risk != "sends":
         return True
-    endpoint = session.endpoint
-    now = _hosts(session.agent, tool, [host_of(endpoint.base_url)] if endpoint else [])
+    now = _hosts(session.agent, tool, filter(None, [session.endpoint.host]))
     allowed = tool_permissions.hosts(session.database).get(tool.name, frozenset())
     return bool(now) and now <= allowed
 

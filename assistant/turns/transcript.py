@@ -154,7 +154,7 @@ def _exchange(services: TurnServices, plan: TurnPlan, turn: StoredTurn) -> Excha
     """A turn as its model is told of it again: with what its tools gave, where this one has tools, too."""
     question, answer = Message("user", turn.question), _answer(turn)
     endpoint = services.models.endpoint(plan.model.name)
-    if not plan.uses_tools or endpoint is None:
+    if not plan.uses_tools:
         return question, answer
     messages = [question]
     calls = tool_calls.of_turn(services.database, turn.chat_id, turn.n)

@@ -152,7 +152,7 @@ def check_context(home: Path | None, as_json: bool, model: str | None, limit: in
 
     deps, cases = open_cases(home)
     settings = open_home(home).settings
-    if deps.models.endpoint(model or deps.models.default) is None:
+    if deps.models.endpoint(model or deps.models.default).is_extractive:
         raise click.ClickException("the built-in model is told nothing of earlier chats: name another")
     embedder = QueryEmbedder(settings.embedding, deps.database, clock=deps.clock)
     context = ContextServices(deps.database, settings.context, deps.models, embedder.asked, deps.clock)

@@ -175,10 +175,10 @@ def _asked(deps: TurnServices, plan: TurnPlan, tools: Sequence[Tool], case: Case
     """What the model wants called, behind a look at the clock where it takes one. Raises `ModelError`."""
     assert deps.agent is not None  # admitted
     endpoint = deps.models.endpoint(plan.model.name)
-    form = endpoint.tool_format if endpoint else ""
+    form = endpoint.tool_format
     blocks = prompts.blocks(plan, tools, deps.agent.settings, form)
-    merged = endpoint is not None and endpoint.single_system
-    as_text = endpoint is not None and not endpoint.supports_tool_role
+    merged = endpoint.single_system
+    as_text = not endpoint.supports_tool_role
     messages = [*system_messages(blocks, merged=merged), Message("user", plan.message)]
     is_clock_right = any(right.tool in CLOCKS for right in case.right)
     for _ in range(_MAX_STEPS):
@@ -200,7 +200,6 @@ def _completed(
     model = plan.model
     assert isinstance(model, ChatModel)  # admitted as one that can use tools
     endpoint = deps.models.endpoint(model.name)
-    assert endpoint is not None
     ledger = SentLedger(deps.database, deps.clock, endpoint, "test")
     with ledger.asking():
         definitions = [tool.definition() for tool in tools]
@@ -330,18 +329,17 @@ def _choices(
 ) -> Iterator[Choice]:
     """One question after the other. Raises `ClickException` for a model that cannot be asked."""
     from assistant.core.errors import TurnRefused
-    from assistant.turns.admission import uses_tools
 
     deps = _deps(home)
     try:
         chosen = deps.models.get(model)
         endpoint = deps.models.endpoint(chosen.name)
-        if not uses_tools(deps.models, chosen):
+        if not endpoint.supports_tools:
             raise click.ClickException(f"{chosen.name} cannot use tools; choose another with --model")
         tools = [
             tool
             for tool in deps.agent.registry.list()
-            if tool.name != "describe_frame" or (endpoint and endpoint.supports_vision)
+            if tool.name != "describe_frame" or endpoint.supports_vision
         ]
         cases = [case for case in case_set().cases if language in (None, case.language)]
         for case in cases[:limit]:

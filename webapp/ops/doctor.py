@@ -15,7 +15,7 @@ from typing import Literal
 
 from assistant.core.errors import turn_error
 from assistant.core.models import ChatModels
-from engines.chat.network import host_of, is_local, public_url
+from engines.chat.network import public_url
 from engines.chat.protocol import ModelError, ModelMalformed, ModelRefused, ModelUnreachable
 from engines.chat.servers import list_models
 from engines.embeddings import multilingual
@@ -184,11 +184,9 @@ def _vectors(data_dir: DataDir) -> tuple[str, str | None]:
 def check_model(models: ChatModels) -> Check:
     """Whether the model that answers by default can be asked; its endpoint is asked for its list."""
     endpoint = models.endpoint(models.default)
-    if endpoint is None:
+    if endpoint.is_extractive:
         return _no_model(models)
-    where = (
-        "" if is_local(endpoint.base_url) else f"; excerpts of the screen go to {host_of(endpoint.base_url)}"
-    )
+    where = "" if endpoint.is_local else f"; excerpts of the screen go to {endpoint.host}"
     works = Check("Answers", "OK", f"{endpoint.name} at {public_url(endpoint.base_url)}{where}")
     if endpoint.key_problem:
         return Check("Answers", "X", f"{endpoint.name}: {endpoint.key_problem}", "Set it, or enter a key.")

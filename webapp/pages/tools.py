@@ -14,7 +14,6 @@ from assistant.core.models import ChatModels
 from assistant.tools.registry import APPROVAL_LIFETIME_MS, modes, not_set_up, search_engine
 from assistant.tools.tool import RISKS, Risk, Tool
 from assistant.turns import tool_execution
-from assistant.turns.admission import uses_tools
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_permissions import Mode
 from store.core.settings import ToolsSettings
@@ -86,7 +85,7 @@ def show() -> Response:
         event_words=EVENT_WORDS,
         mode_words=MODE_WORDS,
         kind_of=_kind,
-        is_used=any(uses_tools(models, models.get(name)) for name in models.names),
+        is_used=any(models.endpoint(name).supports_tools for name in models.names),
         limits=own.settings.tools,
         approval_minutes=APPROVAL_LIFETIME_MS // 60_000,
     )

@@ -41,9 +41,7 @@ def models(database: Database) -> Iterator[Any]:
 
 
 def found(models: ChatModels, name: str = "") -> Endpoint:
-    endpoint = models.find_out(name or models.default, patience_s=20)
-    assert endpoint is not None
-    return endpoint
+    return models.find_out(name or models.default, patience_s=20)
 
 
 def verdicts(report: Report) -> dict[str, str]:
