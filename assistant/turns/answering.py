@@ -128,7 +128,6 @@ def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
         text("unknown_ids", language, count=numbered.unknown) if numbered.unknown else "",
         coverage.not_found(turn.coverage, language),
         text("unread", language, count=unread) if unread else "",
-        *answer.closing_warnings,
         text("broke_off" if isinstance(turn.ending, ModelError) else "stopped", language)
         if turn.ending
         else "",

@@ -52,10 +52,10 @@ def ask(turn: RunningTurn, retrieval: Retrieval) -> Generator[TurnEvent, None, U
     if isinstance(plan.model, ExtractiveModel):
         yield turn.status("thinking", model=plan.model.name)
         turn.stop.check()
-        own = attachments.names(plan.attached.own)
-        unread = [text("files_unread", plan.language, names=own)] if own else []
+        if own := attachments.names(plan.attached.own):
+            turn.warnings.append(text("files_unread", plan.language, names=own))
         turn.frames_read = len(retrieval.entries)
-        return quotation(turn, retrieval, text("extractive", plan.language), unread)
+        return quotation(turn, retrieval, text("extractive", plan.language))
     session = _session(turn, plan.model, retrieval)
     try:
         completion = yield from _rounds(session)

@@ -41,14 +41,10 @@ MAX_VISITS = 8
 _MEASURED = (Form.DURATION, Form.VISITS, Form.APPS)
 
 
-def quotation(
-    turn: RunningTurn, retrieval: Retrieval, opening: str, closing_warnings: Iterable[str] = ()
-) -> UncheckedAnswer:
+def quotation(turn: RunningTurn, retrieval: Retrieval, opening: str) -> UncheckedAnswer:
     """The answer that needs no model, behind a sentence that says so."""
     completion = ExtractiveModel().compose(_Composing(turn, retrieval).answer())
-    return UncheckedAnswer(
-        completion, retrieval, retrieval.entries, opening, closing_warnings=tuple(closing_warnings)
-    )
+    return UncheckedAnswer(completion, retrieval, retrieval.entries, opening)
 
 
 @dataclass

@@ -238,14 +238,13 @@ class UncheckedAnswer:
     """What was said, by a model or by code, and what it may cite: nothing of it is believed yet.
 
     `entries` are those of the retrieval that the speaker was shown. `opening` stands before the answer in
-    place of a remark that nothing in it is confirmed; `closing_warnings` come after all others.
+    place of a remark that nothing in it is confirmed.
     """
 
     completion: Completion
     retrieval: Retrieval
     entries: tuple[Entry, ...]
     opening: str = ""
-    closing_warnings: tuple[str, ...] = ()
     measured: MeasuredFacts | None = None  # durations from elsewhere than the retrieval
     off_screen: OffScreen | None = None  # what the speaker had beside the screen
     seen: frozenset[int] = frozenset()  # frames whose pictures the speaker was shown
