@@ -37,7 +37,7 @@ _LOOK_EVERY_S = 0.05
 WHY_NOT = {
     "denied": "denied by user",
     "expired": "not approved in time",
-    "approved": "this call was not approved",
+    "approved": "this call was not approved",  # not with these arguments
 }
 """Why a call has not run, as the model is told."""
 

@@ -242,7 +242,7 @@ def test_a_model_that_times_out_leaves_the_rules_words(
 def test_a_model_elsewhere_is_asked_only_when_that_was_chosen(
     with_model: ContextServices, stub: StubModel, now: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assistant.context.session_summary.is_local", lambda url: False)
+    monkeypatch.setattr("assistant.core.endpoints.is_local", lambda url: False)
     stub.reply(words("Retention"))
     session_id = Past(with_model, now).window(QUESTION)
     assert not session_closing.refine(with_model, session_id)
