@@ -149,6 +149,8 @@ def _is_spaceless(row: Sequence[Piece], at: int) -> bool:
     return any(first.end == second.start for first, second in pairs)
 
 
+# In kinds of pieces: what may stand between, what is left of a time (a word of time, or a number where one is
+# awaited), such words right behind a time and right before it, and those that stand apart.
 _BESIDE = "[fijg@,<>~SFTBE&]{0,6}"
 _LEFT = r"(?:[h%RPCDZWMVr/JOL]|(?<=[@~<>SBF])n|(?<=&)[qK]|n[Tp]n?)"
 _AFTER = re.compile(rf"(?:{_BESIDE}{_LEFT}|U(?![xX])|[i<>@~SFT][fijg@]{{0,3}}[xX]{{1,2}}[h%])+[xX]{{0,2}}")
