@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.context.background import PreparedContext
+from assistant.context.background import NO_PACK, PreparedContext
 from assistant.core.prompt_blocks import (
     MAX_BACKGROUND_CHARS,
     NAMES,
@@ -40,7 +40,7 @@ ASKED = TurnRequest("What did I do?", "Asia/Shanghai", NOW_MS, mode="agent")
 PLAN = TurnPlan(
     ASKED, ZoneInfo("Asia/Shanghai"), ASKED.message, "en", Scope("", START_MS, NOW_MS), TurnFilters(),
     ExtractiveModel(), Voice("IDENTITY-SENTINEL"), uses_tools=True, model_prompt="MODEL-SENTINEL",
-    context=PreparedContext("PACK-SENTINEL"),
+    context=PreparedContext(replace(NO_PACK, text="PACK-SENTINEL")),
 )  # fmt: skip
 TOOLS = registry(ToolsSettings()).list()
 LATER = replace(
@@ -117,7 +117,7 @@ def test_with_every_tool_off_nothing_is_said_of_tools() -> None:
 
 
 def test_the_background_has_at_most_3000_characters() -> None:
-    block = without_tools(replace(PLAN, context=PreparedContext("x" * 5_000)))[-1]
+    block = without_tools(replace(PLAN, context=PreparedContext(replace(NO_PACK, text="x" * 5_000))))[-1]
     assert (block.name, len(block.text)) == ("background", MAX_BACKGROUND_CHARS)
 
 

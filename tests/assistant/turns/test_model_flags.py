@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assistant.context.background import PreparedContext
+from assistant.context.background import NO_PACK, PreparedContext
 from assistant.core.prompt_blocks import Block, system_messages
 from assistant.turns import turn
 from assistant.turns.prompts import RESULTS
@@ -45,7 +45,7 @@ def test_the_background_is_merged_where_the_entry_says_so(
     afternoon.show(5, POLICY)
     stub.reply(reply("Ninety days [[e1]].", ("e1", POLICY)))
     admit = turn.admit
-    packed = PreparedContext("PACK-SENTINEL")
+    packed = PreparedContext(replace(NO_PACK, text="PACK-SENTINEL"))
     monkeypatch.setattr(turn, "admit", lambda *given: replace(admit(*given), context=packed))
     stored_prompts.save(database, "stub", "MODEL-SENTINEL", NOW_MS, saved_by="person")
     with agent_deps(database, stub, flags={"single_system": single}) as deps:
