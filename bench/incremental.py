@@ -97,7 +97,6 @@ def _scene(engine: OcrEngine, pictures: list[Frame], folder: Path) -> Tally:
     for number, frame in enumerate(pictures):
         now[0] += 1000
         frame_id = _store(home, frame, now[0])
-        backlog.offer(frame_id, now[0])
         began = time.process_time()
         loop.step()
         spent_s = time.process_time() - began

@@ -140,8 +140,8 @@ class SpoolConsumer:
         except FileNotFoundError:
             log.info("entry %s was deleted while it was being stored", entry.name)
         self._stats.count(result.outcome)
-        if result.outcome == "stored" and result.frame_id is not None:
-            self._backlog.offer(result.frame_id, result.captured_ms or 0)
+        if result.outcome == "stored":
+            self._backlog.wake()
 
     def _postpone(self, name: str, problem: str) -> bool:
         try:
@@ -212,7 +212,6 @@ class Result:
 
     outcome: str
     frame_id: int | None = None
-    captured_ms: int | None = None
 
 
 def store_entry(home: Home, entry: Entry, now_ms: int, badge_reader: BadgeReader | None = None) -> Result:
@@ -307,7 +306,7 @@ def _store(home: Home, capture: Capture, content: bytes, now_ms: int) -> Result:
             segments.heartbeat(connection, frames.get(home.database, frame_id))
             tags = places.tags(capture.app_name, capture.window_name, capture.browser_url)
             frame_tags.add_by_rule(connection, frame_id, tags, now_ms)
-            return Result("stored", frame_id, capture.captured_ms)
+            return Result("stored", frame_id)
     _remove_unused_picture(home, capture)
     return earlier
 
@@ -322,14 +321,14 @@ def _fold_into(home: Home, capture: Capture, earlier: frames.FrameRow, likeness:
         segments.extend(connection, earlier.id, capture.captured_ms)
         ledger.record_skipped(connection, capture, "deduplicated", likeness, frame_id=earlier.id)
     _remove_unused_picture(home, capture)
-    return Result("deduplicated", earlier.id, capture.captured_ms)
+    return Result("deduplicated", earlier.id)
 
 
 def _exclude(home: Home, capture: Capture, reason: str) -> Result:
     with home.database.write() as connection:
         ledger.record_skipped(connection, capture, "excluded", reason)
     _remove_unused_picture(home, capture)
-    return Result("excluded", None, capture.captured_ms)
+    return Result("excluded")
 
 
 def _earlier_outcome(home: Home, capture: Capture) -> Result | None:
@@ -339,7 +338,7 @@ def _earlier_outcome(home: Home, capture: Capture) -> Result | None:
     outcome = frames.outcome(home.database, capture.capture_id)
     if outcome is None or outcome.outcome == "failed":
         return None
-    return Result("known", outcome.frame_id, capture.captured_ms)
+    return Result("known", outcome.frame_id)
 
 
 def _remove_unused_picture(home: Home, capture: Capture) -> None:

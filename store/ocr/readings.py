@@ -315,17 +315,17 @@ def _share(stored: int) -> float | None:
 # writes here runs inside `database.write()`.
 
 
-def pending_frames(database: Database, now_ms: int, limit: int) -> list[FrameRow]:
-    """Frames whose text is still to be read and whose next try is due, oldest first."""
+def pending_frames(database: Database, now_ms: int, limit: int, since_ms: int = 0) -> list[FrameRow]:
+    """Frames captured since then whose text is still to be read and whose next try is due, oldest first."""
     with database.read() as connection:
         return select_rows(
             connection,
             """
-            where reading_state = 'pending' and coalesce(reading_next_ms, 0) <= :now
+            where reading_state = 'pending' and coalesce(reading_next_ms, 0) <= :now and id >= :first
             order by id
             limit :limit
             """,
-            {"now": now_ms, "limit": limit},
+            {"now": now_ms, "limit": limit, "first": id_range(since_ms, since_ms)[0]},
         )
 
 

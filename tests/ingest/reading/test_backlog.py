@@ -33,8 +33,6 @@ def test_a_fresh_frame_goes_before_an_import_but_not_for_ever(home: Home) -> Non
     old = [store_frame(home.database, home.data_dir, NOON_MS + n) for n in range(3)]
     fresh = [store_frame(home.database, home.data_dir, NOW_MS - 1000 + n) for n in range(6)]
     backlog = backlog_of(home)
-    for frame in old + fresh:
-        backlog.offer(frame.id, frame.captured_ms)
     order = drained(backlog)
     assert sorted(order) == sorted(frame.captured_ms - NOON_MS for frame in old + fresh)
     assert [ms < 3 for ms in order] == [False] * FRESH_IN_A_ROW + [True, False, False, True, True]
@@ -45,8 +43,6 @@ def test_a_frame_that_was_read_postponed_or_deleted_meanwhile_is_passed_over(hom
         store_frame(home.database, home.data_dir, NOW_MS - n) for n in (1, 2, 3, 4)
     )
     backlog = backlog_of(home)
-    for frame in (deleted, postponed, read, kept):
-        backlog.offer(frame.id, frame.captured_ms)
     with home.database.write() as connection:
         readings.add(connection, read.id, text_draft("words"), (), NOW_MS)
         readings.mark_reading_failed(connection, postponed.id, "not now", NOW_MS + 1)
@@ -59,7 +55,6 @@ def test_a_claimed_frame_is_nobody_elses_until_it_is_done(home: Home) -> None:
     frame = store_frame(home.database, home.data_dir)
     backlog = backlog_of(home)
     assert backlog.take() == frame
-    backlog.offer(frame.id, frame.captured_ms)
     assert backlog.take() is None and not backlog.is_idle()
     backlog.done(frame)
     assert not backlog.is_idle()  # it was given back unread

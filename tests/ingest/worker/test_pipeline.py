@@ -26,7 +26,7 @@ def test_a_capture_becomes_a_browsable_frame(home: Home) -> None:
     record = queue(home, picture(5), browser_url="https://example.com/")
     result = store_entry(home, taken(home), NOON_MS + 700)
     frame = frames.by_capture_id(home.database, record.capture_id)
-    assert frame is not None and result == Result("stored", frame.id, NOON_MS)
+    assert frame is not None and result == Result("stored", frame.id)
     assert (frame.status, frame.stored_ms, frame.app_name) == ("stored", NOON_MS + 700, "Code")
     assert frame.pixels_sha256 == media.pixels_sha256(picture(5))
     assert home.media.image(frame).tobytes() == picture(5).tobytes()
@@ -64,7 +64,7 @@ def test_taking_in_twice_equals_once(home: Home) -> None:
     record = queue(home)
     entry = taken(home)
     first = store_entry(home, entry, NOON_MS)
-    assert store_entry(home, entry, NOON_MS + 5000) == Result("known", first.frame_id, NOON_MS)
+    assert store_entry(home, entry, NOON_MS + 5000) == Result("known", first.frame_id)
     frame = frames.by_capture_id(home.database, record.capture_id)
     assert frame is not None and frame.stored_ms == NOON_MS
     assert home.media.files() == [frame.media_path]
@@ -172,7 +172,7 @@ def test_what_was_deleted_while_it_waited_stays_deleted(home: Home) -> None:
     entry = taken(home)
     with home.database.write() as connection:
         frames.record_outcome(connection, record.capture_id, "deleted", NOON_MS)
-    assert store_entry(home, entry, NOON_MS) == Result("known", None, NOON_MS)
+    assert store_entry(home, entry, NOON_MS) == Result("known", None)
     assert home.media.files() == []
 
 

@@ -64,7 +64,7 @@ POINTS = [
     (storing.frames, "insert"),
     (storing.segments, "heartbeat"),
     (Spool, "finish"),
-    (storing.Backlog, "offer"),
+    (storing.Backlog, "wake"),
 ]
 
 
