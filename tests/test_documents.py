@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
-from store.core.settings import describe
+from store.core.settings import Settings
 from tests.tables import for_each
 from webapp.cli import COMMANDS
 
@@ -26,10 +27,15 @@ def settings_document() -> str:
         "| key | default | unit | meaning |",
         "| --- | --- | --- | --- |",
     ]
-    for one in describe():
-        default = list(one.default) if isinstance(one.default, tuple) else one.default
-        shown = f"`{default}`" if default not in ("", []) else "–"
-        lines.append(f"| `{one.key}` | {shown} | {one.unit} | {one.help} |")
+    settings = Settings()
+    for section in fields(settings):
+        values = getattr(settings, section.name)
+        for one in fields(values):
+            default = getattr(values, one.name)
+            default = list(default) if isinstance(default, tuple) else default
+            shown = f"`{default}`" if default not in ("", []) else "–"
+            told = one.metadata
+            lines.append(f"| `{section.name}.{one.name}` | {shown} | {told['unit']} | {told['help']} |")
     return "\n".join(lines) + "\n"
 
 
