@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from flask import Flask
 
+from store.chats import conversations
 from store.core.database import Database
 from tests.store.chats.test_conversation_search import talk
 from tests.tables import for_each
-from tests.webapp.conftest import Actor, Clock
+from tests.webapp.conftest import Actor, Clock, csrf_of
 from webapp.pages.chats import view
 
 HTMX = {"HX-Request": "true"}
@@ -80,3 +82,19 @@ def test_the_api_searches_too(program: Actor, chats: list[int]) -> None:
     again = program.get(f"/api/v1/chats?q=budget&limit=1&cursor={cursor}").get_json()
     assert [chat["id"] for chat in again["data"]] == [chats[0]]
     assert program.get("/api/v1/chats?q=giraffe").get_json()["data"] == []
+
+
+def test_the_composer_shows_a_follow_up_the_range_of_the_question_before_it(
+    app: Flask, browser: Actor, database: Database, now: Clock
+) -> None:
+    chat_id = conversations.create(database, "Yesterday", now.now_ms)
+    started = conversations.add_turn(
+        database, chat_id, mode="auto", model="m", question="What did I do yesterday?",
+        start_ms=now.now_ms - DAY_MS, end_ms=now.now_ms - DAY_MS // 2, timezone="UTC", now_ms=now.now_ms,
+    )  # fmt: skip
+    conversations.finish_turn(database, started.id, "Nothing.", {}, (), now.now_ms)
+    assert f"hx-vals='{{\"chat\": {chat_id}}}'" in browser.get(f"/chat/{chat_id}").text
+    form = {"csrf_token": csrf_of(app, browser), "tz": "UTC", "message": "And who wrote to me?"}
+    chips = browser.post("/chat/understood", data={**form, "chat": chat_id}).text
+    assert "12 h" in chips
+    assert "Everything remembered" in browser.post("/chat/understood", data=form).text
