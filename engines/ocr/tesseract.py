@@ -64,10 +64,18 @@ def read_page(
     if not len(rows) or rows[-1] - rows[0] < _LOWEST_INK:
         return []
     clean = Image.composite(clean, Image.new("L", clean.size, 255), Image.fromarray(shown))
-    left, top = extent[:2]
     clean = ImageOps.expand(clean.crop(extent), _BORDER, 255)
     lines = _read_clean(clean, languages, recognise)
-    return lines_of(word.moved(left - _BORDER, top - _BORDER) for line in lines for word in line.words)
+    return lines_of(_without_border(word, extent) for line in lines for word in line.words)
+
+
+def _without_border(word: OcrWord, extent: tuple[int, int, int, int]) -> OcrWord:
+    """A word of the page that was cut out at `extent`, as it stands in the picture, inside that part."""
+    left, top, right, bottom = extent
+    box = word.box.moved(left - _BORDER, top - _BORDER)
+    x, y = min(max(box.x, left), right - 1), min(max(box.y, top), bottom - 1)
+    w, h = min(box.right, right) - x, min(box.bottom, bottom) - y
+    return replace(word, box=Box(x, y, max(1, w), max(1, h)))
 
 
 def _cut_rules(ink: npt.NDArray[np.bool_], mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -13,7 +13,16 @@ import pytest
 from PIL import Image
 
 from engines.ocr import rapidocr, tesseract
-from engines.ocr.protocol import OCR_ENGINES, Box, OcrEngine, OcrError, OcrLine, OcrUnavailable, open_ocr
+from engines.ocr.protocol import (
+    OCR_ENGINES,
+    Box,
+    OcrEngine,
+    OcrError,
+    OcrLine,
+    OcrUnavailable,
+    OcrWord,
+    open_ocr,
+)
 from engines.registry import UnknownName
 from tests.golden.truth import TrueWord, compare, golden, overlap
 from tests.tables import for_each
@@ -86,6 +95,12 @@ def test_only_what_a_mask_leaves_open_is_read(engine: OcrEngine, english: list[O
     assert SequenceMatcher(None, read.text, line.text).ratio() > 0.9
     assert overlap(read.box, line.box) > 0.8
     assert engine.read(image, Image.new("1", image.size)) == []
+
+
+@for_each("box", [Box(390, 290, 20, 12), Box(-5, -8, 10, 12), Box(0, 0, 4, 4), Box(100, 299, 30, 30)])
+def test_a_word_at_the_border_of_a_part_stands_inside_of_it(box: Box) -> None:
+    moved = tesseract._without_border(OcrWord("a", box, 0.9), (16, 8, 400, 300)).box
+    assert 16 <= moved.x < moved.right <= 400 and 8 <= moved.y < moved.bottom <= 300
 
 
 def test_chinese_reaches_the_engine(chinese: list[OcrLine]) -> None:
