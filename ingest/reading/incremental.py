@@ -106,9 +106,12 @@ class IncrementalReader:
             return list(known.lines)
         expected = Expected(known.pixels, known.lines, ())
         for _ in range(_SCROLLS):
+            before = expected
             if tiles.mean() >= _SCROLL_ABOVE:
-                expected = follow_scroll(expected, pixels, tiles)
-                tiles = _tiles(expected.pixels != pixels)
+                expected = follow_scroll(before, pixels, tiles)
+            if expected is before:
+                break
+            tiles = _tiles(expected.pixels != pixels)
         kept, shown, mask = _divide(expected, pixels)
         if shown.mean() > _READ_WHOLE_ABOVE:
             return None
