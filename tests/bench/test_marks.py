@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.marks import CERTAIN, Tally, judge
 from bench.report import SETS
 
-FLAGGED, WARNED, MARKED = 0.94, 0.01, 0
+FLAGGED, WARNED, MARKED = 0.93, 0.042, 3
 """What is reached; the goals are 0.98, 0.02 and 0."""
 
 

@@ -12,5 +12,5 @@ def test_phrases_nobody_read_mean_what_people_meant() -> None:
     """Totals only: who reads the set can no longer be measured by it."""
     cases = json.loads((SETS / "sealed" / "times.json").read_text(encoding="utf-8"))["cases"]
     verdicts = verdicts_of(cases)["total"]
-    assert verdicts["right"] + verdicts["declined"] >= 0.92 * len(cases), verdicts
-    assert verdicts["wider"] <= 2, verdicts
+    assert verdicts["right"] + verdicts["declined"] >= 0.93 * len(cases), verdicts
+    assert verdicts["wider"] == 0, verdicts
