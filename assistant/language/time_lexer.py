@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from assistant.language.numerals import integer
+from assistant.language.cldr import integer
 from assistant.language.time_said import PARTS, Clock, Date, Point, Span
 from assistant.language.time_tables import (
     LATIN,

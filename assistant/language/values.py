@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from assistant.language import cldr
-from assistant.language.numerals import integer, numeric
+from assistant.language.cldr import integer, numeric
 from assistant.language.time_grammar import compose, letters
 from assistant.language.time_lexer import pieces_of
 from assistant.language.time_said import Clock, Part, Point, Span
