@@ -40,7 +40,7 @@ class Question:
     """What is asked in `language`.
 
     A right answer shows one text of each group of `must`, of a summary of two groups, and at its head none
-    of `must_not`.
+    of `must_not`. A follow-up is asked in the chat of the question that stands at `after` in the set.
     """
 
     text: str
@@ -48,6 +48,7 @@ class Question:
     form: str
     must: tuple[tuple[str, ...], ...]
     must_not: tuple[str, ...]
+    after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,14 @@ def read(path: Path) -> QuestionSet:
         _ms(content["now"]),
         tuple(content["frames"]),
         tuple(
-            Question(q["q"], q["lang"], q["form"], tuple(map(tuple, q["must"])), tuple(q["must_not"]))
+            Question(
+                q["q"],
+                q["lang"],
+                q["form"],
+                tuple(map(tuple, q["must"])),
+                tuple(q["must_not"]),
+                q.get("after"),
+            )
             for q in content["questions"]
         ),
         tuple(Search(q["q"], q["kind"], frozenset(q["frames"])) for q in content["searches"]),

@@ -74,8 +74,12 @@ def judge_set(path: Path, embedder: Embedder | None) -> list[Judged]:
 
 
 def _judged(services: TurnServices, asked: QuestionSet, question: Question) -> Judged:
+    request = TurnRequest(question.text, asked.timezone, asked.now_ms)
     try:
-        result = _answered(services, TurnRequest(question.text, asked.timezone, asked.now_ms))
+        if question.after is not None:
+            before = asked.questions[question.after].text
+            request = replace(request, chat_id=_answered(services, replace(request, message=before)).chat_id)
+        result = _answered(services, request)
     except TurnRefused as refusal:
         return Judged(question, "refused", str(refusal))
     if result.error:
