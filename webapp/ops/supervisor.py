@@ -1,9 +1,10 @@
 """`recollect up`: starts capture, ingest and the web, watches them, ends them together.
 
-A part that ends by itself is started again, at most five times in a minute; then it is said
-loudly and left: a part that dies at once would otherwise do so for ever. What the parts
-write goes to ``logs/``, in files that rotate at a fixed size. On Linux the kernel ends
-the parts when the supervisor is killed, so that nothing records without anybody in charge.
+A part that ends by itself is started again: at once after a steady run, else after a pause that doubles,
+because what made it end (a full disk, a display that is not there yet) may last. It is never given up. A
+part that something has stopped for half a minute is replaced. What the parts write goes to ``logs/``, in
+files that rotate at a fixed size. On Linux the kernel ends the parts when the supervisor is killed, so that
+nothing records without anybody in charge.
 """
 
 from __future__ import annotations
@@ -16,25 +17,30 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import IO
 
 import click
+import psutil
 
 from store.core.paths import DataDir
 from store.core.settings import Settings, WebSettings
 from webapp.ops.control import supervisor_lock, web_address
 from webapp.security.access import check_address, launch_link, listen
 
-MAX_RESTARTS = 5
-RESTART_WINDOW_S = 60.0
+STEADY_S = 60.0
+"""A part that ran so long had a good start: its end begins a new count."""
+MAX_PAUSE_S = 300.0
+LOUD_AFTER = 5
+"""Quick ends in a row after which a part counts as down, and is said to be."""
+STOPPED_S = 30.0
 STOP_S = 4.0
 _LOOK_S = 0.1
+_LOOK_FOR_STOPPED_S = 5.0
 _LOG_BYTES = 2_000_000
 _LOG_FILES = 3
 _LOG_LINE_BYTES = 64_000
@@ -47,16 +53,23 @@ _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 @dataclass(slots=True)
 class Part:
-    """One program under supervision. `ended_s` holds the times of its recent unplanned ends."""
+    """One program under supervision; times are seconds of the monotonic clock.
+
+    `quick_ends` counts its ends in a row without a steady run between them. `due_s` is when an ended part
+    starts again, `stopped_s` since when a running one is seen stopped.
+    """
 
     name: str
     command: tuple[str, ...]
     log: Path
     process: subprocess.Popen[bytes] | None = None
-    ended_s: deque[float] = field(default_factory=deque)
-    is_given_up: bool = False
+    started_s: float = 0.0
+    quick_ends: int = 0
+    due_s: float | None = None
+    stopped_s: float | None = None
 
     def start(self) -> None:
+        self.started_s, self.due_s, self.stopped_s = time.monotonic(), None, None
         self.process = subprocess.Popen(
             self.command,
             stdin=subprocess.DEVNULL,
@@ -94,12 +107,21 @@ class Part:
             return False
         return True
 
-    def may_restart(self, now_s: float) -> bool:
-        """Count an end, and say whether the part is worth another start."""
-        self.ended_s.append(now_s)
-        while self.ended_s[0] < now_s - RESTART_WINDOW_S:
-            self.ended_s.popleft()
-        return len(self.ended_s) <= MAX_RESTARTS
+    def pause_s(self, now_s: float) -> float:
+        """Count an end; how long to wait before the next start: none at first, then 1, 2, 4 … seconds."""
+        self.quick_ends = self.quick_ends + 1 if now_s - self.started_s < STEADY_S else 1
+        return 0.0 if self.quick_ends == 1 else min(2.0 ** (self.quick_ends - 2), MAX_PAUSE_S)
+
+    def is_stuck(self, now_s: float) -> bool:
+        """Whether the part has been stopped (SIGSTOP, a debugger) for too long: it would never end."""
+        if self.process is None:
+            return False
+        try:
+            is_stopped = psutil.Process(self.process.pid).status() == psutil.STATUS_STOPPED
+        except psutil.NoSuchProcess:
+            is_stopped = False
+        self.stopped_s = (self.stopped_s or now_s) if is_stopped else None
+        return self.stopped_s is not None and now_s - self.stopped_s >= STOPPED_S
 
 
 def _die_with_parent() -> None:
@@ -137,6 +159,7 @@ class Supervisor:
         self.tell = tell
         self.parts: list[Part] = []
         self._stopping = threading.Event()
+        self._look_for_stopped_s = 0.0
 
     def run(self) -> None:
         """Start the parts and watch them until `stop`.
@@ -195,20 +218,32 @@ class Supervisor:
                 return
 
     def _look(self) -> None:
-        """Start again what has ended, while it is worth it."""
+        """Start again what has ended, and end what only seems to run."""
+        now_s = time.monotonic()
         for part in self.parts:
-            code = None if part.is_given_up else part.exit_code()
-            if code is None:
-                continue
-            if part.may_restart(time.monotonic()):
-                self.tell(f"{part.name} ended ({_how(code)}) and is started again; see {part.log}")
-                part.start()
-            else:
-                part.is_given_up = True
-                self.tell(
-                    f"{part.name.upper()} IS DOWN: it ended {len(part.ended_s)} times in a minute "
-                    f"({_how(code)}) and is left alone. See {part.log}, then start Recollect again."
-                )
+            if part.due_s is not None:
+                if now_s >= part.due_s:
+                    part.start()
+            elif (code := part.exit_code()) is not None:
+                self._ended(part, code, now_s)
+        if now_s >= self._look_for_stopped_s:
+            self._look_for_stopped_s = now_s + _LOOK_FOR_STOPPED_S
+            for part in self.parts:
+                if part.due_s is None and part.is_stuck(now_s):
+                    self.tell(f"{part.name} was stopped for {STOPPED_S:.0f} s and is replaced")
+                    part.kill()
+
+    def _ended(self, part: Part, code: int, now_s: float) -> None:
+        pause_s = part.pause_s(now_s)
+        part.due_s = now_s + pause_s
+        again = f"in {pause_s:.0f} s" if pause_s else "at once"
+        if part.quick_ends < LOUD_AFTER:
+            self.tell(f"{part.name} ended ({_how(code)}) and is started again {again}; see {part.log}")
+        else:
+            self.tell(
+                f"{part.name.upper()} IS DOWN: it ended {part.quick_ends} times soon after its start "
+                f"({_how(code)}) and is started again {again}. See {part.log}."
+            )
 
     def _end_parts(self) -> None:
         """Ask every part to end, and end what has not within `STOP_S`."""

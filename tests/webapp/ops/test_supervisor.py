@@ -19,7 +19,7 @@ from store.core.paths import DataDir
 from store.core.settings import Settings, WebSettings
 from webapp.ops import supervisor
 from webapp.ops.control import AlreadyRunning, supervisor_lock
-from webapp.ops.supervisor import MAX_RESTARTS, RESTART_WINDOW_S, Part, Supervisor
+from webapp.ops.supervisor import LOUD_AFTER, MAX_PAUSE_S, STEADY_S, Part, Supervisor
 from webapp.security.access import PortInUse, listen
 
 SLEEP = "import time; time.sleep(600)"
@@ -68,24 +68,36 @@ def run_until(own: Supervisor, is_enough: Callable[[], object]) -> None:
     thread.join()
 
 
-def test_a_part_that_dies_at_once_is_restarted_five_times_and_then_left(
-    supervise: Callable[..., tuple[Supervisor, list[str]]], data_dir: DataDir
+def test_a_part_that_dies_at_once_is_said_to_be_down_and_still_started_again(
+    supervise: Callable[..., tuple[Supervisor, list[str]]],
+    data_dir: DataDir,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(supervisor, "MAX_PAUSE_S", 0.1)
     own, said = supervise(web=SLEEP, ingest=DIE)
-    run_until(own, lambda: any("DOWN" in line for line in said))
-    assert sum("started again" in line for line in said) == MAX_RESTARTS == 5
+    run_until(own, lambda: sum("IS DOWN" in line for line in said) >= 3)
+    assert sum(line.startswith("ingest ended") for line in said) == LOUD_AFTER - 1
     assert "INGEST IS DOWN" in said[-1] and "exit code 3" in said[-1] and "ingest.log" in said[-1]
-    web = own.parts[0]
-    assert not web.ended_s  # the others went on
-    assert (data_dir.logs / "ingest.log").read_text().count("cannot go on") == MAX_RESTARTS + 1
+    assert not own.parts[0].quick_ends  # the others went on
+    assert (data_dir.logs / "ingest.log").read_text().count("cannot go on") > LOUD_AFTER
 
 
-def test_ends_that_lie_apart_are_no_reason_to_give_up() -> None:
-    part = Part("x", (), Path())
-    apart = RESTART_WINDOW_S / MAX_RESTARTS + 1
-    assert all(part.may_restart(n * apart) for n in range(100))
-    close = [part.may_restart(10_000 + n) for n in range(MAX_RESTARTS + 1)]
-    assert close == [True] * MAX_RESTARTS + [False]
+def test_pauses_double_up_to_a_limit_and_a_steady_run_forgets_them() -> None:
+    part = Part("x", (), Path(), started_s=0.0)
+    pauses = [part.pause_s(1.0) for _ in range(12)]
+    assert pauses == [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, MAX_PAUSE_S, MAX_PAUSE_S]
+    assert part.pause_s(STEADY_S) == 0
+
+
+def test_a_stopped_part_is_replaced(
+    supervise: Callable[..., tuple[Supervisor, list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "STOPPED_S", 0.2)
+    monkeypatch.setattr(supervisor, "_LOOK_FOR_STOPPED_S", 0.0)
+    own, said = supervise(web=SLEEP, capture="import os, signal; os.kill(os.getpid(), signal.SIGSTOP)")
+    run_until(own, lambda: any("capture ended (signal 9) and is started again" in line for line in said))
+    assert any("capture was stopped" in line for line in said)
+    assert not any(line.startswith("web") for line in said)
 
 
 def test_stopping_ends_every_part_also_a_stubborn_one(
