@@ -80,12 +80,19 @@ def asked_in(message: str) -> str:
 
 
 def _share(words: set[str], language: str) -> float:
-    """How many of the words are small words of a language; one that is in few lists tells more."""
-    return sum(1 / _listed(word) for word in words if word in _stop_words(language))
+    """How many of the words tell of a language; one that tells of few tells more."""
+    told = (
+        sum(word in _telling_words(other) for other in ASKED_IN) for word in words & _telling_words(language)
+    )
+    return sum(1 / languages for languages in told)
 
 
-def _listed(word: str) -> int:
-    return sum(word in _stop_words(language) for language in ASKED_IN)
+@cache
+def _telling_words(language: str) -> frozenset[str]:
+    """The small words of a language, and its names of months and weekdays."""
+    locale = Locale(language)
+    names = (locale.months["format"]["wide"], locale.days["format"]["wide"])
+    return _stop_words(language) | {normalize(name) for of_kind in names for name in of_kind.values()}
 
 
 @lru_cache(maxsize=1024)

@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import Enum
+from functools import cache
 from types import MappingProxyType
 
 from assistant.core.texts import asked_in, normalize, question_words
+from assistant.language.time_tables import LATIN, han, latin
 
 
 class Form(Enum):
@@ -121,10 +123,10 @@ _PATTERNS = {
 }
 
 
-def form_of(message: str) -> Form:
+def form_of(message: str, language: str = "") -> Form:
     """The form that a question begins with, in the language that it is most likely asked in."""
     text = normalize(message)
-    patterns = _PATTERNS[asked_in(message)]
+    patterns = _PATTERNS[language or asked_in(message)]
     if patterns[Form.SUMMARY].search(text):
         return Form.SUMMARY
     matches = ((match.start(), form) for form, words in patterns.items() if (match := words.search(text)))
@@ -132,11 +134,18 @@ def form_of(message: str) -> Form:
     return min(matches, key=lambda at: at[0], default=(0, Form.YES_NO))[1]
 
 
-def asked_words(message: str) -> tuple[str, ...]:
+@cache
+def _now(language: str) -> re.Pattern[str]:
+    """The words for the present: what is asked of now is answered by what was shown last."""
+    table = latin(language) if language in LATIN else han(is_japanese=language == "ja")
+    return _pattern(language, "|".join(re.escape(word) for word, entry in table.items() if entry[0] == "!"))
+
+
+def asked_words(message: str, language: str = "") -> tuple[str, ...]:
     """What a question is about, in normal form; none for "what did I do"."""
     text = normalize(message)
-    language = asked_in(message)
+    language = language or asked_in(message)
     # Of Chinese verbs the word of asking behind them tells that they stand for any.
-    for pattern in (_pattern(language, _PRO_VERBS[language]), *_PATTERNS[language].values()):
+    for pattern in (_pattern(language, _PRO_VERBS[language]), _now(language), *_PATTERNS[language].values()):
         text = pattern.sub(" ", text)
     return question_words(text)

@@ -35,6 +35,8 @@ ENOUGH = 0.5
 """A frame with more than this part of a question, by weight, is about it."""
 BEARS = 0.5
 """Lines with less than this part of the best line's weight are not told."""
+NEARLY = 0.7
+NEARLY_ALL = 0.95
 LOOKED_AT = 300
 """So many lines that are about the matter are looked at closely: is it the kind of thing asked for?"""
 MAX_TERMS = 600
@@ -132,7 +134,8 @@ def answering(question: Question, screens: Sequence[Screen]) -> Answers:
     best_first = sorted(likely, key=_by_weight, reverse=True)
     missing = [word for word in weighing.weights if not weighing.counts[word]]
     is_found = question.has_near or any(line.coverage > ENOUGH for line in best_first)
-    return Answers(tuple(_moments(_facts(best_first), weighing)), tuple(missing), is_found)
+    moments = _latest_first(_moments(_facts(best_first), weighing), question)
+    return Answers(tuple(moments), tuple(missing), is_found)
 
 
 def _facts(best_first: Iterable[Line]) -> list[Line]:
@@ -156,6 +159,26 @@ def _moments(facts: Iterable[Line], weighing: _Weighing) -> list[Moment]:
         elif shown and len(shown.lines) < MAX_LINES:
             shown.lines.append(line)
     return moments
+
+
+def _latest_first(moments: list[Moment], question: Question) -> list[Moment]:
+    """Those that bear on the question nearly as much as the best one, the latest first; then the others.
+
+    What is shown later may say otherwise than what was shown before; it does where it is about all that the
+    best one is about.
+    """
+    if not moments:
+        return []
+    best = moments[0].lines[0]
+
+    def bears(moment: Moment) -> bool:
+        line = moment.lines[0]
+        is_nearly = line.weight >= NEARLY * best.weight and line.coverage >= NEARLY_ALL * best.coverage
+        return is_nearly and fits(question.form, line.text, question.text)
+
+    bearing = [moment for moment in moments if moment is moments[0] or bears(moment)]
+    others = [moment for moment in moments if moment not in bearing]
+    return sorted(bearing, key=lambda moment: -moment.screen.captured_ms) + others
 
 
 class _Weighing:

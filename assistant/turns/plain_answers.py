@@ -15,7 +15,7 @@ from functools import cached_property
 from assistant.core.query_embedder import WORDS_ONLY
 from assistant.core.strings import clock, duration, moment, text
 from assistant.core.texts import HAN, normalize
-from assistant.language.questions import Form, form_of
+from assistant.language.questions import Form
 from assistant.retrieval import answer_lines, usage
 from assistant.retrieval.answer_lines import Moment, Question, Screen, Synonyms, without_figures
 from assistant.retrieval.excerpts import shortened
@@ -32,7 +32,6 @@ from store.timeline import segments
 MAX_QUOTE_CHARS = 120
 MAX_WORDS = 12
 """A line of more words says no more than one of so many."""
-BEARS = 0.7
 HARDLY_CHANCE = 0.01
 """A line that is nearer to the question than chance gives in so many cases is found."""
 MAX_BLOCKS = 12
@@ -56,7 +55,7 @@ class _Composing:
 
     def answer(self) -> Iterator[Item]:
         """By the form of the question."""
-        form, words = form_of(self.turn.plan.message), self.turn.plan.words
+        form, words = self.turn.plan.form, self.turn.plan.words
         meant = usage.meant(self._activity, words) if form in _MEASURED else []
         if form is Form.MOMENT:  # "when did I use" an app
             meant = usage.of_app(self._activity, words)
@@ -185,7 +184,7 @@ class _Composing:
                 yield self._measured(Form.APPS, self._activity)
                 return
         apps = {entry.id: self._app(entry.frame.app_name or "") for entry in self.retrieval.entries}
-        for found_moment in _latest_first(found.moments) if form is Form.YES_NO else found.moments:
+        for found_moment in found.moments:
             yield self._moment(found_moment, apps[found_moment.screen.id])
         if not found.is_found and not plan.scope.is_everything:
             yield from self.summary()
@@ -228,14 +227,6 @@ class _Composing:
                 form = normalize(line)
                 nearness[form] = max(chunk.score, nearness.get(form, chunk.score))
         return nearness, any(chunk.stands_out for chunk in chunks)
-
-
-def _latest_first(moments: Sequence[Moment]) -> list[Moment]:
-    """Those that bear on the question nearly as much as the best one, the latest first; then the others."""
-    best = max((line.weight for moment in moments for line in moment.lines), default=0.0)
-    bearing = [m for m in moments if max(line.weight for line in m.lines) >= BEARS * best]
-    others = [m for m in moments if m not in bearing]
-    return sorted(bearing, key=lambda m: -m.screen.captured_ms) + others
 
 
 def _joined(words: Iterable[str]) -> list[str]:

@@ -28,6 +28,7 @@ from assistant.core.records import (
 from assistant.core.strings import text
 from assistant.core.texts import Language
 from assistant.evidence.off_screen import OffScreen
+from assistant.language.questions import Form
 from assistant.read_api.calls import ReadCall, ReadSources
 from assistant.retrieval.measured_facts import MeasuredFacts
 from assistant.retrieval.retrieval import Entry, Retrieval
@@ -124,9 +125,10 @@ class Voice:
 class TurnPlan:
     """A question that was admitted: everything about it is settled but the answer.
 
-    `message` is what was asked, `searched_for` that without its mentions and its time, and `words` what it
-    is about, none for a summary. `about` is the frame or moment that the conversation is about, `asked` what
-    the model is asked in place of the message, '' for the message itself.
+    `message` is what was asked, `searched_for` that without its mentions and its time, `form` the kind of
+    answer it asks for, and `words` what it is about, none for a summary. `about` is the frame or moment that
+    the conversation is about, `asked` what the model is asked in place of the message, '' for the message
+    itself.
     """
 
     request: TurnRequest
@@ -137,6 +139,7 @@ class TurnPlan:
     filters: TurnFilters
     model: AnyModel
     voice: Voice
+    form: Form = Form.SUMMARY
     words: tuple[str, ...] = ()
     searched_for: str = ""
     uses_tools: bool = False

@@ -76,6 +76,14 @@ def test_a_fact_is_told_once_and_its_last_state_first() -> None:
     assert texts == ["Ticket price: 69 EUR", "Ticket price: 89 EUR"]
 
 
+def test_what_was_shown_later_comes_first_where_it_is_about_all_that_the_best_line_is_about() -> None:
+    first = Screen("e1", "Chat", "The visit of the auditors is on 4 May", 1000)
+    moved = Screen("e2", "Chat", "The visit of our auditors: now 9 May", 2000)
+    other = Screen("e3", "Chat", "The visit of the plumber is on 7 May", 3000)
+    found = answers("When is the visit of the auditors?", first, moved, other)
+    assert [moment.screen.id for moment in found.moments][:2] == ["e2", "e1"]
+
+
 def test_a_run_of_frames_that_look_alike_is_one_moment() -> None:
     text = "Visitor parking: deck 4\nThe code of visitors is 7781"
     screens = [Screen(f"e{n}", "Site", text, n) for n in range(9)]
