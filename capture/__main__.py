@@ -14,6 +14,7 @@ from pathlib import Path
 
 from capture.core.clock import SystemClock
 from capture.daemon import Daemon, Parts, Sources
+from capture.page_text import PageTextDoor
 from capture.platforms import open_sources, parse_source
 from capture.privacy import Rules
 from capture.status import DiskFloor
@@ -70,11 +71,16 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event) -> None:
         windows = PrivateWindowDetector(witnessed, toolbars, processes.command_line, processes.started)
         return replace(sources, windows=windows)
 
+    rules = Rules(data_dir, settings.privacy)
+    door = PageTextDoor(data_dir.spool, lambda page: rules.current().decide_on_screen(page).action == "keep")
     parts = Parts(
-        open_sources=open_observed, spool=spool, rules=Rules(data_dir, settings.privacy),
-        settings=settings.capture, clock=clock, disk=DiskFloor(data_dir.spool, settings.capture.min_free_gb),
+        open_sources=open_observed, spool=spool, rules=rules, settings=settings.capture, clock=clock,
+        disk=DiskFloor(data_dir.spool, settings.capture.min_free_gb), page_text=door,
     )  # fmt: skip
-    Daemon(parts).run(stop)
+    try:
+        Daemon(parts).run(stop)
+    finally:
+        door.close()
 
 
 def _stop_on_signals() -> threading.Event:

@@ -17,6 +17,7 @@ from capture.core.clock import Clock, JumpWatch
 from capture.core.errors import SourceFailed
 from capture.difference import is_uniform
 from capture.frame_recorder import Candidate, FrameRecorder
+from capture.page_text import PageTextDoor
 from capture.privacy import Windows
 from capture.screens.protocol import Monitor, Pixels, Screenshot, ScreenSource
 from capture.status import (
@@ -55,6 +56,7 @@ class Parts:
     settings: CaptureSettings
     clock: Clock
     disk: DiskFloor
+    page_text: PageTextDoor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ class Daemon:
         self._parts = parts
         self._clock = parts.clock
         self._sources: Sources | None = None
-        self.recorder = FrameRecorder(parts.spool, parts.settings, parts.clock)
+        self.recorder = FrameRecorder(parts.spool, parts.settings, parts.clock, parts.page_text)
         self._status = Status(parts.spool.folder, self._clock.now_ms())
         self._backoff = Backoff()
         self._blank = BlankWatch()
@@ -207,7 +209,7 @@ class Daemon:
             self.recorder.record_skipped(monitor.name, at_ms, "failed", "blank_frames")
             return ""
         assert self._sources is not None
-        candidate = Candidate(shot, verdict.identity, due_s, verdict.toolbars)
+        candidate = Candidate(shot, verdict.identity, due_s, verdict.toolbars, verdict.pages)
         self.recorder.record(candidate, activity, self._sources.kind)
         return ""
 

@@ -22,6 +22,7 @@ from PIL import Image
 from capture.core.clock import Clock
 from capture.difference import FlickerFilter, changed_tiles, same
 from capture.ledger import Ledger
+from capture.page_text import Collect, PageTextDoor, PageWindow
 from capture.screens.protocol import Pixels, Screenshot
 from capture.status import Backoff, spool_cause
 from capture.windows.idle import Activity, Inactivity
@@ -41,13 +42,14 @@ class Candidate:
 
     `due_s` is when the look was due, on a monotonic clock: intervals are counted in due times,
     so that a look that ran late by a few milliseconds does not cost a whole interval. `toolbars` of
-    windows that may be private go with the picture.
+    windows that may be private go with the picture. `pages` may be asked for their text.
     """
 
     shot: Screenshot
     identity: Identity
     due_s: float
     toolbars: tuple[Toolbar, ...] = ()
+    pages: tuple[PageWindow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,9 @@ class PendingWrite:
 class FrameRecorder:
     """The frames and counts of one daemon."""
 
-    def __init__(self, spool: Spool, settings: CaptureSettings, clock: Clock) -> None:
+    def __init__(
+        self, spool: Spool, settings: CaptureSettings, clock: Clock, page_text: PageTextDoor | None = None
+    ) -> None:
         self.backoff = Backoff()
         self.looks = 0
         self.kept = 0
@@ -81,6 +85,7 @@ class FrameRecorder:
         self.monitors: tuple[str, ...] = ("",)  # until the first look nobody knows their names
         self._settings = settings
         self._clock = clock
+        self._page_text = page_text
         self._writer = Writer(spool)
         self._reports = ReportQueue(spool)
         self._ledger = Ledger(clock.now_ms())
@@ -116,9 +121,11 @@ class FrameRecorder:
         trigger = self._triggers[name]
         verdict = trigger.judge(candidate, is_active=activity.is_active, is_writing=name in self._writing)
         if isinstance(verdict, Keep):
+            kept = verdict.candidate
+            text = self._page_text.ask(kept.pages, kept.shot.captured_ms) if self._page_text else None
             capture = self._capture(verdict, source)
             trigger.kept(verdict, capture.capture_id, candidate.due_s)
-            self._writing[name] = self._writer.submit(capture, verdict.candidate.shot.pixels)
+            self._writing[name] = self._writer.submit(capture, kept.shot.pixels, text)
             self._ledger.kept(name)
         elif isinstance(verdict, Extend):
             self._ledger.deduped(name, at_ms, verdict.reason, verdict.capture_id)
@@ -341,17 +348,20 @@ class Writer:
         self._spool = spool
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writer")
 
-    def submit(self, capture: Capture, pixels: Pixels) -> PendingWrite:
-        """Hand over a frame. The pixels must not be changed any more."""
-        return PendingWrite(capture, self._thread.submit(self._write, capture, pixels))
+    def submit(self, capture: Capture, pixels: Pixels, text: Collect | None = None) -> PendingWrite:
+        """Hand over a frame. The pixels must not be changed any more; `text` is collected when they are
+        encoded.
+        """
+        return PendingWrite(capture, self._thread.submit(self._write, capture, pixels, text))
 
     def close(self) -> None:
         """Finish what was handed over."""
         self._thread.shutdown(wait=True)
 
-    def _write(self, capture: Capture, pixels: Pixels) -> None:
+    def _write(self, capture: Capture, pixels: Pixels, text: Collect | None) -> None:
         image = encode(pixels)
-        self._spool.put(replace(capture, sha256=hashlib.sha256(image).hexdigest()), image)
+        capture = replace(capture, sha256=hashlib.sha256(image).hexdigest())
+        self._spool.put(capture, image, text() if text else None)
 
 
 MOST = 1000

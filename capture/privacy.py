@@ -18,12 +18,14 @@ from math import ceil, floor
 
 from capture.core.clock import file_stamp
 from capture.core.geometry import Rect, uncovered
+from capture.page_text import PageWindow
 from capture.screens.protocol import Monitor, Pixels
 from capture.windows.protocol import Identity, WindowInfo
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
 from store.privacy.defaults import private_toolbar_words
 from store.privacy.rules import Decision, RuleSet, load_rules
+from store.spool.page_text import Area
 from store.spool.window_hints import Toolbar
 
 log = logging.getLogger(__name__)
@@ -40,13 +42,15 @@ class Verdict:
 
     `reason` is "" when the look may be kept, else a ledger reason without names. `masks` are on
     the desktop, in its units. `identity` never names a window that is left out. `toolbars` are to
-    be read before the picture is stored.
+    be read before the picture is stored. `pages` may be asked for their text: ordinary browser windows
+    that are kept and stood still.
     """
 
     reason: str = ""
     masks: tuple[Rect, ...] = field(default=())
     identity: Identity = field(default_factory=Identity)
     toolbars: tuple[Toolbar, ...] = field(default=())
+    pages: tuple[PageWindow, ...] = field(default=())
 
 
 class Rules:
@@ -80,6 +84,7 @@ def judge(
     masks: list[Rect] = []
     toolbars: list[Toolbar] = []
     doubtful: list[WindowInfo] = []
+    pages: list[PageWindow] = []
     reason = ""
     for windows in (before,) if before == after else (before, after):
         for window, parts in visible_parts(windows, monitor.area):
@@ -99,10 +104,13 @@ def judge(
             if decision.action == "mask":
                 masks += parts
                 reason = decision.reason
+            elif before == after and window.incognito is False and window.kind == "window":
+                shown = tuple(_area(part, monitor) for part in parts)
+                pages.append(PageWindow(window, _area(window.rect, monitor), shown))
     if masks and not uncovered(monitor.area, masks):
         return Verdict(reason)  # nothing is left to see
     identity = identity_on(rules, monitor, monitors, after, doubtful)
-    return Verdict("", tuple(masks), identity, tuple(dict.fromkeys(toolbars)))
+    return Verdict("", tuple(masks), identity, tuple(dict.fromkeys(toolbars)), tuple(pages))
 
 
 def visible_parts(windows: Iterable[WindowInfo], area: Rect) -> list[tuple[WindowInfo, list[Rect]]]:
@@ -151,6 +159,11 @@ def mask(pixels: Pixels, monitor: Monitor, areas: Iterable[Rect]) -> None:
             continue
         left, top, right, bottom = _pixel_box(part, monitor)
         pixels[top:bottom, left:right, :3] = MASK_COLOUR
+
+
+def _area(part: Rect, monitor: Monitor) -> Area:
+    left, top, right, bottom = _pixel_box(part, monitor)
+    return Area(left, top, right - left, bottom - top)
 
 
 def _pixel_box(part: Rect, monitor: Monitor) -> tuple[int, int, int, int]:

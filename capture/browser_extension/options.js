@@ -1,6 +1,7 @@
 import { pair, pairing } from "./speaking.js";
+import { PAGES, isOn } from "./text.js";
 
-const [form, address, token, state] = ["form", "address", "token", "state"].map((id) =>
+const [form, address, token, state, text] = ["form", "address", "token", "state", "text"].map((id) =>
   document.getElementById(id),
 );
 
@@ -21,4 +22,10 @@ form.addEventListener("submit", async (event) => {
     const reason = error instanceof TypeError ? "nothing answers at that address" : error.message;
     state.textContent = `Not paired: ${reason}.`;
   }
+});
+
+text.checked = await isOn();
+text.addEventListener("change", async () => {
+  await (text.checked ? chrome.permissions.request(PAGES) : chrome.permissions.remove(PAGES));
+  text.checked = await isOn();
 });

@@ -16,15 +16,18 @@ export async function pair(address, token) {
   if (!token) throw new Error("The token is missing");
   const known = await pairing();
   const chosen = { address, token, copyId: known?.copyId ?? crypto.randomUUID() };
-  const count = await say(chosen);
+  const { windows } = await say(chosen);
   await chrome.storage.local.set({ pairing: chosen });
-  return count;
+  return windows;
 }
 
-/** Tell all ordinary windows. Resolves to their number; to 0, saying nothing, before a pairing. */
+/**
+ * Tell all ordinary windows. Resolves to {windows, text_door}: their number, and where the text of pages is
+ * asked for; to {}, saying nothing, before a pairing.
+ */
 export async function say(to = null) {
   const known = to ?? (await pairing());
-  if (!known) return 0;
+  if (!known) return {};
   const windows = await ordinaryWindows();
   const answer = await fetch(`${known.address}/api/v1/browser-windows`, {
     method: "POST",
@@ -35,7 +38,7 @@ export async function say(to = null) {
   });
   if (answer.status === 401) throw new Error("Recollect does not know this token");
   if (!answer.ok) throw new Error(`Recollect answered ${answer.status}`);
-  return windows.length;
+  return answer.json();
 }
 
 async function ordinaryWindows() {

@@ -3,6 +3,7 @@
 // ("incognito": "not_allowed" in the manifest), so what it does not name is not recorded.
 
 import { say } from "./speaking.js";
+import { listenTo, watchPages } from "./text.js";
 
 const HEARTBEAT = "heartbeat";
 const SETTLE_MS = 30; // one navigation makes several events
@@ -11,7 +12,17 @@ let timer = 0;
 
 function soon() {
   clearTimeout(timer);
-  timer = setTimeout(() => say().catch((error) => console.warn("Recollect:", error.message)), SETTLE_MS);
+  timer = setTimeout(() => tell().catch((error) => console.warn("Recollect:", error.message)), SETTLE_MS);
+}
+
+async function tell() {
+  const { text_door } = await say();
+  await listenTo(text_door ?? null);
+}
+
+async function switched() {
+  await watchPages();
+  soon();
 }
 
 chrome.tabs.onActivated.addListener(soon);
@@ -29,8 +40,10 @@ chrome.alarms.onAlarm.addListener(soon);
 chrome.runtime.onStartup.addListener(soon);
 chrome.runtime.onInstalled.addListener(({ reason }) => {
   if (reason === "install") chrome.runtime.openOptionsPage();
-  soon();
+  switched();
 });
+chrome.permissions.onAdded.addListener(switched);
+chrome.permissions.onRemoved.addListener(switched);
 chrome.action.onClicked.addListener(() => chrome.runtime.openOptionsPage());
 
 chrome.alarms.create(HEARTBEAT, { periodInMinutes: 0.5 });

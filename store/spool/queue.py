@@ -1,11 +1,11 @@
 """The spool: a queue of folders between capture and ingest, made like a maildir.
 
 An entry is a folder with ``entry.json`` and, for a frame, ``image.webp`` (or ``.png``,
-``.jpg``). It is written in ``tmp/``, flushed, and renamed into ``new/``: a rename is atomic, so
-a reader sees a whole entry or none, whatever instruction the writer died at. A worker claims an
-entry by renaming it into ``taken/`` and removes it only after its own transaction committed;
-what was left in ``taken/`` by a killed worker goes back to ``new/`` at the next start. Poison
-goes to ``failed/`` with a ``reason.txt``.
+``.jpg``), perhaps with the text of its pages beside it (`store.spool.page_text`). It is written in
+``tmp/``, flushed, and renamed into ``new/``: a rename is atomic, so a reader sees a whole entry or none,
+whatever instruction the writer died at. A worker claims an entry by renaming it into ``taken/`` and
+removes it only after its own transaction committed; what was left in ``taken/`` by a killed worker goes
+back to ``new/`` at the next start. Poison goes to ``failed/`` with a ``reason.txt``.
 
 Two kinds of entry travel: a `Capture` (one frame) and a `LookReport` (what the daemon decided
 between frames). Names start with the time, so that listing in name order is time order.
@@ -29,6 +29,7 @@ from typing import Any
 
 from store.core.errors import SpoolEntryInvalid, SpoolFull
 from store.core.paths import DIRECTORY_MODE, sync_directory, write_file
+from store.spool import page_text
 from store.spool.window_hints import Toolbar
 
 log = logging.getLogger(__name__)
@@ -88,12 +89,15 @@ class LookReport:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A claimed entry. `record` is the Capture or LookReport; `image` the picture's path."""
+    """A claimed entry. `record` is the Capture or LookReport; `image` the picture's path. Where pages told
+    their text, it is in `text`.
+    """
 
     name: str
     folder: Path
     record: Capture | LookReport
     image: Path | None
+    text: Path | None = None
 
 
 class Spool:
@@ -108,13 +112,13 @@ class Spool:
         for name in ("tmp", "new", "taken", "failed"):
             (folder / name).mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
 
-    def put(self, record: Capture | LookReport, image: bytes | None = None) -> str:
-        """Durably add an entry and return its name.
+    def put(self, record: Capture | LookReport, image: bytes | None = None, text: bytes | None = None) -> str:
+        """Durably add an entry and return its name; `text` is what pages on the picture say of themselves.
 
         Raises `SpoolFull` when a frame would pass a limit (reports are small and always fit:
         they are how a full spool is told), `OSError` when the disk refuses.
         """
-        size = len(image or b"")
+        size = len(image or b"") + len(text or b"")
         if image is not None:
             self._reserve(size)
         name = _name_of(record)
@@ -124,6 +128,8 @@ class Spool:
             if image is not None:
                 assert isinstance(record, Capture)
                 write_file(work / IMAGE_NAMES[record.image_type], image)
+            if text is not None:
+                write_file(work / page_text.FILE_NAME, text)
             kind = "capture" if isinstance(record, Capture) else "looks"
             entry = json.dumps({"kind": kind, **asdict(record)}, ensure_ascii=False).encode()
             write_file(work / "entry.json", entry)
@@ -196,12 +202,12 @@ class Spool:
         except FileNotFoundError:
             return None
         record = _decode(taken / "entry.json")
-        image = None
+        image, text = None, taken / page_text.FILE_NAME
         if isinstance(record, Capture):
             image = taken / IMAGE_NAMES[record.image_type]
             if image.is_symlink() or not image.is_file():
                 raise SpoolEntryInvalid("there is no image in the entry")
-        return Entry(name, taken, record, image)
+        return Entry(name, taken, record, image, text if text.is_file() and not text.is_symlink() else None)
 
     def give_back(self, name: str) -> None:
         """Return a claimed entry to the queue, for a later try."""

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field, StringConstraints
 
-from store.spool import window_hints
+from store.spool import page_text, window_hints
 from store.spool.window_hints import ExtensionReport, OrdinaryWindow
 from store.timeline import ledger as decisions
 from webapp.api.endpoint import endpoint
@@ -84,7 +84,7 @@ def ledger(query: RangeQuery) -> DecisionsAnswer:
     )
 
 
-# -- the one door for the browser extension: it takes what it hears and tells nothing -------------
+# -- the one door for the browser extension: it takes what it hears and tells nothing of what is stored
 
 _MAX_WINDOWS = 200
 Name = Annotated[str, StringConstraints(min_length=1, max_length=60, strip_whitespace=True)]
@@ -106,8 +106,17 @@ class BrowserReport(Request):
     windows: list[WindowReport] = Field(max_length=_MAX_WINDOWS)
 
 
+class TextDoorAnswer(Answer):
+    """A socket on this machine: the extension shows `key` there, and believes who says `word`."""
+
+    port: int
+    key: str
+    word: str
+
+
 class WindowReportReceipt(Answer):
     windows: int
+    text_door: TextDoorAnswer | None = Field(description="Where the text of pages is asked for, if anywhere.")
 
 
 @endpoint("POST", "/browser-windows", "What the browser extension sees", permission=Permission.EXTENSION)
@@ -116,7 +125,8 @@ def report_windows(body: BrowserReport) -> WindowReportReceipt:
     windows = tuple(OrdinaryWindow(window.title, _address(window.url)) for window in body.windows)
     report = ExtensionReport(body.browser, services().clock(), windows)
     window_hints.save_report(services().data_dir.spool, str(body.copy_id), report)
-    return WindowReportReceipt(windows=len(windows))
+    door = page_text.read_door(services().data_dir.spool)
+    return WindowReportReceipt(windows=len(windows), text_door=TextDoorAnswer.of(door) if door else None)
 
 
 def _address(url: str) -> str:

@@ -1,0 +1,146 @@
+"""The words of web pages that travel with a frame, as the browser told them: not proved yet.
+
+They lie in the spool beside the picture (``page_text.json``) and, until the frame was read, in the table
+``page_texts``. What a page says of itself is hostile: `decode` bounds and checks all of it, at either end.
+Where a page stands inside its window is not told; `ingest.reading.page_text` finds it on the pixels.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from store.core.paths import replace_file
+
+FILE_NAME = "page_text.json"
+MAX_BYTES = 512 * 1024
+MAX_PAGES = 8
+_MAX_WORDS = 20_000
+_MAX_WORD = 200
+_MAX_PARTS = 400
+_MAX_SIDE = 32_000
+
+
+class Area(NamedTuple):
+    """A rectangle in pixels of the picture; it may begin outside of it."""
+
+    x: int
+    y: int
+    w: int
+    h: int
+
+
+class PageWord(NamedTuple):
+    """A word and its place, in pixels from the upper left corner of the page's visible part."""
+
+    text: str
+    x: int
+    y: int
+    w: int
+    h: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """One page: the window it is in, where that shows, the size of the page's visible part, its words."""
+
+    window: Area
+    parts: tuple[Area, ...]
+    width: int
+    height: int
+    words: tuple[PageWord, ...]
+
+
+def encode(pages: Iterable[PageText]) -> bytes:
+    """At most `MAX_BYTES`; `ValueError` when it is more."""
+    content = json.dumps(
+        [[p.window, p.parts, p.width, p.height, p.words] for p in pages],
+        ensure_ascii=False, separators=(",", ":"),
+    ).encode()  # fmt: skip
+    if len(content) > MAX_BYTES:
+        raise ValueError("the text of pages is too long")
+    return content
+
+
+def decode(content: bytes) -> list[PageText]:
+    """The pages, every number and word checked. Raises `ValueError`."""
+    if len(content) > MAX_BYTES:
+        raise ValueError("the text of pages is too long")
+    try:
+        return [
+            PageText(
+                _area(window),
+                tuple(map(_area, parts[:_MAX_PARTS])),
+                *_size(width, height),
+                tuple(words(told)),
+            )
+            for window, parts, width, height, told in json.loads(content)[:MAX_PAGES]
+        ]
+    except (TypeError, KeyError, RecursionError) as error:
+        raise ValueError(f"the text of pages is unusable: {type(error).__name__}") from error
+
+
+def words(told: Any) -> Iterator[PageWord]:
+    """Words with their places, as they were told. Raises `ValueError` or `TypeError`."""
+    if len(told) > _MAX_WORDS:
+        raise ValueError("too many words")
+    for text, *place in told:
+        x, y, w, h = map(_whole, place)
+        if not isinstance(text, str) or not 0 < len(text) <= _MAX_WORD or not text.isprintable():
+            raise ValueError("a word must be printable")
+        if w > 0 and h > 0:
+            yield PageWord(text, x, y, w, h)
+
+
+def _area(told: Any) -> Area:
+    x, y, w, h = map(_whole, told)
+    return Area(x, y, w, h)
+
+
+def _size(width: Any, height: Any) -> tuple[int, int]:
+    if min(_whole(width), _whole(height)) < 1:
+        raise ValueError("a page must have a size")
+    return width, height
+
+
+def _whole(number: Any) -> int:
+    if type(number) is not int or not -_MAX_SIDE <= number <= _MAX_SIDE:
+        raise ValueError("places are whole pixels")
+    return number
+
+
+# -- where the browser extension is asked ----------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """The daemon's socket on this machine. The extension shows `key`, the daemon answers with `word`."""
+
+    port: int
+    key: str
+    word: str
+
+
+def write_door(spool_folder: Path, door: Door | None) -> None:
+    """From now on the extension is asked there; nowhere with None."""
+    if door is None:
+        _door_path(spool_folder).unlink(missing_ok=True)
+    else:
+        replace_file(_door_path(spool_folder), json.dumps(asdict(door)).encode(), durable=False)
+
+
+def read_door(spool_folder: Path) -> Door | None:
+    """Where the extension is asked, if a daemon runs. Raises `ValueError` when the file is unusable."""
+    try:
+        return Door(**json.loads(_door_path(spool_folder).read_bytes()))
+    except FileNotFoundError:
+        return None
+    except TypeError as error:
+        raise ValueError(f"text-door.json is unusable: {error}") from error
+
+
+def _door_path(spool_folder: Path) -> Path:
+    return spool_folder / "text-door.json"
