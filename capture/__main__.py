@@ -40,12 +40,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--source", default=None, help="screen, folder:DIR or video:FILE")
     options = parser.parse_args(arguments)
     restrict_umask()
-    data_dir = DataDir(options.home or default_home()).create()
-    if data_dir.sample_week.exists():
-        sys.stderr.write(f"capture: {data_dir.home} holds a sample week; nothing is recorded into it\n")
-        return 2
     overrides = {"capture.source": options.source} if options.source else {}
     try:
+        data_dir = DataDir(options.home or default_home()).create()
+        if data_dir.sample_week.exists():
+            raise SettingsError(f"{data_dir.home} holds a sample week; nothing is recorded into it")
         settings = settings_module.load(data_dir, arguments=overrides)
         parse_source(settings.capture.source)
     except SettingsError as error:

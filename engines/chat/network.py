@@ -138,7 +138,7 @@ def is_local(base_url: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+        return host == "localhost"  # a name below it is looked up like any other by some resolvers
 
 
 def host_of(base_url: str) -> str:

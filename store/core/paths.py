@@ -14,6 +14,8 @@ from pathlib import Path
 
 import platformdirs
 
+from store.core.errors import SettingsError
+
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 
@@ -51,10 +53,15 @@ class DataDir:
     """What is true of a home that `recollect demo` filled (`timeline.sample_week`); marks it, too."""
 
     def create(self) -> DataDir:
-        """Make the folders that are missing, 0700 each, and tighten the home folder itself."""
+        """Make the folders that are missing, 0700 each, and tighten the home folder itself.
+
+        Raises `SettingsError` for a folder of another user, who could read along or plant a token.
+        """
         inner = (self.spool, self.media, self.attachments, self.backups, self.logs, self.models)
         for folder in (self.home, *inner):
             folder.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+            if sys.platform != "win32" and folder.stat().st_uid != os.geteuid():
+                raise SettingsError(f"{folder} belongs to another user; choose a home folder of your own")
             folder.chmod(DIRECTORY_MODE)
         return self
 

@@ -24,6 +24,9 @@ from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
 from webapp import create_app
 from webapp.core.services import Services
+from webapp.pages import insights as insight_routes
+from webapp.pages.chats import routes as chat_routes
+from webapp.pages.chats import turns as chat_turns
 from webapp.security.access import make_launch_code
 
 PORT = 8420
@@ -81,6 +84,18 @@ def make_app(
         return app
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def _every_answer_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine an answer takes longer than a page waits for one before it shows it as running."""
+    set_patience(monkeypatch, 60.0)
+
+
+def set_patience(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """How long a page waits for an answer before it shows it as running."""
+    for module in (chat_routes, chat_turns, insight_routes):
+        monkeypatch.setattr(module, "PATIENCE_S", seconds)
 
 
 @pytest.fixture

@@ -46,8 +46,12 @@ def redirect_to(address: str, code: int = 303) -> BaseResponse:
 
 
 def is_local(address: str) -> bool:
-    """Whether an address given by a form is a path of ours, and nothing that leads away."""
-    return address.startswith("/") and not address.startswith(("//", "/\\")) and "\n" not in address
+    """Whether an address given by a form is a path of ours, and nothing that leads away.
+
+    Browsers drop tabs and line ends from an address, so that ``/<tab>/host`` becomes ``//host``
+    (https://url.spec.whatwg.org/#concept-basic-url-parser).
+    """
+    return address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
 
 
 def redirect_back(otherwise: str) -> BaseResponse:

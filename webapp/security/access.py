@@ -23,6 +23,8 @@ from store.core.paths import FILE_MODE, DataDir, replace_file
 from store.core.settings import WebSettings
 from store.core.times import now_ms
 
+_TOKEN_CHARS = 32
+"""The least a token may have; our own have 43."""
 LAUNCH_LIFETIME_MS = 5 * 60 * 1000
 
 EXTENSION_ORIGIN = "chrome-extension://pcobpapdmcnhkckagfhifhgcilfiidei"
@@ -61,12 +63,15 @@ def permission_of(view: Callable[..., Any] | None) -> Permission:
 
 
 def load_token(data_dir: DataDir) -> str:
-    """The API token of a home folder, made at the first call."""
+    """The API token of a home folder, made at the first call.
+
+    One that could be guessed, because somebody else wrote it, is replaced: that ends all sessions.
+    """
     try:
         token = data_dir.token.read_text(encoding="ascii").strip()
     except FileNotFoundError:
         token = ""
-    if token:
+    if len(token) >= _TOKEN_CHARS:
         if os.name != "nt":
             data_dir.token.chmod(FILE_MODE)
         return token

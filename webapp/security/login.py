@@ -50,6 +50,8 @@ blueprint = Blueprint("launch", __name__)
 @public
 def launch() -> Response:
     """Sign this browser in and go to the pages. A used or expired code gets 401 and no session."""
+    if request.method == "HEAD":  # a preview of the link must not use it up
+        return Response(status=204)
     own = services()
     now_ms = own.clock()
     code = check_launch_code(own.token, request.args.get("code", ""), now_ms)

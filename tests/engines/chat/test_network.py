@@ -15,6 +15,7 @@ from tests.tables import for_each
         ("https://api.example/v1", False),
         ("http://192.168.1.5/v1", False),
         ("http://localhost.example/v1", False),
+        ("http://evil.localhost/v1", False),
         ("http://127.0.0.1.example/v1", False),
         ("http://0.0.0.0:8000/v1", False),
         ("nonsense", False),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import threading
 import time
 
@@ -13,7 +14,7 @@ from store.chats import conversations
 from store.chats.records import Conversation
 from store.core import database as store_database
 from store.core.database import Database, open_database, rows, scalar
-from store.core.errors import DatabaseDamaged, DeadlineExceeded, StoreBusy
+from store.core.errors import DatabaseDamaged, DeadlineExceeded, SettingsError, StoreBusy
 from store.core.paths import DataDir
 
 ENDLESS = "with recursive n (i) as (select 1 union all select i + 1 from n) select max(i) from n"
@@ -31,6 +32,12 @@ def keys(database: Database) -> list[str]:
 def test_file_is_the_owners_alone(database: Database, data_dir: DataDir) -> None:
     assert data_dir.database.stat().st_mode & 0o777 == 0o600
     assert data_dir.home.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_home_of_another_user_is_refused(data_dir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: data_dir.home.stat().st_uid + 1)
+    with pytest.raises(SettingsError, match="another user"):
+        data_dir.create()
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ from tests.webapp.conftest import API, Actor, Clock, agent_settings, csrf_of
 from tests.webapp.mouths import Form, Json, Mouth, Running, Socket, Sse, serve
 from webapp.core import uploads
 from webapp.core.errors import Problem
-from webapp.pages.chats import routes as chat_routes
 
 ASK = {"message": "What does it say?", "timezone": "UTC", "mode": "agent", "model": "stub"}
 
@@ -174,13 +173,6 @@ def test_an_export_names_the_files_and_brings_them_when_wanted(program: Actor, s
 # -- the page, without scripts ----------------------------------------------------------------------
 
 
-@pytest.fixture
-def _is_patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine an answer takes longer than a page waits for one before it shows it as running."""
-    monkeypatch.setattr(chat_routes, "PATIENCE_S", 60.0)
-
-
-@pytest.mark.usefixtures("_is_patient")
 def test_the_form_carries_files_by_itself(app: Flask, browser: Actor, stub: StubModel) -> None:
     stub.reply(reply("It says words."))
     form = {"csrf_token": csrf_of(app, browser), "model": "stub", "message": "What do they say?"}
@@ -204,7 +196,6 @@ def test_a_refused_question_keeps_the_files_that_came_along(app: Flask, browser:
     assert 'value="1" checked' in page
 
 
-@pytest.mark.usefixtures("_is_patient")
 def test_an_unticked_file_stays_behind(app: Flask, browser: Actor, stub: StubModel) -> None:
     stub.reply(reply("Nothing."))
     form = {"csrf_token": csrf_of(app, browser), "model": "stub", "message": "What do they say?"}

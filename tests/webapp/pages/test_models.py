@@ -22,7 +22,6 @@ from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.tables import for_each
 from tests.webapp.conftest import Actor, browser_of, csrf_of
-from webapp.pages.chats import routes as chat_routes
 from webapp.pages.models import routes
 
 KEY = "sk-very-secret-1234"
@@ -32,12 +31,6 @@ MODELS = "/settings/models"
 
 def words(html: str) -> str:
     return html_text.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html)))
-
-
-@pytest.fixture(autouse=True)
-def _every_answer_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine an answer takes longer than a page waits for one before it shows it as running."""
-    monkeypatch.setattr(chat_routes, "PATIENCE_S", 60.0)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from store.core.database import Database
 from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
-from tests.webapp.conftest import Actor, csrf_of
+from tests.webapp.conftest import Actor, csrf_of, set_patience
 from webapp.api import event_stream
 
 QUOTE = "retention set to 14 days"
@@ -42,8 +42,9 @@ def frame(database: Database, data_dir: DataDir) -> int:
 
 
 @pytest.fixture
-def blocked() -> Iterator[threading.Event]:
-    """A model that does not answer before this is set."""
+def blocked(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """A model that does not answer before this is set, and pages that do not wait for it."""
+    set_patience(monkeypatch, 0.0)
     event = threading.Event()
     yield event
     event.set()
@@ -225,8 +226,9 @@ def events_of(browser: Actor, address: str, heard: int | None = None) -> list[tu
 
 
 def test_a_turn_is_told_as_a_stream_that_goes_on_where_it_was_lost(
-    browser: Actor, form: dict[str, str], stub: StubModel
+    browser: Actor, form: dict[str, str], stub: StubModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    set_patience(monkeypatch, 0.0)
     said = "One line.\nAnother\r\n<b>line</b>, " + "and words behind it " * 20 + "完。"
     stub.reply(said, pace_s=0.02)
     address = asked(browser, form, "How many?")

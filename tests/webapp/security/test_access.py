@@ -32,9 +32,10 @@ def test_a_token_file_that_others_can_read_is_tightened(data_dir: DataDir) -> No
     assert stat.S_IMODE(data_dir.token.stat().st_mode) == 0o600
 
 
-def test_an_empty_token_file_lets_nobody_in_with_an_empty_token(data_dir: DataDir) -> None:
-    data_dir.token.touch()
-    assert load_token(data_dir) != ""
+@for_each("planted", ["", "a", "hunter2"])
+def test_a_token_that_could_be_guessed_is_replaced(data_dir: DataDir, planted: str) -> None:
+    data_dir.token.write_text(planted)
+    assert len(load_token(data_dir)) >= 40
 
 
 def test_keys_differ_by_purpose_and_by_token() -> None:
@@ -70,6 +71,7 @@ def test_a_launch_code_of_another_home_is_refused() -> None:
 def test_a_launch_link_signs_a_browser_in_once(stranger: Actor, own: Services) -> None:
     """The link works once; the cookie it gives cannot be read by scripts or sent by other sites."""
     link = f"/launch?code={make_launch_code(own.token, own.clock())}"
+    assert stranger.ask("HEAD", link).status_code == 204  # a preview of the link uses nothing up
     answer = stranger.get(link)
     assert (answer.status_code, answer.location) == (303, "/")
     cookie = answer.headers["Set-Cookie"]
