@@ -32,6 +32,7 @@ ENDING = 2
 _ADDRESS = re.compile(r"[^\W_](?:[\w\-./\\:@#+&%=?~]*[\w#])?|@\w+|\\\\\w[\w\\.-]*")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-](?=[^\W\d_])[^\W\d_]+)*")
 _JOINTS = re.compile("['’-]")
+_JOINS = re.compile(r"[ .]{1,2}| ?[&+] ?")
 _CJK_RUN = re.compile(f"[{CJK}]+")
 _FILE = re.compile(r"[\w-]\.[A-Za-z][A-Za-z\d]{1,4}\Z")
 _MIXED = re.compile(r"[^\W\d_][\W_]*\d|\d[^\W\d_]+[\W_]*\d")
@@ -138,9 +139,9 @@ def _is_name(words: Sequence[re.Match[str]], at: int, leads: bool, sentence: str
 
 
 def _is_row(first: re.Match[str], second: re.Match[str], sentence: str) -> bool:
-    """Whether two words with capitals stand side by side."""
+    """Whether two words with capitals stand side by side, or joined as those of a firm are."""
     between = sentence[first.end() : second.start()]
-    return first[0][0].isupper() and second[0][0].isupper() and len(between) <= 2 and not between.strip(" .")
+    return first[0][0].isupper() and second[0][0].isupper() and bool(_JOINS.fullmatch(between))
 
 
 def _opens(sentence: str, at: int) -> bool:
@@ -161,6 +162,7 @@ class Screen:
         words = {word for text in (*self.texts, *self.titles) for word in _WORD.findall(text)}
         words |= {part for word in words for part in _JOINTS.split(word)}
         self._words = set(map(_bare, words))
+        self._stems = {stem for word in self._words for stem in _stems(word)}
 
     def has(self, particular: Particular, *, rounds: bool = False) -> bool:
         """Whether a particular of a sentence stands here, or `rounds` to its moment."""
@@ -193,10 +195,14 @@ class Screen:
         bare = _bare(word)
         parts = [part for part in _JOINTS.split(bare) if len(part) >= SHORT_NAME] or [bare]
         return all(
-            part in self._words
-            or any(part[:-cut] in self._words for cut in range(1, ENDING + 1) if len(part) - cut > SHORT_NAME)
+            part in self._words or part in self._stems or any(stem in self._words for stem in _stems(part))
             for part in parts
         )
+
+
+def _stems(word: str) -> Iterator[str]:
+    """A word without what may be its ending."""
+    return (word[:-cut] for cut in range(1, ENDING + 1) if len(word) - cut > SHORT_NAME)
 
 
 def _bare(word: str) -> str:

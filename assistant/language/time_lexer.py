@@ -48,7 +48,7 @@ _CHUNK = re.compile(
     rf"(?P<han>[{_HAN_RUN}]+)"
     r"|(?P<title>《[^》]{0,200}》|“[^”]{0,200}”|\"[^\"]{0,200}\"|「[^」]{0,200}」|«[^»]{0,200}»)"
     rf"|(?P<hour>(?<![a-z0-9_.+-])@(?:last-hour\b|最近一小时))|(?P<mention>(?<![a-z0-9_.+-])@(?=[a-z{_HAN_RUN}]))"
-    r"|(?P<dash>[~〜]+)|(?P<comma>[,、])|(?P<stop>[;:!?。…()\[\]|\n]+)|(?P<and>&)"
+    r"|(?P<dash>[~〜]+)|(?P<comma>[,、])|(?P<stop>[;:!?。…()\[\]|\n]+|(?<!\S)\.(?!\S))|(?P<and>&)"
     rf"|(?P<word>(?:[^:{_END}]|:(?=\d))+)"
 )
 _GROUPS = {"title": "x", "hour": "Z", "mention": "@", "dash": "T", "comma": ",", "stop": ";", "and": "&"}

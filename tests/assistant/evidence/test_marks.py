@@ -73,6 +73,8 @@ def test_claims_are_parts_of_the_answer_in_order(text: str) -> None:
         ("Benno Weber signed [1].", ("Benno",)),
         ("Mrs Weber sent it to Bob as PDF on Mon, and I’ll pay [1].", ("Bob",)),
         ("The bill is from J. Keller [1].", ("Keller",)),
+        ("We had both Invoices from Webers, by Counters [1].", ()),
+        ("Die Rechnung kam von Keller & Söhne [1].", ("Söhne",)),
     ],
 )
 def test_what_of_a_sentence_stands_on_its_frame(sentence: str, missing: tuple[str, ...]) -> None:
@@ -89,19 +91,16 @@ def test_the_words_that_stand_on_a_frame_are_marked_where_they_are() -> None:
 
 
 @for_each(
-    ("answer", "misquoted", "told"),
+    ("answer", "misquoted"),
     [
-        ("Weber paid on Thursday, 5 March [1].", [], ["Weber"]),
-        ("There Keller has 14 days and 18,430 EUR [1].", [], ["18,430"]),
-        ("Weber has 14 days [1].", ["thirty days"], []),
+        ("Weber paid on Thursday, 5 March [1].", []),
+        ("There Keller has 14 days and 18,430 EUR [1].", []),
+        ("Weber has 14 days [1].", ["thirty days"]),
     ],
 )
-def test_less_is_marked_in_a_sentence_that_is_warned_of(
-    answer: str, misquoted: list[str], told: list[str]
-) -> None:
+def test_nothing_is_marked_in_a_sentence_that_is_warned_of(answer: str, misquoted: list[str]) -> None:
     (claim,) = marks.check(answer, [1], {1: SCREEN}, misquoted={1: misquoted})
-    assert claim.state == "not_on_frame"
-    assert [answer[mark.start : mark.end] for mark in claim.on_frame] == told
+    assert (claim.state, claim.on_frame) == ("not_on_frame", ())
 
 
 @for_each(
@@ -163,7 +162,7 @@ def test_a_language_that_writes_nouns_with_capitals_has_no_names_by_capitals() -
         ("14:00", "à quatre heures de l'après-midi", False),
         ("3:45 pm", "下午三点四十五分", True),
         ("3:45 am", "午後3時45分", False),
-        ("20:25", "a las ocho y veinticinco", True),
+        ("20:25", "a las ocho y veinticinco .", True),
         ("8 pm", "um 8 Uhr morgens", False),
         ("20:15", "a las ocho y cuarto de la tarde", True),
         ("due 05/04/2027, seen 15/03", "5 April 2027", True),
