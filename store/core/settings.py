@@ -15,9 +15,9 @@ import logging
 import math
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from store.core.errors import SettingsError
 from store.core.paths import DataDir
@@ -30,6 +30,10 @@ def _setting(default: Any, help: str, *, unit: str = "", low: float | None = Non
     if isinstance(default, list | tuple):
         return field(default_factory=lambda: tuple(default), metadata=metadata)
     return field(default=default, metadata=metadata)
+
+
+ToolFormat = Literal["", "functionary", "command-r", "llama31"]
+"""How a model without calls of its own writes them; empty where its endpoint has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ class EmbeddingSettings:
 
 @dataclass(frozen=True, slots=True)
 class MemorySettings:
-    refine: str = _setting(
+    refine: Literal["local", "any", "off"] = _setting(
         "local",
         "Let the chat model put observations into better words: local (only a model on this machine), "
         "any (screen text goes to the endpoint in the background) or off.",
@@ -115,7 +119,7 @@ class ChatModelSettings:
     supports_vision: bool | None = None
     supports_tools: bool | None = None
     supports_json_schema: bool | None = None
-    tool_format: str = ""
+    tool_format: ToolFormat = ""
     context_tokens: int = 0
     input_price: float = 0.0  # per million tokens, in `currency`; 0 is not set
     output_price: float = 0.0
@@ -134,12 +138,12 @@ class ChatSettings:
     )
     timeout_s: float = _setting(60.0, "How long to wait for a model.", unit="s", low=1)
     context_tokens: int = _setting(0, "Context window of the model; 0: found out.", unit="tokens", low=0)
-    send_pictures: str = _setting(
+    send_pictures: Literal["local", "ask", "never"] = _setting(
         "local",
         "Show pictures of the frames a question is about to a model that can see: local (to one on this "
         "machine; to others when asked for with the question), ask (only when asked for) or never.",
     )
-    second_reading: str = _setting(
+    second_reading: Literal["never", "local", "always"] = _setting(
         "never",
         "Let the model read its answer again, each sentence beside its quotes: local (a model on this "
         "machine), always or never. Its doubts are shown as its doubts.",
@@ -194,7 +198,7 @@ class ContextSettings:
         [], "Names of this computer's users for whom nothing is told; * is everyone."
     )
     in_evidence_mode: bool = _setting(False, "Tell it also where a question is about a range of time.")
-    summaries: str = _setting(
+    summaries: Literal["local", "any", "off"] = _setting(
         "local",
         "Let the chat model put a closed chat into better words: local (only a model on this machine), "
         "any (questions and answers go to the endpoint in the background) or off.",
@@ -308,9 +312,7 @@ def _apply(settings: Settings, values: Mapping[str, Any], *, origin: str, parse:
             log.warning("%s: %s no longer does anything and can be removed", origin, key)
             continue
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
-            raise SettingsError(f"{origin}: unknown setting {key!r}{hint}")
+            raise SettingsError(f"{origin}: unknown setting {key!r}; {_hint(key, list(known))}")
         section_name, name = key.split(".")
         section = getattr(settings, section_name)
         kind = get_type_hints(type(section))[name]
@@ -322,9 +324,15 @@ def _apply(settings: Settings, values: Mapping[str, Any], *, origin: str, parse:
     return settings
 
 
+def _hint(given: str, known: Sequence[str]) -> str:
+    """What to write instead."""
+    near = difflib.get_close_matches(given, known, n=1, cutoff=0.5)
+    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+
+
 def _parse(text: str, kind: Any) -> Any:
     """A value from the environment: JSON where the type is not text, else the text itself."""
-    if kind is str:
+    if kind is str or get_origin(kind) is Literal:
         return text
     if get_origin(kind) is tuple and not text.lstrip().startswith("["):
         return [part.strip() for part in text.split(",") if part.strip()]
@@ -340,13 +348,21 @@ def _typed(key: str, kind: Any, value: Any, origin: str) -> Any:
         if isinstance(value, list | tuple):
             return tuple(_typed(key, element, item, origin) for item in value)
     elif kind is ChatModelSettings and isinstance(value, dict):
-        unknown = set(value) - {f.name for f in fields(ChatModelSettings)}
-        if unknown:
-            raise SettingsError(f"{origin}: unknown key {sorted(unknown)[0]!r} in {key}")
+        known = [each.name for each in fields(ChatModelSettings)]
+        for name in sorted(set(value) - set(known)):
+            raise SettingsError(f"{origin}: unknown key {name!r} in {key}; {_hint(name, known)}")
         kinds = get_type_hints(ChatModelSettings)
+        below = [name for name, item in value.items() if isinstance(item, int | float) and item < 0]
+        if below:
+            raise SettingsError(f"{origin}: {key} {below[0]} must be at least 0, not {value[below[0]]}")
         return ChatModelSettings(
             **{name: _typed(f"{key} {name}", kinds[name], item, origin) for name, item in value.items()}
         )
+    elif get_origin(kind) is Literal:
+        if value in get_args(kind):
+            return value
+        said = ", ".join(repr(choice) for choice in get_args(kind))
+        raise SettingsError(f"{origin}: {key} must be one of {said}, not {value!r}")
     elif get_origin(kind) is dict and isinstance(value, dict):
         if all(isinstance(part, str) for item in value.items() for part in item):
             return value

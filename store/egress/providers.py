@@ -15,16 +15,17 @@ import re
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from store.core.errors import StoreError
 from store.core.paths import FILE_MODE, DataDir, replace_file
+from store.core.settings import ToolFormat
 
 MAX_PROVIDERS = 100
 MAX_TEXT = 500
 MAX_PRICE = 1_000_000.0
 MIN_CONTEXT, MAX_CONTEXT = 512, 10_000_000
-TOOL_FORMATS = ("", "functionary", "command-r", "llama31")
+TOOL_FORMATS: tuple[ToolFormat, ...] = get_args(ToolFormat)
 ENV_PREFIX = "env:"
 
 _NAME = re.compile(r"[^\W_][\w .:/@+()-]{0,59}")
