@@ -22,7 +22,7 @@ from assistant.core.query_embedder import Meaning
 from assistant.core.texts import estimate_tokens
 from engines.chat.protocol import ModelError
 from store.core.database import Database
-from store.core.errors import SettingsError, StoreError
+from store.core.errors import StoreError
 from store.core.settings import ContextSettings
 from store.embeddings.vectors import quantize
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
@@ -70,13 +70,6 @@ class ContextServices:
     embed: Callable[[str], Meaning]
     clock: Callable[[], int]
     pace: ContextPace = ContextPace()
-
-    def __post_init__(self) -> None:
-        """Raises `SettingsError`: a word that was mistyped must not let texts leave."""
-        choice = self.settings.summaries
-        if choice not in session_summary.CHOICES:
-            known = ", ".join(session_summary.CHOICES)
-            raise SettingsError(f"context.summaries must be one of {known}, not {choice!r}")
 
     @property
     def stale_ms(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from assistant.core.egress_log import SentLedger
@@ -144,9 +144,6 @@ def _short_question(turn: SessionTurn) -> str:
 # Only the model that answered the session is asked: it was told all of this before. What it says is
 # data: cut to size, without secrets, and kept only while the answers are as they were
 # (`store.memory.chat_summaries`).
-
-Choice = Literal["local", "any", "off"]
-CHOICES: tuple[Choice, ...] = ("local", "any", "off")
 
 _MAX_TURN_CHARS = 1_200
 _MAX_TOLD_CHARS = 12_000

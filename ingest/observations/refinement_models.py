@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from engines.chat.completions import OpenAIChatModel
 from engines.chat.network import is_local, may_send_to
 from engines.chat.protocol import ChatModel
-from store.core.errors import SettingsError, StoreError
+from store.core.errors import StoreError
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings
 from store.egress import providers
@@ -22,7 +22,6 @@ from store.egress.providers import Provider, key_of
 
 log = logging.getLogger(__name__)
 
-_CHOICES = ("local", "any", "off")
 _CONTEXT_TOKENS = 8_192  # assumed where nothing is set
 
 
@@ -42,16 +41,13 @@ class Refiners:
     """Who refines at this moment; what a person changes in the app counts from the next job on.
 
     ``local`` permits a model on this machine, because nobody is asked before each job and screen
-    text must not leave in the background unless that was chosen by name. Raises `SettingsError`
-    for a choice that does not exist.
+    text must not leave in the background unless that was chosen by name.
     """
 
     def __init__(
         self, chat: ChatSettings, refine: str, data_dir: DataDir | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:  # fmt: skip
-        if refine not in _CHOICES:
-            raise SettingsError(f"memory.refine must be one of {', '.join(_CHOICES)}, not {refine!r}")
         self._chat = chat
         self._refine = refine
         self._data_dir = data_dir

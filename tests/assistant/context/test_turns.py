@@ -26,7 +26,6 @@ from engines.embeddings.protocol import EmbeddingError
 from store.chats import conversations
 from store.chats.records import StoredEvidence
 from store.core.database import Database, rows
-from store.core.errors import SettingsError
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.egress import egress_log
@@ -402,8 +401,3 @@ def test_what_this_chat_came_to_before_is_read_by_the_model_itself(window: Windo
     window.ask("Is the retention final?")
     assert LEARNED in window.told()
     assert "Never told twice." not in window.told()
-
-
-def test_a_mistyped_choice_lets_nothing_leave(context: ContextServices) -> None:
-    with pytest.raises(SettingsError, match="local, any, off"):
-        changed(context, summaries="loca")

@@ -13,7 +13,6 @@ from ingest.observations import keyword_extraction, places, refinement, rules
 from ingest.observations.observation_loop import ObservationLoop
 from ingest.observations.refinement_models import Refiner, Refiners
 from store.core.database import Database, rows, scalar
-from store.core.errors import SettingsError
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings
 from store.deletion import deletion
@@ -540,5 +539,3 @@ def test_screen_text_goes_in_the_background_only_where_that_was_allowed(
     entries = tuple(ChatModelSettings(name=f"m{n}", base_url=url, model="m") for n, url in enumerate(urls))
     refiner = Refiners(ChatSettings(models=entries), refine, None, {})()
     assert (refiner.endpoint.base_url if refiner else None) == expected
-    with pytest.raises(SettingsError, match="local, any, off"):
-        Refiners(ChatSettings(), "always", None, {})

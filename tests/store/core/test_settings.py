@@ -68,6 +68,8 @@ def test_environment_is_read_by_the_type_of_the_key(
         ("[[chat.models]]\nnmae = 'x'\n", "unknown key 'nmae' in chat.models; did you mean 'name'"),
         ("[[chat.models]]\ntool_format = 'native'\n", "tool_format must be one of '', 'functionary', "),
         ("[[chat.models]]\ncontext_tokens = -5\n", "context_tokens must be at least 0"),
+        ("[memory]\nrefine = 'always'\n", "memory.refine must be one of 'local', 'any', 'off'"),
+        ("[context]\nsummaries = 'loca'\n", "context.summaries must be one of 'local', 'any', 'off'"),
         ("[chat]\nsecond_reading = 'allways'\n", "must be one of 'never', 'local', 'always', not 'allways'"),
         ("[[chat.models]]\ncontext_tokens = 'many'\n", "chat.models"),
         ("port = 1\n", "'port' must be a \\[section\\]"),
