@@ -2,9 +2,9 @@
 
 This thread takes entries from the spool and stores them (`ingest.worker.storing`); reader threads read
 their text (`ingest.reading.reader`), one more makes memory of it
-(`ingest.observations.observation_loop`), and one gives it meaning (`ingest.reading.embedding`). An entry
-leaves the spool only after its transaction committed, and a reading is one transaction, so
-any of this may be killed at any instruction.
+(`ingest.observations.observation_loop`), one gives it meaning (`ingest.reading.embedding`), and one looks
+after stored pictures (`ingest.worker.housekeeping`). An entry leaves the spool only after its transaction
+committed, and a reading is one transaction, so any of this may be killed at any instruction.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ingest.reading.backlog import Backlog
 from ingest.reading.embedding import EmbeddingLoop, OpenEmbedder
 from ingest.reading.incognito_badge import BadgeReader
 from ingest.reading.reader import OpenEngine, ReaderLoop
+from ingest.worker.housekeeping import Housekeeping
 from ingest.worker.storing import SpoolConsumer
 from store.core.times import now_ms
 from store.embeddings import vectors
@@ -79,6 +80,7 @@ class Worker:
         if open_embedder is not None:
             self._embedding = EmbeddingLoop(home.database, self.stats, open_embedder, self._stop)
         self._memory = open_memory(self._stop) if open_memory is not None else None
+        self._housekeeping = Housekeeping(home, self.stats, clock, self._stop)
         self.was_stopped = False  # by `stop`, and not by the end of the work
         self._state_due_s = 0.0
         self._state_version = -1
@@ -96,7 +98,7 @@ class Worker:
         room: an import hands itself in here, so that a bounded spool drains while it fills.
         """
         self._consumer.recover()
-        for thread in [*self._readers, *self._later_steps]:
+        for thread in self._threads:
             thread.start()
         try:
             return self._loop(once, feed)
@@ -129,11 +131,15 @@ class Worker:
     def _later_steps(self) -> list[ObservationLoop | EmbeddingLoop]:
         return [later for later in (self._memory, self._embedding) if later is not None]
 
+    @property
+    def _threads(self) -> list[threading.Thread]:
+        return [*self._readers, *self._later_steps, self._housekeeping]
+
     def _end(self) -> None:
         """Readers get a second to finish; a read that takes longer is abandoned, its frame waits."""
         self._stop.set()
         deadline = time.monotonic() + _STOP_WITHIN_S
-        for thread in [*self._readers, *self._later_steps]:
+        for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
         self._write_state("stopped")
 
@@ -153,7 +159,7 @@ class Worker:
     @property
     def is_reading(self) -> bool:
         """Whether a thread still works: then only `os._exit` ends the process at once."""
-        return any(thread.is_alive() for thread in [*self._readers, *self._later_steps])
+        return any(thread.is_alive() for thread in self._threads)
 
     def _must_restart(self) -> bool:
         now = time.monotonic()

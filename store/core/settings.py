@@ -210,6 +210,27 @@ class ContextSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RetentionSettings:
+    """What is let go of by itself; nothing where all are 0. Frames that are kept stay whole."""
+
+    days: int = _setting(
+        0, "Pictures older than this go; a small one of each minute stays. 0 keeps them.", unit="days", low=0
+    )
+    preview_days: int = _setting(
+        0, "Small pictures older than this go; 0 keeps them as long as the text.", unit="days", low=0
+    )
+    text_days: int = _setting(
+        0, "Frames older than this go whole, with their text. 0 keeps them.", unit="days", low=0
+    )
+    max_gb: float = _setting(
+        0.0,
+        "Over this many GB of pictures the oldest become small ones, then text alone. 0 sets no limit.",
+        unit="GB",
+        low=0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class McpSettings:
     port: int = _setting(8421, "Port of `recollect mcp --http`, on loopback only; 0 picks a free one.", low=0)
 
@@ -238,6 +259,7 @@ class Settings:
     privacy: PrivacySettings = field(default_factory=PrivacySettings)
     memory: MemorySettings = field(default_factory=MemorySettings)
     context: ContextSettings = field(default_factory=ContextSettings)
+    retention: RetentionSettings = field(default_factory=RetentionSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
     compat: CompatSettings = field(default_factory=CompatSettings)
 

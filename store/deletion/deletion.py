@@ -31,7 +31,7 @@ from store.core.database import Database, rows, scalar
 from store.core.records import insert
 from store.core.times import now_ms as wall_clock_ms
 from store.deletion import registry
-from store.frames import text_index
+from store.frames import pending, text_index
 from store.frames.activity_intervals import CONTINUOUS_MS
 from store.frames.frames import captured_ms_of, id_range, record_outcome
 from store.frames.media import Media, path_of
@@ -183,10 +183,11 @@ def delete_skipped(database: Database, media: Media, frame_ids: Iterable[int], r
 def sweep(database: Database, media: Media) -> int:
     """Finish what a crash left of earlier deletions; returns how many files went.
 
-    Meant for every start of a program: pictures in the trash, captures of the spool whose id was
-    deleted, and copies of the database that are older than the latest deletion.
+    Meant for every start of a program: pictures in the trash, those that no row came to name, captures of
+    the spool whose id was deleted, and copies of the database that are older than the latest deletion.
     """
     data_dir = database.data_dir
+    pending.discard(database)
     with database.read() as connection:
         latest_ms = scalar(connection, "select max(deleted_ms) from deletions")
         unfinished = rows(connection, "select id from deletions where receipt = ?", (UNDER_WAY,))
@@ -306,9 +307,9 @@ class Erasure:
                 return False
             if with_tombstones:
                 self.add_tombstones(connection, registry.intervals(connection, CONTINUOUS_MS))
-            for frame_id, path, _ in rows(connection, _SELECTED):
+            for frame_id, *paths in rows(connection, _SELECTED):
                 self._ids.append(frame_id)
-                self._paths += [path] if path else []
+                self._paths += filter(None, paths)
             size = picture_bytes(connection)
             counts = registry.purge(connection, merge_later=merge_later)
             self._counts = self._counts.plus({**counts, "bytes": size})
@@ -354,7 +355,13 @@ class Erasure:
 
 _OUTCOME = "select outcome from ingest_records where capture_id = ?"
 _TRASH = "insert or ignore into media_trash (path) values (?)"
-_SELECTED = "select f.id, f.media_path, f.size_bytes from deletion_scope d cross join frames f on f.id = d.id"
+_SELECTED = (
+    "select f.id, f.media_path, f.preview_path from deletion_scope d cross join frames f on f.id = d.id"
+)
+_BYTES = """
+select coalesce(sum(iif(f.media_path is null, 0, f.size_bytes) + coalesce(f.preview_bytes, 0)), 0)
+from deletion_scope d cross join frames f on f.id = d.id
+"""
 
 
 def range_scope(start_ms: int, end_ms: int, app_name: str | None) -> DeletionScope:
@@ -423,4 +430,5 @@ def _possible_pictures(entry: Waiting) -> list[str]:
 
 
 def picture_bytes(connection: apsw.Connection) -> int:
-    return sum(size for _, path, size in rows(connection, _SELECTED) if path)
+    """What the pictures of the frames to delete take."""
+    return int(scalar(connection, _BYTES))

@@ -2,8 +2,8 @@
 
 `PLACES` holds everything inside the database and runs in the transaction that removes the frames;
 files go after it (`store.deletion.deletion`). A table that refers to frames and is not listed here fails a
-test that finds such tables in the schema by itself. Thumbnails, crops and previews are
-made on request and kept nowhere.
+test that finds such tables in the schema by itself. Thumbnails and crops are made on request and kept
+nowhere; a small picture is kept where retention took the picture.
 
 Titles and addresses are also kept once each, for filters (`store.search.filters`); triggers on `frames`
 remove those of no frame in the same transaction.
@@ -129,14 +129,15 @@ PLACES = (
     ),
     Place(
         "pictures",
-        "select count(f.media_path) from deletion_scope d cross join frames f on f.id = d.id",
+        "select count(coalesce(f.media_path, f.preview_path)) "
+        "from deletion_scope d cross join frames f on f.id = d.id",
         _sql(
             """
             insert or ignore into media_trash (path)
-            select f.media_path
+            select coalesce(f.media_path, f.preview_path)
             from deletion_scope d
             cross join frames f on f.id = d.id
-            where f.media_path is not null
+            where coalesce(f.media_path, f.preview_path) is not null
             """
         ),
     ),

@@ -39,7 +39,7 @@ class Still:
 
 @dataclass(frozen=True, slots=True)
 class FrameRow:
-    """A row of `frames`; the columns are explained in ``migrations/001_initial.sql``."""
+    """A row of `frames`; the columns are explained in ``migrations/*.sql``."""
 
     id: int
     capture_id: str
@@ -69,6 +69,10 @@ class FrameRow:
     reading_next_ms: int | None
     stored_ms: int
     read_ms: int | None
+    media_gone_ms: int | None = None
+    preview_path: str | None = None
+    preview_sha256: str | None = None
+    preview_bytes: int | None = None
 
     @property
     def status(self) -> FrameStatus:

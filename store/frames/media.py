@@ -42,7 +42,7 @@ class Media:
             decoded = decode(image, media_type)
         except (UnidentifiedImageError, OSError, Image.DecompressionBombError) as error:
             raise ValueError(f"not a readable {media_type}: {error}") from error
-        self._write(self.folder / relative, image)
+        self.write(relative, image)
         return Still(
             media_path=relative,
             media_type=media_type,
@@ -53,7 +53,9 @@ class Media:
             height_px=decoded.height,
         )
 
-    def _write(self, path: Path, content: bytes) -> None:
+    def write(self, relative: str, content: bytes) -> None:
+        """Durably write a file below the folder, whole or not at all."""
+        path = self.folder / relative
         missing = [parent for parent in path.parents if not parent.exists()]
         for parent in reversed(missing):
             parent.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
@@ -71,15 +73,18 @@ class Media:
         """
         if frame.media_path is None:
             raise MediaGone(frame.id, frame.media_gone_reason or "deleted")
-        path = self.folder / frame.media_path
+        return self._checked(frame.id, frame.media_path, frame.sha256)
+
+    def _checked(self, frame_id: int, relative: str, sha256: str | None) -> bytes:
+        path = self.folder / relative
         if path.is_symlink():
-            raise MediaGone(frame.id, "altered")
+            raise MediaGone(frame_id, "altered")
         try:
             content = path.read_bytes()
         except OSError as error:
-            raise MediaGone(frame.id, "missing") from error
-        if hashlib.sha256(content).hexdigest() != frame.sha256:
-            raise MediaGone(frame.id, "altered")
+            raise MediaGone(frame_id, "missing") from error
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise MediaGone(frame_id, "altered")
         return content
 
     def image(self, frame: FrameRow) -> Image.Image:
@@ -87,14 +92,18 @@ class Media:
         return decode(self.exact(frame), frame.media_type)
 
     def preview(self, frame: FrameRow, width_px: int) -> bytes:
-        """A smaller copy as WebP, at most `width_px` wide. Raises `MediaGone`."""
-        image = self.image(frame)
-        if image.width > width_px:
-            height = max(1, round(image.height * width_px / image.width))
-            image = image.resize((width_px, height), Image.Resampling.LANCZOS, reducing_gap=2.0)
-        buffer = io.BytesIO()
-        image.save(buffer, "WEBP", quality=70, method=2)
-        return buffer.getvalue()
+        """A smaller copy as WebP, at most `width_px` wide: of the picture, or of the small one that
+        retention left in its place. Raises `MediaGone`.
+        """
+        if frame.preview_path is None:
+            return preview_of(self.image(frame), width_px)
+        return preview_of(decode(self.exact_preview(frame), PREVIEW_TYPE), width_px)
+
+    def exact_preview(self, frame: FrameRow) -> bytes:
+        """The small picture that retention left. Raises `MediaGone`."""
+        if frame.preview_path is None:
+            raise MediaGone(frame.id, frame.media_gone_reason or "deleted")
+        return self._checked(frame.id, frame.preview_path, frame.preview_sha256)
 
     def copy_for_model(self, frame: FrameRow, longest_px: int) -> tuple[bytes, int, int]:
         """(JPEG, width, height) of the whole frame, its longer side at most `longest_px`.
@@ -150,6 +159,16 @@ def path_of(media_type: str, captured_ms: int, name: str) -> str:
     """
     day = datetime.fromtimestamp(captured_ms / 1000, UTC).strftime("%Y/%m/%d")
     return f"{day}/{uuid.UUID(name)}{SUFFIXES[media_type]}"
+
+
+def preview_of(image: Image.Image, width_px: int, quality: int = 70) -> bytes:
+    """WebP of a picture, at most `width_px` wide."""
+    if image.width > width_px:
+        height = max(1, round(image.height * width_px / image.width))
+        image = image.resize((width_px, height), Image.Resampling.LANCZOS, reducing_gap=2.0)
+    buffer = io.BytesIO()
+    image.save(buffer, "WEBP", quality=quality, method=2)
+    return buffer.getvalue()
 
 
 def temporary_of(path: str) -> str:

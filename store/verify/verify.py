@@ -237,13 +237,17 @@ def _pictures(database: Database, media: Media) -> Iterator[str]:
     known: set[str] = set()
     for frame_ids in _batches_of_ids(database):
         for frame in get_many(database, frame_ids).values():
-            if frame.media_path is None:
-                continue
-            known.add(frame.media_path)
-            try:
-                media.exact(frame)
-            except MediaGone as error:
-                yield f"The picture of frame {frame.id} is {error.reason}."
+            for path, what, look in (
+                (frame.media_path, "picture", media.exact),
+                (frame.preview_path, "small picture", media.exact_preview),
+            ):
+                if path is None:
+                    continue
+                known.add(path)
+                try:
+                    look(frame)
+                except MediaGone as error:
+                    yield f"The {what} of frame {frame.id} is {error.reason}."
     trash = set(database.column("select path from media_trash"))
     if trash:
         yield f"{len(trash)} pictures of deleted frames wait to be removed."

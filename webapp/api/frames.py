@@ -69,12 +69,15 @@ class PictureQuery(Request):
 def picture(frame_id: int, query: PictureQuery) -> Response:
     """The bytes as captured, with their SHA-256 as ETag; `width` or `crop` make a WebP of them.
 
-    410 `media_gone` when the pixels are not this frame's own any more: never another frame.
+    Where retention left a small picture, `width` gives that. 410 `media_gone` when the pixels are not this
+    frame's own any more: never another frame.
     """
     media = services().media
     frame = frames.get(services().database, frame_id)
-    exact = media.exact(frame)
-    tag, draw = frame.sha256, partial(bytes, exact)
+    if query.width is not None and frame.preview_sha256 is not None:
+        tag, draw = frame.preview_sha256, partial(bytes, media.exact_preview(frame))
+    else:
+        tag, draw = frame.sha256, partial(bytes, media.exact(frame))
     if query.width is not None:
         tag, draw = f"{tag}-w{query.width}", partial(media.preview, frame, query.width)
     elif query.crop is not None:
@@ -111,7 +114,7 @@ class FrameAnswer(SeenAnswer):
     media_type: str
     size_bytes: int
     sha256: str
-    picture: Literal["present", "deleted", "missing", "altered"]
+    picture: Literal["present", "deleted", "missing", "altered", "retention"]
     frame_url: str
 
 
@@ -154,11 +157,11 @@ def context(frame_id: int) -> FrameContextAnswer:
     )
 
 
-def _picture_state(frame: FrameRow) -> Literal["present", "deleted", "missing", "altered"]:
+def _picture_state(frame: FrameRow) -> Literal["present", "deleted", "missing", "altered", "retention"]:
     match unavailable_reason(services().media, frame):
         case "":
             return "present"
-        case "missing" | "altered" as reason:
+        case "missing" | "altered" | "retention" as reason:
             return reason
     return "deleted"
 

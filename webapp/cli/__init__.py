@@ -30,6 +30,7 @@ COMMANDS = {
     "pause": "webapp.cli.maintenance:pause",
     "resume": "webapp.cli.maintenance:resume",
     "delete": "webapp.cli.maintenance:delete",
+    "retention": "webapp.cli.maintenance:retention",
     "demo": "webapp.cli.imports:demo",
     "import": "webapp.cli.imports:imports",
     "doctor": "webapp.cli.maintenance:doctor",

@@ -1,4 +1,6 @@
-"""`doctor`, `verify` and `reindex`: does it work, is all there, make it anew; `pause`, `resume`, `delete`."""
+"""`doctor`, `verify` and `reindex`: does it work, is all there, make it anew; `pause`, `resume`, `delete` and
+`retention`.
+"""
 
 from __future__ import annotations
 
@@ -126,6 +128,39 @@ def delete(home: Path | None, as_json: bool, start_ms: int, end_ms: int, app: st
         click.echo(f"deleted {count(receipt.frames, 'frame')}, {receipt.bytes_freed} bytes freed")
     if not receipt.verified:
         raise click.ClickException(f"something is left: {'; '.join(receipt.left)}")
+
+
+@click.group()
+def retention() -> None:
+    """What is let go of by itself, where the settings say so."""
+
+
+@retention.command("run")
+@home_and_json
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+def run_retention(home: Path | None, as_json: bool, dry_run: bool) -> None:
+    """Let go of what is older, or more, than the settings keep."""
+    from store.core.times import now_ms
+    from store.deletion import retention as keeping
+    from store.frames.media import Media
+    from webapp.core.formatting import count, size
+
+    here = open_home(home)
+    database = open_database(here.data_dir)
+    policy = keeping.chosen(database, here.settings.retention)
+    if dry_run:
+        done = keeping.plan(database, policy, now_ms()).run
+    else:
+        done = keeping.run(database, Media(here.data_dir.media), policy, now_ms())
+    if as_json:
+        return print_json({**dataclasses.asdict(policy), **dataclasses.asdict(done), "dry_run": dry_run})
+    if keeping.is_off(policy):
+        return click.echo("everything is kept: no retention is set")
+    click.echo(
+        f"{'would go' if dry_run else 'gone'}: {count(done.pictures, 'picture')}, "
+        f"{count(done.previews, 'small picture')}, {count(done.frames, 'frame')} with all text; "
+        f"{size(done.bytes_freed)}"
+    )
 
 
 def _confirm(frames: str, start_ms: int, end_ms: int, app: str | None) -> None:

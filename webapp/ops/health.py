@@ -10,11 +10,13 @@ of them, in its own millisecond.
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from typing import Literal
 
 from store.core import tokenizer
 from store.core.database import Database
+from store.deletion import retention
 from store.embeddings import vectors
 from store.frames import frames
 from store.ocr import readings
@@ -189,7 +191,29 @@ def storage_part(own: Services) -> Part:
     limits = own.settings.spool
     if verdict != "bad" and (entries >= limits.max_entries or used >= limits.max_gb * 1e9):
         return Part("storage", "bad", free, "the spool is full", "See that ingest runs.")
-    return Part("storage", verdict, free, why, why and "Free some space on this disk.")
+    last = retention.runs(own.database, 1)
+    if verdict == "ok" and last and last[0].problem:
+        why = f"retention stopped: {last[0].problem}"
+        return Part("storage", "warn", free, why, "It is tried again every hour; see Settings, Storage.")
+    return Part("storage", verdict, free, why or room(own), why and "Free some space on this disk.")
+
+
+def growth(own: Services) -> retention.Growth | None:
+    """What a month adds, and for how many there is room on the disk, or below the limit that was set."""
+    room_bytes = shutil.disk_usage(own.data_dir.home).free - own.settings.capture.min_free_gb * 1e9
+    limit_gb = retention.chosen(own.database, own.settings.retention).max_gb
+    if limit_gb:
+        room_bytes = min(room_bytes, limit_gb * 1e9 - retention.media_bytes(own.database))
+    return retention.growth(own.database, room_bytes, own.clock())
+
+
+def room(own: Services) -> str:
+    """How long it lasts at the present pace, in words; "" while that cannot be told."""
+    pace = growth(own)
+    if pace is None:
+        return ""
+    lasts = "over ten years" if pace.months > 120 else f"about {pace.months:.0f} months"
+    return f"a month adds {formatting.size(pace.month_bytes)}, so there is room for {lasts}"
 
 
 def model_part(own: Services) -> Part:

@@ -1,18 +1,34 @@
-"""Settings, Display: theme, time zone, day start, single keys, as cookies of one browser. And Logging."""
+"""Settings, Display: theme, zone, day start, single keys, as cookies of one browser. Logging, and Storage."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
 
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from store.core.preferences import host_zone, zone_named, zone_names
+from store.core.settings import RetentionSettings
+from store.deletion import retention
 from store.memory import chat_sessions, context_packs
 from webapp.core import templating
 from webapp.core.errors import FieldError, Problem
-from webapp.core.services import DAY_START_COOKIE, KEYS_COOKIE, THEME_COOKIE, ZONE_COOKIE, services
+from webapp.core.services import (
+    DAY_START_COOKIE,
+    KEYS_COOKIE,
+    THEME_COOKIE,
+    ZONE_COOKIE,
+    services,
+)
+from webapp.ops import health
+from webapp.pages.privacy import CONFIRMATION
 
 blueprint = Blueprint("display", __name__)
 logging_blueprint = Blueprint("logging_page", __name__)
+storage_blueprint = Blueprint("storage", __name__)
 
 _YEAR_S = 365 * 86_400
 
@@ -78,3 +94,65 @@ def save_logging() -> Response:
     own = services()
     chat_sessions.set_verbose(own.database, request.form.get("verbose") == "on", own.clock())
     return templating.redirect_to("/settings/logging")
+
+
+@storage_blueprint.get("/settings/storage", endpoint="show")
+def show_storage() -> Response:
+    """What is kept for how long, how much that takes and for how long there is room; what a choice would
+    take, where one is asked about.
+    """
+    if not request.args:
+        return _storage()
+    asked, errors = _policy(request.args)
+    return _storage(422 if errors else 200, asked=asked, errors=errors)
+
+
+@storage_blueprint.post("/settings/storage", endpoint="save")
+def save_storage() -> Response:
+    """Keep a choice. One that takes something now needs the word typed; the worker then takes it."""
+    own = services()
+    asked, errors = _policy(request.form)
+    takes = not errors and not retention.plan(own.database, asked, own.clock()).run.is_empty
+    if takes and request.form.get("confirm", "").strip() != CONFIRMATION:
+        errors = {"confirm": f"Type {CONFIRMATION} to let these go for good."}
+    if errors:
+        return _storage(422, asked=asked, errors=errors)
+    retention.choose(own.database, asked, own.settings.retention)
+    return templating.redirect_to("/settings/storage")
+
+
+def _policy(values: Mapping[str, str]) -> tuple[RetentionSettings, dict[str, str]]:
+    """The policy of a form, where blank is 0, and what is wrong with it by field."""
+    given: dict[str, Any] = {}
+    errors: dict[str, str] = {}
+    for name in (each.name for each in fields(RetentionSettings)):
+        text = values.get(name, "").strip() or "0"
+        try:
+            number = float(text) if name == "max_gb" else int(text)
+        except ValueError:
+            number = -1
+        if not (math.isfinite(number) and 0 <= number <= 1_000_000):
+            errors[name], number = "must be 0 or more", 0
+        given[name] = number
+    return RetentionSettings(**given), errors
+
+
+def _storage(
+    status: int = 200, asked: RetentionSettings | None = None, errors: Mapping[str, str] | None = None
+) -> Response:
+    own = services()
+    chosen = retention.chosen(own.database, own.settings.retention)
+    return templating.render_page(
+        "settings/storage.html",
+        status,
+        chosen=chosen,
+        asked=asked,
+        errors=errors or {},
+        plan=None if asked is None else retention.plan(own.database, asked, own.clock()).run,
+        next_run=retention.plan(own.database, chosen, own.clock()).run,
+        bytes=retention.media_bytes(own.database),
+        growth=health.growth(own),
+        runs=retention.runs(own.database, 20),
+        is_off=retention.is_off(chosen),
+        confirmation=CONFIRMATION,
+    )

@@ -85,10 +85,10 @@ BLUEPRINTS = (
     chat_routes.blueprint, chat_routes.windows_blueprint, turns.decisions_blueprint, chat_memory.blueprint,
     chat_routes.chats_blueprint, chat_routes.drafts_blueprint, understood.blueprint, turns.blueprint,
     prompt_blocks.blueprint,
-    memory.blueprint, memory_sessions.blueprint, settings.logging_blueprint, days.blueprint,
-    entities.blueprint, insights.blueprint, persona_pages.blueprint, privacy.blueprint, settings.blueprint,
-    models_routes.blueprint, tools.blueprint, prompts.blueprint, egress.blueprint, sources.blueprint,
-    status.blueprint, welcome.blueprint, palette.blueprint,
+    memory.blueprint, memory_sessions.blueprint, settings.logging_blueprint, settings.storage_blueprint,
+    days.blueprint, entities.blueprint, insights.blueprint, persona_pages.blueprint, privacy.blueprint,
+    settings.blueprint, models_routes.blueprint, tools.blueprint, prompts.blueprint, egress.blueprint,
+    sources.blueprint, status.blueprint, welcome.blueprint, palette.blueprint,
 )  # fmt: skip
 
 

@@ -201,7 +201,7 @@ def test_a_disk_that_takes_nothing_keeps_the_queue_and_says_so(
     queue(home)
     with monkeypatch.context() as patch:
         if where == "picture":
-            patch.setattr(Media, "_write", refuse)
+            patch.setattr(Media, "write", refuse)
         else:
             patch.setattr(storing.frames, "insert", refuse)
         for _ in range(8):

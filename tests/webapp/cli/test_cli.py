@@ -65,9 +65,9 @@ def test_the_commands_are_those_of_this_version(capsys: pytest.CaptureFixture[st
     assert listed == list(COMMANDS)
     assert set(listed) == {
         "up", "capture", "ingest", "web", "import", "ask", "search", "doctor", "token", "open", "pause",
-        "resume", "delete", "verify", "reindex", "mcp", "demo", "day",
+        "resume", "delete", "verify", "reindex", "mcp", "demo", "day", "retention",
     }  # fmt: skip
-    for later in ("backup", "restore", "export", "retention"):
+    for later in ("backup", "restore", "export"):
         assert run([later]) == 2
 
 
@@ -76,7 +76,7 @@ def test_every_command_says_what_it_does(command: str, capsys: pytest.CaptureFix
     assert run([command, "--help"]) == 0
     text = capsys.readouterr().out
     assert text.startswith(f"Usage: recollect {command}")
-    if command != "import":
+    if command not in ("import", "retention"):
         assert "--home DIR" in text
 
 
@@ -288,6 +288,18 @@ def test_delete_takes_only_the_named_app(recollect: Recollect, database: Databas
     store_frame(database, data_dir, NOON_MS + 1, app_name="Mail")
     recollect("delete", "--from", "2026-11-20", "--to", "2026-11-22", "--app", "Mail", "--yes")
     assert [hit["app_name"] for hit in recollect.json("search")["data"]] == ["Code"]
+
+
+def test_retention_runs_dry_and_for_real(
+    recollect: Recollect, database: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_frame(database, data_dir, NOON_MS - 4000 * 86_400_000, "words")
+    assert "everything is kept" in recollect("retention", "run")[1]
+    monkeypatch.setenv("RECOLLECT_RETENTION_DAYS", "3000")
+    planned = recollect.json("retention", "run", "--dry-run")
+    assert (planned["pictures"], planned["dry_run"]) == (1, True)
+    assert recollect("retention", "run")[1].startswith("gone: 1 picture, ")
+    assert recollect.json("retention", "run", "--dry-run")["pictures"] == 0
 
 
 def test_verify_fails_when_a_picture_is_missing(

@@ -13,6 +13,7 @@ from flask import Flask
 from store.chats import conversations
 from store.core.database import Database
 from store.core.paths import DataDir
+from store.deletion import retention
 from store.frames.frames import FrameRow
 from store.spool.process_state import CaptureState, Pause, write_capture_state, write_pause
 from store.timeline.segments import heartbeat
@@ -25,7 +26,7 @@ MINUTE = 60_000
 PAGES = [
     "/timeline", "/activity", "/search", "/chat", "/memory", "/days", "/memory/entities", "/memory/facts",
     "/privacy", "/settings/display", "/settings/models", "/settings/tools", "/settings/sent", "/status",
-    "/welcome", "/insights", "/insights/new",
+    "/welcome", "/insights", "/insights/new", "/settings/storage",
 ]  # fmt: skip
 HOSTILE = "<img src=x onerror=alert(1)>{{ 7919*7907 }}\u202e</script><script>alert(2)</script>"
 
@@ -401,6 +402,28 @@ def test_a_picture_that_is_gone_leaves_its_text(
     assert reason in html and "retention set to 14 days" in html
     assert f'<img src="/api/v1/frames/{other.id}" ' not in html
     assert f'<img src="/api/v1/frames/{frame.id}" ' not in html
+
+
+def test_retention_shows_what_would_go_and_needs_the_typed_word(
+    app: Flask, visitor: Actor, shoot: Callable[..., FrameRow]
+) -> None:
+    frame, own = shoot(0), app.extensions["recollect"]
+    limit = {"max_gb": "0.00000001", "csrf_token": csrf_of(app, visitor)}
+    assert "everything is kept" in page(visitor, "/settings/storage")
+    assert "1 picture, " in page(visitor, "/settings/storage?max_gb=0.00000001")
+    assert "must be 0 or more" in page(visitor, "/settings/storage?days=never", 422)
+    assert visitor.post("/settings/storage", data=limit).status_code == 422
+    assert retention.is_off(retention.chosen(own.database, own.settings.retention))
+    assert visitor.post("/settings/storage", data={**limit, "confirm": "DELETE"}).status_code == 303
+    policy = retention.chosen(own.database, own.settings.retention)
+    retention.run(own.database, own.media, policy, own.clock())
+    html = page(visitor, f"/frames/{frame.id}", 410)
+    assert "removed by retention. That was on" in html and "a small picture is left" in html
+    assert "retention set to 14 days" in html
+    assert "1 picture, 0 small pictures" in page(visitor, "/settings/storage")
+    address = f"/api/v1/frames/{frame.id}"
+    assert (visitor.get(address).status_code, visitor.get(f"{address}?width=320").status_code) == (410, 200)
+    assert visitor.get(f"{address}/context").json["frame"]["picture"] == "retention"
 
 
 def test_an_unknown_frame_is_a_page(visitor: Actor) -> None:

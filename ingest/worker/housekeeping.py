@@ -1,0 +1,67 @@
+"""What the worker does to stored pictures in a thread of its own: retention, every hour."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from ingest.core.home import Home
+from ingest.core.worker_stats import WorkerStats
+from store.core.errors import StoreBusy, StoreError
+from store.deletion import retention
+
+log = logging.getLogger(__name__)
+
+_FIRST_AFTER_S = 60.0
+_RETENTION_EVERY_S = 3600.0
+_BUSY_S = 60.0
+
+
+class Housekeeping(threading.Thread):
+    """Runs until `stop` is set; nobody waits for it, and every step may be cut off."""
+
+    def __init__(
+        self, home: Home, stats: WorkerStats, clock: Callable[[], int], stop: threading.Event
+    ) -> None:
+        super().__init__(name="housekeeping", daemon=True)
+        self._home = home
+        self._stats = stats
+        self._clock = clock
+        self._stop_event = stop
+        self._retention_due_s = 0.0
+
+    def run(self) -> None:
+        wait_s = _FIRST_AFTER_S
+        try:
+            while not self._stop_event.wait(wait_s):
+                wait_s = self.step()
+        finally:
+            self._home.database.close_thread()
+
+    def step(self) -> float:
+        """Do what is due; returns how many seconds nothing will be."""
+        try:
+            return self._step()
+        except StoreBusy as error:
+            log.info("stored pictures are left alone for now: %s", error)
+            return _BUSY_S
+        except (StoreError, OSError) as error:
+            log.exception("stored pictures could not be looked after")
+            self._stats.error(f"retention stopped: {error}")
+            self._retention_due_s = time.monotonic() + _RETENTION_EVERY_S
+            return _BUSY_S
+
+    def _step(self) -> float:
+        if time.monotonic() >= self._retention_due_s:
+            policy = retention.chosen(self._home.database, self._home.settings.retention)
+            if not retention.is_off(policy):
+                home = self._home
+                done = retention.run(
+                    home.database, home.media, policy, self._clock(), self._stop_event.is_set
+                )
+                if not done.is_empty:
+                    log.info("retention took %s", done)
+            self._retention_due_s = time.monotonic() + _RETENTION_EVERY_S
+        return max(1.0, min(_BUSY_S, self._retention_due_s - time.monotonic()))

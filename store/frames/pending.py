@@ -1,0 +1,78 @@
+"""Files that take the place of others: written first, named by a row later, and nobody's after a crash.
+
+A path is noted in ``media_pending`` before its file is written, and struck out in the transaction that makes
+a row name it. One process at a time writes such files (`only_writer`), so what is noted while nobody does was
+left by one that died: it goes to ``media_trash``, which `store.deletion.deletion` empties. Names are never
+used twice, so that no late unlinking hits a new file.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import apsw
+
+from store.core.database import Database
+from store.core.errors import StoreBusy
+from store.core.paths import file_lock
+from store.frames.media import Media, temporary_of
+
+_LOCK_NAME = "media.lock"
+
+
+@contextmanager
+def only_writer(database: Database) -> Iterator[None]:
+    """Hold the place of the one that replaces files. Raises `StoreBusy` at once when it is taken."""
+    with file_lock(database.data_dir.spool / _LOCK_NAME) as is_ours:
+        if not is_ours:
+            raise StoreBusy("another program is working on the stored pictures")
+        _discard(database)
+        try:
+            yield
+        finally:
+            _discard(database)
+
+
+def discard(database: Database) -> None:
+    """Give up what a writer that died had noted; one that is at work is left alone."""
+    try:
+        with only_writer(database):
+            pass
+    except StoreBusy:
+        pass  # it does so itself when it ends
+
+
+def _discard(database: Database) -> None:
+    paths = database.column("select path from media_pending")
+    if paths:
+        with database.write() as connection:
+            connection.executemany(
+                "insert or ignore into media_trash (path) values (?)",
+                [(each,) for path in paths for each in (path, temporary_of(path))],
+            )
+            settle(connection, paths)
+
+
+def new_path(captured_ms: int, suffix: str) -> str:
+    """A path below ``media/`` that no file ever had, under the UTC day of a moment."""
+    day = datetime.fromtimestamp(captured_ms / 1000, UTC).strftime("%Y/%m/%d")
+    return f"{day}/{uuid.uuid4()}{suffix}"
+
+
+def write(database: Database, media: Media, files: Iterable[tuple[str, bytes]]) -> None:
+    """Note the paths, then durably write the files. Raises `OSError`; then they are nobody's."""
+    files = list(files)
+    if not files:
+        return
+    with database.write() as connection:
+        connection.executemany("insert into media_pending (path) values (?)", [(path,) for path, _ in files])
+    for path, content in files:
+        media.write(path, content)
+
+
+def settle(connection: apsw.Connection, paths: Iterable[str]) -> None:
+    """Strike paths out: rows name them now. Call in the transaction that makes it so."""
+    connection.executemany("delete from media_pending where path = ?", [(path,) for path in paths])

@@ -1,0 +1,52 @@
+"""Stored pictures are looked after while the worker runs, and a failure is told."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from ingest.core.home import Home
+from ingest.core.worker_stats import WorkerStats
+from ingest.worker.housekeeping import Housekeeping
+from store.core.settings import RetentionSettings
+from store.deletion import retention
+from store.frames import pending
+from tests.factories import NOON_MS, Clock, store_frame
+
+LATER_MS = NOON_MS + 100 * 86_400_000
+
+
+def housekeeping(home: Home) -> tuple[Housekeeping, WorkerStats]:
+    stats = WorkerStats(Clock(LATER_MS))
+    return Housekeeping(home, stats, Clock(LATER_MS), threading.Event()), stats
+
+
+def test_what_was_chosen_in_the_app_is_done(home: Home) -> None:
+    store_frame(home.database, home.data_dir, text="words")
+    keeper, _ = housekeeping(home)
+    keeper.step()
+    assert len(home.media.files()) == 1 and retention.runs(home.database, 1) == []
+    retention.choose(home.database, RetentionSettings(days=50, preview_days=50), RetentionSettings())
+    keeper, _ = housekeeping(home)
+    keeper.step()
+    assert home.media.files() == []
+    assert [run.pictures for run in retention.runs(home.database, 9)] == [1]
+
+
+def test_it_waits_for_another_and_tells_of_a_failure(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    store_frame(home.database, home.data_dir, text="words")
+    retention.choose(home.database, RetentionSettings(days=50), RetentionSettings())
+    keeper, stats = housekeeping(home)
+    with pending.only_writer(home.database):
+        assert keeper.step() > 1
+    assert stats.known.last_error == ""
+
+    def full(*_: object) -> None:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(home.media), "write", full)
+        keeper.step()
+    assert "no space left" in stats.known.last_error
+    assert len(home.media.files()) == 1
