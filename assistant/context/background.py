@@ -129,11 +129,12 @@ def _prepared(
         return replace(plain, reason=asking.withheld)
     if len(messages) < pace.min_user_turns:
         return replace(plain, reason=f"told from question {pace.min_user_turns} of a window on")
-    told, limits = replace(plain, prompt_tokens=asking.prompt_tokens), packs.limits(services, asking)
-    fits = last is not None and (limits.tokens is None or last.tokens <= limits.tokens)
+    told = replace(plain, prompt_tokens=asking.prompt_tokens)
+    max_chars, max_tokens = packs.limits(services, asking)
+    fits = last is not None and (max_tokens is None or last.tokens <= max_tokens)
     if last and fits and not _is_due(pace, session.metadata, topic, len(messages), now_ms):
         return replace(told, pack=last, reason="told before in this window, not due yet")
-    pack = packs.build(packs.loaded(services, session, topic, asking, now_ms), limits)
+    pack = packs.build(packs.loaded(services, session, topic, asking, now_ms), max_chars, max_tokens)
     record, build_ms = packs.record(pack, topic), (time.perf_counter() - began_s) * 1_000
     made = StoredPack(
         0, session.id, pack.hash, pack.text, record, pack.sessions, pack.tokens, build_ms, now_ms

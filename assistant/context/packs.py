@@ -10,7 +10,7 @@ left out is kept with its reason, so that a person can see why.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -29,8 +29,6 @@ from store.memory.chat_sessions import ChatSession
 
 SectionName = Literal["recent", "history", "topic"]
 TRUNCATED = "[truncated]"
-RECENT_TITLE = "Recent context"
-HISTORY_TITLE = "Long-term history"
 _MIN_LINE_CHARS = 40
 # Each section has the room of some lines, and together hardly more than a pack may have.
 _RECENT_CHARS, _HISTORY_CHARS, _TOPIC_CHARS = 1_300, 900, 700
@@ -59,47 +57,32 @@ class ContextRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A line that may be told, with its score and why it has it."""
-
-    line: Line
-    score: float
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """What a pack is made from; each list in the order in which it is told."""
-
-    recent: tuple[Candidate, ...] = ()
-    history: tuple[Candidate, ...] = ()
-    topic: tuple[Candidate, ...] = ()
-    topic_title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Caps in characters, the marker and the titles included; `tokens` None for no bound."""
-
-    total: int
-    recent: int
-    history: int
-    topic: int
-    tokens: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Part:
-    """One line of the pack. `is_cut`: only its beginning is told; `reason`: why nothing of it is."""
+    """One line that may be told, its `score` and `why` it has that. `is_cut`: only its beginning is told;
+    `reason`: why nothing of it is.
+    """
 
     section: SectionName
     text: str
     sessions: tuple[int, ...]
     score: float
     why: str
-    hash: str
+    hash: str  # of the whole line
     is_cut: bool = False
     reason: str = ""
+
+    @classmethod
+    def of(cls, section: SectionName, line: Line, why: str, score: float = 1.0) -> Part:
+        text = _safe_line(line.text)
+        return cls(section, text, line.sessions, score, why, hash_of(text))
+
+
+class Section(NamedTuple):
+    """Lines in the order in which they are told. `cap` is in characters, title and marker included."""
+
+    title: str
+    parts: Sequence[Part]
+    cap: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,68 +112,53 @@ def hash_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def build(loaded: Loaded, limits: Limits) -> Pack:
-    """The pack within its limits."""
-    pack = _built(loaded, limits)
-    while limits.tokens is not None and pack.text and pack.tokens > limits.tokens:
-        # Each round is smaller, since the text is larger than its share.
-        smaller = min(len(pack.text) - 1, len(pack.text) * limits.tokens // pack.tokens)
-        pack = _built(loaded, replace(limits, total=smaller))
-    return pack
-
-
-def _built(loaded: Loaded, limits: Limits) -> Pack:
-    sections: tuple[tuple[SectionName, str, Sequence[Candidate], int], ...] = (
-        ("recent", RECENT_TITLE, loaded.recent, limits.recent),
-        ("history", HISTORY_TITLE, loaded.history, limits.history),
-        ("topic", f"Topic: {_safe_line(loaded.topic_title)}", loaded.topic, limits.topic),
-    )
+def build(sections: Sequence[Section], max_chars: int, max_tokens: int | None = None) -> Pack:
+    """The pack of at most so many characters and tokens; None for no bound."""
     pack = Pack("", (), ())
-    for name, title, candidates, cap in sections:
-        room = limits.total - len(pack.text) - (2 if pack.text else 0)
-        full = f"over the cap of {cap} characters" if cap <= room else "over what room was left"
-        hashes = {part.hash for part in pack.parts}
-        section = _section(name, title, candidates, min(cap, room), hashes, full)
-        texts = (pack.text, section.text if section.parts else "")
-        text = "\n\n".join(filter(None, texts))
-        pack = Pack(text, pack.parts + section.parts, pack.left_out + section.left_out)
-    return pack
+    for section in sections:
+        room = max_chars - len(pack.text) - (2 if pack.text else 0)
+        made = _section(section, room, {part.hash for part in pack.parts})
+        text = "\n\n".join(filter(None, (pack.text, made.text)))
+        pack = Pack(text, pack.parts + made.parts, pack.left_out + made.left_out)
+    if max_tokens is None or not pack.text or pack.tokens <= max_tokens:
+        return pack
+    # Each round is smaller, since the text is larger than its share.
+    smaller = min(len(pack.text) - 1, len(pack.text) * max_tokens // pack.tokens)
+    return build(sections, smaller, max_tokens)
 
 
-def _section(
-    name: SectionName, title: str, candidates: Sequence[Candidate], cap: int, hashes: set[str], full: str
-) -> Pack:
-    """One section of at most `cap` characters; adds those of its lines to `hashes`. `full` says why one is
-    left out that does not fit.
+def _section(section: Section, room: int, told: set[str]) -> Pack:
+    """One section within its cap and the `room` that is left; text is '' without a line that fits.
+
+    A line whose hash is among those `told` is not told again.
     """
-    lines, parts, left_out = [f"[{title}]"], [], []
-    size = len(lines[0])
-    is_full = False
-    for at, candidate in enumerate(candidates):
-        text = _safe_line(candidate.line.text)
-        part = Part(name, text, candidate.line.sessions, candidate.score, candidate.why, hash_of(text))
+    lines, parts, left_out = [f"[{section.title}]"], list[Part](), list[Part]()
+    cap, size, full = min(section.cap, room), len(lines[0]), ""
+    for at, part in enumerate(section.parts):
         # A line that is not the last one leaves room for the marker.
-        reserve = 0 if at == len(candidates) - 1 else len(TRUNCATED) + 1
-        room = cap - size - reserve - len("\n- ")
+        reserve = 0 if at == len(section.parts) - 1 else len(TRUNCATED) + 1
+        is_cut = len(part.text) > cap - size - reserve - len("\n- ")
         room_for_cut = cap - size - len("\n- …\n") - len(TRUNCATED)
-        is_cut = len(text) > room
-        if part.hash in hashes or not text:
-            left_out.append(replace(part, reason="told already" if text else "it says nothing"))
+        if not part.text or part.hash in told:
+            left_out.append(replace(part, reason="told already" if part.text else "it says nothing"))
             continue
-        if is_full or (is_cut and room_for_cut < _MIN_LINE_CHARS):
-            is_full = True
+        if full or (is_cut and room_for_cut < _MIN_LINE_CHARS):
+            full = full or _which_bound(section.cap, room)
             left_out.append(replace(part, reason=full))
             continue
+        told.add(part.hash)
         if is_cut:
-            is_full = True
-            part = replace(part, text=text[:room_for_cut].rstrip() + "…", is_cut=True)
-        hashes.add(part.hash)
+            full = _which_bound(section.cap, room)
+            part = replace(part, text=part.text[:room_for_cut].rstrip() + "…", is_cut=True)
         lines.append(f"- {part.text}")
         size += len(part.text) + len("\n- ")
         parts.append(part)
-    if is_full and parts:
-        lines.append(TRUNCATED)
-    return Pack("\n".join(lines), tuple(parts), tuple(left_out))
+    text = "\n".join([*lines, *([TRUNCATED] if full else [])]) if parts else ""
+    return Pack(text, tuple(parts), tuple(left_out))
+
+
+def _which_bound(cap: int, room: int) -> str:
+    return f"over the cap of {cap} characters" if cap <= room else "over what room was left"
 
 
 def _safe_line(text: str) -> str:
@@ -210,24 +178,16 @@ MIN_SIMILARITY = 0.1
 _DAY_MS = 86_400_000
 
 
-class Ranked(NamedTuple):
-    """A session with its score, and what the score is made of, in words."""
-
-    session_id: int
-    score: float
-    why: str
-
-
 def ranked(
     candidates: Candidates,
     query: npt.NDArray[np.floating] | None,
     tagged: Mapping[int, float],
     now_ms: int,
     top_k: int = TOP_K,
-) -> list[Ranked]:
-    """The `top_k` best sessions, best first."""
+) -> dict[int, tuple[float, str]]:
+    """The `top_k` best sessions, best first: the score of each, and what that is made of, in words."""
     if not candidates.ids:
-        return []
+        return {}
     cosine, has_vector = _cosines(candidates, query)
     words = np.array([min(tagged.get(session_id, 0.0), 1.0) for session_id in candidates.ids], np.float64)
     similarity = np.clip(np.where(has_vector, cosine, words), 0.0, 1.0)
@@ -238,11 +198,13 @@ def ranked(
     is_near[:ALWAYS_RECENT] = True  # candidates come newest first
     order = [at for at in np.argsort(-score, kind="stable") if is_near[at]][:top_k]
     by = np.where(has_vector, "meaning", "tags")
-    whys = [f"{by[at]} {similarity[at]:.2f} × recency {recency[at]:.2f}" for at in order]
-    return [
-        Ranked(candidates.ids[at], round(float(score[at]), 4), why)
-        for at, why in zip(order, whys, strict=True)
-    ]
+    return {
+        candidates.ids[at]: (
+            round(float(score[at]), 4),
+            f"{by[at]} {similarity[at]:.2f} × recency {recency[at]:.2f}",
+        )
+        for at in order
+    }
 
 
 def _cosines(
@@ -263,7 +225,7 @@ def _cosines(
 
 def loaded(
     services: ContextServices, session: ChatSession, topic: Topic | None, asking: ContextRequest, now_ms: int
-) -> Loaded:
+) -> list[Section]:
     """What there is to tell: the nearest recent chats, the time before them, and the topic."""
     database, since_ms = services.database, now_ms - topics.RECENT_MS
     meaning = services.embed(asking.message)
@@ -273,36 +235,40 @@ def loaded(
     if vector is None or not candidates.have_vectors:  # tags stand in for vectors that are missing
         words = topics.keyword_candidates(asking.message) + ((topic.tag,) if topic else ())
         tagged = chat_digests.tagged(database, words, since_ms)
-    best = {rank.session_id: rank for rank in ranked(candidates, vector, tagged, now_ms)}
+    best = ranked(candidates, vector, tagged, now_ms)
     summaries = chat_summaries.get(database, list(best))
-    recent = tuple(
-        Candidate(line_of(summary), best[session_id].score, best[session_id].why)
-        for session_id, summary in summaries.items()
-    )
     # What is told of as a recent chat is not told of again, and this chat the model reads itself.
     told = {session.id, *summaries}
     if session.chat_id is not None:
         told |= chat_sessions.ids_of_chat(database, session.chat_id)
+    recent = [(line_of(summary), *best[session_id]) for session_id, summary in summaries.items()]
+    history = topics.history(database, now_ms).lines
     about = topics.digest(database, topic, now_ms) if topic else ()
-    return Loaded(
-        recent,
-        _candidates(topics.history(database, now_ms).lines, "before the recent days"),
-        _candidates([line for line in about if not set(line.sessions) & told], "about the topic"),
+    return sections(
+        [Part.of("recent", line, why, score) for line, score, why in recent],
+        [Part.of("history", line, "before the recent days") for line in history],
+        [Part.of("topic", line, "about the topic") for line in about if not set(line.sessions) & told],
         topic.title if topic else "",
     )
 
 
-def _candidates(lines: Collection[Line], why: str) -> tuple[Candidate, ...]:
-    return tuple(Candidate(line, 1.0, why) for line in lines)
+def sections(
+    recent: Sequence[Part], history: Sequence[Part], topic: Sequence[Part], topic_title: str
+) -> list[Section]:
+    """The sections in their order."""
+    return [
+        Section("Recent context", recent, _RECENT_CHARS),
+        Section("Long-term history", history, _HISTORY_CHARS),
+        Section(f"Topic: {_safe_line(topic_title)}", topic, _TOPIC_CHARS),
+    ]
 
 
-def limits(services: ContextServices, asking: ContextRequest) -> Limits:
-    """The caps, and for a small window the share of the prompt."""
-    bound = None
+def limits(services: ContextServices, asking: ContextRequest) -> tuple[int, int | None]:
+    """How many characters a pack may have, and how many tokens: in a small window a share of the prompt."""
+    tokens = None
     if asking.window_tokens <= _SMALL_WINDOW_TOKENS:
-        bound = int(asking.prompt_tokens * _SMALL_WINDOW_SHARE / (1 - _SMALL_WINDOW_SHARE))
-    total = min(services.settings.pack_max_chars, BACKGROUND_ROOM)
-    return Limits(total, _RECENT_CHARS, _HISTORY_CHARS, _TOPIC_CHARS, bound)
+        tokens = int(asking.prompt_tokens * _SMALL_WINDOW_SHARE / (1 - _SMALL_WINDOW_SHARE))
+    return min(services.settings.pack_max_chars, BACKGROUND_ROOM), tokens
 
 
 def record(pack: Pack, topic: Topic | None) -> dict[str, Any]:

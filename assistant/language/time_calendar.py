@@ -252,13 +252,13 @@ def _dated(said: Date, today: date, latest: date) -> Days:
     is_open = year is None and said.months is None
     for month in tried:
         days = _of_month(said, month // 12, month % 12 + 1)
-        if days and (not is_open or (days.first <= latest and said.month in (None, days.first.month))):
+        if days and (not is_open or days.first <= latest):
             return days
     raise Refused("no_such_date")
 
 
 def _of_month(said: Date, year: int, month: int) -> Days | None:
-    if not _FIRST_YEAR <= year <= _LAST_YEAR:
+    if not _FIRST_YEAR <= year <= _LAST_YEAR or said.month not in (None, month):
         return None
     length = monthrange(year, month)[1]
     first = date(year, month, 1)

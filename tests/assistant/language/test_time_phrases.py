@@ -125,6 +125,7 @@ def test_a_typed_clock_range_takes_the_walls_as_the_vector_says(case: dict[str, 
         ("上周五下午三点到五点我在写什么", "上周五下午三点到五点"),
         ("what was open at 14:30?", "14:30"),
         ("since 3pm, what changed?", "since 3pm"),
+        ("which report was open in Q3?", "Q3"),
     ],
 )
 def test_a_message_shows_the_phrase_it_was_read_by(message: str, phrase: str) -> None:
