@@ -19,7 +19,8 @@ from typing import Any
 from PIL import Image, UnidentifiedImageError
 
 from store.frames import media
-from store.spool.queue import MAX_IMAGE_BYTES, Capture
+from store.frames.frames import MAX_CAPTURED_MS
+from store.spool.queue import MAX_IMAGE_BYTES, Capture, is_storable
 from store.spool.window_hints import Toolbar
 
 MAX_SIDE_PX = 16_384
@@ -109,8 +110,6 @@ def _read_own_file(path: Path) -> bytes:
         return file.read(MAX_IMAGE_BYTES + 1)
 
 
-MAX_MS = 2**43
-"""A frame id is ``captured_ms * 1024 + n`` and stays below 2**53: good until the year 2248."""
 MAX_TEXT = 8192
 MAX_TOOLBARS = 400  # as many windows as capture looks at
 MAX_SIDE = 100_000
@@ -123,13 +122,13 @@ _NUMBERS = {"pid": (0, 2**32), "utc_offset_min": (-24 * 60, 24 * 60)}
 
 def checked_capture(capture: Capture) -> Capture:
     """The same capture: JSON alone promises nothing. Raises `InvalidImage` naming what is wrong."""
-    if not _is_whole(capture.captured_ms, 1, MAX_MS):
+    if not _is_whole(capture.captured_ms, 1, MAX_CAPTURED_MS):
         raise InvalidImage("bad_record", "captured_ms must be a whole number of milliseconds since 1970")
     for name in _TEXTS:
         value = getattr(capture, name)
         if value is None and name not in _REQUIRED:
             continue
-        if not isinstance(value, str) or len(value) > MAX_TEXT or not _is_storable(value):
+        if not isinstance(value, str) or len(value) > MAX_TEXT or not is_storable(value):
             raise InvalidImage("bad_record", f"{name} must be text of at most {MAX_TEXT} characters")
     for name, (low, high) in _NUMBERS.items():
         value = getattr(capture, name)
@@ -146,7 +145,7 @@ def checked_capture(capture: Capture) -> Capture:
 def capture_from_entry_name(entry_name: str) -> Capture | None:
     """What an entry's name alone tells of its capture, for an entry that cannot be read."""
     name = _ENTRY_NAME.fullmatch(entry_name)
-    if name is None or not _is_whole(int(name[1]), 1, MAX_MS):
+    if name is None or not _is_whole(int(name[1]), 1, MAX_CAPTURED_MS):
         return None
     return Capture(capture_id=name[2], captured_ms=int(name[1]), source="unknown")
 
@@ -160,8 +159,3 @@ def _is_toolbar(toolbar: Toolbar) -> bool:
 
 def _is_whole(value: Any, low: int, high: int) -> bool:
     return type(value) is int and low <= value < high
-
-
-def _is_storable(text: str) -> bool:
-    """Lone surrogates pass through JSON but are no Unicode text; NUL ends a C string."""
-    return "\0" not in text and not any(0xD800 <= ord(c) < 0xE000 for c in text)

@@ -20,6 +20,8 @@ from store.spool.queue import Capture
 
 ID_STEP = 1024
 """Frames that one millisecond can hold."""
+MAX_CAPTURED_MS = 2**43
+"""A frame id stays below 2**53, which JavaScript holds exactly: good until the year 2248."""
 
 FrameStatus = Literal["stored", "searchable", "failed"]
 

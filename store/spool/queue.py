@@ -259,6 +259,11 @@ class Spool:
         return entries, used
 
 
+def is_storable(text: str) -> bool:
+    """Lone surrogates pass through JSON but are no Unicode text; NUL ends a C string."""
+    return "\0" not in text and not any(0xD800 <= ord(c) < 0xE000 for c in text)
+
+
 def _name_of(record: Capture | LookReport) -> str:
     if isinstance(record, Capture):
         uuid.UUID(record.capture_id)  # the name becomes a path: nothing but a UUID may enter

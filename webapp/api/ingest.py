@@ -9,14 +9,15 @@ from uuid import UUID
 
 from flask import request
 from PIL import Image
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, field_validator
+from pydantic_core import PydanticCustomError
 
 from store.frames import frames
 from store.frames.frames import IngestOutcome
 from store.frames.media import decode
 from store.privacy import rules as privacy
 from store.privacy.rules import WindowFacts
-from store.spool.queue import MAX_IMAGE_BYTES, Capture, Spool
+from store.spool.queue import MAX_IMAGE_BYTES, Capture, Spool, is_storable
 from store.timeline import ledger
 from webapp.api.endpoint import check_parts, endpoint, parse_json
 from webapp.api.values import Answer, Request, Seconds, Text
@@ -40,6 +41,20 @@ class Metadata(Request):
     focused: bool | None = None
     browser_url: Annotated[str, StringConstraints(max_length=8_000)] | None = None
     trigger: Text | None = None
+
+    @field_validator("captured_at")
+    @classmethod
+    def _captured_at(cls, captured_ms: int) -> int:
+        if not 1 <= captured_ms < frames.MAX_CAPTURED_MS:
+            raise PydanticCustomError("invalid_time", "must lie after 1970 and before the year 2248")
+        return captured_ms
+
+    @field_validator("monitor", "app_name", "window_name", "browser_url", "trigger")
+    @classmethod
+    def _storable(cls, text: str | None) -> str | None:
+        if text is not None and not is_storable(text):
+            raise PydanticCustomError("invalid_text", "must be text without NUL and lone surrogates")
+        return text
 
 
 class Upload(Request):

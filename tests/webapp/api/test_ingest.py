@@ -163,6 +163,9 @@ def test_more_than_25_mb_is_413(program: Actor, own: Services) -> None:
         ({"captured_at": 1795176000000}, "invalid_time"),
         ({"captured_at": -1}, "invalid_time"),
         ({"captured_at": None}, "invalid_time"),
+        ({"captured_at": 0}, "invalid_time"),
+        ({"captured_at": 9e9}, "invalid_time"),  # the year 2255: beyond what a frame id holds
+        ({"window_name": "a\0b"}, "invalid_window_name"),
         ({"focused": "yes"}, "invalid_focused"),
         ({"app_name": 7}, "invalid_app_name"),
         ({"app_name": "x" * 1001}, "invalid_app_name"),
