@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from decimal import Decimal
 from functools import lru_cache
 
 from babel import Locale, localedata
@@ -160,6 +161,7 @@ def _locales() -> tuple[Locale, ...]:
 # -- whole numbers in Han signs ----------------------------------------------------------
 
 _EXTRA = {"两": 2, "兩": 2}
+_PARTS = re.compile(r"\d+(?:\.\d+)?|\D")
 
 
 def numeric(sign: str) -> int | None:
@@ -169,22 +171,25 @@ def numeric(sign: str) -> int | None:
 
 
 def integer(figure: str) -> int:
-    """A whole number in digits or Han signs: ``二十`` is 20, ``二〇二七`` 2027, ``十二万`` 120,000,
-    ``二百六`` 260.
-    """
-    if figure[0].isdecimal():
-        return int(figure)
+    """A whole number in digits or Han signs: ``二十`` is 20, ``二〇二七`` 2027, ``十二万`` 120,000."""
     signs = [numeric(sign) or 0 for sign in figure]
-    if all(sign < 10 for sign in signs):
-        return int("".join(map(str, signs)))
-    total, section, last, scale = 0, 0, 0, 1
-    for sign in signs:
-        if sign < 10:
-            last, scale = sign, scale if sign else 1
+    return int("".join(map(str, signs)) if all(sign < 10 for sign in signs) else amount(figure))
+
+
+def amount(figure: str) -> Decimal:
+    """What a figure with Han signs counts: ``二百六`` is 260, ``3万8千`` 38,000, ``1.2万`` 12,000."""
+    total, section, last, scale = Decimal(0), Decimal(0), Decimal(0), 1
+    for part in _PARTS.findall(figure):
+        size = numeric(part) or 0 if len(part) == 1 else None
+        if size is None or size < 10:
+            last, scale = (
+                Decimal(part if size is None else size),
+                scale if size and not part.isdecimal() else 1,
+            )
             continue
-        if sign < 10_000:
-            section += (last or 1) * sign
+        if size < 10_000:
+            section += (last or 1) * size
         else:
-            total, section = total + (section + last or 1) * sign, 0
-        last, scale = 0, sign // 10
+            total, section = total + (section + last or 1) * size, Decimal(0)
+        last, scale = Decimal(0), size // 10
     return total + section + last * scale

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from assistant.language import cldr
-from assistant.language.cldr import integer, numeric
+from assistant.language.cldr import integer
 from assistant.language.time_grammar import compose, letters
 from assistant.language.time_lexer import pieces_of
 from assistant.language.time_said import Clock, Part, Point, Span
@@ -73,6 +73,7 @@ _YEAR = re.compile(r"\.?,?\s{1,2}(?:[^\W\d_]{1,3}\s)?(\d{4})(?!\d)")
 _MISREAD = re.compile(r"(?<=[\d.,:/-])[OoQ]|[OoQ](?=[\d:])")
 _MISREAD_ONE = re.compile(r"(?<=\d)[lI|](?=[\d\s.,:/-]|\Z)|(?<![^\W\d_])[lI|](?=\d)")
 _HAN_NUMBER = re.compile(f"(?<![{_HAN}])[{_HAN}]{{2,12}}(?![{_HAN}])")
+_HAN_TAIL = re.compile(r"(?:[百千万萬亿億](?:\d{1,4}(?!\d))?)+")
 _POWER = re.compile(r"\s?([^\W\d_]+)")
 _POINTED_CLOCK = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
 _FOUR_DIGITS = re.compile(r"(?<!\d)\d{4}(?!\d)")
@@ -235,7 +236,7 @@ def _of_dial(minutes: int, written: str) -> frozenset[int]:
     return frozenset([minutes, (minutes + 720) % 1440] if is_open else [minutes])
 
 
-def _composed_clocks(text: str, is_read: bool) -> Iterator[Value]:
+def _composed_clocks(text: str, is_read: bool = False) -> Iterator[Value]:
     """``half past nine``, ``à 3 heures de l'après-midi``: what the grammar of times makes of a sentence."""
     pieces = pieces_of(text) if not is_read and len(text) <= MAX_SPOKEN_CHARS else []
     for piece in compose(pieces) if _MAY_TELL.search(letters(pieces)) else ():
@@ -269,25 +270,25 @@ def _on_dial(clock: Clock, part: Part | None) -> frozenset[int]:
 
 def _numbers(text: str, is_read: bool) -> Iterator[Value]:
     for found in _NUMBER.finditer(text):
-        readings = set(_decimals(found[0]))
-        end, most = _multiplied(text, found.end(), readings)
-        yield Value(found.start(), end, "number", frozenset(readings | most))
+        yield _counted(text, found)
     for found in _HAN_NUMBER.finditer(text):
         number = integer(found[0])
         if number > SMALL:
             yield Value(found.start(), found.end(), "number", frozenset([Decimal(number)]))
 
 
-def _multiplied(text: str, end: int, readings: Set[Decimal]) -> tuple[int, set[Decimal]]:
-    """Where a figure with a power of ten ends, and what it is: ``1.2万``, ``1万2000``, ``2.4M``."""
-    factor = numeric(text[end]) if end < len(text) else None
-    if not factor or factor < 1000:
-        word = _POWER.match(text, end)
-        powers = cldr.powers().get(cldr.key(word[1]), ()) if word else ()
-        return end, {value * power for value in readings for power in powers}
-    rest = _DIGITS.match(text, end + 1)
-    more = int(rest[0]) if rest and int(rest[0]) < factor else 0
-    return rest.end() if rest and more else end + 1, {value * factor + more for value in readings}
+def _counted(text: str, found: re.Match[str]) -> Value:
+    """A figure with its power of ten: ``1.2万``, ``3万8千``, ``2.4M``. A frame may have the power in a
+    heading ("in 万円"), so that the figure alone is a reading, too.
+    """
+    readings, end = set(_decimals(found[0])), found.end()
+    if tail := _HAN_TAIL.match(text, end):
+        counted = {cldr.amount(f"{value}{tail[0]}") for value in readings}
+        readings, end = readings | counted if len(tail[0]) == 1 else counted, tail.end()
+    elif word := _POWER.match(text, end):
+        powers = cldr.powers().get(cldr.key(word[1]), ())
+        readings |= {value * power for value in readings for power in powers}
+    return Value(found.start(), end, "number", frozenset(readings))
 
 
 def _decimals(figure: str) -> Iterator[Decimal]:
@@ -320,10 +321,11 @@ class Shown:
         self.clocks: set[int] = set()
         self.weekdays: set[int] = set()
         self._captured: int | None = None
+        self._texts = tuple(texts)
         self._units: dict[Decimal, set[str]] = {}
         if moment:
             self._add_moment(moment)
-        for text in texts:
+        for text in self._texts:
             flat = flattened(text)
             for form in dict.fromkeys((flat, mended(flat))):
                 self._add(form, values(form, is_read=True))
@@ -339,10 +341,17 @@ class Shown:
         if value.kind == "date":
             return any(_same_day(said, shown) for said in value.readings for shown in self.days)
         if value.kind == "clock":
-            return bool(value.readings & self.clocks)
+            return bool(value.readings & self.clocks or value.readings & self._spoken_clocks)
         if value.kind == "weekday":
             return bool(value.readings & self.weekdays)
         return bool(value.readings & self.numbers)
+
+    @cached_property
+    def _spoken_clocks(self) -> frozenset[Any]:
+        """Clock times in words. They are rare on screens, so none is looked for before one is missed."""
+        lines = (_DIGITS.sub("\u0001", line) for text in self._texts for line in flattened(text).splitlines())
+        clocks = (value.readings for line in lines for value in _composed_clocks(line))
+        return frozenset().union(*clocks)
 
     def _add_moment(self, moment: str) -> None:
         day = date.fromisoformat(moment[:10])
