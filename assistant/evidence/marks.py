@@ -28,6 +28,7 @@ from assistant.evidence.particulars import (
 )
 from assistant.language.small_words import language_of
 from assistant.language.statements import CITATION, Statement, plain, split_statements
+from assistant.language.values import without
 from assistant.retrieval.measured_facts import MeasuredFacts
 
 _NO_SCREENS: Mapping[int, Screen] = MappingProxyType({})
@@ -172,6 +173,8 @@ def _missing(
     """What stands on no frame. A time that `rounds` may be the moment of a frame; that of a sentence with a
     quote is one of its words.
     """
+    bare = without(said, [(each.start, each.end) for each in found if each.kind != "name"])
+    altered = [each for screen in shown.values() for each in screen.altered_names(bare)]
     return [
         each
         for each in found
@@ -180,7 +183,7 @@ def _missing(
             or (each.value is not None and facts.tell(each.value, said))
             or any(screen.has(each, rounds=rounds) for screen in shown.values())
         )
-    ]
+    ] + [each for each in altered if not any(screen.has_text(each.text) for screen in shown.values())]
 
 
 def _standing(

@@ -16,6 +16,7 @@ from typing import Literal
 
 from assistant.core.texts import CJK
 from assistant.evidence import quotes
+from assistant.evidence.sign_names import Signs, family_names
 from assistant.language import cldr
 from assistant.language.small_words import has_capital_nouns, is_small
 from assistant.language.statements import QUOTED
@@ -65,6 +66,7 @@ def particulars(sentence: str, language: str) -> list[Particular]:
         found += here
         rest = without(rest, [(each.start, each.end) for each in here])
     found += _names(rest, sentence, language)
+    found += (Particular(*span, "name", sentence[slice(*span)]) for span in family_names(rest))
     return sorted(found, key=lambda particular: particular.start)
 
 
@@ -162,6 +164,7 @@ class Screen:
         words = {word for text in (*self.texts, *self.titles) for word in _WORD.findall(text)}
         words |= {part for word in words for part in _JOINTS.split(word)}
         self._words = set(map(_bare, words))
+        self._signs = Signs((*self.texts[:1], *self.titles))
         self._stems = {stem for word in self._words for stem in _stems(word)}
 
     def has(self, particular: Particular, *, rounds: bool = False) -> bool:
@@ -170,7 +173,7 @@ class Screen:
             is_moment = rounds and self._shown.rounds_to(particular.value)
             return is_moment or self._shown.holds(particular.value)
         if particular.kind == "name":
-            return self.has_word(particular.text)
+            return self._has_name(particular.text)
         return self.has_text(particular.text)
 
     def shows(self, particular: Particular, behind: str) -> bool:
@@ -182,6 +185,16 @@ class Screen:
         units = self._shown.unit(particular.value)
         unit = behind.strip()[:1].casefold()
         return self._shown.holds(particular.value) and (not units or unit in units)
+
+    def altered_names(self, sentence: str) -> Iterator[Particular]:
+        """Names in Han or kana that a sentence has otherwise than the screen."""
+        for start, end in self._signs.altered(sentence):
+            yield Particular(start, end, "name", sentence[start:end])
+
+    def _has_name(self, name: str) -> bool:
+        if name[0] < "\u2e80":
+            return self.has_word(name)
+        return not self._signs.has_kana or name in self._signs.text
 
     def has_text(self, quote: str) -> bool:
         texts = (*self.texts, *self.titles)

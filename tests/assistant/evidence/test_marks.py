@@ -150,6 +150,10 @@ def test_a_language_that_writes_nouns_with_capitals_has_no_names_by_capitals() -
         ("2,364,000", "236.4万", True),
         ("2,364,000", "二百三十六万四千", True),
         ("12,000", "1万2000", True),
+        ("1万4千人", "1万6千人", False),
+        ("3万8千円", "38,000", True),
+        ("収入(万円) 514", "514万円", True),
+        ("llego a las siete y cuarto", "19:15", True),
         ("260块", "二百六", True),
         ("206", "二百零六", True),
         ("expiry 2027-12", "令和9年12月", True),
@@ -241,3 +245,39 @@ def test_what_a_model_saw_in_a_picture_is_no_warning(sentence: str, state: str) 
         sentence, [1, 2], screens, misquoted={n: ["thirty boats"] for n in screens}, seen=[1]
     )
     assert claim.state == "not_on_frame"
+
+
+SIGNS = Screen(
+    [
+        "联系人 王建国  南京市中级人民法院\n早上司机马师傅来过，三号楼\n"
+        "花田市立図書館 返却 森下様です\n報告書 報告者"
+    ]
+)
+
+
+@for_each(
+    ("sentence", "missing"),
+    [
+        ("联系人是王建国 [1]。", ()),
+        ("联系人是王建军 [1]。", ("王建军",)),
+        ("判决的是北海市中级人民法院 [1]。", ("北海市中级人民法院",)),
+        ("早上来的是司机孟师傅 [1]。", ("司机孟师傅",)),
+        ("法院已经判了 [1]。", ()),
+        ("返却したのは森下さんです [1]。", ()),
+        ("返却したのは杉山さんです [1]。", ("杉山",)),
+        ("報告書はまだです [1]。", ()),
+    ],
+)
+def test_names_without_capitals_are_told_by_what_differs(sentence: str, missing: tuple[str, ...]) -> None:
+    (claim,) = marks.check(sentence, [1], {1: SIGNS})
+    assert claim.missing == missing
+
+
+def test_an_altered_name_stands_where_another_cited_frame_has_it() -> None:
+    (claim,) = marks.check("联系人是王建军 [1][2]。", [1, 2], {1: SIGNS, 2: Screen(["王建军 回电"])})
+    assert claim.state == "cited"
+
+
+def test_family_names_are_compared_with_screens_in_japanese_only() -> None:
+    (claim,) = marks.check("返却したのは杉山さんです [1]。", [1], {1: Screen(["Returned by K. Sugiyama"])})
+    assert claim.state == "cited"
