@@ -11,7 +11,9 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import threading
 import uuid
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -177,6 +179,11 @@ def temporary_of(path: str) -> str:
     return str(final.with_name(f".{final.name}.tmp"))
 
 
+_LARGE_PIXELS = 10_000_000
+"""Above a 4K screen (8.3 million). A few hundred kilobytes can unfold into 80 million pixels of 4 bytes."""
+_one_large_at_a_time = threading.Lock()
+
+
 def decode(content: bytes, media_type: str) -> Image.Image:
     """RGB pixels of an image whose bytes must be of the type they claim.
 
@@ -184,8 +191,10 @@ def decode(content: bytes, media_type: str) -> Image.Image:
     """
     kind = media_type.removeprefix("image/").upper()
     with Image.open(io.BytesIO(content), formats=[kind]) as image:
-        image.load()
-        return image if image.mode == "RGB" else image.convert("RGB")
+        is_large = image.width * image.height > _LARGE_PIXELS
+        with _one_large_at_a_time if is_large else nullcontext():
+            image.load()
+            return image if image.mode == "RGB" else image.convert("RGB")
 
 
 def pixels_sha256(image: Image.Image) -> str:

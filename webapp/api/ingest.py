@@ -24,7 +24,8 @@ from webapp.api.values import Answer, Request, Seconds, Text
 from webapp.core.errors import Problem, found, invalid
 from webapp.core.services import services
 
-MAX_PIXELS = 64_000_000
+MAX_PIXELS = 40_000_000
+"""An 8K screen has 33 million."""
 _FORMATS = {"WEBP": "image/webp", "PNG": "image/png", "JPEG": "image/jpeg"}
 
 

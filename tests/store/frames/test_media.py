@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import threading
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,16 @@ def test_removing_frees_bytes_and_empties_folders(data_dir: DataDir, database: D
 
 def test_the_pixel_hash_depends_on_shape() -> None:
     assert media.pixels_sha256(Image.new("RGB", (2, 8))) != media.pixels_sha256(Image.new("RGB", (8, 2)))
+
+
+def test_large_pictures_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six of 64 million pixels at once took the web process to 3 GB."""
+    monkeypatch.setattr(media, "_LARGE_PIXELS", 100 * 100)
+    small, large = webp(picture(size=(100, 100))), webp(picture(size=(101, 100)))
+    decoding = threading.Thread(target=media.decode, args=(large, "image/webp"))
+    with media._one_large_at_a_time:
+        media.decode(small, "image/webp")
+        decoding.start()
+        decoding.join(0.2)
+        assert decoding.is_alive()
+    decoding.join()
