@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
-from typing import Protocol
+from typing import Literal, Protocol
 
 from PIL import Image
 
@@ -74,13 +74,23 @@ class Box:
         return self.x <= x < self.right and self.y <= y < self.bottom
 
 
+Source = Literal["read", "browser", "accessibility"]
+Checked = Literal["ink", "read"]
+
+
 @dataclass(frozen=True, slots=True)
 class OcrWord:
-    """One word, or one Chinese character or run of them; `confidence` is 0..1."""
+    """One word, or one Chinese character or run of them; `confidence` is 0..1.
+
+    `source` says who told it: it was read from the picture, or a program told its own text. `checked` says
+    what the pixels say to that: there is ink in its place from end to end, or it was read there.
+    """
 
     text: str
     box: Box
     confidence: float
+    source: Source = "read"
+    checked: Checked = "read"
 
     def moved(self, dx: int, dy: int) -> OcrWord:
         return replace(self, box=self.box.moved(dx, dy))

@@ -47,7 +47,7 @@ def read_checked(path: Path, media_type: str, sha256: str | None = None) -> byte
 
     `sha256` is the digest noted where the picture was taken, if it was.
     """
-    content = _read_own_file(path)
+    content = read_bounded(path, MAX_IMAGE_BYTES)
     check(content, media_type)
     if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
         raise InvalidImage("wrong_checksum", "the picture is not the one that was captured (SHA-256 differs)")
@@ -92,7 +92,8 @@ def media_type_of(content: bytes) -> str | None:
     return "image/webp" if content[:4] == b"RIFF" and content[8:12] == b"WEBP" else None
 
 
-def _read_own_file(path: Path) -> bytes:
+def read_bounded(path: Path, most: int) -> bytes:
+    """The bytes of a file of ours that has at most so many. Raises `InvalidImage`."""
     try:
         descriptor = os.open(path, _OPEN_FLAGS)
     except OSError as error:
@@ -105,9 +106,9 @@ def _read_own_file(path: Path) -> bytes:
             raise InvalidImage("not_ours", "the picture belongs to another user")
         if facts.st_size == 0:
             raise InvalidImage("empty", "the picture has 0 bytes")
-        if facts.st_size > MAX_IMAGE_BYTES:
-            raise InvalidImage("too_large", f"{facts.st_size} bytes are more than {MAX_IMAGE_BYTES}")
-        return file.read(MAX_IMAGE_BYTES + 1)
+        if facts.st_size > most:
+            raise InvalidImage("too_large", f"{facts.st_size} bytes are more than {most}")
+        return file.read(most + 1)
 
 
 MAX_TEXT = 8192

@@ -18,12 +18,16 @@ import numpy.typing as npt
 from PIL import Image
 
 from engines.ocr.protocol import Box, OcrEngine, OcrLine, OcrWord, around, lines_of
+from ingest.reading.page_text import ink_of
 
 Pixels = npt.NDArray[np.uint32]  # one screen, a pixel per number
 Mask = npt.NDArray[np.bool_]
+Told = Callable[[Mask, Mask], list[OcrWord]]
+"""Words that a program told and the pixels prove, by the ink of the picture and what is asked for."""
 
 TILE_H, TILE_W = 8, 32  # pixels; flat tiles, because text runs along rows
 _READ_WHOLE_ABOVE = 0.6  # of the screen's area
+_ASK_ABOVE = 0.1  # of it: less is sooner read than proved
 _SCROLL_ABOVE = 0.01  # of the tiles: less than a few lines is cheaper to read than to explain
 _NEAR_ENOUGH = 0.02  # of the tiles: no need to look for a nearer screen, nor to remember both
 _SCROLLS = 2  # parts that may have moved by different distances
@@ -60,18 +64,21 @@ class IncrementalReader:
         self.since_whole = 0  # readings of changes since the last whole one
         self._screens: list[_Screen] = []  # the most recent last
 
-    def read(self, monitor: str, image: Image.Image, *, audit: bool = False) -> list[OcrLine]:
+    def read(
+        self, monitor: str, image: Image.Image, *, audit: bool = False, told: Told | None = None
+    ) -> list[OcrLine]:
         """Lines of `image`. Raises what the engine raises; then nothing is remembered of it.
 
         From time to time, and with `audit`, the whole picture is read as well: what the engine makes of it
-        counts and is gone on with, so nothing that was kept for long stays wrong.
+        counts and is gone on with, so nothing that was kept for long stays wrong. What is `told`, with its
+        proof, is not read.
         """
         pixels = _pixels(image)
         known, tiles = self._nearest(monitor, pixels)
-        lines = None if known is None else self._read_changes(known, tiles, pixels, image)
+        lines = None if known is None else self._read_changes(known, tiles, pixels, image, told)
         self.since_whole += 1
         if lines is None or audit or self.since_whole >= AUDIT_EVERY:
-            whole = self._engine.read(image)
+            whole = self._read_whole(image, lines, told)
             if lines is not None:
                 read, kept = (
                     Counter(word.text for line in page for word in line.words) for page in (whole, lines)
@@ -98,8 +105,28 @@ class IncrementalReader:
                 break
         return best, tiles
 
+    def _read_whole(
+        self, image: Image.Image, lines: Sequence[OcrLine] | None, told: Told | None
+    ) -> list[OcrLine]:
+        """All but the words that are told, or were when `lines` were made."""
+        mask, ink = np.ones((image.height, image.width), np.bool_), ink_of(image)
+        if lines is not None:
+            words = [word for line in lines for word in line.words if word.source != "read"]
+        else:
+            words = told(ink, mask) if told else []
+        return self._read_beside(words, ink, mask, image) if words else self._engine.read(image)
+
+    def _read_beside(
+        self, told: Sequence[OcrWord], ink: Mask, mask: Mask, image: Image.Image
+    ) -> list[OcrLine]:
+        """Words that are told, and all other ink of `mask`."""
+        for word in told:
+            mask[_slices(_grown(word.box, _MARGIN, _MARGIN, image.size))] = False
+        regions = _regions(_tiles(mask & ink), image.size)
+        return lines_of([*told, *(word for part in regions for word in self._words_in(part, mask, image))])
+
     def _read_changes(
-        self, known: _Screen, tiles: Mask, pixels: Pixels, image: Image.Image
+        self, known: _Screen, tiles: Mask, pixels: Pixels, image: Image.Image, told: Told | None
     ) -> list[OcrLine] | None:
         """The new lines, or None where reading the whole picture is cheaper."""
         if not tiles.any():
@@ -116,6 +143,12 @@ class IncrementalReader:
         if shown.mean() > _READ_WHOLE_ABOVE:
             return None
         words = [word for line in kept for word in line.words]
+        if told and shown.mean() >= _ASK_ABOVE:
+            ink = ink_of(image)
+            proved = told(ink, mask)
+            if proved:
+                beside = self._read_beside(proved, ink, mask, image)
+                return lines_of([*words, *(word for line in beside for word in line.words)])
         for region in _regions(shown, image.size):
             words += self._words_in(region, mask, image)
         return lines_of(words)

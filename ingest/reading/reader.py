@@ -18,7 +18,9 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from engines.ocr.protocol import Box, OcrEngine, OcrError, OcrLine
+from PIL import Image
+
+from engines.ocr.protocol import Box, OcrEngine, OcrError, OcrLine, OcrWord
 from engines.registry import UnknownName
 from ingest.core.home import Home
 from ingest.core.step_loop import StepLoop
@@ -26,10 +28,11 @@ from ingest.core.worker_stats import WorkerStats
 from ingest.reading import urls
 from ingest.reading.backlog import Backlog
 from ingest.reading.incognito_badge import BadgeReader
-from ingest.reading.incremental import AUDIT_AT_REST, IncrementalReader
+from ingest.reading.incremental import AUDIT_AT_REST, IncrementalReader, Told
+from ingest.reading.page_text import PageProof, asked_for
 from store.core.errors import FrameNotFound, MediaGone, StoreBusy
 from store.core.paths import replace_file
-from store.frames import frames
+from store.frames import frames, page_texts
 from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.ocr.readings import Box as StoredBox
@@ -166,7 +169,7 @@ class ReaderLoop(StepLoop):
         self.reading_since = started = time.monotonic()
         try:
             image = self._home.media.image(frame)
-            lines = reader.read(frame.monitor, image, audit=audit)
+            lines = reader.read(frame.monitor, image, audit=audit, told=self._told(frame, image))
             duration_ms = round((time.monotonic() - started) * 1000)
             self._store(frame, lines, duration_ms)
         except MediaGone as error:
@@ -183,6 +186,17 @@ class ReaderLoop(StepLoop):
         finally:
             self.reading_since = None
             self._crash_guard.end()
+
+    def _told(self, frame: FrameRow, image: Image.Image) -> Told | None:
+        """What a browser told of the frame, to be proved, or what was proved of it before."""
+        assert self._engine is not None
+        pages = page_texts.of_frame(self._home.database, frame.id)
+        if pages:
+            return PageProof(pages, image, self._engine).words
+        earlier = readings.current_reading(self._home.database, frame.id)
+        told = [w for line in earlier.lines for w in line.words if w.source != "read"] if earlier else []
+        words = [OcrWord(w.text, Box(*w.box), w.confidence or 1.0, w.source, w.checked) for w in told]
+        return (lambda _, wanted: asked_for(words, wanted)) if words else None
 
     def _store(self, frame: FrameRow, lines: list[OcrLine], duration_ms: int) -> None:
         assert self._engine is not None
@@ -228,8 +242,15 @@ def draft_of(engine: OcrEngine, lines: Iterable[OcrLine], duration_ms: int) -> T
 
 
 def _draft(line: OcrLine) -> DraftLine:
-    words = tuple(DraftWord(word.text, _stored(word.box), word.confidence) for word in line.words)
-    return DraftLine(_stored(line.box), line.confidence, words, line.text)
+    words = tuple(map(_draft_word, line.words))
+    confidence = None if all(word.confidence is None for word in words) else line.confidence
+    return DraftLine(_stored(line.box), confidence, words, line.text)
+
+
+def _draft_word(word: OcrWord) -> DraftWord:
+    """How sure an engine was is known of what it read only."""
+    confidence = word.confidence if word.source == "read" else None
+    return DraftWord(word.text, _stored(word.box), confidence, word.source, word.checked)
 
 
 def _stored(box: Box) -> StoredBox:

@@ -32,6 +32,7 @@ from ingest.core.validation import (
     capture_from_entry_name,
     checked_capture,
     decode,
+    read_bounded,
     read_checked,
 )
 from ingest.core.worker_stats import WorkerStats
@@ -41,10 +42,12 @@ from ingest.reading.incognito_badge import BadgeReader, ReaderBusy
 from ingest.worker.duplicates import Likeness, find_duplicate, may_be_duplicate
 from store.core.errors import SpoolEntryInvalid, StoreBusy
 from store.deletion import deletion
-from store.frames import frames
+from store.frames import frames, page_texts
 from store.frames import tags as frame_tags
 from store.frames.media import path_of, temporary_of
 from store.privacy.rules import WindowFacts, load_rules
+from store.spool import page_text
+from store.spool.page_text import PageText
 from store.spool.queue import Capture, Entry, LookReport
 from store.timeline import ledger, sample_week, segments
 
@@ -241,9 +244,21 @@ def store_entry(home: Home, entry: Entry, now_ms: int, badge_reader: BadgeReader
         duplicate = find_duplicate(home.database, home.media, capture, image)
         if duplicate is not None:
             return _fold_into(home, capture, *duplicate)
+    pages = _pages_told(entry)
     if capture.toolbars:
-        return _store_unless_private(home, capture, content, now_ms, badge_reader)
-    return _store(home, capture, content, now_ms)
+        return _store_unless_private(home, capture, content, pages, now_ms, badge_reader)
+    return _store(home, capture, content, pages, now_ms)
+
+
+def _pages_told(entry: Entry) -> list[PageText]:
+    """What the browser told of the pages on the picture; where that is unusable the picture is read whole."""
+    if entry.text is None:
+        return []
+    try:
+        return page_text.decode(read_bounded(entry.text, page_text.MAX_BYTES))
+    except (InvalidImage, ValueError) as error:
+        log.warning("what the browser told of a frame cannot be used: %s", error)
+        return []
 
 
 def _excluded_because(home: Home, capture: Capture) -> str:
@@ -263,14 +278,15 @@ def _excluded_because(home: Home, capture: Capture) -> str:
 
 
 def _store_unless_private(
-    home: Home, capture: Capture, content: bytes, now_ms: int, badge_reader: BadgeReader | None
-) -> Result:
+    home: Home, capture: Capture, content: bytes, pages: list[PageText], now_ms: int,
+    badge_reader: BadgeReader | None,
+) -> Result:  # fmt: skip
     """Some window in this picture may be private: its toolbar tells."""
     if badge_reader is None:
         return _exclude(home, capture, "may_be_private")
     reason = _private_by_toolbar(badge_reader, capture, content)
     if not reason:
-        result = _store(home, capture, content, now_ms)
+        result = _store(home, capture, content, pages, now_ms)
         if result.outcome == "stored" and result.frame_id is not None:
             badge_reader.stored(capture.toolbars, result.frame_id, capture.captured_ms)
         return result
@@ -293,7 +309,7 @@ def _private_by_toolbar(badge_reader: BadgeReader, capture: Capture, content: by
         raise TryLater(str(error)) from error
 
 
-def _store(home: Home, capture: Capture, content: bytes, now_ms: int) -> Result:
+def _store(home: Home, capture: Capture, content: bytes, pages: list[PageText], now_ms: int) -> Result:
     try:
         still = home.media.keep(content, capture.image_type, capture.captured_ms, capture.capture_id)
     except (ValueError, SyntaxError) as error:
@@ -303,6 +319,8 @@ def _store(home: Home, capture: Capture, content: bytes, now_ms: int) -> Result:
         if earlier is None:
             ledger.clear_failure(connection, capture)
             frame_id = frames.insert(connection, capture, still, now_ms)
+            if pages:
+                page_texts.add(connection, frame_id, pages)
             segments.heartbeat(connection, frames.get(home.database, frame_id))
             tags = places.tags(capture.app_name, capture.window_name, capture.browser_url)
             frame_tags.add_by_rule(connection, frame_id, tags, now_ms)

@@ -61,6 +61,7 @@ class Counts:
     vectors: int = 0  # of meaning
     embedding_queue: int = 0  # frames that waited for theirs
     urls: int = 0
+    page_texts: int = 0  # what the browser told of frames that were not read yet
     segments: int = 0
     apps: int = 0
     quotes: int = 0  # evidence shown in conversations

@@ -145,6 +145,7 @@ PLACES = (
     _rows_of_frames("vectors", "vectors", "thing_id", "kind = 'frame'"),
     _rows_of_frames("embedding_queue", "embedding_queue", "thing_id", "kind = 'frame'"),
     _rows_of_frames("urls", "frame_urls"),
+    _rows_of_frames("page_texts", "page_texts"),
     # A pin guards against retention, never against a deletion that is asked for.
     _rows_of_frames("pins", "pins"),
     # Which of them say what nothing else says is only known by looking.

@@ -6,9 +6,10 @@ a search hit, a quote and a box are three views of the same characters.
 
 A new reading is a new version: search uses the current one, a citation keeps the one it quoted.
 
-Layout format, version 1, little-endian, compressed with zlib: for each line ``<IIHHHHBH`` (start,
-end, x, y, w, h, confidence, number of words), followed by ``<IIHHHHB`` for each of its words.
-Confidence is 0..200 in steps of 0.5 %, 255 when unknown.
+Layout format, version 2, little-endian, compressed with zlib: for each line ``<IIHHHHBH`` (start,
+end, x, y, w, h, confidence, number of words), followed by ``<IIHHHHBB`` for each of its words.
+Confidence is 0..200 in steps of 0.5 %, 255 when unknown. A word's last byte says who told it (the place in
+`SOURCES`), plus 128 where the pixels only have ink for it. Version 1 has no such byte: all was read.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import apsw
 
@@ -29,9 +30,16 @@ from store.frames import text_index
 from store.frames.frames import FrameRow, captured_ms_of, id_range, select_rows
 
 _LINE = struct.Struct("<IIHHHHBH")
-_WORD = struct.Struct("<IIHHHHB")
-_VERSION = b"\x01"
+_WORD = struct.Struct("<IIHHHHBB")
+_WORD_1 = struct.Struct("<IIHHHHB")
+_VERSION = b"\x02"
 _UNKNOWN = 255
+_INK = 128
+
+Source = Literal["read", "browser", "accessibility"]
+Checked = Literal["ink", "read"]
+SOURCES: tuple[Source, ...] = ("read", "browser", "accessibility")
+"""Who told a word: it was read from the picture, or a program told its own text."""
 
 
 class Box(NamedTuple):
@@ -48,6 +56,8 @@ class DraftWord:
     text: str
     box: Box
     confidence: float | None  # 0..1
+    source: Source = "read"
+    checked: Checked = "read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +82,19 @@ class TextDraft:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word: ``reading.text[start:end]`` and where it stands."""
+    """A word: ``reading.text[start:end]`` and where it stands.
+
+    `source` says who told it. What the pixels say to it is in `checked`: it was read there, or ink fills its
+    place. A word that they do not bear out is not stored.
+    """
 
     start: int
     end: int
     text: str
     box: Box
     confidence: float | None
+    source: Source = "read"
+    checked: Checked = "read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +142,7 @@ def add(
         (frame_id, draft.engine, draft.language, text, layout, words, confidence, draft.duration_ms, now_ms),
     )
     reading_id = connection.last_insert_rowid()
+    connection.execute("delete from page_texts where frame_id = ?", (frame_id,))
     connection.execute("delete from frame_urls where frame_id = ?", (frame_id,))
     connection.executemany(
         "insert into frame_urls (frame_id, url) values (?, ?) on conflict do nothing",
@@ -245,9 +262,9 @@ def encode(draft: TextDraft) -> tuple[str, bytes]:
             if found < 0:
                 raise ValueError("a word does not stand in its line")
             at = found + len(clean)
-            packed += _WORD.pack(
-                position + found, position + at, *_corners(word.box), _confidence(word.confidence)
-            )
+            told = SOURCES.index(word.source) | (_INK if word.checked == "ink" else 0)
+            sure = _confidence(word.confidence)
+            packed += _WORD.pack(position + found, position + at, *_corners(word.box), sure, told)
         texts.append(text)
         position = end + 1
     return "\n".join(texts), _VERSION + zlib.compress(bytes(packed), 6)
@@ -255,18 +272,20 @@ def encode(draft: TextDraft) -> tuple[str, bytes]:
 
 def decode(text: str, layout: bytes) -> Iterator[Line]:
     """The lines of a stored reading."""
-    if layout[:1] != _VERSION:
+    if layout[:1] not in (_VERSION, b"\x01"):
         raise ValueError(f"unknown layout version {layout[:1]!r}")
     packed = zlib.decompress(layout[1:])
+    word_format = _WORD if layout[:1] == _VERSION else _WORD_1
     at = 0
     while at < len(packed):
         start, end, x, y, w, h, confidence, count = _LINE.unpack_from(packed, at)
         at += _LINE.size
         words = []
         for _ in range(count):
-            first, last, wx, wy, ww, wh, sure = _WORD.unpack_from(packed, at)
-            at += _WORD.size
-            words.append(Word(first, last, text[first:last], Box(wx, wy, ww, wh), _share(sure)))
+            first, last, wx, wy, ww, wh, sure, *told = word_format.unpack_from(packed, at)
+            at += word_format.size
+            box = Box(wx, wy, ww, wh)
+            words.append(Word(first, last, text[first:last], box, _share(sure), *_provenance(*told)))
         yield Line(start, end, text[start:end], Box(x, y, w, h), _share(confidence), tuple(words))
 
 
@@ -285,6 +304,10 @@ def doubts(connection: apsw.Connection, frame_id: int, start: int) -> Callable[[
         ]
 
     return lambda a, b: any(first < start + b and last > start + a for first, last in unsure())
+
+
+def _provenance(told: int = 0) -> tuple[Source, Checked]:
+    return SOURCES[told & ~_INK], "ink" if told & _INK else "read"
 
 
 _NO_TEXT = re.compile(r"[\x00-\x1f\ud800-\udfff]")

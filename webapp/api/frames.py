@@ -186,6 +186,12 @@ class WordAnswer(Answer):
     text: str
     box: BoxAnswer
     confidence: float | None
+    source: Literal["read", "browser", "accessibility"] = Field(
+        description="Who told it: it was read from the picture, or a program told its own text."
+    )
+    checked: Literal["ink", "read"] = Field(
+        description="What the pixels say to it: it was read there, or ink fills its place."
+    )
     hit: bool
 
 

@@ -34,6 +34,7 @@ class CountsAnswer(Answer):
     embedding_queue: int = Field(description="Frames that waited for their vectors.")
     pins: int = Field(description="Pinned frames; a pin does not stop a deletion that is asked for.")
     urls: int
+    page_texts: int
     segments: int
     apps: int
     quotes: int = Field(description="Evidence shown in conversations.")

@@ -1,0 +1,206 @@
+"""Proves on the pixels what a browser told of its pages, so that only the rest of a picture is to be read.
+
+Where the page stands in its window is found by laying the places of its words over the ink of the picture.
+A word counts if it is wholly where its window shows and ink fills its place from end to end. Some lines are
+read all the same: where what is read says otherwise, nothing is believed of that page.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from engines.ocr.protocol import Box, OcrEngine, OcrLine, OcrWord, around, lines_of
+from store.spool.page_text import PageText
+
+log = logging.getLogger(__name__)
+
+Mask = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.int64]
+
+_CONTRAST = 20  # between neighbouring pixels: the edge of a letter
+_SLACK = 4  # pixels by which a page may reach over its window
+_SAMPLE = 60  # words that tell where a page stands
+_CORE = (0.35, 0.75)  # of a word's height: every letter has ink there
+_STEP = 3  # pixels between the places that are tried first
+_GAP = -2  # what ink between two words counts
+_LIKELY = 3  # of these, tried closer
+_END = 0.4  # of a word's height that may be blank at either end of it
+_FILLED = 0.35  # of the columns of a word
+_ONE_LINE_IN = 20
+_FEWEST_LINES = 3
+_TELLING = 8  # letters of a line that tells whether it is the same
+_ALIKE = 0.6  # of the characters of a line
+_BAND = 12  # pixels around a line that is read
+
+
+def ink_of(image: Image.Image) -> Mask:
+    """Where the picture changes from one pixel to the next: the edges of letters, and of all else."""
+    grey = np.asarray(image.convert("L"))
+    ink = np.zeros(grey.shape, np.bool_)
+    for now, before, result in ((grey[:, 1:], grey[:, :-1], ink[:, 1:]), (grey[1:], grey[:-1], ink[1:])):
+        result |= np.maximum(now, before) - np.minimum(now, before) > _CONTRAST
+    return ink
+
+
+class PageProof:
+    """What is told of the pages on one picture. Asked for words only where something is to be read."""
+
+    def __init__(self, pages: Sequence[PageText], image: Image.Image, engine: OcrEngine) -> None:
+        self._pages = pages
+        self._image = image
+        self._engine = engine
+
+    def words(self, ink: Mask, wanted: Mask) -> list[OcrWord]:
+        """Words in the `wanted` pixels, proved. Raises what the engine raises."""
+        found: list[OcrWord] = []
+        for page in self._pages:
+            lines = lines_of(asked_for(_standing(page, ink), wanted))
+            sample = [line for line in lines if _letters(line.text) >= _TELLING] or lines
+            step = max(1, min(_ONE_LINE_IN, len(sample) // _FEWEST_LINES))
+            read = set(map(id, sample[step // 2 :: step]))
+            found += self._agreed([(line, id(line) in read) for line in lines])
+        return found
+
+    def _agreed(self, lines: Sequence[tuple[OcrLine, bool]]) -> Iterator[OcrWord]:
+        """All words, if those of the lines that are read are the same; else none."""
+        asked = [line for line, is_read in lines if is_read]
+        said = self._read(asked)
+        agreeing = [_alike(line.text, text) for line, text in zip(asked, said, strict=True)]
+        if not agreeing or not all(agreeing):
+            log.info("pages are read: %d of %d lines say what was told", sum(agreeing), len(agreeing))
+            return
+        for line, is_read in lines:
+            for word in line.words:
+                yield replace(word, checked="read") if is_read else word
+
+    def _read(self, lines: Sequence[OcrLine]) -> list[str]:
+        """What the engine makes of these lines, read from one sheet with a band for each."""
+        if not lines:
+            return []
+        width = max(line.box.w for line in lines) + 2 * _BAND
+        sheet = Image.new("RGB", (width, sum(line.box.h + 2 * _BAND for line in lines)))
+        tops, top = [], 0
+        for line in lines:
+            box = line.box
+            part = self._image.crop((box.x - 1, box.y - 1, box.right + 1, box.bottom + 1)).convert("RGB")
+            sheet.paste(_background(part), (0, top, width, top + box.h + 2 * _BAND))
+            sheet.paste(part, (_BAND - 1, top + _BAND - 1))
+            tops.append(top)
+            top += box.h + 2 * _BAND
+        read = [word for line in self._engine.read(sheet) for word in line.words]
+        bands = np.searchsorted(tops, [word.box.y + word.box.h // 2 for word in read], "right") - 1
+        return [
+            " ".join(w.text for w, b in zip(read, bands, strict=True) if b == n) for n in range(len(tops))
+        ]
+
+
+def _background(part: Image.Image) -> tuple[int, ...]:
+    """Its most frequent colour."""
+    colours, counts = np.unique(np.asarray(part) @ np.array([1, 256, 65536]), return_counts=True)
+    most = int(colours[counts.argmax()])
+    return most & 255, most >> 8 & 255, most >> 16
+
+
+def asked_for(words: Iterable[OcrWord], wanted: Mask) -> list[OcrWord]:
+    """Words whose middle is among the pixels that are asked for."""
+    return [w for w in words if wanted[w.box.y + w.box.h // 2, w.box.x + w.box.w // 2]]
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalnum, text))
+
+
+def _alike(told: str, read: str) -> bool:
+    """Whether a line was read as it was told, as well as an engine reads."""
+    a, b = ("".join(filter(str.isalnum, text)).casefold() for text in (told, read))
+    return bool(a) and SequenceMatcher(None, a, b, autojunk=False).ratio() >= _ALIKE
+
+
+def _standing(page: PageText, ink: Mask) -> Iterator[OcrWord]:
+    """Words of a page that show and have ink from end to end."""
+    if not page.words:
+        return
+    x, y = _origin(page, ink)
+    size = Box(0, 0, ink.shape[1], ink.shape[0])
+    parts = [_holding(Box(*part), size) for part in page.parts if part.w > 0 and part.h > 0]
+    for told in page.words:
+        place = Box(x + told.x, y + told.y, told.w, told.h)
+        if not any(_is_inside(place, part) for part in parts):
+            continue
+        box = _inked(place, ink[place.y : place.bottom, place.x : place.right])
+        if box is not None:
+            yield OcrWord(told.text, box, 1.0, "browser", "ink")
+
+
+def _inked(place: Box, ink: Mask) -> Box | None:
+    """The box around the ink in a word's place; None where it is not filled from end to end."""
+    rows, columns = np.flatnonzero(ink.any(1)), np.flatnonzero(ink.any(0))
+    most = max(2.0, _END * place.h)
+    if not len(columns) or columns[0] > most or place.w - 1 - columns[-1] > most:
+        return None
+    if len(columns) < _FILLED * place.w:
+        return None
+    left, top = int(columns[0]), int(rows[0])
+    return Box(place.x + left, place.y + top, int(columns[-1]) - left + 1, int(rows[-1]) - top + 1)
+
+
+def _holding(part: Box, size: Box) -> Box:
+    left, top = max(part.x, size.x), max(part.y, size.y)
+    return Box(left, top, min(part.right, size.right) - left, min(part.bottom, size.bottom) - top)
+
+
+def _is_inside(inner: Box, outer: Box) -> bool:
+    return around([inner, outer]) == outer
+
+
+# -- where a page stands ----------------------------------------------------------------------
+
+
+def _origin(page: PageText, ink: Mask) -> tuple[int, int]:
+    """The upper left corner of the page's visible part: somewhere in its window, where ink fits best."""
+    window = page.window
+    left, top = max(0, window.x - _SLACK), max(0, window.y - _SLACK)
+    part = ink[top : window.y + window.h + _SLACK, left : window.x + window.w + _SLACK]
+    sums = np.pad(part.cumsum(0, dtype=np.int32).cumsum(1, dtype=np.int32), ((1, 0), (1, 0)))
+    boxes, weights = _pattern(page)
+    rooms = part.shape[1] - page.width, part.shape[0] - page.height
+    x, y = (np.arange(0, max(1, room + 1), _STEP) for room in rooms)
+    grid = np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
+    best = grid[np.argsort(-_fit(sums, boxes, weights, grid), kind="stable")[:_LIKELY]]
+    near = np.arange(-_STEP, _STEP + 1)
+    close = (best[:, None, None] + np.stack(np.meshgrid(near, near), -1)).reshape(-1, 2)
+    at = close[int(_fit(sums, boxes, weights, close).argmax())]
+    return left + int(at[0]), top + int(at[1])
+
+
+def _pattern(page: PageText) -> tuple[Numbers, Numbers]:
+    """Boxes of the page and what a pixel of ink in them counts: the middle of words for, gaps against."""
+    boxes, weights = [], []
+    step = -(-len(page.words) // _SAMPLE)
+    for word, after in list(zip(page.words, (*page.words[1:], page.words[0]), strict=True))[::step]:
+        top, bottom = word.y + round(_CORE[0] * word.h), word.y + round(_CORE[1] * word.h)
+        right = word.x + word.w
+        boxes.append((word.x, top, right, bottom))
+        weights.append(1)
+        if 1 < after.x - right < word.h and after.y < bottom and top < after.y + after.h:
+            boxes.append((right, top, after.x, bottom))
+            weights.append(_GAP)
+    return np.array(boxes), np.array(weights)
+
+
+def _fit(sums: npt.NDArray[np.int32], boxes: Numbers, weights: Numbers, origins: Numbers) -> Numbers:
+    """How well the ink fits with the page at each of `origins`; `sums` of it as numpy makes them."""
+    height, width = sums.shape
+    left, top, right, bottom = boxes.T
+    x, y = origins[:, :1], origins[:, 1:]
+    left, right = np.clip(left + x, 0, width - 1), np.clip(right + x, 0, width - 1)
+    top, bottom = np.clip(top + y, 0, height - 1), np.clip(bottom + y, 0, height - 1)
+    held = sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left]
+    return np.asarray((held * weights).sum(1))
