@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from functools import wraps
-from pathlib import Path
 from typing import Any
 
 from assistant.core.endpoints import Endpoint
@@ -23,10 +22,9 @@ from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.measured_facts import MeasuredDuration, MeasuredFacts
 from assistant.retrieval.retrieval import Entry, Retrieval, Searched
 from assistant.tools.tool import Tool, ToolFailed, tool
-from engines.chat.network import host_of, is_local
 from engines.chat.protocol import ChatModel, Usage
-from engines.web_search import WebSearch
 from store.core.database import Database
+from store.core.settings import ToolsSettings
 from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.search import sample
@@ -38,20 +36,16 @@ from store.search.sample import SampledFrame
 class ToolContext:
     """What one call of a tool is handed.
 
-    `range_ms` is what must not be left, None where all may be seen. `web` is None where no search endpoint
-    is set up, `vision` where the model cannot see. Files are read below `read_file_roots` only.
+    `range_ms` is what must not be left, None where all may be seen. `vision` is None where the model cannot
+    see.
     """
 
     library: ReadSources
+    settings: ToolsSettings
     findings: Findings
     now_ms: int
     zone: tzinfo
     range_ms: tuple[int, int] | None
-    timeout_s: float
-    read_file_roots: tuple[Path, ...]
-    read_file_max_bytes: int
-    never_read: tuple[Path, ...]
-    web: WebSearch | None
     vision: VisionAccess | None
     turn_id: int | None
     chat_id: int
@@ -68,9 +62,7 @@ class VisionAccess:
     @property
     def where(self) -> str:
         """Whom a picture is shown to, in words: ``Qwen on this computer``, ``Qwen at api.example``."""
-        address = self.endpoint.base_url
-        place = "on this computer" if is_local(address) else f"at {host_of(address)}"
-        return f"{self.endpoint.name} {place}"
+        return f"{self.endpoint.name} {'on' if self.endpoint.is_local else 'at'} {self.endpoint.where}"
 
 
 @dataclass(slots=True)

@@ -139,8 +139,16 @@ FileChars = Annotated[int, Field(ge=1, le=MAX_PIECE_CHARS, description="Characte
 Names = Annotated[int, Field(ge=1, le=MAX_ENTRIES, description="Names at most.")]
 
 
+def _roots(context: ToolContext) -> list[Path]:
+    return [Path(root).expanduser() for root in context.settings.read_file_roots]
+
+
+def _never(context: ToolContext) -> list[Path]:
+    return [context.library.database.data_dir.home]
+
+
 def _covers_files(context: ToolContext) -> str:
-    return f"files below {', '.join(map(str, context.read_file_roots))}"
+    return f"files below {', '.join(map(str, _roots(context)))}"
 
 
 def _from(offset: int, unit: str) -> str:
@@ -149,7 +157,7 @@ def _from(offset: int, unit: str) -> str:
 
 def _tells_read(context: ToolContext, path: str, offset: int, limit: int) -> str:
     where = f"{printable_line(path)}{_from(offset, 'character')}"
-    return f"Reads {where}, within its first {context.read_file_max_bytes:,} bytes."
+    return f"Reads {where}, within its first {context.settings.read_file_max_bytes:,} bytes."
 
 
 @tool(
@@ -163,8 +171,9 @@ def read_file(
 ) -> object:
     """Reads a text file in UTF-8 from an allowed folder, a piece at a time; call it when the person names a
     file. `next_offset` says where to go on; at the end there is none. Use list_directory to find names."""
-    file = read_text(context.read_file_roots, path, context.read_file_max_bytes, context.never_read)
-    note = f"Only the first {context.read_file_max_bytes:,} of its {file.size_bytes:,} bytes are read."
+    max_bytes = context.settings.read_file_max_bytes
+    file = read_text(_roots(context), path, max_bytes, _never(context))
+    note = f"Only the first {max_bytes:,} of its {file.size_bytes:,} bytes are read."
     piece = _piece(file.text[offset : offset + limit], offset, len(file.text), "" if file.is_whole else note)
     return {"path": path, "size_bytes": file.size_bytes, **piece}
 
@@ -198,7 +207,7 @@ def list_directory(
 ) -> object:
     """Lists names, kinds and sizes in an allowed folder, by name; call it to find a file for read_file.
     `next_offset` says where to go on. Links are named and never followed."""
-    entries, total = list_folder(context.read_file_roots, path, context.never_read, offset, limit)
+    entries, total = list_folder(_roots(context), path, _never(context), offset, limit)
     return {
         "path": path,
         "offset": offset,

@@ -237,7 +237,12 @@ def search_rag(
     start_ms, end_ms = lookup.span_or_none(start, end)
     asked = asking(lookup.call, query)
     days, strategy, reason = daily_summaries.search(
-        lookup.call.database, asked, start_ms, end_ms, limit=_AT_MOST, deadline_s=lookup.context.timeout_s
+        lookup.call.database,
+        asked,
+        start_ms,
+        end_ms,
+        limit=_AT_MOST,
+        deadline_s=lookup.context.settings.timeout_s,
     )
     rows = []
     for day in days:

@@ -14,12 +14,10 @@ from functools import cached_property
 from assistant.core.texts import estimate_tokens
 from assistant.read_api.calls import ReadSources
 from assistant.tools import files, general, memories, screen, sources, web
-from assistant.tools.tool import Registry, Tool
-from engines.web_search import WebSearch
+from assistant.tools.tool import Tool
 from store.chats import tool_permissions
 from store.chats.tool_permissions import Mode
 from store.core.database import Database
-from store.core.errors import SettingsError
 from store.core.settings import ToolsSettings
 from store.sources import locations
 from store.sources.inventory import is_present
@@ -57,27 +55,26 @@ class AgentServices:
 
     library: ReadSources
     settings: ToolsSettings
-    registry: Registry
+    tools: dict[str, Tool]
     limit: RateLimit = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limit", RateLimit(self.settings.network_calls_per_minute))
 
 
-def registry(settings: ToolsSettings) -> Registry:
-    """Every tool that this installation has. Raises `SettingsError` for one that cannot be used."""
-    return Registry(
-        [
-            *screen.SCREEN_TOOLS,
-            screen.describe_frame,
-            *sources.TOOLS,
-            *memories.TOOLS,
-            files.read_attachment,
-            general.calculator,
-            general.get_current_datetime,
-            *(tool for tool, missing in _to_be_set_up(settings) if not missing),
-        ]
+def registry(settings: ToolsSettings) -> dict[str, Tool]:
+    """Every tool that this installation has, by name. Raises `SettingsError` for one that cannot be used."""
+    tools = (
+        *screen.SCREEN_TOOLS,
+        screen.describe_frame,
+        *sources.TOOLS,
+        *memories.TOOLS,
+        files.read_attachment,
+        general.calculator,
+        general.get_current_datetime,
+        *(tool for tool, missing in _to_be_set_up(settings) if not missing),
     )
+    return {tool.name: tool for tool in tools}
 
 
 def not_set_up(settings: ToolsSettings) -> list[tuple[Tool, str]]:
@@ -92,32 +89,25 @@ def _to_be_set_up(settings: ToolsSettings) -> list[tuple[Tool, str]]:
     )
     engine = (
         ""
-        if search_engine(settings)
+        if web.search_engine(settings)
         else "Set `tools.web_search` to true and `tools.web_search_url` to an endpoint, as of a SearXNG."
     )
     return [(files.list_directory, folders), (files.read_file, folders), (web.web_search, engine)]
 
 
-def search_engine(settings: ToolsSettings) -> WebSearch | None:
-    """The endpoint of web searches, None where there is none. Raises `SettingsError`."""
-    if not (settings.web_search and settings.web_search_url):
-        return None
-    try:
-        return WebSearch(settings.web_search_url)
-    except ValueError as error:
-        raise SettingsError(f"tools.web_search_url: {error}") from error
-
-
-def modes(database: Database, tools: Registry) -> Mapping[str, Mode]:
+def modes(database: Database, tools: Mapping[str, Tool]) -> Mapping[str, Mode]:
     """How each tool runs now: as the person chose, else by its default."""
     chosen = tool_permissions.chosen(database)
-    return {tool.name: chosen.get(tool.name, tool.mode) for tool in tools.list()}
+    return {name: chosen.get(name, tool.mode) for name, tool in tools.items()}
 
 
-def offered(database: Database, tools: Registry, gates: ToolGateOpts) -> list[Tool]:
+def offered(database: Database, tools: Mapping[str, Tool], gates: ToolGateOpts) -> list[Tool]:
     """The tools of a turn, in their order: those that are not off and whose gates are open."""
-    by_name = modes(database, tools)
-    return [tool for tool in tools.list() if by_name[tool.name] != "off" and not gates.lacks(tool.name)]
+    return [
+        tools[name]
+        for name, mode in modes(database, tools).items()
+        if mode != "off" and not gates.lacks(name)
+    ]
 
 
 WINDOW_SHARE = 3

@@ -71,7 +71,7 @@ def _screen(function: Callable[..., BaseModel], name: str = "") -> Tool:
     @wraps(function)
     def answered(lookup: SourceQuery, **values: Any) -> object:
         context = lookup.context
-        with lookup.call.database.read(context.timeout_s):
+        with lookup.call.database.read(context.settings.timeout_s):
             if has_span and context.range_ms:
                 start_ms, end_ms = lookup.span(values.get("start"), values.get("end"))
                 values |= {"start": start_ms / 1000, "end": end_ms / 1000}
@@ -275,6 +275,6 @@ def _looked(context: ToolContext, vision: VisionAccess, messages: list[Message],
         named=((taken.picture.data_url, taken.name),),
         is_current=lambda connection: stored_frames.has_picture(connection, frame.id, frame.sha256),
     )
-    completion, usage = ledger.complete(vision.model, messages, timeout_s=context.timeout_s)
+    completion, usage = ledger.complete(vision.model, messages, timeout_s=context.settings.timeout_s)
     vision.usages.append(usage)
     return completion.text.strip()

@@ -60,7 +60,7 @@ def get_sms_messages(
         at_ms,
         Filters(start_ms, end_ms, contact_or_choice),
         limit,
-        lookup.context.timeout_s,
+        lookup.context.settings.timeout_s,
     )
     answer = _message_rows(lookup, shown)
     answer["total"] = total
@@ -93,7 +93,12 @@ def search_messages(
     filters = Filters(start_ms, end_ms, contact_id)
     asked = asking(lookup.call, query) if mode != "fts5" else RetrievalQuery(calls.searched_for(query))
     page = messages.search_messages(
-        lookup.call.database, asked, filters, mode=mode, limit=limit, deadline_s=lookup.context.timeout_s
+        lookup.call.database,
+        asked,
+        filters,
+        mode=mode,
+        limit=limit,
+        deadline_s=lookup.context.settings.timeout_s,
     )
     answer = _message_rows(lookup, [hit.message for hit in page.hits], [hit.snippet for hit in page.hits])
     answer |= {"strategy": page.strategy, "read_as": page.reading}
@@ -166,7 +171,7 @@ def get_calendar_events(
     place: look with search_ocr or get_sms_messages for what was done."""
     start_ms, end_ms = lookup.span(start, end)
     events, total = calendars.events_between(
-        lookup.call.database, start_ms, end_ms, query, limit, lookup.context.timeout_s
+        lookup.call.database, start_ms, end_ms, query, limit, lookup.context.settings.timeout_s
     )
     rows = [
         row(
@@ -205,7 +210,7 @@ def get_location_history(
     position with reverse_geocode."""
     start_ms, end_ms = lookup.span(start, end)
     points, total = locations.points_between(
-        lookup.call.database, start_ms, end_ms, limit, lookup.context.timeout_s
+        lookup.call.database, start_ms, end_ms, limit, lookup.context.settings.timeout_s
     )
     rows = [
         row(point, "latitude", "longitude", "accuracy_m", chars=0, time=lookup.local(point.at_ms))
@@ -219,7 +224,7 @@ def get_place_at(lookup: SourceQuery, latitude: North, longitude: East) -> objec
     """Gives the person's own places that a position lies in, the nearest first; call it to tell whether they
     were at home, at work or at another place of theirs. For a position outside of all places use
     reverse_geocode."""
-    near = locations.nearest(lookup.call.database, latitude, longitude, 50, lookup.context.timeout_s)
+    near = locations.nearest(lookup.call.database, latitude, longitude, 50, lookup.context.settings.timeout_s)
     rows = [_place(away_m, place) for away_m, place in near if away_m <= place.radius_m]
     return lookup.told("places", rows, "The position lies in none of the person's places.")
 
@@ -228,7 +233,9 @@ def get_place_at(lookup: SourceQuery, latitude: North, longitude: East) -> objec
 def reverse_geocode(lookup: SourceQuery, latitude: North, longitude: East) -> object:
     """Gives the person's places that are nearest to a position, with the distance in metres; call it to put a
     position into words. It knows the imported places only, so a far one says little about the position."""
-    places = locations.nearest(lookup.call.database, latitude, longitude, 3, lookup.context.timeout_s)
+    places = locations.nearest(
+        lookup.call.database, latitude, longitude, 3, lookup.context.settings.timeout_s
+    )
     rows = [_place(*pair) for pair in places]
     return lookup.told("places", rows, "No places were imported, so none can be named.")
 

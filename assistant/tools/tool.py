@@ -7,8 +7,8 @@
         '''Work out an arithmetic expression. …'''
 
 The first parameter is what the turn hands in; the others become the JSON Schema. Arguments are
-checked against it before the function is called. What goes wrong in a tool is a failed
-`ToolResult` that the model and the person can read, never an exception.
+checked against it before the function is called. Whatever goes wrong in a tool is a `ToolFailed` with a
+sentence that the model and the person can read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import json
 import logging
 import typing
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -43,16 +44,6 @@ RISKS: Mapping[Risk, tuple[Mode, str]] = {
 
 class ToolFailed(Exception):
     """A tool cannot answer; the message is a sentence for the model and the person."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """What a call gave. `output` is JSON text for the model, "" when it failed."""
-
-    call_id: str
-    success: bool
-    output: str = ""
-    error: str = ""
 
 
 class _Arguments(BaseModel):
@@ -97,14 +88,32 @@ class Tool:
             ]
             raise ToolFailed(f"The arguments do not fit {self.name}: {'; '.join(problems)}.") from error
 
-    def notice(self, context: object, arguments: Mapping[str, Any]) -> str:
-        """What a call will do, in words. Raises `ToolFailed` for one that cannot be made."""
-        values = self.values(arguments)
-        return self.tells(context, **values) if self.tells else ""
+    def notice(self, context: object, arguments: Mapping[str, Any]) -> tuple[str, str]:
+        """What a call will do and what a standing approval covers, in words.
 
-    def scope(self, context: object) -> str:
-        """What a standing approval covers, in words."""
-        return self.covers(context) if self.covers else self.reaches
+        Raises `ToolFailed` for a call that cannot be made.
+        """
+        values = self.values(arguments)
+        with self._guarded():
+            does = self.tells(context, **values) if self.tells else f"Reaches {self.reaches}."
+            return does, self.covers(context) if self.covers else self.reaches
+
+    def answer(self, context: object, arguments: Mapping[str, Any]) -> str:
+        """What a call gives, as JSON text. Raises `ToolFailed`."""
+        values = self.values(arguments)
+        with self._guarded():
+            return as_json(self.run(context, **values))
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """A tool's bug must not end the turn: it is logged whole, and is a failure like any other."""
+        try:
+            yield
+        except ToolFailed:
+            raise
+        except Exception as error:
+            log.exception("the tool %s failed", self.name)
+            raise ToolFailed(f"{self.name} failed; the log of the web process says why.") from error
 
 
 def tool(
@@ -129,48 +138,11 @@ def tool(
     return make
 
 
-class Registry:
-    """The tools there are, by name, in a fixed order."""
-
-    def __init__(self, tools: Iterable[Tool] = ()) -> None:
-        """Raises `ValueError` for a name that two of them have."""
-        self._tools: dict[str, Tool] = {}
-        for entry in tools:
-            if entry.name in self._tools:
-                raise ValueError(f"there is a tool {entry.name!r} already")
-            self._tools[entry.name] = entry
-
-    def get(self, name: str) -> Tool | None:
-        return self._tools.get(name)
-
-    def list(self) -> list[Tool]:
-        return list(self._tools.values())
-
-    def run(self, context: object, call_id: str, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """Check the arguments and run. Every failure is a result."""
-        chosen = self.get(name)
-        if chosen is None:
-            return ToolResult(call_id, False, error=f"There is no tool {name!r}.")
-        try:
-            output = as_json(chosen.run(context, **chosen.values(arguments)))
-        except ToolFailed as error:
-            return ToolResult(call_id, False, error=str(error))
-        except Exception:  # a tool's bug must not end the turn; it is logged whole
-            log.exception("the tool %s failed", name)
-            return ToolResult(call_id, False, error=failed_by_bug(name))
-        return ToolResult(call_id, True, output)
-
-
 def printable_line(text: str) -> str:
     """A model's text within a sentence for a person: on one line, with a mark for what does not print, so
     that nothing in it hides or turns around what is said.
     """
     return "".join(c if c.isprintable() else "�" for c in " ".join(text.split()))
-
-
-def failed_by_bug(name: str) -> str:
-    """What is told of a failure that is in the log."""
-    return f"{name} failed; the log of the web process says why."
 
 
 # -- results that are too long ----------------------------------------------------------------

@@ -14,7 +14,8 @@ from pydantic import Field
 from assistant.tools.context import ToolContext
 from assistant.tools.tool import ToolFailed, printable_line, tool
 from engines.web_search import SearchFailed, WebHit, WebSearch
-from store.core.errors import StoreError
+from store.core.errors import SettingsError, StoreError
+from store.core.settings import ToolsSettings
 from store.egress.egress_log import EgressRecorder, RequestContext
 
 MAX_QUERY_CHARS = 300
@@ -36,10 +37,21 @@ Query = Annotated[
 Limit = Annotated[int, Field(ge=1, le=10, description="Results at most.")]
 
 
+def search_engine(settings: ToolsSettings) -> WebSearch | None:
+    """The endpoint of web searches, None where there is none. Raises `SettingsError`."""
+    if not (settings.web_search and settings.web_search_url):
+        return None
+    try:
+        return WebSearch(settings.web_search_url)
+    except ValueError as error:
+        raise SettingsError(f"tools.web_search_url: {error}") from error
+
+
 def _set_up(context: ToolContext) -> WebSearch:
-    if context.web is None:
+    engine = search_engine(context.settings)
+    if engine is None:
         raise ToolFailed("No search endpoint is set up: tools.web_search and tools.web_search_url.")
-    return context.web
+    return engine
 
 
 def _search_notice(context: ToolContext, query: str, limit: int) -> str:
@@ -74,7 +86,7 @@ def _found(context: ToolContext, query: str, limit: int) -> list[WebHit]:
     request = RequestContext("web_search", "web_search", turn_id=context.turn_id)
     recorder = EgressRecorder(context.library.database, context.library.clock, request)
     try:
-        hits = _set_up(context).search(query, limit, timeout_s=context.timeout_s, on_send=recorder)
+        hits = _set_up(context).search(query, limit, timeout_s=context.settings.timeout_s, on_send=recorder)
     except SearchFailed as error:
         recorder.finish(error.code)
         raise

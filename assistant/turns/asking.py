@@ -111,7 +111,7 @@ def _offered(turn: RunningTurn, window_tokens: int) -> list[Tool]:
         bool(plan.attached),
         partial(background.are_chats_told, services.context, plan.chat_id),
     )
-    tools = offered(services.database, services.agent.registry, gates)
+    tools = offered(services.database, services.agent.tools, gates)
     first = plan.request.first_call
     kept = registry.fitting(tools, window_tokens, first.tool if first else "")
     if left_out := len(tools) - len(kept):

@@ -33,7 +33,6 @@ from assistant.read_api.calls import ReadCall, ReadSources
 from assistant.retrieval.measured_facts import MeasuredFacts
 from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.tools.registry import AgentServices, registry
-from assistant.tools.tool import Registry
 from assistant.turns.anchor_facts import AnchorFacts
 from engines.chat.protocol import Completion, Message, ModelError, Usage
 from store.chats.attachments import Attachment
@@ -73,7 +72,7 @@ def opened(library: ReadSources, call: ReadCall | None = None) -> Iterator[TurnS
     database, settings = library.database, library.settings
     tools = registry(settings.tools)
     if call is not None:
-        tools = Registry(tool for tool in tools.list() if tool.risk == "looks")
+        tools = {name: tool for name, tool in tools.items() if tool.risk == "looks"}
     models = ChatModels(settings.chat, database=database)
     if not library.embedder.is_off:
         knn.load_neighbours(database, "frame")

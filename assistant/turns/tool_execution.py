@@ -7,10 +7,9 @@ expired or cannot be used has a result like any other: strict providers want one
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from assistant.core.cancellation import run_with_timeout
@@ -21,15 +20,14 @@ from assistant.evidence.off_screen import SOURCE_OF
 from assistant.evidence.replies import visible_text
 from assistant.formats.parsing import MAX_CALLS, Call, Parsed, parse, parse_message
 from assistant.tools.context import Findings, ToolContext, VisionAccess
-from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentServices, modes, search_engine
-from assistant.tools.tool import Tool, ToolFailed, ToolResult, failed_by_bug
+from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentServices, modes
+from assistant.tools.tool import Tool, ToolFailed
+from assistant.tools.web import search_engine
 from assistant.turns.model_session import ModelSession
 from assistant.turns.prompts import RESULTS
 from engines.chat.protocol import Completion, Message, RequestedCall
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import NewToolCall, NotApproved, Outcome, ToolCall
-
-log = logging.getLogger(__name__)
 
 CHANGED = "What this would do is not what was shown and approved any more."
 _LOOK_EVERY_S = 0.05
@@ -82,10 +80,10 @@ def _new_call(session: ModelSession, iteration: int, wanted: Call) -> NewToolCal
     call = NewToolCall(iteration, wanted.id, wanted.name, wanted.arguments, error=wanted.error)
     if call.error:
         return call
-    database, tool = session.database, session.agent.registry.get(wanted.name)
+    database, tool = session.database, session.agent.tools.get(wanted.name)
     if tool is None:
         return replace(call, error=f"There is no tool {wanted.name!r}.")
-    mode = modes(database, session.agent.registry)[wanted.name]
+    mode = modes(database, session.agent.tools)[wanted.name]
     if mode == "off":
         return replace(call, error=f"The tool {wanted.name!r} is switched off.")
     call = _noticed(session, tool, call)
@@ -105,16 +103,10 @@ def _noticed(session: ModelSession, tool: Tool, call: NewToolCall) -> NewToolCal
     findings = session.findings.of_call()
     context, endpoint = context_of(session, findings), session.endpoint
     try:
-        does = tool.notice(context, call.arguments) or f"Reaches {tool.reaches}."
-        scope = tool.scope(context)
+        does, scope = tool.notice(context, call.arguments)
     except ToolFailed as failure:
         return replace(call, error=str(failure))
-    except Exception:  # as when it runs: a tool's bug must not end the turn
-        log.exception("the tool %s cannot tell what it does", tool.name)
-        return replace(call, error=failed_by_bug(tool.name))
-    goes = "stay on this computer"
-    if not endpoint.is_local:
-        goes = f"go to {endpoint.host}"
+    goes = "stay on this computer" if endpoint.is_local else f"go to {endpoint.host}"
     return replace(
         call,
         notice=f"{does} Its results {goes}.",
@@ -146,8 +138,7 @@ def _run(session: ModelSession, call: ToolCall, wanted: Call) -> Generator[TurnE
 
 def _outcome(session: ModelSession, call: ToolCall, wanted: Call) -> Outcome:
     """What the tool gave, within its time; what it finds after that is not taken in."""
-    tool, settings = session.agent.registry.get(wanted.name), session.agent.settings
-    assert tool is not None
+    tool, timeout_s = session.agent.tools[wanted.name], session.agent.settings.timeout_s
     if call.decided_by == "person":
         now = _noticed(session, tool, NewToolCall(call.iteration, wanted.id, wanted.name, wanted.arguments))
         if now.notice != call.notice:
@@ -157,23 +148,20 @@ def _outcome(session: ModelSession, call: ToolCall, wanted: Call) -> Outcome:
         return Outcome("failed", error=f"At most {most} calls a minute; ask again in {wait_s} s.")
     findings = session.findings.of_call()
     context = context_of(session, findings)
-
-    def work() -> ToolResult:
-        return session.agent.registry.run(context, call.call_id, wanted.name, wanted.arguments)
-
+    work = partial(tool.answer, context, wanted.arguments)
     try:
-        result = run_with_timeout(work, settings.timeout_s, session.turn.stop, session.database.close_thread)
+        output = run_with_timeout(work, timeout_s, session.turn.stop, session.database.close_thread)
     except TimeoutError:
-        return Outcome("timed_out", error=f"{wanted.name} took longer than {settings.timeout_s:g} s.")
-    if context.vision:
-        session.usages += context.vision.usages
-    if not result.success:
-        return Outcome("failed", error=result.error)
+        return Outcome("timed_out", error=f"{wanted.name} took longer than {timeout_s:g} s.")
+    except ToolFailed as failure:
+        return Outcome("failed", error=str(failure))
+    finally:
+        session.usages += context.vision.usages if context.vision else ()
     if source := SOURCE_OF.get(wanted.name):
         findings.sources.add(source)
     session.findings.take(findings)
-    session.off_screen.take(wanted.name, result.output, findings.sources)
-    return Outcome("completed", result.output, "", findings.from_ms, findings.until_ms)
+    session.off_screen.take(wanted.name, output, findings.sources)
+    return Outcome("completed", output, "", findings.from_ms, findings.until_ms)
 
 
 def _stored(session: ModelSession, call: ToolCall) -> ToolCall:
@@ -185,21 +173,16 @@ def _stored(session: ModelSession, call: ToolCall) -> ToolCall:
 
 def context_of(session: ModelSession, findings: Findings) -> ToolContext:
     """What a call is handed that notes in `findings` what it shows."""
-    settings, plan, endpoint = session.agent.settings, session.plan, session.endpoint
-    database, clock, turn = session.database, session.turn.services.clock, session.turn.stored
+    plan, endpoint, turn = session.plan, session.endpoint, session.turn
     return ToolContext(
         library=session.agent.library,
+        settings=session.agent.settings,
         findings=findings,
-        now_ms=clock(),
+        now_ms=turn.now_ms(),
         zone=plan.zone,
         range_ms=(plan.start_ms, plan.end_ms) if plan.is_bounded else None,
-        timeout_s=settings.timeout_s,
-        read_file_roots=tuple(Path(root).expanduser() for root in settings.read_file_roots),
-        read_file_max_bytes=settings.read_file_max_bytes,
-        never_read=(database.data_dir.home,),
-        turn_id=turn.id,
-        chat_id=turn.chat_id,
-        web=search_engine(settings),
+        turn_id=turn.stored.id,
+        chat_id=turn.stored.chat_id,
         vision=VisionAccess(session.model, endpoint) if endpoint.supports_vision else None,
     )
 
@@ -213,7 +196,7 @@ def context_of(session: ModelSession, findings: Findings) -> ToolContext:
 def hosts(agent: AgentServices, models: ChatModels, tool: str) -> frozenset[str]:
     """The hosts that a tool of this installation would send to now; none for one that sends nothing."""
     seeing = (info.host for info in models.describe() if info.supports_vision)
-    chosen = agent.registry.get(tool)
+    chosen = agent.tools.get(tool)
     return _hosts(agent, chosen, seeing) if chosen else frozenset()
 
 

@@ -338,7 +338,7 @@ def _choices(
             raise click.ClickException(f"{chosen.name} cannot use tools; choose another with --model")
         tools = [
             tool
-            for tool in deps.agent.registry.list()
+            for tool in deps.agent.tools.values()
             if tool.name != "describe_frame" or endpoint.supports_vision
         ]
         cases = [case for case in case_set().cases if language in (None, case.language)]

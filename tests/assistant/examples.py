@@ -22,5 +22,5 @@ def examples_of(each: Tool) -> list[dict[str, Any]]:
 
 
 EXAMPLES = [
-    (each.name, example) for each in registry(ToolsSettings()).list() for example in examples_of(each)
+    (each.name, example) for each in registry(ToolsSettings()).values() for example in examples_of(each)
 ]

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, tzinfo
-from pathlib import Path
 from typing import Any
 
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.read_api.calls import ReadSources
 from assistant.tools.context import Findings, VisionAccess
 from assistant.tools.registry import registry
-from assistant.tools.tool import ToolResult
-from engines.web_search import WebSearch
+from assistant.tools.tool import ToolFailed
 from store.core.database import Database
 from store.core.settings import Settings, ToolsSettings
 from store.frames.media import Media
 from tests.assistant.helpers import NOW_MS
 from tests.fake_embedder import FakeEmbedder
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a call: its output, or why there is none."""
+
+    success: bool
+    output: str = ""
+    error: str = ""
 
 
 class Turn:
@@ -42,17 +50,16 @@ class Turn:
         self.now_ms = now_ms
         self.zone = zone
         self.range_ms = range_ms
-        self.timeout_s = 30.0
-        self.read_file_roots: tuple[Path, ...] = ()
-        self.read_file_max_bytes = 0
-        self.never_read: tuple[Path, ...] = ()
-        self.web: WebSearch | None = None
+        self.settings = ToolsSettings()
         self.vision: VisionAccess | None = None
         self.turn_id = turn_id
-        self._tools = registry(ToolsSettings())
+        self.tools = registry(self.settings)
 
-    def run(self, name: str, /, **arguments: Any) -> ToolResult:
-        return self._tools.run(self, "c1", name, arguments)
+    def run(self, name: str, /, **arguments: Any) -> Result:
+        try:
+            return Result(True, self.tools[name].answer(self, arguments))
+        except ToolFailed as failure:
+            return Result(False, error=str(failure))
 
     def answer(self, name: str, /, **arguments: Any) -> dict[str, Any]:
         """What the tool gives; it must not fail."""
@@ -63,9 +70,7 @@ class Turn:
 
     def notice(self, name: str, /, **arguments: Any) -> str:
         """What a person is told that the call will do."""
-        tool = self._tools.get(name)
-        assert tool is not None
-        return tool.notice(self, arguments)
+        return self.tools[name].notice(self, arguments)[0]
 
     def error(self, name: str, /, **arguments: Any) -> str:
         """Why the tool fails; it must fail."""

@@ -23,7 +23,7 @@ from tests.voices import FORMS, written
 
 TOOLS: list[Tool] = registry(
     ToolsSettings(read_file_roots=("/notes",), web_search=True, web_search_url="http://127.0.0.1:8888/search")
-).list()
+).values()
 BY_NAME = {tool.name: tool for tool in TOOLS}
 CASES = case_set().cases
 CLOCK = next(iter(CLOCKS & set(BY_NAME)))
@@ -168,7 +168,7 @@ def test_a_model_is_asked_as_a_turn_would_ask_it(database: Database, stub: StubM
     stub.reply("Nothing.")
     with agent_deps(database, stub, form, flags=flags, owner="Ada", examples="EXAMPLE") as deps:
         assert deps.agent
-        tools = offered(database, deps.agent.registry, ToolGateOpts(database, has_vision=False))
+        tools = offered(database, deps.agent.tools, ToolGateOpts(database, has_vision=False))
         case = next(each for each in CASES if not each.right)
         check(deps, tools, case)
         run(deps, message=case.message)

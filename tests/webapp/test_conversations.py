@@ -242,7 +242,7 @@ def _some(all_of_them: list[Mouth], name: str, form: str) -> list[Mouth]:
 
 
 def _never_ends(running: Running, release: threading.Event) -> None:
-    tools = running.own.agent.registry._tools
+    tools = running.own.agent.tools
     tools["calculator"] = replace(tools["calculator"], run=lambda context, expression: release.wait(60))
 
 

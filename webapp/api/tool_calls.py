@@ -170,17 +170,17 @@ def decide(own: Services, call_id: int, scope: ApprovalScope | None) -> ToolCall
 
 
 def _check(own: Services, name: str) -> None:
-    if own.agent.registry.get(name) is None:
+    if own.agent.tools.get(name) is None:
         raise not_found("tool", repr(name[:100]))
 
 
 def _tools(own: Services) -> list[ToolAnswer]:
     """Every tool, with what is missing for it."""
-    by_name = modes(own.database, own.agent.registry)
+    by_name = modes(own.database, own.agent.tools)
     gates = gates_of(own)
     lacks = [
         (tool, "It is switched off." if by_name[tool.name] == "off" else gates.lacks(tool.name))
-        for tool in own.agent.registry.list()
+        for tool in own.agent.tools.values()
     ]
     used, rules = tool_calls.last_used_tools(own.database), tool_permissions.rules(own.database)
     return [

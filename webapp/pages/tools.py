@@ -11,8 +11,9 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from assistant.core.models import ChatModels
-from assistant.tools.registry import APPROVAL_LIFETIME_MS, modes, not_set_up, search_engine
+from assistant.tools.registry import APPROVAL_LIFETIME_MS, modes, not_set_up
 from assistant.tools.tool import RISKS, Risk, Tool
+from assistant.tools.web import search_engine
 from assistant.turns import tool_execution
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_permissions import Mode
@@ -95,12 +96,12 @@ def show() -> Response:
 def change(name: str) -> Response:
     """Switch a tool on or off (``on``), and say when it asks (``mode``); from the next turn on."""
     own = services()
-    if own.agent.registry.get(name) is None:
+    if own.agent.tools.get(name) is None:
         raise Problem(404, "tool_not_found", f"There is no tool {name[:100]!r}.")
     mode = _WHEN_ON.get(request.form.get("mode", "")) if request.form.get("on") == "on" else "off"
     if mode is None:
         raise Problem(400, "invalid_request", "A tool runs automatically (auto) or asks (ask).")
-    if mode != modes(own.database, own.agent.registry)[name]:
+    if mode != modes(own.database, own.agent.tools)[name]:
         hosts = tool_execution.hosts(own.agent, own.chat_models, name)
         tool_permissions.choose(own.database, name, mode, own.clock(), hosts)
     if not templating.wants_fragment():
@@ -118,11 +119,11 @@ def revoke(rule_id: int) -> Response:
 
 def tool_views(own: Services) -> Iterator[ToolView]:
     """Every tool of this installation, in the order a model is told them."""
-    by_name = modes(own.database, own.agent.registry)
+    by_name = modes(own.database, own.agent.tools)
     used = tool_calls.last_used_tools(own.database)
     bound = tool_permissions.hosts(own.database)
     gates = gates_of(own)
-    for tool in own.agent.registry.list():
+    for tool in own.agent.tools.values():
         mode = by_name[tool.name]
         hosts = tool_execution.hosts(own.agent, own.chat_models, tool.name)
         yield ToolView(

@@ -12,11 +12,11 @@ import pytest
 from assistant.core.models import ChatModels
 from assistant.tools.context import VisionAccess
 from assistant.tools.registry import registry
-from assistant.tools.tool import Registry, Tool, ToolResult, failed_by_bug
+from assistant.tools.tool import Tool
 from store.core.database import Database
 from store.core.settings import ChatModelSettings, ChatSettings, ToolsSettings
 from tests.assistant.helpers import NOW_MS, START_MS, Afternoon
-from tests.assistant.looking import Turn
+from tests.assistant.looking import Result, Turn
 from tests.attaching import attached_chat
 from tests.stub_model import StubModel
 from tests.stub_search import StubSearch
@@ -70,7 +70,7 @@ WRONG: Mapping[str, Any] = {"string": ["x"], "integer": "many", "number": "many"
 @pytest.fixture
 def turn(
     database: Database, afternoon: Afternoon, stub: StubModel, tmp_path: Path
-) -> Iterator[tuple[Turn, Registry, int]]:
+) -> Iterator[tuple[Turn, int]]:
     """What a call is handed, with everything there is to reach; the tools; and a frame."""
     frame = afternoon.show(5, "the retention policy", app_name="Editor", window_name="policy.md")
     stub.reply("A page of text.")
@@ -83,33 +83,35 @@ def turn(
     (root / "plan.txt").write_text("the plan", encoding="utf-8")
     with StubSearch() as search:
         search.finds({"title": "Law", "url": "https://example.org/", "content": "Ninety days."})
-        tools = ToolsSettings(read_file_roots=(str(root),), web_search=True, web_search_url=search.url)
         made = Turn(database)
-        made.read_file_roots, made.read_file_max_bytes = (root,), 1_000
-        made.never_read = (database.data_dir.home,)
-        made.web = search.engine()
+        made.settings = ToolsSettings(
+            read_file_roots=(str(root),),
+            read_file_max_bytes=1_000,
+            web_search=True,
+            web_search_url=search.url,
+        )
+        made.tools = registry(made.settings)
         made.vision = VisionAccess(model, endpoint)
         made.chat_id = attached_chat(database, "notes.txt", "the notes")[0]
-        yield made, registry(tools), frame.id
+        yield made, frame.id
     models.close()
 
 
-def tried(turn: tuple[Turn, Registry, int], name: str, arguments: Mapping[str, Any]) -> ToolResult:
+def tried(turn: tuple[Turn, int], name: str, arguments: Mapping[str, Any]) -> Result:
     """What came of a call; never a bug."""
-    context, tools, _ = turn
-    result = tools.run(context, "c", name, arguments)
-    assert result.error != failed_by_bug(name)
+    result = turn[0].run(name, **arguments)
+    assert "the log of the web process says why" not in result.error
     assert bool(result.output) == result.success == (not result.error)
     return result
 
 
 def test_every_tool_has_a_good_example() -> None:
-    assert set(GOOD) == {tool.name for tool in ALL.list()}
+    assert set(GOOD) == set(ALL)
 
 
 @for_each("name", GOOD)
-def test_good_input_is_answered(turn: tuple[Turn, Registry, int], name: str) -> None:
-    arguments = {key: turn[2] if key == "frame_id" else value for key, value in GOOD[name].items()}
+def test_good_input_is_answered(turn: tuple[Turn, int], name: str) -> None:
+    arguments = {key: turn[1] if key == "frame_id" else value for key, value in GOOD[name].items()}
     if name == "store_fact":
         assert tried(turn, "store_entity", GOOD["store_entity"]).success
     result = tried(turn, name, arguments)
@@ -117,10 +119,10 @@ def test_good_input_is_answered(turn: tuple[Turn, Registry, int], name: str) -> 
     assert isinstance(json.loads(result.output), dict)
 
 
-@for_each("tool", ALL.list(), ids=lambda tool: tool.name)
-def test_bad_input_is_refused(turn: tuple[Turn, Registry, int], tool: Tool) -> None:
+@for_each("tool", ALL.values(), ids=lambda tool: tool.name)
+def test_bad_input_is_refused(turn: tuple[Turn, int], tool: Tool) -> None:
     """Each argument of another type, one too many, and none of those that are needed."""
-    good = {key: turn[2] if key == "frame_id" else value for key, value in GOOD[tool.name].items()}
+    good = {key: turn[1] if key == "frame_id" else value for key, value in GOOD[tool.name].items()}
     for key, schema in tool.parameters["properties"].items():
         kinds = {each.get("type") for each in schema.get("anyOf", [schema])}
         wrong = {"x": 1} if "array" in kinds else next(WRONG[kind] for kind in WRONG if kind in kinds)
@@ -131,10 +133,10 @@ def test_bad_input_is_refused(turn: tuple[Turn, Registry, int], tool: Tool) -> N
         assert not tried(turn, tool.name, {}).success
 
 
-@for_each("tool", ALL.list(), ids=lambda tool: tool.name)
-def test_empty_and_hostile_texts_are_no_accident(turn: tuple[Turn, Registry, int], tool: Tool) -> None:
+@for_each("tool", ALL.values(), ids=lambda tool: tool.name)
+def test_empty_and_hostile_texts_are_no_accident(turn: tuple[Turn, int], tool: Tool) -> None:
     """Blank, odd and hostile texts give an answer or a sentence."""
-    good = {key: turn[2] if key == "frame_id" else value for key, value in GOOD[tool.name].items()}
+    good = {key: turn[1] if key == "frame_id" else value for key, value in GOOD[tool.name].items()}
     texts = [key for key, schema in tool.parameters["properties"].items() if schema.get("type") == "string"]
     for text in ("", "  ", "\0", "\ud800", "'; drop table frames; --", "$(id) `id` | id; id", "%s{0}{{x}}"):
         result = tried(turn, tool.name, {**good, **dict.fromkeys(texts, text)})

@@ -171,7 +171,7 @@ def test_bad_entities_are_refused_with_a_reason(
 
 def test_both_stores_ask_by_default() -> None:
     tools = registry(ToolsSettings())
-    asking = {each.name for each in tools.list() if each.mode == "ask"}
+    asking = {each.name for each in tools.values() if each.mode == "ask"}
     assert {"store_entity", "store_fact"} <= asking
     assert not asking & {"recall_entities", "recall_facts_for_frame", "search_messages", "search_rag"}
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
@@ -12,19 +12,21 @@ import pytest
 from pydantic import Field
 
 from assistant.tools import files, general
-from assistant.tools.tool import MAX_OUTPUT_CHARS, Registry, ToolFailed, as_json, tool
+from assistant.tools.tool import MAX_OUTPUT_CHARS, Tool, ToolFailed, as_json, tool
+from store.core.settings import ToolsSettings
 from tests.tables import for_each
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 
 
-@dataclass(frozen=True)
 class Context:
-    now_ms: int = 1_772_000_000_000
-    zone: ZoneInfo = SHANGHAI
-    read_file_roots: tuple[Path, ...] = ()
-    read_file_max_bytes: int = 100
-    never_read: tuple[Path, ...] = ()
+    now_ms = 1_772_000_000_000
+    zone = SHANGHAI
+
+    def __init__(self, root: Path, max_bytes: int = 100) -> None:
+        self.settings = ToolsSettings(read_file_roots=(str(root),), read_file_max_bytes=max_bytes)
+        home = SimpleNamespace(home=root / "home")
+        self.library = SimpleNamespace(database=SimpleNamespace(data_dir=home))
 
 
 @tool(reaches="nothing", risk="changes")
@@ -41,9 +43,6 @@ def sample(
     if note == "bug":
         raise RuntimeError("a bug with /secret/path")
     return {"frame_id": frame_id, "note": note, "size": size, "long": "x" * (size - 3) * MAX_OUTPUT_CHARS}
-
-
-TOOLS = Registry([sample])
 
 
 def test_the_signature_is_the_schema() -> None:
@@ -64,9 +63,8 @@ def test_the_signature_is_the_schema() -> None:
 
 
 def test_a_call_gives_json() -> None:
-    result = TOOLS.run(Context(), "call_1", "sample", {"frame_id": 4})
-    assert (result.call_id, result.success, result.error) == ("call_1", True, "")
-    assert json.loads(result.output) == {"frame_id": 4, "note": None, "size": 3, "long": ""}
+    told = json.loads(sample.answer(None, {"frame_id": 4}))
+    assert told == {"frame_id": 4, "note": None, "size": 3, "long": ""}
 
 
 @for_each(
@@ -83,22 +81,22 @@ def test_a_call_gives_json() -> None:
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(arguments: dict[str, Any], words: str) -> None:
-    result = TOOLS.run(Context(), "c", "sample", arguments)
-    assert not result.success and words in result.error
+    with pytest.raises(ToolFailed, match=words):
+        sample.answer(None, arguments)
 
 
-def test_failures_are_results(caplog: pytest.LogCaptureFixture) -> None:
-    assert TOOLS.run(Context(), "c", "make_coffee", {}).error == "There is no tool 'make_coffee'."
-    failed = TOOLS.run(Context(), "c", "sample", {"frame_id": 1, "note": "fail"})
-    assert (failed.success, failed.error) == (False, "It was asked to fail.")
-    bug = TOOLS.run(Context(), "c", "sample", {"frame_id": 1, "note": "bug"})
-    assert not bug.success and "/secret/path" not in bug.error and "/secret/path" in caplog.text
+def test_failures_are_sentences(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(ToolFailed, match=r"^It was asked to fail\.$"):
+        sample.answer(None, {"frame_id": 1, "note": "fail"})
+    with pytest.raises(ToolFailed) as bug:
+        sample.answer(None, {"frame_id": 1, "note": "bug"})
+    assert "/secret/path" not in str(bug.value) and "/secret/path" in caplog.text
 
 
 def test_a_long_result_is_cut_and_says_how_to_go_on() -> None:
-    result = TOOLS.run(Context(), "c", "sample", {"frame_id": 1, "size": 4})
-    told = json.loads(result.output)
-    assert result.success and len(result.output) <= MAX_OUTPUT_CHARS < len(told["long"]) + 500
+    output = sample.answer(None, {"frame_id": 1, "size": 4})
+    told = json.loads(output)
+    assert len(output) <= MAX_OUTPUT_CHARS < len(told["long"]) + 500
     assert told["cut"].startswith(f"long: the first {len(told['long']):,} of 16,000.")
     rows = json.loads(as_json({"rows": [{"text": "界" * 99}] * 500, "next_cursor": "abc"}))
     assert rows["next_cursor"] is None and f"limit={len(rows['rows'])}" in rows["cut"]
@@ -111,42 +109,37 @@ def test_files_and_folders_are_read_piece_by_piece_to_their_end(tmp_path: Path) 
     (tmp_path / "long.txt").write_text(text, encoding="utf-8")
     for n in range(700):
         (tmp_path / f"{n:04}{'é' * 40}").touch()
-    registry = Registry([files.read_file, files.list_directory])
-    context = Context(read_file_roots=(tmp_path,), read_file_max_bytes=50_000)
+    context = Context(tmp_path, 50_000)
 
-    def whole(name: str, path: str, key: str) -> tuple[list[Any], dict[str, Any]]:
+    def whole(tool: Tool, path: str, key: str) -> tuple[list[Any], dict[str, Any]]:
         parts, offset = [], 0
         while True:
-            told = json.loads(registry.run(context, "c", name, {"path": path, "offset": offset}).output)
+            told = json.loads(tool.answer(context, {"path": path, "offset": offset}))
             parts += told[key]
             offset = told.get("next_offset")
             if offset is None:
                 return parts, told
 
-    parts, told = whole("read_file", "long.txt", "text")
+    parts, told = whole(files.read_file, "long.txt", "text")
     assert "".join(parts) == text.encode()[:50_000].decode(errors="ignore")
     assert told["note"] == f"Only the first 50,000 of its {len(text.encode()):,} bytes are read."
-    entries, told = whole("list_directory", ".", "entries")
+    entries, told = whole(files.list_directory, ".", "entries")
     assert [entry["name"] for entry in entries] == sorted(each.name for each in tmp_path.iterdir())
     assert told["total"] == 701
-    assert "beyond" in registry.run(context, "c", "read_file", {"path": "long.txt", "offset": 99_999}).error
-
-
-def test_a_name_is_taken_once() -> None:
-    with pytest.raises(ValueError, match="sample"):
-        Registry([sample, sample])
+    with pytest.raises(ToolFailed, match="beyond"):
+        files.read_file.answer(context, {"path": "long.txt", "offset": 99_999})
 
 
 def test_the_general_tools(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello", encoding="utf-8")
-    registry = Registry(
-        [general.calculator, general.get_current_datetime, files.read_file, files.list_directory]
-    )
-    context = Context(read_file_roots=(tmp_path,))
+    tools = (general.calculator, general.get_current_datetime, files.read_file, files.list_directory)
+    named, context = {each.name: each for each in tools}, Context(tmp_path)
 
     def run(name: str, **arguments: object) -> Any:
-        result = registry.run(context, "c", name, arguments)
-        return json.loads(result.output) if result.success else result.error
+        try:
+            return json.loads(named[name].answer(context, arguments))
+        except ToolFailed as failure:
+            return str(failure)
 
     assert run("calculator", expression="2*(3+4)") == {"result": 14}
     assert run("calculator", expression="9**9**9") == "The result is too large."
@@ -160,7 +153,7 @@ def test_the_general_tools(tmp_path: Path) -> None:
     assert run("list_directory", path=str(tmp_path))["entries"] == [
         {"name": "a.txt", "kind": "file", "size_bytes": 5}
     ]
-    modes = {each.name: each.mode for each in registry.list()}
+    modes = {each.name: each.mode for each in tools}
     assert modes == {
         "calculator": "auto",
         "get_current_datetime": "auto",

@@ -12,7 +12,7 @@ from tests.assistant.examples import EXAMPLES, examples_of
 from tests.tables import for_each
 
 EVERY_TOOL = registry(ToolsSettings(read_file_roots=(str(Path("/")),)))
-NAMES = {each.name for each in EVERY_TOOL.list()} | {"describe_frame", "web_search"}
+NAMES = {each.name for each in EVERY_TOOL.values()} | {"describe_frame", "web_search"}
 
 # Words in capitals that are no header: what queries are written in, and abbreviations.
 _HEADER = re.compile(
@@ -54,13 +54,13 @@ def problems(each: Tool) -> list[str]:
     return found
 
 
-EVERY_FIELD = {name for each in EVERY_TOOL.list() for name in each.parameters["properties"]} | {
+EVERY_FIELD = {name for each in EVERY_TOOL.values() for name in each.parameters["properties"]} | {
     "entity_id",
     "cite",
 }
 
 
-@for_each("each", EVERY_TOOL.list(), ids=lambda each: each.name)
+@for_each("each", EVERY_TOOL.values(), ids=lambda each: each.name)
 def test_every_description_keeps_the_convention(each: Tool) -> None:
     assert problems(each) == []
 
@@ -85,10 +85,10 @@ def test_the_lint_finds_what_is_banned(text: str, problem: str) -> None:
 
 
 def test_examples_stand_exactly_where_they_are_wanted() -> None:
-    having = {each.name for each in EVERY_TOOL.list() if examples_of(each)}
+    having = {each.name for each in EVERY_TOOL.values() if examples_of(each)}
     assert having == {"search_messages", "search_rag", "store_fact", "get_sms_messages"}
     assert not having & {"get_current_datetime", "reverse_geocode", "get_frame_tags"}
-    for each in EVERY_TOOL.list():
+    for each in EVERY_TOOL.values():
         assert ("xample" in each.description) == (each.name in having)
 
 

@@ -223,8 +223,8 @@ def test_a_tool_that_takes_too_long_is_left(
 ) -> None:
     assert deps.agent
     release = threading.Event()
-    slow = replace(deps.agent.registry._tools["calculator"], run=lambda context, expression: release.wait(60))
-    monkeypatch.setitem(deps.agent.registry._tools, "calculator", slow)
+    slow = replace(deps.agent.tools["calculator"], run=lambda context, expression: release.wait(60))
+    monkeypatch.setitem(deps.agent.tools, "calculator", slow)
     hurried = replace(deps, agent=replace(deps.agent, settings=replace(deps.agent.settings, timeout_s=0.1)))
     stub.call(("calculator", {"expression": "2+2"})).reply("I do not know.")
     ran = run(hurried, message="What is 2+2?")

@@ -42,7 +42,7 @@ PLAN = TurnPlan(
     ExtractiveModel(), Voice("IDENTITY-SENTINEL"), uses_tools=True, model_prompt="MODEL-SENTINEL",
     context=PreparedContext(replace(NO_PACK, text="PACK-SENTINEL")),
 )  # fmt: skip
-TOOLS = registry(ToolsSettings()).list()
+TOOLS = list(registry(ToolsSettings()).values())
 LATER = replace(
     PLAN, request=replace(ASKED, now_ms=NOW_MS + 60_000), scope=Scope("", START_MS, NOW_MS + 60_000)
 )

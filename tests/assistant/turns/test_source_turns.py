@@ -99,7 +99,7 @@ def test_a_fact_is_stored_only_after_approval_and_with_its_turn(database: Databa
     with agent_deps(database, stub) as deps:
         for name in ("store_entity", "store_fact"):
             assert deps.agent is not None
-            tool = deps.agent.registry.get(name)
+            tool = deps.agent.tools.get(name)
             assert tool is not None
             assert (tool.mode, tool.risk) == ("ask", "changes")
     arguments = {"kind": "person", "name": "Anna"}

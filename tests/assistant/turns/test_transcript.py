@@ -83,9 +83,8 @@ def test_a_call_that_ran_when_the_turn_was_stopped_is_over(deps: TurnServices, s
     """No call is left without a result, however the turn ends."""
     assert deps.agent
     stop, release = CancelToken(), threading.Event()
-    registry = deps.agent.registry
-    endless = replace(registry._tools["calculator"], run=lambda context, expression: release.wait(60))
-    registry._tools["calculator"] = endless
+    endless = replace(deps.agent.tools["calculator"], run=lambda context, expression: release.wait(60))
+    deps.agent.tools["calculator"] = endless
     stub.call(("calculator", {"expression": "2+2"}), text="Let me see.")
     for event in run_turn(deps, asked("What is 2+2?"), stop):
         if isinstance(event, ToolCallEvent) and event.call.state == "executing":

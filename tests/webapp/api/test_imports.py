@@ -151,7 +151,7 @@ def test_after_an_import_the_next_turn_has_its_tool_and_after_deleting_it_has_no
     """Without a restart."""
 
     def tools() -> set[str]:
-        found = offered(own.database, own.agent.registry, ToolGateOpts(own.database, has_vision=False))
+        found = offered(own.database, own.agent.tools, ToolGateOpts(own.database, has_vision=False))
         return {tool.name for tool in found} & {"get_calendar_events", "get_place_at", "get_location_history"}
 
     assert tools() == set()

@@ -60,7 +60,7 @@ def test_every_tool_has_its_switch_mode_reach_and_documentation(
     browser: Actor, own: Services, tmp_path: Path
 ) -> None:
     html = browser.get(PAGE).text
-    for tool in own.agent.registry.list():
+    for tool in own.agent.tools.values():
         row = row_of(html, tool.name)
         assert 'role="switch"' in row and " checked" in row
         assert f'<option value="{tool.mode}" selected>{MODE_WORDS[tool.mode]}</option>' in row
@@ -72,7 +72,7 @@ def test_every_tool_has_its_switch_mode_reach_and_documentation(
     assert "seeing (this computer)" in row_of(html, "describe_frame")
     assert "Last used: never" in row_of(html, "calculator")
     for _, words in RISKS.values():
-        assert (words in html) == any(RISKS[tool.risk][1] == words for tool in own.agent.registry.list())
+        assert (words in html) == any(RISKS[tool.risk][1] == words for tool in own.agent.tools.values())
     assert "Not set up" not in html
 
 
@@ -82,7 +82,7 @@ def test_the_words_of_the_modes() -> None:
 
 def test_defaults_follow_from_the_risk(own: Services) -> None:
     """What only looks runs; what reads files, changes or sends something asks."""
-    for tool in own.agent.registry.list():
+    for tool in own.agent.tools.values():
         assert tool.mode == RISKS[tool.risk][0], tool.name
 
 
