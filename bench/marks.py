@@ -6,6 +6,7 @@ sentences that cite them, each with its verdict. Only totals are printed.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections import Counter
@@ -183,13 +184,14 @@ def _cost(report: Report) -> None:
             document = json.loads(path.read_text("utf-8"))
             frames = {frame["n"]: {**frame, "read": _reading(frame)} for frame in document["frames"]}
             sentences, size = [], 0
-            for sentence in document["sentences"]:
-                if size < CHARACTERS:
-                    sentences.append(sentence)
-                    size += len(sentence["text"])
+            for sentence in itertools.cycle(document["sentences"]):
+                if size >= CHARACTERS:
+                    break
+                sentences.append(sentence)
+                size += len(sentence["text"])
             taken = min(timed_ms(lambda f=frames, s=sentences: marked(f, s), 3))  # type: ignore[misc]
             report.row(
-                f"{path.stem}: ms per 4,000 characters",
-                f"{taken * CHARACTERS / size:.0f} ms",
+                f"{path.stem}: ms for 4,000 characters beside twelve frames",
+                f"{taken:.0f} ms",
                 goal="<= 50 ms",
             )

@@ -29,13 +29,15 @@ _WIDE = re.compile(f"[{CJK}]")
 _ELLIPSIS = re.compile(r"\s*(?:…|\.{3})\s*")
 _QUOTE_MARKS = "\"'`“”‘’„«»‹›「」『』《》 \t\r\n"
 _KEPT = frozenset("%‰<>=+±≤≥≠€$£¥")
-_IN_FIGURES = frozenset(".,:/-")
+_FIGURE_MARK = re.compile(r"(?:(?<=\d)[.,:/．，：／]|(?:(?<=\d)|(?<![^\W_]))[-−–—－])(?=\d)")
+"""A mark inside a figure, or a sign before one."""
 _SHAPES = str.maketrans(
     {"0": "o", "1": "l", "ı": "i", "|": "l", "−": "-", "–": "-", "—": "-"}
     | dict(zip("ヘリニロカタエトハー", "へり二口力夕工卜八一", strict=True))
 )
 _CAPITAL_I = ("i", "l")
-_TWO = {("r", "n"): "m", ("v", "v"): "w"}
+_SHAPE_OF_TWO = {"rn": "m", "vv": "w"}
+_TWO = re.compile("|".join(_SHAPE_OF_TWO))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,31 +106,25 @@ def _skeleton(text: str, capital_i: str) -> _Skeleton:
     """A capital I has the shape of an l, and is an i in another case: a text is read in either way."""
     if "I" not in text and capital_i != _CAPITAL_I[0]:
         return _skeleton(text, _CAPITAL_I[0])
-    kept: list[str] = []
-    origin: list[int] = []
-    figures = mended(text)
-    for at, raw in enumerate(text):
-        for character in (
-            unicodedata.normalize("NFKD", raw.replace("I", capital_i).translate(_SHAPES))
-            .casefold()
-            .translate(_SHAPES)
-        ):
-            if not (character.isalnum() or character in _KEPT or _parts_figure(character, figures, at)):
-                continue
-            if kept and origin[-1] == at - 1 and (two := _TWO.get((kept[-1], character))):
-                kept[-1] = two
-            else:
-                kept.append(character)
-                origin.append(at)
-    return _Skeleton("".join(kept), tuple(origin))
+    kept = [_kept(sign, capital_i) for sign in text]
+    for mark in _FIGURE_MARK.finditer(mended(text)):
+        kept[mark.start()] = _folded(mark[0])
+    signs = list("".join(kept))
+    origin = [at for at, part in enumerate(kept) for _ in part]
+    for two in _TWO.finditer("".join(signs)):
+        if origin[two.start()] + 1 == origin[two.start() + 1]:
+            signs[two.start() : two.end()] = _SHAPE_OF_TWO[two[0]], ""
+    return _Skeleton("".join(signs), tuple(at for at, sign in zip(origin, signs, strict=True) if sign))
 
 
-def _parts_figure(character: str, text: str, at: int) -> bool:
-    """Whether a mark stands inside a figure, or a sign before one."""
-    if character not in _IN_FIGURES or not text[at + 1 : at + 2].isdigit():
-        return False
-    before = text[at - 1 : at] if at else ""
-    return before.isdigit() or (character == "-" and not before.isalnum())
+@lru_cache(maxsize=8192)
+def _kept(sign: str, capital_i: str) -> str:
+    """What of a sign counts wherever it stands."""
+    return "".join(c for c in _folded(sign.replace("I", capital_i)) if c.isalnum() or c in _KEPT)
+
+
+def _folded(sign: str) -> str:
+    return unicodedata.normalize("NFKD", sign.translate(_SHAPES)).casefold().translate(_SHAPES)
 
 
 # ---- rows

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import Any
 
 from japanese_personal_name_dataset import load_dataset
 from stopwordsiso import stopwords
@@ -32,6 +33,9 @@ SAME = 2 / 3
 
 AROUND = 4
 """Signs around a single one that is altered."""
+
+MOST_AROUND = 8
+"""So far is looked."""
 
 MOST_LIKE = 10
 """Fields, or places, of a frame that are compared with one place of a sentence."""
@@ -61,13 +65,14 @@ class Signs:
         self.has_kana = bool(_KANA.search(text))
         self._first: dict[str, list[str]] = {}
         self._last: dict[str, list[str]] = {}
+        self._between: dict[tuple[str, str], list[int]] = {}
         for field in dict.fromkeys(_RUN.findall(text)):
             if 2 < len(field) <= LONGEST_FIELD:
-                self._first.setdefault(field[0], []).append(field)
-                self._last.setdefault(field[-1], []).append(field)
-        self._between: dict[str, list[int]] = {}
-        for at in range(1, len(self.text) - 1):
-            self._between.setdefault(self.text[at - 1] + self.text[at + 1], []).append(at)
+                _note(self._first, field[0], field)
+                _note(self._last, field[-1], field)
+        for run in _RUN.finditer(self.text):
+            for at in range(run.start() + 1, run.end() - 1):
+                _note(self._between, (self.text[at - 1], self.text[at + 1]), at)
 
     def altered(self, text: str) -> Iterator[Span]:
         """Where a text has names of the screen otherwise."""
@@ -77,11 +82,11 @@ class Signs:
 
     def _fields(self, run: str) -> Iterator[Span]:
         for at, sign in enumerate(run):
-            pairs = [(at, field) for field in self._first.get(sign, ())[:MOST_LIKE]]
-            pairs += [(at + 1 - len(field), field) for field in self._last.get(sign, ())[:MOST_LIKE]]
-            for start, field in pairs:
+            places = [(at, field) for field in self._first.get(sign, ())]
+            places += [(at + 1 - len(field), field) for field in self._last.get(sign, ())]
+            for start, field in places:
                 said = run[max(0, start) : start + len(field)]
-                if _opens(run, start) and said not in self.text and self._is_altered(said, field):
+                if _opens(run, start) and self._is_altered(said, field) and said not in self.text:
                     yield start, start + len(field)
 
     def _is_altered(self, said: str, field: str) -> bool:
@@ -92,19 +97,23 @@ class Signs:
         if not 0 < len(other) <= len(field) * (1 - SAME) or other[-1] - other[0] != len(other) - 1:
             return False
         stays = max(field[: other[0]], field[other[-1] + 1 :], key=len)
-        return all(_may_name(said[at]) and _NAMED.match(field[at]) for at in other) and self.text.count(
-            stays
-        ) == self.text.count(field)
+        is_word = self.text.count(stays) > self.text.count(field)
+        return not is_word and all(_may_name(said[at]) and _NAMED.match(field[at]) for at in other)
 
     def _single(self, run: str) -> Iterator[Span]:
         for at in range(1, len(run) - 1):
-            if not _may_name(run[at]) or run[at - 1 : at + 2] in self.text:
-                continue
-            for place in self._between.get(run[at - 1] + run[at + 1], ())[:MOST_LIKE]:
-                before = _shared(run[at - 1 :: -1], self.text[place - 1 :: -1])
-                after = _shared(run[at + 1 :], self.text[place + 1 :])
-                if _NAMED.match(self.text[place]) and before + after >= AROUND:
+            for place in self._between.get((run[at - 1], run[at + 1]), ()):
+                before = _shared(_behind(run, at), _behind(self.text, place))
+                after = _shared(_ahead(run, at), _ahead(self.text, place))
+                is_name = _may_name(run[at]) and _NAMED.match(self.text[place])
+                if is_name and before + after >= AROUND and run[at - 1 : at + 2] not in self.text:
                     yield at - before, at + 1 + after
+
+
+def _note(noted: dict[Any, list[Any]], key: Any, item: Any) -> None:
+    """One more under a key, as long as there are not too many to compare."""
+    if len(items := noted.setdefault(key, [])) < MOST_LIKE:
+        items.append(item)
 
 
 def _opens(run: str, start: int) -> bool:
@@ -117,10 +126,19 @@ def _may_name(sign: str) -> bool:
     return bool(_NAMED.match(sign)) and sign not in _small_signs()
 
 
+def _behind(text: str, at: int) -> str:
+    """What stands before a place, backwards."""
+    return text[max(0, at - MOST_AROUND) : at][::-1]
+
+
+def _ahead(text: str, at: int) -> str:
+    return text[at + 1 : at + 1 + MOST_AROUND]
+
+
 def _shared(a: str, b: str) -> int:
-    """How many signs two texts have alike at their beginnings, as far as that matters."""
+    """How many signs two texts have alike at their beginnings."""
     same = 0
-    for one, other in zip(a[: AROUND * 2], b[: AROUND * 2], strict=False):
+    for one, other in zip(a, b, strict=False):
         if one != other or not _RUN.match(one):
             break
         same += 1

@@ -13,21 +13,24 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, Literal
 
 from assistant.language import cldr
 from assistant.language.cldr import integer
-from assistant.language.time_grammar import compose, letters
+from assistant.language.time_grammar import compose
 from assistant.language.time_lexer import pieces_of
 from assistant.language.time_said import Clock, Part, Point, Span
+from assistant.language.time_tables import LATIN, latin, plain
 
 Kind = Literal["number", "date", "clock", "weekday"]
 Day = tuple[int | None, int | None, int | None]
 """Year, month and day of the month, each None when it is not said."""
 
-_MAY_TELL = re.compile("[CR]|n.{0,4}n|[nµ].{0,6}[kKqHP]|[kKqP].{0,6}n")
-"""Kinds of pieces of which the grammar of times can make a clock time that is surely told."""
+_TELLING = frozenset("nqKRPC")
+"""Kinds of words, one of which is in each clock time in words: numbers, halves, parts of a day."""
+
+_HAN_HOUR = re.compile("[点點時时零]")
 
 _CLOCK_KINDS = frozenset("CRZ")
 """Pieces of the grammar of times that may hold a clock time: of a day or alone, and spans."""
@@ -63,6 +66,7 @@ _CLOCK = re.compile(
     rf"|(?<![\d.,:])(?P<bare>\d{{1,2}})\s?[hH](?![^\W\d_])"
     rf"|(?P<han>{_COUNT})\s?[点點时時시](?![间間])(?:(?P<half>半)|(?P<past>{_COUNT})[分분]?)?"
 )
+_LETTERS = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’.-](?=[^\W\d_])[^\W\d_]+)*")
 _DAY_LEFT = re.compile(
     r"(?<![\d.,:/-])(\d{1,2})(?:[^\W\d_]{1,2}|[.º°])?,?\s{0,2}(?:[^\W\d_]{1,3}\s|[^\W\d_]['’])?\Z"
@@ -238,8 +242,8 @@ def _of_dial(minutes: int, written: str) -> frozenset[int]:
 
 def _composed_clocks(text: str, is_read: bool = False) -> Iterator[Value]:
     """``half past nine``, ``à 3 heures de l'après-midi``: what the grammar of times makes of a sentence."""
-    pieces = pieces_of(text) if not is_read and len(text) <= MAX_SPOKEN_CHARS else []
-    for piece in compose(pieces) if _MAY_TELL.search(letters(pieces)) else ():
+    is_told = not is_read and len(text) <= MAX_SPOKEN_CHARS and _may_tell(text)
+    for piece in compose(pieces_of(text)) if is_told else ():
         spans = piece.value if isinstance(piece.value, tuple) else ()
         point = spans[0].start if len(spans) == 1 and isinstance(spans[0], Span) else piece.value
         if piece.is_weak or piece.kind not in _CLOCK_KINDS or not isinstance(point, Point):
@@ -247,6 +251,21 @@ def _composed_clocks(text: str, is_read: bool = False) -> Iterator[Value]:
         is_figure = _FOUR_DIGITS.search(text, piece.start, piece.end)  # "to 1892 km"
         if point.clock and not is_figure and _is_told(point.clock, point.part):
             yield Value(piece.start, piece.end, "clock", _on_dial(point.clock, point.part))
+
+
+def _may_tell(text: str) -> bool:
+    """Whether a text has a word that tells a clock time; most have none, and need no grammar."""
+    return bool(_HAN_HOUR.search(text)) or not _telling_words().isdisjoint(
+        _LETTERS.findall("".join(map(plain, text)))
+    )
+
+
+@cache
+def _telling_words() -> frozenset[str]:
+    entries = (entry for language in LATIN for entry in latin(language).items())
+    return frozenset(
+        _LETTERS.findall(words)[-1] for words, (kind, value, _) in entries if kind in _TELLING and value != 1
+    )
 
 
 def _is_told(clock: Clock, part: Part | None) -> bool:
@@ -293,6 +312,9 @@ def _counted(text: str, found: re.Match[str]) -> Value:
 
 def _decimals(figure: str) -> Iterator[Decimal]:
     """``1.250`` is 1250 and 1.25; ``1.250,00`` and ``1 250`` are 1250 only."""
+    if figure.isdecimal():
+        yield Decimal(figure)
+        return
     plain = re.sub(rf"{_SPACE}|['’]", "", figure)
     signs = [sign for sign in plain if sign in ".,"]
     parts = re.split("[.,]", plain)
@@ -326,9 +348,10 @@ class Shown:
         if moment:
             self._add_moment(moment)
         for text in self._texts:
-            flat = flattened(text)
-            for form in dict.fromkeys((flat, mended(flat))):
-                self._add(form, values(form, is_read=True))
+            lines = flattened(text).split("\n")
+            misread = [line for line, read in zip(map(mended, lines), lines, strict=True) if line != read]
+            forms = "\n".join(lines + misread)
+            self._add(forms, values(forms, is_read=True))
         # A day without a year is mostly of the year in which it was on the screen.
         this_year = int(moment[:4]) if moment else None
         for year, month, of_month in self.days:
