@@ -1,4 +1,4 @@
-"""Templates as answers: the whole page, or the fragment that htmx asked for; and the filters they use."""
+"""Pages: their routes, templates as answers (whole, or the fragment that htmx asked for), and filters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from datetime import date
 from typing import Any
 
-from flask import Flask, Response, make_response, redirect, render_template
+from flask import Blueprint, Flask, Response, make_response, redirect, render_template
 from flask import request as flask_request
 from htmx_flask import Htmx, request
 from werkzeug.wrappers import Response as BaseResponse
@@ -16,6 +16,20 @@ from store.frames import frames
 from store.frames.frames import FrameRow
 from webapp.core import formatting
 from webapp.core.services import viewer
+
+
+class _Pages(Blueprint):
+    """Routes that are called by their modules and functions: what one module shows another may show, too."""
+
+    def add_url_rule(
+        self, rule: str, endpoint: str | None = None, view_func: Any = None, *values: Any, **options: Any
+    ) -> None:
+        name = f"{view_func.__module__}.{view_func.__name__}".replace(".", "_")
+        super().add_url_rule(rule, name, view_func, *values, **options)
+
+
+blueprint = _Pages("pages", __name__)
+get, post = blueprint.get, blueprint.post
 
 
 def wants_fragment() -> bool:

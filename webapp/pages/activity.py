@@ -5,22 +5,21 @@ from __future__ import annotations
 from typing import get_args
 from urllib.parse import urlencode
 
-from flask import Blueprint, render_template, request
+from flask import render_template, request
 
 from store.timeline import gaps, segments
 from store.timeline.totals import Kind, intervals, of_segments
+from webapp.core import templating
 from webapp.core.errors import unreadable_address
 from webapp.core.parameters import moment
 from webapp.core.services import services, viewer
-
-blueprint = Blueprint("activity", __name__)
 
 MAX_ROWS = 30
 MAX_INTERVALS = 500
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
-@blueprint.get("/activity")
+@templating.get("/activity")
 def show() -> str:
     """The totals of ``from`` to ``to`` (today when missing); with ``kind`` and ``name`` one's intervals."""
     who = viewer()

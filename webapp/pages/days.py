@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from zoneinfo import ZoneInfo
 
-from flask import Blueprint, Response, request
+from flask import Response, request
 from werkzeug.wrappers import Response as BaseResponse
 
 from store.core import preferences, times
@@ -27,8 +27,6 @@ from webapp.core.services import Viewer, services, viewer
 from webapp.exports import formats
 from webapp.exports.pack import when
 
-blueprint = Blueprint("days", __name__)
-
 LIMIT = 31
 _FORMATS = {"md": "text/markdown; charset=utf-8", "json": "application/json"}
 
@@ -46,7 +44,7 @@ class HourSpan:
     problem: str = ""
 
 
-@blueprint.get("/days")
+@templating.get("/days")
 def show_all() -> Response:
     """All days, the latest first; ``?before=`` goes further back."""
     database = services().database
@@ -62,7 +60,7 @@ def show_all() -> Response:
     )
 
 
-@blueprint.get("/days/<day:on>")
+@templating.get("/days/<day:on>")
 def show(on: date) -> Response:
     """One day; one without a summary says so, and shows what imported sources have of it."""
     database, who = services().database, viewer()
@@ -121,21 +119,21 @@ def _hour_spans(hours: Sequence[Hour]) -> list[HourSpan]:
     return spans
 
 
-@blueprint.post("/days/<day:on>/redo")
+@templating.post("/days/<day:on>/redo")
 def redo(on: date) -> BaseResponse:
     """Have every hour of the day summarised again."""
     api.redo(day_or_404(on))
     return templating.redirect_to(f"/days/{on.isoformat()}")
 
 
-@blueprint.post("/days/clock")
+@templating.post("/days/clock")
 def follow() -> BaseResponse:
     """Count days by the viewer's own clock from now on."""
     preferences.choose_day_clock(services().database, _clock_of(viewer()))
     return templating.redirect_back("/days")
 
 
-@blueprint.get("/days/<day:on>/export")
+@templating.get("/days/<day:on>/export")
 def export(on: date) -> Response:
     """The day as Markdown or JSON, with the address of every frame."""
     fmt = request.args.get("fmt", "md")

@@ -6,19 +6,17 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from flask import Blueprint, request
+from flask import request
 from werkzeug.wrappers import Response
 
 from assistant.core.errors import words_for
 from store.egress import egress_log
 from store.egress.egress_log import Purpose, SentRequest
+from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.lookups import turn_or_404
 from webapp.core.parameters import number
 from webapp.core.services import services
-from webapp.core.templating import render_page
-
-blueprint = Blueprint("sent", __name__)
 
 PAGE = 50
 DAYS = 30
@@ -41,13 +39,13 @@ _PURPOSES: dict[Purpose, str] = {
 }
 
 
-@blueprint.get("/settings/sent")
+@templating.get("/settings/sent")
 def show() -> Response:
     """Requests, newest first, and what each model was sent in the last 30 days."""
     own = services()
     only = next((purpose for purpose in _PURPOSES if purpose == request.args.get("purpose")), None)
     listed = egress_log.latest(own.database, PAGE + 1, number(request.args, "before"), only)
-    return render_page(
+    return templating.render_page(
         "egress/sent.html",
         requests=listed[:PAGE],
         outcome=_outcome,
@@ -61,7 +59,7 @@ def show() -> Response:
     )
 
 
-@blueprint.get("/settings/sent/<id:request_id>")
+@templating.get("/settings/sent/<id:request_id>")
 def one(request_id: int) -> Response:
     """One request with its text."""
     sent = egress_log.get(services().database, request_id)
@@ -70,7 +68,7 @@ def one(request_id: int) -> Response:
     return _page([sent], "settings", "/settings/sent", "What was sent")
 
 
-@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/sent")
+@templating.get("/chat/<id:chat_id>/turns/<id:n>/sent")
 def for_answer(chat_id: int, n: int) -> Response:
     """Everything that was sent for one answer."""
     turn = turn_or_404(chat_id, n)
@@ -79,7 +77,7 @@ def for_answer(chat_id: int, n: int) -> Response:
 
 
 def _page(requests: list[SentRequest], section: str, back: str, title: str) -> Response:
-    return render_page(
+    return templating.render_page(
         "egress/requests.html", requests=requests, section=section, back=back, title=title,
         purposes=_PURPOSES, outcome=_outcome, parts_of=_parts,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from flask import Blueprint, request
+from flask import request
 from werkzeug.wrappers import Response
 
 from store.core import times
@@ -21,8 +21,6 @@ from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import Viewer, services, viewer
-
-blueprint = Blueprint("remembered", __name__)
 
 LIMIT = 50
 MOST_FACTS = 500
@@ -66,7 +64,7 @@ class FactRow:
     source: FrameRow | None
 
 
-@blueprint.get("/memory/entities")
+@templating.get("/memory/entities")
 def show_entities() -> Response:
     """Who and what is remembered, last changed first; ``?q=`` and ``?kind=`` narrow it."""
     q, offset = request.args.get("q", "").strip()[:200], number(request.args, "offset", 6) or 0
@@ -78,7 +76,7 @@ def show_entities() -> Response:
     )  # fmt: skip
 
 
-@blueprint.get("/memory/entities/<id:entity_id>")
+@templating.get("/memory/entities/<id:entity_id>")
 def show_entity(entity_id: int) -> Response:
     """One, with what is said of it; one that was merged leads to the other."""
     entity = entity_or_404(entity_id)
@@ -87,7 +85,7 @@ def show_entity(entity_id: int) -> Response:
     return _entity_page(entity)
 
 
-@blueprint.post("/memory/entities/<id:entity_id>/describe")
+@templating.post("/memory/entities/<id:entity_id>/describe")
 def describe(entity_id: int) -> Response:
     """Keep the person's description; no chat replaces it."""
     own, entity = services(), entity_or_404(entity_id)
@@ -97,7 +95,7 @@ def describe(entity_id: int) -> Response:
     return templating.redirect_to(f"/memory/entities/{entity.id}")
 
 
-@blueprint.get("/memory/entities/<id:entity_id>/merge")
+@templating.get("/memory/entities/<id:entity_id>/merge")
 def preview_merge(entity_id: int) -> Response:
     """Both side by side; nothing is done yet."""
     entity, into = entity_or_404(entity_id), entity_or_404(number(request.args, "into") or -1)
@@ -112,7 +110,7 @@ def _side(entity: Entity) -> tuple[Entity, list[Fact]]:
     return entity, entities.facts_of(services().database, [entity.id], MOST_FACTS)
 
 
-@blueprint.post("/memory/entities/<id:entity_id>/merge")
+@templating.post("/memory/entities/<id:entity_id>/merge")
 def do_merge(entity_id: int) -> Response:
     """Let this one be recalled as the other."""
     into_id = number(request.form, "into") or -1
@@ -120,7 +118,7 @@ def do_merge(entity_id: int) -> Response:
     return templating.redirect_to(f"/memory/entities/{into_id}")
 
 
-@blueprint.post("/memory/entities/<id:entity_id>/unmerge")
+@templating.post("/memory/entities/<id:entity_id>/unmerge")
 def unmerge(entity_id: int) -> Response:
     """Let one that was merged stand by itself again."""
     with services().database.write() as connection:
@@ -128,7 +126,7 @@ def unmerge(entity_id: int) -> Response:
     return templating.redirect_to(f"/memory/entities/{entity_or_404(entity_id).id}")
 
 
-@blueprint.post("/memory/entities/<id:entity_id>/forget")
+@templating.post("/memory/entities/<id:entity_id>/forget")
 def forget(entity_id: int) -> Response:
     """Delete it with every fact about it, when the word was typed."""
     own, entity = services(), entity_or_404(entity_id)
@@ -140,7 +138,7 @@ def forget(entity_id: int) -> Response:
     return templating.redirect_to("/memory/entities")
 
 
-@blueprint.get("/memory/facts")
+@templating.get("/memory/facts")
 def show_facts() -> Response:
     """What is said, latest first, what disagrees before it; ``?retracted=1`` what was taken back."""
     database = services().database
@@ -158,7 +156,7 @@ def show_facts() -> Response:
     )
 
 
-@blueprint.get("/memory/facts/<id:fact_id>")
+@templating.get("/memory/facts/<id:fact_id>")
 def show_fact(fact_id: int) -> Response:
     """One fact: where it was learned, and which answers it went into."""
     fact = fact_or_404(fact_id)
@@ -166,7 +164,7 @@ def show_fact(fact_id: int) -> Response:
     return templating.render_page("entities/fact.html", fact=fact, uses=uses)
 
 
-@blueprint.post("/memory/facts/<id:fact_id>/retract")
+@templating.post("/memory/facts/<id:fact_id>/retract")
 def retract(fact_id: int) -> Response:
     """Take it back, with a reason if there is one."""
     fact_or_404(fact_id)
@@ -176,7 +174,7 @@ def retract(fact_id: int) -> Response:
     return templating.redirect_back(f"/memory/facts/{fact_id}")
 
 
-@blueprint.post("/memory/facts/<id:fact_id>/restore")
+@templating.post("/memory/facts/<id:fact_id>/restore")
 def restore(fact_id: int) -> Response:
     """Let it be recalled again."""
     fact_or_404(fact_id)
@@ -185,7 +183,7 @@ def restore(fact_id: int) -> Response:
     return templating.redirect_back(f"/memory/facts/{fact_id}")
 
 
-@blueprint.post("/memory/facts/<id:fact_id>/correct")
+@templating.post("/memory/facts/<id:fact_id>/correct")
 def correct(fact_id: int) -> Response:
     """Take it back and remember what the person says instead."""
     own, fact = services(), fact_or_404(fact_id)

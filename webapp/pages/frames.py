@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from flask import Blueprint, request
+from flask import request
 from werkzeug.wrappers import Response
 
 from store.chats import records
@@ -29,13 +29,11 @@ from webapp.views.frames import (
     unavailable_text,
 )
 
-blueprint = Blueprint("frames", __name__)
-
 NEAR_MS = 5 * 60_000
 NEAR_SHOWN = 9
 
 
-@blueprint.get("/frames/<id:frame_id>")
+@templating.get("/frames/<id:frame_id>")
 def show(frame_id: int) -> Response:
     """The frame; 410 with its text when the picture is gone, and never another frame in its place."""
     own, who = services(), viewer()
@@ -75,7 +73,7 @@ def show(frame_id: int) -> Response:
     )
 
 
-@blueprint.post("/frames/<id:frame_id>/pin")
+@templating.post("/frames/<id:frame_id>/pin")
 def pin(frame_id: int) -> Response:
     """Keep the frame whatever retention says, or let go of it (``pinned=0``)."""
     own = services()
@@ -86,7 +84,7 @@ def pin(frame_id: int) -> Response:
     return templating.redirect_back(f"/frames/{frame_id}")
 
 
-@blueprint.post("/frames/<id:frame_id>/tags")
+@templating.post("/frames/<id:frame_id>/tags")
 def tag(frame_id: int) -> Response:
     """Mark the frame with ``tag``, or take the tag ``off``."""
     own = services()
@@ -103,7 +101,7 @@ def tag(frame_id: int) -> Response:
     return templating.redirect_back(f"/frames/{frame_id}")
 
 
-@blueprint.post("/frames/<id:frame_id>/read-again")
+@templating.post("/frames/<id:frame_id>/read-again")
 def read_again(frame_id: int) -> Response:
     """Have the text read anew; what cites the frame is checked against what is read then."""
     own = services()
@@ -111,7 +109,7 @@ def read_again(frame_id: int) -> Response:
     return templating.redirect_back(f"/frames/{frame_id}")
 
 
-@blueprint.post("/frames/<id:frame_id>/readings/<id:reading_id>")
+@templating.post("/frames/<id:frame_id>/readings/<id:reading_id>")
 def use_reading(frame_id: int, reading_id: int) -> Response:
     """Let an earlier reading be the one that search and citations use."""
     own = services()
@@ -123,7 +121,7 @@ def use_reading(frame_id: int, reading_id: int) -> Response:
     return templating.redirect_back(f"/frames/{frame_id}")
 
 
-@blueprint.get("/frames/<id:frame_id>/delete")
+@templating.get("/frames/<id:frame_id>/delete")
 def confirm(frame_id: int) -> Response:
     """What deleting this frame takes along; nothing is done yet."""
     own = services()
@@ -132,7 +130,7 @@ def confirm(frame_id: int) -> Response:
     return templating.render("frames/delete.html", "frames/_delete.html", frame=frame, counts=counts)
 
 
-@blueprint.post("/frames/<id:frame_id>/delete")
+@templating.post("/frames/<id:frame_id>/delete")
 def delete(frame_id: int) -> Response:
     """Delete the frame and show the receipt."""
     own = services()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from flask import Blueprint, request
+from flask import request
 from werkzeug.wrappers import Response
 
 from assistant.core.errors import TurnRefused
@@ -27,12 +27,9 @@ from webapp.core import formatting, templating
 from webapp.core.formatting import difference, sentence
 from webapp.core.parameters import Range, number, range_of
 from webapp.core.services import Services, Viewer, services, viewer
-from webapp.core.templating import render_page
 from webapp.exports import files
 from webapp.pages.chats.routes import PATIENCE_S, started
 from webapp.views.turns import TurnView, turn_view
-
-blueprint = Blueprint("insights", __name__)
 
 LISTED = 30
 _SNIPPET_CHARS = 260
@@ -40,7 +37,7 @@ _MINUTE_MS = 60_000
 _MARKS = re.compile(r"\*\*|`|^\s*(?:[-*]|#{1,6}|>)\s+", re.MULTILINE)
 
 
-@blueprint.get("/insights")
+@templating.get("/insights")
 def show() -> Response:
     """The current insights: ``q`` finds by words and meaning, ``persona`` and a range narrow the list."""
     own, who, args = services(), viewer(), request.args
@@ -55,7 +52,7 @@ def show() -> Response:
     else:
         shown = insights.list_insights(own.database, asked, LISTED, offset=offset)
         total = insights.count(own.database, asked)
-    return render_page(
+    return templating.render_page(
         "insights/insights.html",
         q=q,
         asked=asked,
@@ -73,14 +70,14 @@ def show() -> Response:
     )
 
 
-@blueprint.get("/insights/new")
+@templating.get("/insights/new")
 def new() -> Response:
     """Before it is told: ``?frame=`` or ``?from=&to=`` say of what, the form by whom."""
     who = viewer()
     return _new(_anchor(request.args, who), who)
 
 
-@blueprint.post("/insights")
+@templating.post("/insights")
 def generate() -> Response:
     """Have it told. The answer leads to the insight, or to its conversation while it is being told."""
     who = viewer()
@@ -91,13 +88,13 @@ def generate() -> Response:
     return _start_telling(question, lambda refusal: _new(anchor, who, 422, refusal=refusal))
 
 
-@blueprint.get("/insights/<id:insight_id>")
+@templating.get("/insights/<id:insight_id>")
 def one(insight_id: int) -> Response:
     """One version; ``?compare=`` puts another one beside it."""
     return _page(insights.get(services().database, insight_id))
 
 
-@blueprint.post("/insights/<id:insight_id>/again")
+@templating.post("/insights/<id:insight_id>/again")
 def regenerate(insight_id: int) -> Response:
     """Tell the same from the beginning, as another persona or with another model."""
     who, insight = viewer(), insights.get(services().database, insight_id)
@@ -105,7 +102,7 @@ def regenerate(insight_id: int) -> Response:
     return _start_telling(question, lambda refusal: _page(insight, 422, refusal=refusal), insight)
 
 
-@blueprint.post("/insights/<id:insight_id>/amend")
+@templating.post("/insights/<id:insight_id>/amend")
 def amend(insight_id: int) -> Response:
     """A new current version by what is asked; what it is sent with is kept with it.
 
@@ -127,21 +124,21 @@ def amend(insight_id: int) -> Response:
     return _start_telling(question, lambda refusal: _page(insight, 422, refusal=refusal, **typed), insight)
 
 
-@blueprint.post("/insights/<id:insight_id>/restore")
+@templating.post("/insights/<id:insight_id>/restore")
 def restore(insight_id: int) -> Response:
     """Let this version be the current one again."""
     insights.restore(services().database, insight_id)
     return templating.redirect_to(f"/insights/{insight_id}")
 
 
-@blueprint.get("/insights/<id:insight_id>/delete")
+@templating.get("/insights/<id:insight_id>/delete")
 def confirm(insight_id: int) -> Response:
     """What deleting takes along; nothing is done yet."""
     insight = insights.get(services().database, insight_id)
     return templating.render("insights/delete.html", "insights/_delete.html", insight=insight)
 
 
-@blueprint.post("/insights/<id:insight_id>/delete")
+@templating.post("/insights/<id:insight_id>/delete")
 def delete(insight_id: int) -> Response:
     """Delete this version with its conversation; the newest that is left becomes the current one."""
     database = services().database
@@ -151,7 +148,7 @@ def delete(insight_id: int) -> Response:
     return templating.redirect_to(f"/insights/{current.id}" if current else "/insights")
 
 
-@blueprint.get("/insights/<id:insight_id>/export")
+@templating.get("/insights/<id:insight_id>/export")
 def export(insight_id: int) -> Response:
     """The insight as a file, ``fmt`` md or json."""
     insight = insights.get(services().database, insight_id)
@@ -224,7 +221,7 @@ def _page(insight: Insight, status: int = 200, **typed: str) -> Response:
         "beside_view": _view(own, beside, who) if beside else None,
         "difference": difference(beside.summary, insight.summary) if beside else [],
     }
-    return render_page("insights/insight.html", status, **context, **_voices(own, **typed))
+    return templating.render_page("insights/insight.html", status, **context, **_voices(own, **typed))
 
 
 def _new(anchor: Anchor | None, who: Viewer, status: int = 200, **typed: str) -> Response:
@@ -237,7 +234,7 @@ def _new(anchor: Anchor | None, who: Viewer, status: int = 200, **typed: str) ->
         "current": insights.current(own.database, anchor) if anchor else None,
         "range": _whole_minutes(range_of(request.values, who)),
     }
-    return render_page("insights/new.html", status, **context, **_voices(own, **typed))
+    return templating.render_page("insights/new.html", status, **context, **_voices(own, **typed))
 
 
 def _voices(own: Services, **typed: str) -> dict[str, Any]:

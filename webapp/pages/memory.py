@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
-from flask import Blueprint, redirect, request
+from flask import redirect, request
 from markupsafe import Markup
 from werkzeug.wrappers import Response
 
@@ -35,8 +35,6 @@ from webapp.core import formatting, markdown, parameters, templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import NO_RANGE, Range, day_named, number
 from webapp.core.services import services, viewer
-
-blueprint = Blueprint("memory", __name__)
 
 LIMIT = 30
 _SHOTS = 3
@@ -109,7 +107,7 @@ class MemoryQuery:
         return bool(self.type or self.concept or self.file or self.kind or self.range.is_given)
 
 
-@blueprint.get("/memory")
+@templating.get("/memory")
 def show() -> Response:
     """One day of observations; today unless ``?day=`` says another."""
     who = viewer()
@@ -129,7 +127,7 @@ def show() -> Response:
     )
 
 
-@blueprint.get("/memory/search")
+@templating.get("/memory/search")
 def search() -> Response:
     """What fits words or their meaning; for htmx only the results."""
     args = request.args
@@ -172,7 +170,7 @@ def _search(asked: MemoryQuery) -> tuple[Sequence[MemoryEntry], str]:
     return found.entries, f"{count}, {_ORDERS[found.strategy]}{where}"
 
 
-@blueprint.get("/memory/around")
+@templating.get("/memory/around")
 def around() -> Response:
     """What lies around an anchor, which is marked."""
     anchor = request.args.get("anchor", "")[:_MAX_CHARS]
@@ -200,13 +198,13 @@ def around() -> Response:
     )
 
 
-@blueprint.get("/memory/observations/<id:observation_id>")
+@templating.get("/memory/observations/<id:observation_id>")
 def observation(observation_id: int) -> Response:
     """One observation with its frames, and the form to correct it."""
     return _form(observation_id, {}, 200)
 
 
-@blueprint.post("/memory/observations/<id:observation_id>")
+@templating.post("/memory/observations/<id:observation_id>")
 def edit(observation_id: int) -> Response:
     """Keep the person's words; what reads as before goes on following the frames."""
     observation_or_404(observation_id)
@@ -226,7 +224,7 @@ def edit(observation_id: int) -> Response:
     return templating.redirect_to(f"/memory/observations/{observation_id}")
 
 
-@blueprint.post("/memory/observations/<id:observation_id>/revert")
+@templating.post("/memory/observations/<id:observation_id>/revert")
 def revert(observation_id: int) -> Response:
     """Let the observation follow its frames again."""
     observation_or_404(observation_id)
@@ -235,7 +233,7 @@ def revert(observation_id: int) -> Response:
     return templating.redirect_to(f"/memory/observations/{observation_id}")
 
 
-@blueprint.post("/memory/observations/<id:observation_id>/hide")
+@templating.post("/memory/observations/<id:observation_id>/hide")
 def hide(observation_id: int) -> Response:
     """Take it out of memory; its frames stay."""
     own = services()

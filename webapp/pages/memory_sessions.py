@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, request
+from flask import request
 from werkzeug.wrappers import Response
 
 from assistant.context import session_closing, topics
@@ -20,15 +20,13 @@ from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import services
 
-blueprint = Blueprint("memory_sessions", __name__)
-
 PAGE = 50
 _MAX_FIELD_CHARS = 1_000
 Fields = dict[str, tuple[SourcedText, ...]]
 """The fields of a summary, each in sentences with where they are from."""
 
 
-@blueprint.get("/memory/sessions")
+@templating.get("/memory/sessions")
 def sessions() -> Response:
     """Windows of chats, newest first; ``before`` is the id that a page ends at."""
     own, database = services(), services().database
@@ -50,21 +48,21 @@ def _with_sources(summary: ChatSummary | None) -> tuple[ChatSummary | None, Fiel
     return summary, chat_memory.of_summary(services().database, summary) if summary else {}
 
 
-@blueprint.post("/memory/sessions")
+@templating.post("/memory/sessions")
 def switch() -> Response:
     """Let models be told of earlier chats (``told=on``), or not."""
     chat_sessions.set_off(services().database, request.form.get("told") != "on")
     return templating.redirect_to("/memory/sessions")
 
 
-@blueprint.post("/memory/sessions/forget")
+@templating.post("/memory/sessions/forget")
 def forget() -> Response:
     """Forget all memory of chats; the chats stay."""
     chat_digests.delete_everything(services().database)
     return templating.redirect_to("/memory/sessions")
 
 
-@blueprint.get("/memory/digests")
+@templating.get("/memory/digests")
 def digests() -> Response:
     """What models are told of many chats: the recent days chat by chat, the time before by month."""
     database, now_ms = services().database, services().clock()
@@ -76,7 +74,7 @@ def digests() -> Response:
     )
 
 
-@blueprint.get("/memory/sessions/<id:session_id>")
+@templating.get("/memory/sessions/<id:session_id>")
 def session(session_id: int) -> Response:
     """What one window came to, and the form to correct it."""
     shown, database = _session(session_id), services().database
@@ -90,7 +88,7 @@ def session(session_id: int) -> Response:
     )
 
 
-@blueprint.post("/memory/sessions/<id:session_id>")
+@templating.post("/memory/sessions/<id:session_id>")
 def edit(session_id: int) -> Response:
     """Keep the person's words in place of the summary's."""
     own, form = services(), request.form
@@ -102,7 +100,7 @@ def edit(session_id: int) -> Response:
     return templating.redirect_to(f"/memory/sessions/{session_id}")
 
 
-@blueprint.post("/memory/sessions/<id:session_id>/<any(retract, restore, again):what>")
+@templating.post("/memory/sessions/<id:session_id>/<any(retract, restore, again):what>")
 def change(session_id: int, what: str) -> Response:
     """Tell no model of it, tell of it again, or make the summary of the chat again."""
     own = services()
@@ -114,7 +112,7 @@ def change(session_id: int, what: str) -> Response:
     return templating.redirect_to(f"/memory/sessions/{session_id}")
 
 
-@blueprint.post("/memory/sessions/<id:session_id>/tags")
+@templating.post("/memory/sessions/<id:session_id>/tags")
 def split(session_id: int) -> Response:
     """Say that the session is about ``new`` and not about ``tag``: it leaves that topic for another."""
     tag, new = request.form.get("tag", ""), normalize(request.form.get("new", ""))[: topics.MAX_TITLE_CHARS]
@@ -125,14 +123,14 @@ def split(session_id: int) -> Response:
     return templating.redirect_to(f"/memory/sessions/{session_id}")
 
 
-@blueprint.get("/memory/topics")
+@templating.get("/memory/topics")
 def listed() -> Response:
     """Topics of chats, the one made last first."""
     found = chat_digests.topics(services().database)
     return templating.render_page("memory/topics.html", topics=found)
 
 
-@blueprint.get("/memory/topics/<id:topic_id>")
+@templating.get("/memory/topics/<id:topic_id>")
 def topic(topic_id: int) -> Response:
     """What chats came to about one topic."""
     own, shown = services(), _topic(topic_id)
@@ -145,7 +143,7 @@ def topic(topic_id: int) -> Response:
     )
 
 
-@blueprint.post("/memory/topics/<id:topic_id>")
+@templating.post("/memory/topics/<id:topic_id>")
 def rename(topic_id: int) -> Response:
     """Call the topic as the person does."""
     title = " ".join(request.form.get("title", "").split())[: topics.MAX_TITLE_CHARS]
@@ -155,14 +153,14 @@ def rename(topic_id: int) -> Response:
     return templating.redirect_to(f"/memory/topics/{topic_id}")
 
 
-@blueprint.post("/memory/topics/<id:topic_id>/<any(dismiss, restore):what>")
+@templating.post("/memory/topics/<id:topic_id>/<any(dismiss, restore):what>")
 def dismiss(topic_id: int, what: str) -> Response:
     """Never take this for a topic again, or do."""
     chat_digests.dismiss_topic(services().database, _topic(topic_id).id, what == "dismiss")
     return templating.redirect_to(f"/memory/topics/{topic_id}")
 
 
-@blueprint.post("/memory/topics/<id:topic_id>/merge")
+@templating.post("/memory/topics/<id:topic_id>/merge")
 def merge(topic_id: int) -> Response:
     """Let its sessions be of the topic ``into``."""
     other = number(request.form, "into") or 0

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from flask import Blueprint, render_template, request
+from flask import render_template, request
 
 from store.chats import conversations
 from store.frames import apps
+from webapp.core import templating
 from webapp.core.services import Viewer, services, viewer
 from webapp.pages.timeline.destinations import Destination, resolve_destination
-
-blueprint = Blueprint("palette", __name__)
 
 _PAGES = (
     ("Timeline", "/timeline", "timeline", "T"),
@@ -42,7 +41,7 @@ class Place:
     hint: str = ""
 
 
-@blueprint.get("/palette")
+@templating.get("/palette")
 def show() -> str:
     """Rows for ``?q=``: times and days first, then pages, apps and chats, then the search itself."""
     typed = request.args.get("q", "").strip()[:200]

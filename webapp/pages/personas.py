@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from flask import Blueprint, make_response, request
+from flask import make_response, request
 from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from werkzeug.wrappers import Response
@@ -32,8 +32,6 @@ from webapp.core.parameters import number
 from webapp.core.services import Services, Viewer, services, viewer
 from webapp.views import answers
 from webapp.views.answers import Links
-
-blueprint = Blueprint("personas", __name__)
 
 FORMAT = 1
 MAX_BYTES = 1_000_000
@@ -81,7 +79,7 @@ class _File(BaseModel):
     personas: list[_Persona] = Field(max_length=MAX_PERSONAS)
 
 
-@blueprint.get("/personas")
+@templating.get("/personas")
 def show() -> Response:
     """The list, with the active persona open."""
     database = services().database
@@ -89,12 +87,12 @@ def show() -> Response:
     return _page(speaking)
 
 
-@blueprint.get("/personas/new")
+@templating.get("/personas/new")
 def new() -> Response:
     return _page(None)
 
 
-@blueprint.post("/personas")
+@templating.post("/personas")
 def add() -> Response:
     """Keep a new persona."""
     own = services()
@@ -105,14 +103,14 @@ def add() -> Response:
     return templating.redirect_to(f"/personas/{added.id}?saved=1")
 
 
-@blueprint.get("/personas/<id:persona_id>")
-@blueprint.get("/personas/<id:persona_id>/edit", endpoint="edit")
+@templating.get("/personas/<id:persona_id>")
+@templating.get("/personas/<id:persona_id>/edit")
 def one(persona_id: int) -> Response:
     """One persona in its editor; ``?compare=N`` shows what changed since version N."""
     return _page(personas.get(services().database, persona_id))
 
 
-@blueprint.post("/personas/<id:persona_id>")
+@templating.post("/personas/<id:persona_id>")
 def save(persona_id: int) -> Response:
     """Keep what was typed as a new version."""
     own = services()
@@ -130,7 +128,7 @@ def _changed(persona_id: int, change: Callable[[], object]) -> Response:
     return templating.redirect_to(f"/personas/{persona_id}?saved=1")
 
 
-@blueprint.post("/personas/preview")
+@templating.post("/personas/preview")
 def preview() -> Response:
     """Hear what is typed speak about a real moment; nothing is saved."""
     own, who, open_id = services(), viewer(), number(request.form, "open")
@@ -145,7 +143,7 @@ def preview() -> Response:
     return _page(opened, trial=try_out(own, words.system_prompt, chosen, who))
 
 
-@blueprint.post("/personas/active")
+@templating.post("/personas/active")
 def activate() -> Response:
     """Let a persona speak from the next turn on, or with no id nobody."""
     persona_id = number(request.form, "persona_id")
@@ -153,7 +151,7 @@ def activate() -> Response:
     return templating.redirect_to(f"/personas/{persona_id}" if persona_id else "/personas")
 
 
-@blueprint.post("/personas/<id:persona_id>/duplicate")
+@templating.post("/personas/<id:persona_id>/duplicate")
 def duplicate(persona_id: int) -> Response:
     own = services()
     try:
@@ -163,21 +161,21 @@ def duplicate(persona_id: int) -> Response:
     return templating.redirect_to(f"/personas/{added.id}")
 
 
-@blueprint.post("/personas/<id:persona_id>/reset")
+@templating.post("/personas/<id:persona_id>/reset")
 def reset(persona_id: int) -> Response:
     """Let a built-in persona say what it came with; its versions stay."""
     own = services()
     return _changed(persona_id, lambda: personas.reset(own.database, persona_id, own.clock()))
 
 
-@blueprint.post("/personas/<id:persona_id>/restore")
+@templating.post("/personas/<id:persona_id>/restore")
 def restore(persona_id: int) -> Response:
     """Say again what a version said."""
     own, version = services(), number(request.form, "version", 9) or 0
     return _changed(persona_id, lambda: personas.restore(own.database, persona_id, version, own.clock()))
 
 
-@blueprint.post("/personas/<id:persona_id>/remove")
+@templating.post("/personas/<id:persona_id>/remove")
 def remove(persona_id: int) -> Response:
     """Delete a persona, or put it away when turns name it."""
     own = services()
@@ -185,12 +183,12 @@ def remove(persona_id: int) -> Response:
     return templating.redirect_to("/personas")
 
 
-@blueprint.post("/personas/<id:persona_id>/bring-back")
+@templating.post("/personas/<id:persona_id>/bring-back")
 def bring_back(persona_id: int) -> Response:
     return _changed(persona_id, lambda: personas.unarchive(services().database, persona_id))
 
 
-@blueprint.get("/personas/export")
+@templating.get("/personas/export")
 def export() -> Response:
     """Every persona that can be chosen, or with ``?id=`` one, as a file."""
     database, persona_id = services().database, number(request.args, "id")
@@ -203,7 +201,7 @@ def export() -> Response:
     return response
 
 
-@blueprint.post("/personas/import")
+@templating.post("/personas/import")
 def import_file() -> Response:
     """Add the personas of a file: all of them, or with a sentence none."""
     own = services()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from flask import Blueprint, request
+from flask import request
 from werkzeug.wrappers import Response
 
 from store.deletion import deletion
@@ -22,8 +22,6 @@ from webapp.core.errors import Problem
 from webapp.core.parameters import NO_RANGE, Range
 from webapp.core.services import Services, services, viewer
 from webapp.security import access
-
-blueprint = Blueprint("privacy", __name__)
 
 EXTENSION_FOLDER = Path(__file__).resolve().parents[2] / "capture" / "browser_extension"
 CONFIRMATION = "DELETE"
@@ -62,12 +60,12 @@ class BrowserSection:
     token: str
 
 
-@blueprint.get("/privacy")
+@templating.get("/privacy")
 def show() -> Response:
     return _page()
 
 
-@blueprint.post("/privacy/rules")
+@templating.post("/privacy/rules")
 def add() -> Response:
     """Add a rule of the person's own; capture follows at its next look."""
     given = {
@@ -84,7 +82,7 @@ def add() -> Response:
     return templating.redirect_to("/privacy#rules")
 
 
-@blueprint.post("/privacy/rules/<id:index>/remove")
+@templating.post("/privacy/rules/<id:index>/remove")
 def remove(index: int) -> Response:
     own = _own()
     shown = request.form.get("words", "")
@@ -94,14 +92,14 @@ def remove(index: int) -> Response:
     return templating.redirect_to("/privacy#rules")
 
 
-@blueprint.post("/privacy/defaults")
+@templating.post("/privacy/defaults")
 def defaults() -> Response:
     """Switch the built-in rules (password managers, private windows) on or off."""
     privacy.save_choices(services().data_dir, replace(_own(), defaults=request.form.get("defaults") == "on"))
     return templating.redirect_to("/privacy#rules")
 
 
-@blueprint.post("/privacy/maybe-private")
+@templating.post("/privacy/maybe-private")
 def maybe_private() -> Response:
     """Black out the windows of browsers that do not tell whether they are private, or record them."""
     privacy.save_choices(
@@ -110,14 +108,14 @@ def maybe_private() -> Response:
     return templating.redirect_to("/privacy#browsers")
 
 
-@blueprint.post("/privacy/browsers/forget")
+@templating.post("/privacy/browsers/forget")
 def forget_browser() -> Response:
     """A browser whose extension is gone counts as never paired."""
     window_hints.forget(services().data_dir.spool, request.form.get("browser", ""))
     return templating.redirect_to("/privacy#browsers")
 
 
-@blueprint.get("/privacy/test")
+@templating.get("/privacy/test")
 def test() -> Response:
     """What a window would get, and why; nothing is stored."""
     args = request.args
@@ -134,7 +132,7 @@ def test() -> Response:
     return _page(tried=window, decision=decision, toolbar_tells=tells)
 
 
-@blueprint.get("/privacy/erase")
+@templating.get("/privacy/erase")
 def preview() -> Response:
     """What would go; nothing is done yet."""
     chosen, app, problem = _erase_form(request.args)
@@ -143,7 +141,7 @@ def preview() -> Response:
     return _page(erase=chosen, erase_app=app, counts=_counts(chosen, app))
 
 
-@blueprint.post("/privacy/erase")
+@templating.post("/privacy/erase")
 def erase() -> Response:
     """Delete the previewed range, when the word was typed."""
     own = services()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from flask import Blueprint, request
+from flask import request
 from werkzeug.wrappers import Response
 
 from store.core.preferences import host_zone, zone_named, zone_names
@@ -26,14 +26,10 @@ from webapp.core.services import (
 from webapp.ops import health
 from webapp.pages.privacy import CONFIRMATION
 
-blueprint = Blueprint("display", __name__)
-logging_blueprint = Blueprint("logging_page", __name__)
-storage_blueprint = Blueprint("storage", __name__)
-
 _YEAR_S = 365 * 86_400
 
 
-@blueprint.get("/settings/display")
+@templating.get("/settings/display")
 def show() -> Response:
     """The choices as they are."""
     return templating.render_page(
@@ -47,7 +43,7 @@ def show() -> Response:
     )
 
 
-@blueprint.post("/settings/display")
+@templating.post("/settings/display")
 def save() -> Response:
     """Keep the choices in this browser and go back to where they were opened."""
     form = request.form
@@ -76,7 +72,7 @@ def _next(address: str) -> str:
     return address if templating.is_local(address) and not address.startswith("/settings/display") else ""
 
 
-@logging_blueprint.get("/settings/logging", endpoint="show")
+@templating.get("/settings/logging")
 def show_logging() -> Response:
     """Whether what models are told of earlier chats is logged: for a day at most."""
     own = services()
@@ -88,7 +84,7 @@ def show_logging() -> Response:
     )
 
 
-@logging_blueprint.post("/settings/logging", endpoint="save")
+@templating.post("/settings/logging")
 def save_logging() -> Response:
     """Switch it on from now on, or off; it holds at once."""
     own = services()
@@ -96,7 +92,7 @@ def save_logging() -> Response:
     return templating.redirect_to("/settings/logging")
 
 
-@storage_blueprint.get("/settings/storage", endpoint="show")
+@templating.get("/settings/storage")
 def show_storage() -> Response:
     """What is kept for how long, how much that takes and for how long there is room; what a choice would
     take, where one is asked about.
@@ -107,7 +103,7 @@ def show_storage() -> Response:
     return _storage(422 if errors else 200, asked=asked, errors=errors)
 
 
-@storage_blueprint.post("/settings/storage", endpoint="save")
+@templating.post("/settings/storage")
 def save_storage() -> Response:
     """Keep a choice. One that takes something now needs the word typed; the worker then takes it."""
     own = services()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
-from flask import Blueprint, render_template, request
+from flask import render_template, request
 from werkzeug.wrappers import Response
 
 from store.core import times
@@ -21,8 +21,6 @@ from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import Viewer, services, viewer
 from webapp.core.uploads import MAX_IMPORT_BYTES, Choices
-
-blueprint = Blueprint("sources", __name__)
 
 CONFIRMATION = "DELETE"
 PAGE = 50
@@ -62,7 +60,7 @@ class Listed:
     total: int | None = None  # of the part, where not all of it is shown
 
 
-@blueprint.get("/sources")
+@templating.get("/sources")
 def show() -> str:
     """The four sources, and how much there is of each."""
     database = services().database
@@ -70,12 +68,12 @@ def show() -> str:
     return render_template("sources/sources.html", cards=cards)
 
 
-@blueprint.get("/sources/<kind>")
+@templating.get("/sources/<kind>")
 def source(kind: str) -> Response:
     return _page(_known(kind))
 
 
-@blueprint.post("/sources/<kind>/import")
+@templating.post("/sources/<kind>/import")
 def import_upload(kind: str) -> Response:
     """Import the file of the form; the answer is the page with the receipt, or with what is wrong."""
     known = _known(kind)
@@ -91,13 +89,13 @@ def import_upload(kind: str) -> Response:
     return _page(known, receipt=receipt)
 
 
-@blueprint.get("/sources/<kind>/imports/<id:import_id>")
+@templating.get("/sources/<kind>/imports/<id:import_id>")
 def imported(kind: str, import_id: int) -> Response:
     """One import: what it brought, and the people or places it names, which can be remembered."""
     return _imported(_import(kind, import_id))
 
 
-@blueprint.post("/sources/<kind>/imports/<id:import_id>/remember")
+@templating.post("/sources/<kind>/imports/<id:import_id>/remember")
 def remember(kind: str, import_id: int) -> Response:
     """Remember the names that are ticked, or all of them; the page says what came of it."""
     own, source = services(), _import(kind, import_id)
@@ -109,7 +107,7 @@ def remember(kind: str, import_id: int) -> Response:
     return _imported(source, done)
 
 
-@blueprint.post("/sources/<kind>/delete")
+@templating.post("/sources/<kind>/delete")
 def delete(kind: str) -> Response:
     """Delete a source as a whole, when the word was typed, or what one import brought."""
     known, import_id = _known(kind), number(request.form, "import_id")

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from zoneinfo import TZPATH
 
 import apsw
-from flask import Blueprint, request
+from flask import request
 from werkzeug.wrappers import Response
 
 from store.chats import attachments
@@ -24,8 +24,6 @@ from webapp.core.parameters import number
 from webapp.core.services import Services, services, viewer
 from webapp.ops import control, health
 from webapp.ops.health import recording_indicator
-
-blueprint = Blueprint("status", __name__)
 
 _MINUTE_MS = 60_000
 _MAX_MINUTES = 525_600
@@ -58,7 +56,7 @@ class Bar:
     frames: int
 
 
-@blueprint.get("/status")
+@templating.get("/status")
 def show() -> Response:
     """The page; for htmx the facts alone, asked for every ten seconds."""
     own, today = services(), viewer().today
@@ -87,13 +85,13 @@ def show() -> Response:
     )
 
 
-@blueprint.get("/status/light")
+@templating.get("/status/light")
 def light() -> Response:
     """The recording indicator alone."""
     return templating.render_page("shell/light.html", light=recording_indicator(services()))
 
 
-@blueprint.post("/status/pause")
+@templating.post("/status/pause")
 def pause() -> Response:
     """Stop recording, for ``minutes`` or until resumed."""
     own = services()
@@ -105,7 +103,7 @@ def pause() -> Response:
     return templating.redirect_back("/status")
 
 
-@blueprint.post("/status/resume")
+@templating.post("/status/resume")
 def resume() -> Response:
     """Go on recording."""
     control.resume(services().data_dir)

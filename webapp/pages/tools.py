@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, request
+from flask import request
 from werkzeug.wrappers import Response
 
 from assistant.core.models import ChatModels
@@ -22,8 +22,6 @@ from webapp.api.tool_calls import gates_of
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.services import Services, services
-
-blueprint = Blueprint("tools", __name__)
 
 MODE_WORDS: Mapping[Mode, str] = {"auto": "Run automatically", "ask": "Ask every time", "off": "Off"}
 EVENT_WORDS = {
@@ -70,7 +68,7 @@ class ToolView:
         return "ask" if self.tool.mode == "off" else self.tool.mode
 
 
-@blueprint.get("/settings/tools")
+@templating.get("/settings/tools")
 def show() -> Response:
     """The tools by their kind of risk, those that have to be set up first, and what was allowed and run."""
     own = services()
@@ -92,7 +90,7 @@ def show() -> Response:
     )
 
 
-@blueprint.post("/settings/tools/<string:name>")
+@templating.post("/settings/tools/<string:name>")
 def change(name: str) -> Response:
     """Switch a tool on or off (``on``), and say when it asks (``mode``); from the next turn on."""
     own = services()
@@ -110,7 +108,7 @@ def change(name: str) -> Response:
     return templating.render_page("tools/tool.html", view=view, mode_words=MODE_WORDS, kind_of=_kind)
 
 
-@blueprint.post("/settings/tools/rules/<id:rule_id>/revoke")
+@templating.post("/settings/tools/rules/<id:rule_id>/revoke")
 def revoke(rule_id: int) -> Response:
     """Take a standing approval back; one that is gone already is as wanted."""
     tool_permissions.revoke(services().database, rule_id)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flask import Blueprint
 from werkzeug.wrappers import Response
 
 from store.core import preferences
@@ -18,8 +17,6 @@ from webapp.core.services import Services, Viewer, services, viewer
 from webapp.ops import doctor
 from webapp.ops.health import SILENT_MS
 from webapp.pages.privacy import browser_section
-
-blueprint = Blueprint("welcome", __name__)
 
 _TEN_MINUTES_MS = 600_000
 _DAY_MS = 86_400_000
@@ -47,7 +44,7 @@ class Row:
         return _KINDS[self.verdict][1]
 
 
-@blueprint.get("/welcome")
+@templating.get("/welcome")
 def show() -> Response:
     """The rows as they are now."""
     own, who = services(), viewer()

@@ -1,6 +1,6 @@
 """The WSGI application, handed everything it uses, and `recollect web`, which serves it.
 
-One blueprint per noun; what guards them all is in `webapp.security.guards`.
+The pages and the API declare their routes themselves; what guards them all is in `webapp.security.guards`.
 """
 
 from __future__ import annotations
@@ -36,37 +36,13 @@ from store.deletion import deletion
 from store.frames import apps, frames
 from store.frames.media import Media
 from store.spool.queue import MAX_IMAGE_BYTES, Spool
+from webapp import pages
 from webapp.core import errors, templating
 from webapp.core.parameters import DayConverter, IdConverter, ModelConverter
 from webapp.core.services import Services, services
 from webapp.core.uploads import Request
 from webapp.ops.control import advertise_address
 from webapp.ops.health import recording_indicator
-from webapp.pages import (
-    activity,
-    days,
-    egress,
-    entities,
-    insights,
-    memory,
-    memory_sessions,
-    palette,
-    privacy,
-    settings,
-    sources,
-    status,
-    tools,
-    welcome,
-)
-from webapp.pages import frames as frame_pages
-from webapp.pages import personas as persona_pages
-from webapp.pages.chats import memory as chat_memory
-from webapp.pages.chats import routes as chat_routes
-from webapp.pages.chats import turns, understood
-from webapp.pages.models import prompt_blocks, prompts
-from webapp.pages.models import routes as models_routes
-from webapp.pages.search import routes as search_routes
-from webapp.pages.timeline import routes as timeline_routes
 from webapp.security import access, guards
 from webapp.security.access import PortInUse, check_address, launch_link, listen
 from webapp.serving import server
@@ -79,17 +55,6 @@ _HERE = Path(__file__).parents[1]  # webapp/, where a wheel has templates and st
 # A multipart body holds the picture and a little more around it.
 _MAX_BODY_BYTES = MAX_IMAGE_BYTES + 64 * 1024
 _SESSION_LIFETIME = timedelta(days=90)
-
-BLUEPRINTS = (
-    timeline_routes.blueprint, activity.blueprint, search_routes.blueprint, frame_pages.blueprint,
-    chat_routes.blueprint, chat_routes.windows_blueprint, turns.decisions_blueprint, chat_memory.blueprint,
-    chat_routes.chats_blueprint, chat_routes.drafts_blueprint, understood.blueprint, turns.blueprint,
-    prompt_blocks.blueprint,
-    memory.blueprint, memory_sessions.blueprint, settings.logging_blueprint, settings.storage_blueprint,
-    days.blueprint, entities.blueprint, insights.blueprint, persona_pages.blueprint, privacy.blueprint,
-    settings.blueprint, models_routes.blueprint, tools.blueprint, prompts.blueprint, egress.blueprint,
-    sources.blueprint, status.blueprint, welcome.blueprint, palette.blueprint,
-)  # fmt: skip
 
 
 def create_app(
@@ -171,7 +136,6 @@ def _configure(app: Flask, settings: Settings) -> None:
 
 
 def _register(app: Flask) -> None:
-    """One blueprint per noun."""
     from webapp import api
     from webapp.api import event_stream
     from webapp.security import login
@@ -190,8 +154,7 @@ def install_pages(app: Flask) -> None:
     app.jinja_env.tests["retryable"] = is_retryable
     app.jinja_env.globals["capture_light"] = lambda: recording_indicator(services())
     app.add_url_rule("/", "home", home)
-    for blueprint in BLUEPRINTS:
-        app.register_blueprint(blueprint)
+    app.register_blueprint(pages.blueprint)
 
 
 def home() -> Response:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, request
+from flask import request
 from werkzeug.wrappers import Response
 
 from assistant.context import topics
@@ -17,8 +17,6 @@ from webapp.core import templating
 from webapp.core.errors import Problem, not_found
 from webapp.core.lookups import chat_or_404, turn_or_404
 from webapp.core.services import Services, services
-
-blueprint = Blueprint("chat_memory", __name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ def topic_view(own: Services, chat_id: int) -> TopicView:
     return TopicView(chat_id, topic.title, topic.score, topic.by == "person", is_dismissed)
 
 
-@blueprint.get("/chat/<id:chat_id>/memory")
+@templating.get("/chat/<id:chat_id>/memory")
 def show(chat_id: int) -> Response:
     """The topic, the switch, and for each question what was told, why, and what was left out."""
     own, chat = services(), chat_or_404(chat_id)
@@ -80,7 +78,7 @@ def show(chat_id: int) -> Response:
     )
 
 
-@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/context")
+@templating.get("/chat/<id:chat_id>/turns/<id:n>/context")
 def context(chat_id: int, n: int) -> Response:
     """What one question was told of earlier chats: a page, or what its drawer in the chat holds."""
     database, turn = services().database, turn_or_404(chat_id, n)
@@ -96,7 +94,7 @@ def context(chat_id: int, n: int) -> Response:
     )
 
 
-@blueprint.post("/chat/<id:chat_id>/topic")
+@templating.post("/chat/<id:chat_id>/topic")
 def topic(chat_id: int) -> Response:
     """Call the topic as the person does (``title``), have none (``way=none``), or let it be found."""
     own = services()
@@ -109,7 +107,7 @@ def topic(chat_id: int) -> Response:
     return templating.redirect_to(f"/chat/{chat_id}/memory")
 
 
-@blueprint.post("/chat/<id:chat_id>/memory")
+@templating.post("/chat/<id:chat_id>/memory")
 def switch(chat_id: int) -> Response:
     """Tell this chat's model of others, or not (``told=on``)."""
     is_off = request.form.get("told") != "on"

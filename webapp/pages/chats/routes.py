@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import apsw
-from flask import Blueprint, jsonify, redirect, render_template, request
 from flask import Response as FlaskResponse
+from flask import jsonify, redirect, render_template, request
 from werkzeug.wrappers import Response
 
 from assistant.context import session_closing
@@ -32,11 +32,6 @@ from webapp.pages.chats.understood import chosen_range
 from webapp.pages.chats.view import Composer, around_frame, chat_list, edit, page
 from webapp.views.turns import TurnView, turn_view
 
-blueprint = Blueprint("chat", __name__)
-chats_blueprint = Blueprint("chats", __name__)
-windows_blueprint = Blueprint("chat_windows", __name__)
-drafts_blueprint = Blueprint("drafts", __name__)
-
 PATIENCE_S = 0.4
 """How long a question waits for its whole answer before it is shown as running."""
 
@@ -44,7 +39,7 @@ MAX_SKEW_MS = 60_000
 """A browser's clock further off than this is not used as "now"."""
 
 
-@blueprint.get("/chat")
+@templating.get("/chat")
 def new() -> Response:
     """An empty chat; ``?frame=`` asks about a frame, ``?q=`` and a range fill the composer."""
     who = viewer()
@@ -58,7 +53,7 @@ def new() -> Response:
     return _page(None, composer, who)
 
 
-@blueprint.get("/chat/<id:chat_id>")
+@templating.get("/chat/<id:chat_id>")
 def show(chat_id: int) -> Response:
     """A stored chat; ``?edit=`` puts one of its questions into the composer."""
     chat, who = chat_or_404(chat_id), viewer()
@@ -68,8 +63,8 @@ def show(chat_id: int) -> Response:
     return _page(chat, _draft(chat_id), who)
 
 
-@blueprint.post("/chat", defaults={"chat_id": None})
-@blueprint.post("/chat/<id:chat_id>")
+@templating.post("/chat", defaults={"chat_id": None})
+@templating.post("/chat/<id:chat_id>")
 def ask(chat_id: int | None) -> Response:
     """Ask. The answer's address is ``#tN``; htmx gets the turn itself."""
     who = viewer()
@@ -87,7 +82,7 @@ def ask(chat_id: int | None) -> Response:
     return turn_fragment(live.chat_id, live.n)
 
 
-@blueprint.get("/chat/<id:chat_id>/turns/<id:n>")
+@templating.get("/chat/<id:chat_id>/turns/<id:n>")
 def turn(chat_id: int, n: int) -> Response:
     """One turn as a fragment, running or done."""
     if not templating.wants_fragment():
@@ -95,14 +90,14 @@ def turn(chat_id: int, n: int) -> Response:
     return turn_fragment(chat_id, n)
 
 
-@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/events")
+@templating.get("/chat/<id:chat_id>/turns/<id:n>/events")
 def events(chat_id: int, n: int) -> Response:
     """The turn as it goes on, for its page."""
     turn_or_404(chat_id, n)
     return event_stream.event_stream(services(), chat_id, n, lambda: _turn_event(chat_id, n))
 
 
-@blueprint.post("/chat/<id:chat_id>/turns/<id:n>/stop")
+@templating.post("/chat/<id:chat_id>/turns/<id:n>/stop")
 def stop(chat_id: int, n: int) -> Response:
     """End a running turn; what was said stays."""
     live = services().turns.get(chat_id, n)
@@ -112,13 +107,13 @@ def stop(chat_id: int, n: int) -> Response:
     return followed(chat_id, n)
 
 
-@blueprint.get("/chat/<id:chat_id>/delete")
+@templating.get("/chat/<id:chat_id>/delete")
 def confirm(chat_id: int) -> Response:
     """What deleting a chat takes along; nothing is done yet."""
     return templating.render("chat/delete.html", "chat/_delete.html", chat=chat_or_404(chat_id))
 
 
-@blueprint.post("/chat/<id:chat_id>/delete")
+@templating.post("/chat/<id:chat_id>/delete")
 def delete(chat_id: int) -> Response:
     chat_or_404(chat_id)
     conversations.delete(services().database, chat_id)
@@ -248,7 +243,7 @@ def refused_page(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Respon
     return response
 
 
-@chats_blueprint.get("/chats", endpoint="show")
+@templating.get("/chats")
 def show_chats() -> Response:
     """The list; ``?q=`` are words of titles, questions and answers. htmx gets the list alone."""
     chats = chat_list(
@@ -260,7 +255,7 @@ def show_chats() -> Response:
 # What a chat page says of its window comes as forms: a page that is left can send its token in nothing else.
 
 
-@windows_blueprint.post("/chat/windows")
+@templating.post("/chat/windows")
 def open_window() -> FlaskResponse:
     """A session for this window: the one in ``session`` goes on after a reload of the same ``chat``."""
     own = services()
@@ -273,7 +268,7 @@ def open_window() -> FlaskResponse:
     return jsonify(session=str(session_id), every_s=own.context.pace.heartbeat_s)
 
 
-@windows_blueprint.post("/chat/windows/<id:session_id>/<any(seen, shown, hidden, closed):what>")
+@templating.post("/chat/windows/<id:session_id>/<any(seen, shown, hidden, closed):what>")
 def window_event(session_id: int, what: str) -> FlaskResponse:
     """The window is still there, came to the front, went behind, or is left. 409 where it is closed."""
     own = services()
@@ -290,8 +285,8 @@ def window_event(session_id: int, what: str) -> FlaskResponse:
     return FlaskResponse(status=204)
 
 
-@drafts_blueprint.post("/chat/draft", defaults={"chat_id": None})
-@drafts_blueprint.post("/chat/<id:chat_id>/draft")
+@templating.post("/chat/draft", defaults={"chat_id": None})
+@templating.post("/chat/<id:chat_id>/draft")
 def keep(chat_id: int | None) -> FlaskResponse:
     """Keep what is being written, for a chat or for one that is not begun; an empty one clears the draft."""
     own = services()

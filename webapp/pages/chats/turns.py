@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo
 
-from flask import Blueprint, make_response, request
+from flask import make_response, request
 from werkzeug.wrappers import Response
 
 from assistant.core.errors import TurnRefused
@@ -30,9 +30,6 @@ from webapp.views.evidence import is_retryable
 from webapp.views.frames import crop_around
 from webapp.views.turns import turn_view
 
-blueprint = Blueprint("turns", __name__)
-decisions_blueprint = Blueprint("decisions", __name__)
-
 _DECISIONS: dict[str, ApprovalScope | None] = {
     "deny": None, "once": "once", "chat": "chat", "always": "always"
 }  # fmt: skip
@@ -50,7 +47,7 @@ class ExportPicture:
     why: str
 
 
-@blueprint.post("/chat/<id:chat_id>/turns/<id:n>/sources/<id:source>")
+@templating.post("/chat/<id:chat_id>/turns/<id:n>/sources/<id:source>")
 def report(chat_id: int, n: int, source: int) -> Response:
     """Mark a source as wrong (``note`` says why), or take that back (``verdict=withdraw``)."""
     own = services()
@@ -68,7 +65,7 @@ def report(chat_id: int, n: int, source: int) -> Response:
     return templating.render_page("chat/turn.html", view=view)
 
 
-@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/copy")
+@templating.get("/chat/<id:chat_id>/turns/<id:n>/copy")
 def copy(chat_id: int, n: int) -> Response:
     """The answer as ``md`` or ``html``, for the clipboard: the export's own words."""
     pack = files.export_pack(chat_id, n, lambda source: "none")
@@ -78,7 +75,7 @@ def copy(chat_id: int, n: int) -> Response:
     return make_response(write(pack), 200, {"Content-Type": "text/plain; charset=utf-8"})
 
 
-@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/export")
+@templating.get("/chat/<id:chat_id>/turns/<id:n>/export")
 def export(chat_id: int, n: int) -> Response:
     """What would be exported, every picture with a tick; with ``fmt`` the file.
 
@@ -108,7 +105,7 @@ def _size(n: int) -> Size:
     return "full" if request.args.get(f"size{n}") == "full" else "crop"
 
 
-@decisions_blueprint.post("/chat/<id:chat_id>/turns/<id:n>/check")
+@templating.post("/chat/<id:chat_id>/turns/<id:n>/check")
 def check(chat_id: int, n: int) -> Response:
     """Let the model of an answer compare its sentences with their quotes."""
     chat_or_404(chat_id)
@@ -119,7 +116,7 @@ def check(chat_id: int, n: int) -> Response:
     return templating.redirect_to(f"/chat/{chat_id}#t{n}")
 
 
-@decisions_blueprint.post("/chat/<id:chat_id>/turns/<id:n>/retry")
+@templating.post("/chat/<id:chat_id>/turns/<id:n>/retry")
 def retry(chat_id: int, n: int) -> Response:
     """Ask a question whose turn failed again, with everything that it was asked with."""
     chat, asked, who = chat_or_404(chat_id), stored_turn_or_404(chat_id, n), viewer()
@@ -128,7 +125,7 @@ def retry(chat_id: int, n: int) -> Response:
     return _ask_again(chat, asked, who)
 
 
-@decisions_blueprint.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>")
+@templating.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>")
 def decide_call(chat_id: int, n: int, call_id: int) -> Response:
     """Decide about a waiting tool call: ``deny``, or allow ``once``, in this ``chat``, or ``always``."""
     decision = request.form.get("decision", "")
@@ -144,7 +141,7 @@ def decide_call(chat_id: int, n: int, call_id: int) -> Response:
     return followed(chat_id, n)
 
 
-@decisions_blueprint.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>/retry")
+@templating.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>/retry")
 def retry_call(chat_id: int, n: int, call_id: int) -> Response:
     """Make a call that failed again, in a new turn that goes on from its result."""
     chat, asked, who = chat_or_404(chat_id), stored_turn_or_404(chat_id, n), viewer()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from flask import Blueprint, request
+from flask import request
 from werkzeug.wrappers import Response
 
 from assistant.core.records import MAX_MESSAGE_CHARS
@@ -20,8 +20,6 @@ from store.frames import apps
 from webapp.core import formatting, parameters, templating
 from webapp.core.parameters import NO_RANGE, Range
 from webapp.core.services import Viewer, services, viewer
-
-blueprint = Blueprint("chat_understood", __name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ class Understood:
     clock_changed: bool = False
 
 
-@blueprint.post("/chat/understood")
+@templating.post("/chat/understood")
 def fragment() -> Response:
     """The chips under the question, as the form stands now."""
     return templating.render_page("chat/_understood.html", understood=understand(request.form, viewer()))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from flask import Blueprint, request
+from flask import request
 from werkzeug.wrappers import Response
 
 from assistant.core.endpoints import Endpoint
@@ -25,13 +25,11 @@ from store.core.database import Database
 from store.egress import egress_log
 from store.egress.egress_log import SentRequest
 from webapp.api.tool_calls import gates_of
+from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.lookups import turn_or_404
 from webapp.core.services import Services, Viewer, services, viewer
-from webapp.core.templating import render_page
 from webapp.pages.models.prompt_editor import editor
-
-blueprint = Blueprint("blocks", __name__)
 
 TITLES: dict[BlockName, str] = {
     "model_prompt": "Model prompt",
@@ -82,15 +80,15 @@ class PromptView:
         return 1 in texts and texts.get(2, NEUTRAL) != NEUTRAL
 
 
-@blueprint.get("/chat/<id:chat_id>/turns/<id:n>/prompt")
+@templating.get("/chat/<id:chat_id>/turns/<id:n>/prompt")
 def for_turn(chat_id: int, n: int) -> Response:
     """What the model was told beside the question, by the record of what was sent."""
     turn = turn_or_404(chat_id, n)
     prompts = of_turn(services().database, chat_id, n)
-    return render_page("prompts/turn.html", turn=turn, prompts=prompts)
+    return templating.render_page("prompts/turn.html", turn=turn, prompts=prompts)
 
 
-@blueprint.get("/settings/models/prompt/preview")
+@templating.get("/settings/models/prompt/preview")
 def preview() -> Response:
     """What a model would be told now, without tools and with them."""
     own, name = services(), request.args.get("model", "")
@@ -101,7 +99,7 @@ def preview() -> Response:
     views = [("In evidence mode", prompt_preview(own, info, "evidence", who))]
     if info.supports_tools or info.tool_format:
         views.append(("With tools", prompt_preview(own, info, "auto", who)))
-    return render_page("prompts/preview.html", info=info, views=views)
+    return templating.render_page("prompts/preview.html", info=info, views=views)
 
 
 def of_turn(database: Database, chat_id: int, n: int) -> list[PromptView]:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import quote
 
-from flask import Blueprint, request
+from flask import request
 from werkzeug.wrappers import Response
 
 from store.chats import prompts
@@ -20,16 +20,13 @@ from webapp.core.errors import Problem
 from webapp.core.formatting import difference
 from webapp.core.parameters import number
 from webapp.core.services import services
-from webapp.core.templating import render_page
 from webapp.pages.models.prompt_editor import BY_KEY, PromptEditor, editor
 from webapp.pages.models.routes import models_page
-
-blueprint = Blueprint("prompts", __name__)
 
 PATH = "/settings/models/prompt"
 
 
-@blueprint.post(PATH)
+@templating.post(PATH)
 def save() -> Response:
     """Keep what was typed. What was saved elsewhere meanwhile is overwritten only with ``keep=mine``."""
     own, form = services(), request.form
@@ -57,13 +54,13 @@ def save() -> Response:
     return templating.redirect_to(_address(name))
 
 
-@blueprint.post(f"{PATH}/clear")
+@templating.post(f"{PATH}/clear")
 def clear() -> Response:
     """Tell the model nothing of one's own any more. The text stays in the history."""
     return _put(_shown(request.form.get("model", "")), "")
 
 
-@blueprint.post(f"{PATH}/preset")
+@templating.post(f"{PATH}/preset")
 def preset() -> Response:
     """Begin with a text of ours; what was there stays in the history."""
     chosen = BY_KEY.get(request.form.get("preset", ""))
@@ -72,7 +69,7 @@ def preset() -> Response:
     return _put(_shown(request.form.get("model", "")), chosen.text)
 
 
-@blueprint.post(f"{PATH}/restore")
+@templating.post(f"{PATH}/restore")
 def restore() -> Response:
     """Put an earlier version in force again, as a new one."""
     shown = _shown(request.form.get("model", ""))
@@ -82,7 +79,7 @@ def restore() -> Response:
     return _put(shown, version.content)
 
 
-@blueprint.get(f"{PATH}/history")
+@templating.get(f"{PATH}/history")
 def versions() -> Response:
     """Every version that is kept; ``from`` and ``to`` are compared."""
     name = request.args.get("model", "")
@@ -90,7 +87,7 @@ def versions() -> Response:
     if not kept:
         raise Problem(404, "prompt_not_found", "This model never had a system prompt.")
     older, newer = compared(kept, number(request.args, "from", 9), number(request.args, "to", 9))
-    return render_page(
+    return templating.render_page(
         "models/prompt_history.html",
         model=name,
         versions=kept,
@@ -137,5 +134,5 @@ def _address(name: str, undo: int | None = None) -> str:
 def _answer(found: PromptEditor, status: int) -> Response:
     """What the editor says of its text for a script, the page for everybody else."""
     if templating.wants_fragment():
-        return render_page("models/prompt_facts.html", status, prompt=found)
+        return templating.render_page("models/prompt_facts.html", status, prompt=found)
     return models_page(status, prompt=found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from flask import Blueprint, request
+from flask import request
 from werkzeug.wrappers import Response
 
 from assistant.core.abilities import Report
@@ -19,10 +19,7 @@ from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import services
-from webapp.core.templating import render_page
 from webapp.pages.models.prompt_editor import editor
-
-blueprint = Blueprint("models", __name__)
 
 _TEXTS = ("name", "base_url", "model", "tool_format", "currency")
 _NUMBERS = ("context_tokens", "input_price", "output_price")
@@ -35,12 +32,12 @@ _STEP_NAMES = (
 )  # fmt: skip
 
 
-@blueprint.get("/settings/models")
+@templating.get("/settings/models")
 def show() -> Response:
     return models_page()
 
 
-@blueprint.post("/settings/models")
+@templating.post("/settings/models")
 def add() -> Response:
     """Add a provider; its own page is where a model is chosen and tested."""
     form = request.form
@@ -54,16 +51,16 @@ def add() -> Response:
     return templating.redirect_to(f"/settings/models/{added.id}")
 
 
-@blueprint.post("/settings/models/find")
+@templating.post("/settings/models/find")
 def find() -> Response:
     """Look for model servers on this machine, and nowhere else."""
     servers = find_servers()
     if templating.wants_fragment():
-        return render_page("models/found.html", found=servers)
+        return templating.render_page("models/found.html", found=servers)
     return models_page(found=servers)
 
 
-@blueprint.post("/settings/models/default")
+@templating.post("/settings/models/default")
 def choose() -> Response:
     """Let a model answer when none is chosen."""
     try:
@@ -73,7 +70,7 @@ def choose() -> Response:
     return templating.redirect_to("/settings/models")
 
 
-@blueprint.post("/settings/models/test")
+@templating.post("/settings/models/test")
 def test_named() -> Response:
     """Try a model of the settings, which has no page of its own."""
     name = request.form.get("name", "")
@@ -83,14 +80,14 @@ def test_named() -> Response:
     return models_page(report=report, action=_action(report), tested=name)
 
 
-@blueprint.get("/settings/models/<id:provider_id>")
+@templating.get("/settings/models/<id:provider_id>")
 def one(provider_id: int) -> Response:
     """A provider. While no model is chosen its endpoint is asked for its list, where that is allowed."""
     provider = _provider(provider_id)
     return _one(provider, **({} if provider.model else _list(provider_id)))
 
 
-@blueprint.post("/settings/models/<id:provider_id>")
+@templating.post("/settings/models/<id:provider_id>")
 def save(provider_id: int) -> Response:
     """Keep the form's values; an empty key field keeps the key."""
     form = request.form
@@ -107,7 +104,7 @@ def save(provider_id: int) -> Response:
     return templating.redirect_to(f"/settings/models/{provider_id}?saved=1")
 
 
-@blueprint.post("/settings/models/<id:provider_id>/choose")
+@templating.post("/settings/models/<id:provider_id>/choose")
 def choose_model(provider_id: int) -> Response:
     """Take a model from the endpoint's list."""
     provider = _provider(provider_id)
@@ -119,7 +116,7 @@ def choose_model(provider_id: int) -> Response:
     return templating.redirect_to(f"/settings/models/{provider_id}?saved=1")
 
 
-@blueprint.post("/settings/models/<id:provider_id>/allow")
+@templating.post("/settings/models/<id:provider_id>/allow")
 def allow(provider_id: int) -> Response:
     """Permit that text leaves for the host that the page named."""
     provider = _provider(provider_id)
@@ -130,14 +127,14 @@ def allow(provider_id: int) -> Response:
     return templating.redirect_to(f"/settings/models/{provider_id}")
 
 
-@blueprint.post("/settings/models/<id:provider_id>/list")
+@templating.post("/settings/models/<id:provider_id>/list")
 def list_models(provider_id: int) -> Response:
     """Ask the endpoint for its models."""
     provider = _provider(provider_id)
     return _fragment("models/listed.html", provider, **_list(provider_id))
 
 
-@blueprint.post("/settings/models/<id:provider_id>/test")
+@templating.post("/settings/models/<id:provider_id>/test")
 def test(provider_id: int) -> Response:
     """A few small calls, and what they showed."""
     provider = _provider(provider_id)
@@ -147,7 +144,7 @@ def test(provider_id: int) -> Response:
     )
 
 
-@blueprint.post("/settings/models/<id:provider_id>/remove")
+@templating.post("/settings/models/<id:provider_id>/remove")
 def remove(provider_id: int) -> Response:
     providing.remove(services(), provider_id)
     return templating.redirect_to("/settings/models")
@@ -222,7 +219,7 @@ def models_page(status: int = 200, /, **changes: object) -> Response:
         "ports": ", ".join(f"{name} ({port})" for port, name in PORTS.items()),
         **changes,
     }
-    return render_page("models/models.html", status, **context)
+    return templating.render_page("models/models.html", status, **context)
 
 
 def _model_context(provider: Provider, **changes: object) -> dict[str, object]:
@@ -245,11 +242,11 @@ def _model_context(provider: Provider, **changes: object) -> dict[str, object]:
 def _one(provider: Provider, status: int = 200, /, **changes: object) -> Response:
     saved = request.method == "GET" and request.args.get("saved") == "1"
     context = _model_context(provider, **changes)
-    return render_page("models/model.html", status, **context, saved=saved)
+    return templating.render_page("models/model.html", status, **context, saved=saved)
 
 
 def _fragment(template: str, provider: Provider, **changes: object) -> Response:
     """A piece of the provider's page for htmx, the page for everybody else."""
     if not templating.wants_fragment():
         return _one(provider, **changes)
-    return render_page(template, **_model_context(provider, **changes))
+    return templating.render_page(template, **_model_context(provider, **changes))

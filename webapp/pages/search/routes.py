@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from flask import Blueprint, render_template, request
+from flask import render_template, request
 from werkzeug.wrappers import Response
 
 from store.search import filters, saved_searches, search
@@ -17,13 +17,11 @@ from webapp.core.services import services, viewer
 from webapp.pages.search.facets import SearchRequest, listed
 from webapp.pages.search.view import page
 
-blueprint = Blueprint("search", __name__)
-
 _MAX_CHARS = 1000
 _MAX_NAME_CHARS = 120
 
 
-@blueprint.get("/search")
+@templating.get("/search")
 def show() -> Response:
     """The page; for htmx the results, or with ``after`` the next part of them."""
     own, asked = services(), _asked()
@@ -38,7 +36,7 @@ def show() -> Response:
     return templating.render("search/search.html", fragment, page=results)
 
 
-@blueprint.get("/search/new")
+@templating.get("/search/new")
 def new() -> str:
     """How many frames have come that this list would have, by words and by meaning."""
     asked, own = _asked(), services()
@@ -47,7 +45,7 @@ def new() -> str:
     return render_template("search/_new.html", asked=asked, count=count, newest=after_id)
 
 
-@blueprint.get("/search/names")
+@templating.get("/search/names")
 def names() -> str:
     """Window titles or addresses that contain what is typed into their filter, as options."""
     column: Literal["window_name", "browser_url"] = "browser_url" if "url" in request.args else "window_name"
@@ -55,7 +53,7 @@ def names() -> str:
     return render_template("search/_names.html", names=filters.typed(services().database, column, typed))
 
 
-@blueprint.post("/search/saved")
+@templating.post("/search/saved")
 def save() -> Response:
     """Keep a search under a name, or no longer."""
     address = request.form.get("address", "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
+from flask import Response, jsonify, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response as BaseResponse
 
 from store.core.times import Day
@@ -18,12 +18,10 @@ from webapp.pages.timeline.stage import Stage, StageQuery, address, selection_of
 from webapp.pages.timeline.view import Selector, page, scrub_marks, selector
 from webapp.views.frames import highlight_request
 
-blueprint = Blueprint("timeline", __name__)
-
 _LONGEST_DAY_MS = 27 * 3_600_000
 
 
-@blueprint.get("/timeline")
+@templating.get("/timeline")
 def show() -> BaseResponse:
     """The day around ``frame``, ``at`` or ``day``; for htmx the stage alone. ``go`` is a typed time."""
     who = viewer()
@@ -58,7 +56,7 @@ def _selector(ask: StageQuery, shown: Stage | None, who: Viewer) -> Selector:
     return selector(ask, shown, band.window(ask.day, at_ms, ask.zoom, who))
 
 
-@blueprint.get("/timeline/selection")
+@templating.get("/timeline/selection")
 def selected() -> Response:
     """What can be done with the stretch from ``from`` to ``to``; the rest as of the timeline."""
     who = viewer()
@@ -69,7 +67,7 @@ def selected() -> Response:
     return response
 
 
-@blueprint.get("/timeline/marks")
+@templating.get("/timeline/marks")
 def marks() -> Response:
     """The index to scrub by: ``{"marks": [[id, ms, app], ...]}``, one frame a minute or each frame."""
     who = viewer()
