@@ -6,9 +6,9 @@ just before the range. A tombstone keeps the time range and counts, never conten
 there was nothing to delete.
 
 The order survives a crash anywhere: one transaction removes the rows and notes the files
-to go, then the files go, then the log is truncated. `sweep`, at every start, does what a crash
-left undone. Large deletions take several transactions, so that capture is never kept
-waiting, and erase their words by merging the index instead of one by one.
+to go, then the files go, then the log is truncated. The first transaction notes what was asked, too:
+`sweep`, at every start, does what a crash left undone. Large deletions take several transactions, so that
+capture is never kept waiting, and erase their words by merging the index instead of one by one.
 
 What is deleted is erased, not marked: SQLite's and FTS5's secure delete are on, the write-ahead
 log is truncated at the end, and database copies made before a migration are dropped,
@@ -20,9 +20,10 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -43,7 +44,6 @@ from store.timeline.gaps import Interval
 
 log = logging.getLogger(__name__)
 
-_FINISHED_LATER = '{"finished": "at the next start"}'
 _ROUNDS = 10
 _ROUND_S = 0.2
 """A worker that has claimed a capture of the range gets these rounds to finish it."""
@@ -129,23 +129,12 @@ def delete_range(
 
     `app_name` is compared as a whole, without regard to case.
     """
-    erasure = Erasure(database, media, start_ms, end_ms, now_ms)
-    scope = range_scope(start_ms, end_ms, app_name)
+    erasure = Erasure(database, media, Request(start_ms, end_ms, app_name), now_ms)
     with database.write() as connection:
         truncate_frames(connection, start_ms, app_name)
         if app_name is None:
             erasure.add_tombstones(connection, [(start_ms, end_ms)])
-    for last_round in (*(False,) * _ROUNDS, True):
-        waiting = list(residual_files.captures(database.data_dir, start_ms, end_ms, app_name))
-        claimed = [entry for entry in waiting if entry.is_taken]
-        erasure.refuse_captures(waiting)
-        erasure.remove(scope, with_tombstones=app_name is not None)
-        erasure.discard_captures([entry for entry in waiting if last_round or not entry.is_taken])
-        if not claimed:
-            break
-        time.sleep(_ROUND_S)
-    window_hints.drop_silent(database.data_dir.spool, times.now_ms())
-    return erasure.finish(scope)
+    return erasure.run()
 
 
 def delete_frames(
@@ -154,9 +143,7 @@ def delete_frames(
     """Delete these frames; ids that do not exist (any more) are passed over."""
     ids = sorted(set(frame_ids))
     start_ms, end_ms = (captured_ms_of(ids[0]), captured_ms_of(ids[-1]) + 1) if ids else (0, 0)
-    erasure = Erasure(database, media, start_ms, end_ms, now_ms)
-    erasure.remove(list_scope(ids), with_tombstones=True)
-    return erasure.finish(list_scope(ids))
+    return Erasure(database, media, Request(start_ms, end_ms, frame_ids=tuple(ids)), now_ms).run()
 
 
 def delete_skipped(database: Database, media: Media, frame_ids: Iterable[int], reason: str) -> int:
@@ -191,7 +178,11 @@ def sweep(database: Database, media: Media) -> int:
     pending.discard(database)
     with database.read() as connection:
         latest_ms = scalar(connection, "select max(deleted_ms) from deletions")
-        unfinished = rows(connection, "select id from deletions where receipt = ?", (UNDER_WAY,))
+        unfinished = rows(
+            connection,
+            "select id, deleted_ms, receipt from deletions"
+            " where json_extract(receipt, '$.under_way') is not null",
+        )
         waiting = [
             entry
             for entry in residual_files.captures(data_dir, 0, 2**62)
@@ -203,13 +194,8 @@ def sweep(database: Database, media: Media) -> int:
     residual_files.discard(data_dir, waiting)
     residual_files.drop(copies)
     empty_trash(database, media)
-    if unfinished:
-        text_index.merge(database)
-        with database.write() as connection:
-            connection.executemany(
-                "update deletions set receipt = ? where id = ?",
-                [(_FINISHED_LATER, deletion_id) for (deletion_id,) in unfinished],
-            )
+    for tombstone, deleted_ms, noted in unfinished:
+        Erasure.resume(database, media, tombstone, deleted_ms, json.loads(noted))
     database.checkpoint()
     return len(waiting) + len(copies) + len(trash)
 
@@ -217,9 +203,6 @@ def sweep(database: Database, media: Media) -> int:
 # -- one deletion under way ---------------------------------------------------------------
 
 FRAMES_AT_ONCE = 1_000
-
-UNDER_WAY = "{}"
-"""The receipt of a deletion that has not come to its end (yet, or because the process died)."""
 
 _MERGE_WORTH = 200
 """Erasing one frame's words from the index takes as long as merging the rows of 200 (measured)."""
@@ -245,17 +228,47 @@ class DeletionScope:
         return int(scalar(connection, f"select count(*) {self.source}", self.parameters))
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked to be deleted: frames of a range, of one app where one is named, or frames by id."""
+
+    start_ms: int
+    end_ms: int
+    app_name: str | None = None
+    frame_ids: tuple[int, ...] = ()
+
+    @property
+    def is_whole_range(self) -> bool:
+        return self.app_name is None and not self.frame_ids
+
+    @property
+    def scope(self) -> DeletionScope:
+        if self.frame_ids:
+            return list_scope(self.frame_ids)
+        return range_scope(self.start_ms, self.end_ms, self.app_name)
+
+
 class Erasure:
-    """One deletion under way: what went so far, and its tombstones."""
+    """One deletion under way: what went so far, and its tombstones.
+
+    Until it has come to its end, the receipt of its first tombstone holds the request and the counts so far.
+    """
 
     def __init__(
-        self, database: Database, media: Media, start_ms: int, end_ms: int, now_ms: int | None
+        self,
+        database: Database,
+        media: Media,
+        request: Request,
+        now_ms: int | None,
+        scope: DeletionScope | None = None,
     ) -> None:
+        """`scope` narrows the request; after a crash whoever narrowed it has to ask for the rest again."""
         self._database = database
         self._media = media
         self._data_dir = database.data_dir
-        self._start_ms = start_ms
-        self._end_ms = end_ms
+        self._request = request
+        self._scope = scope or request.scope
+        self._is_narrowed = scope is not None
         self._deleted_ms = wall_clock_ms() if now_ms is None else now_ms
         self._tombstone: int | None = None
         self._counts = Counts()
@@ -263,11 +276,56 @@ class Erasure:
         self._ids: list[int] = []
         self._paths: list[str] = []
 
+    @classmethod
+    def resume(
+        cls, database: Database, media: Media, tombstone: int, deleted_ms: int, noted: dict[str, Any]
+    ) -> None:
+        """Do the rest of one that a crash broke off, from what its first tombstone holds."""
+        asked = noted["under_way"]
+        request = Request(**{**asked, "frame_ids": tuple(asked["frame_ids"])})
+        erasure = cls(database, media, request, deleted_ms, list_scope(()) if noted["narrowed"] else None)
+        erasure._tombstone = tombstone
+        erasure._counts = Counts(**noted["counts"])
+        text_index.merge(database)  # it may have gone before the words of what it removed did
+        if noted["narrowed"]:
+            erasure.finish()
+        else:
+            erasure.run()
+
+    def run(self) -> Receipt:
+        """Delete, and say what was deleted. Doing it again after a crash deletes the rest."""
+        request = self._request
+        for last_round in (*(False,) * _ROUNDS, True):
+            waiting = [] if request.frame_ids else list(self._waiting())
+            claimed = [entry for entry in waiting if entry.is_taken]
+            self.refuse_captures(waiting)
+            self.remove()
+            self.discard_captures([entry for entry in waiting if last_round or not entry.is_taken])
+            if not claimed:
+                break
+            time.sleep(_ROUND_S)
+        if not request.frame_ids:
+            window_hints.drop_silent(self._data_dir.spool, times.now_ms())
+        return self.finish()
+
+    def _waiting(self) -> Iterable[Waiting]:
+        request = self._request
+        return residual_files.captures(self._data_dir, request.start_ms, request.end_ms, request.app_name)
+
+    def _under_way(self) -> str:
+        """What `resume` needs. Nothing of the time after the request was asked to be deleted."""
+        until_ms = max(self._request.start_ms, min(self._request.end_ms, self._deleted_ms))
+        asked = asdict(replace(self._request, end_ms=until_ms))
+        noted = {"under_way": asked, "narrowed": self._is_narrowed, "counts": asdict(self._counts)}
+        return json.dumps(noted)
+
     def add_tombstones(self, connection: apsw.Connection, intervals: Iterable[Interval]) -> None:
         """Mark intervals as deleted, as far as they lie in the past."""
         for start_ms, end_ms in intervals:
             until_ms = max(start_ms, min(end_ms, self._deleted_ms))
-            receipt = UNDER_WAY if self._tombstone is None else json.dumps({"part_of": self._tombstone})
+            receipt = (
+                self._under_way() if self._tombstone is None else json.dumps({"part_of": self._tombstone})
+            )
             number = insert(
                 connection, "deletions",
                 start_ms=start_ms, end_ms=until_ms, deleted_ms=self._deleted_ms, receipt=receipt,
@@ -290,23 +348,23 @@ class Erasure:
                         monitor=entry.monitor, batch_id=entry.batch_id,
                     )  # fmt: skip
 
-    def remove(self, scope: DeletionScope, *, with_tombstones: bool) -> None:
-        """Remove the frames of a scope from the database, then their pictures."""
+    def remove(self) -> None:
+        """Remove the frames from the database, then their pictures."""
         with self._database.read() as connection:
-            number = scope.count(connection)
+            number = self._scope.count(connection)
             in_index = scalar(connection, "select count(*) from frames_fts_docsize")
         merge_later = number * _MERGE_WORTH > in_index and number > 1
-        while self._remove_some(scope, with_tombstones, merge_later):
+        while self._remove_some(merge_later):
             self._freed += empty_trash(self._database, self._media)
         if merge_later and number:
             text_index.merge(self._database)
 
-    def _remove_some(self, scope: DeletionScope, with_tombstones: bool, merge_later: bool) -> bool:
+    def _remove_some(self, merge_later: bool) -> bool:
         """One transaction; False when there was nothing left to do."""
         with self._database.write() as connection:
-            if not scope.select(connection):
+            if not self._scope.select(connection):
                 return False
-            if with_tombstones:
+            if self._is_narrowed or not self._request.is_whole_range:
                 self.add_tombstones(connection, registry.intervals(connection, CONTINUOUS_MS))
             for frame_id, *paths in rows(connection, _SELECTED):
                 self._ids.append(frame_id)
@@ -314,6 +372,7 @@ class Erasure:
             size = picture_bytes(connection)
             counts = registry.purge(connection, merge_later=merge_later)
             self._counts = self._counts.plus({**counts, "bytes": size})
+            self._keep(connection, self._under_way())
         return True
 
     def discard_captures(self, waiting: list[Waiting]) -> None:
@@ -321,27 +380,30 @@ class Erasure:
         self._freed += residual_files.discard(self._data_dir, waiting)
         self._counts = self._counts.plus({"spool": len(waiting)})
 
-    def finish(self, scope: DeletionScope) -> Receipt:
+    def _keep(self, connection: apsw.Connection, receipt: str) -> None:
+        connection.execute("update deletions set receipt = ? where id = ?", (receipt, self._tombstone))
+
+    def finish(self) -> Receipt:
         """Drop what copies hold, truncate the log, look for what is left, and keep the receipt."""
         copies = residual_files.copies(self._data_dir)
         self._freed += residual_files.drop(copies) + empty_trash(self._database, self._media)
         self._counts = self._counts.plus({"copies": len(copies)})
-        left = self._left(scope)
+        left = self._left()
         if not self._database.checkpoint():
             left.append("The write-ahead log could not be truncated, because it is being read.")
+        start_ms, end_ms = self._request.start_ms, self._request.end_ms
         receipt = Receipt(
-            self._start_ms, self._end_ms, self._deleted_ms, self._counts, self._freed, not left, tuple(left)
+            start_ms, end_ms, self._deleted_ms, self._counts, self._freed, not left, tuple(left)
         )
-        self._database.change(
-            "update deletions set receipt = ? where id = ?", (json.dumps(asdict(receipt)), self._tombstone)
-        )
+        with self._database.write() as connection:
+            self._keep(connection, json.dumps(asdict(receipt)))
         log.info("deleted %d frames, verified: %s", receipt.frames, receipt.verified)
         return receipt
 
-    def _left(self, scope: DeletionScope) -> list[str]:
+    def _left(self) -> list[str]:
         """Search for what should be gone, place by place."""
         with self._database.read() as connection:
-            frames_left = scope.count(connection)
+            frames_left = self._scope.count(connection)
             registry.select_frames(
                 connection, "select value from json_each(:ids)", {"ids": json.dumps(self._ids)}
             )
@@ -374,10 +436,10 @@ def range_scope(start_ms: int, end_ms: int, app_name: str | None) -> DeletionSco
     )
 
 
-def list_scope(frame_ids: list[int]) -> DeletionScope:
+def list_scope(frame_ids: Sequence[int]) -> DeletionScope:
     return DeletionScope(
         "from json_each(:ids) j cross join frames f on f.id = j.value where true",
-        {"ids": json.dumps(frame_ids)},
+        {"ids": json.dumps(list(frame_ids))},
     )
 
 

@@ -25,7 +25,7 @@ from store.core.preferences import delete_preference, get_preference, set_prefer
 from store.core.records import columns, insert
 from store.core.settings import RetentionSettings
 from store.deletion import registry
-from store.deletion.deletion import DeletionScope, Erasure, empty_trash
+from store.deletion.deletion import DeletionScope, Erasure, Request, empty_trash
 from store.frames import frames, pending
 from store.frames.frames import ID_STEP, FrameRow, captured_ms_of
 from store.frames.media import Media, preview_of
@@ -220,12 +220,15 @@ class _Taking:
         with self._database.read() as connection:
             _refuse_while_asked(connection, self._now_ms)
             oldest = scalar(connection, f"select min(f.id) {_WHOLE}", {"before": before})
-        scope = DeletionScope(_WHOLE, {"before": before})
         erasure = Erasure(
-            self._database, self._media, captured_ms_of(oldest), captured_ms_of(before), self._now_ms
+            self._database,
+            self._media,
+            Request(captured_ms_of(oldest), captured_ms_of(before)),
+            self._now_ms,
+            DeletionScope(_WHOLE, {"before": before}),
         )
-        erasure.remove(scope, with_tombstones=True)
-        gone = erasure.finish(scope)
+        erasure.remove()
+        gone = erasure.finish()
         self._count(frames=gone.frames, pictures=gone.counts.pictures, bytes_freed=gone.bytes_freed)
 
     def _take_pictures(self, found: list[FrameRow], previews_before: int) -> None:

@@ -16,7 +16,7 @@ from store.chats import conversations
 from store.chats.conversations import DELETED_ANSWER
 from store.chats.records import StoredEvidence
 from store.core import migrations
-from store.core.database import Database, open_database, rows, scalar
+from store.core.database import Database, column, open_database, rows, scalar
 from store.core.errors import FrameNotFound
 from store.core.paths import DataDir
 from store.deletion import chat_hooks, deletion
@@ -502,6 +502,45 @@ def test_sweep_finishes_what_a_crash_left(
     assert places_with(data_dir, needles(webp(noise(NOON_MS)), *pictures)) == []
     assert deletion.sweep(again, media) == 0
     assert verify(again, media, spool).problems == ()
+    again.close_thread()
+
+
+@pytest.mark.parametrize("app_name", [None, f"App{SECRET}"])
+def test_a_deletion_that_died_between_its_transactions_is_finished_at_the_next_start(
+    database: Database,
+    data_dir: DataDir,
+    media: Media,
+    monkeypatch: pytest.MonkeyPatch,
+    app_name: str | None,
+) -> None:
+    """What was not deleted yet goes, what was recorded since stays, and the receipt counts all that went."""
+    monkeypatch.setattr(deletion, "FRAMES_AT_ONCE", 2)
+    for n in range(5):
+        put_secret(database, data_dir, NOON_MS + n)
+    put(database, data_dir, LATER_MS, "another window")
+    removed = deletion.empty_trash
+
+    def die(*_: object) -> int:
+        if scalar(database.connection(), "select count(*) from frames") < 5:
+            raise Crash
+        return removed(database, media)
+
+    with monkeypatch.context() as patched, pytest.raises(Crash):
+        patched.setattr(deletion, "empty_trash", die)
+        deletion.delete_range(database, media, NOON_MS, 2**42, app_name, now_ms=NOON_MS + 10)
+    assert scalar(database.connection(), "select count(*) from frames") == 4
+    database.close_thread()
+
+    again = open_database(data_dir)
+    deletion.sweep(again, media)
+    assert scalar(again.connection(), "select count(*) from frames") == 1
+    assert places_with(data_dir, needles(webp(noise(NOON_MS)))) == []
+    receipts = column(again.connection(), "select receipt from deletions where receipt like '%verified%'")
+    assert [(json.loads(text)["counts"]["frames"], json.loads(text)["verified"]) for text in receipts] == [
+        (5, True)
+    ]
+    deletion.sweep(again, media)
+    assert len(column(again.connection(), "select id from deletions where receipt like '%verified%'")) == 1
     again.close_thread()
 
 
