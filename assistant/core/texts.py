@@ -39,9 +39,9 @@ ASKED_IN = ("en", "zh", "de", "fr", "es", "ja")
 _WORD = re.compile(r"[^\W_][\w.+#-]*")
 _KANA = re.compile("[\u3041-\u30ff]")
 # Particles and pronouns of Chinese, closed classes of its grammar.
-_PARTICLES = re.compile("[的了吗呢吧啊嘛是我你您他她它们]")
+_PARTICLES = re.compile("[的了吗呢吧啊嘛是我你您他她它们这那]")
 _HIRAGANA = re.compile("[\u3041-\u309f]+")
-_CLOCK = re.compile(r"\d{1,2}(?:[-.]\d{1,2})*(?:am|pm)?")
+_CLOCK = re.compile(r"\d{1,2}(?:(?:[-.]\d{1,2})+|am|pm)")
 
 
 _UNITS_OF_TIME = ("second", "minute", "hour", "day", "week", "month", "year")

@@ -81,6 +81,11 @@ def is_common(word: str) -> bool:
     return is_day or name in months() or word in _languages()
 
 
+def is_day_or_month(word: str) -> bool:
+    """Whether a word in normal form is a name, or the short one, of a month or weekday."""
+    return word in months() or word in weekdays()
+
+
 @lru_cache(maxsize=1)
 def _languages() -> frozenset[str]:
     return frozenset(name for locale in _locales() for name in locale.languages.values())

@@ -26,6 +26,7 @@ class Form(Enum):
     APPS = "apps"
     MOMENT = "moment"
     FIGURE = "figure"
+    PERSON = "person"
     FACT = "fact"
     YES_NO = "yes_no"
 
@@ -43,7 +44,8 @@ _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
             Form.APPS: r"(?:which|what) (?:apps?|applications?|program(?:me)?s?|windows?|(?:web ?)?sites?)",
             Form.MOMENT: r"when|(?:what|which) (?:time|day|date|weekday|month|year)",
             Form.FIGURE: rf"how (?!(?:{_AUXILIARIES})\b)\w+",
-            Form.FACT: r"who|whom|whose|what|which|where|why|how|what's|who's|where's",
+            Form.PERSON: r"who|whom|whose|who's",
+            Form.FACT: r"what|which|where|why|how|what's|where's",
         },
         "de": {
             Form.SUMMARY: r"zusammenfass\w*|fass\w*|überblick|übersicht",
@@ -52,7 +54,8 @@ _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
             Form.APPS: r"welchen? (?:apps?|programmen?|anwendungen|fenster|web ?seiten|seiten|websites)",
             Form.MOMENT: r"wann|um wie ?viel uhr|welche[mnrs]? (?:tag|datum|uhrzeit|wochentag|monat|jahr)",
             Form.FIGURE: r"wie ?viele?[mnr]?",
-            Form.FACT: r"wer|wen|wem|wessen|was|welche[mnrs]?|wo|woher|wohin|womit|wofür|wozu|worüber|woran"
+            Form.PERSON: r"wer|wen|wem|wessen",
+            Form.FACT: r"was|welche[mnrs]?|wo|woher|wohin|womit|wofür|wozu|worüber|woran"
             r"|warum|weshalb|wieso|wie",
         },
         "fr": {
@@ -62,7 +65,8 @@ _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
             Form.APPS: r"quel(?:le)?s? (?:applications?|applis?|programmes?|logiciels?|fenêtres?|sites?)",
             Form.MOMENT: r"quand|(?:à )?quel(?:le)?s? (?:heure|jour|date|mois|année)",
             Form.FIGURE: r"combien",
-            Form.FACT: r"qui|que|qu'|quoi|quel(?:le)?s?|lequel|laquelle|où|pourquoi|comment",
+            Form.PERSON: "qui",
+            Form.FACT: r"que|qu'|quoi|quel(?:le)?s?|lequel|laquelle|où|pourquoi|comment",
         },
         "es": {
             Form.SUMMARY: r"resum\w*|recapitul\w*",
@@ -72,7 +76,8 @@ _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
             r"|cu[aá]les (?:aplicaciones|apps|programas)",
             Form.MOMENT: r"cu[aá]ndo|(?:a )?qu[eé] (?:hora|d[ií]a|fecha|mes|año)",
             Form.FIGURE: r"cu[aá]nt[oa]s?",
-            Form.FACT: r"qui[eé]n(?:es)?|qué|cu[aá]l(?:es)?|d[oó]nde|ad[oó]nde|c[oó]mo|por qu[eé]|^¿?que",
+            Form.PERSON: r"qui[eé]n(?:es)?",
+            Form.FACT: r"qué|cu[aá]l(?:es)?|d[oó]nde|ad[oó]nde|c[oó]mo|por qu[eé]|^¿?que",
         },
         "zh": {
             Form.SUMMARY: "总结|概括|小结|回顾|概述|概况",
@@ -81,7 +86,8 @@ _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
             Form.APPS: "(?:哪些|什么|哪个|哪几个)(?:软件|应用|程序|网站|窗口|app)",
             Form.MOMENT: "什么时候|什么时间|何时|几点|几号|几月|哪一?天|星期几|周几|哪一?年|哪个?月",
             Form.FIGURE: "多少|几",
-            Form.FACT: "谁|什么|啥|哪|怎么|怎样|为什么|为何|如何|何",
+            Form.PERSON: "谁",
+            Form.FACT: "什么|啥|哪|怎么|怎样|为什么|为何|如何|何",
         },
         "ja": {
             Form.SUMMARY: "まとめ|要約|概要",
@@ -90,7 +96,8 @@ _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
             Form.APPS: "(?:どの|どんな|何の)(?:アプリ|ソフト|プログラム|ウィンドウ|サイト)",
             Form.MOMENT: "いつ|何(?:時|日|月|年|曜日)",
             Form.FIGURE: "いくつ|いくら|何(?:人|個|本|件|枚|円|名|台|冊|匹)",
-            Form.FACT: "誰|だれ|何|なに|どこ|どれ|どの|どちら|どう|どんな|なぜ|なん",
+            Form.PERSON: "誰|だれ",
+            Form.FACT: "何|なに|どこ|どれ|どの|どちら|どう|どんな|なぜ|なん",
         },
     }
 )

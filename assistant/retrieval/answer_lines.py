@@ -23,9 +23,11 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 from heapq import nlargest
+from itertools import pairwise
 from types import MappingProxyType
 
 from assistant.core.texts import HAN, HAN_RUN, normalize
+from assistant.language import cldr
 from assistant.language.questions import Form
 from assistant.language.values import values
 
@@ -53,9 +55,12 @@ _TITLE = 0.5
 _MEANING = 0.8
 _WRONG_KIND = 0.5
 _NOTHING_NEW = 0.3
+_ASKS = ("?", "？")
+_ASKED_ITSELF = 0.75
 
 _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]|[^\\W_\u3400-\u9fff]+")
+_SPEAKER = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?[:：]")
 _DIGITS = re.compile(r"\d+")
 _KINDS = {
     Form.MOMENT: ("date", "clock", "weekday"),
@@ -230,13 +235,14 @@ class _Weighing:
         floor = max(_TITLE * in_title, _ON_FRAME * max(own, default=0.0))
         for order in (range(1, len(own)), range(len(own) - 2, -1, -1)):
             for at in order:
-                before = own[at - 1 if order.step > 0 else at + 1]
-                own[at] = max(own[at], _FADES * before)
+                own[at] = max(own[at], _FADES * own[at - order.step])
         return [max(share, floor) for share in own]
 
     def likelihood(self, line: Line) -> float:
         """Lower for a line without the kind of thing asked for, or with nothing but what is known already."""
         kind = 1.0 if fits(self._question.form, line.text, self._question.text) else _WRONG_KIND
+        if line.text.endswith(_ASKS):
+            kind *= _ASKED_ITSELF
         known = _tokens(self._question.text) | _tokens(line.screen.title)
         return kind if _tokens(line.text) - known else kind * _NOTHING_NEW
 
@@ -251,8 +257,11 @@ def _furniture(screens: Sequence[Screen], lines: Mapping[str, Sequence[str]]) ->
 
 @lru_cache(maxsize=65536)
 def without_figures(line: str) -> str:
-    """A line in normal form, each figure as 0: a menu that holds the clock is the same menu."""
-    return _DIGITS.sub("0", normalize(line))
+    """A line in normal form, each figure and each name of a month or weekday as 0: a menu with the clock
+    is the same menu.
+    """
+    form = _DIGITS.sub("0", normalize(line))
+    return _WORD.sub(lambda word: "0" if cldr.is_day_or_month(word[0]) else word[0], form)
 
 
 def _by_weight(line: Line) -> tuple[float, int, int]:
@@ -353,11 +362,21 @@ def without_accents(word: str) -> str:
 
 def fits(form: Form, line: str, question: str) -> bool:
     """Whether a line has the kind of thing that a form asks for, beyond what the question says itself."""
+    if form is Form.PERSON:
+        return names_somebody(line, question)
     kinds = _KINDS.get(form)
     if kinds is None:
         return True
     said = {reading for value in values(question) for reading in value.readings}
     return any(value.kind in kinds and not said.issuperset(value.readings) for value in values(line))
+
+
+def names_somebody(line: str, question: str) -> bool:
+    """Whether a line has two words with capitals beside each other, or what somebody says behind a name."""
+    known = _tokens(question)
+    words = (word.strip(".,;:<>()") for word in line.split())
+    is_name = [w.istitle() and not cldr.is_common(w) and normalize(w) not in known for w in words]
+    return any(map(all, pairwise(is_name))) or _SPEAKER.match(line) is not None
 
 
 def _lines_of(text: str) -> list[str]:

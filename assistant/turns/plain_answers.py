@@ -32,7 +32,7 @@ from store.timeline import segments
 MAX_QUOTE_CHARS = 120
 MAX_WORDS = 12
 """A line of more words says no more than one of so many."""
-HARDLY_CHANCE = 0.01
+HARDLY_CHANCE = 0.001
 """A line that is nearer to the question than chance gives in so many cases is found."""
 MAX_BLOCKS = 12
 MAX_WINDOWS = 4

@@ -17,6 +17,7 @@ from assistant.core.records import Scope, TurnFilters, TurnRequest
 from assistant.core.strings import day, text
 from assistant.core.texts import Language, language_of
 from assistant.language import time_phrases
+from assistant.language.questions import asked_words
 from assistant.language.time_phrases import Calendar, Found, Refusal
 from assistant.turns import anchor_facts
 from assistant.turns.anchor_facts import AROUND_MS, AnchorFacts
@@ -60,9 +61,17 @@ def understood(
     if mentions.app and not filters.app_name:
         filters = replace(filters, app_name=mentions.app)
     scope = _scope(database, request, mentions, phrase, about, uses_tools)
+    topic = mentions.rest
+    for named in (phrase, *phrase.also) if phrase else ():
+        topic = topic.replace(named.phrase, " ")
+    if phrase and request.start_ms is None and request.mode != "evidence" and asked_words(topic):
+        first_ms = _first_ms(database, request.now_ms)
+        if not (scope.start_ms < request.now_ms and first_ms < scope.end_ms):
+            # Nobody saw it then: it is a time that stands on the screens.
+            scope = Scope("", first_ms, request.now_ms, is_everything=True, phrase=phrase.phrase)
+            topic = mentions.rest
     words = told(scope, filters, zone, request.now_ms, language_of(message), request.frame_id is not None)
     said = replace(scope, text=words)
-    topic = mentions.rest.replace(phrase.phrase, " ") if phrase else mentions.rest
     return Understood(said, filters, topic)
 
 
@@ -169,13 +178,12 @@ def told(
     is_of_frame: bool = False,
 ) -> str:
     """``everything, 12 Oct – today``; ``Tuesday 13 Oct, 10:00–12:30, in Code``."""
-    if scope.start_ms >= now_ms:
+    parts = [_span(scope, zone, now_ms, language)] if scope.start_ms < now_ms else []
+    if scope.is_everything:
+        parts.insert(0, text("everything", language, "scope"))
+    if scope.start_ms >= now_ms or (scope.is_everything and scope.phrase and not scope.unread):
         named = scope.phrase or day(scope.start_ms, zone, now_ms, language)
-        parts = [text("yet_to_come", language, "scope", phrase=named)]
-    elif scope.is_everything:
-        parts = [text("everything", language, "scope"), _span(scope, zone, now_ms, language)]
-    else:
-        parts = [_span(scope, zone, now_ms, language)]
+        parts.append(text("not_recorded", language, "scope", phrase=named))
     if is_of_frame:
         parts.insert(0, text("frame", language, "scope"))
     where = (filters.app_name, filters.window_name, filters.browser_url)

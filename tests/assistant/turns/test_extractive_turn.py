@@ -111,6 +111,16 @@ def test_a_summary_quotes_what_stood_in_a_window_and_not_its_menu(ask: Ask, afte
     assert "Writer “1.odt” “the contract ends in May”" in answer_md
 
 
+def test_a_time_when_nothing_was_recorded_is_looked_for_on_the_screens(
+    ask: Ask, afternoon: Afternoon
+) -> None:
+    afternoon.show(1, "Dentist: 3 January 2027\nRoom 4")
+    result = ask("What about the dentist on 3 January?", model="extractive", start_ms=None, end_ms=None)
+    assert result.scope.is_everything
+    assert "“3 January”: nothing of it is recorded" in result.scope.text
+    assert "“Dentist: 3 January 2027”" in result.answer_md
+
+
 def test_a_follow_up_is_about_what_the_question_before_it_was_about(ask: Ask, afternoon: Afternoon) -> None:
     afternoon.show(1, "hello there")
     first = ask("What did I read today from 14:00 to 17:00?", model="extractive", start_ms=None, end_ms=None)
