@@ -49,6 +49,8 @@ class DataDir:
     backups = _Below("backups")
     logs = _Below("logs")
     models = _Below("models")
+    reserve = _Below("reserve")
+    """Space kept aside for deleting on a full disk (`store.deletion.reserve`)."""
     sample_week = _Below("sample-week.json")
     """What is true of a home that `recollect demo` filled (`timeline.sample_week`); marks it, too."""
 

@@ -31,7 +31,7 @@ from store.core import times
 from store.core.database import Database, rows, scalar
 from store.core.records import insert
 from store.core.times import now_ms as wall_clock_ms
-from store.deletion import registry
+from store.deletion import registry, reserve
 from store.frames import pending, text_index
 from store.frames.activity_intervals import CONTINUOUS_MS
 from store.frames.frames import captured_ms_of, id_range, record_outcome
@@ -129,6 +129,7 @@ def delete_range(
 
     `app_name` is compared as a whole, without regard to case.
     """
+    reserve.use(database.data_dir)
     erasure = Erasure(database, media, Request(start_ms, end_ms, app_name), now_ms)
     with database.write() as connection:
         truncate_frames(connection, start_ms, app_name)
@@ -143,6 +144,7 @@ def delete_frames(
     """Delete these frames; ids that do not exist (any more) are passed over."""
     ids = sorted(set(frame_ids))
     start_ms, end_ms = (captured_ms_of(ids[0]), captured_ms_of(ids[-1]) + 1) if ids else (0, 0)
+    reserve.use(database.data_dir)
     return Erasure(database, media, Request(start_ms, end_ms, frame_ids=tuple(ids)), now_ms).run()
 
 

@@ -6,6 +6,7 @@ logged with its traceback under the request's id, and the answer carries only th
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import uuid
@@ -120,6 +121,7 @@ def install(app: Flask) -> None:
     app.register_error_handler(HTTPException, lambda error: problem_response(_of_http(error)))
     for kind in (store_errors.StoreError, EntityNotFound, ImportNotFound):
         app.register_error_handler(kind, lambda error: problem_response(of_store(error)))
+    app.register_error_handler(OSError, _of_system)
     app.register_error_handler(Exception, _unexpected)
 
 
@@ -225,6 +227,15 @@ def _of_http(error: HTTPException) -> Problem:
     kept = {"Allow", "Location", "Retry-After"}
     headers = {name: value for name, value in error.get_headers() if name in kept}
     return Problem(status, code, detail, headers=headers)
+
+
+def _of_system(error: OSError) -> Response:
+    """A full disk is nobody's defect: what was asked can be asked again."""
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return _unexpected(error)
+    log.error("the disk is full: %s", error)
+    detail = "The disk is full. Free some space, or delete a range that you no longer need."
+    return problem_response(Problem(503, "disk_full", detail, headers={"Retry-After": str(RETRY_AFTER_S)}))
 
 
 def _unexpected(error: Exception) -> Response:

@@ -32,7 +32,7 @@ from store.core.errors import StoreError
 from store.core.paths import DataDir
 from store.core.settings import Settings
 from store.core.times import now_ms
-from store.deletion import deletion
+from store.deletion import deletion, reserve
 from store.frames import apps, frames
 from store.frames.media import Media
 from store.spool.queue import MAX_IMAGE_BYTES, Spool
@@ -225,12 +225,13 @@ def _compat(app: Flask) -> Server | None:
 
 
 def _sweep(database: Database) -> None:
-    """Finish deletions that a crash cut short, and give the most used apps their colours.
+    """Finish deletions that a crash cut short, keep space for the next ones, and give apps their colours.
 
     Beside the serving: a long spool, or a month of activity, takes seconds.
     """
     try:
         deletion.sweep(database, Media(database.data_dir.media))
+        reserve.keep(database.data_dir)
         attachments.sweep(database, now_ms())
         with database.write() as connection:
             apps.assign_slots(connection, now_ms())

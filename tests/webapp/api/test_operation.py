@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 import pytest
@@ -254,6 +255,7 @@ def test_a_busy_database_says_when_to_come_back(program: Actor, monkeypatch: pyt
         (StoreBusy("x"), "store_busy"),
         (DeadlineExceeded("x"), "deadline_exceeded"),
         (DatabaseDamaged("x"), "database_damaged"),
+        (OSError(errno.ENOSPC, "No space left on device"), "disk_full"),
     ):
 
         def refuse(*_: object, error: Exception = error) -> None:
