@@ -1,21 +1,19 @@
-"""Names in Han and kana, where no capital shows them: those that a sentence has otherwise than its frame.
+"""Names in Han and kana, where no capital shows them: what a sentence has otherwise than its frame.
 
-A name is *altered* when its signs stand on the frame but for a few that were put in their place, as in an
-altered quote. Two shapes of that are sure enough, and need no dictionary:
-
-- a field of the frame, alone between spaces, of which the sentence has most signs ("王建军" of "王建国");
-- one sign amid others that stand on the frame just so ("司机孟师傅" beside "司机马师傅").
-
-What was put in is never a word of grammar. A wholly different name is told in Japanese only, where family
-names are long enough to be known: the two thousand commonest.
+A name is *altered* when what is around it on the frame stands in the sentence with other signs in between, as
+in an altered quote: one sign anywhere ("王建军" beside "王建国", "司机孟师傅" beside "司机马师傅"), or up
+to three at the head of a run ("北海市法院" beside "南京市法院"). An end of the run counts as a sign that
+stays. What was put in is no word of grammar, and what stays is no word that the frame has elsewhere, too.
+That needs no dictionary. A wholly different name is told in Japanese only, where family names are long
+enough to be known: the two thousand commonest.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
-from typing import Any
+from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from japanese_personal_name_dataset import load_dataset
 from stopwordsiso import stopwords
@@ -25,20 +23,17 @@ from assistant.language.values import flattened
 
 Span = tuple[int, int]
 
-LONGEST_FIELD = 12
-"""Signs of a field; longer ones are sentences."""
-
-SAME = 2 / 3
-"""The part of a field's signs that an altered one has."""
+MOST_ALTERED = 3
+"""Signs at the head of a run that may be others."""
 
 AROUND = 4
-"""Signs around a single one that is altered."""
+"""Signs and ends of a run that stay around those that are altered."""
 
 MOST_AROUND = 8
-"""So far is looked."""
+"""So far around them is looked."""
 
-MOST_LIKE = 10
-"""Fields, or places, of a frame that are compared with one place of a sentence."""
+MOST_LIKE = 8
+"""Places of a frame that are compared with one place of a sentence."""
 
 _NAMED = re.compile("[々ー\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
 _KANA = re.compile("[\u3041-\u30fa]")
@@ -56,6 +51,15 @@ def family_names(text: str) -> Iterator[Span]:
             break
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """``run[at:end]``, signs of a screen that may be others in a sentence."""
+
+    run: str
+    at: int
+    end: int
+
+
 class Signs:
     """The signs of a screen."""
 
@@ -63,57 +67,54 @@ class Signs:
         text = flattened("\n".join(texts))
         self.text = _SPACE.sub("", text)
         self.has_kana = bool(_KANA.search(text))
-        self._first: dict[str, list[str]] = {}
-        self._last: dict[str, list[str]] = {}
-        self._between: dict[tuple[str, str], list[int]] = {}
-        for field in dict.fromkeys(_RUN.findall(text)):
-            if 2 < len(field) <= LONGEST_FIELD:
-                _note(self._first, field[0], field)
-                _note(self._last, field[-1], field)
-        for run in _RUN.finditer(self.text):
-            for at in range(run.start() + 1, run.end() - 1):
-                _note(self._between, (self.text[at - 1], self.text[at + 1]), at)
+        self._heads: dict[str, list[_Place]] = {}  # by the sign behind them
+        self._inside: dict[str, list[_Place]] = {}  # by the signs on both sides
+        for run in dict.fromkeys(_RUN.findall(text)):
+            for size in range(1, min(MOST_ALTERED + 1, len(run))):
+                _note(self._heads, run[size], _Place(run, 0, size))
+            for at in range(1, len(run)):
+                _note(self._inside, run[at - 1 : at + 2 : 2], _Place(run, at, at + 1))
 
     def altered(self, text: str) -> Iterator[Span]:
         """Where a text has names of the screen otherwise."""
         for run in _RUN.finditer(flattened(text)):
-            for start, end in (*self._fields(run[0]), *self._single(run[0])):
-                yield run.start() + start, run.start() + end
+            for at, place in self._alike(run[0]):
+                pairs = zip(run[0][at : at + MOST_ALTERED], place.run[place.at : place.end], strict=False)
+                if all(said != sign and _may_name(said) and _NAMED.match(sign) for said, sign in pairs):
+                    for start, end in self._around(run[0], at, place):
+                        yield run.start() + start, run.start() + end
 
-    def _fields(self, run: str) -> Iterator[Span]:
+    def _alike(self, run: str) -> Iterator[tuple[int, _Place]]:
+        """Places of the screen, and where in a run their neighbours stand."""
         for at, sign in enumerate(run):
-            places = [(at, field) for field in self._first.get(sign, ())]
-            places += [(at + 1 - len(field), field) for field in self._last.get(sign, ())]
-            for start, field in places:
-                said = run[max(0, start) : start + len(field)]
-                if _opens(run, start) and self._is_altered(said, field) and said not in self.text:
-                    yield start, start + len(field)
+            for place in self._heads.get(sign, ()):
+                if _opens(run, at - place.end):
+                    yield at - place.end, place
+            for beside in (
+                {run[at - 1 : at + 2 : 2], run[at - 1] if _closes(run, at + 1) else ""} if at else ()
+            ):
+                yield from ((at, place) for place in self._inside.get(beside, ()))
 
-    def _is_altered(self, said: str, field: str) -> bool:
-        """Whether one stretch of a field has other signs, and what stays of it is no word of its own."""
-        if len(said) != len(field):
-            return False
-        other = [at for at, (a, b) in enumerate(zip(said, field, strict=True)) if a != b]
-        if not 0 < len(other) <= len(field) * (1 - SAME) or other[-1] - other[0] != len(other) - 1:
-            return False
-        stays = max(field[: other[0]], field[other[-1] + 1 :], key=len)
-        is_word = self.text.count(stays) > self.text.count(field)
-        return not is_word and all(_may_name(said[at]) and _NAMED.match(field[at]) for at in other)
-
-    def _single(self, run: str) -> Iterator[Span]:
-        for at in range(1, len(run) - 1):
-            for place in self._between.get((run[at - 1], run[at + 1]), ()):
-                before = _shared(_behind(run, at), _behind(self.text, place))
-                after = _shared(_ahead(run, at), _ahead(self.text, place))
-                is_name = _may_name(run[at]) and _NAMED.match(self.text[place])
-                if is_name and before + after >= AROUND and run[at - 1 : at + 2] not in self.text:
-                    yield at - before, at + 1 + after
+    def _around(self, run: str, at: int, place: _Place) -> Iterator[Span]:
+        """The stretch of a run that is altered: the signs at a place with what stays around them."""
+        last = at + place.end - place.at
+        before = _shared(_behind(run, at), _behind(place.run, place.at))
+        after = _shared(run[last : last + MOST_AROUND], place.run[place.end : place.end + MOST_AROUND])
+        start, end = at - before, last + after
+        opens = before == place.at and _opens(run, start)
+        closes = place.end + after == len(place.run) and _closes(run, end)
+        if before + after + opens + closes < AROUND or before + after < 2 * (last - at):
+            return
+        stays = max(run[start:at], run[last:end], key=len)
+        is_word = self.text.count(stays) > self.text.count(place.run[place.at - before : place.end + after])
+        if not is_word and run[start:end] not in self.text:
+            yield start, end
 
 
-def _note(noted: dict[Any, list[Any]], key: Any, item: Any) -> None:
-    """One more under a key, as long as there are not too many to compare."""
-    if len(items := noted.setdefault(key, [])) < MOST_LIKE:
-        items.append(item)
+def _note(noted: dict[str, list[_Place]], beside: str, place: _Place) -> None:
+    """One more place, as long as there are not too many to compare."""
+    if len(places := noted.setdefault(beside, [])) < MOST_LIKE:
+        places.append(place)
 
 
 def _opens(run: str, start: int) -> bool:
@@ -121,6 +122,12 @@ def _opens(run: str, start: int) -> bool:
     return start == 0 or (start > 0 and not _may_name(run[start - 1]))
 
 
+def _closes(run: str, end: int) -> bool:
+    """Whether a word may end before a place."""
+    return end >= len(run) or not _may_name(run[end])
+
+
+@lru_cache(maxsize=8192)
 def _may_name(sign: str) -> bool:
     """Whether a sign is of those that names are made of, and no word of grammar."""
     return bool(_NAMED.match(sign)) and sign not in _small_signs()
@@ -131,18 +138,10 @@ def _behind(text: str, at: int) -> str:
     return text[max(0, at - MOST_AROUND) : at][::-1]
 
 
-def _ahead(text: str, at: int) -> str:
-    return text[at + 1 : at + 1 + MOST_AROUND]
-
-
 def _shared(a: str, b: str) -> int:
     """How many signs two texts have alike at their beginnings."""
-    same = 0
-    for one, other in zip(a, b, strict=False):
-        if one != other or not _RUN.match(one):
-            break
-        same += 1
-    return same
+    differ = (at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one != other)
+    return next(differ, min(len(a), len(b)))
 
 
 @cache
