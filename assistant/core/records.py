@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from assistant.formats.parsing import Call
 from engines.chat.protocol import Usage
 from store.chats.attachments import Attachment
 from store.chats.records import Anchor, StoredEvidence
@@ -54,14 +55,6 @@ class TurnFilters:
 
 
 @dataclass(frozen=True, slots=True)
-class FirstCall:
-    """A call that a turn with tools makes before the model is asked: one that failed, tried again."""
-
-    tool: str
-    arguments: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
 class TurnRequest:
     """A question. Without `start_ms` the range is looked for in the message; with none there, it is about
     everything that is remembered. `frame_id` is the frame that it is about, `pictures` whether pictures may
@@ -74,7 +67,8 @@ class TurnRequest:
     after midnight. `anchor` begins a conversation about it; `amend` asks for a new version of the insight
     that the chat holds. `session_id` is the window that it is asked in; one of another
     chat is passed over. `attachments` are ids of files that it brings;
-    `previous_response_id` names what the endpoint keeps of the conversation.
+    `previous_response_id` names what the endpoint keeps of the conversation. `first_call` is made before a
+    model with tools is asked: one that failed, tried again.
     """
 
     message: str
@@ -92,7 +86,7 @@ class TurnRequest:
     without: tuple[int, ...] = ()
     day_start_min: int = 0
     week_start: int = 0  # 0 = Monday
-    first_call: FirstCall | None = None
+    first_call: Call | None = None
     anchor: Anchor | None = None
     amend: bool = False
     session_id: int | None = None

@@ -15,7 +15,7 @@ from assistant.context import background
 from assistant.core.cancellation import Cancelled, iterate_until_cancelled
 from assistant.core.egress_log import SentLedger, total_of
 from assistant.core.errors import FrameDeleted
-from assistant.core.records import ATTACHMENT_SOURCE, DeltaEvent, FirstCall, ShortenedEvent, TurnEvent
+from assistant.core.records import ATTACHMENT_SOURCE, DeltaEvent, ShortenedEvent, TurnEvent
 from assistant.core.strings import text
 from assistant.evidence.off_screen import OffScreen
 from assistant.evidence.replies import StreamBuffer
@@ -113,7 +113,7 @@ def _offered(turn: RunningTurn, window_tokens: int) -> list[Tool]:
     )
     tools = offered(services.database, services.agent.tools, gates)
     first = plan.request.first_call
-    kept = registry.fitting(tools, window_tokens, first.tool if first else "")
+    kept = registry.fitting(tools, window_tokens, first.name if first else "")
     if left_out := len(tools) - len(kept):
         turn.warnings.append(text("tools_left_out", plan.language, count=left_out, total=len(tools)))
     return kept
@@ -142,14 +142,13 @@ def _rounds(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
     return replace(completion, text=reply.prose)
 
 
-def _as_requested(session: ModelSession, first: FirstCall) -> tuple[Completion, Parsed]:
+def _as_requested(session: ModelSession, call: Call) -> tuple[Completion, Parsed]:
     """A call as if the model had just asked for it; it is decided about like any other."""
     session.parts += 1
-    is_offered = any(tool.name == first.tool for tool in session.tools)
-    error = "" if is_offered else f"There is no tool {first.tool!r}."
-    wanted = Call("again_1", first.tool, first.arguments, error)
-    called = call_as_text(first.tool, first.arguments, session.form)
-    return Completion(called, None, session.plan.model.name), Parsed("", (wanted,))
+    if all(tool.name != call.name for tool in session.tools):
+        call = replace(call, error=f"There is no tool {call.name!r}.")
+    called = call_as_text(call.name, call.arguments, session.form)
+    return Completion(called, None, session.plan.model.name), Parsed("", (call,))
 
 
 def _generate(session: ModelSession) -> Generator[TurnEvent, None, tuple[Completion, Parsed]]:

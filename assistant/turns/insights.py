@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from assistant.turns import transcript as history
 from assistant.turns.anchor_facts import AnchorFacts
 from assistant.turns.plan import RunningTurn
 from assistant.turns.transcript import TranscriptMessage, transcript
+from engines.chat.completions import in_request
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import ChatModel, Message, ModelError, ModelMalformed, object_in
 from store.core.errors import StoreError
@@ -106,37 +107,18 @@ def training_messages(turn: RunningTurn, about: AnchorFacts) -> list[dict[str, A
     for byte as it was sent. What came before an amending turn is that of the insight it amends.
     """
     database, stored = turn.database, turn.stored
-    messages: list[dict[str, Any]] = [{"role": "system", "content": turn.plan.voice.identity}]
-    bases = history.bases(database, about.anchored, stored.chat_id)
-    if bases:
+    earlier: list[dict[str, Any]] = []
+    later: list[TranscriptMessage] = []
+    if bases := history.bases(database, about.anchored, stored.chat_id):
         insight, _ = base = bases[-1]
-        messages += insights.messages(database, insight.id)[1:]
-        later = {answered.n for answered in history.answered_until(database, base)} - {insight.n}
-        messages += _as_sent(
-            message for message in transcript(database, insight.chat_id) if message.turn in later
-        )
+        earlier = insights.messages(database, insight.id)[1:]
+        turns = {answered.n for answered in history.answered_until(database, base)} - {insight.n}
+        later = [message for message in transcript(database, insight.chat_id) if message.turn in turns]
     own = [
         message
         for message in transcript(database, stored.chat_id)
         if message.turn == stored.n and message.role != "system"
     ]
-    return [*messages, *_as_sent(own, first=turn.plan.question)]
-
-
-def _as_sent(messages: Iterable[TranscriptMessage], first: str = "") -> list[dict[str, Any]]:
-    """Messages as a model knows them; `first` stands in for what the first one says, where it is given."""
-    sent: list[dict[str, Any]] = []
-    for message in messages:
-        entry: dict[str, Any] = {"role": message.role, "content": message.content}
-        if message.calls:
-            entry["tool_calls"] = [
-                {"id": call.call_id, "type": "function",
-                 "function": {"name": call.tool, "arguments": call.arguments}}
-                for call in message.calls
-            ]  # fmt: skip
-        if message.answers:
-            entry["tool_call_id"] = message.answers.call_id
-        sent.append(entry)
-    if first and sent:
-        sent[0]["content"] = first
-    return sent
+    own[:1] = [replace(message, content=turn.plan.question) for message in own[:1]]
+    system = in_request(Message("system", turn.plan.voice.identity))
+    return [system, *earlier, *(in_request(message.as_sent) for message in (*later, *own))]

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 from assistant.core.models import AnyModel
 from assistant.core.texts import neutralized
@@ -24,7 +24,7 @@ from assistant.turns.tool_execution import (
     result_of,
     result_text,
 )
-from engines.chat.protocol import Completion, Message
+from engines.chat.protocol import Completion, Message, RequestedCall, Role
 from engines.chat.responses import OpenAIResponsesModel
 from store.chats import conversations, records, tool_calls
 from store.chats.conversations import DELETED_ANSWER
@@ -52,6 +52,13 @@ class TranscriptMessage:
     calls: tuple[ToolCall, ...] = ()
     answers: ToolCall | None = None
     is_cut_off: bool = False
+
+    @property
+    def as_sent(self) -> Message:
+        """As a model knows it."""
+        made = tuple(RequestedCall(call.call_id, call.tool, call.arguments) for call in self.calls)
+        answers = self.answers.call_id if self.answers else ""
+        return Message(cast(Role, self.role), self.content, made, answers)
 
 
 def transcript(database: Database, chat_id: int) -> list[TranscriptMessage]:

@@ -156,7 +156,7 @@ class OpenAIChatModel(ChatModel):
     def _parameters(
         self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()
     ) -> dict[str, Any]:
-        parameters: dict[str, Any] = {"messages": [_sent(message) for message in messages]}
+        parameters: dict[str, Any] = {"messages": [in_request(message) for message in messages]}
         if tools:
             parameters["tools"] = [{"type": "function", "function": dict(tool)} for tool in tools]
         return parameters
@@ -291,7 +291,8 @@ def formats(schema: Schema | None, first: int = 0) -> Iterator[tuple[int, dict[s
     yield from list(enumerate(ways))[first:]
 
 
-def _sent(message: Message) -> dict[str, Any]:
+def in_request(message: Message) -> dict[str, Any]:
+    """A message as it stands in a request."""
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
     if message.tool_calls:

@@ -10,7 +10,8 @@ from flask import make_response, request
 from werkzeug.wrappers import Response
 
 from assistant.core.errors import TurnRefused
-from assistant.core.records import FirstCall, TurnResult
+from assistant.core.records import TurnResult
+from assistant.formats.parsing import Call
 from assistant.turns import stored_turns
 from store.chats import feedback, tool_calls
 from store.chats.records import Chat
@@ -148,10 +149,10 @@ def retry_call(chat_id: int, n: int, call_id: int) -> Response:
     call = _call(chat_id, n, call_id)
     if not is_retryable(call) or asked.status == "running":
         raise Problem(409, "tool_call_not_failed", f"Tool call {call_id} cannot be tried again.")
-    return _ask_again(chat, asked, who, FirstCall(call.tool, json.loads(call.arguments)))
+    return _ask_again(chat, asked, who, Call("again_1", call.tool, json.loads(call.arguments)))
 
 
-def _ask_again(chat: Chat, asked: TurnResult, who: Viewer, first_call: FirstCall | None = None) -> Response:
+def _ask_again(chat: Chat, asked: TurnResult, who: Viewer, first_call: Call | None = None) -> Response:
     """A question once more, with everything that it was asked with, or going on from the result of a call."""
     question = stored_turns.replay_request(services().database, asked, who.now_ms)
     if first_call:
