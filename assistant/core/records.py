@@ -202,10 +202,6 @@ class SecondReading:
         )
 
 
-CoverageGap = Gap
-"""A stretch of the range without looks."""
-
-
 @dataclass(frozen=True, slots=True)
 class Query:
     """One search the turn ran, so that a person can run it again.
@@ -255,7 +251,7 @@ class Coverage:
 
     frames_in_range: int
     frames_sampled: int
-    gaps: tuple[CoverageGap, ...] = ()
+    gaps: tuple[Gap, ...] = ()
     queries: tuple[Query, ...] = ()
     index_fresh_to_ms: int | None = None
     relevant: int = 0

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Literal
 
-from assistant.core.records import Coverage, CoverageGap, Query, TurnFilters, TurnResult
+from assistant.core.records import Coverage, Query, TurnFilters, TurnResult
 from assistant.core.strings import duration, reason, text
 from assistant.core.texts import Language, language_of
 from assistant.retrieval.retrieval import Retrieval
 from store.core import times
+from store.timeline.gaps import Gap
 
 LEAST_TOLD_MS = 1_000
 TOLD_STRETCHES = 3
@@ -43,7 +44,7 @@ def of(retrieval: Retrieval, asked: TurnFilters) -> Coverage:
     return Coverage(
         frames_in_range=retrieval.frames_in_range,
         frames_sampled=len(retrieval.entries),
-        gaps=tuple(CoverageGap(gap.start_ms, gap.end_ms, gap.reason) for gap in retrieval.gaps),
+        gaps=retrieval.gaps,
         queries=tuple(queries),
         index_fresh_to_ms=retrieval.index_fresh_to_ms,
         relevant=retrieval.relevant,
@@ -53,7 +54,7 @@ def of(retrieval: Retrieval, asked: TurnFilters) -> Coverage:
     )
 
 
-def causes(gaps: Sequence[CoverageGap]) -> dict[str, int]:
+def causes(gaps: Sequence[Gap]) -> dict[str, int]:
     """Milliseconds that are nobody's by cause: paused, excluded, failed, …, the longest first."""
     total: dict[str, int] = {}
     for gap in gaps:
@@ -108,8 +109,8 @@ def _looked(coverage: Coverage, language: Language) -> Iterator[Statement]:
         yield Statement("not_found", sentence)
 
 
-def _gaps(gaps: Sequence[CoverageGap], zone: tzinfo, language: Language) -> Iterator[Statement]:
-    by_kind: dict[Kind, list[CoverageGap]] = {
+def _gaps(gaps: Sequence[Gap], zone: tzinfo, language: Language) -> Iterator[Statement]:
+    by_kind: dict[Kind, list[Gap]] = {
         "not_recorded": [], "excluded": [], "deleted": [], "idle": [],
     }  # fmt: skip
     for gap in gaps:
@@ -122,7 +123,7 @@ def _gaps(gaps: Sequence[CoverageGap], zone: tzinfo, language: Language) -> Iter
         len({times.to_local(ms, zone).date() for gap in gaps for ms in (gap.start_ms, gap.end_ms - 1)}) < 2
     )
     for kind, gaps_of_kind in by_kind.items():
-        by_reason: dict[str, list[CoverageGap]] = {}
+        by_reason: dict[str, list[Gap]] = {}
         for gap in gaps_of_kind:
             by_reason.setdefault(gap.reason, []).append(gap)
         parts = [
@@ -134,9 +135,7 @@ def _gaps(gaps: Sequence[CoverageGap], zone: tzinfo, language: Language) -> Iter
             yield Statement(kind, text(kind, language, "coverage", stretches=joined))
 
 
-def _reason(
-    why: str, stretches: Sequence[CoverageGap], zone: tzinfo, language: Language, is_one_day: bool
-) -> str:
+def _reason(why: str, stretches: Sequence[Gap], zone: tzinfo, language: Language, is_one_day: bool) -> str:
     """``15 min, recording was paused (14:30–14:45)``: the longest stretches, in order of time."""
     total = duration(sum(gap.end_ms - gap.start_ms for gap in stretches), language)
     longest = sorted(stretches, key=lambda gap: gap.start_ms - gap.end_ms)[:TOLD_STRETCHES]

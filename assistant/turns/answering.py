@@ -6,11 +6,8 @@ names: whoever wrote it (a model, the built-in extractive one, or code alone), i
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from functools import partial
 
-from assistant.core.cancellation import run_with_timeout
 from assistant.core.query_embedder import WORDS_ONLY, Meaning
 from assistant.core.strings import moment, text
 from assistant.evidence import citations, marks, replies
@@ -41,7 +38,7 @@ def look(turn: RunningTurn) -> Retrieval:
         retrieval = _nothing(turn)
     else:
         # An endpoint of vectors may be slow, too.
-        meaning = run_with_timeout(partial(_meaning, turn), math.inf, turn.stop, turn.database.close_thread)
+        meaning = turn.wait_for(lambda: _meaning(turn))
         also = () if plan.request.frame_id is None else (plan.request.frame_id,)
         spread = select_in if plan.mode == "evidence" else spread_in
         retrieval = retrieve(

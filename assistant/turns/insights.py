@@ -7,12 +7,11 @@ that failed and was asked for again needs no path of its own, nor does one that 
 from __future__ import annotations
 
 import logging
-import math
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from assistant.core.cancellation import Cancelled, run_with_timeout
+from assistant.core.cancellation import Cancelled
 from assistant.core.egress_log import SentLedger
 from assistant.core.prompt_blocks import in_order, system_messages
 from assistant.core.texts import neutralized
@@ -63,8 +62,7 @@ def _title_of(turn: RunningTurn, about: AnchorFacts, answer_md: str) -> str:
     if isinstance(turn.plan.model, ExtractiveModel):
         return plain
     try:
-        ask = partial(_title_by_model, turn, turn.plan.model, answer_md)
-        answer = run_with_timeout(ask, math.inf, turn.stop, turn.database.close_thread)
+        answer = turn.wait_for(partial(_title_by_model, turn, turn.plan.model, answer_md))
     except Cancelled:
         return plain
     except (ModelError, StoreError) as error:

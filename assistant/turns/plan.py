@@ -4,14 +4,16 @@ the turn under way, what was said in it, and what of that stood the checks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from typing import TypeVar
 
 from assistant.context.background import NO_CONTEXT, PreparedContext
 from assistant.context.session_closing import ContextServices
-from assistant.core.cancellation import Cancelled, CancelToken
+from assistant.core.cancellation import Cancelled, CancelToken, run_with_timeout
 from assistant.core.models import AnyModel, ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.records import (
@@ -41,6 +43,8 @@ from store.chats.records import StoredTurn
 from store.core.database import Database
 from store.embeddings import knn
 from store.search.sample import SampledFrame
+
+T = TypeVar("T")
 
 MAX_ANSWER_TOKENS = 1_500
 """Room left in the context window for the answer, or a quarter of a small window."""
@@ -228,6 +232,13 @@ class RunningTurn:
 
     def now_ms(self) -> int:
         return self.services.clock()
+
+    def wait_for(self, work: Callable[[], T], timeout_s: float = math.inf) -> T:
+        """What `work` gives, in a thread that is left when the turn is stopped.
+
+        Raises `Cancelled`, `TimeoutError` after `timeout_s`, and what it raises.
+        """
+        return run_with_timeout(work, timeout_s, self.stop, self.database.close_thread)
 
     def status(self, stage: Stage, **values: str) -> StatusEvent:
         """Tells that the turn has reached a stage."""

@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from assistant.core.cancellation import run_with_timeout
 from assistant.core.models import ChatModels
 from assistant.core.records import ApprovalEvent, ToolCallEvent, TurnEvent
 from assistant.core.texts import neutralized
@@ -148,9 +147,8 @@ def _outcome(session: ModelSession, call: ToolCall, wanted: Call) -> Outcome:
         return Outcome("failed", error=f"At most {most} calls a minute; ask again in {wait_s} s.")
     findings = session.findings.of_call()
     context = context_of(session, findings)
-    work = partial(tool.answer, context, wanted.arguments)
     try:
-        output = run_with_timeout(work, timeout_s, session.turn.stop, session.database.close_thread)
+        output = session.turn.wait_for(partial(tool.answer, context, wanted.arguments), timeout_s)
     except TimeoutError:
         return Outcome("timed_out", error=f"{wanted.name} took longer than {timeout_s:g} s.")
     except ToolFailed as failure:

@@ -13,12 +13,10 @@ What goes out at the end is read back from the store, so that a reload shows the
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator, Iterator
 from dataclasses import replace
-from functools import partial
 
-from assistant.core.cancellation import Cancelled, CancelToken, run_with_timeout
+from assistant.core.cancellation import Cancelled, CancelToken
 from assistant.core.errors import FrameDeleted
 from assistant.core.records import (
     ApprovalEvent,
@@ -105,8 +103,7 @@ def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, Checked
     retrieval = look(turn)
     if retrieval.entries:
         yield EvidenceEvent(turn.evidence, turn.coverage, turn.plan.scope)
-    learn = partial(settled, turn.services, turn.plan)
-    turn.plan = run_with_timeout(learn, math.inf, turn.stop, turn.database.close_thread)
+    turn.plan = turn.wait_for(lambda: settled(turn.services, turn.plan))
     if not retrieval.entries and not turn.plan.asks_without_frames:
         return no_captures(turn, retrieval)
     said = yield from ask(turn, retrieval)
