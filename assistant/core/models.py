@@ -24,12 +24,11 @@ from engines.chat.extractive import ExtractiveModel
 from engines.chat.network import Cancellation
 from engines.chat.protocol import ChatModel
 from store.core.database import Database
-from store.core.errors import StoreError
+from store.core.errors import NotFound, StoreError
 from store.core.paths import DataDir
 from store.core.settings import ChatSettings
 from store.core.times import now_ms
 from store.egress import providers
-from store.egress.providers import ProviderNotFound
 
 log = logging.getLogger(__name__)
 
@@ -166,11 +165,11 @@ class ChatModels:
         return self._endpoints.get(name) or endpoints.built_in("")
 
     def of_provider(self, provider_id: int) -> Endpoint:
-        """One that was added in the app; also when it may not be asked yet. Raises `ProviderNotFound`."""
+        """One that was added in the app; also when it may not be asked yet. Raises `NotFound`."""
         for endpoint in self._endpoints.values():
             if endpoint.provider_id == provider_id:
                 return endpoint
-        raise ProviderNotFound(provider_id)
+        raise NotFound("provider", provider_id)
 
     def describe(self) -> list[Endpoint]:
         """Every model that can be asked, the default one first."""

@@ -24,7 +24,7 @@ from assistant.core.texts import HAN, question_words
 from assistant.language.questions import Form, asked_words, form_of
 from store.core import times
 from store.core.database import Database, open_database
-from store.core.errors import DeadlineExceeded, FrameNotFound, MediaGone, StoreBusy
+from store.core.errors import DeadlineExceeded, MediaGone, NotFound, StoreBusy
 from store.core.paths import DataDir
 from store.core.preferences import day_clock
 from store.core.settings import Settings
@@ -152,7 +152,7 @@ class ReadRefused(Exception):
 
 
 _REFUSALS: Mapping[type[Exception], tuple[Code, str]] = {
-    FrameNotFound: ("not_found", "there is no frame {0.frame_id}"),
+    NotFound: ("not_found", "{0}"),
     MediaGone: ("gone", "the picture of frame {0.frame_id} is gone ({0.reason}); its text may remain"),
     BadCursor: ("invalid", "cursor: {0}"),
     BadAnchor: ("invalid", "{0}"),
@@ -261,7 +261,7 @@ def find(
 
 
 def frame(call: ReadCall, frame_id: int) -> FrameRow:
-    """One frame. Raises `ReadRefused` when a rule leaves its window out, and `FrameNotFound`."""
+    """One frame. Raises `ReadRefused` when a rule leaves its window out, and `NotFound`."""
     row = frames.get(call.database, frame_id)
     if not call.shows(row):
         raise ReadRefused("withheld", f"an exclusion rule of today leaves out the window of frame {frame_id}")

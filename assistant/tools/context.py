@@ -199,7 +199,7 @@ class SourceQuery:
         return self.span(start, end)
 
     def frame(self, frame_id: int) -> FrameRow:
-        """A frame that may be seen. Raises `ReadRefused`, `FrameNotFound`; `ToolFailed` out of range."""
+        """A frame that may be seen. Raises `ReadRefused`, `NotFound`; `ToolFailed` out of range."""
         frame = calls.frame(self.call, frame_id)
         self.within(frame.captured_ms, frame.captured_ms + 1)
         self.context.findings.shown(frame.captured_ms, frame.captured_ms + 1)

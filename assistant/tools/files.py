@@ -23,7 +23,7 @@ from assistant.core.records import ATTACHMENT_SOURCE
 from assistant.tools.context import ToolContext
 from assistant.tools.tool import ToolFailed, printable_line, tool
 from store.chats import attachments
-from store.core.errors import AttachmentNotFound
+from store.core.errors import NotFound
 
 MAX_ENTRIES = 500
 MAX_PIECE_CHARS = 12_000
@@ -233,7 +233,7 @@ def read_attachment(
     database = context.library.database
     try:
         file = attachments.get(database, attachment_id)
-    except AttachmentNotFound as error:
+    except NotFound as error:
         raise ToolFailed(_missing(attachment_id)) from error
     if file.chat_id != context.chat_id:
         raise ToolFailed(_missing(attachment_id))

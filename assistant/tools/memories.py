@@ -20,6 +20,7 @@ from assistant.read_api.frames import FrameId
 from assistant.retrieval.excerpts import excerpt
 from assistant.tools.context import SourceQuery, ToolContext, row, source_tool
 from assistant.tools.tool import ToolFailed
+from store.core.errors import NotFound
 from store.frames import frames
 from store.frames import tags as frame_tags
 from store.frames.frames import captured_ms_of
@@ -28,7 +29,7 @@ from store.memory.chat_summaries import ChatSummary
 from store.memory.entries import MemoryEntry, MemoryFilters
 from store.ocr import readings
 from store.sources import entities, fact_curation
-from store.sources.entities import Entity, EntityNotFound, Fact, Provenance
+from store.sources.entities import Entity, Fact, Provenance
 
 REMEMBERED = "what you let Recollect remember"
 _TEXT_CHARS = 500
@@ -94,8 +95,8 @@ def _entity_name(context: ToolContext, entity_id: int) -> str:
     """An entity as a person knows it. Raises `ToolFailed` when there is none."""
     try:
         entity = entities.get(context.library.database, entity_id)
-    except EntityNotFound as error:
-        raise ToolFailed(f"Nothing was stored: there is no entity {entity_id}.") from error
+    except NotFound as error:
+        raise ToolFailed(f"Nothing was stored: {error}.") from error
     _note(context, entity, [])
     return f"{entity.name} ({entity.kind} {entity.id})"
 
@@ -148,9 +149,7 @@ def _stored(
     try:
         with lookup.call.database.write() as connection:
             number, is_new = store(connection, *values, learned, **more)
-    except EntityNotFound as error:
-        raise ToolFailed(f"Nothing was stored: there is no entity {error}.") from error
-    except ValueError as error:
+    except (NotFound, ValueError) as error:
         raise ToolFailed(f"Nothing was stored: {error}.") from error
     lookup.call.returned = 1
     return {key: number, "is_new": is_new}

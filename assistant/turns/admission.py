@@ -18,9 +18,10 @@ from assistant.turns.plan import TurnPlan, TurnServices, Voice
 from assistant.turns.prompts import EVIDENCE_RULES
 from engines.chat.extractive import ExtractiveModel
 from store.chats import conversations, personas, prompts, records
-from store.chats.personas import Persona, UnknownPersona
+from store.chats.personas import Persona
 from store.chats.records import AnchoredChat
 from store.core.database import Database
+from store.core.errors import NotFound
 from store.memory import insights
 
 
@@ -144,7 +145,7 @@ def resolve_voice(database: Database, request: TurnRequest) -> Voice:
     """Who speaks in one turn. An override is for this turn alone; a blank one is none.
 
     A style note stands under whatever speaks, after one empty line. Raises `TurnRefused` and
-    `UnknownPersona`.
+    `NotFound`.
     """
     override, note = request.system_prompt, request.style_note.strip()
     for text, limit, name in ((override, MAX_PROMPT_CHARS, "system prompt"), (note, MAX_NOTE_CHARS, "note")):
@@ -165,6 +166,6 @@ def _persona(database: Database, request: TurnRequest) -> Persona | None:
     if request.persona_id is not None:
         named = personas.get(database, request.persona_id)
         if named.archived_ms is not None:
-            raise UnknownPersona(named.id)
+            raise NotFound("persona", named.id)
         return named
     return personas.active(database) if request.chat_id is None else None

@@ -22,7 +22,7 @@ from engines.chat.protocol import Picture
 from store.chats import attachments
 from store.chats.attachments import Attachment
 from store.core.database import Database
-from store.core.errors import AttachmentNotFound
+from store.core.errors import NotFound
 
 OPEN, CLOSE = "BEGIN ATTACHED DATA", "END ATTACHED DATA"
 
@@ -162,9 +162,9 @@ def truncation_warnings(files: AttachmentText, language: Language) -> Iterator[s
 _refused = partial(TurnRefused, "attachment_refused", "attachments")
 
 
-def not_there(error: AttachmentNotFound) -> TurnRefused:
+def not_there(error: NotFound) -> TurnRefused:
     """For a file that was deleted."""
-    sentence = f"file {error.attachment_id} is not there any more; attach it again"
+    sentence = f"file {error.name} is not there any more; attach it again"
     return TurnRefused("attachment_not_found", "attachments", sentence)
 
 
@@ -174,7 +174,7 @@ def resolve_attachments(services: TurnServices, request: TurnRequest) -> Attache
         raise _refused(f"at most {MAX_FILES} files go with one question")
     try:
         own = attachments.usable(services.database, request.attachments, request.chat_id)
-    except AttachmentNotFound as error:
+    except NotFound as error:
         raise not_there(error) from error
     chat_id = None if request.amend else request.chat_id
     of_chat = [] if chat_id is None else attachments.of_chat(services.database, chat_id)

@@ -41,7 +41,7 @@ from engines.chat.protocol import ModelError
 from store.chats import attachments, conversations, feedback, personas, tool_calls
 from store.chats.records import StoredEvidence, StoredTurn
 from store.core.database import Database
-from store.core.errors import AttachmentNotFound, StoreError
+from store.core.errors import NotFound, StoreError
 from store.frames import frames
 from store.ocr import readings
 
@@ -79,7 +79,7 @@ def begin(services: TurnServices, plan: TurnPlan) -> StoredTurn:
         )
     except IntegrityError as error:
         raise UnknownChat(chat_id) from error
-    except AttachmentNotFound as error:
+    except NotFound as error:
         if plan.chat_id is None:
             conversations.delete(database, chat_id)
         raise not_there(error) from error

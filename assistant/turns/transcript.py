@@ -31,8 +31,9 @@ from store.chats.conversations import DELETED_ANSWER
 from store.chats.records import AnchoredChat, StoredTurn
 from store.chats.tool_calls import ToolCall
 from store.core.database import Database
+from store.core.errors import NotFound
 from store.memory import insights
-from store.memory.insights import Insight, InsightNotFound
+from store.memory.insights import Insight
 
 OPEN = ("pending", "approved", "executing")
 """States of a call that has no result yet."""
@@ -129,7 +130,7 @@ def bases(database: Database, anchored: AnchoredChat, chat_id: int | None) -> li
     while above is not None and above.amends_id is not None:
         try:
             base = insights.get(database, above.amends_id)
-        except InsightNotFound:
+        except NotFound:
             break
         chain.insert(0, (base, until_ms))
         until_ms = _created_ms(database, base.chat_id)

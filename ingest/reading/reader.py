@@ -30,7 +30,7 @@ from ingest.reading.backlog import Backlog
 from ingest.reading.incognito_badge import BadgeReader
 from ingest.reading.incremental import AUDIT_AT_REST, IncrementalReader, Told
 from ingest.reading.page_text import PageProof, asked_for
-from store.core.errors import FrameNotFound, MediaGone, StoreBusy
+from store.core.errors import MediaGone, NotFound, StoreBusy
 from store.core.paths import replace_file
 from store.frames import frames, page_texts
 from store.frames.frames import FrameRow
@@ -174,7 +174,7 @@ class ReaderLoop(StepLoop):
             self._store(frame, lines, duration_ms)
         except MediaGone as error:
             self._gone(frame, error)
-        except (StoreBusy, FrameNotFound):
+        except (StoreBusy, NotFound):
             raise
         except Exception as error:
             # Engines are foreign code: any failure is this frame's, and the engine starts afresh.

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import apsw
 
 from store.core.database import Database, rows
-from store.core.errors import AttachmentGone, AttachmentNotFound, AttachmentSent
+from store.core.errors import AttachmentGone, AttachmentSent, NotFound, existing
 from store.core.paths import DIRECTORY_MODE, DataDir, sync_directory, write_file
 from store.core.records import columns, insert
 
@@ -98,11 +98,10 @@ def add(database: Database, staged: Staged, name: str, found: Contents, now_ms: 
 
 
 def get(database: Database, attachment_id: int) -> Attachment:
-    """One file. Raises `AttachmentNotFound`."""
-    found = _select(database, "id = ?", (attachment_id,))
-    if not found:
-        raise AttachmentNotFound(attachment_id)
-    return found[0]
+    """One file. Raises `NotFound`."""
+    return existing(
+        next(iter(_select(database, "id = ?", (attachment_id,))), None), "attachment", attachment_id
+    )
 
 
 def of_chat(database: Database, chat_id: int) -> list[Attachment]:
@@ -117,12 +116,12 @@ def of_turn(database: Database, chat_id: int, turn: int) -> list[Attachment]:
 def usable(database: Database, attachment_ids: Sequence[int], chat_id: int | None) -> list[Attachment]:
     """Files that a question of this chat may bring, in their order, each once.
 
-    Raises `AttachmentNotFound` for one that is gone, or another chat's.
+    Raises `NotFound` for one that is gone, or another chat's.
     """
     found = [get(database, each) for each in dict.fromkeys(attachment_ids)]
     for each in found:
         if each.chat_id is not None and each.chat_id != chat_id:
-            raise AttachmentNotFound(each.id)
+            raise NotFound("attachment", each.id)
     return found
 
 
@@ -131,7 +130,7 @@ def claim(
 ) -> None:
     """Make files those of a turn, in the transaction that enters it; one of an earlier turn is there twice.
 
-    Raises `AttachmentNotFound` for one that is gone, or another chat's.
+    Raises `NotFound` for one that is gone, or another chat's.
     """
     for attachment_id in dict.fromkeys(attachment_ids):
         sql = "update attachments set conversation_id = ?, turn = ? where id = ? and conversation_id is null"
@@ -150,7 +149,7 @@ def claim(
             {"turn": turn, "now": now_ms, "id": attachment_id, "chat": chat_id},
         )
         if not connection.changes():
-            raise AttachmentNotFound(attachment_id)
+            raise NotFound("attachment", attachment_id)
 
 
 def text_of(database: Database, attachment_id: int, offset: int = 0, count: int = -1) -> str:
@@ -167,7 +166,7 @@ def content(database: Database, attachment: Attachment) -> bytes:
 
 
 def remove(database: Database, attachment_id: int) -> None:
-    """Take back a file that was not asked about. Raises `AttachmentNotFound`, `AttachmentSent`."""
+    """Take back a file that was not asked about. Raises `NotFound`, `AttachmentSent`."""
     if get(database, attachment_id).chat_id is not None:
         raise AttachmentSent(attachment_id)
     database.change("delete from attachments where id = ? and conversation_id is null", (attachment_id,))

@@ -131,7 +131,7 @@ def add_turn(
     `session_id` the window that it was asked in; one of another chat is passed over. `given` is kept as it
     is, to ask the same again. `attached` are ids of files that the question brings.
 
-    Raises `peewee.IntegrityError` when the chat has gone, `AttachmentNotFound` when a file has.
+    Raises `peewee.IntegrityError` when the chat has gone, `NotFound` when a file has.
     """
     with database.write() as connection:
         last = Turn.select(fn.max(Turn.n)).where(Turn.conversation_id == chat_id)

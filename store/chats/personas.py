@@ -16,7 +16,7 @@ import apsw
 from store.chats.versioned_texts import VersionTable
 from store.core import preferences
 from store.core.database import Database, rows, scalar
-from store.core.errors import StoreError
+from store.core.errors import NotFound, StoreError, existing
 from store.core.records import columns, insert
 
 MAX_PERSONAS = 200
@@ -90,11 +90,6 @@ class TurnPersona:
 NOBODY = TurnPersona(None, "")
 
 
-class UnknownPersona(StoreError, LookupError):
-    def __init__(self, persona_id: int) -> None:
-        super().__init__(f"there is no persona {persona_id}")
-
-
 class BuiltInPersona(StoreError):
     """A built-in persona was to be removed, or one that is none was to be reset."""
 
@@ -113,7 +108,7 @@ def list_personas(database: Database, *, archived: bool = False) -> list[Persona
 
 
 def get(database: Database, persona_id: int) -> Persona:
-    """One persona, archived or not. Raises `UnknownPersona`."""
+    """One persona, archived or not. Raises `NotFound`."""
     with database.read() as connection:
         return _get(connection, persona_id)
 
@@ -187,7 +182,7 @@ def create_all(database: Database, many: Sequence[PersonaText], now_ms: int) -> 
 def update_persona(database: Database, persona_id: int, words: PersonaText, now_ms: int) -> Persona:
     """Keep new words as a new version; the same words are no version.
 
-    Raises `UnknownPersona` and `PersonaInvalid`.
+    Raises `NotFound` and `PersonaInvalid`.
     """
     with database.write() as connection:
         before = _get(connection, persona_id)
@@ -198,16 +193,15 @@ def update_persona(database: Database, persona_id: int, words: PersonaText, now_
 
 
 def restore(database: Database, persona_id: int, version: int, now_ms: int) -> Persona:
-    """Say again what an earlier version said, as a new version. Raises `UnknownPersona`."""
+    """Say again what an earlier version said, as a new version. Raises `NotFound`."""
     with database.read() as connection:
         earlier = _VERSIONS.get(connection, persona_id, version)
-    if earlier is None:
-        raise UnknownPersona(persona_id)
-    return update_persona(database, persona_id, earlier.words, now_ms)
+    words = existing(earlier, "persona", persona_id).words
+    return update_persona(database, persona_id, words, now_ms)
 
 
 def reset(database: Database, persona_id: int, now_ms: int) -> Persona:
-    """Let a built-in persona say what it came with. Raises `UnknownPersona` and `BuiltInPersona`."""
+    """Let a built-in persona say what it came with. Raises `NotFound` and `BuiltInPersona`."""
     with database.write() as connection:
         before = _get(connection, persona_id)
         if before.builtin is None:
@@ -219,7 +213,7 @@ def reset(database: Database, persona_id: int, now_ms: int) -> Persona:
 
 
 def duplicate(database: Database, persona_id: int, now_ms: int) -> Persona:
-    """A persona of one's own that says the same, under a free name. Raises `UnknownPersona`."""
+    """A persona of one's own that says the same, under a free name. Raises `NotFound`."""
     original = get(database, persona_id)
     taken = {persona.name.casefold() for persona in list_personas(database)}
     stem = original.name[: MAX_NAME_CHARS - len(" copy 999")]
@@ -231,7 +225,7 @@ def duplicate(database: Database, persona_id: int, now_ms: int) -> Persona:
 def remove(database: Database, persona_id: int, now_ms: int) -> bool:
     """Delete a persona, or put it away when turns name it; True when it is gone for good.
 
-    Raises `UnknownPersona`, and `BuiltInPersona` for one that came with Recollect.
+    Raises `NotFound`, and `BuiltInPersona` for one that came with Recollect.
     """
     with database.write() as connection:
         before = _get(connection, persona_id)
@@ -247,7 +241,7 @@ def remove(database: Database, persona_id: int, now_ms: int) -> bool:
 
 
 def unarchive(database: Database, persona_id: int) -> Persona:
-    """Let an archived persona be chosen again. Raises `UnknownPersona` and `PersonaInvalid`."""
+    """Let an archived persona be chosen again. Raises `NotFound` and `PersonaInvalid`."""
     with database.write() as connection:
         _checked(connection, _get(connection, persona_id).words, persona_id)
         connection.execute("update personas set archived_ms = null where id = ?", (persona_id,))
@@ -255,16 +249,16 @@ def unarchive(database: Database, persona_id: int) -> Persona:
 
 
 def activate(database: Database, persona_id: int | None) -> None:
-    """Let a persona speak from the next turn on; None lets nobody. Raises `UnknownPersona`."""
+    """Let a persona speak from the next turn on; None lets nobody. Raises `NotFound`."""
     if persona_id is not None and get(database, persona_id).archived_ms is not None:
-        raise UnknownPersona(persona_id)
+        raise NotFound("persona", persona_id)
     preferences.set_preference(database, _ACTIVE, persona_id)
 
 
 def _get(connection: apsw.Connection, persona_id: int) -> Persona:
     for row in rows(connection, f"{_SELECT} where p.id = ?", (persona_id,)):
         return Persona(*row)
-    raise UnknownPersona(persona_id)
+    raise NotFound("persona", persona_id)
 
 
 def _checked(connection: apsw.Connection, words: PersonaText, persona_id: int = 0) -> PersonaText:

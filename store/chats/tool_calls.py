@@ -23,15 +23,12 @@ import apsw
 
 from store.chats import tool_permissions
 from store.core.database import Database, rows, scalar
+from store.core.errors import NotFound
 from store.core.records import columns, insert, load
 from store.frames.activity_intervals import overlaps_deletion
 
 State = Literal["pending", "approved", "executing", "completed", "failed", "denied", "timed_out", "expired"]
 ApprovalScope = Literal["once", "chat", "always"]
-
-
-class CallNotFound(LookupError):
-    """There is no call with this id."""
 
 
 class NotPending(Exception):
@@ -160,7 +157,7 @@ def pending(database: Database, chat_id: int, n: int, now_ms: int) -> list[ToolC
 def approve(database: Database, number: int, scope: ApprovalScope, now_ms: int) -> ToolCall:
     """Let a waiting call run: this once, or what it reaches also later, in its chat or in every one.
 
-    Raises `CallNotFound`, and `NotPending` when it was decided or has expired; that is put on record.
+    Raises `NotFound`, and `NotPending` when it was decided or has expired; that is put on record.
     """
     return _decide(database, number, scope, now_ms)
 
@@ -240,7 +237,7 @@ def _decide(database: Database, number: int, scope: ApprovalScope | None, now_ms
                 chat_id = call.chat_id if scope == "chat" else None
                 tool_permissions.allow(connection, call.tool, chat_id, call.scope, now_ms)
     if call is None:
-        raise CallNotFound(number)
+        raise NotFound("tool call", number)
     if not is_decided:
         raise NotPending("expired" if call.state == "pending" else call.state)
     return call

@@ -1,5 +1,11 @@
 """What can go wrong in the store, as one small tree."""
 
+from __future__ import annotations
+
+from typing import TypeVar
+
+T = TypeVar("T")
+
 
 class StoreError(Exception):
     """Anything the store refuses or cannot do."""
@@ -33,12 +39,20 @@ class DatabaseTooOld(StoreError):
     """The database stopped at a schema of before the first release; the message says what to do."""
 
 
-class FrameNotFound(StoreError):
-    """No frame has this id."""
+class NotFound(StoreError):
+    """There is no such thing: `noun` is its kind (frame, tool call), `name` which one, mostly an id."""
 
-    def __init__(self, frame_id: int) -> None:
-        super().__init__(f"no frame {frame_id}")
-        self.frame_id = frame_id
+    def __init__(self, noun: str, name: object) -> None:
+        super().__init__(f"there is no {noun} {name}")
+        self.noun = noun
+        self.name = name
+
+
+def existing(row: T | None, noun: str, name: object) -> T:
+    """What was looked up, or whether it was changed. Raises `NotFound` for None and for False."""
+    if row is None or row is False:
+        raise NotFound(noun, name)
+    return row
 
 
 class MediaGone(StoreError):
@@ -52,14 +66,6 @@ class MediaGone(StoreError):
         super().__init__(f"the picture of frame {frame_id} is gone ({reason})")
         self.frame_id = frame_id
         self.reason = reason
-
-
-class AttachmentNotFound(StoreError):
-    """No attached file has this id, or it is another chat's."""
-
-    def __init__(self, attachment_id: int) -> None:
-        super().__init__(f"no attachment {attachment_id}")
-        self.attachment_id = attachment_id
 
 
 class AttachmentGone(StoreError):

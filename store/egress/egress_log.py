@@ -20,7 +20,7 @@ from typing import Any, Literal, Protocol
 import apsw
 
 from store.core.database import Database
-from store.core.errors import StoreError
+from store.core.errors import StoreError, existing
 from store.core.records import columns, insert
 
 MAX_TEXTS = 1_000
@@ -188,9 +188,10 @@ def latest(
     )
 
 
-def get(database: Database, request_id: int) -> SentRequest | None:
-    """One request, or None."""
-    return next(iter(_requests(database, "r.id = :id", {"id": request_id})), None)
+def get(database: Database, request_id: int) -> SentRequest:
+    """One request. Raises `NotFound`, also for one that was too old to be kept."""
+    requests = _requests(database, "r.id = :id", {"id": request_id})
+    return existing(next(iter(requests), None), "request", request_id)
 
 
 def totals_since(database: Database, start_ms: int) -> list[SentTotal]:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, get_args, get_type_hints
 
-from store.core.errors import StoreError
+from store.core.errors import StoreError, existing
 from store.core.paths import FILE_MODE, DataDir, replace_file
 from store.core.settings import ToolFormat
 
@@ -48,13 +48,6 @@ class ProviderInvalid(StoreError):
     def __init__(self, errors: list[tuple[str, str]]) -> None:
         super().__init__("; ".join(f"{name} {message}" for name, message in errors))
         self.errors = errors
-
-
-class ProviderNotFound(StoreError):
-    """No provider has this id."""
-
-    def __init__(self, provider_id: int) -> None:
-        super().__init__(f"no provider {provider_id}")
 
 
 class HostNotAllowed(StoreError):
@@ -104,11 +97,8 @@ class Providers:
     next_id: int = 1
 
     def get(self, provider_id: int) -> Provider:
-        """The provider of this id. Raises `ProviderNotFound`."""
-        for provider in self.entries:
-            if provider.id == provider_id:
-                return provider
-        raise ProviderNotFound(provider_id)
+        """The provider of this id. Raises `NotFound`."""
+        return existing(next((p for p in self.entries if p.id == provider_id), None), "provider", provider_id)
 
 
 def load(data_dir: DataDir) -> Providers:
@@ -149,7 +139,7 @@ def add(data_dir: DataDir, provider: Provider, taken: Iterable[str] = ()) -> Pro
 def change(data_dir: DataDir, provider: Provider, taken: Iterable[str] = ()) -> Provider:
     """Put a provider in the place of the one with its id.
 
-    Raises `ProviderInvalid` and `ProviderNotFound`. A renamed default stays the default.
+    Raises `ProviderInvalid` and `NotFound`. A renamed default stays the default.
     """
     with _changing:
         known = load(data_dir)
@@ -165,7 +155,7 @@ def change(data_dir: DataDir, provider: Provider, taken: Iterable[str] = ()) -> 
 
 
 def remove(data_dir: DataDir, provider_id: int) -> None:
-    """Forget a provider and its key. Raises `ProviderNotFound`."""
+    """Forget a provider and its key. Raises `NotFound`."""
     with _changing:
         known = load(data_dir)
         gone = known.get(provider_id)

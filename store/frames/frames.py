@@ -14,7 +14,7 @@ import apsw
 
 from store.core import records
 from store.core.database import Database, scalar
-from store.core.errors import FrameNotFound, StoreError
+from store.core.errors import StoreError, existing
 from store.frames import text_index
 from store.spool.queue import Capture
 
@@ -112,11 +112,8 @@ def captured_ms_of(frame_id: int) -> int:
 
 
 def get(database: Database, frame_id: int) -> FrameRow:
-    """One frame. Raises `FrameNotFound`."""
-    found = get_many(database, [frame_id])
-    if frame_id not in found:
-        raise FrameNotFound(frame_id)
-    return found[frame_id]
+    """One frame. Raises `NotFound`."""
+    return existing(get_many(database, [frame_id]).get(frame_id), "frame", frame_id)
 
 
 def get_many(database: Database, frame_ids: Iterable[int]) -> dict[int, FrameRow]:

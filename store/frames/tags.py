@@ -13,7 +13,7 @@ from typing import Literal
 import apsw
 
 from store.core.database import Database, clean_text, rows, scalar
-from store.core.errors import FrameNotFound
+from store.core.errors import NotFound
 from store.core.records import insert_new
 
 MAX_TAG_CHARS = 64
@@ -141,12 +141,12 @@ class PinnedUsage:
 
 
 def pin(database: Database, frame_id: int, now_ms: int) -> None:
-    """Keep a frame; a pin that is there stays as it is. Raises `FrameNotFound`."""
+    """Keep a frame; a pin that is there stays as it is. Raises `NotFound`."""
     try:
         with database.write() as connection:
             insert_new(connection, "pins", frame_id=frame_id, pinned_ms=now_ms)
     except apsw.ConstraintError as error:
-        raise FrameNotFound(frame_id) from error
+        raise NotFound("frame", frame_id) from error
 
 
 def unpin(database: Database, frame_id: int) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from store.core.database import Database, scalar
+from store.core.errors import existing
 from store.core.records import columns
 from store.core.records import put as put_row
 from store.memory.chat_summaries import BY_RULES
@@ -99,8 +100,9 @@ def topics(database: Database, limit: int = 200) -> list[Topic]:
     return database.records(Topic, f"{_TOPICS} order by built_ms desc, id desc limit ?", (limit,))
 
 
-def topic_of_id(database: Database, topic_id: int) -> Topic | None:
-    return database.first(Topic, f"{_TOPICS} where id = ?", (topic_id,))
+def topic_of_id(database: Database, topic_id: int) -> Topic:
+    """One topic. Raises `NotFound`."""
+    return existing(database.first(Topic, f"{_TOPICS} where id = ?", (topic_id,)), "topic", topic_id)
 
 
 def put_topic(

@@ -16,17 +16,13 @@ from typing import Any
 from store.chats.conversations import DELETED_ANSWER
 from store.chats.records import Anchor
 from store.core.database import Database, rows, scalar
-from store.core.errors import StoreError
+from store.core.errors import NotFound, existing
 from store.core.records import columns
 
 MAX_TITLE_CHARS = 120
 
 TrainingMessage = Mapping[str, Any]
 """A message as a model knows it: ``role``, ``content``, and where there are any ``tool_calls``."""
-
-
-class InsightNotFound(StoreError):
-    """There is no insight with this id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +92,12 @@ def put(
 
 
 def restore(database: Database, insight_id: int) -> None:
-    """Let a version be the current one again. Raises `InsightNotFound`."""
+    """Let a version be the current one again. Raises `NotFound`."""
     with database.write() as connection:
         sql = "select anchor_kind, frame_id, start_ms, end_ms from insights where id = ?"
         found = rows(connection, sql, (insight_id,))
         if not found:
-            raise InsightNotFound(insight_id)
+            raise NotFound("insight", insight_id)
         values = dict(zip(("kind", "frame", "start", "end"), found[0], strict=True), id=insight_id)
         connection.execute(
             f"update insights set is_current = 0 where is_current = 1 and id <> :id and {_SAME}", values
@@ -110,7 +106,7 @@ def restore(database: Database, insight_id: int) -> None:
 
 
 def delete(database: Database, insight_id: int) -> None:
-    """Remove a version with its conversation. Raises `InsightNotFound`."""
+    """Remove a version with its conversation. Raises `NotFound`."""
     with database.write() as connection:
         connection.execute(
             "delete from conversations where id = "
@@ -118,7 +114,7 @@ def delete(database: Database, insight_id: int) -> None:
             (insight_id,),
         )
         if not connection.changes():
-            raise InsightNotFound(insight_id)
+            raise NotFound("insight", insight_id)
     database.checkpoint()
 
 
@@ -130,10 +126,10 @@ def title_of(text: str) -> str:
 
 
 def get(database: Database, insight_id: int) -> Insight:
-    """One version. Raises `InsightNotFound`."""
-    for found in _select(database, "i.id = :id", {"id": insight_id}):
-        return found
-    raise InsightNotFound(insight_id)
+    """One version. Raises `NotFound`."""
+    return existing(
+        next(iter(_select(database, "i.id = :id", {"id": insight_id})), None), "insight", insight_id
+    )
 
 
 def get_many(database: Database, ids: Iterable[int]) -> list[Insight]:
@@ -202,11 +198,10 @@ def _wanted(wanted: InsightFilter) -> tuple[str, dict[str, Any]]:
 
 
 def messages(database: Database, insight_id: int) -> list[dict[str, Any]]:
-    """The messages that made an insight, the system's first. Raises `InsightNotFound`."""
-    found = database.scalar("select training_messages from insights where id = ?", (insight_id,))
-    if found is None:
-        raise InsightNotFound(insight_id)
-    loaded: list[dict[str, Any]] = json.loads(found)
+    """The messages that made an insight, the system's first. Raises `NotFound`."""
+    sql = "select training_messages from insights where id = ?"
+    stored = existing(database.scalar(sql, (insight_id,)), "insight", insight_id)
+    loaded: list[dict[str, Any]] = json.loads(stored)
     return loaded
 
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import apsw
 
 from store.core.database import Database, rows, scalar
+from store.core.errors import existing
 from store.search.sample import evenly
 
 HOUR_MS = 3_600_000
@@ -68,9 +69,9 @@ class Observation(_Described):
     updated_ms: int
 
 
-def get(database: Database, observation_id: int) -> Observation | None:
-    """One observation, or None when there is none or it was hidden."""
-    return next(iter(get_many(database, [observation_id])), None)
+def get(database: Database, observation_id: int) -> Observation:
+    """One observation. Raises `NotFound`, also for one that was hidden."""
+    return existing(next(iter(get_many(database, [observation_id])), None), "observation", observation_id)
 
 
 def get_many(database: Database, observation_ids: Iterable[int]) -> list[Observation]:

@@ -16,6 +16,7 @@ import apsw
 
 from store.core import tokenizer
 from store.core.database import Database, clean_text, rows, scalar
+from store.core.errors import existing
 from store.core.records import columns, insert, insert_new
 
 MAX_NAME_CHARS = 200
@@ -79,10 +80,6 @@ def store_entity(
     return number, known is None
 
 
-class EntityNotFound(LookupError):
-    """There is no entity with this id."""
-
-
 def store_fact(
     connection: apsw.Connection,
     subject_id: int,
@@ -92,7 +89,7 @@ def store_fact(
     object_entity_id: int | None = None,
     object_value: str | None = None,
 ) -> tuple[int, bool]:
-    """(id, whether it is new) of a fact. Raises `EntityNotFound`, and `ValueError` unless exactly one object
+    """(id, whether it is new) of a fact. Raises `NotFound`, and `ValueError` unless exactly one object
     is given and nothing is blank or too long.
     """
     predicate = " ".join(clean_text(predicate).split())
@@ -104,9 +101,8 @@ def store_fact(
     ):
         raise ValueError("a predicate and a value have text, and not too much of it")
     for number in (subject_id, object_entity_id):
-        sql = "select 1 from entities where id = ?"
-        if number is not None and scalar(connection, sql, (number,)) is None:
-            raise EntityNotFound(number)
+        if number is not None:
+            existing(scalar(connection, "select 1 from entities where id = ?", (number,)), "entity", number)
     low, high = _shown(connection, learned.turn_id)
     said = {
         "subject_id": subject_id, "predicate": predicate, "object_entity_id": object_entity_id,
@@ -169,12 +165,10 @@ class Entity:
 
 
 def get(database: Database, entity_id: int) -> Entity:
-    """One entity, or the one that it was merged into. Raises `EntityNotFound`."""
+    """One entity, or the one that it was merged into. Raises `NotFound`."""
     condition = "e.id = (select coalesce(merged_root, id) from entities where id = :id)"
-    found = load_entities(database, condition, {"id": entity_id, "limit": 1})
-    if not found:
-        raise EntityNotFound(entity_id)
-    return found[0]
+    known = load_entities(database, condition, {"id": entity_id, "limit": 1})
+    return existing(next(iter(known), None), "entity", entity_id)
 
 
 def find_entities(
@@ -250,9 +244,10 @@ def facts_of(
     return load_facts(database, among, values)
 
 
-def fact(database: Database, fact_id: int) -> Fact | None:
-    """One fact, taken back or not."""
-    return next(iter(load_facts(database, "f.id = :id", {"id": fact_id, "limit": 1})), None)
+def fact(database: Database, fact_id: int) -> Fact:
+    """One fact, taken back or not. Raises `NotFound`."""
+    facts = load_facts(database, "f.id = :id", {"id": fact_id, "limit": 1})
+    return existing(next(iter(facts), None), "fact", fact_id)
 
 
 _NAMED = """(

@@ -16,8 +16,9 @@ import apsw
 
 from store.core import tokenizer
 from store.core.database import Database, clean_text, rows, scalar
+from store.core.errors import NotFound
 from store.frames.frames import ID_STEP
-from store.sources.entities import Entity, EntityNotFound, Fact
+from store.sources.entities import Entity, Fact
 
 MAX_REASON_CHARS = 300
 MOST_MOMENTS = 50_000
@@ -66,11 +67,11 @@ def restore_fact(connection: apsw.Connection, fact_id: int) -> bool:
 
 
 def merge(connection: apsw.Connection, entity_id: int, into_id: int, now_ms: int) -> None:
-    """Let `entity_id` be recalled as `into_id`. Raises `EntityNotFound`, `CannotMerge`."""
+    """Let `entity_id` be recalled as `into_id`. Raises `NotFound`, `CannotMerge`."""
     for number in (entity_id, into_id):
         found = rows(connection, "select merged_root from entities where id = ?", (number,))
         if not found:
-            raise EntityNotFound(number)
+            raise NotFound("entity", number)
         if found[0][0] is not None:
             raise CannotMerge("one of them was merged already; merge what it was merged into")
     if entity_id == into_id:

@@ -19,6 +19,7 @@ import apsw
 from store.chats.conversations import DELETED_ANSWER, redact_answer
 from store.core import preferences
 from store.core.database import Database, clean_text, column, rows, scalar
+from store.core.errors import NotFound, existing
 from store.core.records import columns, insert, load
 from store.sources import entities
 from store.sources.entities import MAX_NAME_CHARS, EntityKind, Provenance
@@ -38,10 +39,6 @@ _TIMES = {"messages": "sent_ms", "calendar": "start_ms", "location": "at_ms"}
 
 PLACES_ENABLED = "places_enabled"
 """The preference that the first import of places switches on, and the last place that goes off."""
-
-
-class ImportNotFound(LookupError):
-    """There is no import with this id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +105,10 @@ def listed(database: Database, kind: Kind | None = None) -> list[Import]:
 
 
 def get(database: Database, import_id: int) -> Import:
-    """One import. Raises `ImportNotFound`."""
-    found = next((each for each in listed(database) if each.id == import_id), None)
-    if found is None:
-        raise ImportNotFound(import_id)
-    return found
+    """One import. Raises `NotFound`."""
+    return existing(
+        next((each for each in listed(database) if each.id == import_id), None), "import", import_id
+    )
 
 
 def total(database: Database, kind: Kind) -> int:
@@ -131,12 +127,12 @@ def delete(database: Database, kind: Kind, import_id: int | None = None) -> Dele
     """Delete a source as a whole, or what one import brought.
 
     What chats were shown of the source is forgotten with it, who was remembered from it alone, too, and
-    copies of the database that still hold it are dropped. Raises `ImportNotFound`.
+    copies of the database that still hold it are dropped. Raises `NotFound`.
     """
     with database.write() as connection:
         there = "select 1 from imports where id = ? and kind = ?"
         if import_id is not None and not scalar(connection, there, (import_id, kind)):
-            raise ImportNotFound(import_id)
+            raise NotFound("import", import_id)
         forget_shown(connection, kind)
         forgotten = forget_names(connection, kind, import_id)
     gone = 0

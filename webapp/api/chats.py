@@ -12,6 +12,7 @@ from assistant.context import session_closing
 from assistant.turns.transcript import transcript
 from store.chats import conversations
 from store.chats.tool_calls import State
+from store.core.errors import NotFound, existing
 from store.memory import chat_sessions
 from store.memory.chat_sessions import ChatSession
 from webapp.api.endpoint import cut_page, endpoint, read_place
@@ -26,7 +27,6 @@ from webapp.api.values import (
     Text,
     Timestamp,
 )
-from webapp.core.errors import Problem, found, not_found
 from webapp.core.lookups import chat_or_404
 from webapp.core.services import services
 
@@ -110,7 +110,7 @@ def chat(chat_id: int) -> ChatAnswer:
 @endpoint("DELETE", CHAT, "Delete a conversation")
 def delete(chat_id: int) -> DeletedAnswer:
     """Messages, turns and evidence go with it; frames stay."""
-    found(conversations.delete(services().database, chat_id), "chat", chat_id)
+    existing(conversations.delete(services().database, chat_id), "chat", chat_id)
     return DeletedAnswer(id=chat_id)
 
 
@@ -159,7 +159,7 @@ def new(body: NewSession) -> WindowAnswer:
     try:
         session_id = session_closing.open_window(services().context, body.chat_id, previous)
     except apsw.ConstraintError as error:
-        raise not_found("chat", body.chat_id) from error
+        raise NotFound("chat", body.chat_id) from error
     return _window(str(session_id))
 
 
@@ -194,10 +194,8 @@ def number_of(session_id: str) -> int:
 
 
 def session_or_404(session_id: str) -> ChatSession:
-    session = chat_sessions.get(services().database, number_of(session_id))
-    if session is None:
-        raise Problem(404, "session_not_found", "There is no session of that id.")
-    return session
+    number = number_of(session_id)
+    return existing(chat_sessions.get(services().database, number), "session", number)
 
 
 def _window(session_id: str) -> WindowAnswer:

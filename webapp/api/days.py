@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from store.core.errors import existing
 from store.frames.frames import captured_ms_of
 from store.memory import daily_hours, daily_summaries
 from store.memory.daily_summaries import DailySummary
@@ -99,10 +100,7 @@ def redo_day(on: date) -> RedoneAnswer:
 
 
 def day_or_404(on: date) -> DailySummary:
-    day = daily_summaries.of_day(services().database, on)
-    if day is None:
-        raise Problem(404, "day_not_found", f"There is no summary of {on.isoformat()}.")
-    return day
+    return existing(daily_summaries.of_day(services().database, on), "day", on.isoformat())
 
 
 def redo(day: DailySummary) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from apsw import Connection
 from pydantic import Field
 
+from store.core.errors import existing
 from store.frames import frames
 from store.sources import entities, fact_curation
 from store.sources.entities import Entity, Provenance
@@ -24,7 +25,6 @@ from webapp.api.values import (
     Text,
     Timestamp,
 )
-from webapp.core.errors import found
 from webapp.core.services import services
 
 ENTITY = "/entities/<id:entity_id>"
@@ -133,7 +133,7 @@ def add_entity(body: EntityBody) -> EntityAnswer:
 @endpoint("GET", ENTITY, "One entity")
 def one_entity(entity_id: int) -> EntityAnswer:
     """Its facts are at /facts?entity_id=."""
-    return entity_answer(entity_or_404(entity_id))
+    return entity_answer(entities.get(services().database, entity_id))
 
 
 @endpoint("DELETE", ENTITY, "Forget an entity and every fact about it")
@@ -173,7 +173,7 @@ def add_fact(body: FactBody) -> FactAnswer:
             object_entity_id=body.object_entity_id,
             object_value=body.object_value,
         )
-    return FactAnswer.of(fact_or_404(number))
+    return FactAnswer.of(entities.fact(services().database, number))
 
 
 @endpoint("DELETE", FACT, "Forget a fact")
@@ -184,7 +184,7 @@ def forget_fact(fact_id: int) -> DeletedAnswer:
 
 def _forget(noun: str, delete: Callable[[Connection, int], bool], number: int) -> DeletedAnswer:
     with services().database.write() as connection:
-        found(delete(connection, number), noun, number)
+        existing(delete(connection, number), noun, number)
     services().database.checkpoint()
     return DeletedAnswer(id=number)
 
@@ -227,7 +227,7 @@ def retract_fact(fact_id: int, body: RetractBody) -> FactAnswer:
     """It is not recalled any more and stays with the reason; again changes nothing."""
     with services().database.write() as connection:
         fact_curation.retract(connection, fact_id, body.reason, services().clock())
-    return FactAnswer.of(fact_or_404(fact_id))
+    return FactAnswer.of(entities.fact(services().database, fact_id))
 
 
 @endpoint("POST", f"{FACT}/restore", "Give a fact back")
@@ -235,20 +235,20 @@ def restore_fact(fact_id: int) -> FactAnswer:
     """It is recalled again; one that was not taken back is given as it is."""
     with services().database.write() as connection:
         fact_curation.restore_fact(connection, fact_id)
-    return FactAnswer.of(fact_or_404(fact_id))
+    return FactAnswer.of(entities.fact(services().database, fact_id))
 
 
 @endpoint("GET", f"{FACT}/uses", "Answers that a fact went into")
 def uses_of_fact(fact_id: int) -> Listing[UseAnswer]:
     """The turns in which a tool gave it to the model, latest first."""
-    fact_or_404(fact_id)
+    entities.fact(services().database, fact_id)
     return Listing(data=UseAnswer.list_of(fact_curation.uses_of_fact(services().database, fact_id)))
 
 
 @endpoint("GET", f"{ENTITY}/uses", "Answers that an entity went into")
 def uses_of_entity(entity_id: int) -> Listing[UseAnswer]:
     """The turns in which a tool gave it to the model, latest first."""
-    uses = fact_curation.uses_of_entity(services().database, entity_or_404(entity_id).id)
+    uses = fact_curation.uses_of_entity(services().database, entities.get(services().database, entity_id).id)
     return Listing(data=UseAnswer.list_of(uses))
 
 
@@ -263,7 +263,7 @@ def clashes() -> ClashesAnswer:
 def merge_entity(entity_id: int, body: MergeBody) -> EntityAnswer:
     """Gives the one that both are recalled as. Facts keep what they were stored for, so it can be undone."""
     merge(entity_id, body.into_id)
-    return entity_answer(entity_or_404(body.into_id))
+    return entity_answer(entities.get(services().database, body.into_id))
 
 
 @endpoint("POST", f"{ENTITY}/unmerge", "Undo a merge")
@@ -271,20 +271,10 @@ def unmerge_entity(entity_id: int) -> EntityAnswer:
     """An entity that was merged is recalled by itself again, with its own facts."""
     with services().database.write() as connection:
         fact_curation.unmerge(connection, entity_id)
-    return entity_answer(entity_or_404(entity_id))
+    return entity_answer(entities.get(services().database, entity_id))
 
 
 def merge(entity_id: int, into_id: int) -> None:
     """Merge for the API and for the page. Raises `Problem`."""
     with refusing(CannotMerge, "cannot_merge", "into_id"), services().database.write() as connection:
         fact_curation.merge(connection, entity_id, into_id, services().clock())
-
-
-def entity_or_404(entity_id: int) -> entities.Entity:
-    """An entity, or the one that it was merged into."""
-    return entities.get(services().database, entity_id)
-
-
-def fact_or_404(fact_id: int) -> entities.Fact:
-    """A fact, taken back or not."""
-    return found(entities.fact(services().database, fact_id), "fact", fact_id)

@@ -8,7 +8,7 @@ from flask import request
 from pydantic import AliasPath, Field, StringConstraints, ValidationError
 
 from store.sources import imports
-from store.sources.imports import KINDS, Import, Kind
+from store.sources.imports import KINDS, Kind
 from webapp.api.endpoint import check_parts, endpoint, of_validation
 from webapp.api.entities import Limit, Offset
 from webapp.api.values import Answer, Listing, Request, Timestamp, Zone
@@ -148,7 +148,7 @@ for _kind in KINDS:
 @endpoint("DELETE", IMPORT, "Take an import back")
 def delete_one(import_id: int) -> DeletedImportAnswer:
     """What it brought first goes, with what chats were shown of the source."""
-    source = import_or_404(import_id)
+    source = imports.get(services().database, import_id)
     return DeletedImportAnswer.of(imports.delete(services().database, source.kind, import_id))
 
 
@@ -189,7 +189,7 @@ class RememberedAnswer(Answer):
 @endpoint("GET", f"{IMPORT}/names", "People or places that an import names")
 def names(import_id: int, query: NamesQuery) -> NamesAnswer:
     """Those in most rows first. Calendars and positions name nobody."""
-    named = imports.names(services().database, import_or_404(import_id))
+    named = imports.names(services().database, imports.get(services().database, import_id))
     shown = named[query.offset : query.offset + query.limit]
     return NamesAnswer(data=NameAnswer.list_of(shown), total=len(named))
 
@@ -203,7 +203,7 @@ def names(import_id: int, query: NamesQuery) -> NamesAnswer:
 )
 def remember(import_id: int, body: RememberBody) -> RememberedAnswer:
     """Names become entities, and nothing else of the file does. Again adds nothing."""
-    source = import_or_404(import_id)
+    source = imports.get(services().database, import_id)
     chosen = None if body.names is None else set(body.names)
     try:
         done = imports.accept_names(services().database, source, chosen, services().clock())
@@ -211,7 +211,3 @@ def remember(import_id: int, body: RememberBody) -> RememberedAnswer:
         why = f"{str(error.args[0])[:100]!r} is no name of this import"
         raise invalid(422, "invalid_request", ("names", why)) from error
     return RememberedAnswer.of(done)
-
-
-def import_or_404(import_id: int) -> Import:
-    return imports.get(services().database, import_id)

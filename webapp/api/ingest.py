@@ -12,6 +12,7 @@ from PIL import Image
 from pydantic import Field, StringConstraints, field_validator
 from pydantic_core import PydanticCustomError
 
+from store.core.errors import existing
 from store.frames import frames
 from store.frames.frames import IngestOutcome
 from store.frames.media import decode
@@ -21,7 +22,7 @@ from store.spool.queue import MAX_IMAGE_BYTES, Capture, Spool, is_storable
 from store.timeline import ledger
 from webapp.api.endpoint import check_parts, endpoint, parse_json
 from webapp.api.values import Answer, Request, Seconds, Text
-from webapp.core.errors import Problem, found, invalid
+from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
 
 MAX_PIXELS = 40_000_000
@@ -188,7 +189,7 @@ def outcome(capture_id: UUID) -> OutcomeAnswer:
     known = frames.outcome(services().database, name)
     if known is not None:
         return _settled(known)
-    state = found(_state_in_spool(services().spool, name), "capture", name)
+    state = existing(_state_in_spool(services().spool, name), "capture", name)
     if state == "failed":
         reason = next((why for entry, why in services().spool.failed() if entry.endswith(name)), None)
         return OutcomeAnswer(capture_id=name, status="failed", reason=reason)

@@ -15,6 +15,7 @@ from assistant.turns import anchor_facts
 from assistant.turns.stored_turns import stored_turn
 from store.chats import records
 from store.chats.records import Anchor
+from store.core.errors import NotFound
 from store.frames import frames
 from store.memory import insights, search
 from store.memory.insights import Insight, InsightFilter
@@ -323,5 +324,5 @@ def _made(body: RegenerateRequest, anchor: Anchor) -> InsightAnswer | RunningAns
         return result
     made = insights.of_chat(own.database, result.chat_id)
     if made is None:  # what it was about was deleted meanwhile
-        raise insights.InsightNotFound(result.chat_id)
+        raise NotFound("insight", result.chat_id)
     return insight_answer(made)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AliasPath, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from store.core.errors import existing
 from store.memory import observation_writer, observations
 from store.memory import search as memory
 from store.memory import timeline as memory_timeline
@@ -29,7 +30,7 @@ from webapp.api.values import (
     Text,
     Timestamp,
 )
-from webapp.core.errors import Problem, found
+from webapp.core.errors import Problem
 from webapp.core.services import services
 
 OBSERVATION = "/memory/observations/<id:observation_id>"
@@ -310,7 +311,7 @@ class WordsBody(Request):
 @endpoint("GET", OBSERVATION, "One observation")
 def observation(observation_id: int) -> ObservationAnswer:
     """With the person's words over what was derived."""
-    return ObservationAnswer.of(observation_or_404(observation_id))
+    return ObservationAnswer.of(observations.get(services().database, observation_id))
 
 
 @endpoint("PUT", OBSERVATION, "Replace a person's words for an observation")
@@ -318,7 +319,7 @@ def replace(observation_id: int, body: WordsBody) -> ObservationAnswer:
     """They win over rules and models, and stay when the hour is derived again."""
     words = body.model_dump(exclude_none=True)
     observation_writer.edit(services().database, observation_id, words, services().clock())
-    return ObservationAnswer.of(observation_or_404(observation_id))
+    return ObservationAnswer.of(observations.get(services().database, observation_id))
 
 
 class HiddenAnswer(Answer):
@@ -329,9 +330,5 @@ class HiddenAnswer(Answer):
 def hide(observation_id: int) -> HiddenAnswer:
     """Its text goes for good and does not come back. The frames stay: `POST /delete` deletes those."""
     is_hidden = observation_writer.hide(services().database, observation_id, services().clock())
-    found(is_hidden, "observation", observation_id)
+    existing(is_hidden, "observation", observation_id)
     return HiddenAnswer(hidden=True)
-
-
-def observation_or_404(observation_id: int) -> Observation:
-    return found(observations.get(services().database, observation_id), "observation", observation_id)

@@ -28,6 +28,7 @@ from assistant.turns.live import LiveTurn, TooManyTurns
 from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
 from store.chats import tool_calls
+from store.core.errors import NotFound
 from store.memory import chat_sessions
 from webapp.api.chats import number_of
 from webapp.api.endpoint import TURN, all_of, endpoint
@@ -35,8 +36,8 @@ from webapp.api.event_stream import event_body
 from webapp.api.tool_calls import WaitingCall
 from webapp.api.turns import TurnAnswer, turn_answer
 from webapp.api.values import Answer, Id, Ranged, Request, Seconds, Text, Zone
-from webapp.core.errors import FieldError, Problem, not_found
-from webapp.core.lookups import no_turn, turn_or_404
+from webapp.core.errors import FieldError, Problem, of_store
+from webapp.core.lookups import turn_or_404
 from webapp.core.services import Services, services
 
 Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_MESSAGE_CHARS)]
@@ -208,7 +209,7 @@ def running_answer(chat_id: int, n: int) -> RunningAnswer:
 
 def refusal_problem(error: TurnRefused) -> Problem:
     if isinstance(error, UnknownChat):
-        return not_found("chat", error.chat_id)
+        return of_store(NotFound("chat", error.chat_id))
     status = 400 if error.code in ("invalid_time_range", "invalid_timezone") else 422
     extra: dict[str, Any] = {}
     if isinstance(error, TimeRangeRequired):
@@ -354,7 +355,7 @@ def check(chat_id: int, turn_id: int, body: CheckRequest) -> TurnAnswer:
     results = (event.result for _, event in live.follow() if isinstance(event, FinalEvent))
     result = next(results, None)
     if result is None:  # deleted meanwhile
-        raise no_turn(chat_id, turn_id)
+        raise NotFound("turn", f"{turn_id} in chat {chat_id}")
     made = max(result.second_readings, key=lambda reading: reading.at_ms, default=None)
     if made and made.error:
         raise failure_problem(made.error, chat_id, turn_id)

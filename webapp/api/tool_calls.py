@@ -14,11 +14,12 @@ from assistant.tools.registry import ToolGateOpts, modes, not_set_up
 from assistant.tools.tool import Risk
 from assistant.turns import tool_execution
 from store.chats import tool_calls, tool_permissions
-from store.chats.tool_calls import ApprovalScope, CallNotFound, NotPending, State, ToolCall
+from store.chats.tool_calls import ApprovalScope, NotPending, State, ToolCall
 from store.chats.tool_permissions import Mode
+from store.core.errors import NotFound
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request, Timestamp
-from webapp.core.errors import Problem, not_found
+from webapp.core.errors import Problem
 from webapp.core.services import Services, services
 
 log = logging.getLogger(__name__)
@@ -159,9 +160,6 @@ def decide(own: Services, call_id: int, scope: ApprovalScope | None) -> ToolCall
             call = tool_calls.deny(own.database, call_id, own.clock())
         else:
             call = tool_calls.approve(own.database, call_id, scope, own.clock())
-    except CallNotFound as error:
-        log.warning("refused a decision about tool call %s: there is none", call_id)
-        raise not_found("tool call", call_id) from error
     except NotPending as error:
         log.warning("refused a decision about tool call %s: it is %s", call_id, error.state)
         detail = f"This call is not waiting for a decision: {error.state}."
@@ -171,7 +169,7 @@ def decide(own: Services, call_id: int, scope: ApprovalScope | None) -> ToolCall
 
 def _check(own: Services, name: str) -> None:
     if own.agent.tools.get(name) is None:
-        raise not_found("tool", repr(name[:100]))
+        raise NotFound("tool", repr(name[:100]))
 
 
 def _tools(own: Services) -> list[ToolAnswer]:

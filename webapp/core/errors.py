@@ -19,13 +19,11 @@ from flask import Flask, Response, g, render_template, request
 from jinja2 import Template
 from werkzeug.exceptions import HTTPException
 
-from store.chats.personas import BuiltInPersona, PersonaInvalid, UnknownPersona
+from store.chats.personas import BuiltInPersona, PersonaInvalid
 from store.chats.prompts import PromptInvalid
 from store.core import errors as store_errors
-from store.egress.providers import HostNotAllowed, ProviderInvalid, ProviderNotFound, ProvidersUnreadable
-from store.memory.insights import InsightNotFound
-from store.sources.entities import EntityNotFound
-from store.sources.imports import ImportNotFound
+from store.core.errors import NotFound
+from store.egress.providers import HostNotAllowed, ProviderInvalid, ProvidersUnreadable
 from webapp.core.templating import wants_fragment
 
 log = logging.getLogger(__name__)
@@ -86,17 +84,6 @@ class Problem(Exception):
         return document
 
 
-def not_found(noun: str, name: object) -> Problem:
-    return Problem(404, f"{noun.replace(' ', '_')}_not_found", f"There is no {noun} {name}.")
-
-
-def found(row: _Row | None, noun: str, name: object) -> _Row:
-    """What was looked up, or whether it was changed; raises the answer 404 for None and for False."""
-    if row is None or row is False:
-        raise not_found(noun, name)
-    return row
-
-
 def invalid(status: int, code: str, *errors: tuple[str, str]) -> Problem:
     """Invalid input, as (field, message): the first as the sentence, all of them in `errors`."""
     field, message = errors[0]
@@ -119,9 +106,8 @@ def install(app: Flask) -> None:
     """Answer every exception with a problem."""
     app.register_error_handler(Problem, problem_response)
     app.register_error_handler(HTTPException, lambda error: problem_response(_of_http(error)))
-    for kind in (store_errors.StoreError, EntityNotFound, ImportNotFound):
-        app.register_error_handler(kind, lambda error: problem_response(of_store(error)))
     app.register_error_handler(OSError, _of_system)
+    app.register_error_handler(store_errors.StoreError, lambda error: problem_response(of_store(error)))
     app.register_error_handler(Exception, _unexpected)
 
 
@@ -157,10 +143,6 @@ def unreadable_address(field: str, message: str) -> Problem:
 
 
 _STORE_PROBLEMS: dict[type[Exception], tuple[int, str, str]] = {
-    store_errors.FrameNotFound: (404, "frame_not_found", "There is no frame {error.frame_id}."),
-    store_errors.AttachmentNotFound: (
-        404, "attachment_not_found", "There is no attachment {error.attachment_id}.",
-    ),
     store_errors.AttachmentGone: (410, "attachment_gone", "The file is {error.reason}."),
     store_errors.AttachmentSent: (
         409, "attachment_sent", "It belongs to a question that was asked, and goes with its chat.",
@@ -170,11 +152,6 @@ _STORE_PROBLEMS: dict[type[Exception], tuple[int, str, str]] = {
         "The picture of frame {error.frame_id} is gone ({error.reason}); its text may remain.",
     ),
     HostNotAllowed: (409, "host_not_allowed", "{error}."),
-    ProviderNotFound: (404, "provider_not_found", "There is no such provider."),
-    UnknownPersona: (404, "persona_not_found", "There is no such persona."),
-    InsightNotFound: (404, "insight_not_found", "There is no such insight."),
-    EntityNotFound: (404, "entity_not_found", "There is no entity {error.args[0]}."),
-    ImportNotFound: (404, "import_not_found", "There is no import {error.args[0]}."),
     BuiltInPersona: (409, "builtin_persona", "{error}."),
     ProvidersUnreadable: (503, "providers_unreadable", "{error}. It is left as it is; correct or remove it."),
     store_errors.SpoolFull: (503, "spool_full", "The spool is full; try again later."),
@@ -189,6 +166,9 @@ _STORE_PROBLEMS: dict[type[Exception], tuple[int, str, str]] = {
 def of_store(error: Exception) -> Problem:
     """What a refusal of the store means to a caller."""
     match error:
+        case NotFound():
+            code = f"{error.noun.replace(' ', '_')}_not_found"
+            return Problem(404, code, f"There is no {error.noun} {error.name}.")
         case PersonaInvalid():
             return invalid(422, "invalid_persona", *error.errors)
         case PromptInvalid():

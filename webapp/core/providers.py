@@ -31,7 +31,7 @@ def add(own: Services, provider: Provider) -> Provider:
 
 
 def change(own: Services, provider: Provider, new_key: str | None) -> Provider:
-    """Replace a provider; `new_key` None keeps its key. Raises `ProviderInvalid`, `ProviderNotFound`."""
+    """Replace a provider; `new_key` None keeps its key. Raises `ProviderInvalid`, `NotFound`."""
     before = providers.load(own.data_dir).get(provider.id)
     _check_address(provider)
     is_same_place = _place(provider.base_url) == _place(before.base_url)
@@ -51,7 +51,7 @@ def change(own: Services, provider: Provider, new_key: str | None) -> Provider:
 def allow(own: Services, provider_id: int, host: str) -> Provider:
     """Permit that text is sent to the provider's host, which the person names.
 
-    Raises `ProviderInvalid` when it is another one by now, and `ProviderNotFound`.
+    Raises `ProviderInvalid` when it is another one by now, and `NotFound`.
     """
     provider = providers.load(own.data_dir).get(provider_id)
     if host != host_of(provider.base_url):
@@ -64,7 +64,7 @@ def allow(own: Services, provider_id: int, host: str) -> Provider:
 
 
 def remove(own: Services, provider_id: int) -> None:
-    """Forget a provider and its key. Raises `ProviderNotFound`."""
+    """Forget a provider and its key. Raises `NotFound`."""
     providers.remove(own.data_dir, provider_id)
     own.chat_models.reload()
 
@@ -77,7 +77,7 @@ def set_default(own: Services, name: str) -> None:
 
 
 def list_models(own: Services, provider_id: int) -> tuple[ListedModel, ...]:
-    """What the provider's endpoint has. Raises `ModelError`, `HostNotAllowed`, `ProviderNotFound`."""
+    """What the provider's endpoint has. Raises `ModelError`, `HostNotAllowed`, `NotFound`."""
     endpoint = _allowed(own, provider_id)
     return servers.list_models(endpoint.base_url, endpoint.api_key, timeout_s=LIST_TIMEOUT_S)
 
@@ -85,7 +85,7 @@ def list_models(own: Services, provider_id: int) -> tuple[ListedModel, ...]:
 def test_provider(own: Services, provider_id: int) -> Report:
     """Try the provider and find out what its model can do, with small calls that are noted like any other.
 
-    Raises `HostNotAllowed`, `ProviderNotFound`, and `StoreError` when it cannot be noted.
+    Raises `HostNotAllowed`, `NotFound`, and `StoreError` when it cannot be noted.
     """
     report = own.chat_models.test(_allowed(own, provider_id).name)
     assert report is not None  # it is there: it was just looked up

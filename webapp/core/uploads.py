@@ -26,7 +26,7 @@ from werkzeug.datastructures import FileStorage
 from assistant.turns.attachments import MAX_FILES
 from store.chats import attachments
 from store.chats.attachments import MAX_NAME_CHARS, Attachment, Contents
-from store.core.errors import AttachmentNotFound
+from store.core.errors import NotFound
 from store.sources.imports import Kind
 from webapp.core.errors import FieldError, Problem
 from webapp.core.services import services
@@ -213,7 +213,7 @@ def _take_files() -> FormAttachments:
     for attachment_id in dict.fromkeys(map(int, given)):
         try:
             files.append(attachments.get(services().database, attachment_id))
-        except AttachmentNotFound:
+        except NotFound:
             refusals.append("A file is not there any more; attach it again.")
     for upload in request.files.getlist("files"):
         if not upload.filename:  # a field that was left empty

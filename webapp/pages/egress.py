@@ -13,7 +13,6 @@ from assistant.core.errors import words_for
 from store.egress import egress_log
 from store.egress.egress_log import Purpose, SentRequest
 from webapp.core import templating
-from webapp.core.errors import Problem
 from webapp.core.lookups import turn_or_404
 from webapp.core.parameters import number
 from webapp.core.services import services
@@ -62,10 +61,9 @@ def show() -> Response:
 @templating.get("/settings/sent/<id:request_id>")
 def one(request_id: int) -> Response:
     """One request with its text."""
-    sent = egress_log.get(services().database, request_id)
-    if sent is None:
-        raise Problem(404, "request_not_found", "There is no such request, or it is too old.")
-    return _page([sent], "settings", "/settings/sent", "What was sent")
+    return _page(
+        [egress_log.get(services().database, request_id)], "settings", "/settings/sent", "What was sent"
+    )
 
 
 @templating.get("/chat/<id:chat_id>/turns/<id:n>/sent")

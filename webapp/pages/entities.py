@@ -16,7 +16,7 @@ from store.frames import frames
 from store.frames.frames import FrameRow
 from store.sources import entities, fact_curation
 from store.sources.entities import Entity, EntityKind, Fact, Provenance
-from webapp.api.entities import entity_or_404, fact_or_404, merge
+from webapp.api.entities import merge
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
@@ -79,7 +79,7 @@ def show_entities() -> Response:
 @templating.get("/memory/entities/<id:entity_id>")
 def show_entity(entity_id: int) -> Response:
     """One, with what is said of it; one that was merged leads to the other."""
-    entity = entity_or_404(entity_id)
+    entity = entities.get(services().database, entity_id)
     if entity.id != entity_id:
         return templating.redirect_to(f"/memory/entities/{entity.id}", 302)
     return _entity_page(entity)
@@ -88,7 +88,7 @@ def show_entity(entity_id: int) -> Response:
 @templating.post("/memory/entities/<id:entity_id>/describe")
 def describe(entity_id: int) -> Response:
     """Keep the person's description; no chat replaces it."""
-    own, entity = services(), entity_or_404(entity_id)
+    own, entity = services(), entities.get(services().database, entity_id)
     words = request.form.get("description", "").replace("\r\n", "\n")
     with own.database.write() as connection:
         entities.store_entity(connection, entity.kind, entity.name, Provenance(own.clock()), words)
@@ -98,7 +98,10 @@ def describe(entity_id: int) -> Response:
 @templating.get("/memory/entities/<id:entity_id>/merge")
 def preview_merge(entity_id: int) -> Response:
     """Both side by side; nothing is done yet."""
-    entity, into = entity_or_404(entity_id), entity_or_404(number(request.args, "into") or -1)
+    entity, into = (
+        entities.get(services().database, entity_id),
+        entities.get(services().database, number(request.args, "into") or -1),
+    )
     if into.id == entity.id:
         raise Problem(422, "cannot_merge", "These are one already.")
     return templating.render_page(
@@ -123,13 +126,13 @@ def unmerge(entity_id: int) -> Response:
     """Let one that was merged stand by itself again."""
     with services().database.write() as connection:
         fact_curation.unmerge(connection, entity_id)
-    return templating.redirect_to(f"/memory/entities/{entity_or_404(entity_id).id}")
+    return templating.redirect_to(f"/memory/entities/{entities.get(services().database, entity_id).id}")
 
 
 @templating.post("/memory/entities/<id:entity_id>/forget")
 def forget(entity_id: int) -> Response:
     """Delete it with every fact about it, when the word was typed."""
-    own, entity = services(), entity_or_404(entity_id)
+    own, entity = services(), entities.get(services().database, entity_id)
     if request.form.get("confirm", "").strip() != CONFIRMATION:
         return _entity_page(entity, 422, f"Type {CONFIRMATION} to forget it for good.")
     with own.database.write() as connection:
@@ -159,7 +162,7 @@ def show_facts() -> Response:
 @templating.get("/memory/facts/<id:fact_id>")
 def show_fact(fact_id: int) -> Response:
     """One fact: where it was learned, and which answers it went into."""
-    fact = fact_or_404(fact_id)
+    fact = entities.fact(services().database, fact_id)
     uses = fact_curation.uses_of_fact(services().database, fact.id)
     return templating.render_page("entities/fact.html", fact=fact, uses=uses)
 
@@ -167,7 +170,7 @@ def show_fact(fact_id: int) -> Response:
 @templating.post("/memory/facts/<id:fact_id>/retract")
 def retract(fact_id: int) -> Response:
     """Take it back, with a reason if there is one."""
-    fact_or_404(fact_id)
+    entities.fact(services().database, fact_id)
     own = services()
     with own.database.write() as connection:
         fact_curation.retract(connection, fact_id, request.form.get("reason", ""), own.clock())
@@ -177,7 +180,7 @@ def retract(fact_id: int) -> Response:
 @templating.post("/memory/facts/<id:fact_id>/restore")
 def restore(fact_id: int) -> Response:
     """Let it be recalled again."""
-    fact_or_404(fact_id)
+    entities.fact(services().database, fact_id)
     with services().database.write() as connection:
         fact_curation.restore_fact(connection, fact_id)
     return templating.redirect_back(f"/memory/facts/{fact_id}")
@@ -186,7 +189,7 @@ def restore(fact_id: int) -> Response:
 @templating.post("/memory/facts/<id:fact_id>/correct")
 def correct(fact_id: int) -> Response:
     """Take it back and remember what the person says instead."""
-    own, fact = services(), fact_or_404(fact_id)
+    own, fact = services(), entities.fact(services().database, fact_id)
     value = request.form.get("value", "").strip()
     if not 0 < len(value) <= entities.MAX_TEXT_CHARS:
         problem = f"Say what is true instead, in at most {entities.MAX_TEXT_CHARS:,} characters."

@@ -30,7 +30,6 @@ from store.memory.entries import (
 from store.memory.observations import Fact, Observation
 from store.memory.timeline import BadAnchor, UnknownAnchor
 from store.search.sample import evenly
-from webapp.api.memory import observation_or_404
 from webapp.core import formatting, markdown, parameters, templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import NO_RANGE, Range, day_named, number
@@ -207,7 +206,7 @@ def observation(observation_id: int) -> Response:
 @templating.post("/memory/observations/<id:observation_id>")
 def edit(observation_id: int) -> Response:
     """Keep the person's words; what reads as before goes on following the frames."""
-    observation_or_404(observation_id)
+    observations.get(services().database, observation_id)
     own, form = services(), request.form
     words = {
         "title": " ".join(form.get("title", "").split())[:_MAX_CHARS],
@@ -227,7 +226,7 @@ def edit(observation_id: int) -> Response:
 @templating.post("/memory/observations/<id:observation_id>/revert")
 def revert(observation_id: int) -> Response:
     """Let the observation follow its frames again."""
-    observation_or_404(observation_id)
+    observations.get(services().database, observation_id)
     own = services()
     observation_writer.edit(own.database, observation_id, {}, own.clock())
     return templating.redirect_to(f"/memory/observations/{observation_id}")
@@ -237,14 +236,14 @@ def revert(observation_id: int) -> Response:
 def hide(observation_id: int) -> Response:
     """Take it out of memory; its frames stay."""
     own = services()
-    hidden = observation_or_404(observation_id)
+    hidden = observations.get(services().database, observation_id)
     observation_writer.hide(own.database, observation_id, own.clock())
     day = viewer().day_of(hidden.start_ms)
     return redirect(f"/memory?day={day.date.isoformat()}", 303)
 
 
 def _form(observation_id: int, errors: dict[str, str], status: int) -> Response:
-    shown = observation_or_404(observation_id)
+    shown = observations.get(services().database, observation_id)
     [card] = cards(services().database, [of_observation(shown)])
     return templating.render_page(
         "memory/observation.html",

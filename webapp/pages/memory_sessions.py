@@ -8,8 +8,8 @@ from werkzeug.wrappers import Response
 from assistant.context import session_closing, topics
 from assistant.context.session_closing import off_by_settings
 from assistant.core.texts import normalize, redacted
+from store.core.errors import existing
 from store.memory import chat_digests, chat_sessions, chat_summaries
-from store.memory.chat_digests import Topic
 from store.memory.chat_sessions import ChatSession
 from store.memory.chat_summaries import ChatSummary
 from store.memory.documents import SUMMARY_FIELDS
@@ -94,8 +94,7 @@ def edit(session_id: int) -> Response:
     own, form = services(), request.form
     typed = {name: " ".join(form.get(name, "").split())[:_MAX_FIELD_CHARS] for name in SUMMARY_FIELDS}
     fields = {name: redacted(text) or None for name, text in typed.items()}
-    if not chat_summaries.edit(own.database, session_id, fields, own.clock()):
-        raise _no_session(session_id)
+    existing(chat_summaries.edit(own.database, session_id, fields, own.clock()), "session", session_id)
     session_closing.embed(own.context, session_id)
     return templating.redirect_to(f"/memory/sessions/{session_id}")
 
@@ -107,8 +106,9 @@ def change(session_id: int, what: str) -> Response:
     if what == "again":
         chat_summaries.drop_edits(own.database, _session(session_id).id)
         session_closing.summarise(own.context, [session_id])
-    elif not chat_summaries.retract(own.database, session_id, what == "retract", own.clock()):
-        raise _no_session(session_id)
+    else:
+        is_there = chat_summaries.retract(own.database, session_id, what == "retract", own.clock())
+        existing(is_there, "session", session_id)
     return templating.redirect_to(f"/memory/sessions/{session_id}")
 
 
@@ -118,22 +118,20 @@ def split(session_id: int) -> Response:
     tag, new = request.form.get("tag", ""), normalize(request.form.get("new", ""))[: topics.MAX_TITLE_CHARS]
     if not new:
         raise Problem(422, "invalid_tag", "Say what it is about instead.")
-    if not chat_digests.split_topic(services().database, session_id, tag, new):
-        raise _no_session(session_id)
+    existing(chat_digests.split_topic(services().database, session_id, tag, new), "session", session_id)
     return templating.redirect_to(f"/memory/sessions/{session_id}")
 
 
 @templating.get("/memory/topics")
 def listed() -> Response:
     """Topics of chats, the one made last first."""
-    found = chat_digests.topics(services().database)
-    return templating.render_page("memory/topics.html", topics=found)
+    return templating.render_page("memory/topics.html", topics=chat_digests.topics(services().database))
 
 
 @templating.get("/memory/topics/<id:topic_id>")
 def topic(topic_id: int) -> Response:
     """What chats came to about one topic."""
-    own, shown = services(), _topic(topic_id)
+    own, shown = services(), chat_digests.topic_of_id(services().database, topic_id)
     lines = topics.digest(own.database, topics.as_window_topic(shown), own.clock())
     return templating.render_page(
         "memory/topic.html",
@@ -149,14 +147,14 @@ def rename(topic_id: int) -> Response:
     title = " ".join(request.form.get("title", "").split())[: topics.MAX_TITLE_CHARS]
     if not title:
         raise Problem(422, "invalid_topic", "A topic needs a name.")
-    chat_digests.rename_topic(services().database, _topic(topic_id).id, title)
+    existing(chat_digests.rename_topic(services().database, topic_id, title), "topic", topic_id)
     return templating.redirect_to(f"/memory/topics/{topic_id}")
 
 
 @templating.post("/memory/topics/<id:topic_id>/<any(dismiss, restore):what>")
 def dismiss(topic_id: int, what: str) -> Response:
     """Never take this for a topic again, or do."""
-    chat_digests.dismiss_topic(services().database, _topic(topic_id).id, what == "dismiss")
+    existing(chat_digests.dismiss_topic(services().database, topic_id, what == "dismiss"), "topic", topic_id)
     return templating.redirect_to(f"/memory/topics/{topic_id}")
 
 
@@ -164,24 +162,9 @@ def dismiss(topic_id: int, what: str) -> Response:
 def merge(topic_id: int) -> Response:
     """Let its sessions be of the topic ``into``."""
     other = number(request.form, "into") or 0
-    if not chat_digests.merge_topics(services().database, topic_id, other):
-        raise Problem(404, "topic_not_found", "One of these topics is not there.")
+    existing(chat_digests.merge_topics(services().database, topic_id, other), "topic", topic_id)
     return templating.redirect_to(f"/memory/topics/{other}")
 
 
 def _session(session_id: int) -> ChatSession:
-    session = chat_sessions.get(services().database, session_id)
-    if session is None:
-        raise _no_session(session_id)
-    return session
-
-
-def _no_session(session_id: int) -> Problem:
-    return Problem(404, "session_not_found", f"There is no such session {session_id}.")
-
-
-def _topic(topic_id: int) -> Topic:
-    topic = chat_digests.topic_of_id(services().database, topic_id)
-    if topic is None:
-        raise Problem(404, "topic_not_found", f"There is no topic {topic_id}.")
-    return topic
+    return existing(chat_sessions.get(services().database, session_id), "session", session_id)

@@ -11,11 +11,11 @@ from werkzeug.wrappers import Response
 
 from store.core import times
 from store.core.database import Database
+from store.core.errors import NotFound
 from store.core.preferences import day_clock
 from store.memory.retrievers import RetrievalQuery
 from store.sources import calendars, imports, locations, messages
-from store.sources.imports import KINDS, AcceptedNames, Import, ImportNotFound, Kind
-from webapp.api.imports import import_or_404
+from store.sources.imports import KINDS, AcceptedNames, Import, Kind
 from webapp.core import formatting, templating, uploads
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
@@ -114,11 +114,7 @@ def delete(kind: str) -> Response:
     if import_id is None and request.form.get("confirm", "").strip() != CONFIRMATION:
         problem = f"Type {CONFIRMATION} to delete all of it for good."
         return _page(known, 422, delete_problem=problem)
-    try:
-        gone = imports.delete(services().database, known, import_id)
-    except ImportNotFound as error:
-        raise Problem(404, "import_not_found", "That import is not there any more.") from error
-    return _page(known, deleted=gone)
+    return _page(known, deleted=imports.delete(services().database, known, import_id))
 
 
 def _known(kind: str) -> Kind:
@@ -128,9 +124,9 @@ def _known(kind: str) -> Kind:
 
 
 def _import(kind: str, import_id: int) -> Import:
-    source = import_or_404(import_id)
+    source = imports.get(services().database, import_id)
     if source.kind != _known(kind):
-        raise Problem(404, "import_not_found", f"There is no import {import_id} of {kind}.")
+        raise NotFound("import", f"{import_id} of {kind}")
     return source
 
 

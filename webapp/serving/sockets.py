@@ -24,12 +24,13 @@ from simple_websocket import Server
 
 from store.chats import tool_calls
 from store.chats.tool_calls import ApprovalScope
+from store.core.errors import StoreError
 from webapp.api.endpoint import parse_json
 from webapp.api.event_stream import VERSION, connection_slots, replay_events
 from webapp.api.questions import StreamRequest, start_in_window
 from webapp.api.tool_calls import decide
 from webapp.api.values import MAX_ID
-from webapp.core.errors import Problem
+from webapp.core.errors import Problem, of_store
 from webapp.core.lookups import turn_or_404
 from webapp.core.services import Services, services
 from webapp.serving.server import IS_TAKEN_OVER
@@ -155,6 +156,8 @@ class _Conversation:
                     decide(self._own, message.id, None)
         except Problem as problem:
             self._refuse(problem)
+        except StoreError as error:
+            self._refuse(of_store(error))
 
     def _ask(self, message: Ask) -> None:
         """Begin a turn and follow it; it goes on whether anybody does."""

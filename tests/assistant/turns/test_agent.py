@@ -18,8 +18,9 @@ from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
 from assistant.turns.turn import run_turn
 from store.chats import conversations, tool_calls, tool_permissions
-from store.chats.tool_calls import CallNotFound, NotApproved, NotPending, ToolCall
+from store.chats.tool_calls import NotApproved, NotPending, ToolCall
 from store.core.database import Database
+from store.core.errors import NotFound
 from store.deletion import deletion
 from store.egress import access_log
 from store.frames.media import Media
@@ -387,7 +388,7 @@ def test_only_an_approved_call_with_its_own_arguments_runs_and_once(database: Da
         tool_calls.claim(database, call.id, given, NOW_MS)
     with pytest.raises(NotPending):
         tool_calls.approve(database, call.id, "once", NOW_MS)
-    with pytest.raises(CallNotFound):
+    with pytest.raises(NotFound):
         tool_calls.deny(database, 999, NOW_MS)
     [late] = tool_calls.add(
         database,

@@ -9,7 +9,7 @@ import pytest
 
 from store.chats import attachments, conversations
 from store.core.database import Database, scalar
-from store.core.errors import AttachmentGone, AttachmentNotFound, AttachmentSent
+from store.core.errors import AttachmentGone, AttachmentSent, NotFound
 from store.core.paths import DataDir
 from store.frames.media import Media
 from store.spool.queue import Spool
@@ -38,7 +38,7 @@ def test_the_same_file_twice_is_one_on_the_disk_until_both_are_gone(database: Da
     attachments.remove(database, two.id)
     assert attachments.files(database.data_dir) == []
     assert attachments.usage(database) == (0, 0)
-    with pytest.raises(AttachmentNotFound):
+    with pytest.raises(NotFound):
         attachments.get(database, two.id)
 
 
@@ -56,9 +56,9 @@ def test_a_question_takes_its_files_and_a_later_one_of_the_chat_takes_them_again
 def test_a_question_cannot_take_the_file_of_another_chat(database: Database) -> None:
     theirs = attach(database)
     ask(database, theirs.id)
-    with pytest.raises(AttachmentNotFound):
+    with pytest.raises(NotFound):
         ask(database, theirs.id)
-    with pytest.raises(AttachmentNotFound):
+    with pytest.raises(NotFound):
         attachments.usable(database, [theirs.id], 99)
     with database.read() as connection:
         assert scalar(connection, "select count(*) from turns") == 1

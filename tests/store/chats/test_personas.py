@@ -5,16 +5,10 @@ from __future__ import annotations
 import pytest
 
 from store.chats import conversations, personas
-from store.chats.personas import (
-    BUILT_IN,
-    BuiltInPersona,
-    Persona,
-    PersonaInvalid,
-    PersonaText,
-    UnknownPersona,
-)
+from store.chats.personas import BUILT_IN, BuiltInPersona, Persona, PersonaInvalid, PersonaText
 from store.core import preferences
 from store.core.database import Database
+from store.core.errors import NotFound
 
 NOW_MS = 1_795_000_000_000
 ANALYST = PersonaText("Analyst", "Voice: dry.\nShape: bullets.\nLength: 80 words.", "Numbers first")
@@ -76,7 +70,7 @@ def test_personas_are_created_read_changed_and_deleted(database: Database) -> No
     assert (changed.version, changed.system_prompt, changed.description) == (2, "Voice: drier.", "")
     assert personas.get(database, added.id) == changed
     assert personas.remove(database, added.id, NOW_MS)
-    with pytest.raises(UnknownPersona):
+    with pytest.raises(NotFound):
         personas.get(database, added.id)
     assert personas.versions(database, added.id) == []
 
@@ -94,7 +88,7 @@ def test_every_version_stays_readable_and_can_be_said_again(database: Database) 
     ]  # fmt: skip
     restored = personas.restore(database, added.id, 1, NOW_MS + 9)
     assert (restored.words, restored.version) == (ANALYST, 3)
-    with pytest.raises(UnknownPersona):
+    with pytest.raises(NotFound):
         personas.restore(database, added.id, 9, NOW_MS)
 
 
@@ -133,7 +127,7 @@ def test_one_that_answers_name_is_put_away_and_can_come_back(database: Database)
     assert personas.active(database) == named(database, "Assistant")
     assert added.id not in {each.id for each in personas.list_personas(database)}
     assert [each.id for each in personas.list_personas(database, archived=True)] == [added.id]
-    with pytest.raises(UnknownPersona):
+    with pytest.raises(NotFound):
         personas.activate(database, added.id)
     again = personas.create(database, ANALYST, NOW_MS)
     with pytest.raises(PersonaInvalid):

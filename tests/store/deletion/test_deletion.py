@@ -17,7 +17,7 @@ from store.chats.conversations import DELETED_ANSWER
 from store.chats.records import StoredEvidence
 from store.core import migrations
 from store.core.database import Database, column, open_database, rows, scalar
-from store.core.errors import FrameNotFound
+from store.core.errors import NotFound
 from store.core.paths import DataDir
 from store.deletion import chat_hooks, deletion
 from store.frames import frames, text_index
@@ -226,7 +226,7 @@ def references(database: Database, frame_id: int) -> list[tuple[str, str, int]]:
 def test_deleted_frame_cannot_be_found_or_opened(database: Database, data_dir: DataDir, media: Media) -> None:
     frame = put_secret(database, data_dir)
     deletion.delete_frames(database, media, [frame.id])
-    with pytest.raises(FrameNotFound):
+    with pytest.raises(NotFound):
         frames.get(database, frame.id)
     with database.read() as connection:
         for words in (SECRET, SECRET_CJK):

@@ -8,6 +8,7 @@ import pytest
 
 from store.chats import conversations
 from store.core.database import Database
+from store.core.errors import NotFound
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.egress import egress_log
@@ -60,7 +61,8 @@ def test_a_request_is_kept_as_it_left_with_what_it_took(database: Database) -> N
         currency="EUR",
     )  # fmt: skip
     assert kept_after.is_estimated is True and kept_after.is_local is False
-    assert egress_log.get(database, request_id + 1) is None
+    with pytest.raises(NotFound):
+        egress_log.get(database, request_id + 1)
 
 
 def test_the_newest_come_first_page_by_page(database: Database) -> None:

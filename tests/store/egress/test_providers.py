@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from store.core.errors import StoreError
+from store.core.errors import NotFound, StoreError
 from store.core.paths import DataDir
 from store.egress import providers
-from store.egress.providers import Provider, ProviderInvalid, ProviderNotFound, key_of
+from store.egress.providers import Provider, ProviderInvalid, key_of
 from tests.tables import for_each
 
 OWN = Provider(
@@ -92,7 +92,7 @@ def test_a_change_replaces_and_a_renamed_default_stays_the_default(data_dir: Dat
 
 def test_a_provider_that_is_not_there_cannot_be_changed(data_dir: DataDir) -> None:
     for attempt in (lambda: providers.remove(data_dir, 4), lambda: providers.change(data_dir, OWN)):
-        with pytest.raises(ProviderNotFound):
+        with pytest.raises(NotFound):
             attempt()
 
 

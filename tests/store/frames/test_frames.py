@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from store.core.database import Database, open_database
-from store.core.errors import FrameNotFound
+from store.core.errors import NotFound
 from store.core.paths import DataDir
 from store.core.times import MAX_EPOCH_SECONDS, to_ms, to_seconds
 from store.frames import frames
@@ -61,7 +61,7 @@ def test_nearest_in_an_empty_home_is_nothing(database: Database) -> None:
 
 @pytest.mark.parametrize("frame_id", [0, -1, 1, 2**53, 2**63, 2**80])
 def test_an_unknown_id_is_not_found(database: Database, frame_id: int) -> None:
-    with pytest.raises(FrameNotFound):
+    with pytest.raises(NotFound):
         frames.get(database, frame_id)
 
 

@@ -7,7 +7,7 @@ import pytest
 from store.chats import conversations
 from store.chats.records import StoredEvidence
 from store.core.database import Database, rows
-from store.core.errors import FrameNotFound
+from store.core.errors import NotFound
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.frames import tags
@@ -60,7 +60,7 @@ def test_pinned_and_cited_frames_are_kept_and_counted_once(database: Database, d
 
 
 def test_pin_of_an_unknown_frame_is_refused(database: Database) -> None:
-    with pytest.raises(FrameNotFound):
+    with pytest.raises(NotFound):
         tags.pin(database, 5, NOON_MS)
 
 

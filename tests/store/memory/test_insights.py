@@ -14,13 +14,14 @@ from store.chats import conversations, records
 from store.chats.conversations import DELETED_ANSWER
 from store.chats.records import Anchor, AnchoredChat, StoredEvidence
 from store.core.database import Database, rows, scalar
+from store.core.errors import NotFound
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.frames import tags
 from store.frames.media import Media
 from store.frames.tags import RetentionReason
 from store.memory import insights, search
-from store.memory.insights import Insight, InsightFilter, InsightNotFound
+from store.memory.insights import Insight, InsightFilter
 from store.memory.retrievers import RetrievalQuery
 from store.memory.search import search_insights
 from store.spool.queue import Spool
@@ -157,7 +158,7 @@ def test_insights_are_found_by_their_words(database: Database) -> None:
     assert found("retention") == [("insight", first.id)]
     insights.delete(database, first.id)
     assert found("retention") == [] and found("rested") == [("insight", second.id)]
-    with pytest.raises(InsightNotFound):
+    with pytest.raises(NotFound):
         insights.get(database, first.id)
 
 

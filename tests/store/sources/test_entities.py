@@ -8,13 +8,14 @@ import pytest
 
 from store.chats import conversations, tool_calls
 from store.core.database import Database, scalar
+from store.core.errors import NotFound
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.frames import tags
 from store.frames.media import Media
 from store.memory import daily_summaries
 from store.sources import entities
-from store.sources.entities import EntityNotFound, Provenance
+from store.sources.entities import Provenance
 from tests.factories import NOON_MS, store_frame
 from tests.tables import for_each
 
@@ -99,9 +100,9 @@ def test_exactly_one_object(database: Database) -> None:
     for blank in ("", " "):
         with pytest.raises(ValueError, match="have text"):
             say(database, anna, "is", blank)
-    with pytest.raises(EntityNotFound):
+    with pytest.raises(NotFound):
         say(database, 99, "is", "x")
-    with pytest.raises(EntityNotFound):
+    with pytest.raises(NotFound):
         say(database, anna, "knows", entity=99)
 
 

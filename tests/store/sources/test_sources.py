@@ -10,11 +10,11 @@ from store.chats import conversations, tool_calls
 from store.chats.conversations import DELETED_ANSWER
 from store.core import preferences
 from store.core.database import Database, rows, scalar
+from store.core.errors import NotFound
 from store.embeddings import vectors
 from store.sources import calendars, entities, imports, locations, messages
 from store.sources.calendars import EventRecord
 from store.sources.entities import Provenance
-from store.sources.imports import ImportNotFound
 from store.sources.locations import PlaceRecord, PointRecord
 from store.sources.messages import Filters, MessageRecord
 from store.sources.upserts import Upserted
@@ -214,7 +214,7 @@ def test_row_goes_with_the_import_that_brought_it_first(database: Database) -> N
     assert (second.counts, second.rows, first.rows) == (Upserted(added=1, skipped=1), 1, 1)
     assert imports.delete(database, "messages", second.id).rows == 1
     assert [found.body for found in messages.browse(database)] == ["one"]
-    with pytest.raises(ImportNotFound):
+    with pytest.raises(NotFound):
         imports.delete(database, "calendar", first.id)
 
 

@@ -107,7 +107,7 @@ def test_a_persons_words_win_and_can_be_dropped(app: Flask, browser: Actor, data
     assert [fact.frame_id for fact in found.facts] == [NOON_MS * 1024, None]
     assert "you said" in page(browser, path)
     assert browser.post(f"{path}/revert", data={"csrf_token": form["csrf_token"]}).status_code == 303
-    assert observations.get(database, number).title == "By rule"  # type: ignore[union-attr]
+    assert observations.get(database, number).title == "By rule"
 
 
 def test_a_title_is_needed_and_nothing_is_kept_without(
@@ -117,7 +117,7 @@ def test_a_title_is_needed_and_nothing_is_kept_without(
     form = {"csrf_token": csrf_of(app, browser), "title": " ", "kind": "coding"}
     answer = browser.post(f"/memory/observations/{number}", data=form)
     assert answer.status_code == 422 and "Needs at least one word" in answer.text
-    assert observations.get(database, number).edited == ()  # type: ignore[union-attr]
+    assert observations.get(database, number).edited == ()
 
 
 def test_what_is_taken_out_of_memory_is_gone(app: Flask, browser: Actor, database: Database) -> None:

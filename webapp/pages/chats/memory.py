@@ -11,10 +11,11 @@ from werkzeug.wrappers import Response
 
 from assistant.context import topics
 from assistant.context.session_closing import off_by_settings
+from store.core.errors import existing
 from store.memory import chat_sessions, context_packs
 from store.memory.context_packs import StoredPack
 from webapp.core import templating
-from webapp.core.errors import Problem, not_found
+from webapp.core.errors import Problem
 from webapp.core.lookups import chat_or_404, turn_or_404
 from webapp.core.services import Services, services
 
@@ -111,8 +112,7 @@ def topic(chat_id: int) -> Response:
 def switch(chat_id: int) -> Response:
     """Tell this chat's model of others, or not (``told=on``)."""
     is_off = request.form.get("told") != "on"
-    if not chat_sessions.set_without_context(services().database, chat_id, is_off):
-        raise not_found("chat", chat_id)
+    existing(chat_sessions.set_without_context(services().database, chat_id, is_off), "chat", chat_id)
     return templating.redirect_to(f"/chat/{chat_id}/memory")
 
 

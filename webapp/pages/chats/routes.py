@@ -16,13 +16,14 @@ from assistant.core.records import MAX_MESSAGE_CHARS, TurnFilters, TurnRequest
 from assistant.turns.live import LiveTurn, TooManyTurns
 from store.chats import conversations
 from store.chats.records import Chat
+from store.core.errors import NotFound
 from store.frames import frames
 from store.memory import chat_sessions
 from webapp.api import event_stream
 from webapp.api.event_stream import PageEvent
 from webapp.api.questions import turn_services
 from webapp.core import parameters, templating
-from webapp.core.errors import Problem, not_found
+from webapp.core.errors import Problem
 from webapp.core.lookups import chat_or_404, stored_turn_or_404, turn_or_404
 from webapp.core.parameters import number
 from webapp.core.services import Viewer, services, viewer
@@ -128,7 +129,7 @@ def started(question: TurnRequest) -> LiveTurn:
     try:
         return own.turns.start(turn_services(own), question)
     except UnknownChat as error:
-        raise not_found("chat", error.chat_id) from error
+        raise NotFound("chat", error.chat_id) from error
     except TooManyTurns as error:
         raise Problem(503, "too_many_turns", "Too many questions are being answered; try again.") from error
 
@@ -264,7 +265,7 @@ def open_window() -> FlaskResponse:
             own.context, number(request.form, "chat"), number(request.form, "session")
         )
     except apsw.ConstraintError as error:
-        raise Problem(404, "chat_not_found", "There is no such chat.") from error
+        raise NotFound("chat", number(request.form, "chat")) from error
     return jsonify(session=str(session_id), every_s=own.context.pace.heartbeat_s)
 
 
@@ -296,5 +297,5 @@ def keep(chat_id: int | None) -> FlaskResponse:
     try:
         conversations.save_draft(own.database, chat_id, message, own.clock())
     except apsw.ConstraintError as error:
-        raise not_found("chat", chat_id) from error
+        raise NotFound("chat", chat_id) from error
     return FlaskResponse(status=204)
