@@ -227,7 +227,9 @@ class Scope:
 
     `is_everything` when it named nothing narrower. `also` are other ranges that its words may mean, nearest
     first, as (start_ms, end_ms); `phrase` are those words, '' for none. `is_so_far`: the range ends now
-    because more of it is still to come. `unread` are words of time that were not understood.
+    because more of it is still to come. `unread` are words of time that were not understood. `left_out` are
+    stretches between times that were named ("Monday and Wednesday"), `follows` the question before that one
+    without words of its own goes on from.
     """
 
     text: str
@@ -238,6 +240,8 @@ class Scope:
     phrase: str = ""
     is_so_far: bool = False
     unread: str = ""
+    left_out: tuple[tuple[int, int], ...] = ()
+    follows: str = ""
 
 
 @dataclass(frozen=True, slots=True)

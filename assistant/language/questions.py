@@ -130,6 +130,18 @@ _PATTERNS = {
 }
 
 
+_ABOUT_ANYTHING = (Form.FACT, Form.DURATION, Form.VISITS, Form.APPS, Form.YES_NO)
+
+
+def goes_on(message: str, language: str) -> bool:
+    """Whether a question leaves to the one before it what it is about: "and when?", not "what did I do"."""
+    form = form_of(message, language)
+    if asked_words(message, language) or form is Form.SUMMARY:
+        return False
+    pro_verb = _pattern(language, _PRO_VERBS[language])
+    return form not in _ABOUT_ANYTHING or not pro_verb.search(normalize(message))
+
+
 def form_of(message: str, language: str = "") -> Form:
     """The form that a question begins with, in the language that it is most likely asked in."""
     text = normalize(message)

@@ -10,8 +10,7 @@ from assistant.context.packs import ContextRequest
 from assistant.core.errors import TurnRefused, UnknownChat
 from assistant.core.models import PATIENCE_S, AnyModel
 from assistant.core.records import MAX_MESSAGE_CHARS, MAX_NOTE_CHARS, MAX_PROMPT_CHARS, TurnRequest
-from assistant.core.texts import asked_in, estimate_tokens, language_of
-from assistant.language.questions import asked_words, form_of
+from assistant.core.texts import estimate_tokens, language_of
 from assistant.turns import anchor_facts, attachments, scope
 from assistant.turns.anchor_facts import AnchorFacts
 from assistant.turns.plan import TurnPlan, TurnServices, Voice
@@ -51,8 +50,8 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
         asked.filters,
         model,
         voice,
-        form=form_of(asked.topic, asked_in(message)),
-        words=asked_words(asked.topic, asked_in(message)),
+        form=asked.form,
+        words=asked.words,
         searched_for=" ".join(asked.topic.split()),
         uses_tools=can_use_tools and request.mode != "evidence",
         model_prompt=prompts.get_prompt(services.database, model.name),

@@ -82,7 +82,7 @@ def _meaning(turn: RunningTurn) -> Meaning:
 
 
 def _filters(plan: TurnPlan) -> Filters:
-    return Filters(plan.start_ms, plan.end_ms, **plan.filters.given())
+    return Filters(plan.start_ms, plan.end_ms, left_out=plan.scope.left_out, **plan.filters.given())
 
 
 def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:

@@ -70,7 +70,8 @@ class _Composing:
     def _activity(self) -> list[Segment]:
         filters = self.retrieval.filters
         end_ms = min(filters.end_ms or self.turn.plan.now_ms, self.turn.plan.now_ms)
-        return segments.segments(self.turn.database, filters.start_ms, end_ms)
+        found = segments.segments(self.turn.database, filters.start_ms, end_ms)
+        return [s for s in found if not any(start <= s.start_ms < end for start, end in filters.left_out)]
 
     @cached_property
     def _is_one_day(self) -> bool:

@@ -8,16 +8,17 @@ where words of time stay unread, the answer keeps to what is certain, and is nev
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from assistant.core.errors import TimeRangeRequired, TurnRefused
 from assistant.core.records import Scope, TurnFilters, TurnRequest
 from assistant.core.strings import day, text
-from assistant.core.texts import Language, language_of
+from assistant.core.texts import Language, asked_in, language_of
 from assistant.language import time_phrases
-from assistant.language.questions import asked_words
+from assistant.language.questions import Form, asked_words, form_of, goes_on
 from assistant.language.time_phrases import Calendar, Found, Refusal
 from assistant.turns import anchor_facts
 from assistant.turns.anchor_facts import AROUND_MS, AnchorFacts
@@ -34,11 +35,15 @@ MAX_LATER_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What a message says of its scope; `topic` is the message without that."""
+    """What a message asks, and of what: `topic` is the message without its scope, `form` the kind of answer
+    it asks for, and `words` what it is about, none for a summary.
+    """
 
     scope: Scope
     filters: TurnFilters
     topic: str
+    form: Form
+    words: tuple[str, ...]
 
 
 def understood(
@@ -51,28 +56,55 @@ def understood(
     uses_tools: bool,
 ) -> Understood:
     """The scope of a question. Raises `TurnRefused`; `TimeRangeRequired` where no answer is certain."""
+    language = asked_in(message)
+    calendar = Calendar(request.now_ms, zone, request.day_start_min, request.week_start)
     if about and anchor_facts.is_label(message):  # its time is the anchor's, not a range to look at
-        mentions, phrase = Mentions(None, False, ""), None
+        mentions, phrase, topic = Mentions(None, False, ""), None, ""
     else:
-        mentions = read_mentions(message, apps.names(database) if "@" in message else ())
-        calendar = Calendar(request.now_ms, zone, request.day_start_min, request.week_start)
-        phrase = time_phrases.in_message(mentions.rest, calendar)
+        mentions, phrase, topic = _parts(database, message, calendar)
     filters = request.filters
     if mentions.app and not filters.app_name:
         filters = replace(filters, app_name=mentions.app)
-    scope = _scope(database, request, mentions, phrase, about, uses_tools)
-    topic = mentions.rest
-    for named in (phrase, *phrase.also) if phrase else ():
-        topic = topic.replace(named.phrase, " ")
-    if phrase and request.start_ms is None and request.mode != "evidence" and asked_words(topic):
+    before = answered(database, request.chat_id) if request.chat_id is not None else []
+    scope = _scope(database, request, mentions, phrase, about, before, uses_tools)
+    if phrase and request.start_ms is None and request.mode != "evidence" and asked_words(topic, language):
         first_ms = _first_ms(database, request.now_ms)
         if not (scope.start_ms < request.now_ms and first_ms < scope.end_ms):
             # Nobody saw it then: it is a time that stands on the screens.
             scope = Scope("", first_ms, request.now_ms, is_everything=True, phrase=phrase.phrase)
             topic = mentions.rest
-    words = told(scope, filters, zone, request.now_ms, language_of(message), request.frame_id is not None)
-    said = replace(scope, text=words)
-    return Understood(said, filters, topic)
+    form, words = form_of(topic, language), asked_words(topic, language)
+    if not about and goes_on(topic, language):
+        for question, _ in before:
+            _, _, earlier = _parts(database, question, calendar)
+            if words := asked_words(earlier, asked_in(question)):
+                form = form_of(earlier, asked_in(question)) if form is Form.YES_NO else form
+                scope, topic = replace(scope, follows=question), f"{earlier} {topic}"
+                break
+    said = told(scope, filters, zone, request.now_ms, language_of(message), request.frame_id is not None)
+    return Understood(replace(scope, text=said), filters, topic, form, words)
+
+
+def _parts(
+    database: Database, message: str, calendar: Calendar
+) -> tuple[Mentions, Found | Refusal | None, str]:
+    """(what a message mentions, the time that it names, the message without both)."""
+    mentions = read_mentions(message, apps.names(database) if "@" in message else ())
+    phrase = time_phrases.in_message(mentions.rest, calendar)
+    topic = mentions.rest
+    for named in (phrase, *phrase.also) if phrase else ():
+        topic = topic.replace(named.phrase, " ")
+    return mentions, phrase, topic
+
+
+def answered(database: Database, chat_id: int) -> list[tuple[str, Scope]]:
+    """The last questions of a chat with what they were about, the latest first."""
+    found = []
+    for question, start_ms, end_ms, kept in conversations.answered(database, chat_id):
+        left_out = tuple((start, end) for start, end in kept.get("left_out", ()))
+        is_everything = bool(kept.get("is_everything"))
+        found.append((question, Scope("", start_ms, end_ms, is_everything, left_out=left_out)))
+    return found
 
 
 def _scope(
@@ -81,6 +113,7 @@ def _scope(
     mentions: Mentions,
     phrase: Found | Refusal | None,
     about: AnchorFacts | None,
+    before: Sequence[tuple[str, Scope]],
     uses_tools: bool,
 ) -> Scope:
     if request.start_ms is not None:
@@ -88,10 +121,10 @@ def _scope(
     if mentions.has_selection:
         raise TimeRangeRequired("@selection", "no_selection")
     if isinstance(phrase, Found):
-        read = _read(phrase, phrase.start_ms, phrase.end_ms)
-        if phrase.start_ms > times.MIN_MS:
+        read = _read(phrase, *spans_of(phrase)[0])
+        if read.start_ms > times.MIN_MS:
             return read
-        return replace(read, start_ms=min(_first_ms(database, request.now_ms), phrase.end_ms - 1))
+        return replace(read, start_ms=min(_first_ms(database, request.now_ms), read.end_ms - 1))
     if isinstance(phrase, Refusal):
         return _certain(database, request, phrase)
     if about:
@@ -103,10 +136,8 @@ def _scope(
         raise TimeRangeRequired
     everything = _first_ms(database, request.now_ms), request.now_ms
     names_place = mentions.app or request.filters != TurnFilters()
-    if request.chat_id is not None and not names_place:
-        before = conversations.last_range(database, request.chat_id)
-        if before is not None:
-            return Scope("", *before, also=(everything,))
+    if before and not before[0][1].is_everything and not names_place:
+        return replace(before[0][1], also=(everything,))
     return Scope("", *everything, is_everything=True)
 
 
@@ -140,13 +171,26 @@ def _certain(database: Database, request: TurnRequest, refusal: Refusal) -> Scop
 
 def _read(phrase: Found, start_ms: int, end_ms: int) -> Scope:
     """A range, with how the message named it if it is one that its words may mean."""
-    readings = (phrase, *phrase.further, *phrase.also)
-    span = start_ms, end_ms
-    chosen = next((one for one in readings if is_same_span((one.start_ms, one.end_ms), span)), None)
+    spans = spans_of(phrase)
+    chosen = next((one for one in spans if is_same_span(one, (start_ms, end_ms))), None)
     if chosen is None:
         return Scope("", start_ms, end_ms)
-    also = tuple((reading.start_ms, reading.end_ms) for reading in readings if reading is not chosen)
-    return Scope("", start_ms, end_ms, also=also, phrase=phrase.phrase, is_so_far=chosen.is_so_far)
+    also = tuple(span for span in spans if span is not chosen)
+    days = (phrase, *phrase.further)
+    is_so_far = any(one.is_so_far and one.end_ms == chosen[1] for one in (*days, *phrase.also))
+    together = sorted((one.start_ms, one.end_ms) for one in days) if chosen is spans[0] else []
+    left_out = tuple((end, start) for (_, end), (start, _) in pairwise(together) if end < start)
+    scope = Scope("", start_ms, end_ms, also=also, phrase=phrase.phrase, is_so_far=is_so_far)
+    return replace(scope, left_out=left_out)
+
+
+def spans_of(phrase: Found) -> list[tuple[int, int]]:
+    """The ranges that a time may mean, the likeliest first: of several days the one that holds them all, then
+    each of them, then other readings.
+    """
+    days = [(one.start_ms, one.end_ms) for one in (phrase, *phrase.further)]
+    whole = [(min(start for start, _ in days), max(end for _, end in days))] if phrase.further else []
+    return [*whole, *days, *((one.start_ms, one.end_ms) for one in phrase.also)]
 
 
 def is_same_span(one: tuple[int, int], other: tuple[int, int]) -> bool:
@@ -178,7 +222,9 @@ def told(
     is_of_frame: bool = False,
 ) -> str:
     """``everything, 12 Oct – today``; ``Tuesday 13 Oct, 10:00–12:30, in Code``."""
-    parts = [_span(scope, zone, now_ms, language)] if scope.start_ms < now_ms else []
+    edges = [scope.start_ms, *(ms for span in scope.left_out for ms in span), scope.end_ms]
+    spans = zip(edges[::2], edges[1::2], strict=True) if scope.start_ms < now_ms else ()
+    parts = [_span(*span, scope.is_everything, zone, now_ms, language) for span in spans]
     if scope.is_everything:
         parts.insert(0, text("everything", language, "scope"))
     if scope.start_ms >= now_ms or (scope.is_everything and scope.phrase and not scope.unread):
@@ -190,6 +236,8 @@ def told(
     parts += [text("in", language, "scope", name=name) for name in where if name]
     if scope.unread:
         parts.append(text("unread", language, "scope", words=scope.unread))
+    if scope.follows:
+        parts.append(text("follows", language, "scope", question=scope.follows))
     return text("joint", language, "scope").join(parts)
 
 
@@ -201,13 +249,15 @@ def counted(scope: Scope, frames: int, language: Language) -> Scope:
     return replace(scope, text=f"{scope.text}{text('joint', language, 'scope')}{count}")
 
 
-def _span(scope: Scope, zone: ZoneInfo, now_ms: int, language: Language) -> str:
+def _span(
+    start_ms: int, end_ms: int, is_everything: bool, zone: ZoneInfo, now_ms: int, language: Language
+) -> str:
     """Days alone where they are whole, or where everything is meant."""
-    start, end = (times.to_local(ms, zone) for ms in (scope.start_ms, scope.end_ms))
-    first, last = (day(ms, zone, now_ms, language) for ms in (scope.start_ms, scope.end_ms - 1))
+    start, end = (times.to_local(ms, zone) for ms in (start_ms, end_ms))
+    first, last = (day(ms, zone, now_ms, language) for ms in (start_ms, end_ms - 1))
     days = first if first == last else f"{first} – {last}"
     is_whole = not (start.hour or start.minute or end.hour or end.minute)
-    if is_whole or scope.is_everything:
+    if is_whole or is_everything:
         return days
     ends_at = "24:00" if first == last and not (end.hour or end.minute) else f"{end:%H:%M}"
     if first == last:

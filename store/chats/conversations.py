@@ -35,6 +35,8 @@ from store.core.tokenizer import estimate_tokens
 from store.spool import residual_files
 
 MAX_TITLE_CHARS = 80
+ANSWERED = 20
+"""Questions of a chat that a later one may go on from."""
 
 DELETED_ANSWER = "This answer was removed because something it rested on was deleted."
 """Stands in for an answer whose source the person deleted."""
@@ -231,21 +233,18 @@ def turns(database: Database, chat_id: int) -> list[StoredTurn]:
     return _turns(database, Turn.conversation_id == chat_id)
 
 
-def last_range(database: Database, chat_id: int) -> tuple[int, int] | None:
-    """What the last answered question of a chat was about: ``[start_ms, end_ms)``; None for everything, or
-    nothing.
+def answered(database: Database, chat_id: int) -> list[tuple[str, int, int, dict[str, Any]]]:
+    """(question, start_ms, end_ms, what was stored of its scope) of the last `ANSWERED` questions of a chat
+    that were answered about a range, the latest first.
     """
     found = database.rows(
         """
-        select start_ms, end_ms, payload ->> '$.scope.is_everything' from turns
-        where conversation_id = ? and status = 'done' order by n desc limit 1
+        select question, start_ms, end_ms, coalesce(payload -> '$.scope', '{}') from turns
+        where conversation_id = ? and status = 'done' and start_ms < end_ms order by n desc limit ?
         """,
-        (chat_id,),
+        (chat_id, ANSWERED),
     )
-    for start_ms, end_ms, is_everything in found:
-        if start_ms is not None and end_ms is not None and start_ms < end_ms and not is_everything:
-            return start_ms, end_ms
-    return None
+    return [(question, start_ms, end_ms, json.loads(scope)) for question, start_ms, end_ms, scope in found]
 
 
 # -- forgetting (inside `database.write()`) -----------------------------------------------

@@ -17,6 +17,7 @@ import apsw
 from store.core import tokenizer
 from store.core.database import Database, rows, scalar
 from store.core.full_text import Phrase, match
+from store.frames.frames import id_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,8 @@ class Filters:
     """A half-open range of capture times and what the frame's columns must hold.
 
     The three names are case-insensitive substrings, `monitor` is exact; blank means no filter.
-    `end_ms` None is "up to now": the first page settles when that was, for all pages after it.
+    `end_ms` None is "up to now": the first page settles when that was, for all pages after it. `left_out`
+    are stretches of the range that do not count, each as (start_ms, end_ms).
     """
 
     start_ms: int
@@ -34,6 +36,7 @@ class Filters:
     browser_url: str | None = None
     focused: bool | None = None
     monitor: str | None = None
+    left_out: tuple[tuple[int, int], ...] = ()
 
     def hash(self) -> str:
         """Equal for equal filters, in any process."""
@@ -85,6 +88,9 @@ def where(connection: apsw.Connection, filters: Filters) -> Where:
     if filters.focused is not None:
         conditions.append("f.focused = :focused")
         parameters["focused"] = int(filters.focused)
+    for number, span_ms in enumerate(filters.left_out):
+        conditions.append(f"not (f.id >= :out_low{number} and f.id < :out_high{number})")
+        parameters[f"out_low{number}"], parameters[f"out_high{number}"] = id_range(*span_ms)
     if filters.monitor:
         conditions.append("f.monitor = :monitor")
         parameters["monitor"] = bindable(filters.monitor)

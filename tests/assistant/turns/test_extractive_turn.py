@@ -128,6 +128,24 @@ def test_a_follow_up_is_about_what_the_question_before_it_was_about(ask: Ask, af
     again = ask("Who wrote hello?", **follow_up)
     assert (again.start_ms, again.end_ms) == (first.start_ms, first.end_ms)
     assert len(again.scope.also) == 1  # everything
+    named = ask("And when was that?", **follow_up)
+    assert named.scope.text == f"{again.scope.text}, on from “Who wrote hello?”"
+    assert "hello there" in named.answer_md
     assert ask("And yesterday?", **follow_up).end_ms <= first.start_ms
     assert ask("Who wrote hello?", **{**follow_up, "start_ms": 0}).scope.is_everything
     assert ask("And who else?", **follow_up).scope.is_everything
+
+
+def test_two_days_are_asked_about_without_what_lies_between(ask: Ask, afternoon: Afternoon) -> None:
+    """The afternoon is that of a Friday."""
+    day = 24 * 60
+    for days, line in ((0, "the boiler is mended"), (-1, "a quiet day"), (-2, "the contract ends in May")):
+        for minute in range(3):
+            afternoon.show(days * day + minute, line, app_name=f"App {-days}")
+    question = {"model": "extractive", "start_ms": None, "end_ms": None}
+    both = ask("What did I do on Wednesday and today?", **question)
+    assert "contract" in both.answer_md and "boiler" in both.answer_md and "quiet" not in both.answer_md
+    assert both.scope.text == "Wednesday 18 Nov, today, 00:00–18:03"
+    again = ask("Which apps did I use then?", **{**question, "chat_id": both.chat_id})
+    assert again.scope.left_out == both.scope.left_out
+    assert again.answer_md.endswith("2 apps, 4 min: App 2 2 min, App 0 2 min.")

@@ -5,7 +5,7 @@ The fragment is asked for by the page as one types, and shows what sending would
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from flask import request
@@ -13,8 +13,7 @@ from werkzeug.wrappers import Response
 
 from assistant.core.records import MAX_MESSAGE_CHARS
 from assistant.language.time_phrases import Calendar, Found, Refusal, in_message
-from assistant.turns.scope import is_same_span, read_mentions
-from store.chats import conversations
+from assistant.turns.scope import answered, is_same_span, read_mentions, spans_of
 from store.core import preferences, times
 from store.frames import apps
 from webapp.core import formatting, parameters, templating
@@ -86,24 +85,23 @@ def understand(form: Mapping[str, str], who: Viewer) -> Understood:
             problem = "" if refusal.problem == "ambiguous" else parameters.time_problem(refusal)
             if not refusal.also:
                 return Understood(problem=problem, app=app)
-            return replace(_of_readings(_spans(refusal.also), form, who, app), problem=problem)
+            spans = [(each.start_ms, each.end_ms) for each in refusal.also]
+            return replace(_of_readings(spans, form, who, app), problem=problem)
         case Found() as found:
-            return _of_readings(_spans((found, *found.further, *found.also)), form, who, app, found)
+            return _of_readings(spans_of(found), form, who, app, found)
     chat = parameters.number(form, "chat")  # a follow-up is about what the question before it was about
-    before = None if chat is None or app else conversations.last_range(services().database, chat)
-    if before is not None and message.strip():
-        return _of_readings([before], form, who, app)
+    before = [] if chat is None or app else answered(services().database, chat)
+    if before and not before[0][1].is_everything and message.strip():
+        return _of_readings([(before[0][1].start_ms, before[0][1].end_ms)], form, who, app)
     return Understood(app=app, is_everything=bool(message.strip()) and not app)
-
-
-def _spans(readings: Iterable[Found]) -> list[tuple[int, int]]:
-    return [(reading.start_ms, reading.end_ms) for reading in readings]
 
 
 def _of_readings(
     spans: list[tuple[int, int]], form: Mapping[str, str], who: Viewer, app: str, found: Found | None = None
 ) -> Understood:
     labels = [_label(*span, who, is_so_far=found is not None and found.is_so_far) for span in spans]
+    if found and found.further:  # several times that are asked for together
+        labels[0] = " + ".join(labels[1 : 2 + len(found.further)])
     if len(set(labels)) < len(labels):  # an hour that comes twice, when clocks go back
         offsets = [preferences.utc_offset(start_ms, who.zone) for start_ms, _ in spans]
         labels = [f"{label} {offset}" for label, offset in zip(labels, offsets, strict=True)]
