@@ -154,6 +154,7 @@ def _first_available(languages: tuple[str, ...]) -> OcrEngine:
 
 
 _GAP = 1.5  # line heights; wider spaces separate cells, columns and windows
+_NEAR = 4  # words that tell how high a line is
 _BUCKET = 32  # pixels; only words of neighbouring buckets can share a line
 _COLUMN_GAP = 1.2  # line heights of emptiness that make a column
 
@@ -224,8 +225,8 @@ def _row_that_ends_before(word: OcrWord, rows: dict[int, list[list[OcrWord]]]) -
     bucket, best, best_gap = _bucket(word.box), None, 0
     for near in (bucket - 1, bucket, bucket + 1):
         for row in rows.get(near, ()):
-            last = row[-1].box
-            gap = word.box.x - last.right
+            gap = word.box.x - row[-1].box.right
+            last = around([near.box for near in row[-_NEAR:]])  # a comma and 一 alone share nothing
             height = max(last.h, word.box.h)
             near_enough = -height <= gap <= _GAP * height and _share_baseline(last, word.box)
             if near_enough and (best is None or gap < best_gap):

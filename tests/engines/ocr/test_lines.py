@@ -100,7 +100,8 @@ def test_every_word_is_in_exactly_one_line_whatever_the_order(words: list[OcrWor
     assert lines_of(shuffled) == lines
 
 
-def test_scripts_are_read_in_two_passes() -> None:
+def test_each_script_is_read_in_a_pass_of_its_own_the_latin_one_first() -> None:
+    assert passes(["rus", "chi_sim", "jpn", "eng", "kor"]) == ("eng", "rus", "chi_sim+jpn", "kor")
     assert passes(["eng", "chi_sim", "deu"]) == ("eng+deu", "chi_sim")
     assert passes(["chi_sim"]) == ("chi_sim",)
     assert passes(["eng"]) == ("eng",)
