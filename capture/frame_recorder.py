@@ -30,7 +30,7 @@ from capture.windows.protocol import Identity
 from store.core.errors import StoreError
 from store.core.settings import CaptureSettings
 from store.core.times import utc_offset_min
-from store.spool.queue import Capture, LookReport, Spool
+from store.spool.queue import WEBP_OF_CAPTURE, Capture, LookReport, Spool
 from store.spool.window_hints import Toolbar
 
 log = logging.getLogger(__name__)
@@ -327,8 +327,7 @@ def _switch(before: Identity, now: Identity) -> Literal["app_switch", "window_ch
 
 # Frames on their way to the spool: encoded and written by one thread beside the looks.
 #
-# WebP lossless, method 2, quality 20 (measured: half of what PNG takes, 22 ms for 1080p); the
-# encoder lets go of Python's lock, so that looks go on meanwhile. A frame counts as kept only
+# The encoder lets go of Python's lock, so that looks go on meanwhile. A frame counts as kept only
 # when `Spool.put` has returned: whatever is killed before was never counted.
 
 
@@ -337,7 +336,7 @@ def encode(pixels: Pixels) -> bytes:
     height, width = pixels.shape[:2]
     image = Image.frombuffer("RGB", (width, height), pixels, "raw", "BGRX", 0, 1)
     buffer = io.BytesIO()
-    image.save(buffer, "WEBP", lossless=True, quality=20, method=2)
+    image.save(buffer, "WEBP", **WEBP_OF_CAPTURE)
     return buffer.getvalue()
 
 

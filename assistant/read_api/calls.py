@@ -63,7 +63,7 @@ class ReadSources:
         """Those of a home folder, for a program that runs beside the pages or without them."""
         database = open_database(data_dir)
         embedder = QueryEmbedder(settings.embedding, database)
-        return cls(database, Media(data_dir.media), settings, embedder, times.now_ms)
+        return cls(database, Media(data_dir.media, database), settings, embedder, times.now_ms)
 
 
 class ReadCall:

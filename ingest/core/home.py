@@ -34,7 +34,7 @@ def open_home(data_dir: DataDir, settings: Settings) -> Home:
     database = open_database(data_dir)
     limits = settings.spool
     spool = Spool(data_dir.spool, max_bytes=round(limits.max_gb * 1e9), max_entries=limits.max_entries)
-    return Home(settings, data_dir, database, spool, Media(data_dir.media))
+    return Home(settings, data_dir, database, spool, Media(data_dir.media, database))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What the worker does to stored pictures in a thread of its own: retention, every hour."""
+"""What the worker does to stored pictures in a thread of its own: packs, and every hour retention."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from collections.abc import Callable
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
 from store.core.errors import StoreBusy, StoreError
-from store.deletion import retention
+from store.deletion import deletion, retention
+from store.frames import packing
 
 log = logging.getLogger(__name__)
 
 _FIRST_AFTER_S = 60.0
 _RETENTION_EVERY_S = 3600.0
 _BUSY_S = 60.0
+_BETWEEN_PACKS_S = 1.0
 
 
 class Housekeeping(threading.Thread):
@@ -64,4 +66,7 @@ class Housekeeping(threading.Thread):
                 if not done.is_empty:
                     log.info("retention took %s", done)
             self._retention_due_s = time.monotonic() + _RETENTION_EVERY_S
+        if packing.pack_next(self._home.database, self._home.media, self._clock()):
+            deletion.empty_trash(self._home.database, self._home.media)
+            return _BETWEEN_PACKS_S
         return max(1.0, min(_BUSY_S, self._retention_due_s - time.monotonic()))

@@ -29,10 +29,11 @@ import apsw
 
 from store.core import times
 from store.core.database import Database, rows, scalar
+from store.core.errors import StoreBusy
 from store.core.records import insert
 from store.core.times import now_ms as wall_clock_ms
 from store.deletion import registry, reserve
-from store.frames import pending, text_index
+from store.frames import packing, packs, pending, text_index
 from store.frames.activity_intervals import CONTINUOUS_MS
 from store.frames.frames import captured_ms_of, id_range, record_outcome
 from store.frames.media import Media, path_of
@@ -475,13 +476,26 @@ def truncate_frames(connection: apsw.Connection, start_ms: int, app_name: str | 
 
 
 def empty_trash(database: Database, media: Media) -> int:
-    """Unlink what deletions noted in ``media_trash``; returns the bytes freed."""
+    """Unlink what deletions noted in ``media_trash``, packs once those that stay have another; returns the
+    bytes freed.
+    """
     paths = database.column("select path from media_trash")
     if not paths:
         return 0
-    freed = media.remove(paths)
+    alone = [path for path in paths if not path.endswith(packs.SUFFIX)]
+    freed = media.remove(alone)
+    done = alone
+    for path in sorted(set(paths) - set(alone)):
+        try:
+            freed -= packing.rewrite(database, media, path)
+        except (StoreBusy, OSError, ValueError) as error:
+            # It stays in the trash, and on the receipt as a picture that is left.
+            log.warning("the pack %s cannot be written without what was deleted: %s", path, error)
+            continue
+        freed += media.remove([path])
+        done.append(path)
     with database.write() as connection:
-        connection.executemany("delete from media_trash where path = ?", [(path,) for path in paths])
+        connection.executemany("delete from media_trash where path = ?", [(path,) for path in done])
     return freed
 
 

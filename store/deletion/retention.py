@@ -38,6 +38,7 @@ _MINUTE_MS = 60_000
 _DAY_MS = 86_400_000
 _LONGEST_TURN_MS = 3_600_000
 """A question that has run for longer was left behind by a program that died."""
+_WAIT_S = 10.0
 _PREFERENCE = "retention"
 
 
@@ -156,13 +157,12 @@ def run(
     now_ms: int,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> Run:
-    """Take what the policy lets go of, and note it. Raises `StoreBusy` when another run is under way or a
-    question is being answered, and `OSError`; what was taken until then is noted.
+    """Take what the policy lets go of, and note it. Raises `StoreBusy` when another program works on pictures
+    or a question is being answered, and `OSError`; what was taken until then is noted.
     """
     taken = _Taking(database, media, now_ms)
     try:
-        with pending.only_writer(database):
-            taken.take(plan(database, policy, now_ms), is_stopped)
+        taken.take(plan(database, policy, now_ms), is_stopped)
     except (StoreBusy, OSError) as error:
         taken.run = replace(taken.run, problem=str(error) or type(error).__name__)
         raise
@@ -233,6 +233,11 @@ class _Taking:
 
     def _take_pictures(self, found: list[FrameRow], previews_before: int) -> None:
         small = self._small_pictures([frame for frame in found if frame.id >= previews_before])
+        with pending.only_writer(self._database, _WAIT_S):
+            self._replace(found, small)
+
+    def _replace(self, found: list[FrameRow], small: dict[int, tuple[str, bytes]]) -> None:
+        """Let pictures go, and small ones take the place of some, as (path, content) by frame."""
         pending.write(self._database, self._media, small.values())
         with self._database.write() as connection:
             gone = self._select(connection, found, "media_path")

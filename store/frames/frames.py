@@ -201,6 +201,8 @@ def insert(connection: apsw.Connection, capture: Capture, still: Still, now_ms: 
     """
     frame_id = _new_id(connection, capture.captured_ms)
     told = {name: getattr(capture, name) for name in _OF_CAPTURE}
+    # Only what a capture daemon wrote can be made again byte for byte out of its pixels (`Media.exact`).
+    told["is_packable"] = capture.batch_id is not None and still.media_type == "image/webp"
     times = {"ended_ms": capture.captured_ms, "stored_ms": now_ms}
     records.insert(connection, "frames", id=frame_id, **told, **asdict(still), **times)
     text_index.add(connection, frame_id)

@@ -1,9 +1,9 @@
 """The only door to pixels.
 
-A frame's picture is kept as the very bytes that were captured (a lossless still, or what an
-upload sent) and served only while its SHA-256 is the one stored with the frame. Anything else is
-`MediaGone`: never a neighbour, never a best effort. Because everybody asks here, stills can later
-become exact patches without touching anyone.
+A frame's picture is kept as the very bytes that were captured (a lossless still, or what an upload sent), or
+in a pack with others of its screen (`store.frames.packs`), of which the same bytes are made again. It is
+served only while the SHA-256 of its file, or in a pack of its pixels, is the one stored with the frame.
+Anything else is `MediaGone`: never a neighbour, never a best effort.
 """
 
 from __future__ import annotations
@@ -19,19 +19,26 @@ from pathlib import Path
 
 from PIL import Image, UnidentifiedImageError
 
+from store.core.database import Database
 from store.core.errors import MediaGone
 from store.core.paths import DIRECTORY_MODE, sync_directory, write_file
-from store.frames.frames import FrameRow, Still
+from store.frames import packs
+from store.frames.frames import FrameRow, Still, get_many
+from store.spool.queue import WEBP_OF_CAPTURE
 
 SUFFIXES = {"image/webp": ".webp", "image/png": ".png", "image/jpeg": ".jpg"}
 PREVIEW_TYPE = "image/webp"
 
 
 class Media:
-    """Pictures below one folder, filed by UTC day: ``YYYY/MM/DD/NAME.webp``."""
+    """Pictures below one folder, filed by UTC day: ``YYYY/MM/DD/NAME.webp``.
 
-    def __init__(self, folder: Path) -> None:
+    With a `database`, rows may be a while old: a picture that moved into a pack since is found there.
+    """
+
+    def __init__(self, folder: Path, database: Database | None = None) -> None:
         self.folder = folder
+        self._database = database
 
     def keep(self, image: bytes, media_type: str, captured_ms: int, name: str) -> Still:
         """Durably file a picture, byte for byte. Doing it twice gives the same file.
@@ -70,28 +77,79 @@ class Media:
     def exact(self, frame: FrameRow) -> bytes:
         """The frame's own picture, byte for byte as captured.
 
-        Raises `MediaGone` when it was deleted, is missing on disk, or is no longer the picture
-        whose SHA-256 was stored (truncated, swapped, edited).
+        Out of a pack these are the captured bytes as long as the WebP library writes them as it did, and in
+        any case the captured pixels. Raises `MediaGone` when it was deleted, is missing on disk, or is no
+        longer the picture whose SHA-256 was stored (truncated, swapped, edited).
         """
-        if frame.media_path is None:
-            raise MediaGone(frame.id, frame.media_gone_reason or "deleted")
-        return self._checked(frame.id, frame.media_path, frame.sha256)
-
-    def _checked(self, frame_id: int, relative: str, sha256: str | None) -> bytes:
-        path = self.folder / relative
-        if path.is_symlink():
-            raise MediaGone(frame_id, "altered")
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise MediaGone(frame_id, "missing") from error
-        if hashlib.sha256(content).hexdigest() != sha256:
-            raise MediaGone(frame_id, "altered")
-        return content
+        found = self._found(frame)
+        if isinstance(found, bytes):
+            return found
+        buffer = io.BytesIO()
+        found.save(buffer, "WEBP", **WEBP_OF_CAPTURE)
+        return buffer.getvalue()
 
     def image(self, frame: FrameRow) -> Image.Image:
         """The frame's pixels, RGB. Raises `MediaGone`."""
-        return decode(self.exact(frame), frame.media_type)
+        found = self._found(frame)
+        return decode(found, frame.media_type) if isinstance(found, bytes) else found
+
+    def check(self, frame: FrameRow) -> None:
+        """Raise `MediaGone` as `exact` does."""
+        self._found(frame)
+
+    def _found(self, frame: FrameRow) -> bytes | Image.Image:
+        """The file, or what a pack holds; looked for once more where it moved since the row was read."""
+        try:
+            return self._stored(frame)
+        except MediaGone as error:
+            if error.reason != "missing" or self._database is None:
+                raise
+            now = get_many(self._database, [frame.id]).get(frame.id)
+            if now is None or now.media_path == frame.media_path:
+                raise
+            return self._stored(now)
+
+    def _stored(self, frame: FrameRow) -> bytes | Image.Image:
+        if frame.media_path is None:
+            raise MediaGone(frame.id, frame.media_gone_reason or "deleted")
+        if not frame.media_path.endswith(packs.SUFFIX):
+            return self._checked(frame.id, frame.media_path, frame.sha256)
+        content = self._read(frame.id, frame.media_path)
+        try:
+            return self.unpacked(packs.Pack(content), frame)
+        except ValueError as error:
+            raise MediaGone(frame.id, "altered") from error
+
+    def unpacked(self, pack: packs.Pack, frame: FrameRow) -> Image.Image:
+        """A frame's pixels out of its pack, RGB. Raises `MediaGone`."""
+        try:
+            image = pack.image(frame.id)
+        except (ValueError, KeyError, OSError) as error:
+            raise MediaGone(frame.id, "altered") from error
+        if pixels_sha256(image) != frame.pixels_sha256:
+            raise MediaGone(frame.id, "altered")
+        return image
+
+    def content(self, relative: str) -> bytes:
+        """A file as it is. Raises `OSError`, also for a link."""
+        path = self.folder / relative
+        if path.is_symlink():
+            raise OSError(f"{relative} is a link")
+        return path.read_bytes()
+
+    def _read(self, frame_id: int, relative: str) -> bytes:
+        try:
+            return self.content(relative)
+        except FileNotFoundError as error:
+            raise MediaGone(frame_id, "missing") from error
+        except OSError as error:
+            raise MediaGone(frame_id, "altered") from error
+
+    def _checked(self, frame_id: int, relative: str, sha256: str | None) -> bytes:
+        content = self._read(frame_id, relative)
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise MediaGone(frame_id, "altered")
+        return content
 
     def preview(self, frame: FrameRow, width_px: int) -> bytes:
         """A smaller copy as WebP, at most `width_px` wide: of the picture, or of the small one that

@@ -8,9 +8,10 @@ used twice, so that no late unlinking hits a new file.
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 
 import apsw
@@ -21,14 +22,19 @@ from store.core.paths import file_lock
 from store.frames.media import Media, temporary_of
 
 _LOCK_NAME = "media.lock"
+_POLL_S = 0.05
 
 
 @contextmanager
-def only_writer(database: Database) -> Iterator[None]:
-    """Hold the place of the one that replaces files. Raises `StoreBusy` at once when it is taken."""
-    with file_lock(database.data_dir.spool / _LOCK_NAME) as is_ours:
-        if not is_ours:
-            raise StoreBusy("another program is working on the stored pictures")
+def only_writer(database: Database, wait_s: float = 0.0) -> Iterator[None]:
+    """Hold the place of the one that replaces files. Raises `StoreBusy` when it is taken for longer."""
+    deadline = time.monotonic() + wait_s
+    with ExitStack() as stack:
+        while not stack.enter_context(file_lock(database.data_dir.spool / _LOCK_NAME)):
+            stack.pop_all().close()
+            if time.monotonic() >= deadline:
+                raise StoreBusy("another program is working on the stored pictures")
+            time.sleep(_POLL_S)
         _discard(database)
         try:
             yield

@@ -8,8 +8,9 @@ not a difference.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -18,7 +19,8 @@ from store.chats import attachments
 from store.core import tokenizer
 from store.core.database import Database, column, rows, scalar
 from store.core.errors import AttachmentGone, MediaGone
-from store.frames.frames import ID_STEP, get_many
+from store.frames import packs
+from store.frames.frames import ID_STEP, FrameRow, get_many
 from store.frames.media import Media
 from store.spool import residual_files
 from store.spool.queue import Spool
@@ -235,25 +237,55 @@ def _pictures(database: Database, media: Media) -> Iterator[str]:
     """Every frame has its very picture, and every picture its frame."""
     files = set(media.files())
     known: set[str] = set()
+    ids_of: dict[str, set[int]] = {}  # of the packs of this batch
     for frame_ids in _batches_of_ids(database):
-        for frame in get_many(database, frame_ids).values():
-            for path, what, look in (
-                (frame.media_path, "picture", media.exact),
-                (frame.preview_path, "small picture", media.exact_preview),
-            ):
-                if path is None:
-                    continue
-                known.add(path)
-                try:
-                    look(frame)
-                except MediaGone as error:
-                    yield f"The {what} of frame {frame.id} is {error.reason}."
+        found = get_many(database, frame_ids).values()
+        in_packs = {path for frame in found if (path := frame.media_path) and path.endswith(packs.SUFFIX)}
+        ids_of = {path: ids_of[path] for path in in_packs & ids_of.keys()}
+        for path in sorted(in_packs - ids_of.keys()):
+            ids_of[path], problems = _pack(database, media, path)
+            yield from problems
+        known |= in_packs
+        for frame in found:
+            if frame.media_path in ids_of:
+                if frame.id not in ids_of[frame.media_path]:
+                    yield f"The picture of frame {frame.id} is missing."
+            elif frame.media_path is not None:
+                known.add(frame.media_path)
+                yield from _problem(f"picture of frame {frame.id}", media.check, frame)
+            if frame.preview_path is not None:
+                known.add(frame.preview_path)
+                yield from _problem(f"small picture of frame {frame.id}", media.exact_preview, frame)
     trash = set(database.column("select path from media_trash"))
     if trash:
         yield f"{len(trash)} pictures of deleted frames wait to be removed."
     orphans = [path for path in files - known - trash if _is_settled(media.folder / path)]
     if orphans:
         yield f"{len(orphans)} files in the media folder belong to no frame."
+
+
+def _pack(database: Database, media: Media, path: str) -> tuple[set[int], list[str]]:
+    """The frames of a pack, and what is wrong with it: it has their very pictures, and no others."""
+    try:
+        pack = packs.Pack(media.content(path))
+    except (ValueError, OSError) as error:
+        return set(), [f"The pack {path} cannot be read: {error}."]
+    of_pack = {i: row for i, row in get_many(database, pack.ids()).items() if row.media_path == path}
+    problems: list[str] = []
+    for frame_id in pack.ids():  # in the order of time: each lies on the one before
+        if frame_id in of_pack:
+            frame = of_pack[frame_id]
+            problems += _problem(f"picture of frame {frame_id}", partial(media.unpacked, pack), frame)
+        elif not database.column("select 1 from media_trash where path = ?", (path,)):
+            problems.append(f"The pack {path} has a picture that belongs to no frame.")
+    return set(of_pack), problems
+
+
+def _problem(what: str, look: Callable[[FrameRow], object], frame: FrameRow) -> Iterator[str]:
+    try:
+        look(frame)
+    except MediaGone as error:
+        yield f"The {what} is {error.reason}."
 
 
 def _batches_of_ids(database: Database) -> Iterator[list[int]]:

@@ -52,7 +52,7 @@ def verify(home: Path | None, as_json: bool) -> None:
 
     data_dir = open_home(home).data_dir
     database = open_database(data_dir)
-    report = compare(database, Media(data_dir.media), Spool(data_dir.spool))
+    report = compare(database, Media(data_dir.media, database), Spool(data_dir.spool))
     if as_json:
         print_json(dataclasses.asdict(report))
     else:

@@ -92,7 +92,7 @@ def _services(
 ) -> Services:
     data_dir = database.data_dir
     limits = settings.spool
-    media = Media(data_dir.media)
+    media = Media(data_dir.media, database)
     embedder = embedder or QueryEmbedder(settings.embedding, database, clock=clock)
     library = ReadSources(database, media, settings, embedder, clock)
     return Services(

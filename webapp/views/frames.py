@@ -45,7 +45,7 @@ def citation_text(words: str, place: str, captured_ms: int, frame_id: int | None
 def unavailable_reason(media: Media, frame: FrameRow) -> str:
     """Why the exact picture cannot be shown, or "" when it can."""
     try:
-        media.exact(frame)
+        media.check(frame)
     except MediaGone as error:
         return error.reason
     return ""

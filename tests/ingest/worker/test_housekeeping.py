@@ -37,6 +37,7 @@ def test_what_was_chosen_in_the_app_is_done(home: Home) -> None:
 def test_it_waits_for_another_and_tells_of_a_failure(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     store_frame(home.database, home.data_dir, text="words")
     retention.choose(home.database, RetentionSettings(days=50), RetentionSettings())
+    monkeypatch.setattr(retention, "_WAIT_S", 0)
     keeper, stats = housekeeping(home)
     with pending.only_writer(home.database):
         assert keeper.step() > 1

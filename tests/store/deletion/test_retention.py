@@ -234,7 +234,11 @@ def test_a_full_disk_takes_nothing_and_is_told(
     assert problems(database, media) == ()
 
 
-def test_two_runs_do_not_meet(database: Database, media: Media) -> None:
+def test_two_runs_do_not_meet(
+    database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(database, data_dir, 50)
+    monkeypatch.setattr(retention, "_WAIT_S", 0)
     with pending.only_writer(database), pytest.raises(StoreBusy):
         retention.run(database, media, KEEP_NONE, NOW_MS)
 
