@@ -12,9 +12,10 @@ from typing import Literal
 
 import apsw
 
-from store.core.database import Database, clean_text, rows, scalar
+from store.core.database import Database, clean_text, scalar
 from store.core.errors import NotFound
 from store.core.records import insert_new
+from store.frames.frames import FrameRow, select_rows
 
 MAX_TAG_CHARS = 64
 
@@ -47,27 +48,17 @@ def add_by_rule(connection: apsw.Connection, frame_id: int, tags: Iterable[str],
             add(connection, frame_id, tag, now_ms, "rule")
 
 
-@dataclass(frozen=True, slots=True)
-class Unmarked:
-    """A frame that rules have not marked yet, with what they go by."""
-
-    id: int
-    app_name: str | None
-    window_name: str | None
-    browser_url: str | None
-
-
 def is_backfilling(connection: apsw.Connection) -> bool:
     """Whether frames are left that came in before rules did."""
     return scalar(connection, "select 1 from frame_tag_backfill") is not None
 
 
-def unmarked(connection: apsw.Connection, limit: int) -> list[Unmarked]:
+def unmarked(connection: apsw.Connection, limit: int) -> list[FrameRow]:
     """The next of these frames, newest first; they are not given again.
 
     Call it in the transaction that marks them (`Database.write()`). An empty list says that it is done.
     """
-    found = [Unmarked(*row) for row in rows(connection, _UNMARKED, {"limit": limit})]
+    found = select_rows(connection, _UNMARKED, {"limit": limit})
     if found:
         connection.execute("update frame_tag_backfill set below = ?", (found[-1].id,))
     else:
@@ -93,8 +84,9 @@ def of_frame(database: Database, frame_id: int) -> list[str]:
 
 
 _UNMARKED = """
-select f.id, f.app_name, f.window_name, f.browser_url from frame_tag_backfill b
-join frames f on f.id < b.below where f.stored_ms < b.stored_before_ms order by f.id desc
+where id < (select below from frame_tag_backfill)
+    and stored_ms < (select stored_before_ms from frame_tag_backfill)
+order by id desc
 limit :limit
 """
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from store.core.database import Database, rows, scalar
 from store.core.records import columns
-from store.memory.documents import SUMMARY_FIELDS
+from store.memory.documents import SUMMARY_FIELDS, Summary
 
 BY_RULES = "rules"
 BY_PERSON = "person"
@@ -44,7 +44,7 @@ class SessionTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class ChatSummary:
+class ChatSummary(Summary):
     """What one session came to. `made_by` is rules, a model's name or person; `timezone` is the person's.
 
     `traces` is None where it was not traced when it was made (`assistant.context.session_summary`).
@@ -55,22 +55,12 @@ class ChatSummary:
     started_ms: int
     ended_ms: int
     timezone: str
-    request: str | None
-    investigated: str | None
-    learned: str | None
-    completed: str | None
-    next_steps: str | None
-    notes: str | None
     tokens: int
     made_by: str
     is_edited: bool
     is_retracted: bool
     tags: tuple[tuple[str, float], ...] = ()
     traces: Traces | None = None
-
-    @property
-    def fields(self) -> dict[str, str | None]:
-        return {name: getattr(self, name) for name in SUMMARY_FIELDS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import apsw
@@ -20,7 +20,25 @@ from store.core.records import columns, insert, load
 from store.core.records import put as put_row
 
 DocType = Literal["observation", "session_summary", "user_prompt", "insight", "chat_summary"]
-SUMMARY_FIELDS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a session came to; None where nothing honest can be said."""
+
+    request: str | None
+    investigated: str | None
+    learned: str | None
+    completed: str | None
+    next_steps: str | None
+    notes: str | None
+
+    @property
+    def fields(self) -> dict[str, str | None]:
+        return {name: getattr(self, name) for name in SUMMARY_FIELDS}
+
+
+SUMMARY_FIELDS = tuple(each.name for each in fields(Summary))
 
 # What document ids begin with. An observation and a session have several documents, told apart by a field.
 _PREFIXES: dict[str, DocType] = {
@@ -103,21 +121,11 @@ SESSION_GAP_MS = 30 * 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class SessionSummary:
+class SessionSummary(Summary):
     id: int
     start_ms: int
     end_ms: int
-    request: str | None
-    investigated: str | None
-    learned: str | None
-    completed: str | None
-    next_steps: str | None
-    notes: str | None
     project: str | None
-
-    @property
-    def fields(self) -> dict[str, str | None]:
-        return {name: getattr(self, name) for name in SUMMARY_FIELDS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,19 +20,12 @@ from store.sources.upserts import Upserted, UpsertTable, natural_key
 
 
 @dataclass(frozen=True, slots=True)
-class EventRecord:
-    """An occurrence as a file tells it.
-
-    `uid` is the id of the event in its calendar and `recurrence` what sets this occurrence apart from the
-    others, such as its original start ("" for an event that happens once). Without a `uid` title and times
-    are the key. `end_ms` is exclusive, and `start_ms` where the event has no length.
-    """
+class _Event:
+    """`end_ms` is exclusive, and `start_ms` where the event has no length."""
 
     title: str
     start_ms: int
     end_ms: int
-    uid: str = ""
-    recurrence: str = ""
     calendar: str = ""
     description: str = ""
     location: str = ""
@@ -42,17 +35,21 @@ class EventRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    id: int
-    calendar: str
-    title: str
-    description: str
-    location: str
-    attendees: tuple[str, ...]
-    start_ms: int
-    end_ms: int
-    is_all_day: bool
-    status: str
+class EventRecord(_Event):
+    """An occurrence as a file tells it.
+
+    `uid` is the id of the event in its calendar and `recurrence` what sets this occurrence apart from the
+    others, such as its original start ("" for an event that happens once). Without a `uid` title and times
+    are the key.
+    """
+
+    uid: str = ""
+    recurrence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Event(_Event):
+    id: int = 0
 
 
 _TABLE = UpsertTable(

@@ -38,14 +38,6 @@ class FactUse:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """A frame on which the name of an entity stands, or that it was stored for."""
-
-    frame_id: int
-    at_ms: int
-
-
 # -- changing (inside `Database.write()`) -------------------------------------------------
 
 
@@ -130,8 +122,8 @@ def use_counts(database: Database, fact_ids: Iterable[int]) -> dict[int, int]:
     return dict(found)
 
 
-def seen(database: Database, entity: Entity) -> tuple[Sighting, Sighting] | None:
-    """The first and the last frame on which an entity was seen: by its name or an alias, or stored for it."""
+def seen(database: Database, entity: Entity) -> tuple[int, int] | None:
+    """The first and the last frame, by id, on which an entity was seen: by a name of it, or stored for it."""
     match = _named(entity)
     ends: list[int] = list(entity.frames)
     with database.read(deadline_s=5) as connection:
@@ -139,9 +131,7 @@ def seen(database: Database, entity: Entity) -> tuple[Sighting, Sighting] | None
             sql = f"select rowid from frames_fts where frames_fts match ? order by rowid {order} limit 1"
             number = scalar(connection, sql, (match,))
             ends += [] if number is None else [int(number)]
-    if not ends:
-        return None
-    return _sighting(min(ends)), _sighting(max(ends))
+    return (min(ends), max(ends)) if ends else None
 
 
 def moments_since(database: Database, entity: Entity, since_ms: int) -> list[int]:
@@ -190,10 +180,6 @@ def _object(fact: Fact) -> str:
     if fact.object_entity_id is not None:
         return f"entity {fact.object_entity_id}"
     return " ".join(tokenizer.words(fact.object_value or ""))
-
-
-def _sighting(frame_id: int) -> Sighting:
-    return Sighting(frame_id, frame_id // ID_STEP)
 
 
 def _uses(database: Database, kind: str, among: str, number: int) -> list[FactUse]:

@@ -36,14 +36,8 @@ class PointRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    id: int
-    at_ms: int
-    latitude: float
-    longitude: float
-    accuracy_m: float | None
-    altitude_m: float | None
-    source: str
+class Point(PointRecord):
+    id: int = 0
 
 
 _TABLE = UpsertTable(
@@ -122,9 +116,7 @@ _CANDIDATES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceRecord:
-    """A place as a file tells it. Without an `external_id` name and position are the key."""
-
+class _Place:
     name: str
     latitude: float
     longitude: float
@@ -132,19 +124,18 @@ class PlaceRecord:
     address: str = ""
     note: str = ""
     radius_m: float = RADIUS_M
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceRecord(_Place):
+    """A place as a file tells it. Without an `external_id` name and position are the key."""
+
     external_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    id: int
-    name: str
-    category: str
-    address: str
-    note: str
-    latitude: float
-    longitude: float
-    radius_m: float
+class Place(_Place):
+    id: int = 0
 
 
 _PLACES = UpsertTable(

@@ -15,7 +15,7 @@ from webapp.api.values import Answer, Listing, Request, Timestamp, Zone
 from webapp.core import uploads
 from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
-from webapp.core.uploads import MAX_IMPORT_BYTES, Choices
+from webapp.core.uploads import MAX_IMPORT_BYTES
 
 IMPORT = "/imports/<id:import_id>"
 _Short = Annotated[str, StringConstraints(max_length=200)]
@@ -72,7 +72,7 @@ def _importer(kind: Kind, summary: str) -> None:
             raise Problem(413, "too_large", detail)
         check_parts(Upload.model_fields, file="file")
         choices = _choices()
-        return ImportReceiptAnswer(**uploads.import_file(kind, uploads.uploaded_file(), choices))
+        return ImportReceiptAnswer(**uploads.import_file(kind, uploads.uploaded_file(), **choices))
 
     upload.__name__ = kind
     endpoint(
@@ -90,10 +90,10 @@ def _importer(kind: Kind, summary: str) -> None:
     )(upload)
 
 
-def _choices() -> Choices:
+def _choices() -> dict[str, str]:
     given = {name: value for name, value in request.form.items() if name != "csrf_token"}
     try:
-        return Choices(**_Fields.model_validate(given).model_dump())
+        return _Fields.model_validate(given).model_dump()
     except ValidationError as error:
         raise of_validation(error, body=True) from error
 

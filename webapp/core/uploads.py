@@ -70,16 +70,6 @@ class Request(HtmxAwareRequest):  # type: ignore[misc]  # htmx_flask is untyped
             path.unlink(missing_ok=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """What the file does not say, "" for what is found out."""
-
-    timezone: str
-    format: str = ""
-    me: str = ""
-    dates: str = ""
-
-
 def uploaded_file() -> FileStorage:
     """The part `file` of the form. Raises `Problem`."""
     file = request.files.get("file")
@@ -89,16 +79,21 @@ def uploaded_file() -> FileStorage:
     return file
 
 
-def import_file(kind: Kind, file: FileStorage, choices: Choices) -> dict[str, Any]:
-    """The receipt of the import. Raises `Problem` with the reason when the file is refused."""
+def import_file(
+    kind: Kind, file: FileStorage, timezone: str, format: str = "", me: str = "", dates: str = ""
+) -> dict[str, Any]:
+    """The receipt of the import; the choices are what the file does not say, "" for what is found out.
+
+    Raises `Problem` with the reason when the file is refused.
+    """
     file.stream.flush()
     arguments = [
         "ingest", "--home", str(services().data_dir.home), "import", kind, str(Path(str(file.stream.name))),
-        "--json", f"--name={_name(file)}", f"--tz={choices.timezone}",
+        "--json", f"--name={_name(file)}", f"--tz={timezone}",
     ]  # fmt: skip
-    given = {"format": choices.format, "dates": choices.dates}
+    given = {"format": format, "dates": dates}
     arguments += [f"--{option}={_plain(value)}" for option, value in given.items() if value]
-    arguments += [f"--me={_plain(name)}" for name in choices.me.split(",") if name.strip()]
+    arguments += [f"--me={_plain(name)}" for name in me.split(",") if name.strip()]
     try:
         done = _run_program(arguments, IMPORT_TIMEOUT_S)
     except subprocess.TimeoutExpired as error:

@@ -59,10 +59,9 @@ def answer_file(pack: Pack, fmt: str) -> Response:
 
 
 def download(content: bytes, content_type: str, name: str) -> Response:
-    """A file that the browser keeps and nobody on the way does."""
+    """A file that the browser keeps; nobody on the way does (`webapp.security.guards.protect`)."""
     response = Response(content, content_type=content_type)
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-    response.headers["Cache-Control"] = "private, no-store"
     return response
 
 

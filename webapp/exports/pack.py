@@ -87,6 +87,13 @@ class Source:
         return not (self.withheld or self.gone)
 
     @property
+    def crop(self) -> Box | None:
+        """The quoted words with what stands around them, where any are boxed."""
+        if self.frame is None:
+            return None
+        return crop_around(self.item.boxes, self.frame.width_px, self.frame.height_px, *CROP_PX)
+
+    @property
     def place(self) -> str:
         item = self.item
         known = ", ".join(part for part in (item.app_name, item.window_name) if part)
@@ -181,7 +188,7 @@ def _told(media: Media, rules: RuleSet, source: Source, size: Size) -> Source:
         exact = media.exact(frame)
         if size == "full":
             return replace(source, image=_image(item, frame, None, exact, frame.media_type))
-        area = crop_around(item.boxes, frame.width_px, frame.height_px, *CROP_PX) if size == "crop" else None
+        area = source.crop if size == "crop" else None
         if area is None:
             return source
         return replace(source, image=_image(item, frame, area, media.crop(frame, *area), "image/webp"))

@@ -25,6 +25,7 @@ from webapp.core.errors import Problem
 from webapp.core.parameters import day_named
 from webapp.core.services import Viewer, services, viewer
 from webapp.exports import formats
+from webapp.exports.files import download
 from webapp.exports.pack import when
 
 LIMIT = 31
@@ -142,10 +143,7 @@ def export(on: date) -> Response:
     summary = day_or_404(on)
     document = api.one_day(on)
     content = _markdown(summary, document) if fmt == "md" else document.model_dump_json(indent=1)
-    response = Response(content, content_type=_FORMATS[fmt])
-    response.headers["Content-Disposition"] = f'attachment; filename="day-{summary.day}.{fmt}"'
-    response.headers["Cache-Control"] = "private, no-store"
-    return response
+    return download(content.encode(), _FORMATS[fmt], f"day-{summary.day}.{fmt}")
 
 
 def _markdown(day: DailySummary, document: DayAnswer) -> str:

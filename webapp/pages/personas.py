@@ -11,9 +11,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from flask import make_response, request
+from flask import request
 from markupsafe import Markup
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 from werkzeug.wrappers import Response
 
 from assistant.core.errors import TurnRefused
@@ -24,12 +24,15 @@ from store.chats.personas import MAX_PERSONAS, Persona, PersonaInvalid, PersonaT
 from store.frames import frames
 from store.frames.activity_intervals import Segment
 from store.timeline import segments
+from webapp.api.personas import PersonaBody
 from webapp.api.questions import turn_services
+from webapp.api.values import Request
 from webapp.core import formatting, templating
 from webapp.core.errors import Problem
 from webapp.core.formatting import DiffLine, difference
 from webapp.core.parameters import number
 from webapp.core.services import Services, Viewer, services, viewer
+from webapp.exports.files import download
 from webapp.views import answers
 from webapp.views.answers import Links
 
@@ -66,17 +69,9 @@ class Trial:
     problem: str = ""
 
 
-class _Persona(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-    name: str
-    system_prompt: str
-    description: str = ""
-
-
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _File(Request):
     recollect_personas: int
-    personas: list[_Persona] = Field(max_length=MAX_PERSONAS)
+    personas: list[PersonaBody] = Field(max_length=MAX_PERSONAS)
 
 
 @templating.get("/personas")
@@ -195,10 +190,8 @@ def export() -> Response:
     everyone = (
         personas.list_personas(database) if persona_id is None else [personas.get(database, persona_id)]
     )
-    response = make_response(dump_personas(persona.words for persona in everyone))
-    response.content_type = "application/json"
-    response.headers["Content-Disposition"] = 'attachment; filename="recollect-personas.json"'
-    return response
+    content = dump_personas(persona.words for persona in everyone).encode()
+    return download(content, "application/json", "recollect-personas.json")
 
 
 @templating.post("/personas/import")
@@ -321,7 +314,7 @@ def load_personas(data: bytes) -> list[PersonaText]:
     if len(data) > MAX_BYTES:
         raise PersonaInvalid([("file", f"is larger than {MAX_BYTES:,} bytes")])
     try:
-        file = _File.model_validate_json(data)
+        file = _File.model_validate_json(data, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -329,6 +322,4 @@ def load_personas(data: bytes) -> list[PersonaText]:
         raise PersonaInvalid([("file", f"is no file of personas ({reason})")]) from None
     if file.recollect_personas != FORMAT:
         raise PersonaInvalid([("file", f"is of a later format ({file.recollect_personas})")])
-    return [
-        PersonaText(persona.name, persona.system_prompt, persona.description) for persona in file.personas
-    ]
+    return [PersonaText(**persona.model_dump()) for persona in file.personas]

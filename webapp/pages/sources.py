@@ -20,7 +20,7 @@ from webapp.core import formatting, templating, uploads
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import Viewer, services, viewer
-from webapp.core.uploads import MAX_IMPORT_BYTES, Choices
+from webapp.core.uploads import MAX_IMPORT_BYTES
 
 CONFIRMATION = "DELETE"
 PAGE = 50
@@ -80,7 +80,7 @@ def import_upload(kind: str) -> Response:
     given = {name: request.form.get(name, "").strip()[:_MAX_CHARS] for name in ("timezone", "me", "dates")}
     given["timezone"] = given["timezone"] or viewer().zone_name
     try:
-        receipt = uploads.import_file(known, uploads.uploaded_file(), Choices(**given))
+        receipt = uploads.import_file(known, uploads.uploaded_file(), **given)
     except Problem as problem:
         if problem.status >= 500:
             raise

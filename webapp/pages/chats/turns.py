@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 from flask import make_response, request
@@ -16,8 +16,6 @@ from assistant.turns import stored_turns
 from store.chats import feedback, tool_calls
 from store.chats.records import Chat
 from store.chats.tool_calls import ApprovalScope, ToolCall
-from store.frames.frames import FrameRow
-from store.ocr.readings import Box
 from webapp.api.questions import start_check
 from webapp.api.tool_calls import decide
 from webapp.core import formatting, templating
@@ -25,27 +23,14 @@ from webapp.core.errors import Problem
 from webapp.core.lookups import chat_or_404, stored_turn_or_404
 from webapp.core.services import Viewer, services, viewer
 from webapp.exports import files, formats
-from webapp.exports.pack import CROP_PX, Size, Source
+from webapp.exports.pack import Size
 from webapp.pages.chats.routes import PATIENCE_S, followed, refused_page, started, turn_fragment
 from webapp.views.evidence import is_retryable
-from webapp.views.frames import crop_around
 from webapp.views.turns import turn_view
 
 _DECISIONS: dict[str, ApprovalScope | None] = {
     "deny": None, "once": "once", "chat": "chat", "always": "always"
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class ExportPicture:
-    """One source. `frame` is None when nothing of it can come along; `why` says why."""
-
-    n: int
-    source: Source
-    clock: str
-    frame: FrameRow | None
-    crop: Box | None
-    why: str
 
 
 @templating.post("/chat/<id:chat_id>/turns/<id:n>/sources/<id:source>")
@@ -94,7 +79,7 @@ def export(chat_id: int, n: int) -> Response:
     return templating.render_page(
         "chat/export.html",
         turn=turn,
-        offers=[_offer(source, who) for source in pack.sources],
+        sources=pack.sources,
         range_label=formatting.span(turn.start_ms, turn.end_ms, ZoneInfo(turn.timezone), who.now_ms),
         withheld=sum(bool(source.withheld) for source in pack.sources),
     )
@@ -173,12 +158,3 @@ def _call(chat_id: int, n: int, call_id: int) -> ToolCall:
     if call is None or (call.chat_id, call.turn) != (chat_id, n):
         raise Problem(404, "tool_call_not_found", f"There is no tool call {call_id} in this turn.")
     return call
-
-
-def _offer(source: Source, viewer: Viewer) -> ExportPicture:
-    clock = formatting.moment(source.item.captured_ms, viewer.zone)
-    frame = source.frame
-    if frame is None or not source.can_show:
-        return ExportPicture(source.n, source, clock, None, None, source.withheld or source.gone)
-    crop = crop_around(source.item.boxes, frame.width_px, frame.height_px, *CROP_PX)
-    return ExportPicture(source.n, source, clock, frame, crop, "")
