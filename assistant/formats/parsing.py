@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from assistant.formats import text_formats
 from assistant.formats.reader import MAX_CALLS as MAX_CALLS
@@ -22,12 +22,44 @@ from assistant.formats.reader import Reader, Stop
 
 MAX_BYTES = 65_536
 
-_READERS = {
-    "functionary": text_formats.read_functionary,
-    "command-r": text_formats.read_command_r,
-    "llama31": text_formats.read_llama31,
+
+class _Format(NamedTuple):
+    """How models write calls into a text. `markers` are what calls begin with, `whole` what an output begins
+    with that may be calls as a whole; `call` is how one is written with its `name` (`quoted` in JSON) and its
+    `arguments`, and `help` how a model is told so.
+    """
+
+    read: Callable[[Reader], None]
+    markers: re.Pattern[str]
+    whole: str | None
+    call: str
+    help: str
+
+
+_FORMATS = {
+    "functionary": _Format(
+        text_formats.read_functionary,
+        text_formats.FUNCTIONARY,
+        None,
+        "<function={name}>{arguments}</function>",
+        "To call a tool, write nothing else than {example}, several in a row for several calls.",
+    ),
+    "command-r": _Format(
+        text_formats.read_command_r,
+        text_formats.COMMAND_R,
+        "[",
+        'Action: ```json\n[{{"tool_name": {quoted}, "parameters": {arguments}}}]\n```',
+        "To call tools, write nothing else than Action: and a fenced block of JSON:\n{example}",
+    ),
+    "llama31": _Format(
+        text_formats.read_llama31,
+        text_formats.LLAMA31,
+        "{",
+        '<|python_tag|>{{"name": {quoted}, "parameters": {arguments}}}',
+        "To call a tool, write nothing else than <|python_tag|> and one JSON object: {example}",
+    ),
 }
-FORMATS: tuple[str, ...] = tuple(_READERS)
+FORMATS: tuple[str, ...] = tuple(_FORMATS)
 
 
 def parse(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) -> Parsed:
@@ -36,7 +68,7 @@ def parse(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) ->
     `known_tools` are the tools offered in this turn, with their JSON Schemas. Raises `KeyError`
     for a format that is none of `FORMATS`, and nothing for any text.
     """
-    read, reader = _READERS[form], Reader(text, known_tools)
+    read, reader = _FORMATS[form].read, Reader(text, known_tools)
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         reader.error("too_long", f"The output is longer than {MAX_BYTES} bytes.", text)
     else:
@@ -50,28 +82,17 @@ def parse(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) ->
 
 def call_as_text(name: str, arguments: Mapping[str, Any], form: str) -> str:
     """A call as a model with this text format writes it; "" for native calls."""
-    given = {"parameters": dict(arguments)}
-    if form == "functionary":
-        return f"<function={name}>{json.dumps(dict(arguments), ensure_ascii=False)}</function>"
-    if form == "command-r":
-        return f"Action: ```json\n{json.dumps([{'tool_name': name, **given}], ensure_ascii=False)}\n```"
-    if form == "llama31":
-        return f"<|python_tag|>{json.dumps({'name': name, **given}, ensure_ascii=False)}"
-    return ""
-
-
-_HELP = {
-    "functionary": "To call a tool, write nothing else than {example}, several in a row for several calls.",
-    "command-r": "To call tools, write nothing else than Action: and a fenced block of JSON:\n{example}",
-    "llama31": "To call a tool, write nothing else than <|python_tag|> and one JSON object: {example}",
-}
+    if not form:
+        return ""
+    written = json.dumps(dict(arguments), ensure_ascii=False)
+    return _FORMATS[form].call.format(name=name, quoted=json.dumps(name), arguments=written)
 
 
 def tools_as_text(definitions: Sequence[Mapping[str, Any]], form: str) -> str:
     """Tools for a model that is told of them in its prompt, and how it calls one."""
     lines = (json.dumps(definition, ensure_ascii=False) for definition in definitions)
     example = call_as_text("NAME", {"argument": "value"}, form)
-    return "\n".join(["Tools, one JSON object a line:", *lines, _HELP[form].format(example=example)])
+    return "\n".join(["Tools, one JSON object a line:", *lines, _FORMATS[form].help.format(example=example)])
 
 
 # -- native calls -----------------------------------------------------------------------------
@@ -80,7 +101,7 @@ def tools_as_text(definitions: Sequence[Mapping[str, Any]], form: str) -> str:
 def parse_message(message: Mapping[str, Any], known_tools: Mapping[str, Mapping[str, Any]]) -> Parsed:
     """The content as prose and the calls, as an OpenAI-compatible server parsed them. Raises nothing.
 
-    Content is never searched for calls. What a server left of one in it is no prose.
+    Content is never searched for calls.
     """
     content = message.get("content")
     reader = Reader(content if isinstance(content, str) else "", known_tools)
@@ -94,51 +115,31 @@ def parse_message(message: Mapping[str, Any], known_tools: Mapping[str, Mapping[
                 reader.add(name, arguments, repr(arguments), call.get("id"))
             else:
                 reader.error("malformed", "A call names a function.", repr(given), given_id=call.get("id"))
-    reader.prose = _before_marker(reader.text, "")
     return reader.parsed
 
 
 # -- what may be shown of a growing output ----------------------------------------------------
 #
-# A marker comes in pieces. Whatever could still become one is held back until it cannot, so what
-# was shown once always stays the beginning of the prose that `parse` gives in the end. The form "" is
-# that of native calls: what servers leave of a call in a text is markup of any format.
+# A marker comes in pieces. Whatever could still become one is held back until it cannot, so what was shown
+# once always stays the beginning of the prose that `parse` gives in the end.
 
 _TAG_BEGUN = r"<[|/]?[\w=.-]*\|?"
 _ACTION_BEGUN = rf"A(?:c(?:t(?:i(?:on?)?)?)?)?|Action:\s*(?:`{{1,2}}|```(?:j|js|jso)?|{_TAG_BEGUN})?"
 _FENCE_BEGUN = r"^ {0,3}(?:`{1,2}|```(?:j|js|jso|json)?[ \t]*)"
-_BEGUN = {
-    "": re.compile(rf"(?:{_TAG_BEGUN}|\[[A-Z_]*)\Z"),
-    "functionary": re.compile(rf"{_TAG_BEGUN}\Z"),
-    "command-r": re.compile(rf"(?:{_TAG_BEGUN}|{_ACTION_BEGUN}|{_FENCE_BEGUN})\Z", re.MULTILINE),
-    "llama31": re.compile(rf"{_TAG_BEGUN}\Z"),
-}
-_MARKERS = {
-    "": text_formats.outside_fences(  # a function in the middle of a line is spoken of
-        rf"<\|\w+\|>|</?tool_call>|\[TOOL_(?:CALLS|REQUEST)\]|^[ \t]*(?:{text_formats.FUNCTIONS})", re.ASCII
-    ),
-    "functionary": text_formats.FUNCTIONARY,
-    "command-r": text_formats.COMMAND_R,
-    "llama31": text_formats.LLAMA31,
-}
-_WHOLE = {"command-r": "[", "llama31": "{"}
-"""What an output begins with that may be calls as a whole."""
+_BEGUN = re.compile(rf"(?:{_TAG_BEGUN}|{_ACTION_BEGUN}|{_FENCE_BEGUN})\Z", re.MULTILINE)
 
 
 def certain_prose(text: str, form: str) -> str:
     """The part of an unfinished output that is prose for certain, trimmed."""
-    if form in _WHOLE and text.lstrip().startswith(_WHOLE[form]):
+    how = _FORMATS[form]
+    if how.whole and text.lstrip().startswith(how.whole):
         return ""
-    text = _before_marker(text, form)
-    begun = _BEGUN[form].search(text)
+    marker = text_formats.first_marker(text, how.markers)
+    text = text[: marker.start()] if marker else text
+    begun = _BEGUN.search(text)
     end = begun.start() if begun else len(text)
     text = text[: min(end, _open_plain_fence(text))] if form == "command-r" else text[:end]
     return (text_formats.END_TOKENS.sub("", text) if form == "llama31" else text).strip()
-
-
-def _before_marker(text: str, form: str) -> str:
-    marker = text_formats.first_marker(text, _MARKERS[form])
-    return text[: marker.start()] if marker else text
 
 
 def _open_plain_fence(text: str) -> int:

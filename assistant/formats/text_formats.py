@@ -18,9 +18,9 @@ NAME = r"[A-Za-z_][A-Za-z0-9_.-]*"
 # -- markers outside code fences --------------------------------------------------------------
 
 
-def outside_fences(marker: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+def outside_fences(marker: str) -> re.Pattern[str]:
     """Finds the marker or the beginning of a code fence, whichever comes first."""
-    return re.compile(rf"^ {{0,3}}(?P<ticks>`{{3,}})[^`\n]*$|{marker}", re.MULTILINE | flags)
+    return re.compile(rf"^ {{0,3}}(?P<ticks>`{{3,}})[^`\n]*$|{marker}", re.MULTILINE)
 
 
 def first_marker(
@@ -50,8 +50,7 @@ def first_marker(
 #     block  = "<function_calls>" , { invoke | fcall | json } , "</function_calls>"
 #     fn     = "<function=" , NAME , ">" , [ OBJECT ] , "</function>"
 
-FUNCTIONS = rf"<function_calls>|<function={NAME}>"
-FUNCTIONARY = outside_fences(FUNCTIONS)
+FUNCTIONARY = outside_fences(rf"<function_calls>|<function={NAME}>")
 _FUNCTION = re.compile(rf"<function=({NAME})>")
 _INVOKE = re.compile(rf'<invoke name="({NAME})">')
 _PARAMETER = re.compile(rf'<parameter name="({NAME})">')

@@ -231,8 +231,7 @@ def read(completion: Completion, tools: Sequence[Tool], form: str) -> Parsed:
     if form:
         parsed = parse(completion.text, form, known)
     else:
-        native = parse_message({"tool_calls": completion.tool_calls}, known)
-        parsed = replace(native, prose=completion.text.strip())
+        parsed = parse_message({"content": completion.text, "tool_calls": completion.tool_calls}, known)
     wanted = parsed.wanted[: MAX_CALLS + 1]
     return replace(parsed, wanted=tuple(replace(c, name=ALIASES.get(c.name, c.name)) for c in wanted))
 

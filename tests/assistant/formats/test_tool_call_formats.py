@@ -113,17 +113,16 @@ def test_what_was_shown_stays_the_beginning_of_the_prose(case: dict[str, Any]) -
     assert all(prose.startswith(certain_prose(text[:end], form)) for end in range(len(text) + 1))
 
 
-@pytest.mark.parametrize("form", ["", *FORMATS])
+@pytest.mark.parametrize("form", FORMATS)
 @given(text=TEXTS)
 def test_no_markup_is_ever_shown(form: str, text: str) -> None:
-    parsed = parse(text, form, known({})) if form else parse_message({"content": text}, known({}))
-    prose = parsed.prose
+    prose = parse(text, form, known({})).prose
     assert all(prose.startswith(certain_prose(text[:end], form)) for end in range(len(text) + 1))
 
 
 def test_prose_is_shown_as_it_comes() -> None:
     text = "You wrote `a < b` and then closed the laptop"
-    for form in ("", *FORMATS):
+    for form in FORMATS:
         assert certain_prose(text, form) == text
 
 
@@ -132,17 +131,3 @@ def test_prose_is_shown_as_it_comes() -> None:
 def test_numbers_in_brackets_are_prose(form: str, text: str) -> None:
     assert parse(text, form, known({})) == Parsed(text)
     assert parse_message({"content": text}, known({})) == Parsed(text)
-
-
-@for_each(
-    "markup",
-    [
-        '<tool_call>\n{"name": "get_frame"}\n</tool_call>', '[TOOL_CALLS][{"name": "get_frame"}]',
-        '[TOOL_REQUEST]{"name": "get_frame"}[END_TOOL_REQUEST]', '<|python_tag|>{"name": "get_frame"}',
-        "<function=get_frame>{}</function>", "<|channel|>commentary to=get_frame",
-    ],
-)  # fmt: skip
-def test_what_a_server_left_of_a_call_is_not_shown(markup: str) -> None:
-    text = f"I look [1], [TOC] and a <b>.\n{markup}"
-    assert parse_message({"content": text}, known({})).prose == "I look [1], [TOC] and a <b>."
-    assert all(certain_prose(text[:end], "") in text[:29] for end in range(len(text) + 1))
