@@ -47,7 +47,7 @@ def fill(database: Database) -> None:
         database,
         (
             EventRecord(
-                f"Review {n}", NOW_MS + n * 24 * HOUR_MS, NOW_MS + n * 24 * HOUR_MS + HOUR_MS, str(n),
+                f"Review {n}", NOW_MS + n * 24 * HOUR_MS, NOW_MS + n * 24 * HOUR_MS + HOUR_MS, uid=str(n),
                 location="Small room", attendees=("Anna Bauer", "Ben Ortiz"),
             )
             for n in range(-5, 5)

@@ -113,9 +113,11 @@ def test_messages_wait_for_their_vectors_until_they_go(database: Database) -> No
 
 
 def test_occurrences_are_put_by_uid_and_start(database: Database) -> None:
-    series = [EventRecord("Standup", NOON_MS + n, NOON_MS + n + 10, "u1", str(n)) for n in (0, 100)]
+    series = [
+        EventRecord("Standup", NOON_MS + n, NOON_MS + n + 10, uid="u1", recurrence=str(n)) for n in (0, 100)
+    ]
     assert put_events(database, series) == Upserted(added=2)
-    moved = EventRecord("Standup", NOON_MS + 50, NOON_MS + 60, "u1", "0")
+    moved = EventRecord("Standup", NOON_MS + 50, NOON_MS + 60, uid="u1", recurrence="0")
     assert put_events(database, [moved, series[1]]) == Upserted(updated=1, skipped=1)
 
 

@@ -70,8 +70,8 @@ END:VALARM""",
     records, _ = read(tmp_path, "calendar", "c.ics", text)
     assert records == [
         EventRecord(
-            "Lunch, long and folded", at("2025-11-20T13:00:00"), at("2025-11-20T14:00:00"), "1@example.org",
-            calendar="Work", description="one\ntwo", location="Room 1",
+            "Lunch, long and folded", at("2025-11-20T13:00:00"), at("2025-11-20T14:00:00"),
+            uid="1@example.org", calendar="Work", description="one\ntwo", location="Room 1",
             attendees=("Berg, Anna", "ben@example.net"), status="confirmed",
         )
     ]  # fmt: skip
