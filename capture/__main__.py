@@ -20,7 +20,7 @@ from capture.privacy import Rules
 from capture.status import DiskFloor
 from capture.windows import processes
 from capture.windows.browser_extension import ExtensionHints, ExtensionWindows
-from capture.windows.private_windows import PrivateWindowDetector, ToolbarsRead
+from capture.windows.private_windows import PrivateWindowDetector
 from store.core import settings as settings_module
 from store.core.errors import SettingsError
 from store.core.paths import DataDir, default_home, restrict_umask
@@ -62,12 +62,12 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event) -> None:
     clock = SystemClock()
     limits = settings.spool
     spool = Spool(data_dir.spool, max_bytes=round(limits.max_gb * 1e9), max_entries=limits.max_entries)
-    words, toolbars = ExtensionHints(data_dir.spool), ToolbarsRead(data_dir.spool)
+    words = ExtensionHints(data_dir.spool)
 
     def open_observed() -> Sources:
         sources = open_sources(settings.capture, clock)
         witnessed = ExtensionWindows(sources.windows, words, clock.now_ms)
-        windows = PrivateWindowDetector(witnessed, toolbars, processes.command_line, processes.started)
+        windows = PrivateWindowDetector(witnessed, processes.command_line, processes.started)
         return replace(sources, windows=windows)
 
     rules = Rules(data_dir, settings.privacy)

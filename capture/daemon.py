@@ -32,6 +32,7 @@ from capture.status import (
 )
 from capture.windows.idle import Activity, ActivitySource
 from capture.windows.protocol import WindowSource, is_locker_shown
+from capture.windows.toolbars import OrdinaryWindows
 from store.core.settings import CaptureSettings
 from store.spool.process_state import CaptureState
 from store.spool.queue import Spool
@@ -98,6 +99,7 @@ class Daemon:
         self.recorder = FrameRecorder(parts.spool, parts.settings, parts.clock, parts.page_text)
         self._status = Status(parts.spool.folder, self._clock.now_ms())
         self._backoff = Backoff()
+        self._ordinary = OrdinaryWindows()
         self._blank = BlankWatch()
         self._noticed: dict[str, str] = {}  # what could not be seen at the last look, and why
         self._excluded = ""  # why nothing of the last look was kept, when privacy decided so
@@ -200,7 +202,10 @@ class Daemon:
         """
         monitor, at_ms = shot.monitor, shot.captured_ms
         rules = self._parts.rules.current()
-        verdict = privacy.judge(rules, monitor, look.monitors, look.before, look.after)
+        before, after = look.before, look.after
+        if before is not None and after is not None:
+            before, after = self._ordinary.marked(shot, before, after)
+        verdict = privacy.judge(rules, monitor, look.monitors, before, after)
         if verdict.reason:
             self.recorder.record_skipped(monitor.name, at_ms, "excluded", verdict.reason)
             return verdict.reason
@@ -209,7 +214,7 @@ class Daemon:
             self.recorder.record_skipped(monitor.name, at_ms, "failed", "blank_frames")
             return ""
         assert self._sources is not None
-        candidate = Candidate(shot, verdict.identity, due_s, verdict.toolbars, verdict.pages)
+        candidate = Candidate(shot, verdict.identity, due_s, verdict.pages)
         self.recorder.record(candidate, activity, self._sources.kind)
         return ""
 

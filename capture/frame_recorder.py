@@ -31,7 +31,6 @@ from store.core.errors import StoreError
 from store.core.settings import CaptureSettings
 from store.core.times import utc_offset_min
 from store.spool.queue import WEBP_OF_CAPTURE, Capture, LookReport, Spool
-from store.spool.window_hints import Toolbar
 
 log = logging.getLogger(__name__)
 
@@ -41,14 +40,13 @@ class Candidate:
     """A screenshot with the window in front of it, ready to be judged.
 
     `due_s` is when the look was due, on a monotonic clock: intervals are counted in due times,
-    so that a look that ran late by a few milliseconds does not cost a whole interval. `toolbars` of
-    windows that may be private go with the picture. `pages` may be asked for their text.
+    so that a look that ran late by a few milliseconds does not cost a whole interval. `pages` may be asked
+    for their text.
     """
 
     shot: Screenshot
     identity: Identity
     due_s: float
-    toolbars: tuple[Toolbar, ...] = ()
     pages: tuple[PageWindow, ...] = ()
 
 
@@ -197,7 +195,6 @@ class FrameRecorder:
             trigger=keep.trigger,
             utc_offset_min=utc_offset_min(shot.captured_ms),
             batch_id=self._ledger.batch_id,
-            toolbars=keep.candidate.toolbars,
         )
 
     def _record_lost(self, monitor: str, capture: Capture, error: BaseException) -> None:

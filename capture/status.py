@@ -56,8 +56,8 @@ class Status:
 
 _WHY_EXCLUDED = {
     "private_window": "A private browser window is in view; nothing is kept while it is.",
-    "may_be_private": "A browser window that may be private is in view and its toolbar is not; nothing is "
-    "kept until it was seen.",
+    "may_be_private": "A browser window that nothing shows to be ordinary is all that is in view; nothing "
+    "is kept of it.",
     "unknown_window": "It is not known whose windows are in view; while a rule exists (the built-in ones "
     "count) nothing is kept.",
     "rules_unreadable": "The privacy rules cannot be read; nothing is kept until they are mended.",

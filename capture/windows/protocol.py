@@ -40,8 +40,9 @@ class WindowInfo:
     own number for it, where there is one. `incognito` and `witnessed` are what the browser
     extension says (`capture.windows.browser_extension`) or, where it says nothing, what is known otherwise
     (`capture.windows.private_windows`). `key` tells this window from all others, also later ones of the same
-    number; `toolbar_seen`: ingest read its toolbar, and it did not say private. `role` is what the
-    program calls this kind of window of its own ("browser", "pop-up"), where the system has that.
+    number. `role` is what the program calls this kind of window of its own ("browser", "pop-up"), where the
+    system has that; `peers` are the numbers of all windows of its process that a window manager knows, hidden
+    ones included, None where nobody tells.
     """
 
     app_name: str | None
@@ -58,7 +59,8 @@ class WindowInfo:
     kind: Kind = "window"
     role: str = ""
     key: str = ""
-    toolbar_seen: bool = False
+    full_screen: bool = False
+    peers: frozenset[int] | None = None
 
     @property
     def facts(self) -> WindowFacts:

@@ -27,7 +27,6 @@ from capture.core.geometry import Rect
 from capture.windows.processes import program
 from capture.windows.protocol import Kind, WindowInfo
 
-_MANY_WINDOWS = 400
 _TRIES = 3
 
 # What may change about a window without moving it. _NET_WM_USER_TIME changes at every key: not here.
@@ -57,6 +56,7 @@ class Child:
     role: str = ""
     desktop: int | None = None
     is_hidden: bool = False
+    full_screen: bool = False
     watched: set[int] = field(default_factory=set)
 
 
@@ -79,7 +79,7 @@ class X11Windows:
         self._telling_of_root = {self._reader.atom(name) for name in _TELLING_OF_ROOT}
         self._children: dict[int, Child] = {}
         self._order: list[int] | None = None
-        self._managed: set[int] = set()
+        self._managed: dict[int, int | None] = {}  # clients of a window manager, and their processes
         self._active: int | None = None
         self._desktop: int | None = None
         self._root.change_attributes(event_mask=X.SubstructureNotifyMask | X.PropertyChangeMask)
@@ -157,9 +157,10 @@ class X11Windows:
         self._children.clear()
 
     def _read_stack(self) -> None:
-        order = [window.id for window in self._root.query_tree().children][-_MANY_WINDOWS:]
+        order = [window.id for window in self._root.query_tree().children]
         self._children = {i: child for i, child in self._children.items() if i in set(order)}
-        self._managed = set(self._reader.numbers(self._root, "_NET_CLIENT_LIST"))
+        clients = self._reader.numbers(self._root, "_NET_CLIENT_LIST")
+        self._managed = {i: self._managed.get(i) or self._reader.pid(i) for i in clients}
         self._active = self._reader.number(self._root, "_NET_ACTIVE_WINDOW")
         self._desktop = self._reader.number(self._root, "_NET_CURRENT_DESKTOP")
         self._order = order
@@ -199,19 +200,31 @@ class X11Windows:
     def _shown(self, children: Iterable[Child | None], focused: Child | None) -> list[WindowInfo]:
         shown = [child for child in children if child and self._is_shown(child)]
         titles = {child.client: child.window_name for child in self._children.values()}
-        return [_info(child, titles, child is focused) for child in shown]
+        peers = self._peers()
+        return [_info(child, titles, child is focused, peers.get(child.pid)) for child in shown]
+
+    def _peers(self) -> dict[int | None, frozenset[int]]:
+        """The clients of a window manager by process; one whose process nobody knows may be anybody's."""
+        of_process: dict[int | None, set[int]] = {}
+        for client, pid in self._managed.items():
+            of_process.setdefault(pid, set()).add(client)
+        unknown = of_process.pop(None, set())
+        return {pid: frozenset(clients | unknown) for pid, clients in of_process.items()}
 
     def _is_shown(self, child: Child) -> bool:
         elsewhere = child.desktop not in (None, _EVERYWHERE, self._desktop) and self._desktop is not None
         return child.is_viewable and not child.is_hidden and not elsewhere
 
 
-def _info(child: Child, titles: Mapping[int, str | None], focused: bool) -> WindowInfo:
+def _info(
+    child: Child, titles: Mapping[int, str | None], focused: bool, peers: frozenset[int] | None
+) -> WindowInfo:
     # An untitled menu is decided like the window it belongs to: private or not, excluded or not.
     title = child.window_name or (titles.get(child.owner) if child.owner else None)
     return WindowInfo(
         child.app_name, title, child.rect, child.pid, child.client or None,
-        focused=focused, opaque=child.opaque, kind=child.kind, role=child.role,
+        focused=focused, opaque=child.opaque, kind=child.kind, role=child.role, full_screen=child.full_screen,
+        peers=peers,
     )  # fmt: skip
 
 
@@ -267,7 +280,7 @@ class X11Reader:
         is_own = client.id == child.window
         child.client = client.id
         child.window_name = self._title(client)
-        child.pid = self.number(client, "_NET_WM_PID") or self._pid_by_server(client.id)
+        child.pid = self.pid(client.id)
         class_hint = client.get_wm_class()
         named_by_class = class_hint and (class_hint[1] or class_hint[0])
         child.app_name = named_by_class or PurePath(program(child.pid or 0)).name or None
@@ -278,7 +291,9 @@ class X11Reader:
         child.owner = self.number(client, "WM_TRANSIENT_FOR")
         child.role = self._text(client, "WM_WINDOW_ROLE")
         child.desktop = self.number(client, "_NET_WM_DESKTOP")
-        child.is_hidden = self.atom("_NET_WM_STATE_HIDDEN") in self.numbers(client, "_NET_WM_STATE")
+        states = self.numbers(client, "_NET_WM_STATE")
+        child.is_hidden = self.atom("_NET_WM_STATE_HIDDEN") in states
+        child.full_screen = self.atom("_NET_WM_STATE_FULLSCREEN") in states
 
     def _find_client(self, child: Child, managed: Collection[int]) -> Any:
         """The window that programs know: a managed one, else one with a class, else the child itself."""
@@ -331,6 +346,13 @@ class X11Reader:
 
     def number(self, window: Any, name: str) -> int | None:
         return next(iter(self.numbers(window, name)), None)
+
+    def pid(self, window_id: int) -> int | None:
+        """The process of a window; None where nobody knows, or it vanished."""
+        try:
+            return self.number(self._window(window_id), "_NET_WM_PID") or self._pid_by_server(window_id)
+        except (xerror.BadWindow, xerror.BadDrawable, xerror.BadValue):
+            return None
 
     def _pid_by_server(self, window_id: int) -> int | None:
         if not self._has_res:

@@ -21,7 +21,6 @@ from PIL import Image, UnidentifiedImageError
 from store.frames import media
 from store.frames.frames import MAX_CAPTURED_MS
 from store.spool.queue import MAX_IMAGE_BYTES, Capture, is_storable
-from store.spool.window_hints import Toolbar
 
 MAX_SIDE_PX = 16_384
 MAX_PIXELS = 80_000_000
@@ -112,7 +111,6 @@ def read_bounded(path: Path, most: int) -> bytes:
 
 
 MAX_TEXT = 8192
-MAX_TOOLBARS = 400  # as many windows as capture looks at
 MAX_SIDE = 100_000
 _ENTRY_NAME = re.compile(r"(\d{15})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 
@@ -135,9 +133,6 @@ def checked_capture(capture: Capture) -> Capture:
         value = getattr(capture, name)
         if value is not None and not _is_whole(value, low, high):
             raise InvalidImage("bad_record", f"{name} must be a whole number")
-    if len(capture.toolbars) > MAX_TOOLBARS or not all(map(_is_toolbar, capture.toolbars)):
-        problem = "toolbars must be boxes in whole pixels with the key of their window"
-        raise InvalidImage("bad_record", problem)
     if capture.focused is not None and not isinstance(capture.focused, bool):
         raise InvalidImage("bad_record", "focused must be true, false or unknown")
     return capture
@@ -149,13 +144,6 @@ def capture_from_entry_name(entry_name: str) -> Capture | None:
     if name is None or not _is_whole(int(name[1]), 1, MAX_CAPTURED_MS):
         return None
     return Capture(capture_id=name[2], captured_ms=int(name[1]), source="unknown")
-
-
-def _is_toolbar(toolbar: Toolbar) -> bool:
-    texts, box = (toolbar.window, toolbar.app), (toolbar.x, toolbar.y, toolbar.w, toolbar.h)
-    return all(isinstance(text, str) and len(text) <= MAX_TEXT for text in texts) and all(
-        _is_whole(number, 0, MAX_SIDE) for number in box
-    )
 
 
 def _is_whole(value: Any, low: int, high: int) -> bool:

@@ -27,7 +27,6 @@ from ingest.core.step_loop import StepLoop
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading import urls
 from ingest.reading.backlog import Backlog
-from ingest.reading.incognito_badge import BadgeReader
 from ingest.reading.incremental import AUDIT_AT_REST, IncrementalReader, Told
 from ingest.reading.page_text import PageProof, asked_for
 from store.core.errors import MediaGone, NotFound, StoreBusy
@@ -66,7 +65,6 @@ class ReaderLoop(StepLoop):
         clock: Callable[[], int],
         stop: threading.Event,
         number: int = 0,
-        badge_reader: BadgeReader | None = None,
     ) -> None:
         super().__init__(f"reader-{number}", home.database, stop)
         self._home = home
@@ -74,7 +72,6 @@ class ReaderLoop(StepLoop):
         self._stats = stats
         self._open_engine = open_engine
         self._clock = clock
-        self._badge_reader = badge_reader
         self._crash_guard = CrashGuard(home.data_dir.spool, number)
         self._engine: OcrEngine | None = None
         self._reader: IncrementalReader | None = None
@@ -84,10 +81,8 @@ class ReaderLoop(StepLoop):
         self.reading_since: float | None = None  # time.monotonic() of the read under way
 
     def step(self) -> bool:
-        """Read a toolbar or a frame, or set frames aside without an engine; False when all is done."""
+        """Read a frame, or set frames aside without an engine; False when all is done."""
         reader = self._ready_reader()
-        if self._badge_reader is not None and self._badge_reader.serve(self._engine):
-            return True  # the thread that stores waits for it
         if reader is None:
             return self._mark_unavailable()
         frame = self._backlog.take()

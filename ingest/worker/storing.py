@@ -13,8 +13,7 @@ step may be cut off and done again:
   that ends differently (a rule excludes it now) removes it;
 - killed after the commit: the outcome is known, the entry is only finished.
 
-The text is read later (`ingest.reading.reader`): a frame is browsable before that. A frame with a window
-that may be private is not: its toolbar is read first (`ingest.reading.incognito_badge`).
+The text is read later (`ingest.reading.reader`): a frame is browsable before that.
 """
 
 from __future__ import annotations
@@ -38,10 +37,8 @@ from ingest.core.validation import (
 from ingest.core.worker_stats import WorkerStats
 from ingest.observations import places
 from ingest.reading.backlog import Backlog
-from ingest.reading.incognito_badge import BadgeReader, ReaderBusy
 from ingest.worker.duplicates import Likeness, find_duplicate, may_be_duplicate
 from store.core.errors import SpoolEntryInvalid, StoreBusy
-from store.deletion import deletion
 from store.frames import frames, page_texts
 from store.frames import tags as frame_tags
 from store.frames.media import path_of, temporary_of
@@ -69,12 +66,8 @@ class TryLater(Exception):
 
 
 class SpoolConsumer:
-    def __init__(
-        self, home: Home, backlog: Backlog, stats: WorkerStats, clock: Callable[[], int],
-        badge_reader: BadgeReader | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, home: Home, backlog: Backlog, stats: WorkerStats, clock: Callable[[], int]) -> None:
         self._home = home
-        self._badge_reader = badge_reader
         self._backlog = backlog
         self._stats = stats
         self._clock = clock
@@ -137,7 +130,7 @@ class SpoolConsumer:
         return True
 
     def _store_and_finish(self, entry: Entry) -> None:
-        result = store_entry(self._home, entry, self._clock(), self._badge_reader)
+        result = store_entry(self._home, entry, self._clock())
         try:
             self._home.spool.finish(entry.name)
         except FileNotFoundError:
@@ -217,11 +210,8 @@ class Result:
     frame_id: int | None = None
 
 
-def store_entry(home: Home, entry: Entry, now_ms: int, badge_reader: BadgeReader | None = None) -> Result:
-    """Store one claimed entry. Raises `InvalidImage`, `TryLater`, and what the store raises.
-
-    `badge_reader` reads the toolbars of windows that may be private; without it they cannot be stored.
-    """
+def store_entry(home: Home, entry: Entry, now_ms: int) -> Result:
+    """Store one claimed entry. Raises `InvalidImage`, `TryLater`, and what the store raises."""
     if isinstance(entry.record, LookReport):
         with home.database.write() as connection:
             ledger.add_report(connection, entry.record)
@@ -244,10 +234,7 @@ def store_entry(home: Home, entry: Entry, now_ms: int, badge_reader: BadgeReader
         duplicate = find_duplicate(home.database, home.media, capture, image)
         if duplicate is not None:
             return _fold_into(home, capture, *duplicate)
-    pages = _pages_told(entry)
-    if capture.toolbars:
-        return _store_unless_private(home, capture, content, pages, now_ms, badge_reader)
-    return _store(home, capture, content, pages, now_ms)
+    return _store(home, capture, content, _pages_told(entry), now_ms)
 
 
 def _pages_told(entry: Entry) -> list[PageText]:
@@ -275,38 +262,6 @@ def _excluded_because(home: Home, capture: Capture) -> str:
     if decision.reason == "rules_unreadable":
         raise TryLater(decision.detail)
     return "" if decision.reason == "unknown_window" else decision.reason
-
-
-def _store_unless_private(
-    home: Home, capture: Capture, content: bytes, pages: list[PageText], now_ms: int,
-    badge_reader: BadgeReader | None,
-) -> Result:  # fmt: skip
-    """Some window in this picture may be private: its toolbar tells."""
-    if badge_reader is None:
-        return _exclude(home, capture, "may_be_private")
-    reason = _private_by_toolbar(badge_reader, capture, content)
-    if not reason:
-        result = _store(home, capture, content, pages, now_ms)
-        if result.outcome == "stored" and result.frame_id is not None:
-            badge_reader.stored(capture.toolbars, result.frame_id, capture.captured_ms)
-        return result
-    earlier = badge_reader.take_since_read(capture.toolbars)
-    if earlier:
-        deletion.delete_skipped(home.database, home.media, earlier, reason)
-    return _exclude(home, capture, reason)
-
-
-def _private_by_toolbar(badge_reader: BadgeReader, capture: Capture, content: bytes) -> str:
-    """Why a window keeps this picture from being stored, or ""."""
-    if badge_reader.is_known_private(capture.toolbars):
-        return "private_window"
-    if not badge_reader.is_due(capture.toolbars, capture.captured_ms):
-        return ""
-    try:
-        image = decode(content, capture.image_type)
-        return badge_reader.judge(capture.toolbars, image, capture.captured_ms)
-    except ReaderBusy as error:
-        raise TryLater(str(error)) from error
 
 
 def _store(home: Home, capture: Capture, content: bytes, pages: list[PageText], now_ms: int) -> Result:

@@ -21,7 +21,6 @@ from ingest.core.worker_stats import WorkerStats
 from ingest.observations.observation_loop import ObservationLoop
 from ingest.reading.backlog import Backlog
 from ingest.reading.embedding import EmbeddingLoop, OpenEmbedder
-from ingest.reading.incognito_badge import BadgeReader
 from ingest.reading.reader import OpenEngine, ReaderLoop
 from ingest.worker.housekeeping import Housekeeping
 from ingest.worker.storing import SpoolConsumer
@@ -68,12 +67,11 @@ class Worker:
         self.home = home
         self.stats = WorkerStats(clock)
         self._backlog = Backlog(home.database, clock)
-        badge_reader = BadgeReader(home.data_dir, self._backlog.wake)
-        self._consumer = SpoolConsumer(home, self._backlog, self.stats, clock, badge_reader)
+        self._consumer = SpoolConsumer(home, self._backlog, self.stats, clock)
         self._tick = tick
         self._stop = threading.Event()
         self._readers = [
-            ReaderLoop(home, self._backlog, self.stats, open_engine, clock, self._stop, number, badge_reader)
+            ReaderLoop(home, self._backlog, self.stats, open_engine, clock, self._stop, number)
             for number in range(home.settings.ocr.workers)
         ]
         self._embedding = None

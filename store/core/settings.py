@@ -185,7 +185,7 @@ class PrivacySettings:
     )
     defaults: bool = _setting(True, "Leave out password managers and private windows.")
     mask_maybe_private: bool = _setting(
-        False, "Black out windows of browsers that do not tell whether they are private."
+        True, "Black out windows of browsers that nothing tells to be ordinary."
     )
 
 

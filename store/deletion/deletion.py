@@ -149,28 +149,6 @@ def delete_frames(
     return Erasure(database, media, Request(start_ms, end_ms, frame_ids=tuple(ids)), now_ms).run()
 
 
-def delete_skipped(database: Database, media: Media, frame_ids: Iterable[int], reason: str) -> int:
-    """Take frames back that should never have been stored; returns how many there were.
-
-    Nobody deleted them: the ledger says that their looks were excluded, for `reason`, and there is no
-    tombstone and no receipt. The order is that of every deletion, so that `sweep` ends it after a crash.
-    """
-    ids = json.dumps(list(frame_ids))
-    with database.write() as connection:
-        registry.select_frames(connection, "select value from json_each(:ids)", {"ids": ids})
-        captures = rows(
-            connection,
-            "select f.capture_id, f.captured_ms from deletion_scope d cross join frames f on f.id = d.id",
-        )
-        registry.purge(connection, left_out=f"{ledger.PREFIX}{reason}")
-        for capture_id, captured_ms in captures:
-            record_outcome(connection, capture_id, "excluded", captured_ms, reason=reason)
-    empty_trash(database, media)
-    if not database.checkpoint():
-        log.info("the write-ahead log is being read; the next checkpoint erases what was left out from it")
-    return len(captures)
-
-
 def sweep(database: Database, media: Media) -> int:
     """Finish what a crash left of earlier deletions; returns how many files went.
 

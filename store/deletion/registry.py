@@ -187,21 +187,20 @@ def intervals(connection: apsw.Connection, apart_ms: int) -> list[Interval]:
     return merge_intervals([(start, end) for start, end in shown], apart_ms)
 
 
-def purge(connection: apsw.Connection, *, merge_later: bool = False, left_out: str = "") -> dict[str, int]:
+def purge(connection: apsw.Connection, *, merge_later: bool = False) -> dict[str, int]:
     """Remove the deleted frames from every place in the database; returns counts by place.
 
     With `merge_later` the words are only marked as deleted in the index, which is 30 times as
     fast, and `text_index.merge` has to follow to erase them. Call inside `Database.write()`.
 
-    Looks stay counted: the ledger keeps that a frame was kept, not what it showed; with `left_out`, a
-    reason, that it was excluded for as long as it was on the screen.
+    Looks stay counted: the ledger keeps that a frame was kept, not what it showed.
     """
     connection.execute("create temp table if not exists touched (start_ms integer, end_ms integer)")
     connection.execute("delete from touched")
     connection.executemany(
         "insert into touched (start_ms, end_ms) values (?, ?)", intervals(connection, MERGE_GAP_MS)
     )
-    connection.execute(_KEEP_COUNTS if not left_out else _EXCLUDE, {"reason": left_out} if left_out else None)
+    connection.execute(_KEEP_COUNTS)
     vectors.request_beside(connection, intervals(connection, MERGE_GAP_MS))
     if merge_later:
         text_index.abort_rebuild(connection)  # it would erase word by word
@@ -229,11 +228,4 @@ from deletion_scope d
 join frames f on f.id = d.id
 where f.batch_id is not null
 group by f.batch_id, f.monitor, f.source
-"""
-
-_EXCLUDE = """
-insert into decisions (batch_id, monitor, decision, reason, start_ms, end_ms, looks)
-select f.batch_id, f.monitor, 'excluded', :reason, f.captured_ms, f.ended_ms, 1
-from deletion_scope d
-join frames f on f.id = d.id
 """

@@ -2,9 +2,9 @@
 
 Both are tables, so that they can be read, tested and shown. Whether a browser window is private
 can be told from its title for some browsers only: Chrome and its relatives do not
-say "Incognito" there. Theirs are known by the extension, by the command line of their process, or
-by the words that they draw into their toolbar; until one of these speaks the answer is "unknown",
-and it is shown as unknown.
+say "Incognito" there. An ordinary one is proved by the extension, or by its toolbar where that was
+measured (`capture.windows.toolbars`); until one of these speaks the answer is "unknown", and such a window is
+left out.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ class Browser:
 
     `private` marks a private window by its title, `ordinary` one that surely is not; a title that
     fits neither is unknown. A browser that is `always_private` has no other kind of window. A
-    process that was started with one of `switches` has private windows only; with one of
-    `first_switches` the first one is, and the title tells of the others. `toolbar` are the words a
-    private window draws at the right end of its toolbar.
+    process that was started with one of `switches` has private windows only, and one of a browser with
+    `own_processes` has none without them; with one of `first_switches` the first one is, and the title
+    tells of the others. `grey_toolbar`: private windows have a dark toolbar without colour, whatever
+    the theme.
     """
 
     names: tuple[str, ...]
@@ -46,7 +47,8 @@ class Browser:
     always_private: bool = False
     switches: tuple[str, ...] = ()
     first_switches: tuple[str, ...] = ()
-    toolbar: tuple[str, ...] = ()
+    own_processes: bool = False
+    grey_toolbar: bool = False
 
 
 _PRIVATE_BROWSING = (
@@ -60,13 +62,6 @@ _CHROMIUM_PRIVATE = (
     r"|[—–-] private browsing\b|^新的无痕式标签页|^打开新的无痕标签页|^無痕式新分頁"
     r"|\((?:无痕模式|無痕模式)\)"
 )
-
-_INCOGNITO = (
-    "Incognito", "无痕模式", "無痕模式", "シークレット モード", "シークレット", "시크릿", "시크릿 모드",
-    "Inkognito", "Inkognitomodus", "Incógnito", "Navigation privée", "Navegación privada",
-    "Navigazione in incognito", "Privé", "Инкогнито",
-)  # fmt: skip
-_PRIVATE = ("Private", "Private Window", "Private with Tor", "Privat", "Privado", "Privata", "Приватное")
 
 BROWSERS = (
     Browser(
@@ -83,31 +78,31 @@ BROWSERS = (
         private=r"\[inprivate\]|[—–-] inprivate [—–-] microsoft\W+edge",
         ordinary=r"[—–-] microsoft\W+edge\b",
         switches=("inprivate", "incognito"),
-        toolbar=("InPrivate",),
     ),
     Browser(
         ("Google Chrome", "Chrome", "google-chrome", "com.google.Chrome", "Chromium", "chromium-browser",
          "org.chromium.Chromium", "Thorium", "Ungoogled Chromium"),
         private=_CHROMIUM_PRIVATE,
         switches=("incognito",),
-        toolbar=_INCOGNITO,
+        grey_toolbar=True,
     ),
     Browser(
         ("Brave", "Brave Browser", "brave-browser", "com.brave.Browser", "Vivaldi", "vivaldi-stable", "Opera",
          "Arc", "Yandex Browser"),
         private=_CHROMIUM_PRIVATE,
         switches=("incognito", "private", "tor"),
-        toolbar=_INCOGNITO + _PRIVATE,
     ),
     Browser(
         ("Safari", "com.apple.Safari"),
         private=r"^private browsing\b|[—–-] private browsing$|^无痕浏览|^無痕瀏覽",
     ),
     Browser(
-        ("Epiphany", "GNOME Web", "org.gnome.Epiphany", "Falkon", "Konqueror", "qutebrowser"),
+        ("Epiphany", "GNOME Web", "org.gnome.Epiphany", "Falkon", "Konqueror"),
         private=r"\bincognito mode\b|\(private(?: browsing)?\)",
         switches=("incognito-mode", "private-instance", "private-browsing"),
+        own_processes=True,
     ),
+    Browser(("qutebrowser",), private=r"\(private(?: browsing)?\)"),
     Browser(("Tor Browser", "Mullvad Browser"), always_private=True),
 )  # fmt: skip
 
@@ -128,26 +123,28 @@ def is_browser(app_name: str | None) -> bool:
     return app_name is not None and normalize_app_name(app_name) in _BY_NAME
 
 
-def private_toolbar_words(app_name: str | None) -> tuple[str, ...]:
-    """What a private window of this app draws into its toolbar; empty when nothing is known."""
+def is_told_by_toolbar(app_name: str | None) -> bool:
+    """Whether the toolbar of an ordinary window of this app proves it (`capture.windows.toolbars`)."""
     browser = _BY_NAME.get(normalize_app_name(app_name)) if app_name else None
-    return browser.toolbar if browser else ()
+    return browser is not None and browser.grey_toolbar
 
 
-def is_started_private(app_name: str | None, title: str | None, command_line: Sequence[str]) -> bool:
-    """Whether the command line of a window's own process makes this window a private one.
+def started_private(app_name: str | None, title: str | None, command_line: Sequence[str]) -> bool | None:
+    """Whether the command line of a window's own process makes this window a private one; None: it does not
+    tell.
 
-    `command_line` begins with the program. What follows ``--`` are addresses, not switches.
+    `command_line` begins with the program; it is empty where nobody knows it. What follows ``--`` are
+    addresses.
     """
     browser = _BY_NAME.get(normalize_app_name(app_name)) if app_name else None
-    if browser is None:
-        return False
+    if browser is None or not command_line:
+        return None
     given = {_switch(argument) for argument in takewhile(lambda text: text != "--", command_line[1:])}
     if given.intersection(browser.switches):
         return True
-    return bool(given.intersection(browser.first_switches)) and (
-        private_state(app_name, title) != "not_private"
-    )
+    if given.intersection(browser.first_switches) and private_state(app_name, title) != "not_private":
+        return True
+    return False if browser.own_processes else None
 
 
 def _switch(argument: str) -> str:

@@ -25,7 +25,14 @@ from urllib.parse import unquote, urlsplit
 from store.core.errors import StoreError
 from store.core.paths import DataDir, replace_file
 from store.core.settings import PrivacySettings
-from store.privacy.defaults import PASSWORD_MANAGERS, Privacy, is_browser, normalize_app_name, private_state
+from store.privacy.defaults import (
+    PASSWORD_MANAGERS,
+    Privacy,
+    is_browser,
+    is_told_by_toolbar,
+    normalize_app_name,
+    private_state,
+)
 
 Action = Literal["keep", "mask", "drop"]
 Match = Literal["auto", "exact", "contains", "regex"]
@@ -251,7 +258,7 @@ class RuleSet:
     rules: tuple[Rule, ...] = field(default=())
     defaults: bool = True
     unreadable: str = ""
-    mask_maybe_private: bool = False
+    mask_maybe_private: bool = True
 
     def decide(self, window: WindowFacts) -> Decision:
         """What becomes of one visible window: the strictest answer of all rules."""
@@ -283,6 +290,8 @@ class RuleSet:
             return decision
         if window.witnessed:
             detail = "the browser extension does not know this window, so it may be private"
+        elif is_told_by_toolbar(window.app_name):
+            detail = "the window may be private until its toolbar was seen"
         elif self.mask_maybe_private:
             detail = "this browser does not tell whether the window is private"
         else:

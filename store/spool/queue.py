@@ -30,7 +30,6 @@ from typing import Any
 from store.core.errors import SpoolEntryInvalid, SpoolFull
 from store.core.paths import DIRECTORY_MODE, sync_directory, write_file
 from store.spool import page_text
-from store.spool.window_hints import Toolbar
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +59,6 @@ class Capture:
     utc_offset_min: int | None = None
     sha256: str | None = None  # of the image file, made where it was captured
     batch_id: str | None = None
-    toolbars: tuple[Toolbar, ...] = ()  # of windows that may be private: to be read before it is stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,8 +281,7 @@ def _decode(path: Path) -> Capture | LookReport:
         document: dict[str, Any] = json.loads(path.read_bytes())
         kind = document.pop("kind")
         if kind == "capture":
-            toolbars = tuple(Toolbar(**toolbar) for toolbar in document.pop("toolbars", ()))
-            capture = Capture(**document, toolbars=toolbars)
+            capture = Capture(**document)
             uuid.UUID(capture.capture_id)
             if capture.image_type not in IMAGE_NAMES:
                 raise SpoolEntryInvalid(f"unknown image type {capture.image_type!r}")

@@ -1,4 +1,4 @@
-"""Private windows that no extension tells of: by command line, title and toolbar."""
+"""Private windows that no extension tells of: by command line and title."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import sys
 from pathlib import Path
 
 from capture.windows import processes
-from capture.windows.private_windows import PrivateWindowDetector, ToolbarsRead
+from capture.windows.private_windows import PrivateWindowDetector
 from capture.windows.protocol import WindowInfo
-from store.spool import window_hints
-from store.spool.window_hints import ToolbarHints
 from tests.capture.fakes import FakeWindows, window
 
 ORDINARY = ("chromium", "https://example.org")
@@ -24,11 +22,8 @@ class Desk:
     def __init__(self) -> None:
         self.source = FakeWindows([])
         self.lines: dict[int, tuple[str, ...]] = {1: ORDINARY}
-        self.words = ToolbarHints()
         self.asked = 0
-        self._marked = PrivateWindowDetector(
-            self.source, lambda: self.words, self._command_line, lambda pid: "9"
-        )
+        self._marked = PrivateWindowDetector(self.source, self._command_line, lambda pid: "9")
 
     def _command_line(self, pid: int) -> tuple[str, ...]:
         self.asked += 1
@@ -63,7 +58,6 @@ def test_a_process_is_asked_once_a_window() -> None:
 def test_the_extension_s_word_counts_first() -> None:
     desk = Desk()
     desk.lines[1] = PRIVATE
-    desk.words = ToolbarHints(private=("1.9.10",))
     assert desk.are_private(chromium(incognito=False), chromium(incognito=True)) == [False, True]
 
 
@@ -75,36 +69,6 @@ def test_a_title_that_said_private_once_holds_for_the_window_s_life() -> None:
     assert desk.are_private(chromium("News - Chromium")) == [True]
     desk.lines[2] = ORDINARY
     assert desk.are_private(chromium(pid=2)) == [None]  # another browser's window of that number
-
-
-def test_what_a_private_window_opens_is_private() -> None:
-    """A login in a window of its own has no toolbar that could say so."""
-    desk = Desk()
-    desk.words = ToolbarHints(private=("1.9.10",))
-    early, opener = chromium("Chat - Chromium", number=17, role="pop-up"), chromium(role="browser")
-    login = chromium("Log in - Chromium", number=18, role="pop-up")
-    main = chromium("Mail - Chromium", number=19, role="browser")
-    other = chromium("Log in - Chromium", number=20, role="pop-up", pid=2)
-    desk.told(early)
-    assert desk.are_private(early, opener, login, main, other) == [None, True, True, None, None]
-    assert desk.are_private(login, main) == [True, None]
-
-
-def test_what_toolbars_said_is_known_by_the_window_s_key() -> None:
-    desk = Desk()
-    desk.words = ToolbarHints(private=("1.9.10",), seen=("1.9.11",))
-    private, seen, new = desk.told(chromium(), chromium(number=17), chromium(number=18))
-    assert (private.incognito, seen.incognito, new.incognito) == (True, None, None)
-    assert (seen.toolbar_seen, new.toolbar_seen) == (True, False)
-
-
-def test_the_file_is_read_when_it_changed(tmp_path: Path) -> None:
-    words = ToolbarsRead(tmp_path)
-    assert words() == ToolbarHints()
-    window_hints.record_toolbar(tmp_path, "a", is_private=True)
-    assert words().private == ("a",)
-    window_hints.toolbars_path(tmp_path).write_text("nonsense")
-    assert words() == ToolbarHints()  # every toolbar is read again
 
 
 def test_a_process_tells_how_it_was_started() -> None:

@@ -1,98 +1,122 @@
-"""Browser windows that may be private: kept with their toolbar, or painted over."""
+"""Browser windows proved ordinary by their toolbars, and what opens from them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
 
 from capture.core.geometry import Rect
-from capture.privacy import Verdict, judge
-from capture.screens.protocol import Monitor
+from capture.screens.protocol import Monitor, Pixels, Screenshot, bgrx
 from capture.windows.protocol import WindowInfo
-from store.privacy.rules import RuleSet
-from store.spool.window_hints import Toolbar
+from capture.windows.toolbars import LOOKS, OrdinaryWindows, is_ordinary
 from tests.capture.fakes import window
-from tests.tables import for_each
 
-DESK = Monitor("DP-1", Rect(0, 0, 1920, 1080), scale=1.0)
-RIGHT = Monitor("DP-2", Rect(1920, 0, 1920, 1080), scale=2.0)
-BROWSER = window("Chromium", "News - Chromium", rect=Rect(100, 50, 1000, 800), opaque=False, key="7.1.a")
-READ = Toolbar("7.1.a", "Chromium", 100, 50, 1000, 230)
-
-
-def verdict(*windows: WindowInfo, monitor: Monitor = DESK, rules: RuleSet | None = None) -> Verdict:
-    return judge(rules or RuleSet(), monitor, (DESK, RIGHT), windows, windows)
+STRIPS = Path(__file__).parent / "toolbars"
+DESK = Monitor("DP-1", Rect(0, 0, 2000, 1000))
+AREA = Rect(100, 50, 1280, 700)
+PEERS = frozenset({1, 2})
 
 
-def covering(**changes: object) -> WindowInfo:
-    values = {"rect": Rect(900, 40, 300, 200), "focused": False, "opaque": False, **changes}
-    return window("Code", "main.py", **values)
+def strip(name: str) -> Pixels:
+    with Image.open(STRIPS / f"{name}.webp") as image:
+        return bgrx(image)
 
 
-def test_its_toolbar_goes_with_the_picture() -> None:
-    assert verdict(BROWSER).toolbars == (READ,)
-    assert verdict(BROWSER).masks == ()
+@pytest.mark.parametrize("name", sorted(path.stem for path in STRIPS.glob("*.webp")))
+def test_toolbars_of_a_real_chromium(name: str) -> None:
+    """Themes, widths, scale factors."""
+    assert is_ordinary(strip(name)) is (name.partition("_")[0] == "ordinary")
 
 
-def test_on_a_dense_monitor_it_is_in_pixels_of_the_picture() -> None:
-    moved = window("Chromium", "News - Chromium", rect=Rect(1930, 10, 1000, 100), key="7.1.a")
-    assert verdict(moved, monitor=RIGHT).toolbars == (Toolbar("7.1.a", "Chromium", 20, 20, 2000, 200),)
+@pytest.mark.parametrize("colours", [("white", "#eef"), ("#0f0f0f", "#222")])
+def test_a_page_that_looks_like_a_toolbar_proves_nothing(colours: tuple[str, str]) -> None:
+    """The page of a private window begins under a toolbar, though that be covered in part."""
+    for name, below in (("private_light", 87), ("private_desktop_theme", 92)):
+        pixels = strip(name)
+        page = Image.new("RGB", (pixels.shape[1], 80), colours[0])
+        ImageDraw.Draw(page).rounded_rectangle((40, 12, page.width - 60, 52), 20, colours[1])
+        pixels = np.concatenate((pixels[:below], bgrx(page)))
+        assert not is_ordinary(pixels), name
+        pixels[below - 10 : below, 300:600] = bgrx(Image.effect_noise((300, 10), 50))
+        assert not is_ordinary(pixels), name
 
 
-@for_each(
-    "window",
-    [
-        window("Chromium", "News - Chromium", incognito=False),  # the extension says so
-        window("firefox", "News — Mozilla Firefox"),  # its title does
-        window("Chromium", "News - Chromium", kind="popup"),
-        window("Code", "main.py"),
-    ],
-)
-def test_whoever_tells_or_has_no_toolbar_is_not_asked(window: WindowInfo) -> None:
-    assert (verdict(window).toolbars, verdict(window).masks) == ((), ())
+class Desk:
+    """What is proved of windows, look by look."""
+
+    def __init__(self) -> None:
+        self._ordinary = OrdinaryWindows()
+        self._at_ms = 0
+
+    def look(self, name: str, *windows: WindowInfo, after_ms: int = 1000) -> list[bool | None]:
+        """The strip of this name is where the browser's main window is."""
+        self._at_ms += after_ms
+        pixels = np.zeros((1000, 2000, 4), dtype=np.uint8)
+        shown = strip(name)[:, : AREA.width]
+        pixels[AREA.y : AREA.y + len(shown), AREA.x : AREA.x + shown.shape[1]] = shown
+        shot = Screenshot(pixels, DESK, self._at_ms)
+        return [window.incognito for window in self._ordinary.marked(shot, windows, windows)[1]]
 
 
-def test_who_wants_private_windows_recorded_is_not_asked_either() -> None:
-    found = verdict(covering(), BROWSER, rules=RuleSet(defaults=False))
-    assert (found.toolbars, found.masks) == ((), ())
+def browser(number: int = 1, **changes: Any) -> WindowInfo:
+    known = {"rect": AREA, "role": "browser", "key": f"7.9.{number:x}", "window_id": number, "peers": PEERS}
+    return replace(window("Chromium", "News - Chromium"), **{**known, **changes})
 
 
-def test_where_the_toolbar_cannot_be_seen_the_window_is_painted_over() -> None:
-    behind = replace(BROWSER, focused=False)
-    found = verdict(covering(), behind)
-    assert found.toolbars == ()
-    assert sum(part.area for part in found.masks) == 1000 * 800 - 200 * 190  # as far as it shows
-    assert found.identity.app_name == "Code"
+def popup(number: int = 9, **changes: Any) -> WindowInfo:
+    return browser(number, **{"role": "pop-up", "rect": Rect(0, 800, 100, 100), **changes})
 
 
-def test_a_window_painted_over_has_no_name() -> None:
-    found = verdict(covering(kind="popup"), BROWSER)
-    assert found.masks and found.identity.app_name is None
+def test_a_window_is_ordinary_after_some_looks_and_then_stays_so() -> None:
+    desk, covering = Desk(), window("Code", rect=DESK.area)
+    assert [desk.look("ordinary_light", browser())[0] for _ in range(LOOKS)] == [None] * (LOOKS - 1) + [False]
+    assert desk.look("private_light", covering, browser(window_name="Mail"))[1] is False
+    assert desk.look("ordinary_light", browser(2))[0] is None  # another window
 
 
-def test_a_toolbar_that_was_seen_before_may_be_covered() -> None:
-    seen = window("Chromium", "News - Chromium", rect=BROWSER.rect, key="7.1.a", toolbar_seen=True)
-    assert (verdict(covering(), seen).toolbars, verdict(covering(), seen).masks) == ((), ())
-    assert verdict(seen).toolbars == (READ,)  # and is read again from time to time
+def test_what_is_not_seen_is_not_proved() -> None:
+    corner = window("Code", rect=Rect(1370, 60, 40, 40))
+    for windows in (
+        (corner, browser()),
+        (browser(full_screen=True),),
+        (browser(rect=Rect(-10, 50, 1280, 700)),),
+        (browser(app_name="Brave-browser"),),
+        (browser(witnessed=True),),
+        (browser(key=""),),
+    ):
+        desk = Desk()
+        assert [desk.look("ordinary_light", *windows)[-1] for _ in range(3)] == [None] * 3
+    desk = Desk()
+    shown = ["ordinary_light", "private_light"] * 2
+    assert [desk.look(name, browser())[0] for name in shown] == [None] * 4  # never twice in a row
 
 
-def test_a_window_behind_another_is_no_concern() -> None:
-    front = window("Chromium", "Mail - Chromium", rect=DESK.area, opaque=False, key="7.1.b")
-    found = verdict(front, BROWSER)
-    assert [toolbar.window for toolbar in found.toolbars] == ["7.1.b"]
-    assert found.masks == ()
+def proved(desk: Desk) -> None:
+    for number in (1, 2):
+        for _ in range(LOOKS):
+            desk.look("ordinary_light", browser(number))
 
 
-def test_a_see_through_layer_over_everything_hides_nothing() -> None:
-    layer = window("Overlay", "shared", rect=DESK.area, opaque=False, kind="popup", focused=False)
-    assert verdict(layer, BROWSER).toolbars == (READ,)
+def test_what_opens_is_as_its_process_is() -> None:
+    desk = Desk()
+    proved(desk)
+    assert desk.look("ordinary_light", popup(), browser(), after_ms=10_000) == [False, False]
+    menu = popup(10, kind="popup", window_name=None, role="")
+    assert desk.look("ordinary_light", menu, browser())[0] is False
+    assert desk.look("ordinary_light", popup(11, peers=None))[0] is None
 
 
-def test_what_hangs_over_the_edge_is_painted_over_until_it_was_seen() -> None:
-    over = window("Chromium", "News - Chromium", rect=Rect(1500, 0, 1000, 800), key="7.1.a", focused=False)
-    assert verdict(over).masks == (Rect(1500, 0, 420, 800),)
-    assert verdict(over, monitor=RIGHT).toolbars != ()
-
-
-def test_a_window_before_and_after_the_grab_is_asked_once() -> None:
-    retitled = window("Chromium", "Mail - Chromium", rect=BROWSER.rect, key="7.1.a", opaque=False)
-    assert judge(RuleSet(), DESK, (DESK,), (BROWSER,), (retitled,)).toolbars == (READ,)
+def test_what_opens_beside_a_window_in_doubt_stays_in_doubt() -> None:
+    desk = Desk()
+    proved(desk)
+    hidden = PEERS | {3}
+    assert desk.look("ordinary_light", popup(peers=hidden), browser(), after_ms=10_000)[0] is None
+    assert desk.look("ordinary_light", popup(), browser(), after_ms=60_000)[0] is None  # it was its own
+    desk.look("private_light", browser(3, peers=hidden))
+    assert desk.look("ordinary_light", popup(12), browser())[0] is None  # the one in doubt was closed
+    assert desk.look("ordinary_light", popup(13), browser(), after_ms=60_000)[0] is False

@@ -117,7 +117,7 @@ class RulesBody(Request):
     rules: list[RuleBody] = Field(max_length=_MAX_RULES, description="The person's own rules, all of them.")
     defaults: bool = Field(True, description="Leave out password managers and private windows.")
     mask_maybe_private: bool = Field(
-        False, description="Black out windows of browsers that do not tell whether they are private."
+        True, description="Black out windows of browsers that nothing tells to be ordinary."
     )
 
 

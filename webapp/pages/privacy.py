@@ -13,7 +13,7 @@ from store.deletion import deletion
 from store.deletion.deletion import Counts
 from store.frames import apps
 from store.privacy import rules as privacy
-from store.privacy.defaults import BROWSERS, Browser, private_toolbar_words
+from store.privacy.defaults import BROWSERS, Browser
 from store.privacy.rules import OwnChoices, Rule, RuleInvalid, RuleSet, WindowFacts, as_document, validate
 from store.spool import window_hints
 from store.spool.window_hints import ExtensionReport
@@ -128,8 +128,7 @@ def test() -> Response:
     own = services()
     rules = privacy.load_rules(own.data_dir, own.settings.privacy)
     decision = rules.decide_on_screen(window)
-    tells = rules.defaults and decision.private == "unknown" and bool(private_toolbar_words(window.app_name))
-    return _page(tried=window, decision=decision, toolbar_tells=tells)
+    return _page(tried=window, decision=decision)
 
 
 @templating.get("/privacy/erase")
@@ -182,7 +181,6 @@ def _page(status: int = 200, **changes: object) -> Response:
         "rule": {},
         "errors": {},
         **dict.fromkeys(("tried", "decision", "counts", "receipt")),
-        "toolbar_tells": False,
         "erase": NO_RANGE,
         **dict.fromkeys(("erase_app", "erase_problem"), ""),
         "confirmation": CONFIRMATION,
@@ -239,9 +237,9 @@ def _line(browser: Browser, rules: RuleSet) -> BrowserLine:
         return BrowserLine([first, *others], ["has no other windows"], "")
     tells = ["title" if browser.ordinary else "title of some windows"]
     tells += ["command line"] if browser.switches else []
-    tells += ["toolbar", "extension when paired"] if browser.toolbar else []
-    otherwise = "left out until its toolbar was read" if browser.toolbar else "recorded"
-    return BrowserLine([first, *others], tells, "blacked out" if rules.mask_maybe_private else otherwise)
+    tells += ["toolbar"] if browser.grey_toolbar else []
+    is_masked = rules.mask_maybe_private or browser.grey_toolbar
+    return BrowserLine([first, *others], tells, "blacked out" if is_masked else "recorded")
 
 
 def _paired(reports: list[ExtensionReport], now_ms: int) -> list[PairedBrowser]:

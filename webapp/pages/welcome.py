@@ -112,13 +112,10 @@ def _private_windows(own: Services, viewer: Viewer) -> Row:
         sentence = f"the extension of {names} {'is silent' if silent else 'tells them apart'}"
         return Row("Private windows", "!" if silent else "OK", sentence, "", links)
     if browsers.masked:
-        return Row("Private windows", "OK", "browsers that do not tell theirs are blacked out", "", links)
-    if doctor.check_ocr(own.settings.ocr).verdict != "OK":
-        sentence = "no toolbar can be read, so Chrome's and its relatives' windows are left out"
-        return Row(
-            "Private windows", "!", sentence, "Mend the reading of text, or pair the extension.", links
-        )
-    return Row("Private windows", "OK", "left out, Chrome's by what its toolbar says", "", links)
+        sentence = "left out, as is every browser window that nothing tells to be ordinary"
+        return Row("Private windows", "OK", sentence, "", links)
+    sentence = "windows of browsers that nothing tells to be ordinary are recorded, as you chose"
+    return Row("Private windows", "!", sentence, "", links)
 
 
 def _reading(own: Services) -> Row:

@@ -233,24 +233,27 @@ def test_saved_rules_are_loaded_beside_the_settings_ones(data_dir: DataDir) -> N
 
 
 def test_a_choice_in_the_app_counts_more_than_the_settings(data_dir: DataDir) -> None:
-    settings = PrivacySettings(mask_maybe_private=True)
-    assert load_rules(data_dir, settings).mask_maybe_private
-    save_choices(data_dir, OwnChoices(mask_maybe_private=False))
+    settings = PrivacySettings(mask_maybe_private=False)
+    assert not load_rules(data_dir, settings).mask_maybe_private
+    save_choices(data_dir, OwnChoices(mask_maybe_private=True))
     assert load_rules(data_dir, settings) == RuleSet()
 
 
 @for_each(
     ("window", "rules", "expected"),
     [
-        (WindowFacts("Chromium", "News"), RuleSet(), ("keep", "")),
-        (WindowFacts("Chromium", "News"), RuleSet(mask_maybe_private=True), ("mask", "may_be_private")),
+        (WindowFacts("Chromium", "News"), RuleSet(), ("mask", "may_be_private")),
+        (WindowFacts("Chromium", "News"), RuleSet(mask_maybe_private=False), ("mask", "may_be_private")),
+        (WindowFacts("Chromium", "News", incognito=False), RuleSet(), ("keep", "")),
+        (WindowFacts("Safari", "News"), RuleSet(), ("mask", "may_be_private")),
+        (WindowFacts("Safari", "News"), RuleSet(mask_maybe_private=False), ("keep", "")),
         (WindowFacts("Chromium", "News", witnessed=True), RuleSet(), ("mask", "may_be_private")),
         (WindowFacts("Chromium", "News", incognito=False, witnessed=True), RuleSet(), ("keep", "")),
         (WindowFacts("Chromium", None, incognito=False, witnessed=True), RuleSet(), ("keep", "")),
         (WindowFacts("Chromium", None, witnessed=True), RuleSet(), ("mask", "unknown_window")),
         (WindowFacts("Chromium", "News", witnessed=True), RuleSet(defaults=False), ("keep", "")),
-        (WindowFacts("Firefox", "News — Mozilla Firefox"), RuleSet(mask_maybe_private=True), ("keep", "")),
-        (WindowFacts("XTerm", "shell"), RuleSet(mask_maybe_private=True), ("keep", "")),
+        (WindowFacts("Firefox", "News — Mozilla Firefox"), RuleSet(), ("keep", "")),
+        (WindowFacts("XTerm", "shell"), RuleSet(), ("keep", "")),
     ],
 )
 def test_a_browser_window_on_the_screen_may_be_private(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from flask import Flask
 
-from store.core.settings import OcrSettings, Settings
+from store.core.settings import PrivacySettings, Settings
 from store.privacy.defaults import BROWSERS
 from tests.webapp.conftest import Actor
 from webapp.core.services import services, viewer
@@ -23,30 +23,32 @@ def text_of(page: str) -> str:
 def test_every_browser_says_what_tells_of_its_private_windows(browser: Actor) -> None:
     shown = text_of(browser.get("/privacy").text)
     assert all(known.names[0] in shown for known in BROWSERS)
-    chrome = "title of some windows, command line, toolbar, extension when paired"
-    assert f"Ungoogled Chromium {chrome}; otherwise left out until its toolbar was read" in shown
-    assert "Safari title of some windows; otherwise recorded" in shown
+    chrome = "title of some windows, command line, toolbar"
+    assert f"Ungoogled Chromium {chrome}; otherwise blacked out" in shown
+    assert "Safari title of some windows; otherwise blacked out" in shown
 
 
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("app=Chromium&title=News+-+Chromium", "recorded once its toolbar was seen"),
+        ("app=Chromium&title=News+-+Chromium", "It would be blacked out: the window may be private"),
         ("app=Chromium&title=New+Incognito+tab+-+Chromium", "The frame would be left out"),
         ("app=Code&title=main.py", "It would be recorded."),
     ],
 )
-def test_a_tried_window_says_that_its_toolbar_decides(browser: Actor, query: str, expected: str) -> None:
+def test_a_tried_window_says_what_becomes_of_it(browser: Actor, query: str, expected: str) -> None:
     assert expected in text_of(browser.get(f"/privacy/test?{query}").text)
 
 
 def test_the_first_page_says_how_private_windows_are_left_out(browser: Actor) -> None:
-    assert "Left out, Chrome's by what its toolbar says." in text_of(browser.get("/welcome").text)
+    assert "Left out, as is every browser window that nothing tells to be ordinary." in text_of(
+        browser.get("/welcome").text
+    )
 
 
-def test_the_first_page_says_when_no_toolbar_can_be_read(make_app: Callable[..., Flask]) -> None:
-    app = make_app(Settings(ocr=OcrSettings(engine="off")))
+def test_the_first_page_says_when_unproved_windows_are_recorded(make_app: Callable[..., Flask]) -> None:
+    app = make_app(Settings(privacy=PrivacySettings(mask_maybe_private=False)))
     with app.test_request_context():
         own = services()
         row = next(row for row in setup_rows(own, viewer()) if row.name == "Private windows")
-    assert row.verdict == "!" and "no toolbar can be read" in row.sentence
+    assert row.verdict == "!" and "are recorded, as you chose" in row.sentence
