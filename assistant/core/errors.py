@@ -15,6 +15,7 @@ from assistant.core.strings import sentences
 from assistant.core.texts import Language
 from engines.chat.protocol import ModelError, ModelUnreachable
 from store.core.errors import DeadlineExceeded, StoreBusy, StoreError
+from store.egress.egress_log import StaleRequest
 
 
 class TurnRefused(Exception):
@@ -66,16 +67,12 @@ def _range_sentence(understood: str | None, problem: str) -> str:
 # told as an empty result: "the search failed" and "there is nothing" are different answers.
 
 
-class FrameDeleted(Exception):
-    """A frame that the turn was shown has been deleted since."""
-
-
 _CODES: tuple[tuple[type[Exception], str], ...] = (
     (DeadlineExceeded, "retrieval_timeout"),
     (StoreBusy, "store_busy"),
+    (StaleRequest, "deleted"),
     (StoreError, "search_failed"),
     (Cancelled, "stopped"),
-    (FrameDeleted, "deleted"),
 )
 """By kind, the first that fits. Whatever else happened interrupted the turn."""
 

@@ -26,6 +26,7 @@ from store.memory import insights
 
 def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
     """The settled question. Raises `TurnRefused`, saying which field is at fault."""
+    last_deletion_id = conversations.last_deletion(services.database)
     message, zone = _message(request), _zone(request.timezone)
     model = services.models.get(request.model)
     about = _about(services, request, zone)
@@ -58,6 +59,7 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
         context=_context(services, request, message, voice.identity, model),
         about=about,
         attached=attached,
+        last_deletion_id=last_deletion_id,
     )
 
 

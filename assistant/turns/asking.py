@@ -14,7 +14,6 @@ from functools import partial
 from assistant.context import background
 from assistant.core.cancellation import Cancelled, iterate_until_cancelled
 from assistant.core.egress_log import SentLedger, total_of
-from assistant.core.errors import FrameDeleted
 from assistant.core.records import ATTACHMENT_SOURCE, DeltaEvent, ShortenedEvent, TurnEvent
 from assistant.core.strings import text
 from assistant.evidence.off_screen import OffScreen
@@ -45,7 +44,7 @@ MAX_SHRINKS = 2
 def ask(turn: RunningTurn, retrieval: Retrieval) -> Generator[TurnEvent, None, UncheckedAnswer]:
     """The turn's events, then all that was said; frames alone where no model can answer.
 
-    Raises `StoreError`, `FrameDeleted`, and `ModelError` or `Cancelled` when it ended before anything was
+    Raises `StoreError`, and `ModelError` or `Cancelled` when it ended before anything was
     said.
     """
     plan = turn.plan
@@ -175,8 +174,6 @@ def _streamed(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
     """The answer to one request, its words told as they come."""
     turn, services, messages = session.turn, session.turn.services, session.messages
     turn.stop.check()
-    if tool_calls.is_forgotten(turn.database, turn.stored.id):
-        raise FrameDeleted
     session.heard = StreamBuffer(session.form)
     ledger = SentLedger(
         turn.database,
@@ -186,7 +183,7 @@ def _streamed(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
         blocks=session.blocks,
         shows=session.pictures.shows,
         named=session.pictures.named,
-        is_current=session.pictures.are_current,
+        is_current=session.is_current,
     )
     completion = None
     with ledger.asking():

@@ -12,6 +12,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import apsw
+
 from assistant.core.endpoints import Endpoint
 from assistant.core.prompt_blocks import Block, system_messages, tokens_of
 from assistant.core.strings import text
@@ -31,6 +33,7 @@ from assistant.turns.pictures import Pictures
 from assistant.turns.plan import MAX_ANSWER_TOKENS, RunningTurn, TurnPlan
 from assistant.turns.prompts import RESULTS
 from engines.chat.protocol import ChatModel, ContextTooLong, Message, Usage
+from store.chats import conversations
 from store.chats.attachments import text_of
 from store.core.database import Database
 
@@ -88,6 +91,11 @@ class ModelSession:
     def endpoint(self) -> Endpoint:
         """Where the model is asked, as it is set now: it may change while a turn waits for a person."""
         return self.turn.services.models.endpoint(self.model.name)
+
+    def is_current(self, connection: apsw.Connection) -> bool:
+        """Whether nothing was deleted since the turn was asked, and its frames have the pictures it shows."""
+        turn, last = self.turn.stored.id, self.plan.last_deletion_id
+        return not conversations.is_outdated(connection, turn, last) and self.pictures.are_current(connection)
 
     @property
     def tells_as_text(self) -> bool:

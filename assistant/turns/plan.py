@@ -152,6 +152,8 @@ class TurnPlan:
     about: AnchorFacts | None = None
     asked: str = ""
     attached: Attached = NO_FILES
+    last_deletion_id: int = 0
+    """The latest deletion before anything was looked up for the question."""
 
     @property
     def mode(self) -> Mode:

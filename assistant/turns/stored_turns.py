@@ -104,6 +104,7 @@ def finish(turn: RunningTurn, answer: CheckedAnswer) -> TurnError | None:
         answer.evidence,
         turn.now_ms(),
         is_failed=failure is not None,
+        last_deletion_id=turn.plan.last_deletion_id,
     )
     return failure
 

@@ -225,4 +225,5 @@ def _last_response_id(database: Database, chat_id: int, model: str) -> str:
     last = turns[-1]
     if last.status != "done" or last.model != model or last.answer_md == DELETED_ANSWER:
         return ""
-    return "" if conversations.is_outdated(database, last.id) else str(last.payload.get("response_id", ""))
+    is_outdated = conversations.has_deletion_since(database, last.id)
+    return "" if is_outdated else str(last.payload.get("response_id", ""))

@@ -17,7 +17,6 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 
 from assistant.core.cancellation import Cancelled, CancelToken
-from assistant.core.errors import FrameDeleted
 from assistant.core.records import (
     ApprovalEvent,
     ErrorEvent,
@@ -73,7 +72,7 @@ def run_admitted(services: TurnServices, plan: TurnPlan, stop: CancelToken) -> I
     try:
         checked = yield from _look_ask_and_check(turn)
         failure = finish(turn, checked)
-    except (ModelError, StoreError, Cancelled, FrameDeleted) as error:
+    except (ModelError, StoreError, Cancelled) as error:
         yield ErrorEvent(fail(turn, error))
     except BaseException as error:
         # The asker went away, or there is a defect: the turn must not look as if it still ran.

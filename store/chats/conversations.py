@@ -161,18 +161,19 @@ def finish_turn(
     now_ms: int,
     *,
     is_failed: bool = False,
+    last_deletion_id: int | None = None,
 ) -> None:
-    """Store a turn's answer with its evidence; `is_failed` when it broke off.
+    """Store a turn's answer with its evidence; `is_failed` when it broke off. `last_deletion_id` is that of
+    before anything was looked up, None where nothing was.
 
-    A frame may have been deleted while the model was thinking. Its evidence is then stored as
-    deleted, and an answer that cites it is not stored at all.
+    Something may have been deleted while the model was thinking. Evidence that it took is then stored as
+    deleted. The answer is not stored at all: nobody can tell any more whether it says what was deleted.
     """
     with database.write() as connection:
         kept = [item if _exists(connection, item) else blank(item) for item in evidence]
-        if _is_outdated(connection, turn_id):
-            payload = {name: value for name, value in payload.items() if name != "measured"}
         _end(database, turn_id, "failed" if is_failed else "done", answer_md, payload, kept, now_ms)
-        if any(item.state == "deleted" and item.n is not None for item in kept):
+        is_stale = last_deletion_id is not None and is_outdated(connection, turn_id, last_deletion_id)
+        if is_stale or any(item.state == "deleted" and item.n is not None for item in kept):
             redact_answer(connection, turn_id)
 
 
@@ -193,16 +194,24 @@ def keep_second_reading(database: Database, turn_id: int, answer_md: str, readin
         connection.execute("update turns set payload = ? where id = ?", (_json(payload), turn_id))
 
 
-def is_outdated(database: Database, turn_id: int) -> bool:
-    """Whether something was deleted since a turn was asked: what it was shown may be of that."""
-    with database.read() as connection:
-        return _is_outdated(connection, turn_id)
+def last_deletion(database: Database) -> int:
+    """The number of the latest deletion, by which what came after it is told; 0 for none."""
+    return int(database.scalar("select coalesce(max(id), 0) from deletions"))
 
 
-def _is_outdated(connection: apsw.Connection, turn_id: int) -> bool:
-    """Whether something was deleted since the turn was asked: its durations may tell of it."""
+def is_outdated(connection: apsw.Connection, turn_id: int, deletion_id: int) -> bool:
+    """Whether something was deleted after that deletion, or of what the turn's tools showed."""
+    sql = """
+        select exists (select 1 from deletions where id > ?)
+            or exists (select 1 from tool_calls where turn_id = ? and is_forgotten)
+    """
+    return bool(scalar(connection, sql, (deletion_id, turn_id)))
+
+
+def has_deletion_since(database: Database, turn_id: int) -> bool:
+    """Whether something was deleted since a turn was asked, which its endpoint may keep."""
     sql = "select 1 from turns t join deletions d on d.deleted_ms >= t.created_ms where t.id = ? limit 1"
-    return scalar(connection, sql, (turn_id,)) is not None
+    return database.scalar(sql, (turn_id,)) is not None
 
 
 def fail_turn(

@@ -292,12 +292,6 @@ def finish(database: Database, number: int, outcome: Outcome, now_ms: int) -> No
             )
 
 
-def is_forgotten(database: Database, turn_id: int) -> bool:
-    """Whether a frame that this turn was shown has been deleted since."""
-    sql = "select 1 from tool_calls where turn_id = ? and is_forgotten limit 1"
-    return database.scalar(sql, (turn_id,)) is not None
-
-
 # -- forgetting (inside `database.write()`) -----------------------------------------------
 
 # A later turn of a chat may repeat what an earlier one was shown, in its arguments too.

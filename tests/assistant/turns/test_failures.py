@@ -20,7 +20,7 @@ from assistant.turns.turn import run_turn
 from engines.chat.protocol import ModelError, ModelRefused
 from store.chats import conversations
 from store.core import database as database_module
-from store.core.database import Database
+from store.core.database import Database, scalar
 from store.core.errors import DeadlineExceeded, StoreBusy, StoreError
 from store.deletion import deletion
 from store.frames.media import Media
@@ -128,6 +128,25 @@ def test_a_frame_deleted_while_the_model_thinks_leaves_nothing_behind(
     stub.reply(delete_meanwhile)
     result = ask()
     assert "secret" not in repr(result)
+
+
+@for_each("said", ["It says secret words.", "The words under it are secret words [[e2]]."])
+def test_an_answer_that_may_say_what_was_deleted_meanwhile_is_not_kept(
+    ask: Ask, afternoon: Afternoon, stub: StubModel, database: Database, said: str
+) -> None:
+    """Also where it does not cite the deleted frame: its words are gone, so nobody can compare."""
+    frame = afternoon.show(1, "secret words")
+    afternoon.show(2, "other words")
+
+    def delete_meanwhile(_: Request) -> dict[str, Any]:
+        deletion.delete_frames(database, Media(afternoon.data_dir.media), [frame.id])
+        return reply(said, ("e2", "other words"))
+
+    stub.reply(delete_meanwhile)
+    assert ask().answer_md == conversations.DELETED_ANSWER
+    with database.read() as connection:
+        kept = "select group_concat(answer_md || payload) from turns"
+        assert "secret" not in scalar(connection, kept)
 
 
 @for_each(
