@@ -3,13 +3,15 @@
 Scenes of a desktop are recorded with real programs (`bench.scenes`) and go through the reader as the worker
 runs it: from the picture in the store to the stored text. ``RECOLLECT_SCENES`` names a folder that keeps the
 recordings, and the whole readings of them, from run to run; ``RECOLLECT_SEED`` draws other pages,
-``RECOLLECT_ONLY`` picks scenes by name, ``RECOLLECT_MISSES=1`` lists lost and added words.
+``RECOLLECT_ONLY`` picks scenes by name, ``RECOLLECT_MISSES=1`` lists lost and added words. Korean and Russian
+scenes are read where ``RECOLLECT_MORE_LANGUAGES="kor rus"`` says that Tesseract has their data.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 import threading
 import time
@@ -33,7 +35,7 @@ from store.spool.queue import Capture
 from tests.golden.truth import tokens
 
 ON_REQUEST = True
-LANGUAGES = ("eng", "chi_sim")
+LANGUAGES = ("eng", "chi_sim", *os.environ.get("RECOLLECT_MORE_LANGUAGES", "").split())
 _START_MS = 1_795_176_000_000
 
 
@@ -152,11 +154,12 @@ def _whole(engine: OcrEngine, frame: Frame) -> tuple[str, float]:
 
 def _tokens(text: str) -> Counter[str]:
     """Numbers, and words that the scenes are made of: not what pictures and frames are taken for."""
-    read = tokens([text], "en") + tokens([text], "zh")
+    read = tokens([text], "en") + tokens([text], "zh") + Counter(_OTHER.findall(text.casefold()))
     return Counter({word: count for word, count in read.items() if word in _VOCABULARY or word.isdecimal()})
 
 
-_VOCABULARY = tokens(TEXTS, "en") + tokens(TEXTS, "zh")
+_OTHER = re.compile("[\u0400-\u04ff\uac00-\ud7af]{2,}")  # Cyrillic, Hangul
+_VOCABULARY = tokens(TEXTS, "en") + tokens(TEXTS, "zh") + Counter(_OTHER.findall(" ".join(TEXTS).casefold()))
 
 
 def _squeezed(text: str) -> str:

@@ -50,7 +50,30 @@ _ZH = (
     "订单{n}共有{k}箱苹果，还没有付款",
     "新机器运行{n}小时以后需要更换{k}个零件",
 )  # fmt: skip
+_KO = (
+    "{n}번 창고의 열쇠는 {k}층 안내 데스크에 있습니다",
+    "환자 {n}명이 오늘 아침 {k}번 진료실에서 기다립니다",
+    "내일 오후 {k}시까지 서류 {n}장을 제출해 주세요",
+    "열차 {n}호가 {k}분 늦게 부산역에 도착했습니다",
+)  # fmt: skip
+_RU = (
+    "Ключ от склада {n} лежит на этаже {k} у дежурного",
+    "Поезд {n} опоздал на {k} минут из-за ремонта моста",
+    "Пациент {n} сегодня утром ждал врача {k} минут",
+    "Пункт {k} договора {n} вычеркнули оба юриста",
+)  # fmt: skip
+_SENTENCES = {"en": _EN, "zh": _ZH, "ko": _KO, "ru": _RU}
 _FILL = {
+    "ko": (
+        "대부분의 일은 아무도 오기 전에 끝나고 아무도 적어 두지 않습니다",
+        "올해 겨울은 길었지만 다리는 이틀 밤만 닫혔습니다",
+        "마지막으로 나가는 사람이 화분에 물을 주는 것이 규칙입니다",
+    ),
+    "ru": (
+        "Большая часть работы делается раньше, чем кто-нибудь приходит",
+        "Зима была долгой, но мост закрывали только на две ночи",
+        "Кто уходит последним, тот поливает цветы на окне",
+    ),
     "en": (
         "Most of the work happens before anybody arrives, and nobody writes it down",
         "Winter was long this year, yet the bridge stayed open for all but two nights",
@@ -67,12 +90,14 @@ _FILL = {
         "三个样品是温的，一个已经裂开，其余的看起来都很好",
     ),
 }
-TEXTS = (*_EN, *_ZH, *_FILL["en"], *_FILL["zh"])
+TEXTS = tuple(text for texts in (*_SENTENCES.values(), *_FILL.values()) for text in texts)
 """What all text of the scenes is made of."""
 
 _FONTS = {
     "en": ("DejaVu Sans", "Nimbus Roman", "URW Bookman", "Nimbus Sans", "P052", "DejaVu Serif"),
     "zh": ("Noto Sans CJK SC", "Noto Serif CJK SC"),
+    "ko": ("Noto Sans CJK KR", "Noto Serif CJK KR"),
+    "ru": ("DejaVu Sans", "DejaVu Serif", "Noto Sans CJK SC"),
     "mono": ("DejaVu Sans Mono", "Nimbus Mono PS"),
 }
 _COLOURS = {
@@ -186,7 +211,7 @@ class Desktop:
 
     def sentence(self, kind: str) -> str:
         values = {"n": self.chance.randrange(120, 990), "k": self.chance.randrange(3, 29)}
-        return self.chance.choice(_EN if kind == "en" else _ZH).format(**values)
+        return self.chance.choice(_SENTENCES[kind]).format(**values)
 
     def filler(self, kind: str) -> str:
         return self.chance.choice(_FILL[kind])
@@ -195,7 +220,7 @@ class Desktop:
         return f'<span class="p">{escape(self.sentence(kind))}</span>'
 
     def paragraph(self, kind: str, sentences: int = 4) -> str:
-        stop = ". " if kind == "en" else "。"
+        stop = "。" if kind == "zh" else ". "
         parts = [self.filler(kind) for _ in range(sentences - 1)]
         parts.insert(self.chance.randrange(len(parts) + 1), self.planted(kind))
         return stop.join(parts) + stop
@@ -313,7 +338,7 @@ def _typing(kind: str, theme: str, size: int) -> Scene:
         page.evaluate("placeCaret()")
         grab()
         text = desk.sentence(kind)
-        step = 7 if kind == "en" else 2
+        step = 2 if kind == "zh" else 7
         for at in range(0, len(text), step):
             page.keyboard.insert_text(text[at : at + step])
             grab()
@@ -409,6 +434,60 @@ def _messages(kind: str, theme: str, size: int) -> Scene:
     return play
 
 
+def _sheet(theme: str, size: int) -> Scene:
+    """A selection moves over the cells of a sheet, a number comes into one, the sheet moves on."""
+
+    def play(desk: Desktop, grab: Grab) -> None:
+        def row(number: int) -> str:
+            figures = "".join(f"<td>{desk.chance.randrange(10**5)}</td>" for _ in range(9))
+            return f"<tr><th>{number}</th><td>{desk.planted('en')}</td>{figures}</tr>"
+
+        style = "html { line-height: 1.2 } td, th { border: 1px solid #8886; padding: 2px 6px }"
+        style += "#scroll { height: 100%; overflow: auto } .on { outline: 2px solid #1a73e8 }"
+        rows = "".join(row(number) for number in range(1, 120))
+        page = desk.page("en", theme, f'<div id="scroll"><table>{rows}</table></div>', size, style=style)
+        grab()
+        for number, cell in ((4, 3), (5, 3), (6, 3), (6, 4), (12, 1), (20, 8)):
+            page.evaluate(
+                "all('.on').forEach(c => c.classList.remove('on'));"
+                f"all('tr')[{number}].cells[{cell}].classList.add('on')"
+            )
+            grab()
+        page.evaluate(f"all('tr')[20].cells[8].textContent = '{desk.chance.randrange(10**5)}'")
+        grab()
+        for distance in (66, 66, 200, -132):
+            page.evaluate(f"byId('scroll').scrollTop += {distance}")
+            grab()
+
+    return play
+
+
+def _video(kind: str, theme: str, size: int) -> Scene:
+    """A video plays beside a page on which words come in; then it rests, and its title is shown."""
+
+    def play(desk: Desktop, grab: Grab) -> None:
+        text = "".join(f"<p>{desk.paragraph(kind)}</p>" for _ in range(10))
+        title = f'<div id="title">{desk.planted(kind)}</div>'
+        body = f"""<div style="display: flex; gap: 2em"><div style="flex: 0 0 1000px; position: relative">
+          <b id="clock">12:00:00</b><canvas width="400" height="260"></canvas>{title}
+          <p>{desk.planted(kind)}</p></div>
+          <div style="flex: 1"><p id="edit" contenteditable>{desk.paragraph(kind)}</p>{text}</div></div>"""
+        style = "canvas { width: 960px; height: 540px } #title { position: absolute; left: 2em; top: 3em;"
+        style += " display: none; background: #000; color: #fff; padding: 1em; font-size: 1.4em }"
+        page = desk.page(kind, theme, body, size, style=style)
+        page.evaluate("placeCaret()")
+        for number in range(12):
+            page.evaluate(f"draw({number})")
+            if number in (4, 7, 10):
+                page.keyboard.insert_text(desk.filler(kind)[:14])
+            grab()
+        page.evaluate("byId('title').style.display = 'block'")
+        for _ in range(6):
+            grab()
+
+    return play
+
+
 def _log(theme: str, font: str) -> Scene:
     """A terminal whose lines scroll over a page; then the two windows take turns."""
 
@@ -470,4 +549,13 @@ SCENES: dict[str, Scene] = {
     "terminal dark": _log("dark", "DejaVu Sans Mono"),
     "terminal light": _log("light", "Nimbus Mono PS"),
     "code": _code("night", 14),
+    "sheet": _sheet("light", 13),
+    "sheet dark": _sheet("dark", 15),
+    "video en": _video("en", "light", 16),
+    "video zh": _video("zh", "dark", 17),
+    "typing ko": _typing("ko", "light", 16),
+    "scrolling ru": _scrolling("ru", "paper", 15),
+    "hidpi": _scrolling("en", "light", 30),
+    "small": _scrolling("en", "light", 9),
+    "terminal night": _log("night", "DejaVu Sans Mono"),
 }

@@ -33,6 +33,12 @@ _NEAR_ENOUGH = 0.02  # of the tiles: no need to look for a nearer screen, nor to
 _SCROLLS = 2  # parts that may have moved by different distances
 _MARGIN = 2  # pixels around a line that may be of its letters
 _CONTEXT = 64  # pixels around what is read, which tell its background
+_RESTLESS = 3  # changes one after the other
+_VIDEO_SIDE = 96  # pixels; clocks and lines being typed are lower
+_VIDEO_TILES = 0.5  # of its tiles are restless
+_TEXT_SHARE = 0.05  # of its area: what scrolls or streams is text and is read
+_SURE, _WORD = 0.8, 3  # confidence and letters of a word that is no chance
+_UNKNOWN = 0  # a pixel that no picture has: the fourth byte of theirs is 255
 AUDIT_EVERY = 200  # readings of changes: half a percent more of whole ones
 AUDIT_AT_REST = 20
 _MEMORY_BYTES = 96_000_000  # of remembered pixels: eleven 1080p screens, two 4K ones
@@ -62,31 +68,60 @@ class IncrementalReader:
         self._on_audit = on_audit
         self._memory_bytes = memory_bytes
         self.since_whole = 0  # readings of changes since the last whole one
+        self.left_unread = False  # a part of the last picture, because it moved
         self._screens: list[_Screen] = []  # the most recent last
+        self._motion: dict[str, tuple[Pixels, npt.NDArray[np.uint8]]] = {}  # changes in a row, per tile
 
     def read(
-        self, monitor: str, image: Image.Image, *, audit: bool = False, told: Told | None = None
+        self, monitor: str, image: Image.Image, *, at_rest: bool = False, told: Told | None = None
     ) -> list[OcrLine]:
         """Lines of `image`. Raises what the engine raises; then nothing is remembered of it.
 
-        From time to time, and with `audit`, the whole picture is read as well: what the engine makes of it
+        From time to time, sooner `at_rest`, the whole picture is read as well: what the engine makes of it
         counts and is gone on with, so nothing that was kept for long stays wrong. What is `told`, with its
-        proof, is not read.
+        proof, is not read. What moves like a video is left unread until it stands still, or until its picture
+        is read once more at rest.
         """
         pixels = _pixels(image)
+        moving = [] if at_rest else self._moving(monitor, pixels)
         known, tiles = self._nearest(monitor, pixels)
-        lines = None if known is None else self._read_changes(known, tiles, pixels, image, told)
+        lines = None if known is None else self._read_changes(known, tiles, pixels, image, moving, told)
         self.since_whole += 1
-        if lines is None or audit or self.since_whole >= AUDIT_EVERY:
+        self.left_unread = bool(moving) and lines is not None
+        if lines is None or self.since_whole >= (AUDIT_AT_REST if at_rest else AUDIT_EVERY):
             whole = self._read_whole(image, lines, told)
             if lines is not None:
                 read, kept = (
                     Counter(word.text for line in page for word in line.words) for page in (whole, lines)
                 )
                 self._on_audit(read.total(), ((read - kept) + (kept - read)).total())
-            lines, self.since_whole = whole, 0
+            lines, self.since_whole, self.left_unread = whole, 0, False
+        if self.left_unread:
+            pixels = pixels.copy()
+            for box in moving:
+                pixels[_slices(box)] = _UNKNOWN
+                tiles[_tiles_of(box)] = False
         self._remember(_Screen(monitor, pixels, lines), known if tiles.mean() <= _NEAR_ENOUGH else None)
         return lines
+
+    def _moving(self, monitor: str, pixels: Pixels) -> list[Box]:
+        """Large parts that changed from each picture to the next and show hardly a word."""
+        before, changes = self._motion.get(monitor, (pixels, np.zeros((1, 1), np.uint8)))
+        if before is pixels or before.shape != pixels.shape:
+            changes = np.zeros_like(_tiles(pixels != pixels), np.uint8)
+        else:
+            changes = np.where(_tiles(before != pixels), np.minimum(changes, 254) + 1, 0).astype(np.uint8)
+        self._motion[monitor] = pixels, changes
+        restless = changes >= _RESTLESS
+        last = next((screen for screen in reversed(self._screens) if screen.monitor == monitor), None)
+        return [
+            box
+            for box in _regions(restless, (pixels.shape[1], pixels.shape[0]))
+            if min(box.w, box.h) >= _VIDEO_SIDE
+            and restless[_tiles_of(box)].mean() >= _VIDEO_TILES
+            and last is not None
+            and _text_share(last.lines, box) < _TEXT_SHARE
+        ]
 
     def _nearest(self, monitor: str, pixels: Pixels) -> tuple[_Screen | None, Mask]:
         """The last screen with its changed tiles, or an older one that is much nearer.
@@ -126,7 +161,13 @@ class IncrementalReader:
         return lines_of([*told, *(word for part in regions for word in self._words_in(part, mask, image))])
 
     def _read_changes(
-        self, known: _Screen, tiles: Mask, pixels: Pixels, image: Image.Image, told: Told | None
+        self,
+        known: _Screen,
+        tiles: Mask,
+        pixels: Pixels,
+        image: Image.Image,
+        moving: Sequence[Box],
+        told: Told | None,
     ) -> list[OcrLine] | None:
         """The new lines, or None where reading the whole picture is cheaper."""
         if not tiles.any():
@@ -139,7 +180,7 @@ class IncrementalReader:
             if expected is before:
                 break
             tiles = _tiles(expected.pixels != pixels)
-        kept, shown, mask = _divide(expected, pixels)
+        kept, shown, mask = _divide(expected, pixels, moving)
         if shown.mean() > _READ_WHOLE_ABOVE:
             return None
         words = [word for line in kept for word in line.words]
@@ -202,23 +243,30 @@ class Expected:
     cut: Sequence[Box]
 
 
-def _divide(expected: Expected, pixels: Pixels) -> tuple[list[OcrLine], Mask, Mask]:
+def _divide(
+    expected: Expected, pixels: Pixels, moving: Sequence[Box] = ()
+) -> tuple[list[OcrLine], Mask, Mask]:
     """Lines that are kept; tiles and, in them, pixels that are shown to the engine.
 
-    Each expected line is in one of both, and so is every pixel that changed.
+    Each expected line is in one of both, and so is every pixel that changed, but for what is moving.
     """
     different, size = expected.pixels != pixels, (pixels.shape[1], pixels.shape[0])
-    shown = _with_neighbours(_tiles(different))
+    changed = _tiles(different)
+    for part in moving:
+        changed[_tiles_of(part)] = False
+    shown = _with_neighbours(changed)
     kept, read = [], []
     for line in expected.lines:
         box = line.box
         # What is nearer than the gap between two words may belong to a word of this line now.
-        if different[_slices(_grown(box, box.h // 2, _MARGIN, size))].any():
-            read.append(_grown(box, _MARGIN, _MARGIN, size))
-        else:
+        if not different[_slices(_grown(box, box.h // 2, _MARGIN, size))].any():
             kept.append(line)
+        elif not any(part.holds_centre_of(box) for part in moving):
+            read.append(_grown(box, _MARGIN, _MARGIN, size))
     for box in (*read, *expected.cut):
-        shown[box.y // TILE_H : -(-box.bottom // TILE_H), box.x // TILE_W : -(-box.right // TILE_W)] = True
+        shown[_tiles_of(box)] = True
+    for part in moving:
+        shown[_tiles_of(part)] = False
     mask = shown.repeat(TILE_H, 0).repeat(TILE_W, 1)[: size[1], : size[0]]
     for line in kept:
         mask[_slices(line.box)] = False
@@ -244,6 +292,21 @@ def _spans(tiles: Mask, axis: int) -> list[tuple[int, int]]:
 def _of_tiles(top: int, bottom: int, left: int, right: int, size: tuple[int, int]) -> Box:
     tiles = Box(left * TILE_W, top * TILE_H, (right - left) * TILE_W, (bottom - top) * TILE_H)
     return _grown(tiles, 0, 0, size)
+
+
+def _tiles_of(box: Box) -> tuple[slice, slice]:
+    """All tiles in which the box has a pixel."""
+    return (
+        slice(box.y // TILE_H, -(-box.bottom // TILE_H)),
+        slice(box.x // TILE_W, -(-box.right // TILE_W)),
+    )
+
+
+def _text_share(lines: Iterable[OcrLine], box: Box) -> float:
+    """How much of `box` words cover that can hardly be chance."""
+    words = (word for line in lines if touches(line.box, box) for word in line.words)
+    sure = (word.box for word in words if word.confidence >= _SURE and len(word.text) >= _WORD)
+    return sum(word.w * word.h for word in sure if box.holds_centre_of(word)) / (box.w * box.h)
 
 
 def touches(a: Box, b: Box) -> bool:

@@ -45,6 +45,8 @@ RETRY_AFTER_MS = (5_000, 30_000, 120_000, 600_000)
 ENGINE_RETRY_S = 60.0
 REST_S = 10.0
 """Nothing to read for so long: time to read the last frame whole, if much of it was kept."""
+STILL_S = 2.0
+"""No other frame for so long: what moved stands still now."""
 _PARKED_AT_ONCE = 500
 
 OpenEngine = Callable[[], OcrEngine]
@@ -87,7 +89,7 @@ class ReaderLoop(StepLoop):
             return self._mark_unavailable()
         frame = self._backlog.take()
         if frame is None:
-            return self._audit_at_rest(reader)
+            return self._read_at_rest(reader)
         try:
             self._read(reader, frame)
             self._last = frame, time.monotonic()
@@ -147,24 +149,25 @@ class ReaderLoop(StepLoop):
             self._stats.count("parked")
         return True
 
-    def _audit_at_rest(self, reader: IncrementalReader) -> bool:
-        if self._last is None or reader.since_whole < AUDIT_AT_REST:
+    def _read_at_rest(self, reader: IncrementalReader) -> bool:
+        """The last frame once more, if something was left unread or much was kept."""
+        if self._last is None or not (reader.left_unread or reader.since_whole >= AUDIT_AT_REST):
             return False
         frame, read_s = self._last
-        if time.monotonic() - read_s < REST_S:
+        if time.monotonic() - read_s < (STILL_S if reader.left_unread else REST_S):
             return False
         self._last = None
-        self._read(reader, frame, audit=True)
+        self._read(reader, frame, at_rest=True)
         return True
 
-    def _read(self, reader: IncrementalReader, frame: FrameRow, *, audit: bool = False) -> None:
+    def _read(self, reader: IncrementalReader, frame: FrameRow, *, at_rest: bool = False) -> None:
         if not self._crash_guard.begin(frame.id):
             self._failed(frame, "the worker died while it read this frame")
             return
         self.reading_since = started = time.monotonic()
         try:
             image = self._home.media.image(frame)
-            lines = reader.read(frame.monitor, image, audit=audit, told=self._told(frame, image))
+            lines = reader.read(frame.monitor, image, at_rest=at_rest, told=self._told(frame, image))
             duration_ms = round((time.monotonic() - started) * 1000)
             self._store(frame, lines, duration_ms)
         except MediaGone as error:

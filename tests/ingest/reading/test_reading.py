@@ -257,8 +257,24 @@ def test_a_whole_reading_now_and_then_heals_what_was_kept(
     engine.is_blind_to = None
     assert [len(reader.read("DP-1", image)) for _ in range(4)] == [1, 1, 2, 2]
     assert told == [(2, 1)]
-    reader.read("DP-1", image, audit=True)
+    monkeypatch.setattr(incremental, "AUDIT_AT_REST", 1)
+    reader.read("DP-1", image, at_rest=True)
     assert told == [(2, 1), (2, 0)]
+
+
+def test_what_plays_is_left_unread_until_it_rests(reader: IncrementalReader, engine: BlockEngine) -> None:
+    """And nothing that stood there before is told of it; beside it everything is read at once."""
+    image, engine.is_blind_to = screen(page()), 0
+    for number in range(8):
+        noise = np.random.default_rng(number).integers(0, 2, (160, 160), dtype=np.uint8)
+        image.paste(Image.fromarray(noise * 255), (320, 40))
+        image.paste((90, 90, number + 1), (4 + 62, 3 * ROW + 4, 4 + 100, 3 * ROW + 20))
+        lines = reader.read("DP-1", image)
+        assert reader.left_unread is (number > 2)
+        assert words_of(lines) == words_of(engine.read(image))
+    image.paste((10, 20, 30), (390, 100, 420, 110))  # words come into it, and it stands still
+    assert words_of(reader.read("DP-1", image)) == words_of(engine.read(image))
+    assert not reader.left_unread
 
 
 def test_noise_that_seems_to_move_is_read(reader: IncrementalReader) -> None:
