@@ -95,15 +95,11 @@ def one_day(on: date) -> DayAnswer:
 @endpoint("POST", "/days/<day:on>/redo", "Have a day told again", NO_DAY, status=202)
 def redo_day(on: date) -> RedoneAnswer:
     """Every hour of it is derived anew, and told anew by the chat model where one may be used."""
-    redo(day_or_404(on))
+    day = day_or_404(on)
+    with services().database.write() as connection:
+        daily_hours.redo(connection, day.start_ms, day.end_ms)
     return RedoneAnswer(day=on.isoformat())
 
 
 def day_or_404(on: date) -> DailySummary:
     return existing(daily_summaries.of_day(services().database, on), "day", on.isoformat())
-
-
-def redo(day: DailySummary) -> None:
-    """Put every hour of a day on the list of what is to be told."""
-    with services().database.write() as connection:
-        daily_hours.redo(connection, day.start_ms, day.end_ms)

@@ -27,6 +27,7 @@ from webapp.core.services import Viewer, services, viewer
 from webapp.exports import formats
 from webapp.exports.files import download
 from webapp.exports.pack import when
+from webapp.pages.forms import form
 
 LIMIT = 31
 _FORMATS = {"md": "text/markdown; charset=utf-8", "json": "application/json"}
@@ -120,11 +121,7 @@ def _hour_spans(hours: Sequence[Hour]) -> list[HourSpan]:
     return spans
 
 
-@templating.post("/days/<day:on>/redo")
-def redo(on: date) -> BaseResponse:
-    """Have every hour of the day summarised again."""
-    api.redo(day_or_404(on))
-    return templating.redirect_to(f"/days/{on.isoformat()}")
+form("/days/<day:on>/redo", api.redo_day, "/days/{on}")
 
 
 @templating.post("/days/clock")

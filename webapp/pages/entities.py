@@ -16,11 +16,13 @@ from store.frames import frames
 from store.frames.frames import FrameRow
 from store.sources import entities, fact_curation
 from store.sources.entities import Entity, EntityKind, Fact, Provenance
+from webapp.api import entities as api
 from webapp.api.entities import merge
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import Viewer, services, viewer
+from webapp.pages.forms import form
 
 LIMIT = 50
 MOST_FACTS = 500
@@ -121,12 +123,7 @@ def do_merge(entity_id: int) -> Response:
     return templating.redirect_to(f"/memory/entities/{into_id}")
 
 
-@templating.post("/memory/entities/<id:entity_id>/unmerge")
-def unmerge(entity_id: int) -> Response:
-    """Let one that was merged stand by itself again."""
-    with services().database.write() as connection:
-        fact_curation.unmerge(connection, entity_id)
-    return templating.redirect_to(f"/memory/entities/{entities.get(services().database, entity_id).id}")
+form("/memory/entities/<id:entity_id>/unmerge", api.unmerge_entity, "/memory/entities/{entity_id}")
 
 
 @templating.post("/memory/entities/<id:entity_id>/forget")
@@ -167,23 +164,10 @@ def show_fact(fact_id: int) -> Response:
     return templating.render_page("entities/fact.html", fact=fact, uses=uses)
 
 
-@templating.post("/memory/facts/<id:fact_id>/retract")
-def retract(fact_id: int) -> Response:
-    """Take it back, with a reason if there is one."""
-    entities.fact(services().database, fact_id)
-    own = services()
-    with own.database.write() as connection:
-        fact_curation.retract(connection, fact_id, request.form.get("reason", ""), own.clock())
-    return templating.redirect_back(f"/memory/facts/{fact_id}")
+form("/memory/facts/<id:fact_id>/retract", api.retract_fact, "/memory/facts/{fact_id}")
 
 
-@templating.post("/memory/facts/<id:fact_id>/restore")
-def restore(fact_id: int) -> Response:
-    """Let it be recalled again."""
-    entities.fact(services().database, fact_id)
-    with services().database.write() as connection:
-        fact_curation.restore_fact(connection, fact_id)
-    return templating.redirect_back(f"/memory/facts/{fact_id}")
+form("/memory/facts/<id:fact_id>/restore", api.restore_fact, "/memory/facts/{fact_id}")
 
 
 @templating.post("/memory/facts/<id:fact_id>/correct")

@@ -16,9 +16,11 @@ from store.frames.frames import FrameRow
 from store.memory import insights
 from store.ocr import readings
 from store.timeline import timeline
+from webapp.api import frames as api
 from webapp.core import formatting, markdown, templating
 from webapp.core.errors import Problem
 from webapp.core.services import Viewer, services, viewer
+from webapp.pages.forms import form
 from webapp.views.frames import (
     citation_text,
     crop_around,
@@ -101,12 +103,7 @@ def tag(frame_id: int) -> Response:
     return templating.redirect_back(f"/frames/{frame_id}")
 
 
-@templating.post("/frames/<id:frame_id>/read-again")
-def read_again(frame_id: int) -> Response:
-    """Have the text read anew; what cites the frame is checked against what is read then."""
-    own = services()
-    readings.read_again(own.database, frames.get(own.database, frame_id).id)
-    return templating.redirect_back(f"/frames/{frame_id}")
+form("/frames/<id:frame_id>/read-again", api.read_again, "/frames/{frame_id}")
 
 
 @templating.post("/frames/<id:frame_id>/readings/<id:reading_id>")

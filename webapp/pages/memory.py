@@ -30,10 +30,12 @@ from store.memory.entries import (
 from store.memory.observations import Fact, Observation
 from store.memory.timeline import BadAnchor, UnknownAnchor
 from store.search.sample import evenly
+from webapp.api import memory as api
 from webapp.core import formatting, markdown, parameters, templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import NO_RANGE, Range, day_named, number
 from webapp.core.services import services, viewer
+from webapp.pages.forms import form
 
 LIMIT = 30
 _SHOTS = 3
@@ -223,13 +225,8 @@ def edit(observation_id: int) -> Response:
     return templating.redirect_to(f"/memory/observations/{observation_id}")
 
 
-@templating.post("/memory/observations/<id:observation_id>/revert")
-def revert(observation_id: int) -> Response:
-    """Let the observation follow its frames again."""
-    observations.get(services().database, observation_id)
-    own = services()
-    observation_writer.edit(own.database, observation_id, {}, own.clock())
-    return templating.redirect_to(f"/memory/observations/{observation_id}")
+# Without a word of the person it follows its frames again.
+form("/memory/observations/<id:observation_id>/revert", api.replace, "/memory/observations/{observation_id}")
 
 
 @templating.post("/memory/observations/<id:observation_id>/hide")

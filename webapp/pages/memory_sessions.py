@@ -19,6 +19,7 @@ from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import services
+from webapp.pages.forms import form
 
 PAGE = 50
 _MAX_FIELD_CHARS = 1_000
@@ -55,11 +56,7 @@ def switch() -> Response:
     return templating.redirect_to("/memory/sessions")
 
 
-@templating.post("/memory/sessions/forget")
-def forget() -> Response:
-    """Forget all memory of chats; the chats stay."""
-    chat_digests.delete_everything(services().database)
-    return templating.redirect_to("/memory/sessions")
+form("/memory/sessions/forget", chat_memory.forget, "/memory/sessions")
 
 
 @templating.get("/memory/digests")

@@ -24,6 +24,7 @@ from store.chats.personas import MAX_PERSONAS, Persona, PersonaInvalid, PersonaT
 from store.frames import frames
 from store.frames.activity_intervals import Segment
 from store.timeline import segments
+from webapp.api import personas as api
 from webapp.api.personas import PersonaBody
 from webapp.api.questions import turn_services
 from webapp.api.values import Request
@@ -33,6 +34,7 @@ from webapp.core.formatting import DiffLine, difference
 from webapp.core.parameters import number
 from webapp.core.services import Services, Viewer, services, viewer
 from webapp.exports.files import download
+from webapp.pages.forms import form
 from webapp.views import answers
 from webapp.views.answers import Links
 
@@ -146,14 +148,7 @@ def activate() -> Response:
     return templating.redirect_to(f"/personas/{persona_id}" if persona_id else "/personas")
 
 
-@templating.post("/personas/<id:persona_id>/duplicate")
-def duplicate(persona_id: int) -> Response:
-    own = services()
-    try:
-        added = personas.duplicate(own.database, persona_id, own.clock())
-    except PersonaInvalid as error:
-        raise Problem(422, "invalid_persona", formatting.sentence(error)) from error
-    return templating.redirect_to(f"/personas/{added.id}")
+form("/personas/<id:persona_id>/duplicate", api.duplicate, "/personas/{answer.id}")
 
 
 @templating.post("/personas/<id:persona_id>/reset")
@@ -170,12 +165,7 @@ def restore(persona_id: int) -> Response:
     return _changed(persona_id, lambda: personas.restore(own.database, persona_id, version, own.clock()))
 
 
-@templating.post("/personas/<id:persona_id>/remove")
-def remove(persona_id: int) -> Response:
-    """Delete a persona, or put it away when turns name it."""
-    own = services()
-    personas.remove(own.database, persona_id, own.clock())
-    return templating.redirect_to("/personas")
+form("/personas/<id:persona_id>/remove", api.remove, "/personas")
 
 
 @templating.post("/personas/<id:persona_id>/bring-back")

@@ -18,12 +18,14 @@ from store.spool import process_state
 from store.timeline import ledger, timeline
 from store.timeline.gaps import IDLE
 from store.timeline.ledger import DecisionCount
+from webapp.api import capture
 from webapp.core import formatting, templating
 from webapp.core.errors import FieldError, Problem
 from webapp.core.parameters import number
 from webapp.core.services import Services, services, viewer
 from webapp.ops import control, health
 from webapp.ops.health import recording_indicator
+from webapp.pages.forms import form
 
 _MINUTE_MS = 60_000
 _MAX_MINUTES = 525_600
@@ -103,11 +105,7 @@ def pause() -> Response:
     return templating.redirect_back("/status")
 
 
-@templating.post("/status/resume")
-def resume() -> Response:
-    """Go on recording."""
-    control.resume(services().data_dir)
-    return templating.redirect_back("/status")
+form("/status/resume", capture.resume, "/status")
 
 
 def _bars(own: Services, now_ms: int) -> list[Bar]:

@@ -14,10 +14,11 @@ from assistant.context.session_closing import off_by_settings
 from store.core.errors import existing
 from store.memory import chat_sessions, context_packs
 from store.memory.context_packs import StoredPack
+from webapp.api import chat_memory
 from webapp.core import templating
-from webapp.core.errors import Problem
 from webapp.core.lookups import chat_or_404, turn_or_404
 from webapp.core.services import Services, services
+from webapp.pages.forms import form
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +96,7 @@ def context(chat_id: int, n: int) -> Response:
     )
 
 
-@templating.post("/chat/<id:chat_id>/topic")
-def topic(chat_id: int) -> Response:
-    """Call the topic as the person does (``title``), have none (``way=none``), or let it be found."""
-    own = services()
-    way = request.form.get("way", "chosen")
-    title = " ".join(request.form.get("title", "").split())[: topics.MAX_TITLE_CHARS]
-    if way not in ("chosen", "none", "automatic") or (way == "chosen" and not title):
-        raise Problem(422, "invalid_topic", "A topic needs a name, or `way` none or automatic.")
-    if not topics.choose(own.database, chat_id, way, title, own.clock()):
-        raise Problem(404, "chat_not_found", f"Nothing was asked in chat {chat_id} yet.")
-    return templating.redirect_to(f"/chat/{chat_id}/memory")
+form("/chat/<id:chat_id>/topic", chat_memory.choose, "/chat/{chat_id}/memory")
 
 
 @templating.post("/chat/<id:chat_id>/memory")

@@ -19,7 +19,7 @@ from store.chats.records import Chat
 from store.core.errors import NotFound
 from store.frames import frames
 from store.memory import chat_sessions
-from webapp.api import event_stream
+from webapp.api import chats, event_stream
 from webapp.api.event_stream import PageEvent
 from webapp.api.questions import turn_services
 from webapp.core import parameters, templating
@@ -31,6 +31,7 @@ from webapp.core.uploads import form_attachments
 from webapp.pages.chats.memory import topic_view
 from webapp.pages.chats.understood import chosen_range
 from webapp.pages.chats.view import Composer, around_frame, chat_list, edit, page
+from webapp.pages.forms import form
 from webapp.views.turns import TurnView, turn_view
 
 PATIENCE_S = 0.4
@@ -114,11 +115,7 @@ def confirm(chat_id: int) -> Response:
     return templating.render("chat/delete.html", "chat/_delete.html", chat=chat_or_404(chat_id))
 
 
-@templating.post("/chat/<id:chat_id>/delete")
-def delete(chat_id: int) -> Response:
-    chat_or_404(chat_id)
-    conversations.delete(services().database, chat_id)
-    return templating.redirect_to("/chat")
+form("/chat/<id:chat_id>/delete", chats.delete, "/chat")
 
 
 def started(question: TurnRequest) -> LiveTurn:

@@ -14,11 +14,13 @@ from engines.chat.protocol import ModelError
 from engines.chat.servers import PORTS, find_servers
 from store.egress import providers
 from store.egress.providers import TOOL_FORMATS, HostNotAllowed, Provider, ProviderInvalid
+from webapp.api import providers as api
 from webapp.core import providers as providing
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import services
+from webapp.pages.forms import form
 from webapp.pages.models.prompt_editor import editor
 
 _TEXTS = ("name", "base_url", "model", "tool_format", "currency")
@@ -144,10 +146,7 @@ def test(provider_id: int) -> Response:
     )
 
 
-@templating.post("/settings/models/<id:provider_id>/remove")
-def remove(provider_id: int) -> Response:
-    providing.remove(services(), provider_id)
-    return templating.redirect_to("/settings/models")
+form("/settings/models/<id:provider_id>/remove", api.remove, "/settings/models")
 
 
 def _action(report: Report) -> str:
