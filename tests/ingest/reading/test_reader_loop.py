@@ -238,7 +238,8 @@ def test_deaths_at_different_frames_prove_nothing(tmp_path: Path) -> None:
 
 
 def test_at_rest_the_last_frame_is_read_whole(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.reading.reader.AUDIT_AT_REST", 2)
+    for module in ("reader", "incremental"):
+        monkeypatch.setattr(f"ingest.reading.{module}.AUDIT_AT_REST", 2)
     monkeypatch.setattr("ingest.reading.reader.REST_S", 0.0)
     image = Image.new("RGB", (64, 48), "white")
     for n in range(3):
