@@ -18,7 +18,6 @@ from webapp.cli.common import home_and_json, home_option, open_home, open_in_bro
 def up(home: Path | None, port: int | None, no_capture: bool, open_browser: bool) -> None:
     """Start everything; Ctrl-C stops it."""
     from store.core.migrations import check_version
-    from webapp.ops.control import AlreadyRunning
     from webapp.ops.supervisor import Supervisor
 
     here = open_home(home, {} if port is None else {"web.port": port})
@@ -29,10 +28,7 @@ def up(home: Path | None, port: int | None, no_capture: bool, open_browser: bool
         with_capture=not no_capture,
         open_browser=open_in_browser if open_browser else None,
     )
-    try:
-        supervisor.run()
-    except AlreadyRunning as error:
-        raise click.ClickException(f"{error}; `recollect open` shows it") from error
+    supervisor.run()
 
 
 @click.command()

@@ -1,7 +1,8 @@
 """What runs on a home folder and whether it records: one supervisor, one web process, pause and resume.
 
-``up.lock`` is locked by the operating system for as long as a supervisor lives, so a crash never
-leaves it behind. ``web.json`` says on which port the pages are, for `recollect open`.
+``up.lock`` and ``web.lock`` are locked by the operating system for as long as a supervisor or a web
+process lives, so a crash never leaves them behind. ``web.json`` says on which port the pages are, for
+`recollect open`.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from typing import Literal
 import psutil
 
 from store.core import paths
+from store.core.errors import StoreError
 from store.core.paths import DataDir, replace_file
 from store.spool.process_state import FOREVER_MS, Pause, write_pause
 
 _LOW_SHARE = 0.1
 
 
-class AlreadyRunning(Exception):
-    """Another supervisor holds this home folder."""
+class AlreadyRunning(StoreError):
+    """Another process of this kind holds this home folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +46,16 @@ class Address:
 
 
 @contextmanager
-def supervisor_lock(data_dir: DataDir) -> Iterator[None]:
-    """Hold the home folder while the block runs. Raises `AlreadyRunning`."""
-    with paths.file_lock(data_dir.home / "up.lock") as is_ours:
+def only_one(data_dir: DataDir, program: Literal["up", "web"]) -> Iterator[None]:
+    """Be the only such process of a home folder while the block runs. Raises `AlreadyRunning`.
+
+    A second web process would take the questions that the first one is answering for interrupted ones.
+    """
+    with paths.file_lock(data_dir.home / f"{program}.lock") as is_ours:
         if not is_ours:
-            raise AlreadyRunning(f"Recollect is already running on {data_dir.home}")
+            raise AlreadyRunning(
+                f"Recollect is already running on {data_dir.home}; `recollect open` shows it"
+            )
         yield
 
 

@@ -29,7 +29,7 @@ import psutil
 
 from store.core.paths import DataDir
 from store.core.settings import Settings, WebSettings
-from webapp.ops.control import supervisor_lock, web_address
+from webapp.ops.control import only_one, web_address
 from webapp.security.access import check_address, launch_link, listen
 
 STEADY_S = 60.0
@@ -167,7 +167,7 @@ class Supervisor:
         Raises `AlreadyRunning` when another supervisor has this home, `PortInUse` and
         `SettingsError` when the pages cannot be served where the settings say.
         """
-        with supervisor_lock(self.data_dir):
+        with only_one(self.data_dir, "up"):
             self.parts = self._make_parts(_free_port(self.settings.web))
             with _on_signals(self.stop):
                 try:

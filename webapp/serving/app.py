@@ -41,7 +41,7 @@ from webapp.core import errors, templating
 from webapp.core.parameters import DayConverter, IdConverter, ModelConverter
 from webapp.core.services import Services, services
 from webapp.core.uploads import Request
-from webapp.ops.control import advertise_address
+from webapp.ops.control import advertise_address, only_one
 from webapp.ops.health import recording_indicator
 from webapp.security import access, guards
 from webapp.security.access import PortInUse, check_address, launch_link, listen
@@ -175,9 +175,14 @@ def _folder(name: str) -> str:
 def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] | None) -> None:
     """Serve one home folder; `tell` gets a launch link once requests are answered.
 
-    Raises `SettingsError` for an address that is not permitted and `PortInUse`.
+    Raises `SettingsError` for an address that is not permitted, `PortInUse`, and `AlreadyRunning`.
     """
     check_address(settings.web)
+    with only_one(data_dir, "web"):
+        _serve(data_dir, settings, tell)
+
+
+def _serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] | None) -> None:
     with listen(settings.web.host, settings.web.port) as listener:
         port = listener.getsockname()[1]
         settings = replace(settings, web=replace(settings.web, port=port))

@@ -10,8 +10,10 @@ import sys
 import pytest
 
 from store.core.paths import DataDir
+from store.core.settings import Settings, WebSettings
 from tests.tables import for_each
-from webapp.ops.control import Address, AlreadyRunning, advertise_address, supervisor_lock, web_address
+from webapp.ops.control import Address, AlreadyRunning, advertise_address, only_one, web_address
+from webapp.serving.app import serve
 
 
 def test_the_address_is_there_while_the_pages_are_served(data_dir: DataDir) -> None:
@@ -64,12 +66,18 @@ def test_the_lock_goes_with_its_process(data_dir: DataDir) -> None:
     """A crash leaves the file and not the lock."""
     code = (
         "import os, sys; from pathlib import Path; from store.core.paths import DataDir; "
-        "from webapp.ops.control import supervisor_lock; "
-        f"lock = supervisor_lock(DataDir(Path({str(data_dir.home)!r}))); lock.__enter__(); os._exit(9)"
+        "from webapp.ops.control import only_one; "
+        f"lock = only_one(DataDir(Path({str(data_dir.home)!r})), 'up'); lock.__enter__(); os._exit(9)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
     assert (data_dir.home / "up.lock").exists()
-    with supervisor_lock(data_dir), pytest.raises(AlreadyRunning), supervisor_lock(data_dir):
+    with only_one(data_dir, "up"), pytest.raises(AlreadyRunning), only_one(data_dir, "up"):
         pass
-    with supervisor_lock(data_dir):
+    with only_one(data_dir, "up"):
         pass
+
+
+def test_a_second_web_process_is_refused_before_it_touches_a_turn(data_dir: DataDir) -> None:
+    with only_one(data_dir, "web"), pytest.raises(AlreadyRunning, match="recollect open"):
+        serve(data_dir, Settings(web=WebSettings(port=0)), None)
+    assert not data_dir.database.exists()
