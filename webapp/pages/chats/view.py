@@ -8,16 +8,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
+from typing import Any
 from urllib.parse import urlencode
 
-from assistant.core.endpoints import Endpoint
 from assistant.core.models import ChatModels
 from assistant.core.records import TurnResult
 from assistant.core.texts import language_of
 from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations, personas
 from store.chats.attachments import Attachment
-from store.chats.personas import Persona
 from store.chats.records import Chat
 from store.core.database import Database
 from store.core.times import Day, to_local
@@ -29,7 +28,7 @@ from store.timeline.totals import Totals
 from webapp.core import formatting
 from webapp.core.parameters import NO_RANGE, Range, of_span
 from webapp.core.services import Services, Viewer
-from webapp.pages.chats.memory import TopicView, topic_view
+from webapp.pages.chats.memory import topic_view
 from webapp.views.turns import TurnView, turn_view
 
 LISTED_CHATS = 60
@@ -38,19 +37,11 @@ MAX_FIND_CHARS = 200
 _PLACE = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class ChatList:
-    """`groups` are chats by day, newest first; `find` is what is searched for; `older` is the address of
-    the next page, "" on the last one.
+def chat_list(database: Database, viewer: Viewer, find: str = "", before: str = "") -> dict[str, Any]:
+    """A page of the list: chats by day, newest first, what is searched for, and the address of the next page.
+
+    `before` is the place that `older`, that address, names; anything else is the beginning.
     """
-
-    groups: list[tuple[str, list[Chat]]]
-    find: str = ""
-    older: str = ""
-
-
-def chat_list(database: Database, viewer: Viewer, find: str = "", before: str = "") -> ChatList:
-    """A page of the list. `before` is the place that `older` names; anything else is the beginning."""
     find = " ".join(find[:MAX_FIND_CHARS].split())
     match = _PLACE.fullmatch(before)
     place = (int(match[1]), int(match[2])) if match else None
@@ -60,7 +51,7 @@ def chat_list(database: Database, viewer: Viewer, find: str = "", before: str = 
         chats = chats[:LISTED_CHATS]
         last = f"{chats[-1].updated_ms}-{chats[-1].id}"
         older = "/chats?" + urlencode({**({"q": find} if find else {}), "before": last})
-    return ChatList(_groups(chats, viewer), find, older)
+    return dict(groups=_groups(chats, viewer), find=find, older=older)
 
 
 def _groups(chats: list[Chat], viewer: Viewer) -> list[tuple[str, list[Chat]]]:
@@ -76,20 +67,8 @@ def _groups(chats: list[Chat], viewer: Viewer) -> list[tuple[str, list[Chat]]]:
     return groups
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestions:
-    """Questions about one day, ``[start_ms, end_ms)``, and for each in a few words what answers it; `day` is
-    its name in a sentence.
-    """
-
-    day: str
-    start_ms: int
-    end_ms: int
-    questions: tuple[tuple[str, str], ...]
-
-
-def suggestions(database: Database, viewer: Viewer) -> Suggestions | None:
-    """None where there is no frame yet."""
+def suggestions(database: Database, viewer: Viewer) -> dict[str, Any] | None:
+    """Questions about the last day, and for each in a few words what answers it; None without any frame."""
     newest = frames.newest_id(database)
     if newest is None:
         return None
@@ -97,7 +76,9 @@ def suggestions(database: Database, viewer: Viewer) -> Suggestions | None:
     end_ms = max(min(day.end_ms, viewer.now_ms), day.start_ms + 1)
     held = timeline.timeline(database, day.start_ms, end_ms, now_ms=viewer.now_ms)
     name = _day_name(day, viewer)
-    return Suggestions(name, day.start_ms, end_ms, tuple(_questions(held.totals, name)))
+    return dict(
+        day=name, start_ms=day.start_ms, end_ms=end_ms, questions=tuple(_questions(held.totals, name))
+    )
 
 
 def _day_name(day: Day, viewer: Viewer) -> str:
@@ -142,37 +123,8 @@ class Composer:
     frame_id: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ChatPage:
-    """Everything `chat/chat.html` draws."""
-
-    chat: Chat | None
-    turns: tuple[TurnView, ...]
-    chats: ChatList
-    composer: Composer
-    models: list[Endpoint]
-    suggestions: Suggestions | None
-    persona: Persona | None = None  # who speaks next
-    topic: TopicView | None = None
-    asks_for_pictures: bool = False  # whether a tick lets pictures of frames go along
-    is_verbose: bool = False  # whether what is told of earlier chats is logged
-
-    @property
-    def title(self) -> str:
-        return self.chat.title if self.chat else "Chat"
-
-    @property
-    def action(self) -> str:
-        return f"/chat/{self.chat.id}" if self.chat else "/chat"
-
-    @property
-    def running(self) -> TurnView | None:
-        """The last turn that still runs."""
-        return next((turn for turn in reversed(self.turns) if turn.is_followed), None)
-
-
-def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -> ChatPage:
-    """The page of a chat, or of a new one."""
+def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -> dict[str, Any]:
+    """What `chat/chat.html` draws: a chat, or a new one."""
     database = own.database
     turns: list[TurnView] = []
     for turn in conversations.turns(database, chat.id) if chat else ():
@@ -181,9 +133,12 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         turns.append(turn_view(database, own.media, stored, viewer.now_ms, live=live))
     if turns and not composer.model:
         composer = replace(composer, model=turns[-1].turn.model)  # who answered last answers next
-    return ChatPage(
+    return dict(
         chat=chat,
-        turns=tuple(turns),
+        title=chat.title if chat else "Chat",
+        action=f"/chat/{chat.id}" if chat else "/chat",
+        turns=turns,
+        running=next((turn for turn in reversed(turns) if turn.is_followed), None),
         chats=chat_list(database, viewer),
         composer=composer,
         models=own.chat_models.describe(),

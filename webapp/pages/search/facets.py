@@ -84,27 +84,20 @@ class Alternative:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Refining:
-    """`groups` are facets by name with the values that narrow the search, the most frequent first; `chips`
-    the (name, value) of each filter that is set, and the address without it; `counted` how many frames the
-    facets were counted over when that was not all, else 0.
+def refining(database: Database, asked: SearchRequest, now_ms: int, meaning: Meaning) -> dict[str, Any]:
+    """What narrows a search.
+
+    `groups` are facets by name with the values that narrow it, the most frequent first; `chips` the (name,
+    value) of each filter that is set, and the address without it; `counted` how many frames the facets were
+    counted over when that was not all, else 0. After `newest_id` its list begins, None for a range that is
+    over.
     """
-
-    groups: list[tuple[str, list[Alternative]]]
-    chips: list[tuple[str, str, str]]
-    counted: int
-    newest_id: int | None  # ask for frames after this one; None for a range that is over
-
-
-def refining(database: Database, asked: SearchRequest, now_ms: int, meaning: Meaning) -> Refining:
-    """The facets of a search by its words, what is set, and where its list begins."""
     facets = suggestions.facets(database, asked.q, asked.filters)
     is_over = asked.range.end_ms is not None and asked.range.end_ms <= now_ms
     newest_id = None
     if not is_over:
         newest_id = search.newest_id(database, listed(asked, meaning)) or id_range(now_ms, now_ms)[0]
-    return Refining(
+    return dict(
         groups=[
             (label, choices)
             for name, label, attribute in _FIELDS

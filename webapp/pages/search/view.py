@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import Any
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -18,12 +19,11 @@ from store.ocr import readings
 from store.ocr.readings import Box
 from store.search import saved_searches, search
 from store.search.query import Query
-from store.search.saved_searches import SavedSearch
 from store.search.search import Page
 from store.search.snippet import spans
 from webapp.core import markdown
 from webapp.core.services import Viewer
-from webapp.pages.search.facets import Alternative, Refining, SearchRequest, alternatives, refining
+from webapp.pages.search.facets import SearchRequest, alternatives, refining
 
 LIMIT = 20
 AUTOMATIC_PAGES = 3
@@ -73,33 +73,15 @@ class Group:
         return NEAR if self.is_near else self.date.isoformat() if self.date else ""
 
 
-@dataclass(frozen=True, slots=True)
-class ResultsPage:
-    """Everything `search/search.html` and its fragments draw."""
-
-    asked: SearchRequest
-    found: Page
-    groups: list[Group]
-    waiting: int
-    order: str
-    note: str
-    next_address: str | None
-    loads_itself: bool
-    spellings: list[Alternative]
-    widenings: list[Alternative]
-    app_names: list[str]
-    refining: Refining | None  # None on a later part of the list
-    saved: tuple[SavedSearch, ...]
-
-
 def page(
     database: Database,
     asked: SearchRequest,
     viewer: Viewer,
     last_group: str = "",
     meaning: Meaning = WORDS_ONLY,
-) -> ResultsPage:
-    """The page, or the next part of it when `asked.after` is set; `last_group` is where that left off.
+) -> dict[str, Any]:
+    """What `search/search.html` draws, or its next part when `asked.after` is set; `last_group` is where that
+    left off.
 
     Raises `BadCursor`.
     """
@@ -120,7 +102,7 @@ def page(
     if found.next_cursor:
         last = groups[-1].key if groups else last_group
         next_address = asked.address(after=found.next_cursor, pages=asked.pages + 1, group=last)
-    return ResultsPage(
+    return dict(
         asked=asked,
         found=found,
         groups=groups,

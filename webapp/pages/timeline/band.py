@@ -52,13 +52,6 @@ class BandRun:
 
 
 @dataclass(frozen=True, slots=True)
-class BandGap:
-    x: float
-    width: float
-    css_class: str
-
-
-@dataclass(frozen=True, slots=True)
 class Tick:
     """`anchor` keeps the first and last label inside the band; unlabelled ticks have no label."""
 
@@ -66,14 +59,6 @@ class Tick:
     label: str
     anchor: str
     is_sparse: bool
-
-
-@dataclass(frozen=True, slots=True)
-class GapText:
-    """The gaps of one reason: ``not recording 12:10–12:55, 15:20–15:35``."""
-
-    words: str
-    stretches: tuple[tuple[int, int], ...]
 
 
 def window(day: times.Day, at_ms: int, zoom: str, viewer: Viewer) -> Window:
@@ -107,17 +92,19 @@ def band_run(run: Run, view: Window, shown_apps: Collection[str]) -> BandRun:
     )
 
 
-def gap_rects(gaps: Iterable[Gap], view: Window) -> list[BandGap]:
-    """Gaps with a cause are hatched; time without looks stays the empty track."""
+def gap_rects(gaps: Iterable[Gap], view: Window) -> list[tuple[float, float, str]]:
+    """(percent from the left, width, reason) of gaps with a cause; time without looks stays empty."""
     return [
-        BandGap(view.share(gap.start_ms), round(view.share(gap.end_ms) - view.share(gap.start_ms), 3), kind)
+        (view.share(gap.start_ms), round(view.share(gap.end_ms) - view.share(gap.start_ms), 3), kind)
         for gap in gaps
         if (kind := gap.reason.partition(":")[0]) != "not_running"
     ]
 
 
-def gap_texts(gaps: Sequence[Gap], shown: tuple[int, int] | None, at_least_ms: int) -> list[GapText]:
-    """The gaps worth naming, by reason: between the first and the last frame, or with a cause."""
+def gap_texts(
+    gaps: Sequence[Gap], shown: tuple[int, int] | None, at_least_ms: int
+) -> dict[str, list[tuple[int, int]]]:
+    """The gaps worth naming, by reason in words: between the first and the last frame, or with a cause."""
     by_reason: dict[str, list[tuple[int, int]]] = {}
     for gap in gaps:
         if gap.end_ms - gap.start_ms < at_least_ms:
@@ -125,7 +112,7 @@ def gap_texts(gaps: Sequence[Gap], shown: tuple[int, int] | None, at_least_ms: i
         inside = shown is not None and gap.start_ms >= shown[0] and gap.end_ms <= shown[1]
         if inside or gap.reason != "not_running":
             by_reason.setdefault(formatting.gap_reason(gap.reason), []).append((gap.start_ms, gap.end_ms))
-    return [GapText(words, tuple(stretches)) for words, stretches in by_reason.items()]
+    return by_reason
 
 
 def ticks(view: Window, viewer: Viewer) -> list[Tick]:

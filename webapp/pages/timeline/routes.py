@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flask import Response, jsonify, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response as BaseResponse
 
@@ -15,7 +17,7 @@ from webapp.core.services import Viewer, services, viewer
 from webapp.pages.timeline import band
 from webapp.pages.timeline.destinations import Destination, resolve_destination
 from webapp.pages.timeline.stage import Stage, StageQuery, address, selection_of, stage
-from webapp.pages.timeline.view import Selector, page, scrub_marks, selector
+from webapp.pages.timeline.view import page, scrub_marks, selector
 from webapp.views.frames import highlight_request
 
 _LONGEST_DAY_MS = 27 * 3_600_000
@@ -51,7 +53,7 @@ def _moment(ask: StageQuery, shown: Stage | None, who: Viewer) -> Response:
     return response
 
 
-def _selector(ask: StageQuery, shown: Stage | None, who: Viewer) -> Selector:
+def _selector(ask: StageQuery, shown: Stage | None, who: Viewer) -> dict[str, Any]:
     at_ms = shown.frame.captured_ms if shown else ask.day.start_ms
     return selector(ask, shown, band.window(ask.day, at_ms, ask.zoom, who))
 

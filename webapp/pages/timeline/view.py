@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import timedelta
+from functools import partial
+from typing import Any
 from urllib.parse import urlencode
 
 from store.core.database import Database
@@ -20,28 +22,13 @@ from webapp.pages.timeline.stage import NO_SELECTION, Selection, Stage, StageQue
 _MINUTE_MS = 60_000
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
-    """Everything `timeline/_selection.html` draws. `begin` and `end` are "" where there is no frame for it;
-    `start_ms` and `end_ms` are what the buttons act on: the selection, or else the stretch that is shown.
+def selector(ask: StageQuery, stage: Stage | None, view: Window) -> dict[str, Any]:
+    """What `timeline/_selection.html` draws: the selection of a view, and where its buttons lead.
+
+    `begin` and `end` are "" where there is no frame for it; `start_ms` and `end_ms` are what the buttons act
+    on, the selection or else the stretch that is shown, and `query` the whole minutes that this touches, for
+    forms that can say no less.
     """
-
-    selected: Selection
-    start_ms: int
-    end_ms: int
-    begin: str
-    end: str
-    clear: str
-
-    @property
-    def query(self) -> str:
-        """The whole minutes that it touches, for forms that can say no less."""
-        start_ms = self.start_ms // _MINUTE_MS * _MINUTE_MS
-        return urlencode({"from": start_ms, "to": -(-self.end_ms // _MINUTE_MS) * _MINUTE_MS})
-
-
-def selector(ask: StageQuery, stage: Stage | None, view: Window) -> Selector:
-    """The selection of a view, with where its buttons lead: begin it, end it, give it up."""
     chosen, frame = ask.selected, stage.frame if stage else None
     start_ms, end_ms = chosen.start_ms, chosen.end_ms
     if start_ms is None or end_ms is None:
@@ -50,13 +37,15 @@ def selector(ask: StageQuery, stage: Stage | None, view: Window) -> Selector:
     def to(selected: Selection) -> str:
         return address(replace(ask, selected=selected), frame.id if frame else None)
 
-    return Selector(
+    minutes = {"from": start_ms // _MINUTE_MS * _MINUTE_MS, "to": -(-end_ms // _MINUTE_MS) * _MINUTE_MS}
+    return dict(
         selected=chosen,
         start_ms=start_ms,
         end_ms=end_ms,
+        query=urlencode(minutes),
         begin=to(chosen.begun_at(frame)) if frame else "",
         end=to(chosen.ended_at(frame)) if frame and chosen.start_ms is not None else "",
-        clear=to(NO_SELECTION),
+        without=to(NO_SELECTION),
     )
 
 
@@ -114,41 +103,8 @@ class Chip:
     address: str
 
 
-@dataclass(frozen=True, slots=True)
-class DayPage:
-    """Everything `timeline/timeline.html` draws."""
-
-    ask: StageQuery
-    view: Window
-    is_today: bool
-    has_frames: bool
-    stage: Stage | None
-    at_ms: int  # where the head stands
-    runs: list[band.BandRun]
-    gap_rects: list[band.BandGap]
-    gaps: list[band.GapText]
-    ticks: list[band.Tick]
-    chips: list[Chip]
-    rows: list[timeline.Run]
-    rows_left_out: int
-    previous_day: date
-    next_day: date | None
-    nearest_days: tuple[date | None, date | None]
-    frames: int
-    covered_ms: int
-    selector: Selector
-
-    def to(self, frame_id: int) -> str:
-        """Another frame in this view."""
-        return address(self.ask, frame_id)
-
-    def address(self, **changes: object) -> str:
-        """This view with something else in it; None takes a parameter away."""
-        return address(self.ask, self.stage.frame.id if self.stage else None, **changes)
-
-
-def page(database: Database, ask: StageQuery, viewer: Viewer) -> DayPage:
-    """The page for what was asked."""
+def page(database: Database, ask: StageQuery, viewer: Viewer) -> dict[str, Any]:
+    """What `timeline/timeline.html` draws."""
     day = ask.day
     whole = timeline.timeline(database, day.start_ms, day.end_ms, BAND_PX, now_ms=viewer.now_ms)
     shown_stage = stage(database, ask, _last_frame(database, ask, whole))
@@ -161,8 +117,11 @@ def page(database: Database, ask: StageQuery, viewer: Viewer) -> DayPage:
     covered = (runs[0].start_ms, runs[-1].end_ms) if runs else None
     nearest = (None, None) if whole.frames else timeline.nearest_days(database, day.start_ms, day.end_ms)
     today = viewer.today.date
-    return DayPage(
+    frame_id = shown_stage.frame.id if shown_stage else None
+    return dict(
         ask=ask,
+        to=partial(address, ask),  # another frame in this view
+        address=partial(address, ask, frame_id),  # this view with something else in it
         view=view,
         is_today=day.date == today,
         has_frames=whole.frames > 0,
