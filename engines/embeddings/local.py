@@ -34,8 +34,10 @@ _OTHER = re.compile(r"[^\W\d_A-Za-z\u00c0-\u024f]")
 _KNOWN = re.compile(r"[\u0400-\u04ff\u0600-\u06ff\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # The languages of the multilingual encoder in Latin letters, but for English.
 _LATIN_LANGUAGES = ("de", "fr", "es", "it", "pt", "nl", "pl", "tr")
-_LEAST_LETTERS = 1.6
-"""Letters of a piece on average: text of any of the languages has about three, rarely less than two."""
+_LEAST_LETTERS = 1.7
+"""Letters of a piece on average: text of any of the languages has about three. Of 1,527 words on foreign
+screens none had fewer than 1.75, of eight pairs of words hit at random none more than 1.63.
+"""
 
 
 class LocalEmbedder:
