@@ -139,6 +139,8 @@ def answering(question: Question, screens: Sequence[Screen]) -> Answers:
     best_first = sorted(likely, key=_by_weight, reverse=True)
     missing = [word for word in weighing.weights if not weighing.counts[word]]
     is_found = question.has_near or any(line.coverage > ENOUGH for line in best_first)
+    if not is_found:  # what only sounds near is no help
+        best_first = [line for line in best_first if line.coverage]
     moments = _latest_first(_moments(_facts(best_first), weighing), question)
     return Answers(tuple(moments), tuple(missing), is_found)
 

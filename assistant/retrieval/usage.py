@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assistant.retrieval.answer_lines import named, without_miscuts
+from assistant.retrieval.answer_lines import Screen, Synonyms, named, without_miscuts
 from store.frames.activity_intervals import Segment
 from store.timeline.totals import site
 
@@ -38,15 +38,14 @@ class Block:
         return sum(window.duration_ms for window in self.windows)
 
 
-def meant(activity: Sequence[Segment], words: Sequence[str]) -> list[Segment]:
-    """The segments in the apps, windows and sites that a question names; none when it names something else.
-
-    All of them for a question that names nothing.
+def meant(activity: Sequence[Segment], words: Sequence[str], synonyms: Synonyms) -> list[Segment]:
+    """The segments in the apps, windows and sites that a question names, or says in other words; none when it
+    names something else. All of them for a question that names nothing.
     """
     if not words:
         return list(activity)
     places = {_place(segment) for segment in activity}
-    in_place = {place: named(words, " ".join(place)) for place in places}
+    in_place = {place: named(words, " ".join(place), synonyms) for place in places}
     meant_words = without_miscuts(words, {word for found in in_place.values() for word in found})
     shares = {place: sum(found.values()) / len(meant_words) for place, found in in_place.items()}
     best = max(shares.values(), default=0.0)
@@ -68,6 +67,11 @@ def blocks(activity: Iterable[Segment], break_ms: int = BREAK_MS) -> Iterator[Bl
         together.append(segment)
     if together:
         yield _block(together)
+
+
+def titles(activity: Iterable[Segment]) -> list[Screen]:
+    """What is written on the windows, as screens without text."""
+    return [Screen("", " ".join(place), "") for place in dict.fromkeys(map(_place, activity))]
 
 
 def by_app(activity: Iterable[Segment]) -> list[tuple[str, int]]:

@@ -56,7 +56,9 @@ class _Composing:
     def answer(self) -> Iterator[Item]:
         """By the form of the question."""
         form, words = self.turn.plan.form, self.turn.plan.words
-        meant = usage.meant(self._activity, words) if form in _MEASURED else []
+        meant = []
+        if form in _MEASURED:
+            meant = usage.meant(self._activity, words, self._synonyms(usage.titles(self._activity), {}))
         if form is Form.MOMENT:  # "when did I use" an app
             meant = usage.of_app(self._activity, words)
         if meant:
@@ -180,7 +182,8 @@ class _Composing:
             name = "nothing_found" if found.missing else "nothing_together"
             words = plain(", ".join(_joined(found.missing or plan.words)))
             sentence = text(name, plan.language, words=words, count=len(self.retrieval.entries))
-            yield Item(sentence, is_point=False)
+            after = text("nearest" if found.moments else "none_near", plan.language)
+            yield Item(sentence + after, is_point=False)
             if form in _MEASURED and self._activity:  # no window of that name: what there is instead
                 yield self._measured(Form.APPS, self._activity)
                 return

@@ -8,7 +8,8 @@ from tests.tables import for_each
 
 
 def answers(question: str, *screens: Screen, nearness: dict[str, float] | None = None) -> Answers:
-    asked = Question(question, form_of(question), asked_words(question), nearness or {})
+    form, words = form_of(question), asked_words(question)
+    asked = Question(question, form, words, nearness or {}, has_near=bool(nearness))
     return answering(asked, list(screens))
 
 
