@@ -205,10 +205,11 @@ class SourceQuery:
         self.context.findings.shown(frame.captured_ms, frame.captured_ms + 1)
         return frame
 
-    def told(self, key: str, rows: Sequence[dict[str, Any]], note: str, **more: Any) -> dict[str, Any]:
-        """The rows under their `key`, and `more` of them; `note` where there are none."""
+    def told(self, key: str, rows: Sequence[Any], note: str, **more: Any) -> dict[str, Any]:
+        """The rows under their `key`, and `more` of them, None left out; `note` where there are no rows."""
         self.call.returned = len(rows)
-        return {key: list(rows), **more, **({} if rows else {"note": note})}
+        known = {name: value for name, value in more.items() if value is not None}
+        return {key: list(rows), **known, **({} if rows else {"note": note})}
 
 
 @contextmanager

@@ -161,8 +161,7 @@ def get_frame_tags(lookup: SourceQuery, frame_id: FrameId) -> object:
     stands on it use get_frame."""
     lookup.frame(frame_id)
     tags = frame_tags.of_frame(lookup.call.database, frame_id)
-    lookup.call.returned = len(tags)
-    return {"frame_id": frame_id, "tags": tags, **({} if tags else {"note": "The frame has no tags."})}
+    return lookup.told("tags", tags, "The frame has no tags.", frame_id=frame_id)
 
 
 def _permits(lookup: SourceQuery, frame_ids: Iterable[int]) -> bool:
@@ -255,8 +254,7 @@ def search_rag(
         lookup.context.findings.shown(day.start_ms, day.end_ms)
         if len(rows) == limit:
             break
-    why = {"fallback_reason": reason} if reason else {}
-    told = {"strategy": strategy, "withheld": lookup.call.withheld, **why}
+    told = {"strategy": strategy, "withheld": lookup.call.withheld, "fallback_reason": reason or None}
     return lookup.told("days", rows, "No summary of a day fits.", **told)
 
 

@@ -6,6 +6,8 @@ nothing outside of a given range. What they tell is no frame, so it has no id to
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -62,12 +64,9 @@ def get_sms_messages(
         limit,
         lookup.context.settings.timeout_s,
     )
-    answer = _message_rows(lookup, shown)
-    answer["total"] = total
-    answer["window"] = [lookup.local(start_ms), lookup.local(end_ms)]
-    if not shown:
-        answer["note"] = _why_none(lookup, contact_or_choice)
-    return answer
+    note = "" if shown else _why_none(lookup, contact_or_choice)
+    window = [lookup.local(start_ms), lookup.local(end_ms)]
+    return lookup.told("messages", _rows(lookup, shown), note, total=total, window=window)
 
 
 @source_tool(reaches=REACHES, source="messages")
@@ -100,13 +99,10 @@ def search_messages(
         limit=limit,
         deadline_s=lookup.context.settings.timeout_s,
     )
-    answer = _message_rows(lookup, [hit.message for hit in page.hits], [hit.snippet for hit in page.hits])
-    answer |= {"strategy": page.strategy, "read_as": page.reading}
-    if page.fallback_reason:
-        answer["fallback_reason"] = page.fallback_reason
-    if not page.hits:
-        answer["note"] = _why_none(lookup, contact_id)
-    return answer
+    rows = _rows(lookup, [hit.message for hit in page.hits], [hit.snippet for hit in page.hits])
+    note = "" if rows else _why_none(lookup, contact_id)
+    how = {"strategy": page.strategy, "read_as": page.reading}
+    return lookup.told("messages", rows, note, **how, fallback_reason=page.fallback_reason or None)
 
 
 def _contact(lookup: SourceQuery, contact_id: int | None, contact: str | None) -> int | dict[str, Any] | None:
@@ -128,21 +124,21 @@ def _contact(lookup: SourceQuery, contact_id: int | None, contact: str | None) -
     return {"messages": [], "contacts": rows, "note": note}
 
 
-def _message_rows(
-    lookup: SourceQuery, items: list[Message], snippets: list[str] | None = None
-) -> dict[str, Any]:
+def _rows(
+    lookup: SourceQuery, items: Sequence[Message], snippets: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """Messages as a model is told; of a long one its snippet, where there is one."""
     rows = []
-    for n, item in enumerate(items):
-        is_cut = snippets is not None and len(item.body) > _TEXT_CHARS
+    for item, snippet in zip_longest(items, snippets):
+        is_cut = snippet is not None and len(item.body) > _TEXT_CHARS
         more = {
             "time": lookup.local(item.sent_ms),
             "to" if item.is_outgoing else "from": item.contact or "unknown",
-            "text": f"…{snippets[n]}…" if is_cut and snippets else item.body,
+            "text": f"…{snippet}…" if is_cut else item.body,
         }
         names = ("id", "contact_id", "conversation", "service", "subject")
         rows.append(row(item, *names, chars=_TEXT_CHARS, **more))
-    lookup.call.returned = len(rows)
-    return {"messages": rows}
+    return rows
 
 
 def _why_none(lookup: SourceQuery, contact_id: int | None) -> str:
