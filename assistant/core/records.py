@@ -85,7 +85,6 @@ class TurnRequest:
     style_note: str = ""
     without: tuple[int, ...] = ()
     day_start_min: int = 0
-    week_start: int = 0  # 0 = Monday
     first_call: Call | None = None
     anchor: Anchor | None = None
     amend: bool = False
