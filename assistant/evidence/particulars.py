@@ -37,7 +37,6 @@ _JOINS = re.compile(r"[ .]{1,2}| ?[&+] ?")
 _CJK_RUN = re.compile(f"[{CJK}]+")
 _FILE = re.compile(r"[\w-]\.[A-Za-z][A-Za-z\d]{1,4}\Z")
 _MIXED = re.compile(r"[^\W\d_][\W_]*\d|\d[^\W\d_]+[\W_]*\d")
-_COUNTS = re.compile(r"[\d%€$£]\s*\Z")
 _OPENS = re.compile(r"(?:\A|[!?:;—–(\[|>/•]|[-*•]\s|\*\*|[\"“‘„«»「『])\W*\Z")
 
 
@@ -129,15 +128,14 @@ def _may_name(word: str, leads: bool, language: str) -> bool:
 def _is_name(words: Sequence[re.Match[str]], at: int, leads: bool, sentence: str, language: str) -> bool:
     """Whether a word with a capital is a name: inside a sentence, and where one opens in front of another
     ("Anna Keller called"). Where nouns have capitals, too, only at the end of a row of them: "Firma Keller",
-    but not "am Montag Abend" or "12 Liter Diesel".
+    but not "am Montag Abend".
     """
     if not has_capital_nouns(language):
         return not _opens(sentence, words[at].start()) or (leads and not is_small(words[at][0], language))
     before = words[at - 1] if at else None
     if before is None or not _is_row(before, words[at], sentence) or _opens(sentence, before.start()):
         return False
-    is_counted = _COUNTS.search(sentence, max(0, before.start() - 12), before.start())
-    return not (leads or is_counted or cldr.is_common(before[0]))
+    return not (leads or cldr.is_common(before[0]))
 
 
 def _is_row(first: re.Match[str], second: re.Match[str], sentence: str) -> bool:

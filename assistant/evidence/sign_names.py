@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from japanese_personal_name_dataset import load_dataset
 from stopwordsiso import stopwords
@@ -45,14 +45,12 @@ _SPACE = re.compile(r"[^\S\n]")
 def family_names(text: str) -> Iterator[Span]:
     """Where a Japanese sentence has family names: at the beginning of a run of Han."""
     for run in _HAN_RUN.finditer(text) if _KANA.search(text) else ():
-        sizes = (size for size in (4, 3, 2) if run[0][:size] in _family_names() and len(run[0]) >= size)
-        for size in sizes:
-            yield run.start(), run.start() + size
-            break
+        name = next((run[0][:size] for size in (4, 3, 2) if run[0][:size] in _family_names()), "")
+        if name:
+            yield run.start(), run.start() + len(name)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """``run[at:end]``, signs of a screen that may be others in a sentence."""
 
     run: str
@@ -80,9 +78,11 @@ class Signs:
         for run in _RUN.finditer(flattened(text)):
             for at, place in self._alike(run[0]):
                 pairs = zip(run[0][at : at + MOST_ALTERED], place.run[place.at : place.end], strict=False)
-                if all(said != sign and _may_name(said) and _NAMED.match(sign) for said, sign in pairs):
-                    for start, end in self._around(run[0], at, place):
-                        yield run.start() + start, run.start() + end
+                is_other = all(
+                    said != sign and _may_name(said) and _NAMED.match(sign) for said, sign in pairs
+                )
+                if is_other and (span := self._around(run[0], at, place)):
+                    yield run.start() + span[0], run.start() + span[1]
 
     def _alike(self, run: str) -> Iterator[tuple[int, _Place]]:
         """Places of the screen, and where in a run their neighbours stand."""
@@ -90,12 +90,11 @@ class Signs:
             for place in self._heads.get(sign, ()):
                 if _opens(run, at - place.end):
                     yield at - place.end, place
-            for beside in (
-                {run[at - 1 : at + 2 : 2], run[at - 1] if _closes(run, at + 1) else ""} if at else ()
-            ):
-                yield from ((at, place) for place in self._inside.get(beside, ()))
+            beside = {run[max(0, at - 1) : at + 2 : 2], run[at - 1 : at] if _closes(run, at + 1) else ""}
+            for signs in beside if at else ():
+                yield from ((at, place) for place in self._inside.get(signs, ()))
 
-    def _around(self, run: str, at: int, place: _Place) -> Iterator[Span]:
+    def _around(self, run: str, at: int, place: _Place) -> Span | None:
         """The stretch of a run that is altered: the signs at a place with what stays around them."""
         last = at + place.end - place.at
         before = _shared(_behind(run, at), _behind(place.run, place.at))
@@ -104,11 +103,10 @@ class Signs:
         opens = before == place.at and _opens(run, start)
         closes = place.end + after == len(place.run) and _closes(run, end)
         if before + after + opens + closes < AROUND or before + after < 2 * (last - at):
-            return
+            return None
         stays = max(run[start:at], run[last:end], key=len)
         is_word = self.text.count(stays) > self.text.count(place.run[place.at - before : place.end + after])
-        if not is_word and run[start:end] not in self.text:
-            yield start, end
+        return None if is_word or run[start:end] in self.text else (start, end)
 
 
 def _note(noted: dict[str, list[_Place]], beside: str, place: _Place) -> None:

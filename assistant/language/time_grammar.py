@@ -553,7 +553,7 @@ _RULES: tuple[Rule, ...] = (
     _rule("(?<![xXFgBn])n T n( k)?(?=_[DPR])", _not_past_midnight),
     _rule("B C & n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3]]),
     _rule("(?<=[@~<>SFTB&])f{0,2}nn(?! ?[UMmdk])", _spoken),
-    _rule("[nC] & [qK]|[nC] - [nK]|C [qK]", _minutes_behind),
+    _rule("[nC] & [qK]|[nC] - [nK]|C [qK]|(?<=@)[nC]&n(?! ?[UMmdkTx])", _minutes_behind),
     # half nine is half past nine, halb neun half an hour before it, dreiviertel neun a quarter
     _rule("q n(?! ?[UkMmdu])", lambda used: _clock(used[1].value, round(60 * used[0].value), used)),
     _rule(

@@ -80,7 +80,6 @@ _HAN_NUMBER = re.compile(f"(?<![{_HAN}])[{_HAN}]{{2,12}}(?![{_HAN}])")
 _HAN_TAIL = re.compile(r"(?:[百千万萬亿億](?:\d{1,4}(?!\d))?)+")
 _POWER = re.compile(r"\s?([^\W\d_]+)")
 _POINTED_CLOCK = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
-_FOUR_DIGITS = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _DIGITS = re.compile(r"(?<!\d)\d{1,20}(?!\d)")  # longer ones are no figures
 
 
@@ -248,8 +247,7 @@ def _composed_clocks(text: str, is_read: bool = False) -> Iterator[Value]:
         point = spans[0].start if len(spans) == 1 and isinstance(spans[0], Span) else piece.value
         if piece.is_weak or piece.kind not in _CLOCK_KINDS or not isinstance(point, Point):
             continue
-        is_figure = _FOUR_DIGITS.search(text, piece.start, piece.end)  # "to 1892 km"
-        if point.clock and not is_figure and _is_told(point.clock, point.part):
+        if point.clock and _is_told(point.clock, point.part):
             yield Value(piece.start, piece.end, "clock", _on_dial(point.clock, point.part))
 
 
@@ -399,7 +397,7 @@ class Shown:
         return min(off, 1440 - off) <= (15 if said % 30 == 0 else 5)
 
     def _add(self, text: str, found: Sequence[Value]) -> None:
-        orders = _orders(text, found, self.days)
+        orders = _orders(text, found)
         is_24 = any(_is_late(value, text) for value in found)
         for value in found:
             written = text[value.start : value.end]
@@ -409,7 +407,7 @@ class Shown:
                 behind = text[value.end : value.end + 1]
                 for reading in value.readings:
                     self._units.setdefault(reading, set()).add(behind.casefold() if behind.isalpha() else "")
-                if re.search(_SPACE, written):
+                if re.search(_SPACE, written):  # it may be two columns
                     self.numbers |= set(runs)
                 if _POINTED_CLOCK.fullmatch(written):
                     self.clocks.add(runs[0] * 60 + runs[1])
@@ -439,14 +437,14 @@ def _is_late(value: Value, text: str) -> bool:
     return value.kind == "clock" and min(value.readings) >= 13 * 60 and not any(map(str.isalpha, written))
 
 
-def _orders(text: str, found: Sequence[Value], known: Set[Day]) -> set[str]:
-    """In which orders a text surely writes day and month: told by days beyond 12, and by known days."""
+def _orders(text: str, found: Sequence[Value]) -> set[str]:
+    """In which orders a text surely writes day and month: told by days beyond 12."""
     orders = set()
     for value in found:
         if value.kind == "date":
             runs = [int(run) for run in _DIGITS.findall(text[value.start : value.end])]
-            sure = value.readings if len(value.readings) == 1 else value.readings & known
-            orders |= {_order(runs, day) for day in sure if day[1] != day[2]}
+            if len(value.readings) == 1:
+                orders |= {_order(runs, day) for day in value.readings if day[1] != day[2]}
     return orders - {""}
 
 
