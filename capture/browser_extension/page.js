@@ -8,7 +8,7 @@ if (!globalThis.recollectPage) {
   globalThis.recollectPage = true;
 
   const QUIET_FRAMES = 2; // a change is painted by the second frame after it
-  const MAX_MS = 60;
+  const MAX_MS = 80;
   const NO_TEXT = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "INPUT", "TEXTAREA", "SELECT", "OPTION"]);
   const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
   const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
@@ -54,20 +54,22 @@ if (!globalThis.recollectPage) {
     const found = [];
     const range = document.createRange();
     const shown = new Map(); // by element
-    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, nearView);
     while (texts.nextNode()) {
+      if (performance.now() > deadline) return null;
       const node = texts.currentNode;
-      if (!node.data.trim()) continue;
       range.selectNodeContents(node);
-      if (!isInView(range.getBoundingClientRect())) continue;
+      const places = range.getClientRects();
+      if (!Array.prototype.some.call(places, isInView)) continue;
       const parent = node.parentElement;
       if (!shown.has(parent)) shown.set(parent, styleOf(parent));
       const style = shown.get(parent);
       if (!style) continue;
-      for (const [start, end] of tokens(node.data)) {
-        if (performance.now() > deadline) return null;
-        for (const [from, to, rect] of pieces(range, node, start, end))
-          if (isInView(rect) && isOnTop(parent, rect, style)) add(found, asShown(node.data.slice(from, to), style), rect);
+      const spans = [...tokens(node.data)];
+      const isWhole = places.length === 1 && spans[0][1] - spans[0][0] === node.data.length; // most cells of a table
+      for (const [start, end] of spans) {
+        for (const [from, to, rect] of isWhole ? [[start, end, places[0]]] : pieces(range, node, start, end))
+          if (isInView(rect) && isOnTop(parent, rect, style, found.at(-1))) add(found, asShown(node.data.slice(from, to), style), rect);
       }
     }
     return found.map(({ text, left, top, right, bottom }) => {
@@ -76,12 +78,19 @@ if (!globalThis.recollectPage) {
     });
   }
 
+  /** Texts, without what is far away; what sticks out of its element there is read from the picture. */
+  function nearView(node) {
+    if (node.nodeType === Node.TEXT_NODE) return node.data.trim() ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_REJECT;
+    if (NO_TEXT.has(node.tagName)) return NodeFilter.FILTER_REJECT;
+    const { height, top, bottom } = node.getBoundingClientRect();
+    return height && (bottom < 0 || top > innerHeight) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP;
+  }
+
   const isInView = (rect) =>
     rect.width > 0 && rect.height > 0 && rect.right > 0 && rect.bottom > 0 && rect.left < innerWidth && rect.top < innerHeight;
 
   /** What of an element's style changes its words, or null where its text is not to be told. */
   function styleOf(element) {
-    if (NO_TEXT.has(element.tagName)) return null;
     if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true })) return null;
     const style = getComputedStyle(element);
     if ((style.webkitTextSecurity || "none") !== "none" || style.writingMode !== "horizontal-tb") return null;
@@ -94,12 +103,16 @@ if (!globalThis.recollectPage) {
     return { transform: style.textTransform, isHit: style.pointerEvents !== "none" && style.display !== "contents" };
   }
 
-  /** Whether both ends of a word belong to its element for a pointer: nothing lies over it or cuts it off. */
-  function isOnTop(element, { left, right, top, bottom }, { isHit }) {
-    const middle = (top + bottom) / 2;
+  /**
+   * Whether both ends of a word belong to its element for a pointer: nothing lies over it or cuts it off.
+   * Such questions are what costs most: the end of the word before stands for the beginning of this one.
+   */
+  function isOnTop(element, { left, right, top, bottom }, { isHit }, before) {
+    const height = bottom - top;
     const inside = Math.min(2, (right - left) / 3); // a pointer has whole pixels
-    return [left + inside, right - inside].every((x) => {
-      const hit = document.elementFromPoint(x, middle);
+    const follows = before && Math.abs(before.top - top) < height / 2 && Math.abs(left - before.right) < height;
+    return (follows ? [right - inside] : [left + inside, right - inside]).every((x) => {
+      const hit = document.elementFromPoint(x, top + height / 2);
       return hit && (element.contains(hit) || (!isHit && hit.contains(element)));
     });
   }

@@ -27,6 +27,7 @@ Told = Callable[[Mask, Mask], list[OcrWord]]
 
 TILE_H, TILE_W = 8, 32  # pixels; flat tiles, because text runs along rows
 _READ_WHOLE_ABOVE = 0.6  # of the screen's area
+_RULE = 16  # pieces of 8 pixels, of which a straight line fills at least half
 _ASK_ABOVE = 0.1  # of it: less is sooner read than proved
 _SCROLL_ABOVE = 0.01  # of the tiles: less than a few lines is cheaper to read than to explain
 _NEAR_ENOUGH = 0.02  # of the tiles: no need to look for a nearer screen, nor to remember both
@@ -157,7 +158,7 @@ class IncrementalReader:
         """Words that are told, and all other ink of `mask`."""
         for word in told:
             mask[_slices(_grown(word.box, _MARGIN, _MARGIN, image.size))] = False
-        regions = _regions(_tiles(mask & ink), image.size)
+        regions = _regions(_tiles(mask & ink & ~_rules(ink)), image.size)
         return lines_of([*told, *(word for part in regions for word in self._words_in(part, mask, image))])
 
     def _read_changes(
@@ -287,6 +288,20 @@ def _spans(tiles: Mask, axis: int) -> list[tuple[int, int]]:
     """Where runs of rows (`axis` 1) or columns (0) with any tile begin and end."""
     edges = np.flatnonzero(np.diff(np.pad(tiles.any(axis), 1).astype(np.int8))).tolist()
     return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def _rules(ink: Mask) -> Mask:
+    """Straight lines, whole or broken, longer than letters: the edges of windows, tables and panels."""
+    found = np.zeros_like(ink)
+    for lines, result in ((ink, found), (ink.T, found.T)):
+        count = len(lines) // TILE_H
+        full = lines[: count * TILE_H].reshape(count, TILE_H, -1).all(1)
+        held = np.pad(full.cumsum(0, dtype=np.int16), ((_RULE, _RULE), (0, 0)), "edge")
+        held[:_RULE] = 0
+        runs = held[_RULE:] - held[:-_RULE] >= _RULE // 2  # of the pieces up to here
+        reach = np.logical_or.reduce([runs[n : n + count] for n in range(_RULE)])
+        result[: count * TILE_H] |= reach.repeat(TILE_H, 0)
+    return found
 
 
 def _of_tiles(top: int, bottom: int, left: int, right: int, size: tuple[int, int]) -> Box:

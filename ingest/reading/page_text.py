@@ -11,12 +11,13 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
+from random import Random
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from engines.ocr.protocol import Box, OcrEngine, OcrLine, OcrWord, around, lines_of
+from engines.ocr.protocol import Box, OcrEngine, OcrWord, around
 from store.spool.page_text import PageText
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ _ONE_LINE_IN = 20
 _FEWEST_LINES = 3
 _TELLING = 8  # letters of a line that tells whether it is the same
 _ALIKE = 0.6  # of the characters of a line
+_AGREEING = 0.8  # of the lines that are read
 _BAND = 12  # pixels around a line that is read
 
 
@@ -61,34 +63,37 @@ class PageProof:
         """Words in the `wanted` pixels, proved. Raises what the engine raises."""
         found: list[OcrWord] = []
         for page in self._pages:
-            lines = lines_of(asked_for(_standing(page, ink), wanted))
-            sample = [line for line in lines if _letters(line.text) >= _TELLING] or lines
+            lines = list(_lines(asked_for(_standing(page, ink), wanted)))
+            telling = [n for n, line in enumerate(lines) if _letters(_text(line)) >= _TELLING]
+            sample = telling or list(range(len(lines)))
             step = max(1, min(_ONE_LINE_IN, len(sample) // _FEWEST_LINES))
-            read = set(map(id, sample[step // 2 :: step]))
-            found += self._agreed([(line, id(line) in read) for line in lines])
+            found += self._agreed(lines, sample[step // 2 :: step])
         return found
 
-    def _agreed(self, lines: Sequence[tuple[OcrLine, bool]]) -> Iterator[OcrWord]:
-        """All words, if those of the lines that are read are the same; else none."""
-        asked = [line for line, is_read in lines if is_read]
-        said = self._read(asked)
-        agreeing = [_alike(line.text, text) for line, text in zip(asked, said, strict=True)]
-        if not agreeing or not all(agreeing):
+    def _agreed(self, lines: list[list[OcrWord]], asked: list[int]) -> Iterator[OcrWord]:
+        """All words, if the lines that are asked about read the same; else none.
+
+        An engine may fail at a line of many; that one is read, then, and not believed.
+        """
+        said = self._read([around([word.box for word in lines[n]]) for n in asked])
+        agreeing = [_alike(_text(lines[n]), text) for n, text in zip(asked, said, strict=True)]
+        if not agreeing or sum(agreeing) < _AGREEING * len(agreeing):
             log.info("pages are read: %d of %d lines say what was told", sum(agreeing), len(agreeing))
             return
-        for line, is_read in lines:
-            for word in line.words:
-                yield replace(word, checked="read") if is_read else word
+        agreed = dict(zip(asked, agreeing, strict=True))
+        for number, line in enumerate(lines):
+            if agreed.get(number, True):
+                for word in line:
+                    yield replace(word, checked="read") if number in agreed else word
 
-    def _read(self, lines: Sequence[OcrLine]) -> list[str]:
+    def _read(self, lines: Sequence[Box]) -> list[str]:
         """What the engine makes of these lines, read from one sheet with a band for each."""
         if not lines:
             return []
-        width = max(line.box.w for line in lines) + 2 * _BAND
-        sheet = Image.new("RGB", (width, sum(line.box.h + 2 * _BAND for line in lines)))
+        width = max(box.w for box in lines) + 2 * _BAND
+        sheet = Image.new("RGB", (width, sum(box.h + 2 * _BAND for box in lines)))
         tops, top = [], 0
-        for line in lines:
-            box = line.box
+        for box in lines:
             part = self._image.crop((box.x - 1, box.y - 1, box.right + 1, box.bottom + 1)).convert("RGB")
             sheet.paste(_background(part), (0, top, width, top + box.h + 2 * _BAND))
             sheet.paste(part, (_BAND - 1, top + _BAND - 1))
@@ -113,6 +118,25 @@ def asked_for(words: Iterable[OcrWord], wanted: Mask) -> list[OcrWord]:
     return [w for w in words if wanted[w.box.y + w.box.h // 2, w.box.x + w.box.w // 2]]
 
 
+def _lines(words: Iterable[OcrWord]) -> Iterator[list[OcrWord]]:
+    """Runs of words as a page tells them that stand beside each other."""
+    line: list[OcrWord] = []
+    for word in words:
+        last = line[-1].box if line else word.box
+        gap = word.box.x - last.right
+        is_beside = min(last.bottom, word.box.bottom) > max(last.y, word.box.y) and 0 <= gap <= 2 * last.h
+        if line and not is_beside:
+            yield line
+            line = []
+        line.append(word)
+    if line:
+        yield line
+
+
+def _text(line: Iterable[OcrWord]) -> str:
+    return " ".join(word.text for word in line)
+
+
 def _letters(text: str) -> int:
     return sum(map(str.isalnum, text))
 
@@ -128,8 +152,8 @@ def _standing(page: PageText, ink: Mask) -> Iterator[OcrWord]:
     if not page.words:
         return
     x, y = _origin(page, ink)
-    size = Box(0, 0, ink.shape[1], ink.shape[0])
-    parts = [_holding(Box(*part), size) for part in page.parts if part.w > 0 and part.h > 0]
+    view = _common(Box(x, y, page.width, page.height), Box(0, 0, ink.shape[1], ink.shape[0]))
+    parts = [_common(Box(*part), view) for part in page.parts]
     for told in page.words:
         place = Box(x + told.x, y + told.y, told.w, told.h)
         if not any(_is_inside(place, part) for part in parts):
@@ -151,13 +175,13 @@ def _inked(place: Box, ink: Mask) -> Box | None:
     return Box(place.x + left, place.y + top, int(columns[-1]) - left + 1, int(rows[-1]) - top + 1)
 
 
-def _holding(part: Box, size: Box) -> Box:
-    left, top = max(part.x, size.x), max(part.y, size.y)
-    return Box(left, top, min(part.right, size.right) - left, min(part.bottom, size.bottom) - top)
+def _common(a: Box, b: Box) -> Box:
+    left, top = max(a.x, b.x), max(a.y, b.y)
+    return Box(left, top, min(a.right, b.right) - left, min(a.bottom, b.bottom) - top)
 
 
 def _is_inside(inner: Box, outer: Box) -> bool:
-    return around([inner, outer]) == outer
+    return _common(inner, outer) == inner
 
 
 # -- where a page stands ----------------------------------------------------------------------
@@ -176,21 +200,24 @@ def _origin(page: PageText, ink: Mask) -> tuple[int, int]:
     best = grid[np.argsort(-_fit(sums, boxes, weights, grid), kind="stable")[:_LIKELY]]
     near = np.arange(-_STEP, _STEP + 1)
     close = (best[:, None, None] + np.stack(np.meshgrid(near, near), -1)).reshape(-1, 2)
-    at = close[int(_fit(sums, boxes, weights, close).argmax())]
-    return left + int(at[0]), top + int(at[1])
+    fit = _fit(sums, boxes, weights, close)
+    x, y = np.median(close[fit == fit.max()], 0)
+    return left + int(x), top + int(y)
 
 
 def _pattern(page: PageText) -> tuple[Numbers, Numbers]:
     """Boxes of the page and what a pixel of ink in them counts: the middle of words for, gaps against."""
     boxes, weights = [], []
-    step = -(-len(page.words) // _SAMPLE)
-    for word, after in list(zip(page.words, (*page.words[1:], page.words[0]), strict=True))[::step]:
+    pairs = list(zip(page.words, (*page.words[1:], page.words[0]), strict=True))
+    for word, after in Random(0).sample(
+        pairs, min(_SAMPLE, len(pairs))
+    ):  # any step might be that of the page
         top, bottom = word.y + round(_CORE[0] * word.h), word.y + round(_CORE[1] * word.h)
         right = word.x + word.w
         boxes.append((word.x, top, right, bottom))
         weights.append(1)
         if 1 < after.x - right < word.h and after.y < bottom and top < after.y + after.h:
-            boxes.append((right, top, after.x, bottom))
+            boxes.append((right, word.y, after.x, word.y + word.h))
             weights.append(_GAP)
     return np.array(boxes), np.array(weights)
 

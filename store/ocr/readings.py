@@ -106,6 +106,12 @@ class Line:
     confidence: float | None
     words: tuple[Word, ...]
 
+    @property
+    def source(self) -> Source:
+        """Who told it, if one told all of it; else it counts as read."""
+        sources = {word.source for word in self.words}
+        return sources.pop() if len(sources) == 1 else "read"
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:

@@ -92,6 +92,7 @@ def install(app: Flask) -> None:
         size=formatting.size,
         frame_ms=frames.captured_ms_of,
         frame_alt=_frame_alt,
+        provenance=_PROVENANCE.__getitem__,
         preview_height=_preview_height,
         host=formatting.host,
         tool_duration=formatting.tool_duration,
@@ -106,6 +107,14 @@ def install(app: Flask) -> None:
         here=lambda: flask_request.full_path.rstrip("?"),  # this very page, for links that come back to it
         span=lambda start_ms, end_ms: formatting.span(start_ms, end_ms, viewer().zone, viewer().now_ms),
     )
+
+
+_PROVENANCE = {
+    "read": "read from the picture",
+    "browser": "told by the browser",
+    "accessibility": "told by the program",
+}
+"""By `store.ocr.readings.SOURCES`."""
 
 
 def _frame_alt(frame: FrameRow, at: str = "") -> str:

@@ -27,6 +27,7 @@ from webapp.views.frames import (
     frame_highlights,
     highlight_request,
     lines_of,
+    sources_of,
     unavailable_reason,
     unavailable_text,
 )
@@ -67,6 +68,7 @@ def show(frame_id: int) -> Response:
         captured_clock=_captured_clock(frame, who),
         quote=_quote(frame, who, marks.words),
         lines=lines_of(reading),
+        sources=sources_of(reading),
         hold=tags.retention_reason(database, frame_id),
         readings=versions if len(versions) > 1 else (),
         insight=insights.current(database, anchor),

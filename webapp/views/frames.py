@@ -7,6 +7,7 @@ draw the same boxes for it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -20,7 +21,7 @@ from store.core.errors import MediaGone
 from store.frames.frames import FrameRow
 from store.frames.media import Media
 from store.ocr import readings
-from store.ocr.readings import Box, Line, Reading
+from store.ocr.readings import Box, Line, Reading, Source
 from store.search import fuzzy, query
 from store.search.snippet import spans
 from webapp.core import formatting
@@ -183,6 +184,13 @@ def lines_of(reading: Reading | None) -> tuple[tuple[int, Line], ...]:
         return ()
     numbered = enumerate(reading.lines[:MAX_LINES], 1)
     return tuple((n, line) for n, line in numbered if line.text.strip() and line.box.w and line.box.h)
+
+
+def sources_of(reading: Reading | None) -> list[tuple[Source, int]]:
+    """Who told how many words of a frame, most first."""
+    if reading is None:
+        return []
+    return Counter(word.source for line in reading.lines for word in line.words).most_common()
 
 
 def _hits(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +22,8 @@ words = st.builds(
     st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1),
     boxes,
     confidences,
+    st.sampled_from(readings.SOURCES),
+    st.sampled_from(["ink", "read"]),
 )
 drafts = st.builds(
     TextDraft,
@@ -38,10 +43,17 @@ def test_a_layout_survives_encoding(draft: TextDraft) -> None:
     assert [(line.box, line.confidence) for line in lines] == [(d.box, d.confidence) for d in draft.lines]
     for line, original in zip(lines, draft.lines, strict=True):
         assert text[line.start : line.end] == line.text
-        assert [(w.text, w.box, w.confidence) for w in line.words] == [
-            (w.text, w.box, w.confidence) for w in original.words
+        assert [(w.text, w.box, w.confidence, w.source, w.checked) for w in line.words] == [
+            (w.text, w.box, w.confidence, w.source, w.checked) for w in original.words
         ]
         assert all(text[w.start : w.end] == w.text for w in line.words)
+
+
+def test_a_layout_of_before_words_had_a_source_was_read() -> None:
+    line = struct.pack("<IIHHHHBH", 0, 4, 1, 2, 30, 10, 200, 1)
+    layout = b"\x01" + zlib.compress(line + struct.pack("<IIHHHHB", 0, 4, 1, 2, 30, 10, 180))
+    [found] = readings.decode("tide", layout)
+    assert found.words == (readings.Word(0, 4, "tide", Box(1, 2, 30, 10), 0.9, "read", "read"),)
 
 
 def test_a_line_may_join_its_words_without_blanks() -> None:

@@ -10,6 +10,8 @@ from PIL import Image
 
 from store.core.database import Database
 from store.core.paths import DataDir
+from store.ocr import readings
+from store.ocr.readings import DraftLine, DraftWord, TextDraft
 from tests.factories import NOON_MS, picture, store_frame, webp
 from tests.webapp.conftest import Actor
 
@@ -199,6 +201,17 @@ def test_words_that_a_search_finds_are_marked_in_the_text(
     assert first["words"][1]["box"] == {"x": 40, "y": 0, "w": 90, "h": 16}
     assert second["highlights"] == []
     assert (answer["engine"], answer["language"]) == ("test", "eng")
+
+
+def test_a_word_says_who_told_it(program: Actor, database: Database, data_dir: DataDir) -> None:
+    frame = store_frame(database, data_dir)
+    box = readings.Box(1, 2, 30, 10)
+    words = (DraftWord("read", box, 0.9), DraftWord("told", box, None, "browser", "ink"))
+    draft = TextDraft((DraftLine(box, 0.9, words),), "test", "eng", 1)
+    with database.write() as connection:
+        readings.add(connection, frame.id, draft, (), NOON_MS)
+    [line] = program.get(f"{API}/{frame.id}/text").get_json()["lines"]
+    assert [(w["source"], w["checked"]) for w in line["words"]] == [("read", "read"), ("browser", "ink")]
 
 
 def test_a_frame_that_was_not_read_has_no_lines_and_says_so(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from flask import Flask
@@ -14,6 +15,7 @@ from store.core.paths import DataDir
 from store.frames import tags
 from store.frames.frames import FrameRow
 from store.ocr import readings
+from store.ocr.readings import DraftWord, TextDraft
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame, text_draft
 from tests.webapp.conftest import Actor, csrf_of
@@ -30,6 +32,21 @@ def frame(database: Database, data_dir: DataDir) -> FrameRow:
     with database.write() as connection:
         heartbeat(connection, found)
     return found
+
+
+def test_the_page_tells_what_was_read_and_what_the_browser_told(
+    browser: Actor, database: Database, frame: FrameRow
+) -> None:
+    def told(word: DraftWord) -> DraftWord:
+        return replace(word, source="browser", checked="ink", confidence=None)
+
+    first, *rest = text_draft(TEXT).lines
+    lines = (first, *(replace(line, words=tuple(map(told, line.words))) for line in rest))
+    with database.write() as connection:
+        readings.add(connection, frame.id, TextDraft(lines, "test", "eng", 1), (), NOON_MS)
+    page = browser.get(f"/frames/{frame.id}").text
+    assert "7 words told by the browser" in page and "3 words read from the picture" in page
+    assert "retention again (told by the browser)</title>" in page and "File Edit View</title>" in page
 
 
 @pytest.fixture
