@@ -77,6 +77,7 @@ class Version:
 
 
 _VERSIONS = VersionTable("persona_versions", "persona_id", Version)
+versions = _VERSIONS.all
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +119,6 @@ def active(database: Database) -> Persona | None:
     chosen = preferences.get_preference(database, _ACTIVE, DEFAULT)
     which = "p.builtin = ?" if chosen == DEFAULT else "p.id = ? and p.archived_ms is null"
     return database.first(Persona, f"{_SELECT} where {which}", (chosen,))
-
-
-def versions(database: Database, persona_id: int) -> list[Version]:
-    """All versions of a persona, the newest first; empty for an unknown one."""
-    with database.read() as connection:
-        return _VERSIONS.all(connection, persona_id)
 
 
 def of_turn(database: Database, chat_id: int, n: int) -> TurnPersona:
@@ -194,10 +189,8 @@ def update_persona(database: Database, persona_id: int, words: PersonaText, now_
 
 def restore(database: Database, persona_id: int, version: int, now_ms: int) -> Persona:
     """Say again what an earlier version said, as a new version. Raises `NotFound`."""
-    with database.read() as connection:
-        earlier = _VERSIONS.get(connection, persona_id, version)
-    words = existing(earlier, "persona", persona_id).words
-    return update_persona(database, persona_id, words, now_ms)
+    earlier = existing(_VERSIONS.get(database, persona_id, version), "persona", persona_id)
+    return update_persona(database, persona_id, earlier.words, now_ms)
 
 
 def reset(database: Database, persona_id: int, now_ms: int) -> Persona:

@@ -62,30 +62,13 @@ class PromptVersion:
 
 
 _VERSIONS = VersionTable("model_prompts", "model_id", PromptVersion)
+current, versions, version = _VERSIONS.latest, _VERSIONS.all, _VERSIONS.get
 
 
 def get_prompt(database: Database, model_id: str) -> str:
     """What the model is told first; '' for nothing."""
-    version = current(database, model_id)
-    return version.content if version else ""
-
-
-def current(database: Database, model_id: str) -> PromptVersion | None:
-    """The last version; None where the model never had a prompt."""
-    with database.read() as connection:
-        return _VERSIONS.latest(connection, model_id)
-
-
-def versions(database: Database, model_id: str) -> list[PromptVersion]:
-    """Every version that is kept, the newest first."""
-    with database.read() as connection:
-        return _VERSIONS.all(connection, model_id)
-
-
-def version(database: Database, model_id: str, number: int) -> PromptVersion | None:
-    """One version; None where it is not kept any more."""
-    with database.read() as connection:
-        return _VERSIONS.get(connection, model_id, number)
+    found = current(database, model_id)
+    return found.content if found else ""
 
 
 def save(
@@ -108,7 +91,7 @@ def save(
         _check(model_id, content)
     sha256 = sha256_of(content)
     with database.write() as connection:
-        before = _VERSIONS.latest(connection, model_id)
+        before = current(database, model_id)
         if before is not None and before.sha256 == sha256:
             return before
         if before is None and not content:
@@ -133,7 +116,7 @@ def save(
 def rename(database: Database, before: str, after: str) -> None:
     """Let a prompt follow its model to another name, unless that has one of its own."""
     with database.write() as connection:
-        if _VERSIONS.latest(connection, after) is None:
+        if current(database, after) is None:
             connection.execute("update model_prompts set model_id = ? where model_id = ?", (after, before))
 
 

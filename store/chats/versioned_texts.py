@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import apsw
 
 from store.core import records
-from store.core.database import rows
+from store.core.database import Database
 
 
 class Versioned(Protocol):
@@ -32,25 +32,25 @@ class VersionTable(Generic[V]):
         self.owner = owner
         self.kind = kind
 
-    def all(self, connection: apsw.Connection, owner: int | str) -> list[V]:
+    def all(self, database: Database, owner: int | str) -> list[V]:
         """Every version that is kept, the newest first; empty for an unknown owner."""
-        return self._select(connection, "order by version desc", owner)
+        return self._select(database, "order by version desc", owner)
 
-    def latest(self, connection: apsw.Connection, owner: int | str) -> V | None:
+    def latest(self, database: Database, owner: int | str) -> V | None:
         """The version in force; None where there never was one."""
-        return next(iter(self._select(connection, "order by version desc limit 1", owner)), None)
+        return next(iter(self._select(database, "order by version desc limit 1", owner)), None)
 
-    def get(self, connection: apsw.Connection, owner: int | str, version: int) -> V | None:
+    def get(self, database: Database, owner: int | str, version: int) -> V | None:
         """One version; None where it is not kept."""
-        return next(iter(self._select(connection, "and version = ?", owner, version)), None)
+        return next(iter(self._select(database, "and version = ?", owner, version)), None)
 
     def put(self, connection: apsw.Connection, version: V) -> None:
-        """Keep a version, in the place of the one of its number."""
+        """Keep a version, in the place of the one of its number. Inside `Database.write()`."""
         records.put(connection, self.name, f"{self.owner}, version", **asdict(version))  # type: ignore[call-overload]  # a dataclass
 
-    def _select(self, connection: apsw.Connection, which: str, *values: Any) -> list[V]:
+    def _select(self, database: Database, which: str, *values: Any) -> list[V]:
         sql = f"select {records.columns(self.kind)} from {self.name} where {self.owner} = ? {which}"
-        return records.load(self.kind, rows(connection, sql, values))
+        return database.records(self.kind, sql, values)
 
 
 def compared(

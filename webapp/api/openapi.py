@@ -7,10 +7,11 @@ import re
 from http import HTTPStatus
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from pydantic.json_schema import models_json_schema
 
 from webapp.api.endpoint import ENDPOINTS, PREFIX, Endpoint, all_of
+from webapp.api.values import Answer
 from webapp.core.errors import PROBLEM_TYPE
 from webapp.core.parameters import ModelConverter
 from webapp.security.access import Permission
@@ -42,6 +43,23 @@ _PART_TYPES = {
 }
 
 
+class FieldProblem(Answer):
+    field: str
+    message: str
+
+
+class Problem(BaseModel):
+    """RFC 9457 with our members; a problem may carry more (`understood`, `reason`, `chat_id`)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str = Field(description="Stable; what programs compare.")
+    request_id: str = Field(description="Names this request in the log.")
+    errors: list[FieldProblem] = []
+
+
 @functools.cache
 def openapi_document() -> dict[str, Any]:
     """The whole description; the same for every home folder."""
@@ -63,7 +81,7 @@ def openapi_document() -> dict[str, Any]:
         "security": [{"token": []}, {"session": []}],
         "paths": paths,
         "components": {
-            "schemas": {**_described()[1], "Problem": _problem_schema()},
+            "schemas": _described()[1],
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
                 "extension": {"type": "http", "scheme": "bearer"},
@@ -165,6 +183,7 @@ def _described() -> tuple[dict[Any, Any], dict[str, Any]]:
         received = [route.body, *(_model_parts(route.upload) if route.upload else ())]
         models += [(model, "validation") for model in received if model is not None]
         models += [(model, "serialization") for model in route.answers.values() if isinstance(model, type)]
+    models.append((Problem, "serialization"))
     references, document = models_json_schema(list(dict.fromkeys(models)), ref_template=_REFERENCE)
     return references, document["$defs"]
 
@@ -184,30 +203,4 @@ def _upload_schema(upload: type[BaseModel]) -> dict[str, Any]:
     schema.pop("$defs", None)  # they stand with all the others
     return schema | {
         "properties": {name: _without_null(value) for name, value in schema["properties"].items()}
-    }
-
-
-def _problem_schema() -> dict[str, Any]:
-    """RFC 9457 with our members; a problem may carry more (`understood`, `reason`, `chat_id`)."""
-    text = {"type": "string"}
-    return {
-        "type": "object",
-        "properties": {
-            "type": text,
-            "title": text,
-            "status": {"type": "integer"},
-            "detail": text,
-            "code": {**text, "description": "Stable; what programs compare."},
-            "request_id": {**text, "description": "Names this request in the log."},
-            "errors": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {"field": text, "message": text},
-                    "required": ["field", "message"],
-                    "additionalProperties": False,
-                },
-            },
-        },
-        "required": ["type", "title", "status", "detail", "code", "request_id"],
     }

@@ -36,7 +36,7 @@ from webapp.api.event_stream import event_body
 from webapp.api.tool_calls import WaitingCall
 from webapp.api.turns import TurnAnswer, turn_answer
 from webapp.api.values import Answer, Id, Ranged, Request, Seconds, Text, Zone
-from webapp.core.errors import FieldError, Problem, of_store
+from webapp.core.errors import Problem, of_store
 from webapp.core.lookups import turn_or_404
 from webapp.core.services import Services, services
 
@@ -214,7 +214,7 @@ def refusal_problem(error: TurnRefused) -> Problem:
     extra: dict[str, Any] = {}
     if isinstance(error, TimeRangeRequired):
         extra = {"understood": error.understood, "problem": error.problem}
-    return Problem(status, error.code, str(error), errors=(FieldError(error.field, str(error)),), extra=extra)
+    return Problem(status, error.code, str(error), errors=((error.field, str(error)),), extra=extra)
 
 
 def _answered(result: TurnResult) -> TurnResult:

@@ -11,7 +11,6 @@ import json
 import logging
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -35,14 +34,6 @@ API_PREFIX = "/api/"
 RETRY_AFTER_S = 5
 
 
-@dataclass(frozen=True, slots=True)
-class FieldError:
-    """One thing wrong with the input: where, and a sentence."""
-
-    field: str
-    message: str
-
-
 class Problem(Exception):
     """A refusal with its status, stable code and sentence."""
 
@@ -52,7 +43,7 @@ class Problem(Exception):
         code: str,
         detail: str,
         *,
-        errors: tuple[FieldError, ...] = (),
+        errors: tuple[tuple[str, str], ...] = (),  # (field, message)
         headers: Mapping[str, str] | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
@@ -80,14 +71,14 @@ class Problem(Exception):
             **self.extra,
         }
         if self.errors:
-            document["errors"] = [{"field": e.field, "message": e.message} for e in self.errors]
+            document["errors"] = [{"field": field, "message": message} for field, message in self.errors]
         return document
 
 
 def invalid(status: int, code: str, *errors: tuple[str, str]) -> Problem:
     """Invalid input, as (field, message): the first as the sentence, all of them in `errors`."""
     field, message = errors[0]
-    return Problem(status, code, f"{field}: {message}", errors=tuple(FieldError(*error) for error in errors))
+    return Problem(status, code, f"{field}: {message}", errors=errors)
 
 
 def request_id() -> str:
@@ -138,8 +129,8 @@ def _page(problem: Problem) -> Response:
 
 def unreadable_address(field: str, message: str) -> Problem:
     """The refusal of an address with something in it that cannot be read."""
-    errors = (FieldError(field, message),)
-    return Problem(400, "invalid_request", "The address cannot be understood.", errors=errors)
+    detail = "The address cannot be understood."
+    return Problem(400, "invalid_request", detail, errors=((field, message),))
 
 
 _STORE_PROBLEMS: dict[type[Exception], tuple[int, str, str]] = {

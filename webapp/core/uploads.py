@@ -28,7 +28,7 @@ from store.chats import attachments
 from store.chats.attachments import MAX_NAME_CHARS, Attachment, Contents
 from store.core.errors import NotFound
 from store.sources.imports import Kind
-from webapp.core.errors import FieldError, Problem
+from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
 
 log = logging.getLogger(__name__)
@@ -74,8 +74,7 @@ def uploaded_file() -> FileStorage:
     """The part `file` of the form. Raises `Problem`."""
     file = request.files.get("file")
     if file is None or (not file.filename and not file.stream.read(1)):
-        errors = (FieldError("file", "is missing"),)
-        raise Problem(422, "file_required", "file: is missing", errors=errors)
+        raise invalid(422, "file_required", ("file", "is missing"))
     return file
 
 
@@ -175,7 +174,7 @@ def name_of(file: FileStorage) -> str:
 
 def _refused(name: str, reason: str) -> Problem:
     sentence = f"{name} cannot be attached: {reason}."
-    return Problem(422, "attachment_refused", sentence, errors=(FieldError("file", reason),))
+    return Problem(422, "attachment_refused", sentence, errors=(("file", reason),))
 
 
 @dataclass(frozen=True, slots=True)

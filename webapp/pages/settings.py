@@ -15,7 +15,7 @@ from store.core.settings import RetentionSettings
 from store.deletion import retention
 from store.memory import chat_sessions, context_packs
 from webapp.core import templating
-from webapp.core.errors import FieldError, Problem
+from webapp.core.errors import Problem
 from webapp.core.services import (
     DAY_START_COOKIE,
     KEYS_COOKIE,
@@ -49,7 +49,7 @@ def save() -> Response:
     form = request.form
     zone = form.get("zone", "")
     if zone and zone_named(zone) is None:
-        error = FieldError("zone", "is no IANA time zone; for example Europe/Berlin")
+        error = "zone", "is no IANA time zone; for example Europe/Berlin"
         raise Problem(422, "invalid_timezone", "The time zone is not known.", errors=(error,))
     response = templating.redirect_to(_next(form.get("next", "")) or "/settings/display?saved=1")
     _keep(response, ZONE_COOKIE, zone)

@@ -20,7 +20,7 @@ from store.timeline.gaps import IDLE
 from store.timeline.ledger import DecisionCount
 from webapp.api import capture
 from webapp.core import formatting, templating
-from webapp.core.errors import FieldError, Problem
+from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import Services, services, viewer
 from webapp.ops import control, health
@@ -99,7 +99,7 @@ def pause() -> Response:
     own = services()
     minutes = number(request.form, "minutes")
     if request.form.get("minutes") and not (minutes and minutes <= _MAX_MINUTES):
-        error = FieldError("minutes", "must be a whole number of minutes")
+        error = "minutes", "must be a whole number of minutes"
         raise Problem(422, "invalid_request", "The pause cannot be set.", errors=(error,))
     control.pause(own.data_dir, minutes or None, own.clock())
     return templating.redirect_back("/status")

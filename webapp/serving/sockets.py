@@ -184,7 +184,7 @@ class _Conversation:
             self._send(message)
 
     def _refuse(self, problem: Problem) -> None:
-        errors = [{"field": each.field, "message": each.message} for each in problem.errors]
+        errors = [{"field": field, "message": message} for field, message in problem.errors]
         refusal = {"v": VERSION, "type": "refused", "code": problem.code, "message": problem.detail}
         self._send({**refusal, "errors": errors})
 
