@@ -85,7 +85,12 @@ def judge(
             if decision.action == "mask":
                 masks += parts
                 reason = decision.reason
-            elif before == after and window.incognito is False and window.kind == "window":
+            elif (
+                before == after
+                and window.incognito is False
+                and window.kind == "window"
+                and not window.passed
+            ):
                 shown = tuple(_area(part, monitor) for part in parts)
                 pages.append(PageWindow(window, _area(window.rect, monitor), shown))
     if masks and not uncovered(monitor.area, masks):
@@ -103,7 +108,7 @@ def visible_parts(windows: Iterable[WindowInfo], area: Rect) -> list[tuple[Windo
         if parts:
             shown.append((window, parts))
         if window.opaque:
-            covers.append(window.rect)
+            covers.append(window.cover or window.rect)
     return shown
 
 
@@ -118,7 +123,7 @@ def identity_on(
     focused = next((window for window in shown if window.focused), None)
     if focused is not None and _home(focused, monitors) != monitor:
         focused = None
-    front = focused or next((window for window in shown if window.kind == "window"), None)
+    front = focused or next((w for w in shown if w.kind == "window" and not w.passed), None)
     if front is None:
         return Identity()
     if rules.decide_on_screen(front.facts).action != "keep":

@@ -33,6 +33,11 @@ class Rect:
         right, bottom = min(self.right, other.right), min(self.bottom, other.bottom)
         return Rect(x, y, max(0, right - x), max(0, bottom - y))
 
+    def enclosing(self, other: Rect) -> Rect:
+        """The smallest rectangle that holds both."""
+        x, y = min(self.x, other.x), min(self.y, other.y)
+        return Rect(x, y, max(self.right, other.right) - x, max(self.bottom, other.bottom) - y)
+
     def without(self, hole: Rect) -> list[Rect]:
         """What is left of this after `hole` is cut out: at most four rectangles, none overlapping."""
         cut = self.common(hole)

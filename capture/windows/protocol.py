@@ -35,8 +35,9 @@ LOCKERS = frozenset(
 class WindowInfo:
     """One visible window. Unknown is None, never a guess.
 
-    `opaque` says that nothing below shines through; only such a window hides another. `kind`
-    tells ordinary windows from menus, panels and the desktop's own. `window_id` is the system's
+    `opaque` says that nothing below shines through; only such a window hides another, with its part `cover`
+    or all of it. `passed`: it was here a moment ago, its pixels may still be (`capture.windows.settling`).
+    `kind` tells ordinary windows from menus, panels and the desktop's own. `window_id` is the system's
     own number for it, where there is one. `incognito` and `witnessed` are what the browser
     extension says (`capture.windows.browser_extension`) or, where it says nothing, what is known otherwise
     (`capture.windows.private_windows`). `key` tells this window from all others, also later ones of the same
@@ -56,6 +57,8 @@ class WindowInfo:
     focused: bool = False
     wants_no_capture: bool = False
     opaque: bool = False
+    cover: Rect | None = None
+    passed: bool = False
     kind: Kind = "window"
     role: str = ""
     key: str = ""

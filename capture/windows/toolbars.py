@@ -66,7 +66,12 @@ class OrdinaryWindows:
         windows = [window for window in (*before, *after) if _may_be_proved(window)]
         if windows:
             for window in before:
-                if _has_toolbar(window) and not self._is_proved(window) and window in after:
+                if (
+                    _has_toolbar(window)
+                    and not window.passed
+                    and not self._is_proved(window)
+                    and window in after
+                ):
                     self._look_at(window, shot, before, after)
             self._follow_opened(windows, shot.captured_ms)
         return self._with_proofs(before), self._with_proofs(after)
@@ -85,7 +90,7 @@ class OrdinaryWindows:
             if _has_toolbar(window) and not self._is_proved(window):
                 self._doubted_ms[_process(window)] = at_ms
         for window in windows:
-            if not _has_toolbar(window) and window.key not in self._opened:
+            if not _has_toolbar(window) and not window.passed and window.key not in self._opened:
                 doubted_ms = self._doubted_ms.get(_process(window))
                 is_settled = doubted_ms is None or not 0 <= at_ms - doubted_ms < _SETTLED_MS
                 _remember(self._opened, window.key, is_settled and self._are_peers_proved(window))

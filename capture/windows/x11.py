@@ -13,7 +13,7 @@ import re
 import select
 import time
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
@@ -26,17 +26,23 @@ from capture.core.errors import DisplayLost, NoDisplay, SourceFailed
 from capture.core.geometry import Rect
 from capture.windows.processes import program
 from capture.windows.protocol import Kind, WindowInfo
+from capture.windows.settling import Settling
 
 _TRIES = 3
 
+_SEE_THROUGH = ("_NET_WM_WINDOW_OPACITY", "_NET_WM_OPAQUE_REGION")
 # What may change about a window without moving it. _NET_WM_USER_TIME changes at every key: not here.
 _TELLING = (
     "_NET_WM_NAME", "WM_NAME", "WM_CLASS", "_NET_WM_PID", "_NET_WM_STATE", "WM_STATE",
-    "_NET_WM_DESKTOP", "_NET_WM_WINDOW_TYPE", "WM_TRANSIENT_FOR",
+    "_NET_WM_DESKTOP", "_NET_WM_WINDOW_TYPE", "WM_TRANSIENT_FOR", *_SEE_THROUGH,
 )  # fmt: skip
 _TELLING_OF_ROOT = ("_NET_ACTIVE_WINDOW", "_NET_CURRENT_DESKTOP", "_NET_CLIENT_LIST_STACKING")
 
-_EVERYWHERE = 0xFFFFFFFF
+_EVERYWHERE = _OPAQUE = 0xFFFFFFFF
+_STRUCTURE = frozenset((
+    X.ConfigureNotify, X.MapNotify, X.UnmapNotify, X.ReparentNotify, X.CreateNotify, X.DestroyNotify,
+    X.CirculateNotify, X.GravityNotify,
+))  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -49,6 +55,7 @@ class Child:
     client: int = 0
     owner: int | None = None  # the window a menu or dialog belongs to
     opaque: bool = False
+    cover: Rect | None = None
     app_name: str | None = None
     window_name: str | None = None
     pid: int | None = None
@@ -76,12 +83,16 @@ class X11Windows:
         self._root = self._display.screen().root
         self._reader = X11Reader(self._display)
         self._telling = {self._reader.atom(name) for name in _TELLING}
+        self._titles = {self._reader.atom(name) for name in ("_NET_WM_NAME", "WM_NAME")}
+        self._see_through = {self._reader.atom(name) for name in _SEE_THROUGH}
         self._telling_of_root = {self._reader.atom(name) for name in _TELLING_OF_ROOT}
         self._children: dict[int, Child] = {}
         self._order: list[int] | None = None
         self._managed: dict[int, int | None] = {}  # clients of a window manager, and their processes
         self._active: int | None = None
         self._desktop: int | None = None
+        self._in_view: dict[int, WindowInfo] = {}  # as they were last read
+        self._settling = Settling()
         self._root.change_attributes(event_mask=X.SubstructureNotifyMask | X.PropertyChangeMask)
 
     def windows(self) -> list[WindowInfo]:
@@ -89,6 +100,7 @@ class X11Windows:
             for _ in range(_TRIES):
                 focus = self._display.get_input_focus().focus  # a round trip: all events have arrived
                 self._take_events()
+                self._follow_compositor()
                 if self._order is None:
                     self._read_stack()
                 children = [self._child(child_id) for child_id in reversed(self._order or [])]
@@ -129,27 +141,50 @@ class X11Windows:
     def _take(self, event: Any) -> bool:
         if event.type == X.PropertyNotify:
             return self._take_property(event.window.id, event.atom)
-        windows = (getattr(event, name, None) for name in ("window", "parent"))
-        touched = {window.id for window in windows if window is not None and hasattr(window, "id")}
-        if event.type in (X.ConfigureNotify, X.MapNotify, X.UnmapNotify, X.ReparentNotify, X.CreateNotify,
-                          X.DestroyNotify, X.CirculateNotify, X.GravityNotify):  # fmt: skip
+        if event.type in _STRUCTURE or event.type == self._reader.shape_event:
             self._order = None
-            for child_id in touched:
-                self._children.pop(child_id, None)
+            place = None
+            if event.type in (X.CreateNotify, X.ConfigureNotify):
+                border = 2 * event.border_width
+                place = Rect(event.x, event.y, event.width + border, event.height + border)
+            is_shown = event.type in (X.MapNotify, X.UnmapNotify)
+            window = event.affected_window if event.type == self._reader.shape_event else event.window
+            self._changed(window.id, place, is_shown=is_shown, is_moving=True)
             return True
         return False
 
+    def _changed(
+        self, child_id: int, place: Rect | None = None, *, is_shown: bool = False, is_moving: bool = False
+    ) -> None:
+        """Forget a child that is not any more what it was; what it showed may still be on the screen."""
+        child = self._children.pop(child_id, None)
+        place = place or (child.rect if child else None)
+        known = self._in_view.get(child_id)
+        self._settling.note(child_id, place, known, is_shown=is_shown, is_moving=is_moving)
+
+    def _follow_compositor(self) -> None:
+        owner = self._display.get_selection_owner(self._reader.atom("_NET_WM_CM_S0"))
+        if self._reader.is_composited != (owner != X.NONE):
+            self._reader.is_composited = owner != X.NONE
+            self._children.clear()
+
     def _take_property(self, window_id: int, atom: int) -> bool:
         if window_id == self._root.id:
-            if atom in self._telling_of_root:
-                self._order = None
-                return True
-            return False
+            if atom not in self._telling_of_root:
+                return False
+            self._order = None
+            if atom == self._reader.atom("_NET_CURRENT_DESKTOP"):
+                for child_id in list(self._children):
+                    self._changed(child_id)
+            return True
         if atom not in self._telling:
             return False
         stale = [i for i, child in self._children.items() if window_id in child.watched]
         for child_id in stale:
-            del self._children[child_id]
+            if atom in self._titles:
+                del self._children[child_id]
+            else:
+                self._changed(child_id, is_moving=atom in self._see_through)
         return bool(stale)
 
     def _forget(self) -> None:
@@ -198,10 +233,18 @@ class X11Windows:
             return 0
 
     def _shown(self, children: Iterable[Child | None], focused: Child | None) -> list[WindowInfo]:
-        shown = [child for child in children if child and self._is_shown(child)]
         titles = {child.client: child.window_name for child in self._children.values()}
         peers = self._peers()
-        return [_info(child, titles, child is focused, peers.get(child.pid)) for child in shown]
+        self._in_view = {
+            child.window: _info(child, titles, child is focused, peers.get(child.pid))
+            for child in children
+            if child and self._is_shown(child)
+        }
+        settled = [
+            window if self._settling.is_settled(child_id) else replace(window, opaque=False)
+            for child_id, window in self._in_view.items()
+        ]
+        return [*self._settling.passed(self._in_view.get), *settled]
 
     def _peers(self) -> dict[int | None, frozenset[int]]:
         """The clients of a window manager by process; one whose process nobody knows may be anybody's."""
@@ -223,8 +266,8 @@ def _info(
     title = child.window_name or (titles.get(child.owner) if child.owner else None)
     return WindowInfo(
         child.app_name, title, child.rect, child.pid, child.client or None,
-        focused=focused, opaque=child.opaque, kind=child.kind, role=child.role, full_screen=child.full_screen,
-        peers=peers,
+        focused=focused, opaque=child.opaque, cover=child.cover, kind=child.kind, role=child.role,
+        full_screen=child.full_screen, peers=peers,
     )  # fmt: skip
 
 
@@ -254,7 +297,8 @@ class X11Reader:
     def __init__(self, display: Any) -> None:
         self._display = display
         self._has_res = bool(display.query_extension("X-Resource"))
-        self._has_shape = bool(display.query_extension("SHAPE"))
+        self.shape_event = display.extension_event.ShapeNotify if display.query_extension("SHAPE") else -1
+        self.is_composited = False
 
     def read(self, child_id: int, managed: Collection[int]) -> Child:
         """One child of the root. `managed` are the ids of a window manager's clients.
@@ -270,12 +314,34 @@ class X11Reader:
         child = Child(child_id, rect, viewable)
         self._watch(child, child_id)
         if viewable:
-            is_shaped = self._has_shape and window.shape_query_extents().bounding_shaped
-            child.opaque = geometry.depth != 32 and not is_shaped
-            self._read_client(child, bool(attributes.override_redirect), managed)
+            client = self._read_client(child, bool(attributes.override_redirect), managed)
+            child.opaque = not self._is_shaped(window) and not self._is_faded(window, client)
+            if child.opaque and geometry.depth == 32 and self.is_composited:
+                child.cover = self._opaque_part(client)
+                child.opaque = child.cover is not None
         return child
 
-    def _read_client(self, child: Child, is_override: bool, managed: Collection[int]) -> None:
+    def _is_shaped(self, window: Any) -> bool:
+        if self.shape_event < 0:
+            return False
+        extents = window.shape_query_extents()
+        return bool(extents.bounding_shaped or extents.clip_shaped)
+
+    def _is_faded(self, *windows: Any) -> bool:
+        opacities = (self.number(window, "_NET_WM_WINDOW_OPACITY") for window in windows)
+        return any(opacity is not None and opacity < _OPAQUE for opacity in opacities)
+
+    def _opaque_part(self, client: Any) -> Rect | None:
+        """The largest part of a window with an alpha channel that its program calls opaque."""
+        numbers = self.numbers(client, "_NET_WM_OPAQUE_REGION")
+        parts = [Rect(*numbers[i : i + 4]) for i in range(0, len(numbers) - 3, 4)]
+        if not parts:
+            return None
+        origin = self._display.screen().root.translate_coords(client, 0, 0)
+        largest = max(parts, key=lambda part: part.area)
+        return replace(largest, x=largest.x + origin.x, y=largest.y + origin.y)
+
+    def _read_client(self, child: Child, is_override: bool, managed: Collection[int]) -> Any:
         client = self._find_client(child, managed)
         is_own = client.id == child.window
         child.client = client.id
@@ -294,6 +360,7 @@ class X11Reader:
         states = self.numbers(client, "_NET_WM_STATE")
         child.is_hidden = self.atom("_NET_WM_STATE_HIDDEN") in states
         child.full_screen = self.atom("_NET_WM_STATE_FULLSCREEN") in states
+        return client
 
     def _find_client(self, child: Child, managed: Collection[int]) -> Any:
         """The window that programs know: a managed one, else one with a class, else the child itself."""
@@ -319,6 +386,8 @@ class X11Reader:
         # Selected before anything is read: what changes after the reading is then reported.
         child.watched.add(window_id)
         self._window(window_id).change_attributes(event_mask=X.PropertyChangeMask)
+        if window_id == child.window and self.shape_event >= 0:
+            self._window(window_id).shape_select_input(1)
 
     def _title(self, window: Any) -> str | None:
         prop = window.get_full_property(self.atom("_NET_WM_NAME"), X.AnyPropertyType)

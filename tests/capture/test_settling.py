@@ -1,0 +1,89 @@
+"""Windows that went, moved or came a moment ago."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from Xlib import X, Xatom
+
+from capture.core.geometry import Rect
+from capture.windows.settling import SETTLED_S, Settling
+from capture.windows.x11 import X11Windows
+from tests.capture.arrangements import leaks
+from tests.capture.fakes import window
+from tests.capture.test_x11 import Display, display, pytestmark, until, windows
+
+__all__ = ["display", "pytestmark", "windows"]
+
+HERE, THERE = Rect(0, 0, 100, 100), Rect(300, 0, 50, 50)
+NOTES, UNKNOWN = window("Notes", rect=HERE), None
+
+
+class Moments:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def test_what_is_gone_counts_for_a_moment() -> None:
+    moments = Moments()
+    settling = Settling(moments)
+    settling.note(1, None, NOTES, is_shown=True, is_moving=True)
+    [passed] = settling.passed(lambda number: None)
+    assert (passed.app_name, passed.rect, passed.passed, passed.opaque) == ("Notes", HERE, True, False)
+    moments.now_s = SETTLED_S + 0.1
+    assert settling.passed(lambda number: None) == [] and settling.is_settled(1)
+
+
+def test_what_moves_is_everywhere_it_was_and_hides_nothing() -> None:
+    settling = Settling(Moments())
+    settling.note(1, THERE, NOTES, is_shown=False, is_moving=True)
+    moved = window("Notes", "renamed", rect=THERE)
+    [passed] = settling.passed({1: moved}.get)
+    assert (passed.rect, passed.window_name) == (Rect(0, 0, 350, 100), "renamed")
+    assert not settling.is_settled(1)
+    settling.note(2, None, NOTES, is_shown=False, is_moving=False)
+    assert settling.is_settled(2)
+
+
+def test_nobody_knows_what_came_and_went() -> None:
+    settling = Settling(Moments())
+    settling.note(1, HERE, UNKNOWN, is_shown=False, is_moving=True)  # made, placed, shown and gone
+    settling.note(1, THERE, UNKNOWN, is_shown=False, is_moving=True)
+    assert settling.passed(lambda number: None) == []
+    for _ in range(2):
+        settling.note(1, None, UNKNOWN, is_shown=True, is_moving=True)
+    [passed] = settling.passed(lambda number: None)
+    assert (passed.app_name, passed.rect) == (None, THERE)
+
+
+def test_what_shines_through_hides_nothing(display: Display, windows: X11Windows) -> None:
+    """Opacity, shapes and compositors, also when they come after the window was mapped."""
+    opaque = lambda: {w.window_name: w.opaque for w in windows.windows()}  # noqa: E731
+    connection = windows._display  # the same window ids, and no second connection to close
+    root = connection.screen().root
+    made = root.create_window(0, 0, 200, 100, 0, 24, X.InputOutput, X.CopyFromParent, background_pixel=0)
+    made.set_wm_name("glass")
+    made.map()
+    until(lambda: opaque() == {"glass": True})
+    fade = connection.get_atom("_NET_WM_WINDOW_OPACITY")
+    made.change_property(fade, Xatom.CARDINAL, 32, [0x7FFFFFFF])
+    until(lambda: opaque() == {"glass": False})
+    made.delete_property(fade)
+    until(lambda: opaque() == {"glass": True})
+    made.shape_rectangles(0, 0, 0, 0, 0, [(0, 0, 50, 50)])
+    until(lambda: opaque() == {"glass": False})
+
+
+@pytest.mark.end_to_end
+@pytest.mark.skipif(sys.platform != "linux", reason="needs X11")
+def test_nothing_left_out_is_recorded_while_windows_change() -> None:
+    """``python -m tests.capture.arrangements 300`` tries more."""
+    leaking, kept = leaks(24, looks=5)
+    assert leaking == []
+    assert kept > 0
