@@ -24,13 +24,13 @@ from assistant.context.background import VERSION, prepare
 from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import ContextPace, ContextServices
 from assistant.core.models import ChatModels
-from assistant.core.query_embedder import Meaning
 from bench.report import Report, percentile, timed_ms
 from bench.synthetic import START_MS
 from store.chats import conversations
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.core.settings import ChatSettings, ContextSettings, Settings
+from store.embeddings.knn import RetrievalQuery
 from store.memory import chat_sessions
 from webapp.serving.app import create_app
 from webapp.serving.server import Server
@@ -60,8 +60,8 @@ class _MadeUp:
         found = np.random.default_rng(abs(hash(text)) % (1 << 32)).standard_normal(_DIMENSION)
         return np.asarray(found / np.linalg.norm(found), np.float32)
 
-    def asked(self, text: str) -> Meaning:
-        return Meaning(query_vector=self.vector(text), vector_model=self.model, vector_problem=None)
+    def asked(self, text: str) -> RetrievalQuery:
+        return RetrievalQuery(text, self.vector(text), self.model)
 
 
 def main(report: Report) -> None:

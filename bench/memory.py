@@ -21,11 +21,11 @@ from bench.synthetic import START_MS, VOCABULARY, filled
 from store.core.database import Database, open_database, rows, scalar
 from store.core.paths import DataDir
 from store.embeddings import vectors
+from store.embeddings.knn import RetrievalQuery
 from store.frames.frames import ID_STEP
 from store.memory import documents, observation_writer, search, timeline
 from store.memory.entries import MemoryFilters
 from store.memory.observations import HOUR_MS, Draft, Fact
-from store.memory.retrievers import RetrievalQuery
 
 OBSERVATIONS = 20_000
 QUERIES = 60

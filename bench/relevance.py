@@ -26,6 +26,7 @@ from bench.report import Report
 from engines.embeddings.protocol import Embedder, EmbedderUnavailable, Vectors, open_embedder
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
+from store.embeddings.knn import RetrievalQuery
 from store.search.filters import Filters
 from store.search.search import search
 from store.search.semantic import Mode
@@ -137,8 +138,7 @@ def _asked(
         Filters(0, _START_MS * 2),
         mode=mode,
         limit=50,
-        query_vector=vector,
-        vector_model=embedder.name if embedder else None,
+        meaning=RetrievalQuery(question.text, vector, embedder.name if embedder else None),
     )
     ranked = [numbers[hit.frame_id] for hit in page.hits]
     grades = question.grades

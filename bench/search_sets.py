@@ -14,6 +14,7 @@ from bench.question_sets import QuestionSet, Search, home_with, read
 from bench.report import Report
 from engines.embeddings.protocol import Embedder, EmbedderUnavailable, open_embedder
 from store.core.database import Database
+from store.embeddings.knn import RetrievalQuery
 from store.search.filters import Filters
 from store.search.search import Page, search
 
@@ -67,6 +68,9 @@ def _page(database: Database, text: str, now_ms: int, embedder: Embedder | None)
         text,
         Filters(0, now_ms),
         limit=_LIMIT,
-        query_vector=embedder.embed([text])[0] if embedder and known else None,
-        vector_model=embedder.name if embedder else None,
+        meaning=RetrievalQuery(
+            text,
+            embedder.embed([text])[0] if embedder and known else None,
+            embedder.name if embedder else None,
+        ),
     )

@@ -229,8 +229,8 @@ def loaded(
     """What there is to tell: the nearest recent chats, the time before them, and the topic."""
     database, since_ms = services.database, now_ms - topics.RECENT_MS
     meaning = services.embed(asking.message)
-    vector = meaning["query_vector"]
-    candidates = chat_digests.candidates(database, since_ms, meaning["vector_model"], session.id)
+    vector = meaning.vector
+    candidates = chat_digests.candidates(database, since_ms, meaning.model, session.id)
     tagged: Mapping[int, float] = {}
     if vector is None or not candidates.have_vectors:  # tags stand in for vectors that are missing
         words = topics.keyword_candidates(asking.message) + ((topic.tag,) if topic else ())

@@ -18,12 +18,12 @@ import apsw
 from assistant.context import session_summary, topics
 from assistant.context.session_summary import Fields
 from assistant.core.models import ChatModels
-from assistant.core.query_embedder import Meaning
 from assistant.core.texts import estimate_tokens
 from engines.chat.protocol import ModelError
 from store.core.database import Database
 from store.core.errors import StoreError
 from store.core.settings import ContextSettings
+from store.embeddings.knn import RetrievalQuery
 from store.embeddings.vectors import quantize
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
 from store.memory.chat_sessions import ClosedBy
@@ -67,7 +67,7 @@ class ContextServices:
     database: Database
     settings: ContextSettings
     models: ChatModels
-    embed: Callable[[str], Meaning]
+    embed: Callable[[str], RetrievalQuery]
     clock: Callable[[], int]
     pace: ContextPace = ContextPace()
 
@@ -240,10 +240,10 @@ def _embedded(services: ContextServices, session_id: int, fields: Fields) -> Emb
     """The vector of a summary; None without an embedder, and where it fails."""
     try:
         meaning = services.embed("\n".join(text for text in fields.values() if text))
-        vector, model = meaning["query_vector"], meaning["vector_model"]
+        vector, model = meaning.vector, meaning.model
         if vector is None or model is None:
-            if meaning["vector_problem"] not in (None, "embeddings_off"):
-                log.warning("session %d has no vector: %s", session_id, meaning["vector_problem"])
+            if meaning.problem not in (None, "embeddings_off"):
+                log.warning("session %d has no vector: %s", session_id, meaning.problem)
             return None
         return Embedded(model, quantize(vector[None, :])[0])
     except Exception as error:  # an embedder may be a plug-in; a session closes without its vector

@@ -12,7 +12,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +29,7 @@ from store.core.errors import StoreError
 from store.core.settings import EmbeddingSettings
 from store.core.times import now_ms
 from store.egress.egress_log import EgressRecorder, RequestContext
-from store.memory.retrievers import RetrievalQuery
+from store.embeddings.knn import RetrievalQuery
 
 log = logging.getLogger(__name__)
 
@@ -39,17 +38,6 @@ _REMEMBERED = 256
 _REMEMBERED_WORDS = 1_024  # 1 kB each
 SAME_MEANING = 0.55
 """Cosine of words that mean the same: a word and its translation mostly have 0.6 to 0.9."""
-
-
-class Meaning(TypedDict):
-    """Keyword arguments of `store.search.search.search`."""
-
-    query_vector: npt.NDArray[np.floating] | None
-    vector_model: str | None
-    vector_problem: str | None
-
-
-WORDS_ONLY = Meaning(query_vector=None, vector_model=None, vector_problem=None)
 
 
 class QueryEmbedder:
@@ -77,15 +65,15 @@ class QueryEmbedder:
         self._next_open_s = 0.0
         self._lock = threading.Lock()
         # The pages of one search ask the same again; the text itself is not kept.
-        self._known: OrderedDict[bytes, Meaning] = OrderedDict()
+        self._known: OrderedDict[bytes, tuple[npt.NDArray[np.floating], str]] = OrderedDict()
         self._words: OrderedDict[bytes, npt.NDArray[np.float16]] = OrderedDict()
 
-    def asked(self, text: str, turn_id: int | None = None, *, mode: str = "hybrid") -> Meaning:
-        """What `search` needs to know of a question's meaning; what is sent for it goes with its turn."""
+    def asked(self, text: str, turn_id: int | None = None, *, mode: str = "hybrid") -> RetrievalQuery:
+        """A question with its meaning, for any search; what is sent for it goes with its turn."""
         if mode == "fts" or not text.strip():
-            return _nothing(None)
+            return RetrievalQuery(text)
         if self.is_off:
-            return _nothing("embeddings_off")
+            return RetrievalQuery(text, problem="embeddings_off")
         key = _key(text)
         with self._lock:
             if key not in self._known:
@@ -93,20 +81,19 @@ class QueryEmbedder:
                 try:
                     embedder = self._ready()
                     if embedder is None:
-                        return _nothing("embedder_unavailable")
+                        return RetrievalQuery(text, problem="embedder_unavailable")
                     if not embedder.reads(text):
-                        return _nothing("language_not_embedded")
+                        return RetrievalQuery(text, problem="language_not_embedded")
                     vector = embedder.embed([text])[0]
                 except (EmbeddingError, StoreError) as error:
                     self._lost(error)
-                    return _nothing("embedder_unavailable")
-                known = Meaning(query_vector=vector, vector_model=embedder.name, vector_problem=None)
-                self._known[key] = known
+                    return RetrievalQuery(text, problem="embedder_unavailable")
+                self._known[key] = vector, embedder.name
                 self.problem = ""
             self._known.move_to_end(key)
             if len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
-            return self._known[key]
+            return RetrievalQuery(text, *self._known[key])
 
     def same_in_meaning(self, words: Sequence[str], terms: Sequence[str]) -> dict[str, dict[str, float]]:
         """Of each word the `terms` that mean nearly the same, in any language, with their cosines.
@@ -142,11 +129,6 @@ class QueryEmbedder:
             self._words.popitem(last=False)
         return vectors
 
-    def asking(self, text: str) -> RetrievalQuery:
-        """The same for a search of memory (`store.memory.search`)."""
-        known = self.asked(text)
-        return RetrievalQuery(text, known["query_vector"], known["vector_model"], known["vector_problem"])
-
     def close(self) -> None:
         with self._lock:
             self._known.clear()
@@ -179,7 +161,3 @@ class QueryEmbedder:
 def _key(text: str) -> bytes:
     """A text that cannot be read back."""
     return blake2b(text.encode(errors="replace"), digest_size=16).digest()
-
-
-def _nothing(problem: str | None) -> Meaning:
-    return Meaning(query_vector=None, vector_model=None, vector_problem=problem)

@@ -30,11 +30,11 @@ from store.core.preferences import day_clock
 from store.core.settings import Settings
 from store.egress import access_log
 from store.egress.access_log import Access, Outcome
+from store.embeddings.knn import RetrievalQuery
 from store.frames import frames
 from store.frames.activity_intervals import Segment
 from store.frames.frames import FrameRow
 from store.frames.media import Media
-from store.memory.retrievers import RetrievalQuery
 from store.memory.timeline import BadAnchor, UnknownAnchor
 from store.privacy import rules as privacy
 from store.privacy.rules import RuleSet, WindowFacts
@@ -200,7 +200,7 @@ def _without_asking(part: str, kept: Collection[str]) -> str:
 def asking(call: ReadCall, query: str) -> RetrievalQuery:
     """The question of a search of memory or messages: its own words, and the meaning of the whole."""
     words = searched_for(query)
-    return replace(call.library.embedder.asking(query), text=words) if words else RetrievalQuery("")
+    return replace(call.library.embedder.asked(query), text=words) if words else RetrievalQuery("")
 
 
 MAX_ROUNDS = 50
@@ -247,7 +247,7 @@ def find(
             order=order,
             cursor=cursor,
             fold=fold,
-            **asked,
+            meaning=asked,
         )
         shown = [hit for hit in page.hits if call.shows(hit)]
         call.withheld += sum(len(hit.alike) for hit in page.hits if not call.permits(hit))

@@ -16,6 +16,7 @@ from pydantic import Field
 from assistant.read_api import answers
 from assistant.read_api.answers import MemoryFound, MemoryRow, TimeOrNone, Words
 from assistant.read_api.calls import ReadCall, ReadRefused, asking, is_question
+from store.embeddings.knn import RetrievalQuery
 from store.frames import frames
 from store.memory import observations, search, timeline
 from store.memory.chat_summaries import ChatSummary
@@ -23,7 +24,7 @@ from store.memory.documents import SessionSummary
 from store.memory.entries import RECORD_TYPES, EntryType, MemoryEntry, MemoryFilters
 from store.memory.insights import Insight
 from store.memory.observations import Observation
-from store.memory.retrievers import MEMORY_CANDIDATES, RetrievalQuery
+from store.memory.retrievers import MEMORY_CANDIDATES
 from store.memory.search import MemoryPage
 from store.memory.timeline import MAX_DEPTH, TIMELINE_DEPTH
 from store.search.sample import evenly

@@ -26,11 +26,11 @@ from dataclasses import dataclass
 
 import apsw
 
-from assistant.core.query_embedder import WORDS_ONLY, Meaning
 from assistant.retrieval.excerpts import Excerpt, excerpt, line_forms
 from assistant.retrieval.sampling import MAX_FRAMES, STANDARD, Sampler, select_in
 from store.core.database import Database
 from store.embeddings import vectors
+from store.embeddings.knn import WORDS_ONLY, RetrievalQuery
 from store.ocr import readings
 from store.search import sample, search
 from store.search.filters import Filters
@@ -104,7 +104,7 @@ def retrieve(
     words: Sequence[str],
     now_ms: int,
     *,
-    meaning: Meaning = WORDS_ONLY,
+    meaning: RetrievalQuery = WORDS_ONLY,
     max_frames: int = MAX_FRAMES,
     also: Sequence[int] = (),
     spread: Sampler = select_in,
@@ -165,11 +165,11 @@ def _entries(selected: Sequence[SampledFrame], words: Sequence[str]) -> list[Ent
 
 
 def _searches(
-    database: Database, filters: Filters, words: Sequence[str], meaning: Meaning
+    database: Database, filters: Filters, words: Sequence[str], meaning: RetrievalQuery
 ) -> list[tuple[str, Page]]:
     """All the words, and any of them where that finds little."""
     every = " ".join(words)
-    page = search.search(database, every, filters, limit=HITS, above_chance=False, **meaning)
+    page = search.search(database, every, filters, limit=HITS, above_chance=False, meaning=meaning)
     pages = [(every, page)]
     if len(words) > 1 and sum(map(_is_by_words, page.hits)) < LITTLE:
         some = " OR ".join(words)

@@ -17,7 +17,7 @@ from assistant.read_api.answers import Time, TimeOrNone, Words
 from assistant.read_api.calls import asking
 from assistant.tools.context import SourceQuery, row, source_tool, truncated
 from assistant.tools.tool import ToolFailed
-from store.memory.retrievers import RetrievalQuery
+from store.embeddings.knn import RetrievalQuery
 from store.sources import calendars, locations, messages
 from store.sources.locations import Place
 from store.sources.messages import SMS_DAYS_RADIUS, Filters, Message

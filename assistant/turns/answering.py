@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assistant.core.query_embedder import WORDS_ONLY, Meaning
 from assistant.core.strings import moment, text
 from assistant.evidence import citations, marks, replies
 from assistant.retrieval import coverage
@@ -21,6 +20,7 @@ from assistant.turns.anchor_facts import AnchorFacts
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, UncheckedAnswer
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import Completion, ModelError
+from store.embeddings.knn import WORDS_ONLY, RetrievalQuery
 from store.ocr import readings
 from store.search.filters import Filters
 
@@ -75,7 +75,7 @@ def _nothing(turn: RunningTurn) -> Retrieval:
     return Retrieval(_filters(turn.plan), (), 0, (), None, fresh_to_ms, is_found=False)
 
 
-def _meaning(turn: RunningTurn) -> Meaning:
+def _meaning(turn: RunningTurn) -> RetrievalQuery:
     """What the question means, when it asks for something; made before anything is read."""
     embedder, plan = turn.services.embedder, turn.plan
     return embedder.asked(plan.searched_for, turn.stored.id) if embedder and plan.words else WORDS_ONLY

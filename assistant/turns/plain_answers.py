@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from assistant.core.query_embedder import WORDS_ONLY
 from assistant.core.strings import clock, duration, moment, text
 from assistant.core.texts import HAN, normalize
 from assistant.language.questions import Form
@@ -25,7 +24,7 @@ from assistant.turns.plan import RunningTurn, UncheckedAnswer
 from engines.chat.extractive import ExtractiveModel, Item, Quote, plain
 from store.core import times
 from store.embeddings import knn
-from store.embeddings.knn import SemanticUnavailable
+from store.embeddings.knn import WORDS_ONLY, SemanticUnavailable
 from store.frames.activity_intervals import Segment
 from store.timeline import segments
 
@@ -218,11 +217,12 @@ class _Composing:
         plan, entries = self.turn.plan, {entry.frame.id: entry for entry in self.retrieval.entries}
         embedder = self.turn.services.embedder
         meaning = embedder.asked(plan.searched_for, self.turn.stored.id) if embedder else WORDS_ONLY
-        vector, model = meaning["query_vector"], meaning["vector_model"]
-        if vector is None or model is None:
+        if meaning.vector is None or meaning.model is None:
             return {}, False
         try:
-            chunks = knn.chunks_of(self.turn.database, "frame", entries, model, vector, HARDLY_CHANCE)
+            chunks = knn.chunks_of(
+                self.turn.database, "frame", entries, meaning.model, meaning.vector, HARDLY_CHANCE
+            )
         except SemanticUnavailable:
             return {}, False
         nearness: dict[str, float] = {}

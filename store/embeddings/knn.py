@@ -67,6 +67,22 @@ class Near(NamedTuple):
     """Whether chance does not give such a nearness."""
 
 
+@dataclass(frozen=True, slots=True)
+class RetrievalQuery:
+    """A question in words and, where there is an embedder, as a unit vector of `model`.
+
+    `problem` says in a word why there is no vector.
+    """
+
+    text: str
+    vector: npt.NDArray[np.floating] | None = None
+    model: str | None = None
+    problem: str | None = None
+
+
+WORDS_ONLY = RetrievalQuery("")
+
+
 class SemanticUnavailable(Exception):
     """Nothing can be said about meaning; `reason` is a word for programs."""
 

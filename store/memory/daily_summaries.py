@@ -16,10 +16,11 @@ import apsw
 from store.core.database import Database, clean_text, rows, scalar
 from store.core.records import columns, load
 from store.core.records import put as put_row
+from store.embeddings.knn import RetrievalQuery
 from store.frames.activity_intervals import overlaps_deletion
 from store.memory import daily_hours, retrievers
 from store.memory.observations import HOUR_MS
-from store.memory.retrievers import Question, RetrievalQuery, TextStrategy
+from store.memory.retrievers import Question, TextStrategy
 from store.search import query
 
 Source = Literal["rule", "model"]

@@ -20,12 +20,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import apsw
-import numpy as np
-import numpy.typing as npt
 
 from store.core.database import Database, column, rows
 from store.embeddings import knn
-from store.embeddings.knn import SemanticUnavailable
+from store.embeddings.knn import RetrievalQuery, SemanticUnavailable
 from store.embeddings.vectors import Kind
 from store.search.query import Query
 
@@ -36,19 +34,6 @@ _DEPTH = 150
 _TEXTS_OF_THING = 6
 # Of reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009.
 _RRF_K = 60
-
-
-@dataclass(frozen=True, slots=True)
-class RetrievalQuery:
-    """The question in words and, where there is an embedder, as a unit vector of `model`.
-
-    `problem` says in a word why there is no vector.
-    """
-
-    text: str
-    vector: npt.NDArray[np.floating] | None = None
-    model: str | None = None
-    problem: str | None = None
 
 
 Mode = Literal["fts5", "semantic", "hybrid"]

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from store.core.database import Database, column, rows
+from store.embeddings.knn import RetrievalQuery
 from store.memory import entries as memory_entries
 from store.memory import insights, retrievers
 from store.memory.entries import (
@@ -33,7 +34,7 @@ from store.memory.entries import (
     conditions,
 )
 from store.memory.insights import Insight, InsightFilter
-from store.memory.retrievers import Question, RetrievalQuery
+from store.memory.retrievers import Question
 from store.search import query
 
 MEMORY_LIMIT = 20

@@ -29,13 +29,11 @@ from itertools import islice
 from typing import Literal
 
 import apsw
-import numpy as np
-import numpy.typing as npt
 
 from store.core.database import Database
 from store.core.full_text import Statistics
 from store.core.times import now_ms
-from store.embeddings.knn import Near
+from store.embeddings.knn import WORDS_ONLY, Near, RetrievalQuery
 from store.frames.frames import captured_ms_of
 from store.ocr import readings
 from store.search import fuzzy, query
@@ -45,7 +43,7 @@ from store.search.finder import RANKED_BLOCK, Block, Finder, Ranked
 from store.search.fuzzy import MatchKind
 from store.search.hits import BadCursor, Cursor, Hit, folded, of_rows
 from store.search.query import Query
-from store.search.semantic import NEAR_LIMIT, Mode, Order, SemanticQuery, SemanticResult, nearest_frames
+from store.search.semantic import NEAR_LIMIT, Mode, Order, SemanticResult, nearest_frames
 
 log = logging.getLogger(__name__)
 
@@ -101,9 +99,7 @@ def search(
     cursor: str | None = None,
     offset: int = 0,
     deadline_s: float = 5.0,
-    query_vector: npt.NDArray[np.floating] | None = None,
-    vector_model: str | None = None,
-    vector_problem: str | None = None,
+    meaning: RetrievalQuery = WORDS_ONLY,
     above_chance: bool = True,
     fold: bool = False,
 ) -> Page:
@@ -112,10 +108,9 @@ def search(
     Blank text is a browse, newest first unless `order` is ``oldest``. `offset` skips rows beyond the
     cursor, or from the first page on. ``fts`` takes words as they stand.
 
-    `query_vector` is `text` as a unit vector of `vector_model`; where there is none,
-    `vector_problem` may say why, for `fallback_reason`. ``hybrid`` and ``semantic`` then answer by
-    words. What means something near the question has to stand out of the store, unless `above_chance` is
-    false: for somebody who judges each hit by himself.
+    `meaning` is `text` as a vector, or says why there is none, for `fallback_reason`: then ``hybrid`` and
+    ``semantic`` answer by words. What means something near the question has to stand out of the store, unless
+    `above_chance` is false: for somebody who judges each hit by himself.
 
     `fold` has a run of look-alike frames be one hit (`store.search.hits.folded`); totals are of frames.
 
@@ -130,8 +125,7 @@ def search(
     needed = (limit * FOLD_DEPTH if fold else limit) + 1
     with database.read(deadline_s) as connection:
         allow = partial(Finder, connection, query.parse(""), filters, start.end_ms)
-        meaning = SemanticQuery(query_vector, vector_model, vector_problem, above_chance)
-        leg = nearest_frames(database, asked, allow, meaning, mode, order)
+        leg = nearest_frames(database, asked, allow, meaning, mode, order, above_chance=above_chance)
         is_semantic = mode == "semantic" and bool(leg.near)
         ways = _ways(connection, asked, filters, start.end_ms, mode)
         if is_semantic:
@@ -338,49 +332,45 @@ def _rows(
 # -- new results --------------------------------------------------------------------------
 # What has come since a list was shown: frames that the same search would list now.
 
+MAX_NEW = 100
 _DEADLINE_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class ListedSearch:
-    """A search as the list of it was made; `query_vector` and the rest as for `search`."""
-
-    text: str
-    filters: Filters
-    order: Order | None = None
-    query_vector: npt.NDArray[np.floating] | None = None
-    vector_model: str | None = None
-    vector_problem: str | None = None
-
-
-def newest_id(database: Database, listed: ListedSearch) -> int | None:
+def newest_id(
+    database: Database, question: RetrievalQuery, filters: Filters, order: Order | None
+) -> int | None:
     """The newest frame of the list, None where there is none. Raises `DeadlineExceeded`."""
     with database.read(_DEADLINE_S) as connection:
-        near, finder = _legs(database, connection, listed, listed.filters)
+        near, finder = _legs(database, connection, question, filters, order, filters)
         found = finder.by_time(1, 0, None, newest_first=True) if finder else []
         return max([*found, *near], default=None)
 
 
-def count_new(database: Database, listed: ListedSearch, after_id: int, at_most: int = 100) -> int:
-    """How many frames of the list are newer than `after_id`, counted no further than `at_most`."""
-    filters = listed.filters
+def count_new(
+    database: Database, question: RetrievalQuery, filters: Filters, order: Order | None, after_id: int
+) -> int:
+    """How many frames of the list are newer than `after_id`, counted no further than `MAX_NEW`."""
     later = replace(filters, start_ms=max(filters.start_ms, captured_ms_of(after_id)))
     with database.read(_DEADLINE_S) as connection:
-        near, finder = _legs(database, connection, listed, later)
+        near, finder = _legs(database, connection, question, filters, order, later)
         arrived = {frame_id for frame_id in near if frame_id > after_id}
         if finder:
-            arrived |= set(finder.by_time(at_most, 0, after_id, newest_first=False))
-    return min(len(arrived), at_most)
+            arrived |= set(finder.by_time(MAX_NEW, 0, after_id, newest_first=False))
+    return min(len(arrived), MAX_NEW)
 
 
 def _legs(
-    database: Database, connection: apsw.Connection, listed: ListedSearch, filters: Filters
+    database: Database,
+    connection: apsw.Connection,
+    question: RetrievalQuery,
+    filters: Filters,
+    order: Order | None,
+    passing: Filters,
 ) -> tuple[Iterable[int], Finder | None]:
-    """The frames near by meaning, and those by words, taken as the list does, that pass `filters`."""
-    asked, end_ms = query.parse(listed.text), _end_ms(listed.filters)
-    allow = partial(Finder, connection, query.parse(""), listed.filters, end_ms)
-    meaning = SemanticQuery(listed.query_vector, listed.vector_model, listed.vector_problem)
-    leg = nearest_frames(database, asked, allow, meaning, "hybrid", _order(asked, listed.order))
-    ways = list(_ways(connection, asked, listed.filters, end_ms, "hybrid"))
+    """The frames near by meaning, and those by words, taken as the list does, that pass `passing`."""
+    asked, end_ms = query.parse(question.text), _end_ms(filters)
+    allow = partial(Finder, connection, query.parse(""), filters, end_ms)
+    leg = nearest_frames(database, asked, allow, question, "hybrid", _order(asked, order))
+    ways = list(_ways(connection, asked, filters, end_ms, "hybrid"))
     way = next((way for way in ways if way.finder and way.finder.count(1)), ways[0])
-    return leg.near, Finder(connection, way.asked, filters, end_ms) if way.finder else None
+    return leg.near, Finder(connection, way.asked, passing, end_ms) if way.finder else None

@@ -9,12 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from store.core.database import Database
 from store.embeddings import knn
-from store.embeddings.knn import Near, SemanticUnavailable
+from store.embeddings.knn import Near, RetrievalQuery, SemanticUnavailable
 from store.frames import frames
 from store.search.finder import Finder
 from store.search.query import Query
@@ -24,16 +21,6 @@ Order = Literal["relevance", "newest", "oldest"]
 
 NEAR_LIMIT = 150
 """Frames that are found by meaning at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class SemanticQuery:
-    """What the question means: a unit vector of `model`, or why there is none."""
-
-    vector: npt.NDArray[np.floating] | None
-    model: str | None
-    problem: str | None = None
-    above_chance: bool = True  # only what stands out of the store (`store.embeddings.knn`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +37,14 @@ def nearest_frames(
     database: Database,
     asked: Query,
     allow: Callable[[], Finder],
-    asking: SemanticQuery,
+    meaning: RetrievalQuery,
     mode: Mode,
     order: Order,
+    *,
+    above_chance: bool = True,
 ) -> SemanticResult:
-    """The frames that mean what is asked, at most `NEAR_LIMIT`, among those that `allow` lets through.
+    """The frames that mean what is asked, at most `NEAR_LIMIT`, among those that `allow` lets through; with
+    `above_chance` only what stands out of the store (`store.embeddings.knn`).
 
     Operators, quotes and ``*`` ask for exact words, and an order by time has no place for "nearly":
     there words answer alone (``exact_query``, ``ordered_by_time``), unless meaning alone is asked.
@@ -65,21 +55,21 @@ def nearest_frames(
         return SemanticResult({}, "exact_query")
     if mode == "hybrid" and order != "relevance":
         return SemanticResult({}, "ordered_by_time")
-    if asking.vector is None or asking.model is None:
-        missing = "no_embeddings" if asking.model is None else "embedder_unavailable"
-        return SemanticResult({}, asking.problem or missing)
+    if meaning.vector is None or meaning.model is None:
+        missing = "no_embeddings" if meaning.model is None else "embedder_unavailable"
+        return SemanticResult({}, meaning.problem or missing)
     allowed = allow()
     try:
         found = knn.nearest(
             database,
             "frame",
-            asking.model,
-            asking.vector,
+            meaning.model,
+            meaning.vector,
             low=allowed.range.low,
             high=allowed.range.high,
             narrow=_narrow(allowed) if allowed.is_narrowed else None,
             limit=NEAR_LIMIT,
-            above_chance=asking.above_chance,
+            above_chance=above_chance,
         )
     except SemanticUnavailable as error:
         return SemanticResult({}, error.reason)

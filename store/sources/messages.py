@@ -16,8 +16,9 @@ import apsw
 from store.core import tokenizer
 from store.core.database import Database, clean_text, rows, scalar
 from store.core.records import columns, insert, load
+from store.embeddings.knn import RetrievalQuery
 from store.memory import retrievers
-from store.memory.retrievers import Mode, Question, RetrievalQuery, TextStrategy
+from store.memory.retrievers import Mode, Question, TextStrategy
 from store.search import query, snippet
 from store.sources import imports
 from store.sources.upserts import Upserted, UpsertTable, natural_key

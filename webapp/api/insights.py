@@ -222,7 +222,7 @@ def _found(query: InsightsQuery, chosen: InsightFilter) -> tuple[Sequence[Insigh
     if match is None:
         raise invalid(400, "invalid_cursor", NO_CURSOR)
     first = int(match[1])
-    asking = services().embedder.asking(query.q)
+    asking = services().embedder.asked(query.q)
     hits = search.search_insights(services().database, asking, chosen, limit=query.limit, offset=first)
     after = first + query.limit
     return hits.insights, f"q-{after}" if after < hits.total else None, hits.total

@@ -147,7 +147,7 @@ def search(query: SearchQuery) -> SearchAnswer:
             query.q,
             filters,
             **query.model_dump(include={"mode", "order", "limit", "cursor", "offset", "fold"}),
-            **services().embedder.asked(query.q, mode=query.mode),
+            meaning=services().embedder.asked(query.q, mode=query.mode),
         )
     answer = search_answer(page, query.limit, (time.perf_counter() - began) * 1000)
     if query.suggest and not page.total and query.cursor is None:

@@ -156,9 +156,9 @@ def search(
     database = open_database(here.data_dir)
     filters = Filters(start_ms, now_ms() if end_ms is None else end_ms, **window)
     meaning = QueryEmbedder(here.settings.embedding, database).asked(text, mode=mode)
-    if meaning["query_vector"] is not None:
+    if meaning.vector is not None:
         knn.load_neighbours(database, "frame")
-    page = frames_search.search(database, text, filters, mode=mode, limit=limit, fold=True, **meaning)
+    page = frames_search.search(database, text, filters, mode=mode, limit=limit, fold=True, meaning=meaning)
     if as_json:
         from webapp.api.search import search_answer
 

@@ -48,7 +48,7 @@ def show() -> Response:
     asked = InsightFilter(chosen.start_ms, chosen.end_ms, persona_id=number(args, "persona"))
     if q:
         found = search.search_insights(
-            own.database, own.embedder.asking(q), asked, limit=LISTED, offset=offset
+            own.database, own.embedder.asked(q), asked, limit=LISTED, offset=offset
         )
         shown, total = found.insights, found.total
     else:

@@ -160,7 +160,7 @@ def _search(asked: MemoryQuery) -> tuple[Sequence[MemoryEntry], str]:
     types = [kind for kind in ENTRY_TYPES if not asked.type or kind == asked.type]
     found = memory_search.search_memory(
         own.database,
-        own.embedder.asking(asked.q),
+        own.embedder.asked(asked.q),
         types,
         asked.filters,
         now_ms=viewer().now_ms,

@@ -13,7 +13,7 @@ from store.core import times
 from store.core.database import Database
 from store.core.errors import NotFound
 from store.core.preferences import day_clock
-from store.memory.retrievers import RetrievalQuery
+from store.embeddings.knn import RetrievalQuery
 from store.sources import calendars, imports, locations, messages
 from store.sources.imports import KINDS, AcceptedNames, Import, Kind
 from webapp.core import formatting, templating, uploads

@@ -17,7 +17,6 @@ from assistant.context.background import prepare
 from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import ContextServices, look
 from assistant.core import prompt_blocks
-from assistant.core.query_embedder import Meaning
 from assistant.core.records import TurnRequest, TurnResult
 from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
@@ -29,6 +28,7 @@ from store.core.database import Database, rows
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.egress import egress_log
+from store.embeddings.knn import RetrievalQuery
 from store.frames.media import Media
 from store.memory import chat_digests, chat_sessions, context_packs
 from tests.assistant.agents import agent_deps
@@ -237,7 +237,7 @@ def test_when_it_takes_too_long_the_last_pack_is_told_again(
     first = window.told()
     never = threading.Event()
 
-    def slow(text: str) -> Meaning:
+    def slow(text: str) -> RetrievalQuery:
         never.wait(60)
         raise EmbeddingError("late")
 
@@ -274,7 +274,7 @@ def test_a_defect_costs_no_answer(
 
 
 def test_an_embedder_that_raises_costs_no_answer(window: Window, caplog: pytest.LogCaptureFixture) -> None:
-    def raises(text: str) -> Meaning:
+    def raises(text: str) -> RetrievalQuery:
         raise RuntimeError("a defect")
 
     broken = replace(paced(_context(window), min_user_turns=1), embed=raises)

@@ -7,7 +7,6 @@ import re
 import numpy as np
 import pytest
 
-from assistant.core.query_embedder import Meaning
 from assistant.retrieval import retrieval
 from assistant.retrieval.excerpts import MAX_OCR_CHARS_PER_FRAME
 from assistant.retrieval.retrieval import Retrieval, retrieve
@@ -15,6 +14,7 @@ from assistant.retrieval.sampling import MAX_FRAMES
 from assistant.turns import answering
 from store.core.database import Database
 from store.embeddings import knn, vectors
+from store.embeddings.knn import RetrievalQuery
 from store.frames.frames import ID_STEP
 from store.ocr import readings
 from store.search import search
@@ -135,7 +135,7 @@ def test_meaning_finds_what_no_word_does(database: Database, busy: None) -> None
     with database.write() as connection:
         vectors.add(connection, "frame", wanted, "test", [(0, 10, vectors.quantize(direction)[0])])
     knn.load_neighbours(database, "frame")
-    meaning = Meaning(query_vector=direction[0], vector_model="test", vector_problem=None)
+    meaning = RetrievalQuery("", direction[0], "test")
     retrieval = found(database, "expiry", meaning=meaning)
     assert wanted in [entry.frame.id for entry in retrieval.entries]
     assert (retrieval.searched[0].fallback, retrieval.relevant, retrieval.is_found) == ("", 1, False)

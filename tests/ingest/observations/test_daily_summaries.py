@@ -22,12 +22,12 @@ from store.core.paths import DataDir
 from store.core.preferences import DayClock
 from store.core.settings import ChatModelSettings
 from store.deletion import deletion
+from store.embeddings.knn import RetrievalQuery
 from store.frames.media import Media
 from store.memory import daily_hours, daily_summaries, observation_writer, observations
 from store.memory.daily_hours import Hour, Point, Quote
 from store.memory.daily_summaries import DailySummary
 from store.memory.observations import HOUR_MS
-from store.memory.retrievers import RetrievalQuery
 from store.spool.queue import Spool
 from store.verify.verify import verify
 from tests.factories import NOON_MS

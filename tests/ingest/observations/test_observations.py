@@ -16,11 +16,11 @@ from store.core.database import Database, rows, scalar
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings
 from store.deletion import deletion
+from store.embeddings.knn import RetrievalQuery
 from store.frames.frames import FrameRow
 from store.frames.media import Media
 from store.memory import observation_writer, observations, search
 from store.memory.observations import HOUR_MS, Fact, Observation
-from store.memory.retrievers import RetrievalQuery
 from store.ocr import readings
 from store.spool.queue import Spool
 from store.timeline import ledger

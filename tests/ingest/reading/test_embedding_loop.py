@@ -24,9 +24,9 @@ from ingest.worker.worker import Worker
 from store.core.database import Database, rows
 from store.deletion import deletion
 from store.embeddings import vectors
+from store.embeddings.knn import RetrievalQuery
 from store.frames.media import Media
 from store.memory import daily_summaries
-from store.memory.retrievers import RetrievalQuery
 from store.ocr import readings
 from store.search import search
 from store.search.filters import Filters
@@ -80,7 +80,7 @@ def chunks_of(database: Database, frame_id: int) -> list[tuple[int, int]]:
 def found_by(home: Home, text: str) -> list[int]:
     [vector] = FakeEmbedder().embed([text])
     page = search.search(
-        home.database, text, Filters(0), mode="semantic", query_vector=vector, vector_model="fake"
+        home.database, text, Filters(0), mode="semantic", meaning=RetrievalQuery(text, vector, "fake")
     )
     return [hit.frame_id for hit in page.hits] if page.mode == "semantic" else []
 

@@ -9,6 +9,7 @@ import pytest
 from engines.embeddings.protocol import Embedder, open_embedder
 from ingest.core.home import Home
 from ingest.reading import reindex
+from store.embeddings.knn import RetrievalQuery
 from store.search import search
 from store.search.filters import Filters
 from tests.factories import NOON_MS, store_frame
@@ -55,7 +56,7 @@ def test_probe_finds_what_means_the_same(
     reindex.meaning(home, lambda: open_embedder("local"), everything=False)
     [vector] = embedder.embed([asked])
     page = search.search(
-        home.database, asked, Filters(0), mode=mode, query_vector=vector, vector_model=embedder.name
+        home.database, asked, Filters(0), mode=mode, meaning=RetrievalQuery(asked, vector, embedder.name)
     )
     found = [names[hit.frame_id] for hit in page.hits]
     assert set(found[: len(expected)]) == expected

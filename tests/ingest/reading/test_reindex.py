@@ -14,9 +14,9 @@ from ingest.reading import reindex
 from ingest.reading.reindex import Indexed
 from store.chats import conversations
 from store.embeddings import vectors
+from store.embeddings.knn import RetrievalQuery
 from store.frames import text_index
 from store.memory import search as memory
-from store.memory.retrievers import RetrievalQuery
 from store.search import search
 from store.search.filters import Filters
 from store.verify.verify import verify

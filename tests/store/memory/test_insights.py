@@ -17,12 +17,12 @@ from store.core.database import Database, rows, scalar
 from store.core.errors import NotFound
 from store.core.paths import DataDir
 from store.deletion import deletion
+from store.embeddings.knn import RetrievalQuery
 from store.frames import tags
 from store.frames.media import Media
 from store.frames.tags import RetentionReason
 from store.memory import insights, search
 from store.memory.insights import Insight, InsightFilter
-from store.memory.retrievers import RetrievalQuery
 from store.memory.search import search_insights
 from store.spool.queue import Spool
 from store.verify.verify import verify

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from store.chats import conversations
 from store.core.database import Database, rows, scalar
 from store.embeddings import vectors
+from store.embeddings.knn import RetrievalQuery
 from store.memory import documents, observation_writer, search
 from store.memory.backfill import backfill
 from store.memory.documents import get_prompts, get_sessions, parse_id
 from store.memory.entries import MEMORY_WINDOW_MS, RECORD_TYPES, MemoryFilters
 from store.memory.observations import Fact
-from store.memory.retrievers import RetrievalQuery
 from store.memory.search import MemoryPage
 from tests.factories import CASES, NOON_MS
 from tests.memories import draft, put_observation, put_session

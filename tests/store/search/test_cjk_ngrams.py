@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store.core.database import Database
+from store.embeddings.knn import RetrievalQuery
 from store.search import fuzzy, query, search
 from store.search.query import Query
-from store.search.search import ListedSearch
 from tests.factories import NOON_MS
 from tests.store.search.searching import ALWAYS, add_frame, add_texts, ids
 from tests.tables import for_each
@@ -105,5 +105,5 @@ def test_frames_that_arrive_are_counted_as_the_list_takes_its_words(database: Da
         first = add_frame(connection, "青禾的账单")
         add_frame(connection, "青禾和账单", NOON_MS + 1000)
         add_frame(connection, "青禾", NOON_MS + 2000)
-    assert search.count_new(database, ListedSearch("青禾账单", ALWAYS), first) == 1
-    assert search.count_new(database, ListedSearch("青禾账单", ALWAYS, order="newest"), first) == 1
+    assert search.count_new(database, RetrievalQuery("青禾账单"), ALWAYS, None, first) == 1
+    assert search.count_new(database, RetrievalQuery("青禾账单"), ALWAYS, "newest", first) == 1

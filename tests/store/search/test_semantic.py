@@ -12,6 +12,7 @@ import pytest
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.embeddings import vectors
+from store.embeddings.knn import WORDS_ONLY, RetrievalQuery
 from store.frames.frames import captured_ms_of
 from store.frames.media import Media
 from store.search.filters import Filters
@@ -48,7 +49,7 @@ def add(database: Database, text: str, seconds: int = 0, **changes: Any) -> int:
 
 def ask(database: Database, text: str, filters: Filters = ALWAYS, **options: Any) -> Page:
     [vector] = EMBEDDER.embed([text])
-    return search(database, text, filters, **{"query_vector": vector, "vector_model": "fake", **options})
+    return search(database, text, filters, **{"meaning": RetrievalQuery(text, vector, "fake"), **options})
 
 
 def test_frame_is_found_by_its_meaning(database: Database) -> None:
@@ -143,11 +144,11 @@ def test_rare_frame_is_found_behind_many_nearer_ones(
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"query_vector": None, "vector_model": None}, "no_embeddings"),
-        ({"query_vector": None}, "embedder_unavailable"),
-        ({"query_vector": None, "vector_problem": "switched_off"}, "switched_off"),
-        ({"vector_model": "another"}, "model_changed"),
-        ({"query_vector": np.ones(3, np.float32)}, "model_changed"),
+        ({"vector": None, "model": None}, "no_embeddings"),
+        ({"vector": None}, "embedder_unavailable"),
+        ({"vector": None, "problem": "switched_off"}, "switched_off"),
+        ({"model": "another"}, "model_changed"),
+        ({"vector": np.ones(3, np.float32)}, "model_changed"),
     ],
 )
 @pytest.mark.parametrize("mode", ["hybrid", "semantic"])
@@ -156,8 +157,8 @@ def test_words_answer_where_meaning_cannot(
 ) -> None:
     frame_id = add(database, "login system")
     [vector] = EMBEDDER.embed(["login"])
-    given = {"query_vector": vector, "vector_model": "fake", **options}
-    page = search(database, "login", ALWAYS, mode=mode, **given)
+    meaning = replace(RetrievalQuery("login", vector, "fake"), **options)
+    page = search(database, "login", ALWAYS, mode=mode, meaning=meaning)
     assert (ids(page), page.mode, page.fallback_reason) == ([frame_id], "fts", reason)
 
 
@@ -317,7 +318,7 @@ def test_what_is_near_follows_what_has_the_words(many: Database, monkeypatch: py
     hits = [hit for page in walk(many, "login", limit=3, above_chance=False) for hit in page.hits]
     by_words = ["text" in hit.matched for hit in hits]
     assert by_words == sorted(by_words, reverse=True) and set(by_words) == {True, False}
-    without = [hit.frame_id for page in walk(many, "login", limit=3, query_vector=None) for hit in page.hits]
+    without = [hit.frame_id for page in walk(many, "login", limit=3, meaning=WORDS_ONLY) for hit in page.hits]
     assert without == [hit.frame_id for hit in hits if "text" in hit.matched]
 
 

@@ -12,9 +12,10 @@ import pytest
 from store.core.database import Database, clean_text, open_database
 from store.core.paths import DataDir
 from store.embeddings import vectors
+from store.embeddings.knn import RetrievalQuery
 from store.embeddings.vectors import quantize
 from store.memory import daily_summaries, retrievers
-from store.memory.retrievers import Corpus, Mode, RetrievalQuery
+from store.memory.retrievers import Corpus, Mode
 from store.sources import messages
 from store.sources.messages import Filters, MessagePage
 from tests.factories import CASES, NOON_MS

@@ -82,7 +82,7 @@ def test_broken_embedder_leaves_words_whole_and_health_says_why(
 def test_switched_off_is_told(make_app: Callable[..., Flask], database: Database) -> None:
     app = make_app(replace(Settings(), embedding=EmbeddingSettings(engine="off")))
     own: Services = app.extensions["recollect"]
-    assert own.embedder.asked("login")["vector_problem"] == "embeddings_off"
+    assert own.embedder.asked("login").problem == "embeddings_off"
     assert [part.verdict for part in check(own).parts if part.name == "meaning"] == ["off"]
 
 
@@ -90,7 +90,7 @@ def test_question_is_embedded_once_and_not_kept(database: Database) -> None:
     embedder = FakeEmbedder()
     asking = QueryEmbedder(EmbeddingSettings(), database, lambda: embedder)
     first, second = asking.asked("secret plan"), asking.asked("secret plan")
-    assert (first["query_vector"] == second["query_vector"]).all()  # type: ignore[union-attr]
+    assert (first.vector == second.vector).all()  # type: ignore[union-attr]
     assert len(embedder.calls) == 1
     assert "secret" not in repr(vars(asking)["_known"])
     asking.close()
@@ -100,12 +100,12 @@ def test_embedder_is_tried_again_later(database: Database, monkeypatch: pytest.M
     embedder = FakeEmbedder()
     embedder.failure = EmbedderUnavailable("no answer")
     asking = QueryEmbedder(EmbeddingSettings(), database, lambda: embedder)
-    assert asking.asked("login")["vector_problem"] == "embedder_unavailable"
+    assert asking.asked("login").problem == "embedder_unavailable"
     assert asking.problem == "no answer"
     embedder = FakeEmbedder()
-    assert asking.asked("login")["vector_problem"] == "embedder_unavailable"
+    assert asking.asked("login").problem == "embedder_unavailable"
     monkeypatch.setattr(query_embedder.time, "monotonic", lambda: 1e12)
-    assert asking.asked("login")["vector_model"] == "fake"
+    assert asking.asked("login").model == "fake"
     assert asking.problem == ""
 
 

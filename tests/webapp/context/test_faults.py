@@ -21,10 +21,10 @@ from werkzeug.test import TestResponse
 from assistant.context import session_closing, topics
 from assistant.context.session_closing import ContextServices, look
 from assistant.core.models import ChatModels
-from assistant.core.query_embedder import Meaning
 from assistant.turns.plan import TurnServices
 from store.core.database import Database
 from store.core.settings import ChatModelSettings, ChatSettings
+from store.embeddings.knn import RetrievalQuery
 from store.memory import chat_sessions, chat_summaries, context_packs
 from tests.assistant.context.conftest import paced
 from tests.assistant.context.helpers import Past
@@ -84,7 +84,7 @@ def fault(database: Database, request: pytest.FixtureRequest) -> Iterator[Fault]
 def at_embedding(context: ContextServices, fault: Fault) -> ContextServices:
     """The fault begins when the meaning of a text is asked for, which is before anything is written."""
 
-    def embed(text: str) -> Meaning:
+    def embed(text: str) -> RetrievalQuery:
         fault.begin()
         return context.embed(text)
 
@@ -95,7 +95,7 @@ def after_embedding(context: ContextServices, fault: Fault, calls: int) -> Conte
     """The fault begins with so many looks at the clock after a meaning was asked for."""
     left = [0]
 
-    def embed(text: str) -> Meaning:
+    def embed(text: str) -> RetrievalQuery:
         left[0] = calls
         return context.embed(text)
 
@@ -257,7 +257,7 @@ def test_an_embedder_that_raises_costs_the_pack_only(
     context: ContextServices,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def raises(text: str) -> Meaning:
+    def raises(text: str) -> RetrievalQuery:
         raise RuntimeError("a plug-in with a defect")
 
     context = paced(context, min_user_turns=1)

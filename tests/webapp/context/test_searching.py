@@ -17,10 +17,10 @@ from store.core.database import Database, rows
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.egress import egress_log
+from store.embeddings.knn import RetrievalQuery
 from store.frames.media import Media
 from store.memory import chat_digests, chat_sessions, chat_summaries, search
 from store.memory.entries import MemoryFilters
-from store.memory.retrievers import RetrievalQuery
 from store.spool.queue import Spool
 from store.verify import verify
 from tests.assistant.context.helpers import DAY_MS, Past
@@ -76,7 +76,7 @@ def test_a_chat_is_found_by_its_meaning(own: Services, past: Past) -> None:
     """With the vectors that ingest makes of whatever waits."""
     session_id = past.window("the login system", answers=["It is fixed."])
     past.window("where to have lunch")
-    asked = own.embedder.asking("authentication setup")
+    asked = own.embedder.asked("authentication setup")
     assert search.search_memory(own.database, asked, ("chat",), now_ms=own.clock()).entries == ()
     loop = EmbeddingLoop(own.database, WorkerStats(own.clock), FakeEmbedder, threading.Event())
     while loop.step():

@@ -49,8 +49,8 @@ def chosen(endpoint: Endpoint) -> EmbeddingSettings:
 def test_a_question_is_kept_to_the_byte(
     asking: QueryEmbedder, database: Database, endpoint: Endpoint
 ) -> None:
-    assert asking.asked(QUESTION)["vector_model"] == "m"
-    assert asking.asked(QUESTION)["vector_model"] == "m"  # known: nothing is sent
+    assert asking.asked(QUESTION).model == "m"
+    assert asking.asked(QUESTION).model == "m"  # known: nothing is sent
     newest, first = egress_log.latest(database)
     assert [each.body.encode() for each in (first, newest) if each.body] == endpoint.bodies
     assert json.loads(endpoint.bodies[1])["input"] == [QUESTION]
@@ -67,10 +67,10 @@ def test_what_cannot_be_noted_is_not_sent(
     asking.asked("known before")
     with monkeypatch.context() as patched:
         patched.setattr(egress_log, "record", busy)
-        assert asking.asked(QUESTION)["vector_problem"] == "embedder_unavailable"
+        assert asking.asked(QUESTION).problem == "embedder_unavailable"
         assert "could not be noted" in asking.problem
     assert len(endpoint.bodies) == 2
-    assert asking.asked(QUESTION)["vector_problem"] is None and asking.problem == ""
+    assert asking.asked(QUESTION).problem is None and asking.problem == ""
 
 
 def test_a_search_that_says_what_only_a_deleted_frame_said_is_erased(

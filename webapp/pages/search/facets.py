@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from assistant.core.query_embedder import Meaning
 from store.core.database import Database
+from store.embeddings.knn import RetrievalQuery
 from store.frames.frames import id_range
 from store.search import search, suggestions
 from store.search.filters import Filters
-from store.search.search import ListedSearch
 from store.search.semantic import Order
 from store.search.suggestions import Facet
 from webapp.core.parameters import NO_RANGE, Range
@@ -84,7 +83,9 @@ class Alternative:
     total: int
 
 
-def refining(database: Database, asked: SearchRequest, now_ms: int, meaning: Meaning) -> dict[str, Any]:
+def refining(
+    database: Database, asked: SearchRequest, now_ms: int, question: RetrievalQuery
+) -> dict[str, Any]:
     """What narrows a search.
 
     `groups` are facets by name with the values that narrow it, the most frequent first; `chips` the (name,
@@ -96,7 +97,8 @@ def refining(database: Database, asked: SearchRequest, now_ms: int, meaning: Mea
     is_over = asked.range.end_ms is not None and asked.range.end_ms <= now_ms
     newest_id = None
     if not is_over:
-        newest_id = search.newest_id(database, listed(asked, meaning)) or id_range(now_ms, now_ms)[0]
+        newest_id = search.newest_id(database, question, asked.filters, asked.order)
+        newest_id = newest_id or id_range(now_ms, now_ms)[0]
     return dict(
         groups=[
             (label, choices)
@@ -107,11 +109,6 @@ def refining(database: Database, asked: SearchRequest, now_ms: int, meaning: Mea
         counted=0 if facets.is_whole else suggestions.COUNTED,
         newest_id=newest_id,
     )
-
-
-def listed(asked: SearchRequest, meaning: Meaning) -> ListedSearch:
-    """The search as its list is made."""
-    return ListedSearch(asked.q, asked.filters, asked.order, **meaning)
 
 
 def alternatives(database: Database, asked: SearchRequest) -> tuple[list[Alternative], list[Alternative]]:

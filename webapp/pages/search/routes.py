@@ -14,7 +14,7 @@ from webapp.core import parameters, templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import services, viewer
-from webapp.pages.search.facets import SearchRequest, listed
+from webapp.pages.search.facets import SearchRequest
 from webapp.pages.search.view import page
 
 _MAX_CHARS = 1000
@@ -41,7 +41,8 @@ def new() -> str:
     """How many frames have come that this list would have, by words and by meaning."""
     asked, own = _asked(), services()
     after_id = number(request.args, "newest") or 0
-    count = search.count_new(own.database, listed(asked, own.embedder.asked(asked.q)), after_id)
+    question = own.embedder.asked(asked.q)
+    count = search.count_new(own.database, question, asked.filters, asked.order, after_id)
     return render_template("search/_new.html", asked=asked, count=count, newest=after_id)
 
 

@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from assistant.core.query_embedder import WORDS_ONLY, Meaning
 from store.core import times
 from store.core.database import Database
+from store.embeddings.knn import WORDS_ONLY, RetrievalQuery
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.ocr import readings
@@ -78,7 +78,7 @@ def page(
     asked: SearchRequest,
     viewer: Viewer,
     last_group: str = "",
-    meaning: Meaning = WORDS_ONLY,
+    meaning: RetrievalQuery = WORDS_ONLY,
 ) -> dict[str, Any]:
     """What `search/search.html` draws, or its next part when `asked.after` is set; `last_group` is where that
     left off.
@@ -93,7 +93,7 @@ def page(
         limit=LIMIT,
         cursor=asked.after,
         fold=True,
-        **meaning,
+        meaning=meaning,
     )
     is_empty = not found.total and not asked.after
     spellings, widenings = alternatives(database, asked) if is_empty else ([], [])
