@@ -18,11 +18,12 @@ times the CPU for the same words. Importing this module loads no engine.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from itertools import pairwise
 from statistics import median
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from PIL import Image
 
@@ -139,7 +140,34 @@ def open_ocr(engine: str, languages: Sequence[str]) -> OcrEngine:
         raise OcrUnavailable("no language to read; set ocr.languages, for example to eng")
     if engine == "auto":
         return _first_available(tuple(languages))
-    return OCR_ENGINES.opener(engine)(tuple(languages))
+    opened = OCR_ENGINES.opener(engine)(tuple(languages))
+    return opened if "mask" in signature(opened.read).parameters else _MaskedEngine(opened)
+
+
+class _MaskedEngine:
+    """An engine of a plugin that knows no masks: it is shown the part around each."""
+
+    def __init__(self, engine: Any) -> None:
+        self.name, self.languages, self.close = engine.name, engine.languages, engine.close
+        self._read = engine.read
+
+    def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
+        return read_masked(self._read, image, mask)
+
+
+def read_masked(
+    read: Callable[[Image.Image], list[OcrLine]], image: Image.Image, mask: Image.Image | None
+) -> list[OcrLine]:
+    """What `read` finds in the part around `mask`: the words whose centre the mask holds."""
+    if mask is None:
+        return read(image)
+    extent = mask.getbbox()
+    if extent is None:
+        return []
+    words = (word.moved(*extent[:2]) for line in read(image.crop(extent)) for word in line.words)
+    return lines_of(
+        word for word in words if mask.getpixel((word.box.x + word.box.w // 2, word.box.y + word.box.h // 2))
+    )
 
 
 def _first_available(languages: tuple[str, ...]) -> OcrEngine:
@@ -154,6 +182,7 @@ def _first_available(languages: tuple[str, ...]) -> OcrEngine:
 
 
 _GAP = 1.5  # line heights; wider spaces separate cells, columns and windows
+_HANGUL_SPACE = 0.25  # of a line's height; syllables of one word are nearer
 _NEAR = 4  # words that tell how high a line is
 _BUCKET = 32  # pixels; only words of neighbouring buckets can share a line
 _COLUMN_GAP = 1.2  # line heights of emptiness that make a column
@@ -198,6 +227,11 @@ def is_cjk(character: str) -> bool:
     return "\u2e80" <= character <= "\u9fff" or "\uf900" <= character <= "\uffef"
 
 
+def is_hangul(character: str) -> bool:
+    """A syllable of Korean, which has spaces between words and which engines take for a word of its own."""
+    return "\uac00" <= character <= "\ud7a3"
+
+
 def _from_the_left(word: OcrWord) -> tuple[int, int, str, int, int, float]:
     """Total, so that the order in which words were found cannot show."""
     box = word.box
@@ -207,6 +241,8 @@ def _from_the_left(word: OcrWord) -> tuple[int, int, str, int, int, float]:
 def _touch(left: OcrWord, right: OcrWord) -> bool:
     """Written without a space: between Chinese characters, also where the engine saw a gap."""
     before, after = left.text[-1], right.text[0]
+    if is_hangul(before) and is_hangul(after):
+        return right.box.x - left.box.right < _HANGUL_SPACE * max(left.box.h, right.box.h)
     if is_cjk(before) and is_cjk(after):
         return True
     if not is_cjk(before) and not is_cjk(after):

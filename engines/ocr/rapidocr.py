@@ -13,7 +13,17 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from engines.ocr.protocol import Box, OcrError, OcrLine, OcrUnavailable, OcrWord, around, is_cjk, lines_of
+from engines.ocr.protocol import (
+    Box,
+    OcrError,
+    OcrLine,
+    OcrUnavailable,
+    OcrWord,
+    around,
+    is_cjk,
+    lines_of,
+    read_masked,
+)
 
 _INSTALL = "pip install 'recollect[bundled-ocr]'"
 _LANGUAGES = ("eng", "chi_sim", "chi_tra")
@@ -50,14 +60,7 @@ class RapidEngine:
         self._ocr: Any = RapidOCR(params=_OPTIONS)
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
-        if mask is None:
-            return lines_of(self._words(image))
-        extent = mask.getbbox()
-        if extent is None:
-            return []
-        moved = [word.moved(*extent[:2]) for word in self._words(image.crop(extent))]
-        middles = [(word.box.x + word.box.w // 2, word.box.y + word.box.h // 2) for word in moved]
-        return lines_of(word for word, middle in zip(moved, middles, strict=True) if mask.getpixel(middle))
+        return read_masked(lambda part: lines_of(self._words(part)), image, mask)
 
     def _words(self, image: Image.Image) -> list[OcrWord]:
         if self._ocr is None:

@@ -48,6 +48,7 @@ _LARGEST_PAGE = 16_000_000  # pixels: a 4K screen is enlarged less, it has large
 _LARGEST_SIDE = 32_000  # Tesseract refuses 32,767
 _UNSURE = 0.8  # a line below this may be another script; most Latin lines are above .9
 _SURE = 0.8  # a Latin word above this keeps its place in a row of another script
+_PROBED = 3  # rows that tell which script comes first
 _SURE_ENOUGH = 0.5  # for a row of another script
 _INK = 96
 _LOWEST_INK = 5  # pixels; letters are higher
@@ -109,6 +110,8 @@ def _read_clean(clean: Image.Image, languages: Sequence[str], recognise: Recogni
     first, *rest = passes(languages)
     words = _enlarged_and_read(clean, first, recognise, PSM_SPARSE_TEXT)
     ink = np.asarray(clean) < 255 - _INK
+    if len(rest) > 1:
+        rest = _fitting_first(clean, _unsure_rows(ink, words, clean.size), rest, recognise)
     for language in rest:
         words = _read_unsure_again(clean, ink, words, language, recognise)
     lines = lines_of(word for word in words if not _is_junk(word))
@@ -184,16 +187,33 @@ def _shrunk(box: Box, scale: float, size: tuple[int, int]) -> Box:
     return Box(left, top, max(1, right - left), max(1, bottom - top))
 
 
+def _fitting_first(
+    clean: Image.Image, rows: Sequence[Box], languages: Iterable[str], recognise: Recognise
+) -> list[str]:
+    """Languages by how sure each is of the longest rows: what the first is sure of, no other one reads."""
+    longest = sorted(rows, key=lambda row: (-row.w, row.y, row.x))[:_PROBED]
+
+    def sureness(language: str) -> float:
+        probes = _read_rows(clean, longest, language, recognise)
+        return sum(line_of(found).confidence for found in probes if found)
+
+    return sorted(languages, key=sureness, reverse=True)
+
+
+def _unsure_rows(ink: npt.NDArray[np.bool_], words: Iterable[OcrWord], size: tuple[int, int]) -> list[Box]:
+    unsure = np.zeros_like(ink)
+    for line in lines_of(words):
+        if line.confidence < _UNSURE and not _is_a_rule(line):
+            box = _grown(line.box, size)
+            unsure[box.y : box.bottom, box.x : box.right] = True
+    return rows_of(ink & unsure & ~rules(ink))
+
+
 def _read_unsure_again(
     clean: Image.Image, ink: npt.NDArray[np.bool_], words: list[OcrWord], language: str, recognise: Recognise
 ) -> list[OcrWord]:
     """Lines the passes before were unsure of, read with another model; kept where it found its script."""
-    unsure = np.zeros_like(ink)
-    for line in lines_of(words):
-        if line.confidence < _UNSURE and not _is_a_rule(line):
-            box = _grown(line.box, clean.size)
-            unsure[box.y : box.bottom, box.x : box.right] = True
-    rows = rows_of(ink & unsure & ~rules(ink))
+    rows = _unsure_rows(ink, words, clean.size)
     for row, found in zip(rows, _read_rows(clean, rows, language, recognise), strict=True):
         before = [word for word in words if row.holds_centre_of(word.box)]
         confidence = line_of(found).confidence if found else 0.0

@@ -1,9 +1,10 @@
 """Which frame is read next.
 
 The database is the queue (`store.ocr.readings.pending_frames`); reader threads share only which frames
-they have claimed. A frame that was just captured goes before older ones, so that what is on the
-screen now can be found within seconds while an import of ten thousand pictures is being read behind
-it. One old frame goes after every `FRESH_IN_A_ROW` fresh ones: nothing waits for ever.
+they have claimed. Frames that were just captured go before older ones, the newest first, so that what is
+on the screen now can be found within seconds, however much there is to read: it waits for the reading under
+way, and for one more at most. One old frame goes after every `FRESH_IN_A_ROW` fresh ones: nothing waits
+for ever.
 """
 
 from __future__ import annotations

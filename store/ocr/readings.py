@@ -345,13 +345,16 @@ def _share(stored: int) -> float | None:
 
 
 def pending_frames(database: Database, now_ms: int, limit: int, since_ms: int = 0) -> list[FrameRow]:
-    """Frames captured since then whose text is still to be read and whose next try is due, oldest first."""
+    """Frames whose text is still to be read and whose next try is due, oldest first.
+
+    With `since_ms` only those captured since then, the newest first.
+    """
     with database.read() as connection:
         return select_rows(
             connection,
-            """
+            f"""
             where reading_state = 'pending' and coalesce(reading_next_ms, 0) <= :now and id >= :first
-            order by id
+            order by id {"desc" if since_ms else ""}
             limit :limit
             """,
             {"now": now_ms, "limit": limit, "first": id_range(since_ms, since_ms)[0]},

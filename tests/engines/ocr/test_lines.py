@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
-from engines.ocr.protocol import Box, OcrWord, line_of, lines_of
+from engines.ocr.protocol import OCR_ENGINES, Box, OcrLine, OcrWord, line_of, lines_of, open_ocr
 from engines.ocr.tesseract import passes, words_from_tsv
 from tests.tables import for_each
 
@@ -120,3 +121,22 @@ def test_tesseract_rows_become_words_and_chinese_boxes_are_even() -> None:
         OcrWord("笔", Box(60, 0, 30, 20), 0.8),
         OcrWord("quay", Box(5, 50, 40, 12), 0.91),
     ]
+
+
+def test_an_engine_of_a_plugin_that_knows_no_masks_is_shown_the_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Plugin:
+        name, languages = "plugin", ("eng",)
+
+        def read(self, image: Image.Image) -> list[OcrLine]:
+            return lines_of([word("a", 0, 0), word("b", image.width - 20, 0)])
+
+        def close(self) -> None: ...
+
+    monkeypatch.setattr(OCR_ENGINES, "opener", lambda _: lambda _: Plugin())
+    mask = Image.new("1", (300, 100))
+    mask.paste(1, (100, 40, 130, 80))
+    mask.paste(1, (200, 60, 220, 80))
+    engine, image = open_ocr("plugin", ["eng"]), Image.new("RGB", mask.size)
+    assert [line.text for line in engine.read(image, mask)] == ["a"]
+    assert len(engine.read(image)) == 2
+    assert engine.read(image, Image.new("1", mask.size)) == []

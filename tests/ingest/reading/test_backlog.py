@@ -35,6 +35,8 @@ def test_a_fresh_frame_goes_before_an_import_but_not_for_ever(home: Home) -> Non
     backlog = backlog_of(home)
     order = drained(backlog)
     assert sorted(order) == sorted(frame.captured_ms - NOON_MS for frame in old + fresh)
+    of_now = [ms for ms in order if ms > 3]
+    assert of_now == sorted(of_now, reverse=True)  # the newest first
     assert [ms < 3 for ms in order] == [False] * FRESH_IN_A_ROW + [True, False, False, True, True]
 
 
