@@ -6,7 +6,8 @@ stands for words between that say nothing ("on", "the", "at"), ``_`` for those a
 in order, each once over the whole row, but those of a day and a clock, which join as long as they can.
 
 What is composed has the kind D (a day), P (a part of the day), C (a clock time), R (a day with a time
-of day), V (an amount of a unit) or Z (spans).
+of day), V (an amount of a unit) or Z (spans). Clock times that an answer spells out are read by the same
+rules (`assistant.language.values`).
 """
 
 from __future__ import annotations
@@ -467,7 +468,7 @@ def _rule(pattern: str, build: Build, *, whole: bool = False) -> Rule:
 _ENDS = "([Fg] [nCPµ] [T@]|B [nCPµ] &) [nCPµ!](?! ?[UMmd])"
 _RULES: tuple[Rule, ...] = (
     # what is no time, and what repeats
-    _rule("y Y? #? n U|Q_y|o [UK] g? y|(?<=[iFSTB<>])Q", _quarter),
+    _rule("y Y? #? n U|D#?nU|Q_y|o [UK] g? y|(?<=[iFSTB<>])Q|#n U(?=z)", _quarter),
     _rule("(?<=[DUm])[gf]{0,2}#nf?[UW]", _as("%")),
     _rule("nY(?=n[ms])", lambda used: _made("y", 2000 + used[0].value, used)),
     _rule("# [no1] [dUkx]?", _as("x")),
@@ -478,6 +479,10 @@ _RULES: tuple[Rule, ...] = (
     _rule("(?<=[ij])f?oU|U [<>](?=[;,z]|$)", _as("%")),
     _rule("[nM]%", _as("%")),
     _rule("9[UP][xX]?", _own),
+    _rule(  # "all day yesterday"
+        "f{1,3}U D|D,?f{1,3}U(?! [<>])",
+        lambda used: _made("D", _value(used, "D"), used) if _value(used, "U") == "day" else None,
+    ),
     _rule("6(?=[<>JO])", _as("%")),
     _rule("5(?=[gf1]{0,2}[Ud])", _kind("n")),
     _rule("[nq]Y", _unit("year")),
@@ -495,29 +500,30 @@ _RULES: tuple[Rule, ...] = (
         "fn l U|c?n L U",
         lambda used: _spans("rolling", used, amount=float(_value(used, "n")), unit=used[-1].value),
     ),
-    _rule("[bc]+ [UW]|[lcN] [UW]|c?pW|U [<] l|[UW] L|L [UW]", _back),
+    _rule("[bc]+ [UW]|[lcN] [UW]|c?pW|U [<] l|[UW] L|L [UW]|b+ U", _back),
     _rule("[UW] N", lambda used: None if used[0].is_weak else _back(used)),
     _rule("c P|lP|PL", _this_part),
     _rule("(?<![mM])n d O", lambda used: _spans("ahead", used) if used[1].value else None),
     _rule("(?<![mM])n d J", lambda used: _day(used, days=used[0].value) if used[1].value else None),
-    _rule("V[aJ]|A V|<V", _ago),
+    _rule("V[aJ]|A V|V a|<V", _ago),
     _rule("JV|[lcN] K|[WP] < l", _as("%")),
     _rule("w D|D w", _as("%")),
     _rule("V w|VO|N V|V F [DW]", lambda used: _spans("ahead", used)),
     _rule("i[f]*V(?! g)", lambda used: _spans("ahead", used)),
     _rule("[VU] [<>](?= [hDPCRUVWM])", _as("%")),
-    _rule("(?<=[i<>@~])[fg]{0,4}x[U3]|(?<=[DPRWU])g?x3", _as("h")),
+    _rule("(?<=[i<>@~])[fg]{0,4}x[U3]|(?<=[DPRWU])g?x3|(?<=[DPRWUL])[fg]{0,4}[<>]x(?=[;z~,]|$)", _as("h")),
     # written dates
     _rule("B [nC] & o$|F n T o$|@o$", lambda used: [*used[:-1], used[-1]._replace(kind="n")], whole=True),
-    _rule("ns", lambda used: _day(used, month=used[0].value)),
+    _rule("nm(?=z)|ns", lambda used: _day(used, month=used[0].value)),
     _rule("nm", lambda used: _made("M", used[0].value, used)),
     _rule("M[h%]|[3rh]T?M|a", _as("%")),
+    _rule("(?<=z)nd", lambda used: _day(used, day=used[0].value)),
     _rule("nd(?!m)", lambda used: _made("o", used[0].value, used)),
     _rule("yY", lambda used: _day(used, year=used[0].value)),
     _rule("M o(_y)?|M n(_y)?(?! ?[kH])|[no][gf]{0,4}M(_y)?|M y|y M o?", _written),
     _rule("D M|M[gfF,]{0,2}D", _written),
     _rule(
-        "[lc] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=U[Fg])M",
+        "[lc] M|M L|(?<=i)[ijf]{0,4}M|(?<=[SB<>])f{0,4}M(?!X)|(?<=[DW])[gf]{1,3}M|(?<=U[Fg])M|M [T&] M",
         _month,
     ),
     _rule("[MD] [T&] [MD]", _month),
@@ -525,19 +531,21 @@ _RULES: tuple[Rule, ...] = (
     _rule("n [T&] D|[FS] n [T@] D|D [T&] n(?! ?[kHUMmdux4X])", _numbered_days, whole=True),
     _rule("(?<=[jFSTB<>~&DPCRWi])[f@,j]{0,4}/|f/(?=[;z,]|$)|/(?=_[DPCRW/jT]|[f,]{0,2}@)", _kind("D")),
     _rule("^f{0,4}/f{0,4}$", lambda used: None if _is_two(used[0].value.date) else _kind("D")(used)),
-    _rule("o W[gfij]+D", _written),
+    _rule("o W[gfij]+D|l W[gfij]+D", _written),
     _rule("[Do] [T&] o", _as_days),
     _rule("Wn(?![fijg@]{0,4}[nkKHUMTmdu&]|if?P)", _numbered_weekday),
     _rule("W", lambda used: _day(used, weekday=used[0].value)),
     _rule("fn(?=[;@<>S]|$)", _numbered_day, whole=True),  # le 12
+    _rule("(?<=[jST<>])f{1,2}o(?! ?[xXUWKq])", lambda used: _day(used, day=used[0].value)),
     _rule("o(?![xXUW])", lambda used: None if used[0].is_weak else _day(used, day=used[0].value)),
-    _rule("U[gF] D", _unit_of),
+    _rule("U[gF] D|DU", _unit_of),
     _rule("(?<![nxX])U[xX]?", _weekend),
+    _rule("(?<=[DPCRWkKuq])3", lambda used: used[0]._replace(kind="f") if used[0].value == "when" else None),
     _rule("l V g [DPR]", _as("%")),
     _rule("[lpcb] c?V|c l V|V [2I]|S V|p U", _rolling),
     # clock times
     _rule(
-        "(?<=[@FBS<>~DPRW])f{0,2}4|(?<=C[T&])[fijg@]?4",
+        "(?<=[@FBS<>~DPRW])f{0,2}4|(?<![n4]T)(?<=T)4|(?<=C&)4|(?<=C[T&])[fijg@]?4",
         _kind("C"),
     ),
     _rule("@µ(?=_[DPRW])|(?<=[DPRW])[fij,@]{1,4}µ", lambda used: _made("C", used[0].value, used)),
@@ -545,13 +553,13 @@ _RULES: tuple[Rule, ...] = (
     _rule("[nCµ] H", _with_half),
     _rule("- n? [Ku] n k", _minutes_beside),
     _rule(
-        "nknu?(?!f?[UmdkK])|n k n? K|n k - (n u?|K)|n k q|n k",
+        "nknu?(?!f?[UmdkK])|n k n? K|n k - (n u?|K)|n k q|n k nu?(?! ?[xXUTmdk])|n k",
         _minutes_behind,
     ),
     _rule("1? [Kq] p [nC]( k)?|[nV] p [nC]( k)?|1? K [T<>] [nC]( k)?", _minutes_beside),
-    _rule("(?<=[@S<>~T])f{0,4}[nV] T n( k)?", _to_the_hour),
-    _rule("(?<![xXFgBn])n T n( k)?(?=_[DPR])", _not_past_midnight),
-    _rule("B C & n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3]]),
+    _rule("(?<=[@S<>~T])f{0,4}[nV] T n( k)?|(?<=@)f{0,4}n [<>] n( k)?", _to_the_hour),
+    _rule("(?<=[DPR])[@ij]?n T n( k)?|(?<![xXFgBn])n T n( k)?(?=_[DPR])", _not_past_midnight),
+    _rule("B C & n T n|F C T n T n", lambda used: [*used[:3], _minutes_beside(used[3:]) or used[3]]),
     _rule("(?<=[@~<>SFTB&])f{0,2}nn(?! ?[UMmdk])", _spoken),
     _rule("[nC] & [qK]|[nC] - [nK]|C [qK]|(?<=@)[nC]&n(?! ?[UMmdkTx])", _minutes_behind),
     # half nine is half past nine, halb neun half an hour before it, dreiviertel neun a quarter

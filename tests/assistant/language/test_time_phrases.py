@@ -238,7 +238,8 @@ def test_a_word_of_time_is_read_or_named(sentence: str, data: st.DataObject) -> 
 _PIECES = st.sampled_from(
     ["today", "yesterday", "last", "past", "this", "next", "friday", "week", "2", "half", "hours", "days",
      "14:00", "3pm", "12am", "-", "to", "since", "from", "2026-11-01", "Nov 3", "30 Feb", "下午", "晚上",
-     "2点半", "今天", "上周", "五", "到", "的", "x", " ", "tonight", "月", "9999-12-31", "0001-01-01", "\0"]
+     "2点半", "今天", "上周", "五", "到", "的", "x", " ", "tonight", "月", "9999-12-31", "0001-01-01", "\0",
+     "Q3", "in"]
 )  # fmt: skip
 
 
