@@ -17,6 +17,8 @@ from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from store.core.database import Database
@@ -123,12 +125,12 @@ class Media:
     def unpacked(self, pack: packs.Pack, frame: FrameRow) -> Image.Image:
         """A frame's pixels out of its pack, RGB. Raises `MediaGone`."""
         try:
-            image = pack.image(frame.id)
+            rgb = pack.rgb(frame.id)
         except (ValueError, KeyError, OSError) as error:
             raise MediaGone(frame.id, "altered") from error
-        if pixels_sha256(image) != frame.pixels_sha256:
+        if pixels_sha256(rgb) != frame.pixels_sha256:
             raise MediaGone(frame.id, "altered")
-        return image
+        return Image.fromarray(rgb)
 
     def content(self, relative: str) -> bytes:
         """A file as it is. Raises `OSError`, also for a link."""
@@ -255,10 +257,14 @@ def decode(content: bytes, media_type: str) -> Image.Image:
             return image if image.mode == "RGB" else image.convert("RGB")
 
 
-def pixels_sha256(image: Image.Image) -> str:
-    """SHA-256 over width, height (ASCII, ``1920x1080\\n``) and the RGB bytes, row by row."""
-    digest = hashlib.sha256(f"{image.width}x{image.height}\n".encode())
-    digest.update(image.tobytes())
+def pixels_sha256(image: Image.Image | NDArray[np.uint8]) -> str:
+    """SHA-256 over width, height (ASCII, ``1920x1080\\n``) and the RGB bytes, row by row.
+
+    An array has the shape (height, width, 3).
+    """
+    rgb = np.asarray(image)
+    digest = hashlib.sha256(f"{rgb.shape[1]}x{rgb.shape[0]}\n".encode())
+    digest.update(np.ascontiguousarray(rgb).data)
     return digest.hexdigest()
 
 

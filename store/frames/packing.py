@@ -70,7 +70,8 @@ def rewrite(database: Database, media: Media, path: str) -> int:
     staying = [row for row in frames.get_many(database, pack.ids()).values() if row.media_path == path]
     if not staying:
         return 0
-    content, sizes = _packed(sorted(staying, key=lambda row: row.id), lambda row: media.unpacked(pack, row))
+    staying.sort(key=lambda row: row.id)
+    content, sizes = _packed(staying, lambda row: media.unpacked(pack, row), pack)
     _replace(database, media, staying, content, sizes)
     return len(content)
 
@@ -91,7 +92,7 @@ def _due(database: Database, now_ms: int) -> list[FrameRow]:
 
 
 def _packed(
-    found: Sequence[FrameRow], look: Callable[[FrameRow], Image.Image]
+    found: Sequence[FrameRow], look: Callable[[FrameRow], Image.Image], source: Pack | None = None
 ) -> tuple[bytes, dict[int, int]]:
     """A pack of pictures in the order of their ids, and the bytes of each; those that are gone are left out.
 
@@ -100,13 +101,13 @@ def _packed(
     writer, sizes = PackWriter(), {}
     for frame in found:
         try:
-            sizes[frame.id] = writer.add(frame.id, look(frame))
+            sizes[frame.id] = writer.add(frame.id, look(frame), source)
         except MediaGone as error:
             log.warning("the picture of frame %d is not packed: %s", frame.id, error.reason)
     content = writer.content()
-    pack = Pack(content)
+    written = Pack(content)
     for frame in found:
-        if frame.id in sizes and pixels_sha256(pack.image(frame.id)) != frame.pixels_sha256:
+        if frame.id in sizes and pixels_sha256(written.rgb(frame.id)) != frame.pixels_sha256:
             raise ValueError(f"frame {frame.id} is not the same in a pack")
     return content, sizes
 

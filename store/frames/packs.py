@@ -102,8 +102,8 @@ class Pack:
         """The frames whose pictures are in it."""
         return sorted(self._entries)
 
-    def image(self, frame_id: int) -> Image.Image:
-        """A frame's pixels, RGB."""
+    def rgb(self, frame_id: int) -> NDArray[np.uint8]:
+        """A frame's pixels: (height, width, 3)."""
         chain: list[_Change] = []
         on: int | None = frame_id
         while on is not None and not (self._last and self._last[0] == on):
@@ -116,13 +116,19 @@ class Pack:
                 change.move.apply(pixels)
             change.lay(self._stored(change.frame_id), pixels)
         self._last = frame_id, pixels
-        return _image(pixels).convert("RGB")
+        return np.ascontiguousarray(pixels.view(np.uint8).reshape(*pixels.shape, 4)[..., :3])
 
-    def _stored(self, frame_id: int) -> Pixels:
+    def entry(self, frame_id: int) -> tuple[bytes, bytes, int | None]:
+        """How a frame is kept: its picture or its changes, the comment, and the frame these lie on."""
+        entry = self._entries[frame_id]
         try:
-            content = self._archive.read(self._entries[frame_id])
+            content = self._archive.read(entry)
         except zipfile.BadZipFile as error:  # its checksum is another
             raise ValueError(str(error)) from error
+        return content, entry.comment, _change_of(entry, frame_id).on
+
+    def _stored(self, frame_id: int) -> Pixels:
+        content, _, _ = self.entry(frame_id)
         with Image.open(io.BytesIO(content), formats=["WEBP"]) as image:
             return pixels_of(image).copy()
 
@@ -134,21 +140,35 @@ class PackWriter:
         self._buffer = io.BytesIO()
         self._archive = zipfile.ZipFile(self._buffer, "w", zipfile.ZIP_STORED)
         self._earlier: list[_Earlier] = []  # the last whole ones, then the last picture
+        self._depths: dict[int, int] = {}
 
-    def add(self, frame_id: int, image: Image.Image) -> int:
-        """Add a picture; returns how many bytes it takes."""
+    def add(self, frame_id: int, image: Image.Image, source: Pack | None = None) -> int:
+        """Add a picture; returns how many bytes it takes.
+
+        It is taken over as it is in `source`, where what it lies on there has been added here.
+        """
         pixels = pixels_of(image)
-        change, depth = self._change(pixels), 0
-        if change is None:
-            content, comment = _webp(image.convert("RGB")), b""
-        else:
-            earlier, move = change
-            content, x, y = _changes(move.of(earlier.pixels) if move else earlier.pixels, pixels)
-            told = {"on": earlier.frame_id, "x": x, "y": y, "move": move and asdict(move)}
-            comment, depth = json.dumps(told, separators=(",", ":")).encode(), earlier.depth + 1
+        content, comment, depth = (source and self._taken_over(source, frame_id)) or self._drawn(pixels)
+        self._depths[frame_id] = depth
         whole = [one for one in self._earlier if one.depth == 0][-_WHOLE_ONES:]
         self._earlier = [*whole, _Earlier(frame_id, depth, pixels)]
         return self._write(frame_id, content, comment)
+
+    def _taken_over(self, source: Pack, frame_id: int) -> tuple[bytes, bytes, int] | None:
+        content, comment, on = source.entry(frame_id)
+        if on is None:
+            return content, comment, 0
+        depth = self._depths.get(on, MAX_DEPTH) + 1
+        return (content, comment, depth) if depth <= MAX_DEPTH else None
+
+    def _drawn(self, pixels: Pixels) -> tuple[bytes, bytes, int]:
+        change = self._change(pixels)
+        if change is None:
+            return _webp(_image(pixels).convert("RGB")), b"", 0
+        earlier, move = change
+        content, x, y = _changes(move.of(earlier.pixels) if move else earlier.pixels, pixels)
+        told = {"on": earlier.frame_id, "x": x, "y": y, "move": move and asdict(move)}
+        return content, json.dumps(told, separators=(",", ":")).encode(), earlier.depth + 1
 
     def content(self) -> bytes:
         """The file. Nothing can be added after this."""

@@ -6,7 +6,9 @@ import errno
 import io
 import zipfile
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
@@ -105,9 +107,9 @@ def test_every_picture_comes_back_in_any_order(name: str) -> None:
     one = Pack(content)
     assert one.ids() == list(range(1, len(images) + 1))
     for n in [*one.ids(), *reversed(one.ids())]:
-        assert one.image(n).tobytes() == Pack(content).image(n).tobytes() == images[n - 1].tobytes()
+        assert one.rgb(n).tobytes() == Pack(content).rgb(n).tobytes() == images[n - 1].tobytes()
     with pytest.raises(KeyError):
-        one.image(99)
+        one.rgb(99)
 
 
 def packed(images: list[Image.Image]) -> bytes:
@@ -139,7 +141,7 @@ def test_no_picture_lies_on_more_than_some_others() -> None:
         one._last = None
         stored = one._stored
         one._stored = lambda i, to=reads, look=stored: (to.append(i), look(i))[1]  # type: ignore[method-assign]
-        one.image(n)
+        one.rgb(n)
         one._stored = stored  # type: ignore[method-assign]
         assert len(reads) <= MAX_DEPTH + 1
 
@@ -179,13 +181,13 @@ def test_only_what_a_daemon_captured_and_rests_is_packed(
 def test_a_picture_that_would_not_come_back_leaves_all_stills(
     database: Database, media: Media, stored: list[FrameRow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    image = Pack.image
+    rgb = Pack.rgb
 
-    def wrong(self: Pack, frame_id: int) -> Image.Image:
-        return screen(0) if frame_id == stored[20].id else image(self, frame_id)
+    def wrong(self: Pack, frame_id: int) -> Any:
+        return np.asarray(screen(0)) if frame_id == stored[20].id else rgb(self, frame_id)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Pack, "image", wrong)
+        patch.setattr(Pack, "rgb", wrong)
         pack(database, media)
     assert now(database, stored) == stored
     assert_exact(media, stored)
