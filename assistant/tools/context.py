@@ -36,8 +36,8 @@ from store.search.sample import SampledFrame
 class ToolContext:
     """What one call of a tool is handed.
 
-    `range_ms` is what must not be left, None where all may be seen. `vision` is None where the model cannot
-    see.
+    `range_ms` is what must not be left, None where all may be seen. `eyes` is the model that answers, at
+    `endpoint`, None where it cannot see.
     """
 
     library: ReadSources
@@ -46,30 +46,17 @@ class ToolContext:
     now_ms: int
     zone: tzinfo
     range_ms: tuple[int, int] | None
-    vision: VisionAccess | None
+    eyes: ChatModel | None
+    endpoint: Endpoint
     turn_id: int | None
     chat_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class VisionAccess:
-    """The model of one turn, which can see. `usages` grows by what each picture took."""
-
-    model: ChatModel
-    endpoint: Endpoint
-    usages: list[Usage] = field(default_factory=list)
-
-    @property
-    def where(self) -> str:
-        """Whom a picture is shown to, in words: ``Qwen on this computer``, ``Qwen at api.example``."""
-        return f"{self.endpoint.name} {'on' if self.endpoint.is_local else 'at'} {self.endpoint.where}"
 
 
 @dataclass(slots=True)
 class Findings:
     """What one call has shown. `known` are the ids of frames, those of earlier calls among them; `frames`
     are the ones that are new. `sources` names what was shown beside frames, `seen` are
-    frames whose pictures were.
+    frames whose pictures were, and `usages` what a model took to look at them.
     """
 
     known: dict[int, str] = field(default_factory=dict)
@@ -79,6 +66,7 @@ class Findings:
     moments: set[int] = field(default_factory=set)
     sources: set[str] = field(default_factory=set)
     seen: set[int] = field(default_factory=set)
+    usages: list[Usage] = field(default_factory=list)
     from_ms: int | None = None
     until_ms: int | None = None
 

@@ -23,9 +23,9 @@ from assistant.read_api.calls import ReadCall
 from assistant.read_api.frames import FrameId
 from assistant.retrieval.measured_facts import TOTAL
 from assistant.retrieval.retrieval import Searched
-from assistant.tools.context import Findings, SourceQuery, ToolContext, VisionAccess, reading, source_tool
+from assistant.tools.context import Findings, SourceQuery, ToolContext, reading, source_tool
 from assistant.tools.tool import Tool, ToolFailed, tool
-from engines.chat.protocol import Message, ModelError, Picture
+from engines.chat.protocol import ChatModel, Message, ModelError, Picture
 from store.core import times
 from store.core.errors import StoreError
 from store.frames import frames as stored_frames
@@ -202,10 +202,12 @@ class Shot:
         )
 
 
-def _vision_of(context: ToolContext) -> VisionAccess:
-    if context.vision is None:
+def _eyes(context: ToolContext) -> tuple[ChatModel, str]:
+    """Whom a picture is shown to, also in words: ``Qwen on this computer``, ``Qwen at api.example``."""
+    if context.eyes is None:
         raise ToolFailed("The model cannot look at pictures.")
-    return context.vision
+    place = context.endpoint
+    return context.eyes, f"{place.name} {'on' if place.is_local else 'at'} {place.where}"
 
 
 def shot(call: ReadCall, frame: FrameRow) -> Shot:
@@ -222,7 +224,7 @@ def _shot(context: ToolContext, frame_id: int) -> Shot:
 
 
 def _describe_notice(context: ToolContext, frame_id: int, question: str) -> str:
-    where, taken = _vision_of(context).where, _shot(context, frame_id)
+    (_, where), taken = _eyes(context), _shot(context, frame_id)
     at = times.rfc3339(taken.frame.captured_ms, context.zone)
     return f"Shows one picture of your screen, taken {at}, to {where}: {taken.name}."
 
@@ -231,19 +233,19 @@ def _describe_notice(context: ToolContext, frame_id: int, question: str) -> str:
     reaches="one picture of your screen, shown to the model that answers",
     risk="sends",
     tells=_describe_notice,
-    covers=lambda context: f"pictures of frames shown to {_vision_of(context).where}",
+    covers=lambda context: f"pictures of frames shown to {_eyes(context)[1]}",
 )
 def describe_frame(context: ToolContext, frame_id: FrameId, question: Question = "") -> object:
     """Looks at the picture of one frame and describes it; call it when its text cannot answer, such as for
     a chart, a photo or a layout. It sends one picture each time; read the text with get_frame first. Its
     description cannot be quoted."""
-    vision, taken = _vision_of(context), _shot(context, frame_id)
+    (model, _), taken = _eyes(context), _shot(context, frame_id)
     messages = [
         Message("system", INSTRUCTIONS),
         Message("user", question.strip() or "What does it show?", pictures=(taken.picture,)),
     ]
     try:
-        description = _looked(context, vision, messages, taken)
+        description = _looked(context, model, messages, taken)
     except ModelError as error:
         raise ToolFailed(f"The model gave no description: {error.detail}.") from error
     except StoreError as error:
@@ -262,19 +264,19 @@ def describe_frame(context: ToolContext, frame_id: FrameId, question: Question =
     }
 
 
-def _looked(context: ToolContext, vision: VisionAccess, messages: list[Message], taken: Shot) -> str:
+def _looked(context: ToolContext, model: ChatModel, messages: list[Message], taken: Shot) -> str:
     """What the model says. Nothing is sent once the frame is gone. Raises `ModelError`, `StoreError`."""
     frame = taken.frame
     ledger = SentLedger(
         context.library.database,
         context.library.clock,
-        vision.endpoint,
+        context.endpoint,
         "describe",
         context.turn_id,
         shows=(frame.captured_ms, frame.captured_ms),
         named=((taken.picture.data_url, taken.name),),
         is_current=lambda connection: stored_frames.has_picture(connection, frame.id, frame.sha256),
     )
-    completion, usage = ledger.complete(vision.model, messages, timeout_s=context.settings.timeout_s)
-    vision.usages.append(usage)
+    completion, usage = ledger.complete(model, messages, timeout_s=context.settings.timeout_s)
+    context.findings.usages.append(usage)
     return completion.text.strip()

@@ -18,7 +18,7 @@ from assistant.core.texts import neutralized
 from assistant.evidence.off_screen import SOURCE_OF
 from assistant.evidence.replies import visible_text
 from assistant.formats.parsing import MAX_CALLS, Call, Parsed, parse, parse_message
-from assistant.tools.context import Findings, ToolContext, VisionAccess
+from assistant.tools.context import Findings, ToolContext
 from assistant.tools.registry import APPROVAL_LIFETIME_MS, AgentServices, modes
 from assistant.tools.tool import Tool, ToolFailed
 from assistant.tools.web import search_engine
@@ -154,7 +154,7 @@ def _outcome(session: ModelSession, call: ToolCall, wanted: Call) -> Outcome:
     except ToolFailed as failure:
         return Outcome("failed", error=str(failure))
     finally:
-        session.usages += context.vision.usages if context.vision else ()
+        session.usages += findings.usages
     if source := SOURCE_OF.get(wanted.name):
         findings.sources.add(source)
     session.findings.take(findings)
@@ -181,7 +181,8 @@ def context_of(session: ModelSession, findings: Findings) -> ToolContext:
         range_ms=(plan.start_ms, plan.end_ms) if plan.is_bounded else None,
         turn_id=turn.stored.id,
         chat_id=turn.stored.chat_id,
-        vision=VisionAccess(session.model, endpoint) if endpoint.supports_vision else None,
+        eyes=session.model if endpoint.supports_vision else None,
+        endpoint=endpoint,
     )
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from typing import Any
 
+from assistant.core.endpoints import built_in
+from assistant.core.models import AnyModel
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.read_api.calls import ReadSources
-from assistant.tools.context import Findings, VisionAccess
+from assistant.tools.context import Findings
 from assistant.tools.registry import registry
 from assistant.tools.tool import ToolFailed
 from store.core.database import Database
@@ -51,7 +53,8 @@ class Turn:
         self.zone = zone
         self.range_ms = range_ms
         self.settings = ToolsSettings()
-        self.vision: VisionAccess | None = None
+        self.eyes: AnyModel | None = None
+        self.endpoint = built_in("")
         self.turn_id = turn_id
         self.tools = registry(self.settings)
 

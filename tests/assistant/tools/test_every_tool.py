@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from assistant.core.models import ChatModels
-from assistant.tools.context import VisionAccess
 from assistant.tools.registry import registry
 from assistant.tools.tool import Tool
 from store.core.database import Database
@@ -91,7 +90,7 @@ def turn(
             web_search_url=search.url,
         )
         made.tools = registry(made.settings)
-        made.vision = VisionAccess(model, endpoint)
+        made.eyes, made.endpoint = model, endpoint
         made.chat_id = attached_chat(database, "notes.txt", "the notes")[0]
         yield made, frame.id
     models.close()
