@@ -18,12 +18,10 @@ import numpy.typing as npt
 from PIL import Image
 
 from engines.ocr.protocol import Box, OcrEngine, OcrLine, OcrWord, around, lines_of
-from ingest.reading.page_text import ink_of
+from ingest.reading.page_text import Told, ink_of
 
 Pixels = npt.NDArray[np.uint32]  # one screen, a pixel per number
 Mask = npt.NDArray[np.bool_]
-Told = Callable[[Mask, Mask], list[OcrWord]]
-"""Words that a program told and the pixels prove, by the ink of the picture and what is asked for."""
 
 TILE_H, TILE_W = 8, 32  # pixels; flat tiles, because text runs along rows
 _READ_WHOLE_ABOVE = 0.6  # of the screen's area
@@ -69,6 +67,7 @@ class IncrementalReader:
         self._on_audit = on_audit
         self._memory_bytes = memory_bytes
         self.since_whole = 0  # readings of changes since the last whole one
+        self._is_refused = False  # what was told since then
         self.left_unread = False  # a part of the last picture, because it moved
         self._screens: list[_Screen] = []  # the most recent last
         self._motion: dict[str, tuple[Pixels, npt.NDArray[np.uint8]]] = {}  # changes in a row, per tile
@@ -149,7 +148,8 @@ class IncrementalReader:
         if lines is not None:
             words = [word for line in lines for word in line.words if word.source != "read"]
         else:
-            words = told(ink, mask) if told else []
+            words = told.words(ink, mask) if told else []
+            self._is_refused = told is not None and not words
         return self._read_beside(words, ink, mask, image) if words else self._engine.read(image)
 
     def _read_beside(
@@ -171,7 +171,8 @@ class IncrementalReader:
         told: Told | None,
     ) -> list[OcrLine] | None:
         """The new lines, or None where reading the whole picture is cheaper."""
-        if not tiles.any():
+        has_news = told is not None and not self._is_refused and told.is_news(known.lines)
+        if not tiles.any() and not has_news:
             return list(known.lines)
         expected = Expected(known.pixels, known.lines, ())
         for _ in range(_SCROLLS):
@@ -184,13 +185,14 @@ class IncrementalReader:
         kept, shown, mask = _divide(expected, pixels, moving)
         if shown.mean() > _READ_WHOLE_ABOVE:
             return None
-        words = [word for line in kept for word in line.words]
-        if told and shown.mean() >= _ASK_ABOVE:
+        if told and (has_news or shown.mean() >= _ASK_ABOVE):
             ink = ink_of(image)
-            proved = told(ink, mask)
+            proved, kept = _replacing(kept, told, ink, mask)
+            self._is_refused = not proved
             if proved:
                 beside = self._read_beside(proved, ink, mask, image)
-                return lines_of([*words, *(word for line in beside for word in line.words)])
+                return lines_of([word for line in (*kept, *beside) for word in line.words])
+        words = [word for line in kept for word in line.words]
         for region in _regions(shown, image.size):
             words += self._words_in(region, mask, image)
         return lines_of(words)
@@ -353,6 +355,24 @@ def _with_neighbours(tiles: Mask) -> Mask:
     padded = np.pad(tiles, 1)
     across = padded[:, :-2] | padded[:, 1:-1] | padded[:, 2:]
     return np.asarray(across[:-2] | across[1:-1] | across[2:])
+
+
+def _replacing(kept: list[OcrLine], told: Told, ink: Mask, mask: Mask) -> tuple[list[OcrWord], list[OcrLine]]:
+    """Words that are told in `mask` or in place of what was read before; lines still kept. The places of the
+    other lines are added to `mask`.
+    """
+    read = [line for line in kept if all(word.source == "read" for word in line.words)]
+    wanted, covered = mask.copy(), np.zeros_like(mask)
+    for line in read:
+        wanted[_slices(line.box)] = True
+    words = told.words(ink, wanted)
+    for word in words:
+        covered[_slices(word.box)] = True
+    replaced = [line for line in read if covered[_slices(line.box)].any()]
+    for line in replaced:
+        mask[_slices(line.box)] = True
+    gone = set(map(id, replaced))
+    return words, [line for line in kept if id(line) not in gone]
 
 
 # -- what was scrolled ------------------------------------------------------------------------

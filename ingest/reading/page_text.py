@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from random import Random
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from engines.ocr.protocol import Box, OcrEngine, OcrWord, around
+from engines.ocr.protocol import Box, OcrEngine, OcrLine, OcrWord, around
 from store.spool.page_text import PageText
 
 log = logging.getLogger(__name__)
@@ -39,6 +40,7 @@ _FEWEST_LINES = 3
 _TELLING = 8  # letters of a line that tells whether it is the same
 _ALIKE = 0.6  # of the characters of a line
 _AGREEING = 0.8  # of the lines that are read
+_NEWS = 10  # words: fewer are not worth a proof of their own
 _BAND = 12  # pixels around a line that is read
 
 
@@ -51,16 +53,43 @@ def ink_of(image: Image.Image) -> Mask:
     return ink
 
 
+class Told(Protocol):
+    """Words of a picture that a program told."""
+
+    def is_news(self, lines: Iterable[OcrLine]) -> bool:
+        """Whether much is told that these lines, made of the same picture, were read for."""
+
+    def words(self, ink: Mask, wanted: Mask) -> list[OcrWord]:
+        """Words in the `wanted` pixels, proved by the `ink`. Raises what an engine raises."""
+
+
+class ProvedBefore:
+    """Words that were proved when this very picture was read the last time."""
+
+    def __init__(self, words: Sequence[OcrWord]) -> None:
+        self._words = words
+
+    def is_news(self, lines: Iterable[OcrLine]) -> bool:
+        return False
+
+    def words(self, ink: Mask, wanted: Mask) -> list[OcrWord]:
+        return asked_for(self._words, wanted)
+
+
 class PageProof:
-    """What is told of the pages on one picture. Asked for words only where something is to be read."""
+    """What is told of the pages on one picture."""
 
     def __init__(self, pages: Sequence[PageText], image: Image.Image, engine: OcrEngine) -> None:
         self._pages = pages
         self._image = image
         self._engine = engine
 
+    def is_news(self, lines: Iterable[OcrLine]) -> bool:
+        told = sum(len(page.words) for page in self._pages)
+        known = sum(word.source != "read" for line in lines for word in line.words)
+        return told >= _NEWS and known < told / 2
+
     def words(self, ink: Mask, wanted: Mask) -> list[OcrWord]:
-        """Words in the `wanted` pixels, proved. Raises what the engine raises."""
         found: list[OcrWord] = []
         for page in self._pages:
             lines = list(_lines(asked_for(_standing(page, ink), wanted)))

@@ -27,8 +27,8 @@ from ingest.core.step_loop import StepLoop
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading import urls
 from ingest.reading.backlog import Backlog
-from ingest.reading.incremental import AUDIT_AT_REST, IncrementalReader, Told
-from ingest.reading.page_text import PageProof, asked_for
+from ingest.reading.incremental import AUDIT_AT_REST, IncrementalReader
+from ingest.reading.page_text import PageProof, ProvedBefore, Told
 from store.core.errors import MediaGone, NotFound, StoreBusy
 from store.core.paths import replace_file
 from store.frames import frames, page_texts
@@ -190,11 +190,11 @@ class ReaderLoop(StepLoop):
         assert self._engine is not None
         pages = page_texts.of_frame(self._home.database, frame.id)
         if pages:
-            return PageProof(pages, image, self._engine).words
+            return PageProof(pages, image, self._engine)
         earlier = readings.current_reading(self._home.database, frame.id)
         told = [w for line in earlier.lines for w in line.words if w.source != "read"] if earlier else []
         words = [OcrWord(w.text, Box(*w.box), w.confidence or 1.0, w.source, w.checked) for w in told]
-        return (lambda _, wanted: asked_for(words, wanted)) if words else None
+        return ProvedBefore(words) if words else None
 
     def _store(self, frame: FrameRow, lines: list[OcrLine], duration_ms: int) -> None:
         assert self._engine is not None

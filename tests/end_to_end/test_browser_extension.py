@@ -7,8 +7,11 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import quote
 
@@ -35,8 +38,26 @@ def profile(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def chromium(browser: Browser, display: str, profile: Path) -> Iterator[BrowserContext]:
+def extension() -> Path:
+    return EXTENSION
+
+
+@pytest.fixture
+def allowed(tmp_path: Path) -> Path:
+    """The extension as it is once it may see pages: the browser's own question cannot be clicked here."""
+    copy = Path(shutil.copytree(EXTENSION, tmp_path / "allowed"))
+    manifest = json.loads((copy / "manifest.json").read_text())
+    manifest["host_permissions"] += manifest.pop("optional_host_permissions")
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    return copy
+
+
+@pytest.fixture
+def chromium(
+    browser: Browser, display: str, profile: Path, request: pytest.FixtureRequest
+) -> Iterator[BrowserContext]:
     """A Chromium with the extension, in sight on the display."""
+    extension = request.getfixturevalue(getattr(request, "param", "extension"))
     context = browser.browser_type.launch_persistent_context(
         profile,
         executable_path=chromium_path(),
@@ -46,7 +67,7 @@ def chromium(browser: Browser, display: str, profile: Path) -> Iterator[BrowserC
         ignore_default_args=["--disable-extensions"],
         args=[
             "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--window-size=1200,900",
-            f"--load-extension={EXTENSION}", f"--disable-extensions-except={EXTENSION}",
+            f"--load-extension={extension}", f"--disable-extensions-except={extension}",
         ],
     )  # fmt: skip
     yield context
@@ -111,3 +132,52 @@ def test_the_extension_s_id_follows_from_its_key() -> None:
     assert f"chrome-extension://{name}" == access.EXTENSION_ORIGIN
     assert manifest["incognito"] == "not_allowed"
     assert window_hints.SILENT_AFTER_MS > 60_000
+
+
+LEDGER = """<!doctype html><title>Ledger</title><body style="font: 30px sans-serif">
+<p>Seven crates of walnuts left the harbour</p><p style="color: white">invisible marmalade</p>
+<p>although nobody has asked for them since</p><p>before the bridge was closed on Monday</p>
+<input value="typed-by-somebody"><input type="password" value="secret-of-somebody"><p id="now"></p>
+<script>setInterval(() => { now.textContent = `It is number ${Date.now() % 97}`; }, 3000)</script>"""
+
+
+@pytest.fixture
+def ledger() -> Iterator[str]:
+    """The address of a page that changes every few seconds."""
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(LEDGER.encode())
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("chromium", ["allowed"], indirect=True)
+def test_the_text_of_a_page_is_told_where_it_was_allowed(
+    recollect: Recollect, display: str, chromium: BrowserContext, ledger: str
+) -> None:
+    recollect.up(DISPLAY=display)
+    page = pair(chromium, recollect)
+    page.goto(ledger)
+
+    def told() -> set[str]:
+        frames = {hit["frame_id"] for hit in recollect.found('"crates of walnuts"')}
+        lines = [line for n in frames for line in recollect.get(f"/frames/{n}/text")["lines"]]
+        return {word["text"] for line in lines for word in line["words"] if word["source"] == "browser"}
+
+    words = eventually(told, what="a frame with words of the browser")
+    assert {"Seven", "walnuts", "harbour"} <= words
+    assert not words & {"invisible", "marmalade"}
+    recollect.stop()
+    stored = b"".join(path.read_bytes() for path in recollect.home.rglob("*") if path.is_file())
+    assert b"secret-of-somebody" not in stored

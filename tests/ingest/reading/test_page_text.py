@@ -13,6 +13,7 @@ from engines.ocr.protocol import OcrEngine, OcrWord, open_ocr
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading.backlog import Backlog
+from ingest.reading.incremental import IncrementalReader
 from ingest.reading.page_text import PageProof, ink_of
 from ingest.reading.reader import ReaderLoop
 from ingest.worker.storing import store_entry
@@ -127,9 +128,20 @@ def test_the_rest_of_the_picture_is_read_beside_it(home: Home, engine: OcrEngine
     assert sources == [{"read"}, *[{"browser"}] * len(LINES)]
     assert page_texts.of_frame(home.database, frame_id) == []  # it has become text
     again = loop._told(frames.get(home.database, frame_id), shown(words))
-    assert again is not None and texts(again(np.ones((1, 1)), np.ones((600, 900), np.bool_))) == texts_of(
-        words
-    )
+    assert again is not None and texts(
+        again.words(np.ones((1, 1)), np.ones((600, 900), np.bool_))
+    ) == texts_of(words)
+
+
+def test_what_was_read_before_it_was_told_is_told_from_then_on(engine: OcrEngine) -> None:
+    words = page()
+    image, reader = shown(words), IncrementalReader(engine)
+    reader.read("DP-1", image)
+    told_lines = reader.read("DP-1", image, told=PageProof([told(words)], image, engine))
+    assert [line.text for line in told_lines] == ["https://harbour.example", *LINES]
+    later = reader.read("DP-1", image, told=PageProof([told(words)], image, engine))
+    for lines in (told_lines, later):
+        assert [{w.source for w in line.words} for line in lines[1:]] == [{"browser"}] * len(LINES)
 
 
 def test_what_is_unusable_beside_a_picture_is_left_out(home: Home) -> None:
