@@ -102,7 +102,8 @@ class Signs:
         start, end = at - before, last + after
         opens = before == place.at and _opens(run, start)
         closes = place.end + after == len(place.run) and _closes(run, end)
-        if before + after + opens + closes < AROUND or before + after < 2 * (last - at):
+        telling = sum(map(_may_name, run[start:at] + run[last:end]))
+        if telling + opens + closes < AROUND or before + after < 2 * (last - at):
             return None
         stays = max(run[start:at], run[last:end], key=len)
         is_word = self.text.count(stays) > self.text.count(place.run[place.at - before : place.end + after])
