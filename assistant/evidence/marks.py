@@ -21,11 +21,7 @@ from types import MappingProxyType
 
 from assistant.core.records import Claim, ClaimState, EvidenceItem, OnFrame
 from assistant.core.strings import own_sentences
-from assistant.evidence.particulars import (
-    Particular,
-    Screen,
-    particulars,
-)
+from assistant.evidence.particulars import Particular, Screen, particulars
 from assistant.language.small_words import language_of
 from assistant.language.statements import CITATION, Statement, plain, split_statements
 from assistant.language.values import without

@@ -171,7 +171,8 @@ class Screen:
             is_moment = rounds and self._shown.rounds_to(particular.value)
             return is_moment or self._shown.holds(particular.value)
         if particular.kind == "name":
-            return self._has_name(particular.text)
+            is_latin = particular.text[0] < "\u2e80"
+            return self.has_word(particular.text) if is_latin else self._signs.has_family(particular.text)
         return self.has_text(particular.text)
 
     def shows(self, particular: Particular, behind: str) -> bool:
@@ -188,11 +189,6 @@ class Screen:
         """Names in Han or kana that a sentence has otherwise than the screen."""
         for start, end in self._signs.altered(sentence):
             yield Particular(start, end, "name", sentence[start:end])
-
-    def _has_name(self, name: str) -> bool:
-        if name[0] < "\u2e80":
-            return self.has_word(name)
-        return not self._signs.has_kana or name in self._signs.text
 
     def has_text(self, quote: str) -> bool:
         texts = (*self.texts, *self.titles)

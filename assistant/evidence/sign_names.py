@@ -39,6 +39,7 @@ _NAMED = re.compile("[々ー\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
 _KANA = re.compile("[\u3041-\u30fa]")
 _HAN_RUN = re.compile("[々\u3400-\u4dbf\u4e00-\u9fff]+")
 _RUN = re.compile(f"[々{CJK}]+")
+_HIRAGANA = {sign: sign - 0x60 for sign in range(0x30A1, 0x30F7)}
 _SPACE = re.compile(r"[^\S\n]")
 
 
@@ -64,6 +65,7 @@ class Signs:
     def __init__(self, texts: Iterable[str]) -> None:
         text = flattened("\n".join(texts))
         self.text = _SPACE.sub("", text)
+        self._folded = self.text.translate(_HIRAGANA).casefold()
         self.has_kana = bool(_KANA.search(text))
         self._heads: dict[str, list[_Place]] = {}  # by the sign behind them
         self._inside: dict[str, list[_Place]] = {}  # by the signs on both sides
@@ -72,6 +74,14 @@ class Signs:
                 _note(self._heads, run[size], _Place(run, 0, size))
             for at in range(1, len(run)):
                 _note(self._inside, run[at - 1 : at + 2 : 2], _Place(run, at, at + 1))
+
+    def has_family(self, name: str) -> bool:
+        """Whether a family name is here, in Han, kana or Latin letters. Without kana here nobody knows."""
+        return (
+            not self.has_kana
+            or name in self.text
+            or any(map(self._folded.__contains__, _family_names()[name]))
+        )
 
     def altered(self, text: str) -> Iterator[Span]:
         """Where a text has names of the screen otherwise."""
@@ -149,6 +159,7 @@ def _small_signs() -> frozenset[str]:
 
 
 @cache
-def _family_names() -> frozenset[str]:
+def _family_names() -> dict[str, tuple[str, str]]:
+    """Family names of at least two signs, each as it is read in hiragana and in Latin letters."""
     _, _, names = load_dataset("opti", include_last_names=True)
-    return frozenset(name for name in names if len(name) > 1)
+    return {name: (said["reading"], said["en"]) for name, said in names.items() if len(name) > 1}

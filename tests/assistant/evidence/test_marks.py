@@ -278,6 +278,15 @@ def test_an_altered_name_stands_where_another_cited_frame_has_it() -> None:
     assert claim.state == "cited"
 
 
-def test_family_names_are_compared_with_screens_in_japanese_only() -> None:
-    (claim,) = marks.check("返却したのは杉山さんです [1]。", [1], {1: Screen(["Returned by K. Sugiyama"])})
-    assert claim.state == "cited"
+@for_each(
+    ("read", "state"),
+    [
+        ("Returned by K. Tanaka", "cited"),
+        ("返却しました スギヤマ", "cited"),
+        ("返却しました sugiyama@example.org", "cited"),
+        ("返却しました 田中", "not_on_frame"),
+    ],
+)
+def test_family_names_are_looked_for_on_screens_in_japanese(read: str, state: str) -> None:
+    (claim,) = marks.check("返却したのは杉山さんです [1]。", [1], {1: Screen([read])})
+    assert claim.state == state
