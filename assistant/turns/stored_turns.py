@@ -116,7 +116,7 @@ def fail(turn: RunningTurn, error: BaseException) -> TurnError:
     failure = turn_error(error, turn.plan.language)
     tool_calls.expire(turn.database, turn.now_ms(), turn.stored.id)
     kept = _kept(turn, CheckedAnswer(warnings=tuple(turn.warnings)), failure)
-    conversations.fail_turn(turn.database, turn.stored.id, kept, turn.evidence)
+    conversations.finish_turn(turn.database, turn.stored.id, "", kept, turn.evidence, None)
     return failure
 
 

@@ -157,21 +157,36 @@ def finish_turn(
     turn_id: int,
     answer_md: str,
     payload: dict[str, Any],
-    evidence: Sequence[StoredEvidence],
-    now_ms: int,
+    evidence: Iterable[StoredEvidence],
+    now_ms: int | None,
     *,
     is_failed: bool = False,
     last_deletion_id: int | None = None,
 ) -> None:
     """Store a turn's answer with its evidence; `is_failed` when it broke off. `last_deletion_id` is that of
-    before anything was looked up, None where nothing was.
+    before anything was looked up, None where nothing was. Without `now_ms` nothing was said: the question and
+    what was retrieved are kept, so that it can be asked again.
 
     Something may have been deleted while the model was thinking. Evidence that it took is then stored as
     deleted. The answer is not stored at all: nobody can tell any more whether it says what was deleted.
     """
     with database.write() as connection:
         kept = [item if _exists(connection, item) else blank(item) for item in evidence]
-        _end(database, turn_id, "failed" if is_failed else "done", answer_md, payload, kept, now_ms)
+        status = "failed" if is_failed or now_ms is None else "done"
+        changes = Turn.update(status=status, answer_md=answer_md, payload=_json(payload))
+        if not changes.where(Turn.id == turn_id).execute(database.peewee):
+            return  # deleted while it was answered
+        for item in kept:
+            stored = {each.name: getattr(item, each.name) for each in fields(StoredEvidence)}
+            insert(connection, "evidence", **{**stored, "turn_id": turn_id, "boxes": json.dumps(item.boxes)})
+        _note_newer_readings(connection, turn_id)
+        if now_ms is None:
+            return
+        row = Turn.select().where(Turn.id == turn_id).first(database.peewee)
+        of_turn = (Message.conversation_id == row.conversation_id) & (Message.turn == row.n)
+        said = Message.select().where(of_turn & (Message.role == "user")).first(database.peewee)
+        session_id = said.session_id if said else None
+        _say(database, row.conversation_id, row.n, "assistant", answer_md, now_ms, session_id)
         is_stale = last_deletion_id is not None and is_outdated(connection, turn_id, last_deletion_id)
         if is_stale or any(item.state == "deleted" and item.n is not None for item in kept):
             redact_answer(connection, turn_id)
@@ -212,17 +227,6 @@ def has_deletion_since(database: Database, turn_id: int) -> bool:
     """Whether something was deleted since a turn was asked, which its endpoint may keep."""
     sql = "select 1 from turns t join deletions d on d.deleted_ms >= t.created_ms where t.id = ? limit 1"
     return database.scalar(sql, (turn_id,)) is not None
-
-
-def fail_turn(
-    database: Database, turn_id: int, payload: dict[str, Any], evidence: Sequence[StoredEvidence] = ()
-) -> None:
-    """Store that a turn failed before anything was said; its question and what was retrieved are kept, so
-    it can be retried.
-    """
-    with database.write() as connection:
-        kept = [item if _exists(connection, item) else blank(item) for item in evidence]
-        _end(database, turn_id, "failed", "", payload, kept, None)
 
 
 def fail_interrupted(database: Database, payload: dict[str, Any]) -> int:
@@ -313,33 +317,6 @@ def _say(
         session_id=session_id, tokens=estimate_tokens(content),
     ).execute(database.peewee)  # fmt: skip
     Conversation.update(updated_ms=now_ms).where(Conversation.id == chat_id).execute(database.peewee)
-
-
-def _end(
-    database: Database,
-    turn_id: int,
-    status: str,
-    answer_md: str,
-    payload: dict[str, Any],
-    evidence: Iterable[StoredEvidence],
-    now_ms: int | None,
-) -> None:
-    changed = Turn.update(status=status, answer_md=answer_md, payload=_json(payload)).where(
-        Turn.id == turn_id
-    )
-    if not changed.execute(database.peewee):
-        return  # deleted while it was answered
-    connection = database.connection()
-    for item in evidence:
-        stored = {each.name: getattr(item, each.name) for each in fields(StoredEvidence)}
-        insert(connection, "evidence", **{**stored, "turn_id": turn_id, "boxes": json.dumps(item.boxes)})
-    _note_newer_readings(connection, turn_id)
-    if now_ms is not None:
-        row = Turn.select().where(Turn.id == turn_id).first(database.peewee)
-        of_turn = (Message.conversation_id == row.conversation_id) & (Message.turn == row.n)
-        said = Message.select().where(of_turn & (Message.role == "user")).first(database.peewee)
-        session_id = said.session_id if said else None
-        _say(database, row.conversation_id, row.n, "assistant", answer_md, now_ms, session_id)
 
 
 def _note_newer_readings(connection: apsw.Connection, turn_id: int) -> None:

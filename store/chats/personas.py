@@ -110,8 +110,9 @@ def list_personas(database: Database, *, archived: bool = False) -> list[Persona
 
 def get(database: Database, persona_id: int) -> Persona:
     """One persona, archived or not. Raises `NotFound`."""
-    with database.read() as connection:
-        return _get(connection, persona_id)
+    return existing(
+        database.first(Persona, f"{_SELECT} where p.id = ?", (persona_id,)), "persona", persona_id
+    )
 
 
 def active(database: Database) -> Persona | None:
@@ -170,8 +171,8 @@ def create_all(database: Database, many: Sequence[PersonaText], now_ms: int) -> 
         count = scalar(connection, "select count(*) from personas where archived_ms is null")
         if count + len(many) > MAX_PERSONAS:
             raise PersonaInvalid([("name", f"is one too many: at most {MAX_PERSONAS} are kept")])
-        ids = [_insert(connection, _checked(connection, words), now_ms, None) for words in many]
-        return [_get(connection, persona_id) for persona_id in ids]
+        ids = [_insert(connection, _checked(database, words), now_ms, None) for words in many]
+        return [get(database, persona_id) for persona_id in ids]
 
 
 def update_persona(database: Database, persona_id: int, words: PersonaText, now_ms: int) -> Persona:
@@ -180,11 +181,11 @@ def update_persona(database: Database, persona_id: int, words: PersonaText, now_
     Raises `NotFound` and `PersonaInvalid`.
     """
     with database.write() as connection:
-        before = _get(connection, persona_id)
-        words = _checked(connection, words, persona_id)
+        before = get(database, persona_id)
+        words = _checked(database, words, persona_id)
         if words != before.words:
             _keep(connection, persona_id, words, now_ms, is_edited=True)
-        return _get(connection, persona_id)
+        return get(database, persona_id)
 
 
 def restore(database: Database, persona_id: int, version: int, now_ms: int) -> Persona:
@@ -196,13 +197,13 @@ def restore(database: Database, persona_id: int, version: int, now_ms: int) -> P
 def reset(database: Database, persona_id: int, now_ms: int) -> Persona:
     """Let a built-in persona say what it came with. Raises `NotFound` and `BuiltInPersona`."""
     with database.write() as connection:
-        before = _get(connection, persona_id)
+        before = get(database, persona_id)
         if before.builtin is None:
             raise BuiltInPersona(f"{before.name} did not come with Recollect: it has nothing to go back to")
-        words = _checked(connection, BUILT_IN[before.builtin], persona_id)
+        words = _checked(database, BUILT_IN[before.builtin], persona_id)
         if words != before.words:
             _keep(connection, persona_id, words, now_ms, is_edited=False)
-        return _get(connection, persona_id)
+        return get(database, persona_id)
 
 
 def duplicate(database: Database, persona_id: int, now_ms: int) -> Persona:
@@ -221,7 +222,7 @@ def remove(database: Database, persona_id: int, now_ms: int) -> bool:
     Raises `NotFound`, and `BuiltInPersona` for one that came with Recollect.
     """
     with database.write() as connection:
-        before = _get(connection, persona_id)
+        before = get(database, persona_id)
         if before.builtin is not None:
             raise BuiltInPersona(f"{before.name} came with Recollect: it can be reset, not removed")
         if before.turns:
@@ -236,9 +237,9 @@ def remove(database: Database, persona_id: int, now_ms: int) -> bool:
 def unarchive(database: Database, persona_id: int) -> Persona:
     """Let an archived persona be chosen again. Raises `NotFound` and `PersonaInvalid`."""
     with database.write() as connection:
-        _checked(connection, _get(connection, persona_id).words, persona_id)
+        _checked(database, get(database, persona_id).words, persona_id)
         connection.execute("update personas set archived_ms = null where id = ?", (persona_id,))
-        return _get(connection, persona_id)
+        return get(database, persona_id)
 
 
 def activate(database: Database, persona_id: int | None) -> None:
@@ -248,17 +249,11 @@ def activate(database: Database, persona_id: int | None) -> None:
     preferences.set_preference(database, _ACTIVE, persona_id)
 
 
-def _get(connection: apsw.Connection, persona_id: int) -> Persona:
-    for row in rows(connection, f"{_SELECT} where p.id = ?", (persona_id,)):
-        return Persona(*row)
-    raise NotFound("persona", persona_id)
-
-
-def _checked(connection: apsw.Connection, words: PersonaText, persona_id: int = 0) -> PersonaText:
+def _checked(database: Database, words: PersonaText, persona_id: int = 0) -> PersonaText:
     """The words as they are kept, under a name that no other persona has. Raises `PersonaInvalid`."""
     kept = tidied(words)
     sql = "select 1 from personas where name = ? collate nocase and archived_ms is null and id <> ?"
-    is_taken = bool(scalar(connection, sql, (kept.name, persona_id)))
+    is_taken = bool(database.scalar(sql, (kept.name, persona_id)))
     if errors := [*flaws(kept), *([("name", "is taken")] if is_taken else [])]:
         raise PersonaInvalid(errors)
     return kept

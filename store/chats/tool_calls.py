@@ -24,7 +24,7 @@ import apsw
 from store.chats import tool_permissions
 from store.core.database import Database, rows, scalar
 from store.core.errors import NotFound
-from store.core.records import columns, insert, load
+from store.core.records import columns, insert
 from store.frames.activity_intervals import overlaps_deletion
 
 State = Literal["pending", "approved", "executing", "completed", "failed", "denied", "timed_out", "expired"]
@@ -229,7 +229,7 @@ def _decide(database: Database, number: int, scope: ApprovalScope | None, now_ms
             {"id": number, "state": state, "now": now_ms},
         )
         is_decided = connection.changes() == 1
-        call = next(iter(_read(connection, "c.id = ?", [number])), None)
+        call = get(database, number)
         if call is not None:
             event = _EVENTS[scope] if is_decided else "refused"
             record_event(connection, ToolEvent(now_ms, call.tool, event))
@@ -327,14 +327,9 @@ def _sha256(arguments: str) -> str:
 
 
 def _calls(database: Database, condition: str, values: Sequence[int]) -> list[ToolCall]:
-    with database.read() as connection:
-        return _read(connection, condition, values)
-
-
-def _read(connection: apsw.Connection, condition: str, values: Sequence[int]) -> list[ToolCall]:
     own = columns(ToolCall, "c", chat_id="t.conversation_id", turn="t.n")
     sql = f"select {own} from tool_calls c join turns t on t.id = c.turn_id where {condition}"
-    return load(ToolCall, rows(connection, sql, values))
+    return database.records(ToolCall, sql, values)
 
 
 # -- the log ------------------------------------------------------------------------------

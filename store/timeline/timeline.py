@@ -43,14 +43,8 @@ class Timeline:
     frames: int
 
 
-@dataclass(frozen=True, slots=True)
-class FrameMark:
-    """A frame in a list, without its text and its picture."""
-
-    id: int
-    captured_ms: int
-    app_name: str | None
-    monitor: str
+Mark = tuple[int, int, str | None]
+"""A frame in a list: (id, captured_ms, app)."""
 
 
 def timeline(
@@ -162,13 +156,12 @@ def frames_between(
     limit: int,
     *,
     monitor: str | None = None,
-) -> list[FrameMark]:
+) -> list[Mark]:
     """Frames captured in ``[start_ms, end_ms)``, oldest first, at most `limit`."""
     first, after = id_range(start_ms, end_ms)
-    return database.records(
-        FrameMark,
+    return database.rows(
         """
-        select id, captured_ms, app_name, monitor from frames
+        select id, captured_ms, app_name from frames
         where id >= :first and id < :after and (:monitor is null or monitor = :monitor)
         order by id limit :limit
         """,

@@ -160,6 +160,9 @@ def decide(own: Services, call_id: int, scope: ApprovalScope | None) -> ToolCall
             call = tool_calls.deny(own.database, call_id, own.clock())
         else:
             call = tool_calls.approve(own.database, call_id, scope, own.clock())
+    except NotFound:
+        log.warning("refused a decision about tool call %s: there is none", call_id)
+        raise
     except NotPending as error:
         log.warning("refused a decision about tool call %s: it is %s", call_id, error.state)
         detail = f"This call is not waiting for a decision: {error.state}."

@@ -145,7 +145,7 @@ def _near(database: Database, frame: FrameRow) -> list[FrameRow]:
     marks = timeline.frames_between(
         database, frame.captured_ms - NEAR_MS, frame.captured_ms + NEAR_MS + 1, 2000, monitor=frame.monitor
     )
-    ids = [mark.id for mark in marks]
+    ids = [number for number, _, _ in marks]
     if frame.id not in ids:
         return []
     at, half = ids.index(frame.id), NEAR_SHOWN // 2

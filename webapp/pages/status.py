@@ -112,8 +112,8 @@ def _bars(own: Services, now_ms: int) -> list[Bar]:
     """Frames kept in each minute of the last hour."""
     start_ms = now_ms // _MINUTE_MS * _MINUTE_MS - 59 * _MINUTE_MS
     counts = [0] * 60
-    for mark in timeline.frames_between(own.database, start_ms, now_ms + 1, 20_000):
-        counts[min(59, (mark.captured_ms - start_ms) // _MINUTE_MS)] += 1
+    for _, captured_ms, _ in timeline.frames_between(own.database, start_ms, now_ms + 1, 20_000):
+        counts[min(59, (captured_ms - start_ms) // _MINUTE_MS)] += 1
     most = max(counts) or 1
     return [
         Bar(round(i * 100 / 60, 2), round(count * 100 / most, 1), start_ms + i * _MINUTE_MS, count)

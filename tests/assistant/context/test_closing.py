@@ -168,7 +168,7 @@ def test_a_failed_turn_is_what_is_still_open(
         database, session.chat_id, mode="agent", model="stub", question="And before?", start_ms=None,
         end_ms=None, timezone="UTC", now_ms=NOON_MS, session_id=session_id,
     )  # fmt: skip
-    conversations.fail_turn(database, turn.id, {})
+    conversations.finish_turn(database, turn.id, "", {}, [], None)
     session_closing.close(context, session_id, "window")
     assert summary_of(context, session_id).next_steps == "Not answered: And before?"
 

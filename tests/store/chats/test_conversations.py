@@ -81,7 +81,7 @@ def test_failed_turn_keeps_its_question_and_says_nothing(database: Database, dat
     frame = store_frame(database, data_dir)
     chat_id = conversations.create(database, "title", 5)
     turn = ask(database, chat_id)
-    conversations.fail_turn(database, turn.id, {"error": "timeout"}, [shown(frame.id, None)])
+    conversations.finish_turn(database, turn.id, "", {"error": "timeout"}, [shown(frame.id, None)], None)
     found = conversations.turn(database, chat_id, 1)
     assert found is not None
     assert (found.status, found.payload, len(found.evidence)) == ("failed", {"error": "timeout"}, 1)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from store.core.database import Database, rows
 from store.timeline import segments, timeline
-from store.timeline.timeline import MAX_RUNS, FrameMark, Run, merged
+from store.timeline.timeline import MAX_RUNS, Run, merged
 from tests.factories import NOON_MS
 from tests.store.frames.test_activity_intervals import MINUTE, SECOND, put
 from tests.store.search.plans import plans
@@ -148,7 +148,7 @@ def test_frames_of_one_monitor_never_include_another(database: Database) -> None
     one = put(database, 0, "Code")
     two = put(database, 0, "Film", monitor="DP-2", focused=False)
     both = timeline.frames_between(database, NOON_MS, NOON_MS + 1, 10)
-    assert both == [FrameMark(one, NOON_MS, "Code", "DP-1"), FrameMark(two, NOON_MS, "Film", "DP-2")]
+    assert both == [(one, NOON_MS, "Code"), (two, NOON_MS, "Film")]
     assert timeline.frames_between(database, NOON_MS, NOON_MS + 1, 10, monitor="DP-2") == both[1:]
 
 

@@ -163,7 +163,7 @@ def _turn_event(chat_id: int, n: int) -> PageEvent:
     """A turn as its stream tells it."""
     try:
         view = _turn_view(chat_id, n)
-    except Problem:  # deleted meanwhile
+    except NotFound:  # deleted meanwhile
         return PageEvent("turn", "", None)
     html = render_template("chat/turn.html", view=view).strip()
     return PageEvent("turn", html, view.heard)

@@ -14,6 +14,7 @@ from store.frames import frames
 from store.frames.activity_intervals import Segment
 from store.frames.frames import captured_ms_of
 from store.timeline import segments, timeline
+from store.timeline.timeline import Mark
 from webapp.core.services import Viewer
 from webapp.pages.timeline import band
 from webapp.pages.timeline.band import Window
@@ -49,9 +50,6 @@ def selector(ask: StageQuery, stage: Stage | None, view: Window) -> dict[str, An
     )
 
 
-Mark = tuple[int, int, str | None]
-"""(frame id, captured_ms, app)"""
-
 EVERY_FRAME_MS = 3_600_000
 """Up to this span the index holds each frame; beyond it, one a minute."""
 
@@ -64,8 +62,7 @@ def scrub_marks(database: Database, start_ms: int, end_ms: int, app_names: Seque
     The app is that of the activity at the moment, which is what the band shows.
     """
     if end_ms - start_ms <= EVERY_FRAME_MS:
-        covered = timeline.frames_between(database, start_ms, end_ms, _MOST)
-        marks = [(mark.id, mark.captured_ms, mark.app_name) for mark in covered]
+        marks = timeline.frames_between(database, start_ms, end_ms, _MOST)
     else:
         ids = [frame_id for _, frame_id in timeline.minute_index(database, start_ms, end_ms)]
         marks = _named(ids, segments.segments(database, start_ms, end_ms))
