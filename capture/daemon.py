@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from capture import privacy
-from capture.core.clock import Clock, JumpWatch
+from capture.core.clock import Clock, LapseWatch
 from capture.core.errors import SourceFailed
 from capture.difference import is_uniform
 from capture.frame_recorder import Candidate, FrameRecorder
@@ -44,6 +44,7 @@ _FLUSH_AT_MOST_EVERY_S = 1.0
 FAULT_AFTER_S = 20.0
 FAULT_AFTER_UNKNOWN_S = 50.0
 """How long a screen may be of one colour: with input seen meanwhile, and where nobody can tell."""
+_STALLED_S = 5.0  # between two looks: this program was stopped, or starved
 _SETTLE_S = 0.15  # a window that was just switched to has painted itself by then
 
 
@@ -103,7 +104,7 @@ class Daemon:
         self._blank = BlankWatch()
         self._noticed: dict[str, str] = {}  # what could not be seen at the last look, and why
         self._excluded = ""  # why nothing of the last look was kept, when privacy decided so
-        self._jumps = JumpWatch()
+        self._lapses = LapseWatch(self._clock, max(_STALLED_S, 3 * self.cadence_s))
         self._flushed_s = self._clock.monotonic_s()
 
     @property
@@ -129,7 +130,7 @@ class Daemon:
     def tick(self, due_s: float) -> None:
         """One look at every monitor, due at `due_s` (monotonic), or none when something forbids it."""
         now_ms, now_s = self._clock.now_ms(), self._clock.monotonic_s()
-        self._follow_clock(now_ms, now_s)
+        self._follow_clock(now_ms)
         self.recorder.collect()
         pause = ordered_pause(self._parts.spool.folder, now_ms) or self._parts.disk.pause(now_s)
         if pause:
@@ -251,13 +252,14 @@ class Daemon:
             log.debug("cannot wait for windows, the next look will say why: %s", error.cause)
             return False
 
-    def _follow_clock(self, now_ms: int, now_s: float) -> None:
-        jump = self._jumps.read(now_ms, now_s)
-        if jump.slept:
-            self.recorder.slept(jump.last_ms, now_ms)
-        elif jump.set_back:
+    def _follow_clock(self, now_ms: int) -> None:
+        lapse, since_ms = self._lapses.read()
+        if lapse == "set_back":
             log.warning("the clock was set back")
-            self.recorder.clock_set_back(jump.last_ms, now_ms)
+            self.recorder.clock_set_back(since_ms, now_ms)
+        elif lapse:
+            log.info("nobody looked for a while: %s", lapse)
+            self.recorder.lapsed(since_ms, now_ms, "paused" if lapse == "asleep" else "failed", lapse)
 
     def _publish_state(self, pause: PauseReason | None) -> bool:
         backoff = self.recorder.backoff if self.recorder.backoff.reason else self._backoff

@@ -142,10 +142,11 @@ class FrameRecorder:
         for monitor in self._ledger.undecided:
             self.record_skipped(monitor, now_ms, decision, reason)
 
-    def slept(self, start_ms: int, end_ms: int) -> None:
-        """The machine was asleep."""
+    def lapsed(self, start_ms: int, end_ms: int, decision: str, reason: str) -> None:
+        """Nobody looked: the machine was asleep, this program stopped, or the clock was set."""
+        self._inactivity.left(end_ms)
         for monitor in self.monitors:
-            self._ledger.slept(monitor, start_ms, end_ms, "asleep")
+            self._ledger.lapsed(monitor, start_ms, end_ms, decision, reason)
             self._forget(monitor)
 
     def clock_set_back(self, last_ms: int, now_ms: int) -> None:

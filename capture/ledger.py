@@ -75,10 +75,10 @@ class Ledger:
         self._decided(monitor)
         self._open_runs[monitor] = self._add(monitor, decision, reason, at_ms, None)
 
-    def slept(self, monitor: str, start_ms: int, end_ms: int, reason: str) -> None:
-        """Time without looks: the machine was asleep. A run of no looks."""
+    def lapsed(self, monitor: str, start_ms: int, end_ms: int, decision: str, reason: str) -> None:
+        """Time without looks, such as sleep. A run of no looks."""
         self._open_runs.pop(monitor, None)
-        run = self._add(monitor, "paused", reason, start_ms, None, looks=0)
+        run = self._add(monitor, decision, reason, start_ms, None, looks=0)
         run.end_ms = max(run.end_ms, end_ms)
 
     def idle(self, start_ms: int, end_ms: int) -> None:

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from capture.core.geometry import Rect
 from capture.windows.protocol import WindowInfo
 
-SETTLED_S = 1.0
+SETTLED_S = 2.0
+"""Programs paint within a tenth of it; where the machine is busy, some took over a second."""
 
 
 @dataclass(slots=True)

@@ -79,6 +79,14 @@ class Restless:
         window.fill_rectangle(context, 0, 0, _WIDTH, _HEIGHT)
         context.free()
 
+    def _repaint(self) -> None:
+        """As programs do: soon after what they are told."""
+        self._display.sync()
+        while self._display.pending_events():
+            window = self._display.next_event().window
+            self._paint(window, self._colours[window.id])
+        self._display.flush()
+
     def _place(self) -> tuple[int, int, int, int]:
         r = self._random
         return r.randrange(900), r.randrange(500), r.randrange(60, 500), r.randrange(60, 400)
@@ -86,11 +94,7 @@ class Restless:
     def _run(self) -> None:
         while not self._stop.is_set():
             self._change()
-            self._display.sync()
-            while self._display.pending_events():
-                window = self._display.next_event().window
-                self._paint(window, self._colours[window.id])
-            self._display.flush()
+            self._repaint()
             self._stop.wait(self._random.choice((0.0, 0.003, 0.02, 0.2)))
 
     def _change(self) -> None:
@@ -103,7 +107,7 @@ class Restless:
         elif action == "slide":
             for step in range(8):
                 window.configure(x=x + 4 * step, y=y)
-                self._display.sync()
+                self._repaint()
         elif action in ("raise", "lower"):
             window.configure(stack_mode=X.Above if action == "raise" else X.Below)
         elif action == "shape":
@@ -113,7 +117,7 @@ class Restless:
             window.change_property(atom, Xatom.CARDINAL, 32, [self._random.choice((0x7FFFFFFF, 0xFFFFFFFF))])
         elif action in ("flash", "popup"):
             brief = self._open(is_secret=self._random.random() < 0.7, is_popup=action == "popup")
-            self._display.sync()
+            self._repaint()
             time.sleep(self._random.uniform(0.003, 0.04))
             brief.destroy()
         else:

@@ -46,12 +46,16 @@ class FakeClock:
 
     wall_ms: int = NOON_MS
     running_s: float = 100.0
+    slept_s: float = 0.0
 
     def now_ms(self) -> int:
         return self.wall_ms
 
     def monotonic_s(self) -> float:
         return self.running_s
+
+    def elapsed_s(self) -> float:
+        return self.running_s + self.slept_s
 
     def wait(self, stop: threading.Event, timeout_s: float) -> None:
         self.go(timeout_s)

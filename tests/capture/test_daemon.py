@@ -373,14 +373,23 @@ def test_a_screen_locker_that_no_service_knows_pauses_too(bench: Bench) -> None:
     assert bench.screens.grabbed == []
 
 
-def test_sleep_is_seen_by_the_clocks_alone(bench: Bench) -> None:
+@pytest.mark.parametrize(
+    ("reason", "decision", "slept_s", "running_s"),
+    [("asleep", "paused", 28_800, 0), ("stalled", "failed", 0, 28_800), ("clock_set", "failed", 0, 0)],
+)
+def test_why_nobody_looked_is_seen_by_the_clocks_alone(
+    bench: Bench, reason: str, decision: str, slept_s: float, running_s: float
+) -> None:
+    """Sleep, a program that was stopped, and a clock that was set forward."""
     bench.look(2)
-    bench.clock.wall_ms += 8 * 3_600_000  # the monotonic clock stood still
+    bench.clock.wall_ms += 28_800_000
+    bench.clock.slept_s += slept_s
+    bench.clock.running_s += running_s
     bench.look(2)
     done = bench.finish()
-    [asleep] = [run for run in done.runs if run.reason == "asleep"]
-    assert asleep.decision == "paused"
-    assert asleep.end_ms - asleep.start_ms == pytest.approx(8 * 3_600_000, abs=1000)
+    [lapse] = [run for run in done.runs if run.reason == reason]
+    assert lapse.decision == decision
+    assert lapse.end_ms - lapse.start_ms == pytest.approx(28_800_000, abs=1000)
     assert len(done.frames) == 2  # no interval spans the night
     assert done.is_balanced
 

@@ -70,7 +70,7 @@ def test_a_lost_frame_takes_back_what_extended_it() -> None:
 
 def test_sleep_is_a_run_without_looks() -> None:
     ledger = Ledger(0)
-    ledger.slept("A", 1000, 721_000, "asleep")
+    ledger.lapsed("A", 1000, 721_000, "paused", "asleep")
     report = ledger.flush(721_000)
     assert report is not None
     assert (report.looks, report.runs) == (0, (DecisionRun("A", "paused", "asleep", 1000, 721_000, 0),))
