@@ -130,7 +130,7 @@ def _rounds(session: ModelSession) -> Generator[TurnEvent, None, Completion]:
             break  # neither a call nor an answer
         results = yield from carry_out(session, iteration, reply)
         session.rounds += tool_execution.result_messages(
-            reply, completion, results, session.form, as_text=session.tells_as_text
+            reply, completion, results, session.form, as_text=not session.endpoint.supports_tool_role
         )
     else:
         if rounds:
@@ -161,11 +161,11 @@ def _generate(session: ModelSession) -> Generator[TurnEvent, None, tuple[Complet
             completion = yield from _streamed(session)
             break
         except ContextTooLong:
-            fitted = session.shrink() if shrinks_left else None
-            if fitted is None:
+            left_out, shortened = session.left_out, session.shortened
+            if not shrinks_left or not session.shrink():
                 raise
-            if fitted.is_changed:
-                told = {"left_out": fitted.left_out, "shortened": fitted.shortened}
+            told = {"left_out": session.left_out - left_out, "shortened": session.shortened - shortened}
+            if any(told.values()):
                 yield ShortenedEvent(**told, message=text("shortened", plan.language, **told))
     return completion, tool_execution.read(completion, session.tools, session.form)
 

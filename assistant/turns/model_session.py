@@ -98,11 +98,6 @@ class ModelSession:
         return not conversations.is_outdated(connection, turn, last) and self.pictures.are_current(connection)
 
     @property
-    def tells_as_text(self) -> bool:
-        """Whether the model knows no messages of a tool, and gets results as the text of a user."""
-        return not self.endpoint.supports_tool_role
-
-    @property
     def messages(self) -> list[Message]:
         return [*self.head, *self.rounds]
 
@@ -147,22 +142,21 @@ class ModelSession:
         packed = pack(self.retrieval, plan.question, plan.zone, room, plan.words)
         return packed if packed.entries else replace(packed, text=plan.question)
 
-    def fit(self) -> Fitted:
+    def fit(self) -> None:
         """Keep the rounds within the room, as far as results can be left out."""
         before = len(self.head)
-        fitted = fit(self.messages, self.room)
-        self.head, self.rounds = fitted.messages[:before], fitted.messages[before:]
-        self.left_out += fitted.left_out
-        self.shortened += fitted.shortened
-        return fitted
+        messages, left_out, shortened = fit(self.messages, self.room)
+        self.head, self.rounds = messages[:before], messages[before:]
+        self.left_out += left_out
+        self.shortened += shortened
 
-    def shrink(self) -> Fitted | None:
-        """Half of what was refused, for all that follows in this turn; None where nothing can be left out."""
+    def shrink(self) -> bool:
+        """Half of what was refused, for all that follows in the turn; False where nothing can be left out."""
         sent = self.messages
         self.window = (tokens_of(sent) + self.window - self.room) // 2
         self.compose()
-        fitted = self.fit()
-        return fitted if self.messages != sent else None
+        self.fit()
+        return self.messages != sent
 
     def close_tools(self) -> None:
         """Let the model answer with what it has: nothing is on offer any more."""
@@ -217,21 +211,10 @@ MIN_CHARS = 400
 """What is left of a result at least that is shortened."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """The messages, and how many of their results were left out or shortened for it."""
-
-    messages: list[Message]
-    left_out: int = 0
-    shortened: int = 0
-
-    @property
-    def is_changed(self) -> bool:
-        return bool(self.left_out or self.shortened)
-
-
-def fit(messages: Sequence[Message], room: int) -> Fitted:
-    """The messages within `room` tokens, as far as leaving out results can do that."""
+def fit(messages: Sequence[Message], room: int) -> tuple[list[Message], int, int]:
+    """The messages within `room` tokens, as far as leaving out results can do that; how many were left out
+    for it, and how many shortened.
+    """
     fitted, left_out, shortened = list(messages), 0, 0
     over = tokens_of(messages) - room
     answers_at = [at for at, message in enumerate(messages) if message.role == "assistant"]
@@ -247,7 +230,7 @@ def fit(messages: Sequence[Message], room: int) -> Fitted:
             over -= tokens_of([message]) - tokens_of([fitted[at]])
             left_out += at < last_round
             shortened += at >= last_round
-    return Fitted(fitted, left_out, shortened)
+    return fitted, left_out, shortened
 
 
 def _beginning(result: str, over: int) -> str:

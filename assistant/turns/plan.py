@@ -105,9 +105,6 @@ class Attached:
         return bool(self.own or self.earlier)
 
 
-NO_FILES = Attached()
-
-
 @dataclass(frozen=True, slots=True)
 class Voice:
     """As whom the model speaks: the words of a persona (None: of an override, of the chat, or the neutral
@@ -151,7 +148,7 @@ class TurnPlan:
     """What is told as background beside the question, and how that came to be."""
     about: AnchorFacts | None = None
     asked: str = ""
-    attached: Attached = NO_FILES
+    attached: Attached = Attached()
     last_deletion_id: int = 0
     """The latest deletion before anything was looked up for the question."""
 

@@ -42,23 +42,22 @@ def of(words: int) -> str:
 @for_each("is_text", [False, True])
 def test_the_oldest_results_go_first_and_the_newest_keep_their_beginnings(is_text: bool) -> None:
     messages = rounds(of(900), of(900), of(900), is_text=is_text)
-    one = fit(messages, tokens_of(messages) - 100)
-    assert (one.left_out, one.shortened) == (1, 0)
-    assert [LEFT_OUT in message.content for message in one.messages[3::2]] == [True, False, False]
-    most = fit(messages, tokens_of(messages) // 4)
-    assert (most.left_out, most.shortened) == (2, 1)
-    assert tokens_of(most.messages) <= tokens_of(messages) // 4
-    told = most.messages[-1].content.removeprefix(RESULTS)
+    one, *counts = fit(messages, tokens_of(messages) - 100)
+    assert counts == [1, 0]
+    assert [LEFT_OUT in message.content for message in one[3::2]] == [True, False, False]
+    most, *counts = fit(messages, tokens_of(messages) // 4)
+    assert counts == [2, 1]
+    assert tokens_of(most) <= tokens_of(messages) // 4
+    told = most[-1].content.removeprefix(RESULTS)
     assert of(900).startswith(json.loads(told)["beginning"])
-    assert [message.role for message in most.messages] == [message.role for message in messages]
-    assert [message.tool_calls for message in most.messages] == [message.tool_calls for message in messages]
+    assert [message.role for message in most] == [message.role for message in messages]
+    assert [message.tool_calls for message in most] == [message.tool_calls for message in messages]
 
 
 def test_what_fits_stays_and_what_cannot_shrink_is_told() -> None:
     messages = rounds(of(10))
-    assert not fit(messages, tokens_of(messages)).is_changed
-    assert not fit(messages, 1).is_changed
-    assert not fit(messages[:2], 1).is_changed
+    for given, room in ((messages, tokens_of(messages)), (messages, 1), (messages[:2], 1)):
+        assert fit(given, room) == (given, 0, 0)
 
 
 @pytest.fixture
