@@ -37,6 +37,7 @@ RESTART_EXIT_CODE = 75
 MEMORY_LIMIT_BYTES = 580_000_000
 MEMORY_OF_EMBEDDER_BYTES = 200_000_000
 MEMORY_OF_ANOTHER_READER_BYTES = 300_000_000
+MEMORY_OF_PACKING_BYTES = 200_000_000  # of a 4K screen; a 1080p one takes a quarter
 LONGEST_READ_S = 180.0
 _POLL_S = 0.2
 _STATE_EVERY_S = 2.0
@@ -164,7 +165,8 @@ class Worker:
         if now < self._check_due_s:
             return False
         self._check_due_s = now + _CHECK_EVERY_S
-        limit = MEMORY_LIMIT_BYTES + MEMORY_OF_ANOTHER_READER_BYTES * (len(self._readers) - 1)
+        limit = MEMORY_LIMIT_BYTES + MEMORY_OF_PACKING_BYTES
+        limit += MEMORY_OF_ANOTHER_READER_BYTES * (len(self._readers) - 1)
         limit += MEMORY_OF_EMBEDDER_BYTES if self._embedding else 0
         used = used_bytes()
         if used > limit:

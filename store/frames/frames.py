@@ -23,6 +23,9 @@ ID_STEP = 1024
 MAX_CAPTURED_MS = 2**43
 """A frame id stays below 2**53, which JavaScript holds exactly: good until the year 2248."""
 
+_LARGEST_PACKED_PX = 10_000_000
+"""A 4K screen has 8.3 million. Several pictures are held in memory while a pack is made."""
+
 FrameStatus = Literal["stored", "searchable", "failed"]
 
 
@@ -202,7 +205,8 @@ def insert(connection: apsw.Connection, capture: Capture, still: Still, now_ms: 
     frame_id = _new_id(connection, capture.captured_ms)
     told = {name: getattr(capture, name) for name in _OF_CAPTURE}
     # Only what a capture daemon wrote can be made again byte for byte out of its pixels (`Media.exact`).
-    told["is_packable"] = capture.batch_id is not None and still.media_type == "image/webp"
+    is_small = still.width_px * still.height_px <= _LARGEST_PACKED_PX
+    told["is_packable"] = is_small and capture.batch_id is not None and still.media_type == "image/webp"
     times = {"ended_ms": capture.captured_ms, "stored_ms": now_ms}
     records.insert(connection, "frames", id=frame_id, **told, **asdict(still), **times)
     text_index.add(connection, frame_id)

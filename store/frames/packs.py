@@ -24,13 +24,14 @@ from PIL import Image
 SUFFIX = ".zip"
 MAX_DEPTH = 8
 _WHOLE_ONES = 3
+_MEMORY_BYTES = 72_000_000  # of earlier pictures: of a 4K screen one whole one is remembered
 _TILE = 16
 _WHOLE_ABOVE = 0.7  # of the tiles changed: the picture is kept whole
 _MOVED_ABOVE = 0.05  # of the pixels changed: something may have been scrolled
 _STRIP = 64  # pixels: columns that move together
 _FEWEST_VOTES = 16  # rows
 _DIRECTORY_ENTRY = 46  # bytes of a name's entry in the directory of a ZIP archive, beside name and comment
-_WEIGHTS = np.random.default_rng(0).integers(2**31, 2**32, _STRIP, dtype=np.uint64) | np.uint64(1)
+_WEIGHTS = np.random.default_rng(0).integers(2**31, 2**32, _STRIP, dtype=np.uint32) | np.uint32(1)
 
 Pixels = NDArray[np.uint32]
 """(height, width) of opaque RGBA."""
@@ -150,7 +151,8 @@ class PackWriter:
         pixels = pixels_of(image)
         content, comment, depth = (source and self._taken_over(source, frame_id)) or self._drawn(pixels)
         self._depths[frame_id] = depth
-        whole = [one for one in self._earlier if one.depth == 0][-_WHOLE_ONES:]
+        number = max(1, min(_WHOLE_ONES, _MEMORY_BYTES // pixels.nbytes - 1))
+        whole = [one for one in self._earlier if one.depth == 0][-number:]
         self._earlier = [*whole, _Earlier(frame_id, depth, pixels)]
         return self._write(frame_id, content, comment)
 
@@ -270,13 +272,14 @@ def _moved(before: Pixels, pixels: Pixels) -> _Move | None:
     return _Move(down, top + rows.start, bottom + rows.start, columns) if columns else None
 
 
-def _strips(pixels: Pixels) -> NDArray[np.uint64]:
+def _strips(pixels: Pixels) -> Pixels:
     """(rows, strips): a number for the pixels of each strip of each row."""
-    padded = np.pad(pixels, ((0, 0), (0, -pixels.shape[1] % _STRIP))).astype(np.uint64)
-    return np.asarray(padded.reshape(len(pixels), -1, _STRIP) @ _WEIGHTS)
+    if lacking := -pixels.shape[1] % _STRIP:
+        pixels = np.pad(pixels, ((0, 0), (0, lacking)))
+    return np.asarray(pixels.reshape(len(pixels), -1, _STRIP) @ _WEIGHTS)
 
 
-def _distances(then: NDArray[np.uint64], now: NDArray[np.uint64]) -> NDArray[np.int64]:
+def _distances(then: Pixels, now: Pixels) -> NDArray[np.int64]:
     """How far down the rows stood that occur once in each and not in the same place."""
     (old, old_rows, old_counts), (new, new_rows, new_counts) = (
         np.unique(strip, return_index=True, return_counts=True) for strip in (then, now)

@@ -44,7 +44,6 @@ def verify(database: Database, media: Media, spool: Spool) -> Report:
         problems = [*_file(connection), *row_problems(connection), *_derived(connection)]
         counts = {name: int(scalar(connection, sql)) for name, sql in _COUNTS.items()}
     problems += [*_pictures(database, media), *_attachments(database), *_ledger(database)]
-    counts["pictures"] = len(media.files())
     counts["waiting in the spool"] = len(spool.waiting())
     counts["set aside in the spool"] = sum(1 for _ in spool.failed())
     return Report(tuple(problems), counts)
@@ -52,6 +51,7 @@ def verify(database: Database, media: Media, spool: Spool) -> Report:
 
 _COUNTS = {
     "frames": "select count(*) from frames",
+    "pictures": "select count(*) from frames where media_path is not null",
     "frames read": "select count(*) from frames where reading_state = 'read'",
     "index rows": "select count(*) from frames_fts_docsize",
     "vectors": "select count(*) from vectors",

@@ -121,7 +121,9 @@ def test_a_stop_abandons_the_read_under_way_and_its_frame_waits(home: Home) -> N
 def test_too_much_memory_ends_the_worker_so_that_it_is_started_again(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "used_bytes", lambda: worker.MEMORY_LIMIT_BYTES + 1)
+    monkeypatch.setattr(
+        worker, "used_bytes", lambda: worker.MEMORY_LIMIT_BYTES + worker.MEMORY_OF_PACKING_BYTES + 1
+    )
     assert Worker(home, opener(ScriptedEngine())).run() == RESTART_EXIT_CODE
 
 
