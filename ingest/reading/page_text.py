@@ -38,6 +38,7 @@ _FILLED = 0.35  # of the columns of a word
 _ONE_LINE_IN = 20
 _FEWEST_LINES = 3
 _TELLING = 8  # letters of a line that tells whether it is the same
+_BEGINNING = 10  # words of a line that are read
 _ALIKE = 0.6  # of the characters of a line
 _AGREEING = 0.8  # of the lines that are read
 _NEWS = 10  # words: fewer are not worth a proof of their own
@@ -104,16 +105,18 @@ class PageProof:
 
         An engine may fail at a line of many; that one is read, then, and not believed.
         """
-        said = self._read([around([word.box for word in lines[n]]) for n in asked])
-        agreeing = [_alike(_text(lines[n]), text) for n, text in zip(asked, said, strict=True)]
+        begun = [lines[n][:_BEGINNING] for n in asked]
+        said = self._read([around([word.box for word in line]) for line in begun])
+        agreeing = [_alike(_text(line), text) for line, text in zip(begun, said, strict=True)]
         if not agreeing or sum(agreeing) < _AGREEING * len(agreeing):
             log.info("pages are read: %d of %d lines say what was told", sum(agreeing), len(agreeing))
             return
         agreed = dict(zip(asked, agreeing, strict=True))
         for number, line in enumerate(lines):
             if agreed.get(number, True):
-                for word in line:
-                    yield replace(word, checked="read") if number in agreed else word
+                for place, word in enumerate(line):
+                    is_read = number in agreed and place < _BEGINNING
+                    yield replace(word, checked="read") if is_read else word
 
     def _read(self, lines: Sequence[Box]) -> list[str]:
         """What the engine makes of these lines, read from one sheet with a band for each."""
