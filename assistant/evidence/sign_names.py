@@ -10,12 +10,13 @@ enough to be known: the two thousand commonest.
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
+from importlib.resources import files
 from typing import NamedTuple
 
-from japanese_personal_name_dataset import load_dataset
 from stopwordsiso import stopwords
 
 from assistant.core.texts import CJK
@@ -161,5 +162,7 @@ def _small_signs() -> frozenset[str]:
 @cache
 def _family_names() -> dict[str, tuple[str, str]]:
     """Family names of at least two signs, each as it is read in hiragana and in Latin letters."""
-    _, _, names = load_dataset("opti", include_last_names=True)
-    return {name: (said["reading"], said["en"]) for name, said in names.items() if len(name) > 1}
+    # The package would load first names, too, and keep five megabytes.
+    table = files("japanese_personal_name_dataset") / "dataset" / "last_name_org.csv"
+    rows = csv.reader(table.read_text("utf-8").splitlines())
+    return {name: (kana, letters) for name, _, kana, letters in rows if len(name) > 1}
