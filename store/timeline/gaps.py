@@ -15,7 +15,7 @@ to `activity_intervals.MERGE_GAP_MS`, because nothing says how often their sourc
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import apsw
 
@@ -283,21 +283,17 @@ def _cut(connection: apsw.Connection, segment: Segment, start_ms: int, end_ms: i
         connection,
         """
         select
-            min(id) filter (where ended_ms >= :start),
-            max(id) filter (where ended_ms >= :start),
-            count(*) filter (where ended_ms >= :start),
+            min(id) filter (where ended_ms >= :since),
+            max(id) filter (where ended_ms >= :since),
+            count(*) filter (where ended_ms >= :since),
             max(id)
         from frames
-        where id between :first and :last and captured_ms < :end
-            and app_name is :app and window_name is :window and browser_url is :url
+        where id between :first_frame_id and :last_frame_id and captured_ms < :until
+            and app_name is :app_name and window_name is :window_name and browser_url is :browser_url
             and (focused is null or focused = 1)
         """,
-        {
-            "first": segment.first_frame_id, "last": segment.last_frame_id,
-            "start": start_ms, "end": end_ms,
-            "app": segment.app_name, "window": segment.window_name, "url": segment.browser_url,
-        },
-    )  # fmt: skip
+        {**asdict(segment), "since": start_ms, "until": end_ms},
+    )
     return replace(
         segment,
         start_ms=start_ms,

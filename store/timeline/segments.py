@@ -243,17 +243,13 @@ def frames_of(connection: apsw.Connection, visit: Segment, start_ms: int, end_ms
         connection,
         """
         select id from frames
-        where id between :first and :last and captured_ms < :end and ended_ms >= :start
-            and app_name is :app and window_name is :window and browser_url is :url
+        where id between :first_frame_id and :last_frame_id and captured_ms < :until and ended_ms >= :since
+            and app_name is :app_name and window_name is :window_name and browser_url is :browser_url
             and (focused is null or focused = 1)
         order by id
         """,
-        {
-            "first": visit.first_frame_id, "last": visit.last_frame_id,
-            "start": start_ms, "end": end_ms,
-            "app": visit.app_name, "window": visit.window_name, "url": visit.browser_url,
-        },
-    )  # fmt: skip
+        {**asdict(visit), "since": start_ms, "until": end_ms},
+    )
 
 
 def text_of(connection: apsw.Connection, frame_id: int) -> tuple[int, int, str] | None:

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import IO, Any, cast
 
@@ -177,31 +176,21 @@ def _refused(name: str, reason: str) -> Problem:
     return Problem(422, "attachment_refused", sentence, errors=(("file", reason),))
 
 
-@dataclass(frozen=True, slots=True)
-class FormAttachments:
-    """The files of a question's form: those uploaded before, and those that come along without scripts.
-
-    `refusal` says why a file that came along was not taken, "" when all were.
-    """
-
-    files: tuple[Attachment, ...]
-    refusal: str
-
-    @property
-    def ids(self) -> tuple[int, ...]:
-        return tuple(file.id for file in self.files)
+Files = tuple[tuple[Attachment, ...], str]
+"""The files of a question's form, those uploaded before and those that come along without scripts; and why
+one that came along was not taken, "" when all were."""
 
 
-def form_attachments() -> FormAttachments:
+def form_attachments() -> Files:
     """The files of this request's form, taken once: a question that is refused for something else still
     has them. One that is gone meanwhile is refused.
     """
     if "form_attachments" not in g:
         g.form_attachments = _take_files()
-    return cast(FormAttachments, g.form_attachments)
+    return cast(Files, g.form_attachments)
 
 
-def _take_files() -> FormAttachments:
+def _take_files() -> Files:
     given = [text for text in request.form.getlist("attachments") if text.isdecimal() and len(text) < 19]
     files, refusals = [], []
     for attachment_id in dict.fromkeys(map(int, given)):
@@ -219,4 +208,4 @@ def _take_files() -> FormAttachments:
             files.append(store_attachment(upload))
         except Problem as problem:
             refusals.append(problem.detail)
-    return FormAttachments(tuple(files), " ".join(dict.fromkeys(refusals)))
+    return tuple(files), " ".join(dict.fromkeys(refusals))

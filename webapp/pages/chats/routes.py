@@ -184,9 +184,9 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
     chosen = _range(who)
     if chosen.problem and not chosen.is_given:
         raise TurnRefused("invalid_time_range", "end_time", chosen.problem)
-    files = form_attachments()
-    if files.refusal:
-        raise TurnRefused("attachment_refused", "attachments", files.refusal)
+    files, refusal = form_attachments()
+    if refusal:
+        raise TurnRefused("attachment_refused", "attachments", refusal)
     now_ms = number(form, "now_ms", 15) or 0
     return TurnRequest(
         message=form.get("message", ""),
@@ -203,7 +203,7 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
         session_id=number(form, "session_id"),
         without=tuple(int(text) for text in form.getlist("without") if text.isdecimal() and len(text) < 19),
         day_start_min=who.day_start_min,
-        attachments=files.ids,
+        attachments=tuple(file.id for file in files),
         amend=bool(form.get("amend")),
         frame_id=number(form, "frame"),
         pictures=bool(form.get("pictures")),
@@ -230,7 +230,7 @@ def refused_page(chat: Chat | None, refusal: TurnRefused, who: Viewer) -> Respon
         edited=edited,
         draft="" if edited else _draft_address(chat.id if chat else None),
         style_note=form.get("style_note", ""),
-        files=form_attachments().files,
+        files=form_attachments()[0],
     )
     if not templating.wants_fragment():
         return _page(chat, composer, who, 422)
