@@ -117,7 +117,11 @@ def _scope(
     uses_tools: bool,
 ) -> Scope:
     if request.start_ms is not None:
-        return _given(database, request, request.start_ms, phrase)
+        given = _given(database, request, request.start_ms, phrase)
+        again = next(
+            (was for _, was in before if (was.start_ms, was.end_ms) == (given.start_ms, given.end_ms)), given
+        )
+        return given if given.phrase else replace(given, left_out=again.left_out)
     if mentions.has_selection:
         raise TimeRangeRequired("@selection", "no_selection")
     if isinstance(phrase, Found):
