@@ -101,9 +101,10 @@ class Signs:
             for place in self._heads.get(sign, ()):
                 if _opens(run, at - place.end):
                     yield at - place.end, place
-            beside = {run[max(0, at - 1) : at + 2 : 2], run[at - 1 : at] if _closes(run, at + 1) else ""}
-            for signs in beside if at else ():
-                yield from ((at, place) for place in self._inside.get(signs, ()))
+            if at:
+                yield from ((at, place) for place in self._inside.get(run[at - 1 : at + 2 : 2], ()))
+            if 0 < at < len(run) - 1 and not _may_name(run[at + 1]):
+                yield from ((at, place) for place in self._inside.get(run[at - 1], ()))
 
     def _around(self, run: str, at: int, place: _Place) -> Span | None:
         """The stretch of a run that is altered: the signs at a place with what stays around them."""

@@ -103,12 +103,9 @@ def values(text: str, *, is_read: bool = False) -> tuple[Value, ...]:
     flat = flattened(text)
     taken = bytearray(len(flat))
     found: list[Value] = []
-    for finder in (_dates, _weekdays, _composed_clocks, _clocks, _numbers):
-        free = (
-            without(flat, [(value.start, value.end) for value in found])
-            if finder is _composed_clocks
-            else flat
-        )
+    for finder in (_dates, _named_days, _composed_clocks, _clocks, _numbers):
+        is_composed = finder is _composed_clocks
+        free = without(flat, [(value.start, value.end) for value in found]) if is_composed else flat
         for value in finder(free, is_read):
             if value.start < value.end and not any(taken[value.start : value.end]):
                 taken[value.start : value.end] = b"\x01" * (value.end - value.start)
@@ -118,9 +115,10 @@ def values(text: str, *, is_read: bool = False) -> tuple[Value, ...]:
 
 def without(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """The text, as long as it was, with signs that mean nothing in place of some parts."""
+    signs = list(text)
     for start, end in spans:
-        text = text[:start] + "\u0001" * (end - start) + text[end:]
-    return text
+        signs[start:end] = "\u0001" * (end - start)
+    return "".join(signs)
 
 
 def flattened(text: str) -> str:
@@ -148,7 +146,6 @@ def _dates(text: str, is_read: bool) -> Iterator[Value]:
             parts = found.groupdict()
             year, month, of_month = (integer(parts[part]) if parts.get(part) else None for part in "ymd")
             yield from _day(found, {(year, month, of_month)})
-    yield from _named_days(text, is_read)
     for found in _EITHER_ORDER.finditer(text):
         a, b = int(found["a"]), int(found["b"] or found["c"])
         year = int(found["y"]) if found["y"] else None
@@ -174,15 +171,11 @@ def _is_day(day: Day) -> bool:
 
 
 def _named_days(text: str, is_read: bool) -> Iterator[Value]:
-    """``4 March 2027``, ``March 4th``, ``le 4 mars``, ``juin 2027``."""
-    for found in _WORD.finditer(text):
-        if months := cldr.months().get(cldr.key(found[0])):
-            yield from _of_month(text, found, months, is_read)
-
-
-def _weekdays(text: str, is_read: bool) -> Iterator[Value]:
+    """``4 March 2027``, ``March 4th``, ``le 4 mars``, ``juin 2027``, ``Monday``, ``周一``."""
     for found in _WORD.finditer(text):
         name = cldr.key(found[0])
+        if months := cldr.months().get(name):
+            yield from _of_month(text, found, months, is_read)
         days = cldr.weekdays().get(name) if is_read or len(name) > cldr.SHORT_WEEKDAY else None
         if is_read and not days and found[0][0].isupper():
             days = cldr.short_weekdays().get(name)
