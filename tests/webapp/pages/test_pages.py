@@ -418,7 +418,7 @@ def test_retention_shows_what_would_go_and_needs_the_typed_word(
     policy = retention.chosen(own.database, own.settings.retention)
     retention.run(own.database, own.media, policy, own.clock())
     html = page(visitor, f"/frames/{frame.id}", 410)
-    assert "removed by retention. That was on" in html and "a small picture is left" in html
+    assert "removed by retention on" in html and "A small picture is left" in html
     assert "retention set to 14 days" in html
     assert "1 picture, 0 small pictures" in page(visitor, "/settings/storage")
     address = f"/api/v1/frames/{frame.id}"
