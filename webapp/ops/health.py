@@ -195,7 +195,7 @@ def storage_part(own: Services) -> Part:
     if verdict == "ok" and last and last[0].problem:
         why = f"retention stopped: {last[0].problem}"
         return Part("storage", "warn", free, why, "It is tried again every hour; see Settings, Storage.")
-    return Part("storage", verdict, free, why or room(own), why and "Free some space on this disk.")
+    return Part("storage", verdict, free, why, why and "Free some space on this disk.")
 
 
 def growth(own: Services) -> retention.Growth | None:
@@ -205,15 +205,6 @@ def growth(own: Services) -> retention.Growth | None:
     if limit_gb:
         room_bytes = min(room_bytes, limit_gb * 1e9 - retention.media_bytes(own.database))
     return retention.growth(own.database, room_bytes, own.clock())
-
-
-def room(own: Services) -> str:
-    """How long it lasts at the present pace, in words; "" while that cannot be told."""
-    pace = growth(own)
-    if pace is None:
-        return ""
-    lasts = "over ten years" if pace.months > 120 else f"about {pace.months:.0f} months"
-    return f"a month adds {formatting.size(pace.month_bytes)}, so there is room for {lasts}"
 
 
 def model_part(own: Services) -> Part:

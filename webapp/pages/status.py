@@ -82,6 +82,7 @@ def show() -> Response:
         worker=process_state.read_ingest_state(own.data_dir.spool),
         failed=list(own.spool.failed())[:10],
         versions=_versions(),
+        growth=health.growth(own),
         kept=tags.pinned_usage(own.database),
         files=attachments.usage(own.database),  # how many are attached to questions, and their bytes
     )
