@@ -28,6 +28,7 @@ Numbers = npt.NDArray[np.int64]
 
 _CONTRAST = 20  # between neighbouring pixels: the edge of a letter
 _SLACK = 4  # pixels by which a page may reach over its window
+_EDGE = 2  # pixels by which it may be found beside its place
 _SAMPLE = 60  # words that tell where a page stands
 _CORE = (0.35, 0.75)  # of a word's height: every letter has ink there
 _STEP = 3  # pixels between the places that are tried first
@@ -184,7 +185,8 @@ def _standing(page: PageText, ink: Mask) -> Iterator[OcrWord]:
     if not page.words:
         return
     x, y = _origin(page, ink)
-    view = _common(Box(x, y, page.width, page.height), Box(0, 0, ink.shape[1], ink.shape[0]))
+    view = Box(x - _EDGE, y - _EDGE, page.width + 2 * _EDGE, page.height + 2 * _EDGE)
+    view = _common(view, Box(0, 0, ink.shape[1], ink.shape[0]))
     parts = [_common(Box(*part), view) for part in page.parts]
     for told in page.words:
         place = Box(x + told.x, y + told.y, told.w, told.h)
