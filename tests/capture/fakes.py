@@ -139,6 +139,7 @@ class Bench:
         picture: Pixels | Callable[[], Pixels] | None = None,
         privacy: PrivacySettings | None = None,
         max_bytes: int = 10**9,
+        page_text: Any = None,
         **settings: Any,
     ) -> None:
         self.data_dir = data_dir
@@ -158,6 +159,7 @@ class Bench:
             settings=self.settings,
             clock=self.clock,
             disk=DiskFloor(data_dir.spool, self.settings.min_free_gb, lambda _: self.free_bytes),
+            page_text=page_text,
         )
         self.daemon = Daemon(parts)
 

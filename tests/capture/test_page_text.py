@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,12 @@ from simple_websocket import Client
 from capture import privacy
 from capture.core.geometry import Rect
 from capture.page_text import PAINT_MS, PageTextDoor, PageWindow, pages_of
+from store.core.paths import DataDir
+from store.core.settings import PrivacySettings
 from store.privacy.rules import Rule, RuleSet
 from store.spool import page_text
 from store.spool.page_text import Area, PageText, PageWord
-from tests.capture.fakes import MONITOR, window
+from tests.capture.fakes import MONITOR, Bench, window
 from tests.tables import for_each
 
 NOW_MS = 1_000_000
@@ -96,6 +98,31 @@ def test_only_ordinary_windows_whose_pixels_are_kept_are_asked() -> None:
     assert privacy.judge(rules, MONITOR, [MONITOR], unknown, unknown).pages == ()
     moved = [replace(listed[0], rect=right)]
     assert privacy.judge(rules, MONITOR, [MONITOR], listed[:1], moved).pages == ()
+
+
+class Asked:
+    """In the place of the door: notes which windows it was asked about."""
+
+    def __init__(self) -> None:
+        self.titles: list[str | None] = []
+
+    def ask(self, windows: Sequence[PageWindow], captured_ms: int) -> Any:
+        self.titles += [page.window.window_name for page in windows]
+        return lambda: b"[]"
+
+
+def test_a_look_that_keeps_no_frame_asks_for_nothing(data_dir: DataDir) -> None:
+    asked = Asked()
+    bench = Bench(data_dir, page_text=asked, privacy=PrivacySettings(exclude=({"title": "Bank"},)))
+    listed = window("Chromium", "Quay - Chromium", incognito=False, browser_url="https://quay.example/")
+    bench.windows.listed = [listed]
+    bench.look(4)  # the first is kept, the others show the same
+    bench.windows.listed = [replace(listed, window_name="Bank - Chromium")]
+    bench.look(4)
+    bench.windows.listed = [replace(listed, incognito=None)]
+    bench.look(4)
+    assert asked.titles == ["Quay - Chromium"]
+    bench.finish()
 
 
 @pytest.fixture
