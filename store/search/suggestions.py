@@ -31,6 +31,8 @@ _MAX_LETTERS = 16
 # Beyond this a word is simply common.
 _COUNTED = 50
 
+_ALWAYS = Filters(0)
+_DEADLINE_S = 2.0
 _NAMED = ("app_name", "window_name", "browser_url", "monitor", "focused")
 
 
@@ -57,30 +59,24 @@ class Suggestions:
     widenings: tuple[Widening, ...]
 
 
-def suggest(
-    database: Database, text: str, filters: Filters, always: Filters, deadline_s: float = 2.0
-) -> Suggestions:
-    """What would give more than `text` with `filters`; `always` holds the range of all time.
-
-    Raises `DeadlineExceeded`.
-    """
-    with database.read(deadline_s) as connection:
+def suggest(database: Database, text: str, filters: Filters) -> Suggestions:
+    """What would give more than `text` with `filters`. Raises `DeadlineExceeded`."""
+    with database.read(_DEADLINE_S) as connection:
         return Suggestions(
-            tuple(_spellings(database, connection, text, filters, always)),
-            tuple(_widenings(database, text, filters, always)),
+            tuple(_spellings(database, connection, text, filters)), tuple(_widenings(database, text, filters))
         )
 
 
 def _spellings(
-    database: Database, connection: apsw.Connection, text: str, filters: Filters, always: Filters
+    database: Database, connection: apsw.Connection, text: str, filters: Filters
 ) -> Iterator[Spelling]:
     others = list(_respelled(connection, text))
     found = [Spelling(other, total) for other in others if (total := _total(database, other, filters))]
-    if found or filters == always:
+    if found or filters == _ALWAYS:
         yield from found
         return
     for other in others:
-        if total := _total(database, other, always):
+        if total := _total(database, other, _ALWAYS):
             yield Spelling(other, total, without_filters=True)
 
 
@@ -142,26 +138,25 @@ def _edits(word: str) -> Iterator[str]:
                 yield before + letter + after[1:]
 
 
-def _widenings(database: Database, text: str, filters: Filters, always: Filters) -> Iterator[Widening]:
+def _widenings(database: Database, text: str, filters: Filters) -> Iterator[Widening]:
     given = [name for name in _NAMED if getattr(filters, name) not in (None, "")]
-    is_timed = (filters.start_ms, filters.end_ms) != (always.start_ms, always.end_ms)
+    is_timed = (filters.start_ms, filters.end_ms) != (_ALWAYS.start_ms, _ALWAYS.end_ms)
     tries: list[tuple[str, ...]] = [(name,) for name in given]
     if is_timed:
         tries.append(("time",))
     if len(tries) > 1:
         tries.append((*given, "time") if is_timed else tuple(given))
     for without in tries:
-        total = _total(database, text, _without(filters, without, always))
+        total = _total(database, text, _without(filters, without))
         if total:
             yield Widening(without, total)
 
 
-def _without(filters: Filters, names: tuple[str, ...], always: Filters) -> Filters:
+def _without(filters: Filters, names: tuple[str, ...]) -> Filters:
     changes: dict[str, Any] = dict.fromkeys(name for name in names if name != "time")
-    wider = replace(filters, **changes)
     if "time" in names:
-        wider = replace(wider, start_ms=always.start_ms, end_ms=always.end_ms)
-    return wider
+        changes |= {"start_ms": _ALWAYS.start_ms, "end_ms": _ALWAYS.end_ms}
+    return replace(filters, **changes)
 
 
 # -- facets -------------------------------------------------------------------------------
@@ -172,7 +167,7 @@ def _without(filters: Filters, names: tuple[str, ...], always: Filters) -> Filte
 
 COUNTED = 1_000
 SHOWN = 6
-_DEADLINE_S = 5.0
+_FACETS_DEADLINE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +190,7 @@ class Facets:
 
 def facets(database: Database, text: str, filters: Filters) -> Facets:
     """The facets of the frames that match by words. Raises `DeadlineExceeded`."""
-    with database.read(_DEADLINE_S) as connection:
+    with database.read(_FACETS_DEADLINE_S) as connection:
         asked = query.parse(text)
         if asked.tree is None and not asked.is_browse:
             return Facets((), (), (), True)

@@ -151,7 +151,7 @@ def search(query: SearchQuery) -> SearchAnswer:
         )
     answer = search_answer(page, query.limit, (time.perf_counter() - began) * 1000)
     if query.suggest and not page.total and query.cursor is None:
-        found = suggestions.suggest(services().database, query.q, filters, Filters(0))
+        found = suggestions.suggest(services().database, query.q, filters)
         return answer.model_copy(update={"suggestions": SuggestionsAnswer.of(found)})
     return answer
 

@@ -16,7 +16,7 @@ from tests.tables import for_each
 
 
 def spellings(database: Database, text: str, filters: Filters = ALWAYS) -> list[str]:
-    return [each.text for each in suggest(database, text, filters, ALWAYS).spellings]
+    return [each.text for each in suggest(database, text, filters).spellings]
 
 
 @for_each(
@@ -48,8 +48,8 @@ def test_a_spelling_gives_frames_under_the_filters_or_says_that_it_does_not(data
     with database.write() as connection:
         add_frame(connection, "retention", app_name="Code")
     narrow = replace(ALWAYS, app_name="zoom")
-    assert suggest(database, "retenton", narrow, ALWAYS).spellings == (Spelling("retention", 1, True),)
-    assert suggest(database, "retenton", ALWAYS, ALWAYS).spellings == (Spelling("retention", 1),)
+    assert suggest(database, "retenton", narrow).spellings == (Spelling("retention", 1, True),)
+    assert suggest(database, "retenton", ALWAYS).spellings == (Spelling("retention", 1),)
 
 
 def test_each_filter_says_what_it_takes_away(database: Database) -> None:
@@ -58,7 +58,7 @@ def test_each_filter_says_what_it_takes_away(database: Database) -> None:
         add_frame(connection, "needle", NOON_MS + 1, app_name="Zoom", window_name="b")
         add_frame(connection, "needle", NOON_MS + 9_000, app_name="Code", window_name="b")
     narrow = Filters(NOON_MS, NOON_MS + 5_000, app_name="code", window_name="b")
-    assert suggest(database, "needle", narrow, ALWAYS).widenings == (
+    assert suggest(database, "needle", narrow).widenings == (
         Widening(("app_name",), 1),
         Widening(("window_name",), 1),
         Widening(("time",), 1),
@@ -73,4 +73,4 @@ def test_deleted_words_are_suggested_no_more(database: Database, data_dir: DataD
     deletion.delete_frames(database, Media(data_dir.media), [secret])
     nothing = Suggestions((), ())
     for text in ("zanzibra", "zanz", "passphrasee", "passphras"):
-        assert suggest(database, text, ALWAYS, ALWAYS) == nothing
+        assert suggest(database, text, Filters(0)) == nothing

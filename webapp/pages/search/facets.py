@@ -113,7 +113,7 @@ def refining(
 
 def alternatives(database: Database, asked: SearchRequest) -> tuple[list[Alternative], list[Alternative]]:
     """(other spellings, the same words with fewer filters), each with the frames it would give."""
-    suggested = suggestions.suggest(database, asked.q, asked.filters, Filters(0))
+    suggested = suggestions.suggest(database, asked.q, asked.filters)
     spellings = [
         Alternative(
             f"{spelling.text}, without any filter" if spelling.without_filters else spelling.text,
