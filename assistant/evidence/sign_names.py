@@ -97,14 +97,15 @@ class Signs:
 
     def _alike(self, run: str) -> Iterator[tuple[int, _Place]]:
         """Places of the screen, and where in a run their neighbours stand."""
-        for at, sign in enumerate(run):
-            for place in self._heads.get(sign, ()):
+        named = [_may_name(sign) for sign in run]
+        for at in range(1, len(run)):
+            for place in self._heads.get(run[at], ()) if named[at - 1] else ():
                 if _opens(run, at - place.end):
                     yield at - place.end, place
-            if at:
+            if named[at]:
                 yield from ((at, place) for place in self._inside.get(run[at - 1 : at + 2 : 2], ()))
-            if 0 < at < len(run) - 1 and not _may_name(run[at + 1]):
-                yield from ((at, place) for place in self._inside.get(run[at - 1], ()))
+                if at < len(run) - 1 and not named[at + 1]:
+                    yield from ((at, place) for place in self._inside.get(run[at - 1], ()))
 
     def _around(self, run: str, at: int, place: _Place) -> Span | None:
         """The stretch of a run that is altered: the signs at a place with what stays around them."""
