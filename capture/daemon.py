@@ -44,6 +44,7 @@ _FLUSH_AT_MOST_EVERY_S = 1.0
 FAULT_AFTER_S = 20.0
 FAULT_AFTER_UNKNOWN_S = 50.0
 """How long a screen may be of one colour: with input seen meanwhile, and where nobody can tell."""
+_AT_REST_S = 5.0  # so long a screen is taken for unchanged at most because nothing was said to be painted
 _STALLED_S = 5.0  # between two looks: this program was stopped, or starved
 _SETTLE_S = 0.15  # a window that was just switched to has painted itself by then
 
@@ -63,12 +64,16 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What capture looks through, opened together; frames carry `kind` as their source."""
+    """What capture looks through, opened together; frames carry `kind` as their source.
+
+    `has_changed`: whether anything may have been painted since it was asked last; yes, where nobody tells.
+    """
 
     screens: ScreenSource
     windows: WindowSource
     activity: ActivitySource
     kind: str = "screen"
+    has_changed: Callable[[], bool] = lambda: True
 
     def close(self) -> None:
         """Let go of everything."""
@@ -101,6 +106,9 @@ class Daemon:
         self._status = Status(parts.spool.folder, self._clock.now_ms())
         self._backoff = Backoff()
         self._ordinary = OrdinaryWindows()
+        self._seen: tuple[object, ...] = ()  # what the last look depended on but for the pixels
+        self._looked_s = float("-inf")
+        self._is_told = True  # of all that is painted
         self._blank = BlankWatch()
         self._noticed: dict[str, str] = {}  # what could not be seen at the last look, and why
         self._excluded = ""  # why nothing of the last look was kept, when privacy decided so
@@ -174,11 +182,20 @@ class Daemon:
         if pause:
             self.recorder.skip_all(now_ms, pause.decision, pause.reason)
             return pause
+        seen = (monitors, watched, windows, self._parts.rules.current())
+        is_at_rest = not sources.has_changed() and self._is_told and seen == self._seen
+        is_recent = due_s - self._looked_s < _AT_REST_S
+        if is_at_rest and is_recent and self.recorder.extend_all(now_ms, due_s, activity):
+            return None
+        self._seen, self._looked_s = seen, due_s
         self.recorder.begin(now_ms)
         look = take_look(sources, monitors, watched, windows)
         self._record_failures(look, unknown, now_ms)
         excluded = [self._record(shot, look, activity, due_s) for shot in look.shots.values()]
         self._excluded = excluded[0] if all(excluded) else ""
+        if is_at_rest and not is_recent and self.recorder.saw_change:
+            log.warning("something was painted that the display did not tell of: it is looked at each time")
+            self._is_told = False
         return None
 
     def _record_failures(self, look: Look, unknown: str, now_ms: int) -> None:

@@ -40,12 +40,6 @@ _FEW_CONTENTS = 3
 _COLOUR = np.uint32(0x00FFFFFF)  # little endian BGRX: the unused byte may hold anything
 
 
-def same(before: Pixels, after: Pixels) -> bool:
-    """Whether two pictures are equal in size and in every byte."""
-    is_of_size = before.shape == after.shape
-    return before is after or (is_of_size and bool(np.array_equal(_wide(before), _wide(after))))
-
-
 def changed_tiles(before: Pixels, after: Pixels) -> npt.NDArray[np.bool_]:
     """bool[tile rows, tile columns]: which tiles differ in colour. The shapes must be equal."""
     height, width = before.shape[:2]

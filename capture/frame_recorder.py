@@ -20,7 +20,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from capture.core.clock import Clock
-from capture.difference import FlickerFilter, changed_tiles, same
+from capture.difference import TILE, FlickerFilter, changed_tiles
 from capture.ledger import Ledger
 from capture.page_text import Collect, PageTextDoor, PageWindow
 from capture.screens.protocol import Pixels, Screenshot
@@ -129,6 +129,28 @@ class FrameRecorder:
             self._ledger.deduped(name, at_ms, verdict.reason, verdict.capture_id)
         else:
             self._ledger.deduped(name, at_ms, "waiting", None)
+
+    def extend_all(self, now_ms: int, due_s: float, activity: Activity) -> bool:
+        """Count a look without a picture, as nothing was painted since the one before.
+
+        False where a picture is needed.
+        """
+        extended = [
+            self._triggers[monitor].extended_at(due_s, is_active=activity.is_active)
+            for monitor in self.monitors
+        ]
+        if not all(extended):
+            return False
+        self.begin(now_ms)
+        for monitor, extend in zip(self.monitors, extended, strict=True):
+            assert extend is not None
+            self._ledger.deduped(monitor, now_ms, extend.reason, extend.capture_id)
+        return True
+
+    @property
+    def saw_change(self) -> bool:
+        """Whether the last look of any monitor showed other pixels than the one before."""
+        return any(trigger.saw_change for trigger in self._triggers.values())
 
     def record_skipped(self, monitor: str, at_ms: int, decision: str, reason: str) -> None:
         """The look was excluded, paused or failed."""
@@ -243,6 +265,8 @@ class FrameTrigger:
         self._previous: Pixels | None = None
         self._changed: npt.NDArray[np.bool_] | None = None
         self._waiting: Keep | None = None
+        self._extended: Extend | None = None  # what the last look came to
+        self.saw_change = False
         self._switches: deque[float] = deque(maxlen=SWITCHES_AT_ONCE)
 
     def judge(
@@ -251,7 +275,9 @@ class FrameTrigger:
         """What becomes of this look, None to wait. `is_writing`: the last frame is still on its way to the
         spool.
         """
+        self.saw_change = False
         verdict = self._first_verdict(candidate, is_active)
+        self._extended = verdict if isinstance(verdict, Extend) and self._waiting is None else None
         if isinstance(verdict, Extend):
             if self._waiting is None:
                 return verdict
@@ -261,18 +287,23 @@ class FrameTrigger:
             return None
         return verdict
 
+    def extended_at(self, due_s: float, *, is_active: bool) -> Extend | None:
+        """What a look of the same pixels as the last one comes to; None where a picture is needed."""
+        return None if self._kept is None or self._is_floor(due_s, is_active) else self._extended
+
     def kept(self, keep: Keep, capture_id: str, due_s: float) -> None:
         """From now on looks are compared with this frame."""
         if keep.trigger in ("app_switch", "window_change"):
             self._switches.append(due_s)
         self._kept = _Kept(keep.candidate, capture_id)
+        self._extended = Extend(capture_id, "unchanged") if keep.candidate.due_s == due_s else None
         self._last_due_s = due_s
         self._waiting = None
         self._changed = None
 
     def reset(self) -> None:
         """Forget what was kept: the next look is a new frame, and no interval spans the gap."""
-        self._kept = self._waiting = self._previous = self._changed = None
+        self._kept = self._waiting = self._previous = self._changed = self._extended = None
 
     def _first_verdict(self, candidate: Candidate, is_active: bool) -> Keep | Extend:
         pixels, kept = candidate.shot.pixels, self._kept
@@ -286,20 +317,29 @@ class FrameTrigger:
         verdict = self._compare(kept, candidate)
         if switch:
             return Keep(candidate, switch)
-        floor = is_active and candidate.due_s - kept.candidate.due_s >= self._idle_interval_s
-        if floor and isinstance(verdict, Extend):
+        if isinstance(verdict, Extend) and self._is_floor(candidate.due_s, is_active):
             return Keep(candidate, "idle_floor")
         return verdict
 
+    def _is_floor(self, due_s: float, is_active: bool) -> bool:
+        assert self._kept is not None
+        return is_active and due_s - self._kept.candidate.due_s >= self._idle_interval_s
+
     def _compare(self, kept: _Kept, candidate: Candidate) -> Keep | Extend:
         pixels, before = candidate.shot.pixels, kept.candidate.shot.pixels
-        is_still = self._previous is not None and same(self._previous, pixels)
-        if not is_still:
-            if self._previous is not None and self._previous.shape == pixels.shape:
-                self._flicker.learn(changed_tiles(self._previous, pixels), pixels, candidate.due_s)
-            self._previous = pixels
-        if self._changed is None or not is_still:
+        previous, self._previous = self._previous, pixels
+        is_of_size = previous is not None and previous.shape == pixels.shape
+        step = changed_tiles(previous, pixels) if previous is not None and is_of_size else None
+        self.saw_change = step is None or bool(step.any())
+        if step is not None and self.saw_change:
+            self._flicker.learn(step, pixels, candidate.due_s)
+        if step is None or self._changed is None:
             self._changed = changed_tiles(before, pixels)
+        elif self.saw_change:  # elsewhere the difference is what it was
+            rows = np.flatnonzero(step.any(axis=1))
+            first, end = int(rows[0]), int(rows[-1]) + 1
+            band = slice(first * TILE, end * TILE)
+            self._changed[first:end] = changed_tiles(before[band], pixels[band])
         if not self._changed.any():
             self._previous = before  # equal pictures: one array is enough
             return Extend(kept.capture_id, "unchanged")

@@ -72,7 +72,7 @@ def _open_x11(display_name: str) -> Sources:
         windows = opened.enter_context(closing(WindowsWithTimeout(X11Windows(display_name))))
         activity = LinuxActivity(X11Idle(display_name), Logind())
         opened.pop_all()
-    return Sources(screens, windows, activity)
+    return Sources(screens, windows, activity, has_changed=screens.has_changed)
 
 
 # Which way of looking this machine gets: a pure function of its environment and its tools.

@@ -15,6 +15,7 @@ from mss.exception import ScreenShotError
 from PIL import ImageGrab
 from Xlib import display as xdisplay
 from Xlib import error as xerror
+from Xlib.ext import damage
 
 from capture.core.errors import DisplayLost, NoDisplay
 from capture.core.geometry import Rect
@@ -41,6 +42,7 @@ class X11Screens:
         self._display.set_error_handler(lambda *_: None)  # replies still raise; the rest is noise
         self._display_name = display_name
         self._has_monitors = _has_randr_monitors(self._display)
+        self._damage = self._follow_painting()
         self._size: tuple[int, int] | None = None
         self._grab: MssGrab | PillowGrab | None = None
 
@@ -56,6 +58,30 @@ class X11Screens:
         # An area beyond the root (a monitor being unplugged) cannot be grabbed.
         inside = [m for m in listed if m.area.area and m.area.common(whole) == m.area]
         return inside or [Monitor("screen", whole)]
+
+    def has_changed(self) -> bool:
+        """Whether anything may have been painted since this was asked the last time."""
+        if self._damage is None:
+            return True
+        try:
+            is_painted = False
+            while self._display.pending_events():
+                self._display.next_event()
+                is_painted = True
+            if is_painted:
+                self._display.damage_subtract(self._damage)
+                self._display.sync()  # before the grab: what is painted from now on is told anew
+            return is_painted
+        except (xerror.XError, xerror.ConnectionClosedError, OSError) as error:
+            raise self._lost(error) from error
+
+    def _follow_painting(self) -> int | None:
+        """The server tells when anything on the screen is painted, where it has the DAMAGE extension."""
+        if not self._display.query_extension("DAMAGE"):
+            return None
+        self._display.damage_query_version()
+        root = self._display.screen().root
+        return int(root.damage_create(damage.DamageReportNonEmpty))
 
     def grab(self, monitor: Monitor) -> Screenshot:
         try:

@@ -151,6 +151,7 @@ class Bench:
         self.spool = Spool(data_dir.spool, max_bytes=max_bytes)
         self.free_bytes = 10**12
         self.opened = 0
+        self.has_changed = True  # as the display tells, where it does
         self.settings = replace(CaptureSettings(), **settings)
         parts = Parts(
             open_sources=self._open,
@@ -165,7 +166,7 @@ class Bench:
 
     def _open(self) -> Sources:
         self.opened += 1
-        return Sources(self.screens, self.windows, self.note_activity)
+        return Sources(self.screens, self.windows, self.note_activity, has_changed=lambda: self.has_changed)
 
     def show(self, pixels: Pixels, monitor: Monitor = MONITOR) -> None:
         self.screens.pictures[monitor.name] = pixels

@@ -404,6 +404,38 @@ def test_a_clock_set_back_mixes_nothing(bench: Bench) -> None:
     assert done.is_balanced
 
 
+# -- at rest --------------------------------------------------------------------------------------
+
+
+def test_a_screen_that_nobody_paints_is_not_grabbed_but_counted(bench: Bench) -> None:
+    bench.look()
+    bench.has_changed = False
+    bench.look(20)  # ten seconds
+    assert len(bench.screens.grabbed) == 3  # of 21: the first, and one in five seconds in case nobody told
+    bench.windows.listed = [window("Code", "main.py")]
+    bench.look()
+    assert len(bench.screens.grabbed) == 4
+    done = bench.finish()
+    assert [frame.trigger for frame in done.frames] == ["start", "app_switch"]
+    assert done.total("deduped", "unchanged") == 20 and done.is_balanced
+
+
+def test_the_idle_floor_is_kept_at_rest(bench: Bench) -> None:
+    bench.look()
+    bench.has_changed = False
+    bench.look(130)
+    assert [frame.trigger for frame in bench.finish().frames] == ["start", "idle_floor", "idle_floor"]
+
+
+def test_a_display_that_does_not_tell_of_what_is_painted_is_looked_at_each_time(bench: Bench) -> None:
+    bench.look()
+    bench.has_changed = False
+    bench.show(screen(seed=5))
+    bench.look(30)
+    assert len(bench.screens.grabbed) > 18
+    assert len(bench.finish().frames) == 2
+
+
 # -- trouble --------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import numpy as np
@@ -194,6 +194,16 @@ def test_both_ways_to_grab_give_the_same_pixels(display: Display) -> None:
 
 
 # -- windows --------------------------------------------------------------------------------------
+
+
+def test_the_display_tells_when_something_is_painted(display: Display) -> None:
+    with closing(X11Screens(display.name)) as screens:
+        until(lambda: not screens.has_changed())
+        [monitor] = screens.monitors()
+        before = screens.grab(monitor).pixels
+        display.xterm("new", "40x10+10+10")
+        until(screens.has_changed)
+        until(lambda: (screens.grab(monitor).pixels != before).any())
 
 
 def test_windows_are_read_without_a_window_manager(display: Display, windows: X11Windows) -> None:
