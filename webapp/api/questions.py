@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import quote
 
@@ -11,7 +11,6 @@ from flask import Response, request, stream_with_context
 from pydantic import Field, StringConstraints
 
 from assistant.context.background import PreparedContext
-from assistant.core.errors import TimeRangeRequired, TurnRefused, UnknownChat
 from assistant.core.records import (
     MAX_MESSAGE_CHARS,
     MAX_NOTE_CHARS,
@@ -24,7 +23,7 @@ from assistant.core.records import (
     TurnResult,
 )
 from assistant.turns.attachments import MAX_FILES
-from assistant.turns.live import LiveTurn, TooManyTurns
+from assistant.turns.live import LiveTurn
 from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
 from store.chats import tool_calls
@@ -36,7 +35,7 @@ from webapp.api.event_stream import event_body
 from webapp.api.tool_calls import WaitingCall
 from webapp.api.turns import TurnAnswer, turn_answer
 from webapp.api.values import Answer, Id, Ranged, Request, Seconds, Text, Zone
-from webapp.core.errors import Problem, of_store
+from webapp.core.errors import Problem
 from webapp.core.lookups import turn_or_404
 from webapp.core.services import Services, services
 
@@ -178,17 +177,7 @@ def manner(body: Request) -> dict[str, Any]:
 
 def start_turn(request: TurnRequest) -> LiveTurn:
     """A turn that runs by itself. Raises what it is refused for."""
-    return _started(lambda: services().turns.start(turn_services(services()), request))
-
-
-def _started(start: Callable[[], LiveTurn]) -> LiveTurn:
-    try:
-        return start()
-    except TurnRefused as error:
-        raise refusal_problem(error) from error
-    except TooManyTurns as error:
-        detail = "Too many questions are being answered; try again when one is done."
-        raise Problem(503, "too_many_turns", detail, headers={"Retry-After": "5"}) from error
+    return services().turns.start(turn_services(services()), request)
 
 
 def turn_services(own: Services) -> TurnServices:
@@ -205,16 +194,6 @@ def running_answer(chat_id: int, n: int) -> RunningAnswer:
         status="awaiting_approval" if waiting else "running",
         approvals=WaitingCall.list_of(waiting),
     )
-
-
-def refusal_problem(error: TurnRefused) -> Problem:
-    if isinstance(error, UnknownChat):
-        return of_store(NotFound("chat", error.chat_id))
-    status = 400 if error.code in ("invalid_time_range", "invalid_timezone") else 422
-    extra: dict[str, Any] = {}
-    if isinstance(error, TimeRangeRequired):
-        extra = {"understood": error.understood, "problem": error.problem}
-    return Problem(status, error.code, str(error), errors=((error.field, str(error)),), extra=extra)
 
 
 def _answered(result: TurnResult) -> TurnResult:
@@ -367,7 +346,7 @@ def start_check(chat_id: int, n: int, model: str | None) -> LiveTurn:
     if turn_or_404(chat_id, n).status != "done":
         raise Problem(409, "turn_not_answered", f"Turn {n} of chat {chat_id} has no answer.")
     own = services()
-    return _started(lambda: own.turns.check(turn_services(own), chat_id, n, model))
+    return own.turns.check(turn_services(own), chat_id, n, model)
 
 
 @endpoint("POST", f"{TURN}/stop", "Stop a turn", {409: "turn_finished"}, status=202)

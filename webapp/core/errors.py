@@ -18,6 +18,8 @@ from flask import Flask, Response, g, render_template, request
 from jinja2 import Template
 from werkzeug.exceptions import HTTPException
 
+from assistant.core.errors import TimeRangeRequired, TurnRefused, UnknownChat
+from assistant.turns.live import TooManyTurns
 from store.chats.personas import BuiltInPersona, PersonaInvalid
 from store.chats.prompts import PromptInvalid
 from store.core import errors as store_errors
@@ -28,6 +30,9 @@ from webapp.core.templating import wants_fragment
 log = logging.getLogger(__name__)
 
 _Row = TypeVar("_Row")
+
+REFUSALS = (store_errors.StoreError, TurnRefused, TooManyTurns)
+"""What the rooms below say no with; anything else is a failure of ours."""
 
 PROBLEM_TYPE = "application/problem+json"
 API_PREFIX = "/api/"
@@ -98,7 +103,8 @@ def install(app: Flask) -> None:
     app.register_error_handler(Problem, problem_response)
     app.register_error_handler(HTTPException, lambda error: problem_response(_of_http(error)))
     app.register_error_handler(OSError, _of_system)
-    app.register_error_handler(store_errors.StoreError, lambda error: problem_response(of_store(error)))
+    for kind in REFUSALS:
+        app.register_error_handler(kind, lambda error: problem_response(problem_of(error)))
     app.register_error_handler(Exception, _unexpected)
 
 
@@ -133,7 +139,7 @@ def unreadable_address(field: str, message: str) -> Problem:
     return Problem(400, "invalid_request", detail, errors=((field, message),))
 
 
-_STORE_PROBLEMS: dict[type[Exception], tuple[int, str, str]] = {
+_PROBLEMS: dict[type[Exception], tuple[int, str, str]] = {
     store_errors.AttachmentGone: (410, "attachment_gone", "The file is {error.reason}."),
     store_errors.AttachmentSent: (
         409, "attachment_sent", "It belongs to a question that was asked, and goes with its chat.",
@@ -145,6 +151,9 @@ _STORE_PROBLEMS: dict[type[Exception], tuple[int, str, str]] = {
     HostNotAllowed: (409, "host_not_allowed", "{error}."),
     BuiltInPersona: (409, "builtin_persona", "{error}."),
     ProvidersUnreadable: (503, "providers_unreadable", "{error}. It is left as it is; correct or remove it."),
+    TooManyTurns: (
+        503, "too_many_turns", "Too many questions are being answered; try again when one is done.",
+    ),
     store_errors.SpoolFull: (503, "spool_full", "The spool is full; try again later."),
     store_errors.StoreBusy: (503, "store_busy", "The database is busy; try again."),
     store_errors.DeadlineExceeded: (503, "deadline_exceeded", "This took too long and was stopped."),
@@ -154,9 +163,17 @@ _STORE_PROBLEMS: dict[type[Exception], tuple[int, str, str]] = {
 }  # fmt: skip
 
 
-def of_store(error: Exception) -> Problem:
-    """What a refusal of the store means to a caller."""
+def problem_of(error: Exception) -> Problem:
+    """What one of the `REFUSALS` means to a caller."""
     match error:
+        case UnknownChat():
+            return problem_of(NotFound("chat", error.chat_id))
+        case TurnRefused():
+            status = 400 if error.code in ("invalid_time_range", "invalid_timezone") else 422
+            extra: dict[str, Any] = {}
+            if isinstance(error, TimeRangeRequired):
+                extra = {"understood": error.understood, "problem": error.problem}
+            return Problem(status, error.code, str(error), errors=((error.field, str(error)),), extra=extra)
         case NotFound():
             code = f"{error.noun.replace(' ', '_')}_not_found"
             return Problem(404, code, f"There is no {error.noun} {error.name}.")
@@ -166,7 +183,7 @@ def of_store(error: Exception) -> Problem:
             return invalid(422, f"invalid_{error.field}", (error.field, str(error)))
         case ProviderInvalid():
             return invalid(422, "invalid_provider", *error.errors)
-    known = next((_STORE_PROBLEMS[cls] for cls in type(error).__mro__ if cls in _STORE_PROBLEMS), None)
+    known = next((_PROBLEMS[cls] for cls in type(error).__mro__ if cls in _PROBLEMS), None)
     if known is None:
         log.exception("unexpected store error in request %s", request_id(), exc_info=error)
         return _internal_error()

@@ -24,13 +24,12 @@ from simple_websocket import Server
 
 from store.chats import tool_calls
 from store.chats.tool_calls import ApprovalScope
-from store.core.errors import StoreError
 from webapp.api.endpoint import parse_json
 from webapp.api.event_stream import VERSION, connection_slots, replay_events
 from webapp.api.questions import StreamRequest, start_in_window
 from webapp.api.tool_calls import decide
 from webapp.api.values import MAX_ID
-from webapp.core.errors import Problem, of_store
+from webapp.core.errors import REFUSALS, Problem, problem_of
 from webapp.core.lookups import turn_or_404
 from webapp.core.services import Services, services
 from webapp.serving.server import IS_TAKEN_OVER
@@ -156,8 +155,8 @@ class _Conversation:
                     decide(self._own, message.id, None)
         except Problem as problem:
             self._refuse(problem)
-        except StoreError as error:
-            self._refuse(of_store(error))
+        except REFUSALS as error:
+            self._refuse(problem_of(error))
 
     def _ask(self, message: Ask) -> None:
         """Begin a turn and follow it; it goes on whether anybody does."""

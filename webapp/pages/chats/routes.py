@@ -13,7 +13,7 @@ from assistant.context import session_closing
 from assistant.context.background import VERSION
 from assistant.core.errors import TimeRangeRequired, TurnRefused, UnknownChat
 from assistant.core.records import MAX_MESSAGE_CHARS, TurnFilters, TurnRequest
-from assistant.turns.live import LiveTurn, TooManyTurns
+from assistant.turns.live import LiveTurn
 from store.chats import conversations
 from store.chats.records import Chat
 from store.core.errors import NotFound
@@ -127,8 +127,6 @@ def started(question: TurnRequest) -> LiveTurn:
         return own.turns.start(turn_services(own), question)
     except UnknownChat as error:
         raise NotFound("chat", error.chat_id) from error
-    except TooManyTurns as error:
-        raise Problem(503, "too_many_turns", "Too many questions are being answered; try again.") from error
 
 
 def _draft(chat_id: int | None) -> Composer:
