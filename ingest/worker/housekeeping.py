@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
-from store.core.errors import StoreBusy, StoreError
+from store.core.errors import StoreBusy
 from store.deletion import deletion, retention
 from store.frames import packing
 
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 _FIRST_AFTER_S = 60.0
 _RETENTION_EVERY_S = 3600.0
-_BUSY_S = 60.0
+_IDLE_S = 60.0
 _BETWEEN_PACKS_S = 1.0
 
 
@@ -48,25 +48,31 @@ class Housekeeping(threading.Thread):
             return self._step()
         except StoreBusy as error:
             log.info("stored pictures are left alone for now: %s", error)
-            return _BUSY_S
-        except (StoreError, OSError) as error:
+            return _IDLE_S
+        except Exception as error:  # the outermost edge: one failure must not end the thread
             log.exception("stored pictures could not be looked after")
-            self._stats.error(f"retention stopped: {error}")
-            self._retention_due_s = time.monotonic() + _RETENTION_EVERY_S
-            return _BUSY_S
+            self._stats.error(f"stored pictures could not be looked after: {error}")
+            return _IDLE_S
 
     def _step(self) -> float:
         if time.monotonic() >= self._retention_due_s:
-            policy = retention.chosen(self._home.database, self._home.settings.retention)
-            if not retention.is_off(policy):
-                home = self._home
-                done = retention.run(
-                    home.database, home.media, policy, self._clock(), self._stop_event.is_set
-                )
-                if not done.is_empty:
-                    log.info("retention took %s", done)
-            self._retention_due_s = time.monotonic() + _RETENTION_EVERY_S
+            self._retain()
         if packing.pack_next(self._home.database, self._home.media, self._clock()):
             deletion.empty_trash(self._home.database, self._home.media)
             return _BETWEEN_PACKS_S
-        return max(1.0, min(_BUSY_S, self._retention_due_s - time.monotonic()))
+        return _IDLE_S
+
+    def _retain(self) -> None:
+        """A run that fails is tried again in an hour, one that has to wait in a minute."""
+        home, started_s = self._home, time.monotonic()
+        policy = retention.chosen(home.database, home.settings.retention)
+        self._retention_due_s = started_s + _RETENTION_EVERY_S
+        if retention.is_off(policy):
+            return
+        try:
+            done = retention.run(home.database, home.media, policy, self._clock(), self._stop_event.is_set)
+        except StoreBusy:
+            self._retention_due_s = started_s
+            raise
+        if not done.is_empty:
+            log.info("retention took %s", done)

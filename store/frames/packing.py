@@ -64,8 +64,8 @@ def rewrite(database: Database, media: Media, path: str) -> int:
         pack = Pack(media.content(path))
     except FileNotFoundError:
         return 0
-    except (ValueError, OSError):
-        log.exception("the pack %s cannot be read: its pictures are lost", path)
+    except ValueError:
+        log.exception("the pack %s is damaged: its pictures are lost", path)
         return 0
     staying = [row for row in frames.get_many(database, pack.ids()).values() if row.media_path == path]
     if not staying:

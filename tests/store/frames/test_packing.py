@@ -291,6 +291,22 @@ def test_a_disk_too_full_to_rewrite_a_pack_is_told_and_made_good(
     assert problems(database, media) == []
 
 
+def test_a_pack_that_cannot_be_read_for_now_is_not_given_up(
+    database: Database, media: Media, stored: list[FrameRow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack(database, media)
+
+    def refuse(*_: object) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Media, "content", refuse)
+        assert not deletion.delete_frames(database, media, [stored[0].id]).verified
+    deletion.sweep(database, media)
+    assert_exact(media, now(database, stored))
+    assert len(now(database, stored)) == packing.PER_PACK - 1 and problems(database, media) == []
+
+
 def test_retention_takes_pictures_out_of_packs(
     database: Database, media: Media, stored: list[FrameRow]
 ) -> None:
