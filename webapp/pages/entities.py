@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import Any
 
 from flask import request
 from werkzeug.wrappers import Response
@@ -43,18 +44,6 @@ class Cell:
     level: int
     x: int
     y: int
-
-
-@dataclass(frozen=True, slots=True)
-class Heat:
-    """On how many frames of each of the last days something stood, a column a week, Monday on top; `seen`
-    are the days with frames, the latest first.
-    """
-
-    cells: list[Cell]
-    seen: list[Cell]
-    width: int = WEEKS * CELL_PX
-    height: int = 7 * CELL_PX
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +206,10 @@ def _fact_rows(database: Database, facts: Sequence[Fact]) -> list[FactRow]:
     return [FactRow(fact, counts.get(fact.id, 0), rows.get(fact.source_frame_id or -1)) for fact in facts]
 
 
-def _heat(database: Database, entity: Entity, viewer: Viewer) -> Heat:
-    """The strip of an entity's frames, by the viewer's local days."""
+def _heat(database: Database, entity: Entity, viewer: Viewer) -> dict[str, Any]:
+    """On how many frames of each of the last days an entity stood, a column a week, Monday on top; `seen` are
+    the days with frames, the latest first. Days are the viewer's.
+    """
     today = viewer.today.date
     first = today - timedelta(days=today.weekday() + 7 * (WEEKS - 1))  # a Monday
     since = times.day(first, viewer.zone, viewer.day_start_min)
@@ -230,4 +221,5 @@ def _heat(database: Database, entity: Entity, viewer: Viewer) -> Heat:
         on = first + timedelta(days=n)
         level = -(-_LEVELS * counts[on] // most) if most else 0
         cells.append(Cell(on, counts[on], level, n // 7 * CELL_PX, n % 7 * CELL_PX))
-    return Heat(cells, [cell for cell in reversed(cells) if cell.frames])
+    seen = [cell for cell in reversed(cells) if cell.frames]
+    return {"cells": cells, "seen": seen, "width": WEEKS * CELL_PX, "height": 7 * CELL_PX}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from flask import request
 from werkzeug.wrappers import Response
@@ -43,21 +44,6 @@ class BrowserLine:
     names: list[str]
     tells: list[str]
     otherwise: str
-
-
-@dataclass(frozen=True, slots=True)
-class BrowserSection:
-    """`lines` has every family that is known; `masked`: what nothing tells of is blacked out; `problem` is
-    why what the extension said cannot be read.
-    """
-
-    lines: list[BrowserLine]
-    masked: bool
-    paired: list[PairedBrowser]
-    problem: str
-    folder: str
-    address: str
-    token: str
 
 
 @templating.get("/privacy")
@@ -207,15 +193,19 @@ def _words(rule: Rule) -> str:
     )
 
 
-def browser_section(own: Services, rules: RuleSet, now_ms: int) -> BrowserSection:
-    """How browsers tell their private windows, and what the extension said."""
+def browser_section(own: Services, rules: RuleSet, now_ms: int) -> dict[str, Any]:
+    """How browsers tell their private windows, and what the extension said.
+
+    `lines` has every family that is known; `masked`: what nothing tells of is blacked out; `problem` is why
+    what the extension said cannot be read.
+    """
     reports: list[ExtensionReport] = []
     problem = ""
     try:
         reports = window_hints.read_reports(own.data_dir.spool)
     except (OSError, ValueError) as error:
         problem = f"What the extension said cannot be read, so Chrome's windows are blacked out: {error}"
-    return BrowserSection(
+    return dict(
         lines=[_line(browser, rules) for browser in BROWSERS],
         masked=rules.mask_maybe_private,
         paired=_paired(reports, now_ms),

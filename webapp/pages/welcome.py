@@ -102,16 +102,16 @@ def _private_windows(own: Services, viewer: Viewer) -> Row:
     rules = privacy.load_rules(own.data_dir, own.settings.privacy)
     browsers = browser_section(own, rules, viewer.now_ms)
     links = (("Choose", "/privacy#browsers"),)
-    if browsers.problem:
-        return Row("Private windows", "X", browsers.problem, "", links)
+    if browsers["problem"]:
+        return Row("Private windows", "X", browsers["problem"], "", links)
     if not rules.defaults:
         return Row("Private windows", "!", "recorded, as you chose", "", links)
-    if browsers.paired:
-        names = " and ".join(browser.name for browser in browsers.paired)
-        silent = any(browser.is_silent for browser in browsers.paired)
+    if browsers["paired"]:
+        names = " and ".join(browser.name for browser in browsers["paired"])
+        silent = any(browser.is_silent for browser in browsers["paired"])
         sentence = f"the extension of {names} {'is silent' if silent else 'tells them apart'}"
         return Row("Private windows", "!" if silent else "OK", sentence, "", links)
-    if browsers.masked:
+    if browsers["masked"]:
         sentence = "left out, as is every browser window that nothing tells to be ordinary"
         return Row("Private windows", "OK", sentence, "", links)
     sentence = "windows of browsers that nothing tells to be ordinary are recorded, as you chose"
