@@ -210,7 +210,8 @@ _PAINT = """() => {
   }
   for (const span of document.querySelectorAll('span[data-word]')) {
     const { top, bottom } = span.getBoundingClientRect(); // cut by the edge: no truth of its own
-    const colour = top < 0 || bottom > innerHeight ? 'ffffff' : span.dataset.word;
+    const isCut = top < -2 || bottom > document.documentElement.clientHeight + 2;
+    const colour = isCut ? 'ffffff' : span.dataset.word;
     span.style.cssText = `background: #${colour} !important; color: transparent !important; font: inherit`;
   }
   return said;

@@ -10,10 +10,14 @@ from __future__ import annotations
 import hmac
 import json
 import logging
+import os
 import secrets
+import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -35,6 +39,7 @@ PAINT_MS = 60
 """What a page has drawn is on the screen by then, and in a picture that is taken later."""
 _SHAKE_HANDS_S = 5.0
 _MAX_SOCKETS = 16
+_SEND_LIMIT = struct.pack("l", 100) if os.name == "nt" else struct.pack("ll", 0, 100_000)  # 0.1 s
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,7 @@ class PageTextDoor:
                 ws.send(message)
             except (ConnectionClosed, OSError):
                 request.answered([])
+                self._leave(ws)
         return lambda: self._collected(request, windows, captured_ms)
 
     def close(self) -> None:
@@ -108,8 +114,13 @@ class PageTextDoor:
         except (ConnectionClosed, OSError):
             return
         finally:
-            with self._lock:
-                self._sockets.discard(ws)
+            self._leave(ws)
+
+    def _leave(self, ws: Server) -> None:
+        with self._lock:
+            self._sockets.discard(ws)
+        with suppress(OSError):  # it is closed already
+            ws.sock.shutdown(socket.SHUT_RDWR)
 
     def _hear(self, message: str | bytes | None) -> None:
         if not message:
@@ -222,6 +233,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(404)
             return
         self.connection.settimeout(None)
+        # A browser that was stopped takes nothing any more: looking goes on without it.
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _SEND_LIMIT)
         headers = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in self.headers.items()}
         environ = {"werkzeug.socket": self.connection, "PATH_INFO": "/", "QUERY_STRING": "", **headers}
         door.follow(Server(environ, receive_bytes=65536, max_message_size=page_text.MAX_BYTES))

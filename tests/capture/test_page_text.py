@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -166,3 +168,17 @@ def _until(ask: Any) -> Any:
             return answer
         threading.Event().wait(0.05)
     raise AssertionError("nobody can be asked")
+
+
+def test_a_browser_that_was_stopped_does_not_stop_the_looking(door: PageTextDoor, tmp_path: Path) -> None:
+    where = page_text.read_door(tmp_path)
+    assert where is not None
+    with socket.create_connection(("127.0.0.1", where.port)) as browser:
+        browser.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        head = f"GET /{where.key} HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        head += "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        browser.sendall(head.encode())
+        title = "".join(Random(0).choices("abcdefghijklmnop", k=100_000))
+        _until(lambda: door.ask([shown()], NOW_MS))
+        while door.ask([shown(title)], NOW_MS):  # until the connection holds no more
+            continue
