@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from typing import Any
 
 from assistant.core.records import Claim
 from assistant.evidence import citations, marks
-from bench.report import Report, timed_ms
+from bench.report import Report
 from store.ocr.readings import Box, Line, Reading, Word
 from store.search.sample import SampledFrame
 
@@ -178,6 +179,12 @@ def _reading(frame: Mapping[str, Any]) -> Reading:
     return Reading(frame["n"], frame["n"], "set", "", frame["text"], tuple(lines), 0.95, 1, 0)
 
 
+def _processor_ms(frames: Mapping[int, Mapping[str, Any]], sentences: Sequence[Mapping[str, Any]]) -> float:
+    start = time.process_time()
+    marked(frames, sentences)
+    return 1000 * (time.process_time() - start)
+
+
 def _cost(report: Report) -> None:
     for folder in report.folders:
         for path in sorted(folder.glob("marks_*.json")):
@@ -189,9 +196,9 @@ def _cost(report: Report) -> None:
                     break
                 sentences.append(sentence)
                 size += len(sentence["text"])
-            taken = min(timed_ms(lambda f=frames, s=sentences: marked(f, s), 3))  # type: ignore[misc]
+            taken = min(_processor_ms(frames, sentences) for _ in range(5))
             report.row(
-                f"{path.stem}: ms for 4,000 characters beside twelve frames",
+                f"{path.stem}: ms of processor for 4,000 characters beside twelve frames",
                 f"{taken:.0f} ms",
                 goal="<= 50 ms",
             )
