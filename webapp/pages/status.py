@@ -13,6 +13,7 @@ from flask import request
 from werkzeug.wrappers import Response
 
 from store.chats import attachments
+from store.deletion import retention
 from store.frames import tags
 from store.spool import process_state
 from store.timeline import ledger, timeline
@@ -83,6 +84,7 @@ def show() -> Response:
         failed=list(own.spool.failed())[:10],
         versions=_versions(),
         growth=health.growth(own),
+        last_run=next(iter(retention.runs(own.database, 1)), None),
         kept=tags.pinned_usage(own.database),
         files=attachments.usage(own.database),  # how many are attached to questions, and their bytes
     )

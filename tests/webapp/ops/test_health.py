@@ -12,6 +12,9 @@ import pytest
 
 from store.core.database import Database
 from store.core.paths import DataDir
+from store.core.settings import RetentionSettings
+from store.deletion import retention
+from store.frames.media import Media
 from store.spool import process_state
 from store.spool.process_state import CaptureState, IngestState, write_capture_state
 from tests.factories import capture, picture, store_frame, webp
@@ -196,6 +199,26 @@ def test_a_full_spool_is_told(own: Services, alive: Callable[..., None], now: Cl
     full = replace(own.settings, spool=replace(own.settings.spool, max_entries=1))
     found = part(replace(own, settings=full), "storage")
     assert (found.verdict, found.why) == ("bad", "the spool is full")
+
+
+def test_a_run_of_retention_that_failed_is_told(
+    own: Services, alive: Callable[..., None], data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alive()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: _Usage(10**12, 0, 9 * 10**11))
+    store_frame(own.database, data_dir, 0, "words")
+
+    def full(*_: object) -> None:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Media, "write", full)
+        with pytest.raises(OSError, match="no space"):
+            retention.run(own.database, own.media, RetentionSettings(days=1), own.clock())
+    found = part(own, "storage")
+    assert (found.verdict, found.why) == ("warn", "retention stopped: no space left")
+    retention.run(own.database, own.media, RetentionSettings(days=1), own.clock())
+    assert part(own, "storage").verdict == "ok"
 
 
 # -- the canary -----------------------------------------------------------------------------

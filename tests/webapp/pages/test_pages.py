@@ -421,6 +421,7 @@ def test_retention_shows_what_would_go_and_needs_the_typed_word(
     assert "removed by retention on" in html and "A small picture is left" in html
     assert "retention set to 14 days" in html
     assert "1 picture, 0 small pictures" in page(visitor, "/settings/storage")
+    assert "and took 1 picture, " in page(visitor, "/status")
     address = f"/api/v1/frames/{frame.id}"
     assert (visitor.get(address).status_code, visitor.get(f"{address}?width=320").status_code) == (410, 200)
     assert visitor.get(f"{address}/context").json["frame"]["picture"] == "retention"
