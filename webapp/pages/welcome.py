@@ -15,6 +15,7 @@ from store.timeline import totals
 from webapp.core import formatting, templating
 from webapp.core.services import Services, Viewer, services, viewer
 from webapp.ops import doctor
+from webapp.ops.doctor import Check
 from webapp.ops.health import SILENT_MS
 from webapp.pages.privacy import browser_section
 
@@ -25,23 +26,11 @@ _KINDS = {"OK": ("ok", "check"), "--": ("plain", "dash"), "!": ("warn", "alert")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """Word, reason, one action: `links` are (text, address) pairs."""
+class Row(Check):
+    """A check with what stands beside it: `links` are (text, address) pairs."""
 
-    name: str
-    verdict: str
-    sentence: str
-    action: str = ""
     links: tuple[tuple[str, str], ...] = ()
     frame: FrameRow | None = None
-
-    @property
-    def kind(self) -> str:
-        return _KINDS[self.verdict][0]
-
-    @property
-    def icon(self) -> str:
-        return _KINDS[self.verdict][1]
 
 
 @templating.get("/welcome")
@@ -51,6 +40,7 @@ def show() -> Response:
     return templating.render_page(
         "welcome/welcome.html",
         rows=setup_rows(own, who),
+        kinds=_KINDS,
         home=str(own.data_dir.home),
         pause=read_pause(own.data_dir.spool, who.now_ms),
         has_frames=frames.nearest(own.database, who.now_ms) is not None,
@@ -128,7 +118,7 @@ def _reading(own: Services) -> Row:
     return _of_check("Reading text", engine if engine.verdict != "OK" else languages)
 
 
-def _of_check(name: str, check: doctor.Check) -> Row:
+def _of_check(name: str, check: Check) -> Row:
     return Row(name, check.verdict, check.sentence, check.action)
 
 
