@@ -81,7 +81,8 @@ class OrdinaryWindows:
         if top.common(shot.monitor.area) != top or _is_full_screen(window, shot.monitor):
             return
         above = [*before[: before.index(window)], *after[: after.index(window)]]
-        if not any(other.rect.common(top).area for other in above):
+        # Where it was itself a moment ago may lie above it: that was its own toolbar, too.
+        if not any(other.rect.common(top).area for other in above if other.key != window.key):
             is_proof = is_ordinary(_pixels_of(top, shot))
             _remember(self._looks, window.key, self._looks.pop(window.key, 0) + 1 if is_proof else 0)
 

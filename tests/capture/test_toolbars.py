@@ -79,6 +79,14 @@ def test_a_window_is_ordinary_after_some_looks_and_then_stays_so() -> None:
     assert desk.look("ordinary_light", browser(2))[0] is None  # another window
 
 
+def test_where_it_was_itself_a_moment_ago_is_no_doubt() -> None:
+    desk, passed = Desk(), browser(passed=True, rect=DESK.area)
+    assert [desk.look("ordinary_light", passed, browser()) for _ in range(LOOKS)][-1] == [False, False]
+    other = browser(2, passed=True, rect=DESK.area)
+    desk = Desk()
+    assert [desk.look("ordinary_light", other, browser()) for _ in range(LOOKS)][-1] == [None, None]
+
+
 def test_what_is_not_seen_is_not_proved() -> None:
     corner = window("Code", rect=Rect(1370, 60, 40, 40))
     for windows in (
