@@ -210,7 +210,7 @@ _PAINT = """() => {
   }
   for (const span of document.querySelectorAll('span[data-word]')) {
     const { top, bottom } = span.getBoundingClientRect(); // cut by the edge: no truth of its own
-    const isCut = top < -2 || bottom > document.documentElement.clientHeight + 2;
+    const isCut = top < -3 || bottom > document.documentElement.clientHeight + 3;
     const colour = isCut ? 'ffffff' : span.dataset.word;
     span.style.cssText = `background: #${colour} !important; color: transparent !important; font: inherit`;
   }

@@ -144,12 +144,14 @@ class IncrementalReader:
         self, image: Image.Image, lines: Sequence[OcrLine] | None, told: Told | None
     ) -> list[OcrLine]:
         """All but the words that are told, or were when `lines` were made."""
+        if told is None and lines is None:
+            return self._engine.read(image)
         mask, ink = np.ones((image.height, image.width), np.bool_), ink_of(image)
         if lines is not None:
             words = [word for line in lines for word in line.words if word.source != "read"]
         else:
             words = told.words(ink, mask) if told else []
-            self._is_refused = told is not None and not words
+            self._is_refused = not words
         return self._read_beside(words, ink, mask, image) if words else self._engine.read(image)
 
     def _read_beside(
