@@ -252,6 +252,10 @@ def _touch(left: OcrWord, right: OcrWord) -> bool:
     return not cjk.isalnum()
 
 
+def _height(box: Box) -> int:
+    return box.h
+
+
 def _bucket(box: Box) -> int:
     return (box.y + box.h // 2) // _BUCKET
 
@@ -262,7 +266,7 @@ def _row_that_ends_before(word: OcrWord, rows: dict[int, list[list[OcrWord]]]) -
     for near in (bucket - 1, bucket, bucket + 1):
         for row in rows.get(near, ()):
             gap = word.box.x - row[-1].box.right
-            last = around([near.box for near in row[-_NEAR:]])  # a comma and 一 alone share nothing
+            last = max((near.box for near in row[-_NEAR:]), key=_height)  # a comma and 一 share nothing
             height = max(last.h, word.box.h)
             near_enough = -height <= gap <= _GAP * height and _share_baseline(last, word.box)
             if near_enough and (best is None or gap < best_gap):

@@ -116,8 +116,8 @@ def test_a_failing_reading_is_a_state_with_a_bounded_number_of_tries(home: Home)
 
 
 def test_one_bad_frame_does_not_stop_the_next(home: Home) -> None:
-    bad = store_frame(home.database, home.data_dir, NOON_MS)
-    good = store_frame(home.database, home.data_dir, NOON_MS + 1)
+    good = store_frame(home.database, home.data_dir, NOON_MS)
+    bad = store_frame(home.database, home.data_dir, NOON_MS + 1)  # the newest is read first
     engine = ScriptedEngine(errors=[ZeroDivisionError("secret words of the screen")])
     desk = Desk(home, opener(engine))
     assert desk.work() == 2
