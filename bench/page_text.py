@@ -304,6 +304,7 @@ class _Desk:
         return (collect() if collect else None), time.perf_counter() - began
 
     def open(self, path: str) -> None:
+        self.page.bring_to_front()  # the extension opens its own page when it is installed
         self.page.goto(f"{self.base}{path}")
         self.page.wait_for_timeout(600)
 
@@ -327,7 +328,7 @@ def _desk(pages: dict[str, str], scale: float, *, extended: bool = True) -> Iter
         stack.callback(door.close)
         base = stack.enter_context(_served(pages, folder / "spool"))
         context = stack.enter_context(_chromium(display, scale, folder, extended=extended))
-        desk = _Desk(door, X11Screens(display), X11Windows(display), context.pages[0], base, folder)
+        desk = _Desk(door, X11Screens(display), X11Windows(display), context.new_page(), base, folder)
         if extended:
             workers = context.service_workers or [context.wait_for_event("serviceworker")]
             pairing = {"address": base, "token": "t", "copyId": "c"}
