@@ -1,8 +1,9 @@
 """Foreign sets of screens and questions, and a home that is filled with one.
 
 A set is a JSON file that was written by somebody who does not know the program: frames over some days,
-questions with what a right answer shows, searches with the frames they find. Those in ``sets/open`` and
-``sets/second`` (once sealed) may be looked at; of those in ``sets/sealed`` only totals are ever printed.
+questions with what a right answer shows, searches with the frames they find. Those in ``sets/open``,
+``sets/second`` and ``sets/third`` (both once sealed) may be looked at; of those in ``sets/sealed`` only
+totals are ever printed.
 """
 
 from __future__ import annotations

@@ -30,6 +30,8 @@ Ends = tuple[int, int]
 
 def main(report: Report) -> None:
     for folder in report.folders:
+        if not (folder / "times.json").exists():
+            continue
         cases = json.loads((folder / "times.json").read_text(encoding="utf-8"))["cases"]
         report.line(f"  {folder.name}")
         for language, verdicts in verdicts_of(cases).items():

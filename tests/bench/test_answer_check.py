@@ -174,7 +174,7 @@ def test_the_sample_week_is_answered_from_its_own_frames(sample: TurnServices, d
     cases = {one.id: one for one in of_sample(demo_copy.week)}
     checked = {name: check(sample, one) for name, one in cases.items()}
     assert {"facts", "not_found"} <= {one.kind for one in checked.values()}
-    for name in ("2026-11-16/drift_since", "2026-11-16/budget_due", "2026-11-16/zh_drift"):
+    for name in ("2026-11-16/drift_since", "2026-11-16/budget_due", "2026-11-16/max_drift"):
         assert checked[name].is_right, checked[name]
     grounded = total(checked.values()).groundedness.value
     assert grounded is not None
