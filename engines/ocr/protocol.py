@@ -266,7 +266,9 @@ def _row_that_ends_before(word: OcrWord, rows: dict[int, list[list[OcrWord]]]) -
     for near in (bucket - 1, bucket, bucket + 1):
         for row in rows.get(near, ()):
             gap = word.box.x - row[-1].box.right
-            last = max((near.box for near in row[-_NEAR:]), key=_height)  # a comma and 一 share nothing
+            last = row[-1].box
+            if 2 * min(last.h, word.box.h) < max(last.h, word.box.h):  # a comma and 一 share nothing
+                last = max((near.box for near in row[-_NEAR:]), key=_height)
             height = max(last.h, word.box.h)
             near_enough = -height <= gap <= _GAP * height and _share_baseline(last, word.box)
             if near_enough and (best is None or gap < best_gap):
