@@ -24,6 +24,7 @@ from inspect import signature
 from itertools import pairwise
 from statistics import median
 from typing import Any, Literal, Protocol
+from unicodedata import east_asian_width
 
 from PIL import Image
 
@@ -267,7 +268,7 @@ def _row_that_ends_before(word: OcrWord, rows: dict[int, list[list[OcrWord]]]) -
         for row in rows.get(near, ()):
             gap = word.box.x - row[-1].box.right
             last = row[-1].box
-            if 2 * min(last.h, word.box.h) < max(last.h, word.box.h):  # a comma and 一 share nothing
+            if east_asian_width(row[-1].text[-1]) in "WF":  # 一 and ， share nothing; Latin words do
                 last = max((near.box for near in row[-_NEAR:]), key=_height)
             height = max(last.h, word.box.h)
             near_enough = -height <= gap <= _GAP * height and _share_baseline(last, word.box)
