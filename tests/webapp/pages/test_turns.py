@@ -75,9 +75,11 @@ def test_frames_are_shown_before_the_model_answers(
     answer = {"answer_md": "Fourteen days [[e1]].", "evidence": [{"id": "e1", "quote": QUOTE}]}
     stub.reply(answer, wait_for=blocked)
     address = asked(browser, form, "What did I set?", **RANGE)
-    running = browser.get(address, headers=HTMX).text
-    assert 'aria-busy="true"' in running and f'href="/frames/{frame}"' in running
+    deadline, running = time.monotonic() + 60, ""
+    while "Reading 1 frame…" not in running and time.monotonic() < deadline:
+        running = browser.get(address, headers=HTMX).text
     assert "Reading 1 frame…" in running and "<figure" not in running
+    assert 'aria-busy="true"' in running and f'href="/frames/{frame}"' in running
     page = browser.get(address.partition("/turns")[0]).text
     assert (
         '<noscript><meta http-equiv="refresh" content="3; url=/chat/1?look=1#t1">' in page
