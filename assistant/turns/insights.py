@@ -77,7 +77,14 @@ def _title_by_model(turn: RunningTurn, model: ChatModel, answer_md: str) -> str:
     summary = neutralized(without_numbers(answer_md))[:MAX_NAMED_CHARS]
     messages = [*system_messages(blocks), Message("user", f"{NAME_IT}{summary}")]
     endpoint = services.models.endpoint(model.name)
-    ledger = SentLedger(turn.database, services.clock, endpoint, turn_id=turn.stored.id, blocks=blocks)
+    ledger = SentLedger(
+        turn.database,
+        services.clock,
+        endpoint,
+        turn_id=turn.stored.id,
+        blocks=blocks,
+        is_current=turn.is_current,
+    )
     completion, _ = ledger.complete(model, messages, timeout_s=services.models.timeout_s)
     return completion.text
 

@@ -33,7 +33,6 @@ from assistant.turns.pictures import Pictures
 from assistant.turns.plan import MAX_ANSWER_TOKENS, RunningTurn, TurnPlan
 from assistant.turns.prompts import RESULTS
 from engines.chat.protocol import ChatModel, ContextTooLong, Message, Usage
-from store.chats import conversations
 from store.chats.attachments import text_of
 from store.core.database import Database
 
@@ -94,8 +93,7 @@ class ModelSession:
 
     def is_current(self, connection: apsw.Connection) -> bool:
         """Whether nothing was deleted since the turn was asked, and its frames have the pictures it shows."""
-        turn, last = self.turn.stored.id, self.plan.last_deletion_id
-        return not conversations.is_outdated(connection, turn, last) and self.pictures.are_current(connection)
+        return self.turn.is_current(connection) and self.pictures.are_current(connection)
 
     @property
     def messages(self) -> list[Message]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import TypeVar
 
+import apsw
+
 from assistant.context.background import NO_CONTEXT, PreparedContext
 from assistant.context.session_closing import ContextServices
 from assistant.core.cancellation import Cancelled, CancelToken, run_with_timeout
@@ -37,6 +39,7 @@ from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.tools.registry import AgentServices, registry
 from assistant.turns.anchor_facts import AnchorFacts
 from engines.chat.protocol import Completion, Message, ModelError, Usage
+from store.chats import conversations
 from store.chats.attachments import Attachment
 from store.chats.personas import Persona
 from store.chats.records import StoredTurn
@@ -231,6 +234,10 @@ class RunningTurn:
 
     def now_ms(self) -> int:
         return self.services.clock()
+
+    def is_current(self, connection: apsw.Connection) -> bool:
+        """Whether nothing was deleted since the turn was asked."""
+        return not conversations.is_outdated(connection, self.stored.id, self.plan.last_deletion_id)
 
     def wait_for(self, work: Callable[[], T], timeout_s: float = math.inf) -> T:
         """What `work` gives, in a thread that is left when the turn is stopped.

@@ -36,6 +36,7 @@ from assistant.turns.stored_turns import begin, fail, finish, stored_turn
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import ModelError
 from store.chats import tool_calls
+from store.chats.conversations import DELETED_ANSWER
 from store.core.errors import StoreError
 
 
@@ -79,11 +80,13 @@ def run_admitted(services: TurnServices, plan: TurnPlan, stop: CancelToken) -> I
         fail(turn, error)
         raise
     else:
-        yield TextEvent(checked.answer_md)
+        # What is stored, not what was said: a deletion meanwhile may have taken the answer.
+        kept = stored_turn(services.database, turn.stored.chat_id, turn.stored.n).answer_md
+        yield TextEvent(kept)
         if failure:
             yield ErrorEvent(failure)
-        else:
-            insights.write_insight(turn, checked.answer_md)
+        elif kept != DELETED_ANSWER:
+            insights.write_insight(turn, kept)
             yield from _read_again(turn)
     yield FinalEvent(stored_turn(services.database, turn.stored.chat_id, turn.stored.n))
 

@@ -11,7 +11,7 @@ from assistant.core.errors import (
     TurnRefused,
     turn_error,
 )
-from assistant.core.records import StatusEvent, TurnRequest
+from assistant.core.records import StatusEvent, TextEvent, TurnRequest
 from assistant.retrieval import retrieval
 from assistant.turns import answering
 from assistant.turns.plan import TurnServices
@@ -132,7 +132,7 @@ def test_a_frame_deleted_while_the_model_thinks_leaves_nothing_behind(
 
 @for_each("said", ["It says secret words.", "The words under it are secret words [[e2]]."])
 def test_an_answer_that_may_say_what_was_deleted_meanwhile_is_not_kept(
-    ask: Ask, afternoon: Afternoon, stub: StubModel, database: Database, said: str
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database, said: str
 ) -> None:
     """Also where it does not cite the deleted frame: its words are gone, so nobody can compare."""
     frame = afternoon.show(1, "secret words")
@@ -143,7 +143,10 @@ def test_an_answer_that_may_say_what_was_deleted_meanwhile_is_not_kept(
         return reply(said, ("e2", "other words"))
 
     stub.reply(delete_meanwhile)
-    assert ask().answer_md == conversations.DELETED_ANSWER
+    answered = list(run_turn(deps, TurnRequest("What?", "Etc/UTC", NOW_MS, START_MS)))
+    assert [event.answer_md for event in answered if isinstance(event, TextEvent)] == [
+        conversations.DELETED_ANSWER
+    ]
     with database.read() as connection:
         kept = "select group_concat(answer_md || payload) from turns"
         assert "secret" not in scalar(connection, kept)
