@@ -31,7 +31,8 @@ def main(arguments: list[str]) -> int:
     if unknown:
         sys.stderr.write(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(measurements)}\n")
         return 2
-    report = Report(sys.stdout, folders or [SETS / name for name in ("open", "second", "third", "sealed")])
+    names = ("open", "second", "third", "fourth", "sealed")
+    report = Report(sys.stdout, folders or [SETS / name for name in names])
     report.line(f"{platform.machine()}, Python {platform.python_version()}")
     for name in wanted or measurements:
         module = importlib.import_module(f"bench.{name}")

@@ -2,8 +2,8 @@
 
 A set is a JSON file that was written by somebody who does not know the program: frames over some days,
 questions with what a right answer shows, searches with the frames they find. Those in ``sets/open``,
-``sets/second`` and ``sets/third`` (both once sealed) may be looked at; of those in ``sets/sealed`` only
-totals are ever printed.
+``sets/second``, ``sets/third`` and ``sets/fourth`` (once sealed) may be looked at; of those in
+``sets/sealed`` only totals are ever printed.
 """
 
 from __future__ import annotations
