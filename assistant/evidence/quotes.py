@@ -2,8 +2,8 @@
 
 Both are compared by their skeletons: what is left when everything is taken out that a reader of pictures
 may misread. Those are accents, case, spaces, full-width forms, marks that are no part of a figure, and
-letters and digits of one shape (``O`` and ``0``, ``l``, ``I`` and ``1``, ``rn`` and ``m``). No two figures
-share a skeleton, and nothing else is tolerated.
+letters and digits of one shape (``O`` and ``0``, ``l``, ``I`` and ``1``, ``rn`` and ``m``, ``cl`` and ``d``).
+No two figures share a skeleton, and nothing else is tolerated.
 """
 
 from __future__ import annotations
@@ -36,16 +36,17 @@ _SHAPES = str.maketrans(
     | dict(zip("ヘリニロカタエトハー", "へり二口力夕工卜八一", strict=True))
 )
 _CAPITAL_I = ("i", "l")
-_SHAPE_OF_TWO = {"rn": "m", "vv": "w"}
+_SHAPE_OF_TWO = {"rn": "m", "vv": "w", "cl": "d"}
 _TWO = re.compile("|".join(_SHAPE_OF_TWO))
 
 
 @dataclass(frozen=True, slots=True)
 class _Skeleton:
-    """``origin[i]`` is the position of character i in the original."""
+    """``origin[i]`` is where character i begins in the original, ``ends[i]`` where it ends."""
 
     text: str
     origin: tuple[int, ...]
+    ends: tuple[int, ...]
 
 
 def find(text: str, quote: str) -> tuple[Span, ...]:
@@ -82,7 +83,7 @@ def _find_one(text: str, quote: str, start: int) -> Span | None:
         for needle in needles:
             at = skeleton.text.find(needle)
             while at >= 0:
-                first, last = skeleton.origin[at], skeleton.origin[at + len(needle) - 1] + 1
+                first, last = skeleton.origin[at], skeleton.ends[at + len(needle) - 1]
                 if first >= start and not _is_inside(text, last) and not _is_inside(text, first):
                     return first, last
                 at = skeleton.text.find(needle, at + 1)
@@ -111,10 +112,13 @@ def _skeleton(text: str, capital_i: str) -> _Skeleton:
         kept[mark.start()] = _folded(mark[0])
     signs = list("".join(kept))
     origin = [at for at, part in enumerate(kept) for _ in part]
+    ends = [at + 1 for at in origin]
     for two in _TWO.finditer("".join(signs)):
-        if origin[two.start()] + 1 == origin[two.start() + 1]:
+        if ends[two.start()] == origin[two.start() + 1]:
             signs[two.start() : two.end()] = _SHAPE_OF_TWO[two[0]], ""
-    return _Skeleton("".join(signs), tuple(at for at, sign in zip(origin, signs, strict=True) if sign))
+            ends[two.start()] += 1
+    stay = [at for at, sign in enumerate(signs) if sign]
+    return _Skeleton("".join(signs), tuple(origin[at] for at in stay), tuple(ends[at] for at in stay))
 
 
 @lru_cache(maxsize=8192)

@@ -58,6 +58,8 @@ def test_changing_any_letter_or_figure_breaks_the_quote(at: int, other: str) -> 
     [
         ("« Mend the clock of buoy 7", "• Mend the clock of buoy 7.", True),
         ("the oscillator again. | take it.", "the oscillator again. I take it.", True),
+        ("the tape was torn\nType", "the tape was torn", True),
+        ("materials induded", "materials included", True),
         ("the lights bum again in #Iunch", "the lights burn again in #lunch", True),
         ("def test_one_late _packet_does", "def test_one_late_packet_does", True),
         ("switch to branch ‘clock-offset'", "switch to branch 'clock-offset'", True),
