@@ -9,8 +9,9 @@ from pathlib import Path
 
 from PIL import Image, UnidentifiedImageError
 
-from ingest.core.validation import InvalidImage, check, media_type_of
+from ingest.core.validation import check, media_type_of
 from ingest.importers.items import CannotImport, Item, Skipped, item
+from store.core.errors import SpoolEntryInvalid
 from store.core.preferences import utc_offset_min
 from store.spool.queue import MAX_IMAGE_BYTES
 
@@ -34,19 +35,19 @@ def read(pictures: list[tuple[int, Path]], zone: tzinfo) -> Iterator[Item | Skip
     for captured_ms, path in pictures:
         try:
             yield _item(path, captured_ms, zone)
-        except (InvalidImage, OSError) as error:
+        except (SpoolEntryInvalid, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             yield Skipped(path.name, reason or str(error))
 
 
 def _item(path: Path, captured_ms: int, zone: tzinfo) -> Item:
     if path.stat().st_size > MAX_IMAGE_BYTES:
-        raise InvalidImage("too_large", f"more than {MAX_IMAGE_BYTES} bytes")
+        raise SpoolEntryInvalid("too_large", f"more than {MAX_IMAGE_BYTES} bytes")
     content = path.read_bytes()
     media_type = media_type_of(content)
     if media_type is None:
         problem = "not a PNG, JPEG or WebP picture" if content else "the file has 0 bytes"
-        raise InvalidImage("wrong_type", problem)
+        raise SpoolEntryInvalid("wrong_type", problem)
     check(content, media_type)
     return item(content, media_type, captured_ms, utc_offset_min(captured_ms, zone))
 

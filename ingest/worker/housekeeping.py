@@ -19,6 +19,8 @@ _FIRST_AFTER_S = 60.0
 _RETENTION_EVERY_S = 3600.0
 _IDLE_S = 60.0
 _BETWEEN_PACKS_S = 1.0
+_UPLOAD_LASTS_S = 24 * 3600.0
+"""An import of a file takes an hour at most."""
 
 
 class Housekeeping(threading.Thread):
@@ -55,12 +57,18 @@ class Housekeeping(threading.Thread):
             return _IDLE_S
 
     def _step(self) -> float:
+        self._tidy()
         if time.monotonic() >= self._retention_due_s:
             self._retain()
         if packing.pack_next(self._home.database, self._home.media, self._clock()):
             deletion.empty_trash(self._home.database, self._home.media)
             return _BETWEEN_PACKS_S
         return _IDLE_S
+
+    def _tidy(self) -> None:
+        """What deletions had to leave, and what nobody finished writing."""
+        deletion.settle(self._home.database, self._home.media)
+        self._home.spool.sweep_tmp(_UPLOAD_LASTS_S)
 
     def _retain(self) -> None:
         """A run that fails is tried again in an hour, one that has to wait in a minute."""

@@ -27,11 +27,9 @@ from pathlib import Path
 
 from ingest.core.home import Home
 from ingest.core.validation import (
-    InvalidImage,
     capture_from_entry_name,
     checked_capture,
     decode,
-    read_bounded,
     read_checked,
 )
 from ingest.core.worker_stats import WorkerStats
@@ -45,7 +43,7 @@ from store.frames.media import path_of, temporary_of
 from store.privacy.rules import WindowFacts, load_rules
 from store.spool import page_text
 from store.spool.page_text import PageText
-from store.spool.queue import Capture, Entry, LookReport
+from store.spool.queue import Capture, Entry, LookReport, read_file
 from store.timeline import ledger, sample_week, segments
 
 log = logging.getLogger(__name__)
@@ -113,10 +111,8 @@ class SpoolConsumer:
             entry = self._home.spool.take(name)
             if entry is not None:
                 self._store_and_finish(entry)
-        except InvalidImage as error:
-            return self._set_aside(name, _capture_of(name, entry), error.code, str(error))
         except SpoolEntryInvalid as error:
-            return self._set_aside(name, capture_from_entry_name(name), "bad_record", str(error))
+            return self._set_aside(name, _capture_of(name, entry), error.code, str(error))
         except (StoreBusy, TryLater) as error:
             return self._postpone(name, str(error))
         except OSError as error:
@@ -183,7 +179,7 @@ def _capture_of(name: str, entry: Entry | None) -> Capture | None:
     if entry is not None and isinstance(entry.record, Capture):
         try:
             return checked_capture(entry.record)
-        except InvalidImage:
+        except SpoolEntryInvalid:
             pass
     return capture_from_entry_name(name)
 
@@ -211,7 +207,7 @@ class Result:
 
 
 def store_entry(home: Home, entry: Entry, now_ms: int) -> Result:
-    """Store one claimed entry. Raises `InvalidImage`, `TryLater`, and what the store raises."""
+    """Store one claimed entry. Raises `SpoolEntryInvalid`, `TryLater`, and what the store raises."""
     if isinstance(entry.record, LookReport):
         with home.database.write() as connection:
             ledger.add_report(connection, entry.record)
@@ -219,12 +215,12 @@ def store_entry(home: Home, entry: Entry, now_ms: int) -> Result:
     capture = checked_capture(entry.record)
     # A sample week stays one, whoever writes into its spool: no answer mixes it with memories.
     if (capture.source == sample_week.SOURCE) != sample_week.is_sample(home.data_dir):
-        raise InvalidImage("sample_week", "a sample week and real captures never share a home folder")
+        raise SpoolEntryInvalid("sample_week", "a sample week and real captures never share a home folder")
     earlier = _earlier_outcome(home, capture)
     if earlier is not None:
         return earlier
     if entry.image is None or entry.folder.is_symlink():
-        raise InvalidImage("not_a_file", "the entry is a link or has no picture")
+        raise SpoolEntryInvalid("not_a_file", "the entry is a link or has no picture")
     content = read_checked(entry.image, capture.image_type, capture.sha256)
     reason = _excluded_because(home, capture)
     if reason:
@@ -242,8 +238,8 @@ def _pages_told(entry: Entry) -> list[PageText]:
     if entry.text is None:
         return []
     try:
-        return page_text.decode(read_bounded(entry.text, page_text.MAX_BYTES))
-    except (InvalidImage, ValueError) as error:
+        return page_text.decode(read_file(entry.text, page_text.MAX_BYTES))
+    except (SpoolEntryInvalid, ValueError) as error:
         log.warning("what the browser told of a frame cannot be used: %s", error)
         return []
 
@@ -268,7 +264,7 @@ def _store(home: Home, capture: Capture, content: bytes, pages: list[PageText], 
     try:
         still = home.media.keep(content, capture.image_type, capture.captured_ms, capture.capture_id)
     except (ValueError, SyntaxError) as error:
-        raise InvalidImage("bad_picture", f"the {capture.image_type} is damaged or cut short") from error
+        raise SpoolEntryInvalid("bad_picture", f"the {capture.image_type} is damaged or cut short") from error
     with home.database.write() as connection:
         earlier = _earlier_outcome(home, capture)
         if earlier is None:

@@ -204,14 +204,18 @@ class Database:
             connection.execute(sql, values)
             return connection.changes()
 
-    def checkpoint(self) -> bool:
-        """Fold the write-ahead log into the database file and truncate it.
+    def checkpoint(self, wait_ms: int = BUSY_TIMEOUT_MS) -> bool:
+        """Fold the write-ahead log into the database file and truncate it; while it waits nobody can write.
 
-        False when a reader or writer of any process kept it in use for `BUSY_TIMEOUT_MS`.
+        False when a reader or writer of any process kept it in use for `wait_ms`.
         """
-        with _translated():
-            found = rows(self.connection(), "pragma wal_checkpoint(truncate)")
-        return bool(found[0][0] == 0)
+        connection = self.connection()
+        connection.set_busy_timeout(wait_ms)
+        try:
+            with _translated():
+                return bool(rows(connection, "pragma wal_checkpoint(truncate)")[0][0] == 0)
+        finally:
+            connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
     def close_thread(self) -> None:
         """Close the calling thread's connection."""

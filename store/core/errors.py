@@ -89,4 +89,8 @@ class SpoolFull(StoreError):
 
 
 class SpoolEntryInvalid(StoreError):
-    """A spool entry cannot be used; the message says why."""
+    """A spool entry, or a picture, cannot be taken in, now or later. `code` is the machine word for why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code

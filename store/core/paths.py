@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
 
-from store.core.errors import SettingsError
+from store.core.errors import SettingsError, StoreBusy
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
+_POLL_S = 0.05
 
 
 class _Below:
@@ -134,6 +136,19 @@ def file_lock(path: Path) -> Iterator[bool]:
         yield _lock(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def only_holder(path: Path, wait_s: float, problem: str) -> Iterator[None]:
+    """Hold the lock file for the length of the block. Raises `StoreBusy` when it is taken for longer."""
+    deadline = time.monotonic() + wait_s
+    with ExitStack() as stack:
+        while not stack.enter_context(file_lock(path)):
+            stack.pop_all().close()
+            if time.monotonic() >= deadline:
+                raise StoreBusy(problem)
+            time.sleep(_POLL_S)
+        yield
 
 
 def _lock(descriptor: int) -> bool:

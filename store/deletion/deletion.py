@@ -21,8 +21,8 @@ import json
 import logging
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import apsw
@@ -30,13 +30,14 @@ import apsw
 from store.core import times
 from store.core.database import Database, rows, scalar
 from store.core.errors import StoreBusy
+from store.core.paths import only_holder
 from store.core.records import insert
 from store.core.times import now_ms as wall_clock_ms
 from store.deletion import registry, reserve
 from store.frames import packing, packs, pending, text_index
 from store.frames.activity_intervals import CONTINUOUS_MS
-from store.frames.frames import captured_ms_of, id_range, record_outcome
-from store.frames.media import Media, path_of
+from store.frames.frames import MAX_CAPTURED_MS, captured_ms_of, id_range, record_outcome
+from store.frames.media import Media, path_of, temporary_of
 from store.spool import residual_files, window_hints
 from store.spool.queue import IMAGE_NAMES
 from store.spool.residual_files import Waiting
@@ -48,6 +49,10 @@ log = logging.getLogger(__name__)
 _ROUNDS = 10
 _ROUND_S = 0.2
 """A worker that has claimed a capture of the range gets these rounds to finish it."""
+_WAIT_S = 60.0
+_LOCK_NAME = "deletion.lock"
+_LOG_IS_READ = "The write-ahead log could not be truncated, because it is being read."
+_PICTURES_LEFT = "pictures are still on the disk."
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +137,12 @@ def delete_range(
     """
     reserve.use(database.data_dir)
     erasure = Erasure(database, media, Request(start_ms, end_ms, app_name), now_ms)
-    with database.write() as connection:
-        truncate_frames(connection, start_ms, app_name)
-        if app_name is None:
-            erasure.add_tombstones(connection, [(start_ms, end_ms)])
-    return erasure.run()
+    with only_one(database):
+        with database.write() as connection:
+            truncate_frames(connection, start_ms, app_name)
+            if app_name is None:
+                erasure.add_tombstones(connection, [(start_ms, end_ms)])
+        return erasure.run()
 
 
 def delete_frames(
@@ -146,7 +152,13 @@ def delete_frames(
     ids = sorted(set(frame_ids))
     start_ms, end_ms = (captured_ms_of(ids[0]), captured_ms_of(ids[-1]) + 1) if ids else (0, 0)
     reserve.use(database.data_dir)
-    return Erasure(database, media, Request(start_ms, end_ms, frame_ids=tuple(ids)), now_ms).run()
+    with only_one(database):
+        return Erasure(database, media, Request(start_ms, end_ms, frame_ids=tuple(ids)), now_ms).run()
+
+
+def only_one(database: Database, wait_s: float = _WAIT_S) -> AbstractContextManager[None]:
+    """One deletion at a time: one under way while nobody holds this was broken off. Raises `StoreBusy`."""
+    return only_holder(database.data_dir.spool / _LOCK_NAME, wait_s, "something else is being deleted")
 
 
 def sweep(database: Database, media: Media) -> int:
@@ -159,11 +171,6 @@ def sweep(database: Database, media: Media) -> int:
     pending.discard(database)
     with database.read() as connection:
         latest_ms = scalar(connection, "select max(deleted_ms) from deletions")
-        unfinished = rows(
-            connection,
-            "select id, deleted_ms, receipt from deletions"
-            " where json_extract(receipt, '$.under_way') is not null",
-        )
         waiting = [
             entry
             for entry in residual_files.captures(data_dir, 0, 2**62)
@@ -175,10 +182,31 @@ def sweep(database: Database, media: Media) -> int:
     residual_files.discard(data_dir, waiting)
     residual_files.drop(copies)
     empty_trash(database, media)
-    for tombstone, deleted_ms, noted in unfinished:
-        Erasure.resume(database, media, tombstone, deleted_ms, json.loads(noted))
+    try:
+        with only_one(database, wait_s=0.0):
+            for tombstone, deleted_ms, noted in database.rows(_UNDER_WAY):
+                Erasure.resume(database, media, tombstone, deleted_ms, json.loads(noted))
+    except StoreBusy as error:
+        log.info("what was deleted is looked at later: %s", error)
     database.checkpoint()
     return len(waiting) + len(copies) + len(trash)
+
+
+def settle(database: Database, media: Media) -> None:
+    """Do what deletions had to leave, where a pack was in use or a log was read; their receipts say so."""
+    unsettled = database.rows(_UNVERIFIED)
+    if not unsettled and not database.column("select 1 from media_trash limit 1"):
+        return
+    empty_trash(database, media)
+    left = [] if database.checkpoint(_SETTLE_MS) else [_LOG_IS_READ]
+    left += [_PICTURES_LEFT] * database.scalar("select count(*) from media_trash")
+    with database.write() as connection:
+        for tombstone, noted in unsettled:
+            receipt = json.loads(noted)
+            settled = {_LOG_IS_READ, _PICTURES_LEFT}.difference(left)
+            receipt["left"] = [each for each in receipt["left"] if not each.endswith(tuple(settled))]
+            receipt["verified"] = not receipt["left"]
+            connection.execute(_KEEP, (json.dumps(receipt), tombstone))
 
 
 # -- one deletion under way ---------------------------------------------------------------
@@ -204,9 +232,10 @@ class DeletionScope:
             {**self.parameters, "after_id": after_id, "limit": FRAMES_AT_ONCE},
         )
 
-    def count(self, connection: apsw.Connection) -> int:
-        """How many frames there are in all."""
-        return int(scalar(connection, f"select count(*) {self.source}", self.parameters))
+    def count(self, connection: apsw.Connection, until_ms: int = MAX_CAPTURED_MS) -> int:
+        """How many frames there are in all, captured before a moment where one is given."""
+        sql = f"select count(*) {self.source} and f.id < :until"
+        return int(scalar(connection, sql, {**self.parameters, "until": id_range(0, until_ms)[1]}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,10 +347,12 @@ class Erasure:
         with self._database.write() as connection:
             for entry in waiting:
                 known = scalar(connection, _OUTCOME, (entry.capture_id,))
-                if known not in (None, "failed"):
+                if entry.capture_id is None or known not in (None, "failed"):
                     continue
                 record_outcome(connection, entry.capture_id, "deleted", entry.captured_ms)
-                connection.executemany(_TRASH, [(path,) for path in _possible_pictures(entry)])
+                connection.executemany(
+                    _TRASH, [(path,) for path in _possible_pictures(entry.captured_ms, entry.capture_id)]
+                )
                 self._counts = self._counts.plus({"captures": 1})
                 if known is None and entry.batch_id is not None:
                     ledger.add(
@@ -345,8 +376,10 @@ class Erasure:
         with self._database.write() as connection:
             if not self._scope.select(connection):
                 return False
-            if self._is_narrowed or not self._request.is_whole_range:
-                self.add_tombstones(connection, registry.intervals(connection, CONTINUOUS_MS))
+            # Each gets a number: what was read before it, though after the first, is out of date, too.
+            whole, start_ms = self._request.is_whole_range and not self._is_narrowed, self._request.start_ms
+            shown = [(start_ms, start_ms)] if whole else registry.intervals(connection, CONTINUOUS_MS)
+            self.add_tombstones(connection, shown)
             for frame_id, *paths in rows(connection, _SELECTED):
                 self._ids.append(frame_id)
                 self._paths += filter(None, paths)
@@ -362,16 +395,17 @@ class Erasure:
         self._counts = self._counts.plus({"spool": len(waiting)})
 
     def _keep(self, connection: apsw.Connection, receipt: str) -> None:
-        connection.execute("update deletions set receipt = ? where id = ?", (receipt, self._tombstone))
+        connection.execute(_KEEP, (receipt, self._tombstone))
 
     def finish(self) -> Receipt:
         """Drop what copies hold, truncate the log, look for what is left, and keep the receipt."""
+        is_quiet = pending.discard(self._database, _WAIT_S)  # a pack in the making may hold what goes
         copies = residual_files.copies(self._data_dir)
         self._freed += residual_files.drop(copies) + empty_trash(self._database, self._media)
         self._counts = self._counts.plus({"copies": len(copies)})
-        left = self._left()
+        left = self._left() + ["Pictures are being packed just now."] * (not is_quiet)
         if not self._database.checkpoint():
-            left.append("The write-ahead log could not be truncated, because it is being read.")
+            left.append(_LOG_IS_READ)
         start_ms, end_ms = self._request.start_ms, self._request.end_ms
         receipt = Receipt(
             start_ms, end_ms, self._deleted_ms, self._counts, self._freed, not left, tuple(left)
@@ -383,8 +417,10 @@ class Erasure:
 
     def _left(self) -> list[str]:
         """Search for what should be gone, place by place."""
+        request = self._request
+        until_ms = max(request.start_ms, min(request.end_ms, self._deleted_ms))
         with self._database.read() as connection:
-            frames_left = self._scope.count(connection)
+            frames_left = self._scope.count(connection, until_ms)
             registry.select_frames(
                 connection, "select value from json_each(:ids)", {"ids": json.dumps(self._ids)}
             )
@@ -393,10 +429,19 @@ class Erasure:
         found += [f"Something is still in {place}." for place in places]
         pictures = sum((self._media.folder / path).exists() for path in self._paths)
         if pictures:
-            found.append(f"{pictures} pictures are still on the disk.")
+            found.append(f"{pictures} {_PICTURES_LEFT}")
+        if not request.frame_ids and not self._is_narrowed:
+            waiting = sum(each.captured_ms < until_ms for each in self._waiting())
+            found += [f"{waiting} captures are still in the spool."] if waiting else []
         return found
 
 
+_UNDER_WAY = (
+    "select id, deleted_ms, receipt from deletions where json_extract(receipt, '$.under_way') is not null"
+)
+_UNVERIFIED = "select id, receipt from deletions where json_extract(receipt, '$.verified') = 0"
+_KEEP = "update deletions set receipt = ? where id = ?"
+_SETTLE_MS = 100
 _OUTCOME = "select outcome from ingest_records where capture_id = ?"
 _TRASH = "insert or ignore into media_trash (path) values (?)"
 _SELECTED = (
@@ -477,13 +522,12 @@ def empty_trash(database: Database, media: Media) -> int:
     return freed
 
 
-def _possible_pictures(entry: Waiting) -> list[str]:
+def _possible_pictures(captured_ms: int, capture_id: str) -> list[str]:
     """Where a worker that died in the middle may have left this capture's picture."""
-    try:
-        kept = [path_of(kind, entry.captured_ms, entry.capture_id) for kind in IMAGE_NAMES]
-    except ValueError:
+    if captured_ms >= MAX_CAPTURED_MS:  # no worker takes it
         return []
-    return kept + [str(Path(path).with_name(f".{Path(path).name}.tmp")) for path in kept]
+    kept = [path_of(kind, captured_ms, capture_id) for kind in IMAGE_NAMES]
+    return kept + [temporary_of(path) for path in kept]
 
 
 def picture_bytes(connection: apsw.Connection) -> int:

@@ -25,7 +25,7 @@ from store.core.preferences import delete_preference, get_preference, set_prefer
 from store.core.records import columns, insert
 from store.core.settings import RetentionSettings
 from store.deletion import registry
-from store.deletion.deletion import DeletionScope, Erasure, Request, empty_trash
+from store.deletion.deletion import DeletionScope, Erasure, Request, empty_trash, only_one
 from store.frames import frames, pending
 from store.frames.frames import ID_STEP, FrameRow, captured_ms_of
 from store.frames.media import Media, preview_of
@@ -227,8 +227,9 @@ class _Taking:
             self._now_ms,
             DeletionScope(_WHOLE, {"before": before}),
         )
-        erasure.remove()
-        gone = erasure.finish()
+        with only_one(self._database):
+            erasure.remove()
+            gone = erasure.finish()
         self._count(frames=gone.frames, pictures=gone.counts.pictures, bytes_freed=gone.bytes_freed)
 
     def _take_pictures(self, found: list[FrameRow], previews_before: int) -> None:

@@ -8,33 +8,26 @@ used twice, so that no late unlinking hits a new file.
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import apsw
 
 from store.core.database import Database
 from store.core.errors import StoreBusy
-from store.core.paths import file_lock
+from store.core.paths import only_holder
 from store.frames.media import Media, temporary_of
 
 _LOCK_NAME = "media.lock"
-_POLL_S = 0.05
 
 
 @contextmanager
 def only_writer(database: Database, wait_s: float = 0.0) -> Iterator[None]:
     """Hold the place of the one that replaces files. Raises `StoreBusy` when it is taken for longer."""
-    deadline = time.monotonic() + wait_s
-    with ExitStack() as stack:
-        while not stack.enter_context(file_lock(database.data_dir.spool / _LOCK_NAME)):
-            stack.pop_all().close()
-            if time.monotonic() >= deadline:
-                raise StoreBusy("another program is working on the stored pictures")
-            time.sleep(_POLL_S)
+    problem = "another program is working on the stored pictures"
+    with only_holder(database.data_dir.spool / _LOCK_NAME, wait_s, problem):
         _discard(database)
         try:
             yield
@@ -42,13 +35,13 @@ def only_writer(database: Database, wait_s: float = 0.0) -> Iterator[None]:
             _discard(database)
 
 
-def discard(database: Database) -> None:
-    """Give up what a writer that died had noted; one that is at work is left alone."""
+def discard(database: Database, wait_s: float = 0.0) -> bool:
+    """Give up what a writer that died had noted; False where one is at work for longer: it does so itself."""
     try:
-        with only_writer(database):
-            pass
+        with only_writer(database, wait_s):
+            return True
     except StoreBusy:
-        pass  # it does so itself when it ends
+        return False
 
 
 def _discard(database: Database) -> None:

@@ -18,7 +18,9 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import shutil
+import stat
 import threading
 import time
 import uuid
@@ -39,6 +41,15 @@ WEBP_OF_CAPTURE: dict[str, Any] = {"lossless": True, "quality": 20, "method": 2}
 MAX_IMAGE_BYTES = 25 * 1024 * 1024
 MAX_RECORD_BYTES = 1024 * 1024
 _USAGE_FRESH_S = 5.0
+GONE = "done."
+"""What a folder in ``tmp/`` is called first that is being removed; the entry's name follows."""
+_NAME = re.compile(r"([0-9]{15})-([0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})(\.looks)?(?![^.])")
+
+# What is checked is what is read, whatever happens to the name: no link is followed, a pipe does not block,
+# and the facts come from the open file. Windows has only O_BINARY of these.
+_OPEN_FLAGS = os.O_RDONLY
+for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
+    _OPEN_FLAGS |= getattr(os, _flag, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +182,11 @@ class Spool:
             else:
                 entry.rename(target)
                 recovered += 1
-        self._sweep_tmp()
+        self.sweep_tmp(older_than_s=3600)
         return recovered
 
-    def _sweep_tmp(self, older_than_s: float = 3600) -> None:
-        # A writer may be at work in tmp right now, so only old leavings go.
+    def sweep_tmp(self, older_than_s: float) -> None:
+        """Remove what nobody finished. A writer may be at work right now, so only old leavings go."""
         for leaving in (self.folder / "tmp").iterdir():
             try:
                 if time.time() - leaving.stat().st_mtime > older_than_s:
@@ -201,12 +212,12 @@ class Spool:
             (self.folder / "new" / name).rename(taken)
         except FileNotFoundError:
             return None
-        record = _decode(taken / "entry.json")
+        record = _decode(taken)
         image, text = None, taken / page_text.FILE_NAME
         if isinstance(record, Capture):
             image = taken / IMAGE_NAMES[record.image_type]
             if image.is_symlink() or not image.is_file():
-                raise SpoolEntryInvalid("there is no image in the entry")
+                raise SpoolEntryInvalid("bad_record", "there is no image in the entry")
         return Entry(name, taken, record, image, text if text.is_file() and not text.is_symlink() else None)
 
     def give_back(self, name: str) -> None:
@@ -215,7 +226,7 @@ class Spool:
 
     def finish(self, name: str) -> None:
         """Remove a claimed entry. Renamed away first, so that no half-removed entry is ever seen."""
-        gone = self.folder / "tmp" / f"done.{name}.{uuid.uuid4().hex[:8]}"
+        gone = self.folder / "tmp" / f"{GONE}{name}.{uuid.uuid4().hex[:8]}"
         (self.folder / "taken" / name).rename(gone)
         size = sum(file.stat().st_size for file in os.scandir(gone))
         shutil.rmtree(gone)
@@ -272,21 +283,55 @@ def _name_of(record: Capture | LookReport) -> str:
     return f"{record.end_ms:015d}-{record.batch_id}.looks"
 
 
-def _decode(path: Path) -> Capture | LookReport:
+def told_by_name(name: str) -> tuple[int, str, bool] | None:
+    """(milliseconds, id, whether it is a report) of an entry in any folder; None for no entry's name."""
+    found = _NAME.match(name.removeprefix(GONE))
+    return None if found is None else (int(found[1]), found[2], found[3] is not None)
+
+
+def read_file(path: Path, most: int) -> bytes:
+    """The bytes of a file of ours that has at most so many. Raises `SpoolEntryInvalid`."""
     try:
-        if path.is_symlink():
-            raise SpoolEntryInvalid("entry.json is a link")
-        if path.stat().st_size > MAX_RECORD_BYTES:
-            raise SpoolEntryInvalid("entry.json is too large")
-        document: dict[str, Any] = json.loads(path.read_bytes())
+        descriptor = os.open(path, _OPEN_FLAGS)
+    except OSError as error:
+        raise SpoolEntryInvalid("not_a_file", f"{path.name} is a link or cannot be opened") from error
+    with os.fdopen(descriptor, "rb") as file:
+        facts = os.fstat(file.fileno())
+        if not stat.S_ISREG(facts.st_mode):
+            raise SpoolEntryInvalid("not_a_file", f"{path.name} is not a file")
+        if hasattr(os, "getuid") and facts.st_uid != os.getuid():
+            raise SpoolEntryInvalid("not_ours", f"{path.name} belongs to another user")
+        if facts.st_size > most:
+            raise SpoolEntryInvalid("too_large", f"{facts.st_size} bytes are more than {most}")
+        return file.read(most + 1)
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """What ``entry.json`` says, whatever it is. Raises `SpoolEntryInvalid`."""
+    try:
+        document = json.loads(read_file(folder / "entry.json", MAX_RECORD_BYTES))
+    except (ValueError, RecursionError) as error:
+        raise SpoolEntryInvalid("bad_record", f"entry.json cannot be read: {error}") from error
+    if not isinstance(document, dict):
+        raise SpoolEntryInvalid("bad_record", "entry.json is no object")
+    return document
+
+
+def _decode(folder: Path) -> Capture | LookReport:
+    document = read_record(folder)
+    try:
         kind = document.pop("kind")
         if kind == "capture":
             capture = Capture(**document)
             uuid.UUID(capture.capture_id)
             if capture.image_type not in IMAGE_NAMES:
-                raise SpoolEntryInvalid(f"unknown image type {capture.image_type!r}")
-            return capture
-        runs = tuple(DecisionRun(**run) for run in document.pop("runs"))
-        return LookReport(**document, runs=runs)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise SpoolEntryInvalid(f"entry.json cannot be read: {error}") from error
+                raise ValueError(f"unknown image type {capture.image_type!r}")
+            record: Capture | LookReport = capture
+        else:
+            runs = tuple(DecisionRun(**run) for run in document.pop("runs"))
+            record = LookReport(**document, runs=runs)
+        if _name_of(record) != folder.name:  # a deletion goes by the name
+            raise ValueError("its name says something else")
+        return record
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise SpoolEntryInvalid("bad_record", f"entry.json cannot be read: {error}") from error

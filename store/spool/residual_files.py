@@ -1,30 +1,37 @@
 """Files outside the database that may hold a frame: the spool, and copies of the database.
 
 A capture waits in the spool as a folder named ``<milliseconds>-<capture id>``; reports of looks
-beside them hold counts and stay. Copies are what a migration put into ``backups/`` first.
+beside them hold counts and stay. Copies are what a migration put into ``backups/`` first. Whoever can write
+into the spool can put anything there: names and records are believed as far as they are checked.
 """
 
 from __future__ import annotations
 
-import json
+import logging
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from store.core.errors import SpoolEntryInvalid
 from store.core.paths import DataDir
+from store.spool.queue import GONE, is_storable, read_record, told_by_name
 
-_PARTS = ("new", "failed", "taken")
+log = logging.getLogger(__name__)
+
+_PARTS = ("new", "failed", "taken", "tmp")
 _COPIES = "before-*.db*"
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A capture in the spool. What its record does not say (or cannot) is None."""
+    """A capture in the spool. What its record does not say (or cannot) is None; so is the id of what somebody
+    else put there, whose time is when they did.
+    """
 
     folder: Path
-    capture_id: str
+    capture_id: str | None
     captured_ms: int
     app_name: str | None
     batch_id: str | None
@@ -33,12 +40,13 @@ class Waiting:
 
     @property
     def is_taken(self) -> bool:
-        """Whether a worker has claimed it (or had, when it died)."""
-        return self.folder.parent.name == "taken"
+        """Whether a worker has claimed it or a writer not finished it (or had not, when it died)."""
+        part = self.folder.parent.name
+        return part == "taken" or (part == "tmp" and not self.folder.name.startswith(GONE))
 
 
 def captures(data_dir: DataDir, start_ms: int, end_ms: int, app_name: str | None = None) -> Iterator[Waiting]:
-    """Captures of ``[start_ms, end_ms)`` that wait in the spool, are worked on, or had failed.
+    """Captures of ``[start_ms, end_ms)`` that are written to the spool, wait, are worked on, or had failed.
 
     With `app_name` only that app's; an entry whose record cannot be read counts as any app's,
     because its picture may be.
@@ -57,16 +65,23 @@ def discard(data_dir: DataDir, found: Iterable[Waiting]) -> int:
     """Remove entries from the spool; returns the bytes freed.
 
     Each is renamed away first, so that no worker ever sees half of one. One that moved on in the
-    meantime is left to the next round.
+    meantime is left to the next round, and one that cannot be removed to whoever looks what is left.
     """
     freed = 0
     for entry in found:
-        gone = data_dir.spool / "tmp" / f"gone.{uuid.uuid4().hex}"
+        name = entry.folder.name.removeprefix(GONE)
+        gone = data_dir.spool / "tmp" / f"{GONE}{name[:64]}.{uuid.uuid4().hex[:8]}"
         try:
             entry.folder.rename(gone)
+            if gone.is_dir() and not gone.is_symlink():
+                shutil.rmtree(gone)
+            else:
+                gone.unlink()
         except FileNotFoundError:
             continue
-        shutil.rmtree(gone)
+        except OSError as error:
+            log.warning("an entry of the spool cannot be removed: %s", error.strerror)
+            continue
         freed += entry.size_bytes
     return freed
 
@@ -89,35 +104,34 @@ def drop(paths: Iterable[Path]) -> int:
 
 
 def _waiting(folder: Path) -> Waiting | None:
-    time, _, capture_id = folder.name.partition("-")
-    if not time.isdigit() or capture_id.endswith(".looks"):
+    told = told_by_name(folder.name)
+    is_ours = told is not None or folder.parent.name != "tmp"  # uploads lie there, too
+    if not is_ours or (told and told[2]):
         return None
-    record = _record(folder)
+    try:
+        record = read_record(folder)
+    except SpoolEntryInvalid:
+        record = {}  # only its name is known
+    try:
+        size_bytes, changed_ms = _size(folder), folder.lstat().st_mtime_ns // 1_000_000
+    except FileNotFoundError:
+        return None
     return Waiting(
         folder=folder,
-        capture_id=capture_id,
-        captured_ms=int(time),
+        capture_id=told[1] if told else None,
+        captured_ms=told[0] if told else changed_ms,
         app_name=_text(record.get("app_name")),
         batch_id=_text(record.get("batch_id")),
         monitor=_text(record.get("monitor")) or "",
-        size_bytes=_size(folder),
+        size_bytes=size_bytes,
     )
 
 
-def _record(folder: Path) -> dict[str, object]:
-    try:
-        record = json.loads((folder / "entry.json").read_bytes())
-    except (OSError, ValueError):
-        return {}  # an unreadable record: only its name is known
-    return record if isinstance(record, dict) else {}
-
-
 def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+    return value if isinstance(value, str) and is_storable(value) else None
 
 
 def _size(folder: Path) -> int:
-    try:
-        return sum(file.lstat().st_size for file in folder.iterdir())
-    except (FileNotFoundError, NotADirectoryError):
-        return 0
+    if folder.is_symlink() or not folder.is_dir():
+        return folder.lstat().st_size
+    return sum(file.lstat().st_size for file in folder.iterdir())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from ingest.core import validation
-from ingest.core.validation import InvalidImage
+from store.core.errors import SpoolEntryInvalid
 from tests.factories import picture, webp
 from tests.tables import for_each
 
@@ -71,7 +71,7 @@ def test_a_misfit_is_refused_before_it_is_decoded(
     """Truncated, huge, mislabelled, unfolding."""
     path = tmp_path / "image"
     path.write_bytes(content)
-    with pytest.raises(InvalidImage) as refused:
+    with pytest.raises(SpoolEntryInvalid) as refused:
         validation.read_checked(path, media_type)
     assert refused.value.code == code
 
@@ -79,7 +79,7 @@ def test_a_misfit_is_refused_before_it_is_decoded(
 @for_each("media_type", GOOD)
 def test_a_picture_cut_short_is_refused(media_type: str) -> None:
     content = GOOD[media_type]
-    with pytest.raises(InvalidImage) as refused:
+    with pytest.raises(SpoolEntryInvalid) as refused:
         validation.decode(content[: len(content) * 3 // 4], media_type)
     assert refused.value.code == "bad_picture"
 
@@ -87,7 +87,7 @@ def test_a_picture_cut_short_is_refused(media_type: str) -> None:
 def test_another_picture_than_the_captured_one_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "image"
     path.write_bytes(GOOD["image/png"])
-    with pytest.raises(InvalidImage) as refused:
+    with pytest.raises(SpoolEntryInvalid) as refused:
         validation.read_checked(path, "image/png", hashlib.sha256(b"another").hexdigest())
     assert refused.value.code == "wrong_checksum"
 
@@ -98,7 +98,7 @@ def test_links_and_pipes_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(target)
     os.mkfifo(tmp_path / "pipe")
     for name in ("link", "pipe", "missing"):
-        with pytest.raises(InvalidImage) as refused:
+        with pytest.raises(SpoolEntryInvalid) as refused:
             validation.read_checked(tmp_path / name, "image/png")
         assert refused.value.code == "not_a_file"
 
@@ -107,7 +107,7 @@ def test_another_users_picture_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     path = tmp_path / "image"
     path.write_bytes(GOOD["image/png"])
     monkeypatch.setattr(os, "getuid", lambda: path.stat().st_uid + 1)
-    with pytest.raises(InvalidImage) as refused:
+    with pytest.raises(SpoolEntryInvalid) as refused:
         validation.read_checked(path, "image/png")
     assert refused.value.code == "not_ours"
 
@@ -123,5 +123,5 @@ def test_damage_anywhere_is_refused_or_decodes_and_nothing_else(
     try:
         validation.check(bytes(content), media_type)
         validation.decode(bytes(content), media_type)
-    except InvalidImage:
+    except SpoolEntryInvalid:
         pass

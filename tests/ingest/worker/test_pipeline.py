@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from ingest.core.home import Home
-from ingest.core.validation import InvalidImage
 from ingest.worker.storing import Result, TryLater, store_entry
+from store.core.errors import SpoolEntryInvalid
 from store.frames import frames, media
 from store.frames import tags as frame_tags
 from store.ocr import readings
@@ -220,6 +220,8 @@ def test_a_record_that_is_not_what_its_types_say_is_refused(home: Home, field: s
     entry_json = home.spool.folder / "new" / home.spool.waiting()[0] / "entry.json"
     document = json.loads(entry_json.read_bytes())
     entry_json.write_text(json.dumps({**document, field: value}))
-    with pytest.raises(InvalidImage, match=field):
+    with pytest.raises(
+        SpoolEntryInvalid, match="captured_ms|entry.json" if field == "captured_ms" else field
+    ):
         store_entry(home, taken(home), NOON_MS)
     assert home.media.files() == []

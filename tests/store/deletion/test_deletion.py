@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import numpy as np
 import pytest
 from PIL import Image
@@ -24,7 +27,7 @@ from store.frames import frames, text_index
 from store.frames.media import Media
 from store.search import saved_searches
 from store.search.saved_searches import SavedSearch
-from store.spool import residual_files
+from store.spool import queue, residual_files
 from store.spool.queue import LookReport, Spool
 from store.timeline import gaps, ledger, segments
 from store.timeline.gaps import Gap
@@ -108,7 +111,7 @@ def answers_of(database: Database, chat_id: int) -> list[str]:
 
 def home_bytes(data_dir: DataDir) -> Iterator[tuple[Path, bytes]]:
     for path in sorted(data_dir.home.rglob("*")):
-        yield path, str(path.relative_to(data_dir.home)).encode()
+        yield path, os.fsencode(path.relative_to(data_dir.home))
         if path.is_file():
             yield path, path.read_bytes()
 
@@ -586,6 +589,96 @@ def test_capture_that_a_worker_is_storing_meanwhile_is_waited_for(
     monkeypatch.setattr("store.deletion.deletion.time.sleep", work)
     receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
     assert (receipt.frames, receipt.verified, media.files()) == (1, True, [])
+
+
+def put_pipe(folder: Path) -> None:
+    folder.mkdir()
+    os.mkfifo(folder / "entry.json")
+
+
+def put_record(content: bytes) -> Callable[[Path], None]:
+    def put_folder(folder: Path) -> None:
+        folder.mkdir()
+        (folder / "entry.json").write_bytes(content)
+
+    return put_folder
+
+
+_NAME = f"{NOON_MS:015d}-{uuid.UUID(int=7)}"
+CRAFTED: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "a number that is none": ("²-x", Path.mkdir),
+    "a time that no row holds": ("9" * 40 + "-x", Path.mkdir),
+    "a name that is no text": (os.fsdecode(b"000001-\xff"), Path.mkdir),
+    "a file": (_NAME, Path.touch),
+    "a link": (_NAME, lambda path: path.symlink_to("/etc")),
+    "a pipe for a record": (_NAME, put_pipe),
+    "a deep record": (_NAME, put_record(b"[" * 100_000)),
+    "no text": (_NAME, put_record(b'{"app_name": "\\ud800", "batch_id": "\\u0000", "monitor": 7}')),
+    "a folder that cannot be listed": (_NAME, lambda path: path.mkdir(mode=0)),
+    "folders inside": (_NAME, lambda path: (path / "a" / "b").mkdir(parents=True)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("part", ["new", "taken", "failed", "tmp"])
+def test_whatever_lies_in_the_spool_no_deletion_fails(
+    database: Database,
+    data_dir: DataDir,
+    media: Media,
+    spool: Spool,
+    monkeypatch: pytest.MonkeyPatch,
+    part: str,
+) -> None:
+    monkeypatch.setattr(deletion, "_ROUND_S", 0.0)
+    put_secret(database, data_dir)
+    start_ms = NOON_MS
+    for name, craft in CRAFTED.values():
+        target = spool.folder / part / name
+        if not os.path.lexists(target):
+            craft(target)
+        now_ms = target.lstat().st_mtime_ns // 1_000_000
+        receipt = deletion.delete_range(database, media, start_ms, now_ms + 1)
+        assert (receipt.verified, receipt.left) == (True, ()), name
+        # What nobody knows as an entry may be an upload that is being written.
+        assert os.path.lexists(target) == (part == "tmp" and not name.startswith(_NAME)), name
+    assert places_with(data_dir, needles()) == []
+
+
+def test_what_a_writer_or_a_worker_left_behind_goes_too(
+    database: Database, data_dir: DataDir, media: Media, spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between two steps, a `put` and a `finish` leave a whole picture in ``tmp``."""
+    monkeypatch.setattr(deletion, "_ROUND_S", 0.0)
+    for n, left in enumerate((f"{_NAME}.17.0a1b2c3d", f"{queue.GONE}{_NAME}.0a1b2c3d")):
+        folder = spool.folder / "tmp" / left
+        folder.mkdir()
+        (folder / "image.webp").write_bytes(webp(noise(n)))
+    receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
+    assert (receipt.verified, receipt.counts.spool) == (True, 2)
+    assert list((spool.folder / "tmp").iterdir()) == []
+
+
+def test_what_a_reader_kept_in_the_log_goes_when_it_has_ended(
+    database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("store.core.database.BUSY_TIMEOUT_MS", 10)
+    put_secret(database, data_dir)
+    with closing(apsw.Connection(str(data_dir.database))) as reader:
+        reader.execute("begin")
+        reader.execute("select count(*) from preferences").fetchall()
+        monkeypatch.setattr(Database.checkpoint, "__defaults__", (10,))
+        receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
+        assert not receipt.verified and receipt.left
+        deletion.settle(database, media)
+        assert noted_receipts(database) == [receipt.left]
+    deletion.settle(database, media)
+    assert noted_receipts(database) == [()]
+    assert places_with(data_dir, needles()) == []
+
+
+def noted_receipts(database: Database) -> list[tuple[str, ...]]:
+    """What the receipts that are kept say was left."""
+    kept = database.column("select receipt from deletions where json_extract(receipt, '$.part_of') is null")
+    return [tuple(json.loads(receipt)["left"]) for receipt in kept]
 
 
 def test_sweep_keeps_copies_younger_than_the_last_deletion(
