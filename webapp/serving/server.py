@@ -1,18 +1,20 @@
 """The HTTP server: Werkzeug's, with connections that are kept open, bounded and ended well.
 
 A browser asks for dozens of small pictures on one page, so connections are kept alive (HTTP/1.1).
-Each has a thread; their number is bounded, and a silent one is closed after `IDLE_S`. Sockets
-need the raw connection, which this server has and most WSGI servers hide.
+Each has a thread; their number is bounded, and where all are taken the one that has been waited for longest
+makes room: whoever opens many and says little in them keeps nobody out. Sockets need the raw connection,
+which this server has and most WSGI servers hide.
 """
 
 from __future__ import annotations
 
+import io
 import logging
 import socket
 import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from flask import Flask, g, request
@@ -24,6 +26,9 @@ log = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 64
 IDLE_S = 20
+REQUEST_S = 10.0
+"""How long a head may take, and a body; each 50 kB that come buy a second more."""
+_BYTES_PER_S = 50_000
 IS_TAKEN_OVER = "recollect.is_taken_over"
 """Set in a request's environ by who speaks on its connection itself: nothing is answered then."""
 
@@ -63,32 +68,59 @@ class _HttpServer(ThreadedWSGIServer):
         self._thread_done = thread_done
         self._answering = 0
         self._idle = threading.Condition()
+        self._waited_for: dict[Any, None] = {}  # connections that are not being answered, the longest first
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if not self._slots.acquire(timeout=1.0):
+        if not self._slots.acquire(blocking=False) and not self._make_room():
             log.warning("all %d connections are in use, one was turned away", MAX_CONNECTIONS)
             self.shutdown_request(request)
             return
         try:
+            self._wait_for(request)
             super().process_request(request, client_address)
         except BaseException:
             self._slots.release()
             raise
 
+    def _make_room(self) -> bool:
+        """End the connection that has been waited for longest; whether there is a free one then."""
+        with self._idle:
+            longest = next(iter(self._waited_for), None)
+            self._waited_for.pop(longest, None)
+        if longest is not None:
+            with suppress(OSError):  # it has just ended by itself
+                longest.shutdown(socket.SHUT_RDWR)
+        return self._slots.acquire(timeout=1.0)
+
+    def _wait_for(self, connection: Any) -> None:
+        with self._idle:
+            self._waited_for[connection] = None
+            self._idle.notify_all()
+
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
+            with self._idle:
+                self._waited_for.pop(request, None)
             self._thread_done()
             self._slots.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         log.exception("a connection failed")
 
-    def answering(self, change: int) -> None:
+    @contextmanager
+    def answering(self, connection: Any) -> Iterator[None]:
+        """While the block runs, nobody waits for this connection: it is not ended to make room."""
         with self._idle:
-            self._answering += change
-            self._idle.notify_all()
+            self._waited_for.pop(connection, None)
+            self._answering += 1
+        try:
+            yield
+        finally:
+            with self._idle:
+                self._answering -= 1
+            self._wait_for(connection)
 
     def wait_for_answers(self, timeout_s: float) -> None:
         with self._idle:
@@ -102,6 +134,18 @@ class _Handler(WSGIRequestHandler):
     # Head and body are two writes; waiting for an acknowledgement between them costs 40 ms.
     disable_nagle_algorithm = True
 
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self._input = _Input(self.connection)
+        self.rfile = io.BufferedReader(self._input)
+
+    def handle_one_request(self) -> None:
+        self._input.allow(IDLE_S)
+        self.rfile.peek(1)
+        self._input.allow(REQUEST_S)
+        super().handle_one_request()
+
     def run_wsgi(self) -> None:
         """Answer one request.
 
@@ -113,16 +157,15 @@ class _Handler(WSGIRequestHandler):
         if self._has_body() or "Upgrade" in self.headers:
             self.close_connection = True
         self.environ = self.make_environ()
-        self.server.answering(+1)
-        try:
-            self._answer()
-        except (ConnectionError, TimeoutError):
-            self.close_connection = True  # the browser left: nobody to tell
-        except Exception:  # a failing answer ends its own connection and not the server
-            self.close_connection = True
-            log.exception("an answer failed")
-        finally:
-            self.server.answering(-1)
+        self._input.allow(REQUEST_S)
+        with self.server.answering(self.connection):
+            try:
+                self._answer()
+            except (ConnectionError, TimeoutError):
+                self.close_connection = True  # the browser left: nobody to tell
+            except Exception:  # a failing answer ends its own connection and not the server
+                self.close_connection = True
+                log.exception("an answer failed")
         if self._has_body():
             self._discard_body()
 
@@ -167,6 +210,33 @@ class _Handler(WSGIRequestHandler):
 
     def log(self, type: str, message: str, *args: Any) -> None:
         log.debug(message, *args)
+
+
+class _Input(io.RawIOBase):
+    """What a connection sends, up to a moment: bytes that drip in do not put it off for ever."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._end_s = 0.0
+
+    def allow(self, seconds: float) -> None:
+        self._end_s = time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Raises `TimeoutError` once the time is over."""
+        left_s = self._end_s - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError("what was asked for came too slowly")
+        self._connection.settimeout(min(left_s, IDLE_S))
+        try:
+            received = self._connection.recv_into(buffer)
+        finally:
+            self._connection.settimeout(IDLE_S)  # of what is sent
+        self._end_s += received / _BYTES_PER_S
+        return received
 
 
 class _Answer:

@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 import pytest
@@ -20,7 +21,8 @@ from store.core.settings import Settings, WebSettings
 from tests.tables import for_each
 from webapp import create_app
 from webapp.security.access import PortInUse, check_address, listen, make_launch_code, public
-from webapp.serving.server import Server
+from webapp.serving import server as server_module
+from webapp.serving.server import MAX_CONNECTIONS, Server
 
 
 @dataclass
@@ -244,6 +246,74 @@ def test_a_request_that_is_being_answered_is_finished_before_the_end(start: Star
     running.thread.join(60)
     assert not running.thread.is_alive()
     connection.close()
+
+
+# -- connections that say little --------------------------------------------------------------
+
+BEGINNINGS = [
+    b"",
+    b"G",
+    b"GET / HTTP/1.1\r\n",
+    b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
+    b"POST /launch HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n\r\nx",
+]
+
+
+@for_each("beginning", BEGINNINGS)
+def test_many_connections_that_say_little_keep_nobody_out(start: Start, beginning: bytes) -> None:
+    """More of them than there are places: the one that was waited for longest makes room, every time."""
+    running = start()
+    with ExitStack() as slow:
+        for _ in range(MAX_CONNECTIONS + 36):
+            raw = slow.enter_context(socket.create_connection(("127.0.0.1", running.port), timeout=60))
+            raw.sendall(beginning)
+        connection = running.connect()
+        connection.request("GET", "/api/v1/stats", headers=running.auth())
+        assert connection.getresponse().status == 200
+        connection.close()
+
+
+def test_who_is_being_answered_is_not_ended_to_make_room(start: Start) -> None:
+    entered, go_on = threading.Event(), threading.Event()
+
+    def slow(app: Flask) -> None:
+        @app.get("/slow")
+        def wait() -> str:
+            entered.set()
+            go_on.wait(60)
+            return "done"
+
+    running = start(slow)
+    asked = running.connect()
+    asked.request("GET", "/slow", headers=running.auth())
+    assert entered.wait(60)
+    with ExitStack() as others:
+        for _ in range(2 * MAX_CONNECTIONS):
+            others.enter_context(socket.create_connection(("127.0.0.1", running.port), timeout=60))
+        go_on.set()
+        assert asked.getresponse().read() == b"done"
+    asked.close()
+
+
+@for_each("beginning", [each for each in BEGINNINGS if each])
+def test_a_request_that_drips_in_is_given_up(
+    start: Start, monkeypatch: pytest.MonkeyPatch, beginning: bytes
+) -> None:
+    """However often a byte comes: with a limit for each of them it would never end."""
+    monkeypatch.setattr(server_module, "REQUEST_S", 0.3)
+    running = start()
+    with socket.create_connection(("127.0.0.1", running.port), timeout=60) as raw:
+        raw.sendall(beginning)
+        raw.settimeout(0.05)
+        answer = b"?"
+        while answer:
+            try:
+                raw.sendall(b"x")
+                answer = raw.recv(65536)
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                break
 
 
 # -- sockets --------------------------------------------------------------------------------
