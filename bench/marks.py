@@ -142,7 +142,7 @@ def _count(tally: Tally, sentence: Mapping[str, Any], text: str, at: int, claims
 
 def _with_ids(text: str) -> str:
     return re.sub(
-        r"\[([\d, ]+)\]", lambda found: "".join(f"[[e{n}]]" for n in re.findall(r"\d+", found[1])), text
+        r"\[([\d,，、 ]+)\]", lambda found: "".join(f"[[e{n}]]" for n in re.findall(r"\d+", found[1])), text
     )
 
 

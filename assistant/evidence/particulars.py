@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from assistant.core.texts import CJK
@@ -60,7 +61,7 @@ def particulars(sentence: str, language: str) -> list[Particular]:
     """
     found: list[Particular] = []
     rest = sentence
-    for finder in (_quotations, _addresses, _values):
+    for finder in (_quotations, _addresses, partial(_values, language=language)):
         here = list(finder(rest))
         found += here
         rest = without(rest, [(each.start, each.end) for each in here])
@@ -96,8 +97,8 @@ def _is_address(word: str) -> bool:
     return bool(_MIXED.search(word)) and not any((v.start, v.end) == (0, len(word)) for v in values(word))
 
 
-def _values(text: str) -> Iterator[Particular]:
-    for value in values(text):
+def _values(text: str, language: str) -> Iterator[Particular]:
+    for value in values(text, language=language):
         yield Particular(value.start, value.end, "value", text[value.start : value.end], value)
 
 

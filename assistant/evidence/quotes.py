@@ -33,7 +33,7 @@ _FIGURE_MARK = re.compile(r"(?:(?<=\d)[.,:/．，：／]|(?:(?<=\d)|(?<![^\W_]))
 """A mark inside a figure, or a sign before one."""
 _SHAPES = str.maketrans(
     {"0": "o", "1": "l", "ı": "i", "|": "l", "−": "-", "–": "-", "—": "-"}
-    | dict(zip("ヘリニロカタエトハー", "へり二口力夕工卜八一", strict=True))
+    | dict(zip("ヘリニロカタエトハー末己巳曰士", "へり二口力夕工卜八一未已已日土", strict=True))
 )
 _CAPITAL_I = ("i", "l")
 _SHAPE_OF_TWO = {"rn": "m", "vv": "w", "cl": "d"}

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from babel import Locale, localedata
 from babel.core import get_global
+from babel.units import format_unit
 
 MIN_LETTERS = 3
 """Of a name in an alphabet: shorter ones are words of other languages."""
@@ -119,6 +120,15 @@ def halves() -> re.Pattern[str]:
 def _spelled(name: str) -> str:
     """A name as it may be written, with full stops and spaces between its letters."""
     return r"\.?\s?".join(map(re.escape, name)) + r"\.?"
+
+
+@lru_cache(maxsize=1)
+def percents() -> re.Pattern[str]:
+    """Names of the percent sign, in which some languages have their hundred: ``pour cent``."""
+    names = {
+        format_unit(2, "concentr-percent", "long", locale=locale).strip("2\xa0 ") for locale in _locales()
+    }
+    return re.compile("|".join(map(re.escape, sorted(filter(str.isascii, names)))))
 
 
 @lru_cache(maxsize=1)

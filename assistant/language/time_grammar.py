@@ -347,6 +347,8 @@ def _minutes_beside(used: list[Piece], *, is_behind: bool = False) -> Piece | No
                 minutes = (minutes or 1) * piece.value
             case "V" if piece.value[1] != "minute":
                 return None
+            case "n" if is_behind and rest == [piece] and piece.end - piece.start == 1:
+                return None  # 七点一直: minutes have two signs, or their word
             case _:
                 minutes = int(piece.value[0] if piece.kind == "V" else piece.value)
     return _clock(hour, behind + sign * minutes, used, is_weak=not rest and _value(used, "k") == "")

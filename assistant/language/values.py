@@ -14,36 +14,50 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cache, cached_property, lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+import text_to_num
 
 from assistant.language import cldr
 from assistant.language.cldr import integer
 from assistant.language.time_grammar import compose
 from assistant.language.time_lexer import pieces_of
-from assistant.language.time_said import Clock, Part, Point, Span
+from assistant.language.time_said import PARTS, Point, Span
 from assistant.language.time_tables import LATIN, latin, plain
 
-Kind = Literal["number", "date", "clock", "weekday"]
+Kind = Literal["number", "spelled", "date", "clock", "weekday"]
 Day = tuple[int | None, int | None, int | None]
 """Year, month and day of the month, each None when it is not said."""
 
 _TELLING = frozenset("nqKRPC")
 """Kinds of words, one of which is in each clock time in words: numbers, halves, parts of a day."""
 
-_HAN_HOUR = re.compile("[点點時时零]")
+_HAN_HOUR = re.compile("[点點時时零午]")
 
-_CLOCK_KINDS = frozenset("CRZ")
+_CLOCK_KINDS = frozenset("CPRZ")
 """Pieces of the grammar of times that may hold a clock time: of a day or alone, and spans."""
+
+_JOINTS = frozenset("T&G-")
+"""Pieces between the two ends of a span."""
+
+NOON = range(690, 780)
+"""Minutes after midnight that people call noon."""
 
 MAX_SPOKEN_CHARS = 1_000
 """Of a sentence in which clock times in words are looked for."""
 
 _LEAP_DAY = (2024, 1, 1)
 
-SMALL = 12
-"""Numbers in Han signs up to here mostly count, and are compared only beside a unit of time."""
+SMALL = 2
+"""Numbers in words or Han signs up to here mostly count, and are compared only beside a unit of time."""
+
+SPELLED_IN = ("en", "de", "fr", "es", "pt", "it", "nl", "da")
+"""Languages whose numbers in words are known."""
 
 _HAN = "〇零一二三四五六七八九十百千万亿億两兩壹贰叁肆伍陆柒捌玖拾廿卅"
+UNIT = 2
+"""Letters that a unit may have: "640 Mo" are no millions for sure."""
+
 _SPACE = "[ \u00a0\u202f\u2009]"
 _NUMBER = re.compile(
     rf"(?<![\d.,])\d{{1,3}}(?:{_SPACE}\d{{3}})+(?:[.,]\d+)?(?![\d])|(?<!\d)\d{{1,20}}(?!\d)(?:[.,'’]\d{{1,20}}(?!\d)){{0,8}}"
@@ -62,18 +76,19 @@ _EITHER_ORDER = re.compile(
     r"|(?P<sep>[./-])(?P<c>\d{1,2})(?P=sep)(?P<y>\d{4}|\d{2})(?!\d))"
 )
 _CLOCK = re.compile(
-    rf"(?<![\d.,:])(?P<h>\d{{1,2}})\s?(?:[:：]|[hH]\s?)(?P<m>\d{{2}})(?:[:：]\d{{2}})?(?!\d|\s?min\b)"
+    rf"(?<![\d.,:])(?P<h>\d{{1,2}})\s?(?:[:：]|[hH]\s?)(?P<m>\d{{2}})(?:[:：](?P<s>\d{{2}}))?(?!\d|\s?min\b)"
     rf"|(?<![\d.,:])(?P<bare>\d{{1,2}})\s?[hH](?![^\W\d_])"
-    rf"|(?P<han>{_COUNT})\s?[点點时時시](?![间間])(?:(?P<half>半)|(?P<past>{_COUNT})[分분]?)?"
+    rf"|(?P<han>{_COUNT})\s?[点點时時시](?![间間])(?:(?P<half>半)|(?P<past>\d{{1,2}}|[{_HAN}]{{2,3}}|{_COUNT}(?=[分분]))[分분]?)?"
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
+_SPELLED_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _WORD = re.compile(r"[^\W\d_]+(?:['’.-](?=[^\W\d_])[^\W\d_]+)*")
 _DAY_LEFT = re.compile(
     r"(?<![\d.,:/-])(\d{1,2})(?:[^\W\d_]{1,2}|[.º°])?,?\s{0,2}(?:[^\W\d_]{1,3}\s|[^\W\d_]['’])?\Z"
 )
 _DAY_RIGHT = re.compile(r"\.?,?\s{0,2}(?:[^\W\d_]{1,3}\s)?(\d{1,2})(?![\d:/-]|[.,]\d)(?:[^\W\d_]{1,2}\b)?")
 _LINK = re.compile(r"(?<![^\W_])[^\W\d_]{1,3}(?![^\W_])")
-_YEAR = re.compile(r"\.?,?\s{1,2}(?:[^\W\d_]{1,3}\s)?(\d{4})(?!\d)")
+_YEAR = re.compile(r"\.?,?\s{1,2}(?:[^\W\d_]{1,3}\s)?((?:19|20)\d\d)(?!\d)")
 _MISREAD = re.compile(r"(?<=[\d.,:/-])[OoQ]|[OoQ](?=[\d:])")
 _MISREAD_ONE = re.compile(r"(?<=\d)[lI|](?=[\d\s.,:/-]|\Z)|(?<![^\W\d_])[lI|](?=\d)")
 _HAN_NUMBER = re.compile(f"(?<![{_HAN}])[{_HAN}]{{2,12}}(?![{_HAN}])")
@@ -96,9 +111,9 @@ class Value:
 
 
 @lru_cache(maxsize=64)
-def values(text: str, *, is_read: bool = False) -> tuple[Value, ...]:
+def values(text: str, *, is_read: bool = False, language: str = "") -> tuple[Value, ...]:
     """The values of a text in order, without overlap. `is_read` says that a reader of pictures made the
-    text: names of months count there however they are written.
+    text: names of months count there however they are written. Numbers in words are those of `language`.
     """
     flat = flattened(text)
     taken = bytearray(len(flat))
@@ -110,6 +125,9 @@ def values(text: str, *, is_read: bool = False) -> tuple[Value, ...]:
             if value.start < value.end and not any(taken[value.start : value.end]):
                 taken[value.start : value.end] = b"\x01" * (value.end - value.start)
                 found.append(value)
+    for value in _spelled(flat, language):
+        if not any(taken[value.start : value.end]):
+            found.append(value)
     return tuple(sorted(found, key=lambda value: value.start))
 
 
@@ -190,7 +208,7 @@ def _of_month(text: str, found: re.Match[str], months: frozenset[int], is_read: 
     before = _DAY_LEFT.search(text, max(0, found.start() - 10), found.start())
     after = _DAY_RIGHT.match(text, found.end())
     is_whole = cldr.key(found[0]) in cldr.whole_months()
-    if not is_whole and any(near and _LINK.search(near[0]) for near in (before, after)):
+    if not is_whole and (near := before or after) and _LINK.search(near[0]):
         return  # "set to 14": no day has a word before its abbreviated month
     year = _YEAR.match(text, found.end() if before or not after else after.end())
     if not (before or after or year or is_read):
@@ -222,8 +240,10 @@ def _clocks(text: str, is_read: bool) -> Iterator[Value]:
         hour = integer(found["h"] or found["bare"] or found["han"])
         past = integer(found["m"] or found["past"] or "0") if not found["half"] else 30
         if hour <= 24 and past < 60:
-            minutes = hour % 24 * 60 + past
-            yield Value(found.start(), found.end(), "clock", _of_dial(minutes, found["h"] or ""))
+            readings = _of_dial(hour % 24 * 60 + past, found["h"] or "")
+            if found["s"] and not hour:  # or minutes and seconds, of a recording
+                readings |= {past * 60 + int(found["s"])}
+            yield Value(found.start(), found.end(), "clock", readings)
 
 
 def _of_dial(minutes: int, written: str) -> frozenset[int]:
@@ -235,13 +255,19 @@ def _of_dial(minutes: int, written: str) -> frozenset[int]:
 def _composed_clocks(text: str, is_read: bool = False) -> Iterator[Value]:
     """``half past nine``, ``à 3 heures de l'après-midi``: what the grammar of times makes of a sentence."""
     is_told = not is_read and len(text) <= MAX_SPOKEN_CHARS and _may_tell(text)
-    for piece in compose(pieces_of(text)) if is_told else ():
+    pieces = pieces_of(text) if is_told else []
+    for piece in compose(pieces):
         spans = piece.value if isinstance(piece.value, tuple) else ()
-        point = spans[0].start if len(spans) == 1 and isinstance(spans[0], Span) else piece.value
-        if piece.is_weak or piece.kind not in _CLOCK_KINDS or not isinstance(point, Point):
+        points = spans[0].points if len(spans) == 1 and isinstance(spans[0], Span) else [piece.value]
+        if piece.is_weak or piece.kind not in _CLOCK_KINDS or not all(isinstance(p, Point) for p in points):
             continue
-        if point.clock and _is_told(point.clock, point.part):
-            yield Value(piece.start, piece.end, "clock", _on_dial(point.clock, point.part))
+        if any(map(_is_told, points)) and any(map(str.isalpha, text[piece.start : piece.end])):
+            joints = [p.start for p in pieces if piece.start < p.start < piece.end and p.kind in _JOINTS]
+            middle = joints[-1] if joints and len(points) > 1 else piece.end
+            places = (piece.start, middle), (middle, piece.end)
+            for (start, end), point in zip(places, points, strict=False):
+                if end - start > 1:  # 一直到 is no hour
+                    yield Value(start, end, "clock", _on_dial(point))
 
 
 def _may_tell(text: str) -> bool:
@@ -259,13 +285,21 @@ def _telling_words() -> frozenset[str]:
     )
 
 
-def _is_told(clock: Clock, part: Part | None) -> bool:
+def _is_told(point: Point) -> bool:
     """Whether words surely tell a clock time: a number alone may count anything."""
+    clock, part = point.clock, point.part
+    if not clock:
+        return part == PARTS["noon"]
     return clock.minute != 0 or clock.is_midnight or (part is not None and clock.hour <= 12)
 
 
-def _on_dial(clock: Clock, part: Part | None) -> frozenset[int]:
-    """The minutes after midnight that a clock time means; two when nothing says which half of the day."""
+def _on_dial(point: Point) -> frozenset[int]:
+    """The minutes after midnight that a clock time means; two when nothing says which half of the day. What
+    is at noon may be a while before or after.
+    """
+    clock, part = point.clock, point.part
+    if not clock:
+        return frozenset(NOON if part == PARTS["noon"] else range(1440))
     minutes = clock.hour * 60 + clock.minute
     if part and clock.hour <= 12:
         return frozenset([(part.clock_min + (minutes - part.clock_min) % 720) % 1440])
@@ -295,10 +329,41 @@ def _counted(text: str, found: re.Match[str]) -> Value:
     if tail := _HAN_TAIL.match(text, end):
         counted = {cldr.amount(f"{value}{tail[0]}") for value in readings}
         readings, end = readings | counted if len(tail[0]) == 1 else counted, tail.end()
-    elif word := _POWER.match(text, end):
-        powers = cldr.powers().get(cldr.key(word[1]), ())
+    elif (word := _POWER.match(text, end)) and (powers := cldr.powers().get(cldr.key(word[1]), ())):
         readings |= {value * power for value in readings for power in powers}
+        end = word.end() if len(word[1]) > UNIT else end
     return Value(found.start(), end, "number", frozenset(readings))
+
+
+class _SpelledWord(NamedTuple):
+    """A word as `text_to_num` asks for it: what stands between two may part their numbers."""
+
+    found: re.Match[str]
+
+    def text(self) -> str:
+        return self.found[0].lower()
+
+    def nt_separated(self, previous: _SpelledWord) -> bool:
+        return not self.found.string[previous.found.end() : self.found.start()].isspace()
+
+    def not_a_number_part(self) -> bool:
+        return False
+
+
+def _spelled(text: str, language: str) -> Iterator[Value]:
+    """``seventeen``, ``fünfzehntausend``, ``mil doscientos cincuenta``."""
+    if language not in SPELLED_IN or text_to_num.alpha2digit(text, language, SMALL + 1) == text:
+        return
+    words = [_SpelledWord(found) for found in _SPELLED_WORD.finditer(cldr.percents().sub(_blank, text))]
+    for number in text_to_num.find_numbers(words, language, 0):
+        if number.value > SMALL:
+            start, end = words[number.start].found.start(), words[number.end - 1].found.end()
+            kind: Kind = "number" if number.is_ordinal else "spelled"
+            yield Value(start, end, kind, frozenset([Decimal(str(number.value))]))
+
+
+def _blank(found: re.Match[str]) -> str:
+    return "\u0001" * len(found[0])
 
 
 def _decimals(figure: str) -> Iterator[Decimal]:
@@ -330,6 +395,7 @@ class Shown:
 
     def __init__(self, texts: Iterable[str], moment: str = "") -> None:
         self.numbers: set[Decimal | int] = set()
+        self._parts: set[Decimal | int] = set()  # of dates
         self.days: set[Day] = set()
         self.clocks: set[int] = set()
         self.weekdays: set[int] = set()
@@ -358,7 +424,21 @@ class Shown:
             return bool(value.readings & self.clocks or value.readings & self._spoken_clocks)
         if value.kind == "weekday":
             return bool(value.readings & self.weekdays)
-        return bool(value.readings & self.numbers)
+        shown = (self.numbers, self._parts if value.kind == "number" else self._whole_and_rest)
+        return any(not value.readings.isdisjoint(numbers) for numbers in (*shown, self._spelled_numbers))
+
+    @cached_property
+    def _whole_and_rest(self) -> frozenset[int]:
+        """Both sides of the point of figures: in words they are two numbers."""
+        whole = {int(number) for number in self.numbers}
+        return frozenset(whole | {int(number * 100 % 100) for number in self.numbers if number % 1})
+
+    @cached_property
+    def _spelled_numbers(self) -> frozenset[Any]:
+        """Numbers in words of any language, likewise rare."""
+        lines = (line for text in self._texts for line in flattened(text).splitlines())
+        found = (_spelled(line, language) for line in lines for language in SPELLED_IN)
+        return frozenset(reading for numbers in found for value in numbers for reading in value.readings)
 
     @cached_property
     def _spoken_clocks(self) -> frozenset[Any]:
@@ -370,7 +450,7 @@ class Shown:
     def _add_moment(self, moment: str) -> None:
         day = date.fromisoformat(moment[:10])
         self.days.add((day.year, day.month, day.day))
-        self.numbers |= {day.year, day.day}
+        self._parts |= {day.year, day.day}
         self._captured = int(moment[11:13]) * 60 + int(moment[14:16])
         self._add_clocks({self._captured})
 
@@ -407,15 +487,15 @@ class Shown:
             elif value.kind == "date":
                 self._add_days(value.readings, runs, orders)
             elif value.kind == "clock":
-                as_written = {clock for clock in value.readings if runs and clock // 60 == runs[0]}
+                as_written = {clock for clock in value.readings if clock // 60 in runs[:2]}
                 self._add_clocks(as_written if is_24 and as_written else value.readings)
             else:
                 self.weekdays |= value.readings
 
     def _add_days(self, days: Set[Day], runs: Sequence[int], orders: Set[str]) -> None:
-        """Days, with their parts as numbers; one that may be two is read in the order of the others."""
+        """Days, with their parts; one that may be two is read in the order of the others."""
         self.days |= {day for day in days if len(days) == 1 or not orders or _order(runs, day) in orders}
-        self.numbers |= {*runs, *(part for year, _, of_month in days for part in (year, of_month) if part)}
+        self._parts |= {*runs, *(part for year, _, of_month in days for part in (year, of_month) if part)}
 
     def _add_clocks(self, clocks: Set[int]) -> None:
         """Clock times, with their hours as numbers, and as they are written with a point."""

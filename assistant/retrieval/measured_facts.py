@@ -86,7 +86,7 @@ class MeasuredFacts:
         form = sentence.casefold()
         named = [measured for measured in self.durations if _is_named(measured.name, form)]
         of_all = [measured for measured in self.durations if measured.name in (TOTAL, *places)]
-        return any(numbers <= measured.numbers() for measured in named or of_all)
+        return bool(numbers) and any(numbers <= measured.numbers() for measured in named or of_all)
 
     @cached_property
     def _moments(self) -> tuple[Shown, ...]:

@@ -177,11 +177,37 @@ def test_a_language_that_writes_nouns_with_capitals_has_no_names_by_capitals() -
         ("7:00, 19:30", "19:00", False),
         ("2O27-O3-04", "2027年3月4日", True),
         ("von 13 bis 15 Uhr, 13:00", "13 h", True),
+        ("00:03:27 intro", "3:27", True),
+        ("13 h - 22 h", "à midi", False),
+        ("12:00", "正午", True),
     ],
 )
 def test_values_are_compared_however_they_are_written(read: str, said: str, holds: bool) -> None:
     (value,) = values(said)
     assert Shown([read]).holds(value) == holds
+
+
+@for_each(
+    ("read", "language", "said", "missing"),
+    [
+        ("15.000 €", "de", "fünfzehntausend Euro", []),
+        ("12.500 €", "de", "fünfzehntausend Euro", ["fünfzehntausend"]),
+        ("1.200 €", "es", "mil doscientos cincuenta euros", ["mil doscientos cincuenta"]),
+        ("328,49 €, 20 %", "fr", "trois cent vingt-huit euros quarante-neuf, vingt pour cent", []),
+        ("twelve profiles", "de", "zwölf Profile", []),
+        ("06.10. 9 Geräte", "de", "sechs Geräte", ["sechs"]),
+        ("7:45 - 11am", "en", "from a quarter to eight until half past eleven", ["until half past eleven"]),
+        ("15:00-16:15", "de", "von 15 Uhr bis Viertel vor fünf", ["bis Viertel vor fünf"]),
+        ("07:00-11:15", "zh", "上午七点一直到十一点一刻", []),
+        ("10 Oct to 2 Nov", "en", "from 10 October to 2 November", []),
+    ],
+)
+def test_numbers_and_times_in_words_are_compared(
+    read: str, language: str, said: str, missing: list[str]
+) -> None:
+    shown = Shown([read])
+    found = values(said, language=language)
+    assert [said[value.start : value.end] for value in found if not shown.holds(value)] == missing
 
 
 FACTS = MeasuredFacts(
