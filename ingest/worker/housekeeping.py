@@ -1,4 +1,4 @@
-"""What the worker does to stored pictures in a thread of its own: packs, and every hour retention."""
+"""What the worker does beside its work in a thread of its own: packs, hourly retention, a daily backup."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
+from store.backup import backup
+from store.core import copies
 from store.core.errors import StoreBusy
 from store.deletion import deletion, retention
 from store.frames import packing
@@ -17,6 +19,7 @@ log = logging.getLogger(__name__)
 
 _FIRST_AFTER_S = 60.0
 _RETENTION_EVERY_S = 3600.0
+_BACKUP_EVERY_S = 600.0  # is one due? Also the rest after one that a deletion made necessary
 _IDLE_S = 60.0
 _BETWEEN_PACKS_S = 1.0
 _UPLOAD_LASTS_S = 24 * 3600.0
@@ -35,6 +38,7 @@ class Housekeeping(threading.Thread):
         self._clock = clock
         self._stop_event = stop
         self._retention_due_s = 0.0
+        self._backup_due_s = 0.0
 
     def run(self) -> None:
         wait_s = _FIRST_AFTER_S
@@ -49,17 +53,20 @@ class Housekeeping(threading.Thread):
         try:
             return self._step()
         except StoreBusy as error:
-            log.info("stored pictures are left alone for now: %s", error)
+            log.info("left for later: %s", error)
             return _IDLE_S
         except Exception as error:  # the outermost edge: one failure must not end the thread
-            log.exception("stored pictures could not be looked after")
-            self._stats.error(f"stored pictures could not be looked after: {error}")
+            log.exception("pictures or backups could not be looked after")
+            self._stats.error(f"pictures or backups could not be looked after: {error}")
             return _IDLE_S
 
     def _step(self) -> float:
         self._tidy()
         if time.monotonic() >= self._retention_due_s:
             self._retain()
+        copies.drop_outdated(self._home.database)
+        if time.monotonic() >= self._backup_due_s:
+            self._back_up()
         if packing.pack_next(self._home.database, self._home.media, self._clock()):
             deletion.empty_trash(self._home.database, self._home.media)
             return _BETWEEN_PACKS_S
@@ -69,6 +76,20 @@ class Housekeeping(threading.Thread):
         """What deletions had to leave, and what nobody finished writing."""
         deletion.settle(self._home.database, self._home.media)
         self._home.spool.sweep_tmp(_UPLOAD_LASTS_S)
+
+    def _back_up(self) -> None:
+        """A backup that fails is tried again in ten minutes. A sample week needs none."""
+        home, now_ms = self._home, self._clock()
+        self._backup_due_s = time.monotonic() + _BACKUP_EVERY_S
+        if home.data_dir.sample_week.exists() or not backup.is_due(home.data_dir, now_ms):
+            return
+        backup.forget_what_retention_took(home.database)
+        keep = home.settings.backup.keep
+        if keep:
+            path, made = backup.make(home.database, now_ms)
+            log.info("backup %s: %d pictures and files, %d missing", path.name, made.pictures, made.missing)
+            backup.rotate(home.data_dir, keep)
+        copies.drop_outdated(home.database)
 
     def _retain(self) -> None:
         """A run that fails is tried again in an hour, one that has to wait in a minute."""

@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 import apsw
 
+from store.core import copies
 from store.core.database import Database, rows
 from store.core.errors import AttachmentGone, AttachmentSent, NotFound, existing
 from store.core.paths import DIRECTORY_MODE, DataDir, sync_directory, write_file
@@ -169,7 +170,10 @@ def remove(database: Database, attachment_id: int) -> None:
     """Take back a file that was not asked about. Raises `NotFound`, `AttachmentSent`."""
     if get(database, attachment_id).chat_id is not None:
         raise AttachmentSent(attachment_id)
-    database.change("delete from attachments where id = ? and conversation_id is null", (attachment_id,))
+    with database.write() as connection:
+        sql = "delete from attachments where id = ? and conversation_id is null"
+        connection.execute(sql, (attachment_id,))
+        copies.outdate(connection)
     empty_trash(database)
 
 

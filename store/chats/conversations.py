@@ -29,10 +29,10 @@ from store.chats.records import (
     Turn,
     turn_of,
 )
+from store.core import copies
 from store.core.database import Database, rows, scalar
 from store.core.records import columns, insert, load
 from store.core.tokenizer import estimate_tokens
-from store.spool import residual_files
 
 MAX_TITLE_CHARS = 80
 ANSWERED = 20
@@ -88,13 +88,13 @@ def get(database: Database, chat_id: int) -> Chat | None:
 
 def delete(database: Database, chat_id: int) -> bool:
     """Remove a chat with its messages, turns, evidence and attached files; False when there is none."""
-    has_files = bool(attachments.of_chat(database, chat_id))
-    with database.write():
+    with database.write() as connection:
         removed = Conversation.delete().where(Conversation.id == chat_id).execute(database.peewee)
+        if removed:
+            copies.outdate(connection)
     if removed:
-        if has_files:
-            attachments.empty_trash(database)
-            residual_files.drop(residual_files.copies(database.data_dir))  # they hold what the files say
+        attachments.empty_trash(database)
+        copies.drop_outdated(database)
         database.checkpoint()
     return bool(removed)
 

@@ -17,10 +17,12 @@ No transaction is ever held across a model call: compute first, then write.
 from __future__ import annotations
 
 import errno
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import apsw
@@ -204,6 +206,15 @@ class Database:
             connection.execute(sql, values)
             return connection.changes()
 
+    def copy_to(self, path: Path, has_left: Callable[[], bool]) -> None:
+        """Write what is stored at this moment into a new file, without the room that was freed.
+
+        Raises `Abandoned` as soon as `has_left` says so, and `OSError` when the disk is full.
+        """
+        connection = self.connection()
+        with self.while_wanted(has_left), self._deadline(connection, math.inf), _translated():
+            connection.execute("vacuum into ?", (str(path),)).fetchall()
+
     def checkpoint(self, wait_ms: int = BUSY_TIMEOUT_MS) -> bool:
         """Fold the write-ahead log into the database file and truncate it; while it waits nobody can write.
 
@@ -255,6 +266,8 @@ def open_database(data_dir: DataDir) -> Database:
     version wrote it and `DatabaseTooOld` when one that was never released did; the file is left as it is.
     """
     data_dir.create()
+    if data_dir.restoring.exists():
+        raise DatabaseDamaged("a restore was broken off; run `recollect restore` to finish it")
     if not data_dir.database.exists():
         data_dir.database.touch(mode=FILE_MODE)
     database = Database(data_dir)

@@ -49,6 +49,8 @@ class DataDir:
     attachments = _Below("attachments")
     """Files that were attached to questions (`store.chats.attachments`)."""
     backups = _Below("backups")
+    restoring = _Below("restore.json")
+    """There while a backup changes places with the home (`store.backup.restore`)."""
     logs = _Below("logs")
     models = _Below("models")
     reserve = _Below("reserve")

@@ -231,6 +231,11 @@ class RetentionSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class BackupSettings:
+    keep: int = _setting(7, "Daily backups that are kept in the home folder; 0 makes none.", low=0)
+
+
+@dataclass(frozen=True, slots=True)
 class McpSettings:
     port: int = _setting(8421, "Port of `recollect mcp --http`, on loopback only; 0 picks a free one.", low=0)
 
@@ -260,6 +265,7 @@ class Settings:
     memory: MemorySettings = field(default_factory=MemorySettings)
     context: ContextSettings = field(default_factory=ContextSettings)
     retention: RetentionSettings = field(default_factory=RetentionSettings)
+    backup: BackupSettings = field(default_factory=BackupSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
     compat: CompatSettings = field(default_factory=CompatSettings)
 

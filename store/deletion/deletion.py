@@ -11,8 +11,8 @@ to go, then the files go, then the log is truncated. The first transaction notes
 capture is never kept waiting, and erase their words by merging the index instead of one by one.
 
 What is deleted is erased, not marked: SQLite's and FTS5's secure delete are on, the write-ahead
-log is truncated at the end, and database copies made before a migration are dropped,
-because they hold what was deleted.
+log is truncated at the end, and copies below ``backups/`` go, because they hold what was deleted. What
+retention takes goes from them with the next day's backup (`store.backup`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any
 
 import apsw
 
-from store.core import times
+from store.core import copies, times
 from store.core.database import Database, rows, scalar
 from store.core.errors import StoreBusy
 from store.core.paths import only_holder
@@ -101,13 +101,14 @@ def preview(database: Database, start_ms: int, end_ms: int, app_name: str | None
             last = int(scalar(connection, "select max(id) from deletion_scope"))
             counts = counts.plus({**registry.count(connection), "bytes": picture_bytes(connection)})
     waiting = residual_files.captures(database.data_dir, start_ms, end_ms, app_name)
-    copies = residual_files.copies(database.data_dir)
-    return counts.plus({"spool": sum(1 for _ in waiting), "copies": len(copies)})
+    return counts.plus({"spool": sum(1 for _ in waiting), "copies": len(copies.copies(database.data_dir))})
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What was deleted. `left` says, in sentences, what the search afterwards still found."""
+    """What was deleted. `left` says, in sentences, what the search afterwards still found; `elsewhere` are
+    backup files outside the home that were made before and are the person's to erase.
+    """
 
     start_ms: int
     end_ms: int
@@ -116,6 +117,7 @@ class Receipt:
     bytes_freed: int
     verified: bool
     left: tuple[str, ...] = field(default=())
+    elsewhere: tuple[str, ...] = ()
 
     @property
     def frames(self) -> int:
@@ -165,22 +167,20 @@ def sweep(database: Database, media: Media) -> int:
     """Finish what a crash left of earlier deletions; returns how many files went.
 
     Meant for every start of a program: pictures in the trash, those that no row came to name, captures of
-    the spool whose id was deleted, and copies of the database that are older than the latest deletion.
+    the spool whose id was deleted, and copies that are older than the latest deletion.
     """
     data_dir = database.data_dir
     pending.discard(database)
     with database.read() as connection:
-        latest_ms = scalar(connection, "select max(deleted_ms) from deletions")
         waiting = [
             entry
             for entry in residual_files.captures(data_dir, 0, 2**62)
             if not entry.is_taken and scalar(connection, _OUTCOME, (entry.capture_id,)) == "deleted"
         ]
         trash = rows(connection, "select path from media_trash")
-    copies = [] if latest_ms is None else residual_files.copies(data_dir, made_before_ms=latest_ms)
     window_hints.drop_silent(data_dir.spool, times.now_ms())
     residual_files.discard(data_dir, waiting)
-    residual_files.drop(copies)
+    outdated, _ = copies.drop_outdated(database)
     empty_trash(database, media)
     try:
         with only_one(database, wait_s=0.0):
@@ -189,7 +189,7 @@ def sweep(database: Database, media: Media) -> int:
     except StoreBusy as error:
         log.info("what was deleted is looked at later: %s", error)
     database.checkpoint()
-    return len(waiting) + len(copies) + len(trash)
+    return len(waiting) + outdated + len(trash)
 
 
 def settle(database: Database, media: Media) -> None:
@@ -305,6 +305,7 @@ class Erasure:
     def run(self) -> Receipt:
         """Delete, and say what was deleted. Doing it again after a crash deletes the rest."""
         request = self._request
+        self._drop_copies()  # one that is being made would keep pictures and the log from going
         for last_round in (*(False,) * _ROUNDS, True):
             waiting = [] if request.frame_ids else list(self._waiting())
             claimed = [entry for entry in waiting if entry.is_taken]
@@ -399,21 +400,30 @@ class Erasure:
 
     def finish(self) -> Receipt:
         """Drop what copies hold, truncate the log, look for what is left, and keep the receipt."""
+        self._drop_copies()  # before the wait: one that is being made holds the pictures' lock
         is_quiet = pending.discard(self._database, _WAIT_S)  # a pack in the making may hold what goes
-        copies = residual_files.copies(self._data_dir)
-        self._freed += residual_files.drop(copies) + empty_trash(self._database, self._media)
-        self._counts = self._counts.plus({"copies": len(copies)})
+        self._freed += empty_trash(self._database, self._media)
         left = self._left() + ["Pictures are being packed just now."] * (not is_quiet)
         if not self._database.checkpoint():
             left.append(_LOG_IS_READ)
         start_ms, end_ms = self._request.start_ms, self._request.end_ms
         receipt = Receipt(
-            start_ms, end_ms, self._deleted_ms, self._counts, self._freed, not left, tuple(left)
-        )
+            start_ms, end_ms, self._deleted_ms, self._counts, self._freed, not left, tuple(left),
+            copies.elsewhere(self._database),
+        )  # fmt: skip
         with self._database.write() as connection:
             self._keep(connection, json.dumps(asdict(receipt)))
         log.info("deleted %d frames, verified: %s", receipt.frames, receipt.verified)
         return receipt
+
+    def _drop_copies(self) -> None:
+        """Copies go, but that what retention takes stays in finished ones until the next day's backup."""
+        if not self._is_narrowed:
+            with self._database.write() as connection:
+                copies.outdate(connection)
+        number, freed = copies.drop_outdated(self._database)
+        self._freed += freed
+        self._counts = self._counts.plus({"copies": number})
 
     def _left(self) -> list[str]:
         """Search for what should be gone, place by place."""

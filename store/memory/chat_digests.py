@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from store.core import copies
 from store.core.database import Database, scalar
 from store.core.errors import existing
 from store.core.records import columns
@@ -202,6 +203,7 @@ def delete_everything(database: Database) -> dict[str, int]:
             "update chat_sessions set metadata = '{}', summary_state = 'empty' where state = 'closed'"
         )
         connection.execute("update chat_sessions set metadata = '{}' where state = 'open'")
+        copies.outdate(connection)
     database.checkpoint()
     return counts
 

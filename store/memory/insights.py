@@ -15,6 +15,7 @@ from typing import Any
 
 from store.chats.conversations import DELETED_ANSWER
 from store.chats.records import Anchor
+from store.core import copies
 from store.core.database import Database, rows, scalar
 from store.core.errors import NotFound, existing
 from store.core.records import columns
@@ -115,6 +116,7 @@ def delete(database: Database, insight_id: int) -> None:
         )
         if not connection.changes():
             raise NotFound("insight", insight_id)
+        copies.outdate(connection)
     database.checkpoint()
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 import apsw
 
-from store.core import tokenizer
+from store.core import copies, tokenizer
 from store.core.database import Database, clean_text, rows, scalar
 from store.core.errors import existing
 from store.core.records import columns, insert, insert_new
@@ -119,13 +119,21 @@ def store_fact(
 def delete_entity(connection: apsw.Connection, entity_id: int) -> bool:
     """Delete an entity with what was merged into it, and every fact about it; False when there is none."""
     connection.execute("delete from entities where id = :id or merged_root = :id", {"id": entity_id})
-    return connection.changes() > 0
+    return _gone(connection)
 
 
 def delete_fact(connection: apsw.Connection, fact_id: int) -> bool:
     """Delete a fact; False when there is none."""
     connection.execute("delete from facts where id = ?", (fact_id,))
-    return connection.changes() > 0
+    return _gone(connection)
+
+
+def _gone(connection: apsw.Connection) -> bool:
+    """Whether the last statement deleted something; copies that still have it go then."""
+    is_gone = connection.changes() > 0
+    if is_gone:
+        copies.outdate(connection)
+    return is_gone
 
 
 def name_key(name: str) -> str:

@@ -17,14 +17,13 @@ from typing import Any, Literal
 import apsw
 
 from store.chats.conversations import DELETED_ANSWER, redact_answer
-from store.core import preferences
+from store.core import copies, preferences
 from store.core.database import Database, clean_text, column, rows, scalar
 from store.core.errors import NotFound, existing
 from store.core.records import columns, insert, load
 from store.sources import entities
 from store.sources.entities import MAX_NAME_CHARS, EntityKind, Provenance
 from store.sources.upserts import BATCH, Upserted, UpsertTable
-from store.spool import residual_files
 
 Kind = Literal["messages", "calendar", "location", "places"]
 Columns = Mapping[str, Any]
@@ -148,7 +147,8 @@ def delete(database: Database, kind: Kind, import_id: int | None = None) -> Dele
             connection.execute(_LOST_CONTACTS)
         if kind == "places" and not scalar(connection, "select 1 from places limit 1"):
             preferences.put_preference(connection, PLACES_ENABLED, False)
-    residual_files.drop(residual_files.copies(database.data_dir))
+        copies.outdate(connection)
+    copies.drop_outdated(database)
     database.checkpoint()
     return Deleted(gone, forgotten.gone, forgotten.kept)
 

@@ -1,8 +1,8 @@
-"""Files outside the database that may hold a frame: the spool, and copies of the database.
+"""Captures in the spool: what may hold a frame outside the database and its copies.
 
 A capture waits in the spool as a folder named ``<milliseconds>-<capture id>``; reports of looks
-beside them hold counts and stay. Copies are what a migration put into ``backups/`` first. Whoever can write
-into the spool can put anything there: names and records are believed as far as they are checked.
+beside them hold counts and stay. Whoever can write into the spool can put anything there: names and records
+are believed as far as they are checked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from store.spool.queue import GONE, is_storable, read_record, told_by_name
 log = logging.getLogger(__name__)
 
 _PARTS = ("new", "failed", "taken", "tmp")
-_COPIES = "before-*.db*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,23 +82,6 @@ def discard(data_dir: DataDir, found: Iterable[Waiting]) -> int:
             log.warning("an entry of the spool cannot be removed: %s", error.strerror)
             continue
         freed += entry.size_bytes
-    return freed
-
-
-def copies(data_dir: DataDir, made_before_ms: int | None = None) -> list[Path]:
-    """Copies of the database below ``backups/``, made before a moment where one is given."""
-    found = sorted(data_dir.backups.glob(_COPIES))
-    if made_before_ms is None:
-        return found
-    return [path for path in found if path.stat().st_mtime_ns // 1_000_000 <= made_before_ms]
-
-
-def drop(paths: Iterable[Path]) -> int:
-    """Unlink files; returns the bytes freed."""
-    freed = 0
-    for path in paths:
-        freed += path.stat().st_size
-        path.unlink()
     return freed
 
 

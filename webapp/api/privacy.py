@@ -51,12 +51,13 @@ class CountsAnswer(Answer):
     saved_searches: int = Field(description="Saved searches whose filters named what only it had.")
     captures: int = Field(description="Capture ids that will not be stored again.")
     spool: int = Field(description="Captures that waited in the spool.")
-    copies: int = Field(description="Copies of the database that held it.")
+    copies: int = Field(description="Backups and copies of the database that may have held it.")
 
 
 class VerificationAnswer(Answer):
     ok: bool
     left: list[str] = Field(description="What a search afterwards still found, as sentences.")
+    elsewhere: list[str] = Field(description="Backup files outside the home folder that may hold it still.")
 
 
 class ReceiptAnswer(SpanAnswer):
@@ -94,7 +95,7 @@ def receipt_answer(receipt: deletion.Receipt, app_name: str | None = None) -> Re
         dry_run=False,
         app_name=app_name,
         bytes=receipt.bytes_freed,
-        verification=VerificationAnswer(ok=receipt.verified, left=list(receipt.left)),
+        verification=VerificationAnswer.of(receipt, ok=receipt.verified),
     )
 
 

@@ -33,6 +33,8 @@ COMMANDS = {
     "retention": "webapp.cli.maintenance:retention",
     "demo": "webapp.cli.imports:demo",
     "import": "webapp.cli.imports:imports",
+    "backup": "webapp.cli.data:backup",
+    "restore": "webapp.cli.data:restore",
     "doctor": "webapp.cli.maintenance:doctor",
     "verify": "webapp.cli.maintenance:verify",
     "reindex": "webapp.cli.maintenance:reindex",

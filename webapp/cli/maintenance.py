@@ -126,6 +126,8 @@ def delete(home: Path | None, as_json: bool, start_ms: int, end_ms: int, app: st
         click.echo(receipt_answer(receipt, app).model_dump_json(indent=2))
     else:
         click.echo(f"deleted {count(receipt.frames, 'frame')}, {receipt.bytes_freed} bytes freed")
+        for path in receipt.elsewhere:
+            click.echo(f"{path} may hold it still: it is outside the home folder, erase it yourself")
     if not receipt.verified:
         raise click.ClickException(f"something is left: {'; '.join(receipt.left)}")
 

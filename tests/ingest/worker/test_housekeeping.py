@@ -9,6 +9,8 @@ import pytest
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
 from ingest.worker.housekeeping import Housekeeping
+from store.backup import backup
+from store.core import copies
 from store.core.settings import RetentionSettings
 from store.deletion import retention
 from store.frames import pending
@@ -51,3 +53,16 @@ def test_it_waits_for_another_and_tells_of_a_failure(home: Home, monkeypatch: py
         keeper.step()
     assert "no space left" in stats.known.last_error
     assert len(home.media.files()) == 1
+
+
+def test_a_backup_is_made_once_a_day_and_after_a_deletion(home: Home) -> None:
+    store_frame(home.database, home.data_dir, text="words")
+    for _ in range(2):
+        housekeeping(home)[0].step()
+    [(_, made)] = backup.listed(home.data_dir)
+    assert (made.made_ms, made.pictures, made.mark) == (LATER_MS, 1, "")
+    with home.database.write() as connection:
+        copies.outdate(connection)
+    housekeeping(home)[0].step()
+    [(_, again)] = backup.listed(home.data_dir)
+    assert again.mark == copies.mark(home.database) != ""

@@ -18,7 +18,7 @@ from PIL import Image
 from store.chats import conversations
 from store.chats.conversations import DELETED_ANSWER
 from store.chats.records import StoredEvidence
-from store.core import migrations
+from store.core import copies, migrations
 from store.core.database import Database, column, open_database, rows, scalar
 from store.core.errors import NotFound
 from store.core.paths import DataDir
@@ -491,7 +491,7 @@ def test_sweep_finishes_what_a_crash_left(
         "pictures": (Media, "remove"),
         "index": (text_index, "merge"),
         "spool": (residual_files, "discard"),
-        "copies": (residual_files, "drop"),
+        "copies": (copies, "drop"),
         "checkpoint": (Database, "checkpoint"),
     }[step]
     with monkeypatch.context() as patched, pytest.raises(Crash):
@@ -684,13 +684,14 @@ def noted_receipts(database: Database) -> list[tuple[str, ...]]:
 def test_sweep_keeps_copies_younger_than_the_last_deletion(
     database: Database, data_dir: DataDir, media: Media
 ) -> None:
-    deletion.delete_range(database, media, NOON_MS, END_MS)
-    copy = data_dir.backups / "before-m999-1.db"
-    copy.write_bytes(b"made afterwards")
-    with database.write() as connection:
-        connection.execute("update deletions set deleted_ms = deleted_ms - 60000")
-    assert deletion.sweep(database, media) == 0
-    assert copy.exists()
+    """Which is younger no clock decides."""
+    older, younger = (data_dir.backups / f"before-m99{n}-1.db" for n in (8, 9))
+    database.copy_to(older, lambda: False)
+    with database.write() as connection:  # and the process dies
+        copies.outdate(connection)
+    database.copy_to(younger, lambda: False)
+    assert deletion.sweep(database, media) == 1
+    assert copies.copies(data_dir) == [younger]
 
 
 def test_receipt_says_what_is_left(

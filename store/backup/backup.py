@@ -1,0 +1,313 @@
+"""Backups: a home at one moment, made while everything runs.
+
+One in the home is a folder below ``backups/``: a compact copy of the database, with links to its pictures and
+attached files, which are never changed in place, so that it takes little room. It helps where the database is
+damaged or files got lost, not where the disk dies: `archive` writes the same as one zip file for elsewhere.
+The token, keys that were entered in the app and what waits in the spool stay out; ``config.toml`` and the
+rules go along, because without them excluded windows would be recorded.
+
+It is written under a name that nobody takes for a backup, checked (SQLite's own check of the copy, SHA-256 of
+every byte that was copied), and then renamed. A deletion meanwhile takes it away (`store.core.copies`).
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import uuid
+import zipfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+
+from store.chats import attachments
+from store.core import copies
+from store.core.database import Database
+from store.core.errors import Abandoned, DatabaseDamaged, StoreBusy
+from store.core.paths import DIRECTORY_MODE, FILE_MODE, DataDir, only_holder, sync_directory, write_file
+from store.frames import pending
+
+FORMAT = "recollect-backup/1"
+ALONG = ("config.toml", "privacy.json", "sample-week.json")
+DAY_MS = 86_400_000
+ROOM_BYTES = 500_000_000
+"""So much of the disk is left free: a backup never makes capture pause."""
+REPLACED = "replaced-"
+_WAIT_S = 120.0
+_CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A finished backup; `missing` files were not there any more. `sha256` is by name, of what was copied."""
+
+    made_ms: int
+    mark: str
+    pictures: int
+    missing: int
+    sha256: dict[str, str]
+    format: str = FORMAT
+
+    @classmethod
+    def read(cls, path: Path) -> Backup | None:
+        """What a folder says of itself; None when it is no backup of this kind."""
+        return cls.of(copies.manifest(path))
+
+    @classmethod
+    def of(cls, said: object) -> Backup | None:
+        try:
+            found = cls(**said)  # type: ignore[arg-type]  # a dict, or a TypeError
+        except TypeError:
+            return None
+        return found if found.format == FORMAT and isinstance(found.sha256, dict) else None
+
+
+def listed(data_dir: DataDir) -> list[tuple[Path, Backup]]:
+    """The finished backups of a home, newest first; homes that were put aside by a restore are none."""
+    found = [
+        (path, backup)
+        for path in copies.copies(data_dir)
+        if not path.name.startswith((REPLACED, copies.UNDER_WAY)) and (backup := Backup.read(path))
+    ]
+    return sorted(found, key=lambda each: each[1].made_ms, reverse=True)
+
+
+def make(database: Database, now_ms: int) -> tuple[Path, Backup]:
+    """Make a backup in the home. Raises `StoreBusy` when another is being made or something was deleted
+    meanwhile, `DatabaseDamaged` when the copy is not sound, and `OSError`; then there is none.
+    """
+    with _made(database, now_ms) as (folder, backup):
+        final = folder.with_name(stamp(now_ms))
+        folder.rename(final)
+        sync_directory(final.parent)
+    return final, backup
+
+
+def stamp(ms: int) -> str:
+    """A name that says when, and sorts by it: ``2026-11-20T143208-125Z``."""
+    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%dT%H%M%S}-{ms % 1000:03}Z"
+
+
+def archive(database: Database, target: Path, now_ms: int) -> Backup:
+    """Write a backup as one zip file; one that is there is replaced. Raises as `make` does."""
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    with _made(database, now_ms) as (folder, backup):
+        copies.note_elsewhere(database, target.absolute(), now_ms)
+        try:
+            done = _zip(folder, backup, partial)
+            _check_zip(partial, done)
+            if copies.mark(database) != backup.mark:
+                raise StoreBusy(_DELETED)
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
+        sync_directory(target.absolute().parent)
+    if copies.mark(database) != backup.mark:
+        target.unlink()
+        raise StoreBusy(_DELETED)
+    return done
+
+
+def is_due(data_dir: DataDir, now_ms: int) -> bool:
+    """Whether the newest backup is not of the last day (one from the future is of a clock that was wrong)."""
+    newest = next(iter(listed(data_dir)), None)
+    return newest is None or not 0 <= now_ms - newest[1].made_ms < DAY_MS
+
+
+def rotate(data_dir: DataDir, keep: int) -> None:
+    """Remove all backups but the newest `keep` (1 or more), and what migrations copied before those."""
+    found = listed(data_dir)
+    gone = [path for path, _ in found[keep:]]
+    if len(found) >= keep:
+        since_s = found[keep - 1][1].made_ms / 1000
+        gone += [path for path in data_dir.backups.glob("before-*.db") if path.stat().st_mtime < since_s]
+    for path in gone:
+        copies.drop(path)
+
+
+def forget_what_retention_took(database: Database) -> None:
+    """Let earlier copies go with the next backup where retention took something since the newest."""
+    newest = next(iter(listed(database.data_dir)), None)
+    sql = "select max(run_ms) from retention_runs where pictures + previews + frames > 0"
+    last_ms = database.scalar(sql)
+    if last_ms is not None and (newest is None or last_ms >= newest[1].made_ms):
+        with database.write() as connection:
+            copies.outdate(connection)
+
+
+# -- how one is made ----------------------------------------------------------------------
+
+_DELETED = "something was deleted while the backup was made, so that it would hold it still; make it again"
+
+
+def only_one(data_dir: DataDir) -> AbstractContextManager[None]:
+    """Be the only one that makes or restores a backup. Raises `StoreBusy`."""
+    return only_holder(data_dir.backups / ".lock", 0.0, "another backup is being made or restored")
+
+
+@contextmanager
+def _made(database: Database, now_ms: int) -> Iterator[tuple[Path, Backup]]:
+    """A whole backup under the name of one that is being made; it goes when the block leaves it there."""
+    data_dir = database.data_dir
+    folder = data_dir.backups / f"{copies.UNDER_WAY}{uuid.uuid4().hex}"
+    with only_one(data_dir):
+        copies.drop_outdated(database)  # what a maker that was killed has left, too
+        _check_room(data_dir)
+        folder.mkdir(mode=DIRECTORY_MODE)
+        number = folder.stat().st_ino
+        try:
+            backup = _fill(database, folder, now_ms)
+            if copies.mark(database) != backup.mark or not _is(folder, number):
+                raise StoreBusy(_DELETED)
+            yield folder, backup
+        except Exception as error:
+            if isinstance(error, Abandoned) or not _is(folder, number):
+                raise StoreBusy(_DELETED) from error
+            raise
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is(folder: Path, number: int) -> bool:
+    """Whether a folder is there, and the very one: writing into one that was taken away makes another."""
+    return folder.exists() and folder.stat().st_ino == number
+
+
+def _check_room(data_dir: DataDir) -> None:
+    needed = data_dir.database.stat().st_size + ROOM_BYTES
+    if shutil.disk_usage(data_dir.backups).free < needed:
+        raise OSError(errno.ENOSPC, f"a backup needs {needed / 1e9:.1f} GB of free space")
+
+
+def _fill(database: Database, folder: Path, now_ms: int) -> Backup:
+    source, made = database.data_dir, DataDir(folder)
+    digests: dict[str, str] = {}
+    missing = 0
+    with pending.only_writer(database, _WAIT_S):  # no picture moves into a pack meanwhile
+        database.copy_to(made.database, lambda: not folder.exists())
+        with opened(made) as copied:
+            mark, names = copies.mark(copied), _files_named(copied)
+        for name in names:
+            try:
+                digest = link(source.home / name, folder / name)
+            except FileNotFoundError:
+                missing += 1
+                continue
+            if digest:
+                digests[name] = digest
+    with opened(made) as copied:
+        found = copied.column("pragma integrity_check(1)")
+    if found != ["ok"]:
+        raise DatabaseDamaged(f"the copy of the database is not sound: {found[0]}")
+    made.database.chmod(FILE_MODE)
+    for name in (each for each in ALONG if (source.home / each).exists()):
+        digests[name] = _copy(source.home / name, folder / name)
+    for inner in [path for path in folder.rglob("*") if path.is_dir()]:
+        sync_directory(inner)
+    digests[made.database.name] = sha256_of(made.database)
+    backup = Backup(now_ms, mark, len(names) - missing, missing, digests)
+    write_file(folder / copies.MANIFEST, json.dumps(asdict(backup)).encode())
+    sync_directory(folder)
+    return backup
+
+
+def _files_named(database: Database) -> list[str]:
+    """The pictures and attached files that a database names, as paths below its home."""
+    made = database.data_dir
+    pictures = database.column(
+        "select media_path from frames where media_path is not null"
+        " union select preview_path from frames where preview_path is not null"
+    )
+    files = database.column("select distinct sha256 from attachments")
+    paths = [attachments.path_of(made, sha256).relative_to(made.home).as_posix() for sha256 in files]
+    return [*(f"{made.media.name}/{path}" for path in pictures), *paths]
+
+
+@contextmanager
+def opened(made: DataDir) -> Iterator[Database]:
+    """A database of a backup, closed at the end so that nothing but the one file is left."""
+    database = Database(made)
+    try:
+        yield database
+    finally:
+        database.close_thread()
+
+
+def link(source: Path, target: Path, *, as_copy: bool = False) -> str:
+    """Have a file in two places. Returns "", or the SHA-256 of a copy, where one is wanted or the disk knows
+    no links.
+    """
+    target.parent.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+    if not as_copy:
+        try:
+            os.link(source, target, follow_symlinks=False)
+            return ""
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENOSPC, errno.EDQUOT):
+                raise
+    return _copy(source, target)
+
+
+def _copy(source: Path, target: Path) -> str:
+    """Copy a file durably; returns its SHA-256, which was read back."""
+    with source.open("rb") as read, target.open("xb") as written:
+        digest = copy_stream(read, written)
+        written.flush()
+        os.fsync(written.fileno())
+    target.chmod(FILE_MODE)
+    if sha256_of(target) != digest:
+        raise OSError(errno.EIO, f"{target.name} was not written as it should be")
+    return digest
+
+
+def copy_stream(read: IO[bytes], written: IO[bytes] | None = None) -> str:
+    """Copy, where there is something to copy to; returns the SHA-256 of what was read."""
+    digest = hashlib.sha256()
+    while chunk := read.read(_CHUNK_BYTES):
+        digest.update(chunk)
+        if written:
+            written.write(chunk)
+    return digest.hexdigest()
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return copy_stream(file)
+
+
+# -- as one file --------------------------------------------------------------------------
+
+
+def _zip(folder: Path, backup: Backup, partial: Path) -> Backup:
+    """The manifest comes last, with the SHA-256 of every member."""
+    digests = {}
+    descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+    with os.fdopen(descriptor, "w+b") as file:
+        with zipfile.ZipFile(file, "w") as bundle:
+            for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+                name = path.relative_to(folder).as_posix()
+                if name == copies.MANIFEST:
+                    continue
+                entry = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)
+                entry.compress_type = zipfile.ZIP_DEFLATED if "/" not in name else zipfile.ZIP_STORED
+                with path.open("rb") as read, bundle.open(entry, "w", force_zip64=True) as written:
+                    digests[name] = copy_stream(read, written)
+            done = Backup(backup.made_ms, backup.mark, backup.pictures, backup.missing, digests)
+            bundle.writestr(copies.MANIFEST, json.dumps(asdict(done)))
+        file.flush()
+        os.fsync(file.fileno())
+    return done
+
+
+def _check_zip(path: Path, backup: Backup) -> None:
+    with zipfile.ZipFile(path) as bundle:
+        for name, digest in backup.sha256.items():
+            with bundle.open(name) as read:
+                if copy_stream(read) != digest:
+                    raise OSError(errno.EIO, f"{name} was not written to {path.name} as it should be")

@@ -1,0 +1,247 @@
+"""Putting a backup in the place of a home, because somebody asked for it.
+
+The backup is made ready as a whole first: checked against its SHA-256s, brought up to today's schema, and
+what was deleted since it was made is deleted from it again, as far as the present database can be read. Then
+database, pictures and attached files change places with the present ones by renaming; those are kept in
+``backups/replaced-…``, because the newest frames may be in them alone. A file says that this is under way:
+until it is done no program opens the home (`store.core.database.open_database`), and `finish` does the rest.
+
+Settings, rules and what waits in the spool stay as they are; they come from the backup where there are none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+import zipfile
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import apsw
+
+from store.backup import backup as backups
+from store.backup.backup import ALONG, REPLACED, Backup, copy_stream, link
+from store.core import copies
+from store.core.database import open_database, rows
+from store.core.errors import StoreBusy, StoreError
+from store.core.migrations import check_version
+from store.core.paths import DIRECTORY_MODE, DataDir, file_lock, replace_file, sync_directory
+from store.core.times import now_ms
+from store.deletion import deletion
+from store.frames.media import Media
+
+# Whoever holds one of these has the database open; others are told by SQLite's own lock.
+_LOCKS = "up.lock", "web.lock", "spool/ingest.lock"
+
+
+class NoBackup(StoreError):
+    """What was named is no backup, or not a whole one; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """In place is now the home of `made_ms`; what was there before is in `replaced`.
+
+    `is_outdated` says that something was deleted after the backup was made. Ranges and frames were deleted
+    again; chats, facts, insights and imports may be back.
+    """
+
+    made_ms: int
+    replaced: Path
+    is_outdated: bool
+
+
+def find(data_dir: DataDir, name: str) -> Path:
+    """The backup of a path, of a name below ``backups/``, or the ``newest`` there. Raises `NoBackup`."""
+    if name == "newest":
+        found = backups.listed(data_dir)
+        if not found:
+            raise NoBackup(f"there is no backup in {data_dir.backups}")
+        return found[0][0]
+    for path in (Path(name), data_dir.backups / name):
+        if path.exists():
+            return path.absolute()
+    raise NoBackup(f"there is no backup {name}")
+
+
+def restore(data_dir: DataDir, source: Path) -> Restored:
+    """Let a backup, a folder or a zip file, take the place of the home.
+
+    Raises `StoreBusy` while a program works on the home, `NoBackup`, `DatabaseTooNew` and `OSError`; then
+    nothing was changed.
+    """
+    with _stopped(data_dir):
+        if data_dir.restoring.exists():
+            raise StoreBusy("another restore was broken off; finish it first")
+        for left in data_dir.backups.glob(f"{copies.UNDER_WAY}*"):
+            copies.drop(left)
+        ready = data_dir.backups / f"{copies.UNDER_WAY}{uuid.uuid4().hex}"
+        replaced = data_dir.backups / f"{REPLACED}{backups.stamp(now_ms())}"
+        ready.mkdir(mode=DIRECTORY_MODE)
+        try:
+            if ready.stat().st_dev != data_dir.home.stat().st_dev:
+                raise StoreError(
+                    f"{data_dir.backups} is on another disk; nothing there can be renamed into place"
+                )
+            backup, mark = _make_ready(data_dir, source, DataDir(ready))
+            order = {"ready": ready.name, "replaced": replaced.name, "mark": mark}
+            replace_file(data_dir.restoring, json.dumps(order).encode())
+        except BaseException:
+            shutil.rmtree(ready, ignore_errors=True)
+            raise
+        _swap(data_dir)
+    return Restored(backup.made_ms, replaced, mark != backup.mark)
+
+
+def finish(data_dir: DataDir) -> bool:
+    """Do the rest of a restore that was broken off; False when there was none. Raises `StoreBusy`."""
+    if not data_dir.restoring.exists():
+        return False
+    with _stopped(data_dir):
+        _swap(data_dir)
+    return True
+
+
+@contextmanager
+def _stopped(data_dir: DataDir) -> Iterator[None]:
+    """Keep every program from the home while the block runs. Raises `StoreBusy` where one works on it."""
+    with ExitStack() as held:
+        held.enter_context(backups.only_one(data_dir))
+        for name in _LOCKS:
+            if not held.enter_context(file_lock(data_dir.home / name)):
+                raise StoreBusy(f"Recollect is running on {data_dir.home}; stop it first")
+        flags = apsw.SQLITE_OPEN_READWRITE
+        try:
+            with closing(apsw.Connection(str(data_dir.database), flags)) as connection:
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # it is put aside as it is
+                connection.execute("pragma locking_mode = exclusive; begin exclusive").fetchall()
+        except (apsw.BusyError, apsw.LockedError) as error:
+            raise StoreBusy("another program has the database open; end it first") from error
+        except apsw.Error:
+            pass  # missing or damaged: nobody can work with it
+        yield
+
+
+# -- making it ready ----------------------------------------------------------------------
+
+
+def _make_ready(data_dir: DataDir, source: Path, ready: DataDir) -> tuple[Backup, str]:
+    """Have the whole home in `ready`; returns what it is, and the mark that it has now."""
+    backup = _unzipped(source, ready.home) if source.is_file() else _taken(source, ready.home)
+    check_version(ready)
+    present = _present(data_dir, backup.made_ms)
+    database = open_database(ready)
+    try:
+        media = Media(ready.media)
+        for start_ms, end_ms, deleted_ms in present[0] if present else ():
+            deletion.delete_range(database, media, start_ms, end_ms, now_ms=deleted_ms)
+        # Beside a home that cannot be read there are only backups with its mark: they stay good.
+        beside = next((each.mark for _, each in backups.listed(data_dir)), backup.mark)
+        mark = present[1] if present else beside
+        copies.set_mark(database, mark)
+        database.checkpoint()
+    finally:
+        database.close_thread()
+    return backup, mark
+
+
+def _taken(source: Path, ready: Path) -> Backup:
+    """A backup's files: its database as a copy, for it is going to be written to, the others as links."""
+    backup = Backup.read(source)
+    if backup is None:
+        raise NoBackup(f"{source} is no finished backup")
+    for path in sorted(each for each in source.rglob("*") if each.is_file()):
+        name = path.relative_to(source).as_posix()
+        known = backup.sha256.get(name)
+        if name == copies.MANIFEST:
+            continue
+        found = link(path, ready / name, as_copy=known is not None)
+        if known not in (None, found):
+            raise NoBackup(f"{name} of {source} is damaged")
+    return _whole(backup, source, ready)
+
+
+def _unzipped(source: Path, ready: Path) -> Backup:
+    try:
+        with zipfile.ZipFile(source) as bundle:
+            backup = Backup.of(json.loads(bundle.read(copies.MANIFEST)))
+            if backup is None:
+                raise NoBackup(f"{source} was made by another version of Recollect; update it")
+            for name, known in backup.sha256.items():
+                target = ready / _safe(name)
+                target.parent.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+                with bundle.open(name) as read, target.open("xb") as written:
+                    if copy_stream(read, written) != known:
+                        raise NoBackup(f"{name} of {source} is damaged")
+                    written.flush()
+                    os.fsync(written.fileno())
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise NoBackup(f"{source} is no whole backup: {error}") from error
+    return _whole(backup, source, ready)
+
+
+def _whole(backup: Backup, source: Path, ready: Path) -> Backup:
+    if not DataDir(ready).database.exists():
+        raise NoBackup(f"{source} has no database")
+    return backup
+
+
+def _safe(name: str) -> PurePosixPath:
+    """A member's name as a path below the home. Raises `NoBackup` for one that no backup has."""
+    path = PurePosixPath(name)
+    home = DataDir(Path())
+    folders = {home.media.name, home.attachments.name}
+    is_known = name in (*ALONG, home.database.name) or (len(path.parts) > 1 and path.parts[0] in folders)
+    if not is_known or ".." in path.parts or "\\" in name:
+        raise NoBackup(f"a backup has no file {name!r}")
+    return path
+
+
+def _present(data_dir: DataDir, made_ms: int) -> tuple[list[tuple[int, int, int]], str] | None:
+    """(start, end and time of each deletion since a moment, mark) of the present home; None when its database
+    cannot be read.
+    """
+    sql = "select start_ms, end_ms, deleted_ms from deletions where deleted_ms >= ? order by id"
+    path, flags = str(data_dir.database), apsw.SQLITE_OPEN_READONLY
+    with suppress(apsw.Error), closing(apsw.Connection(path, flags)) as connection:
+        return rows(connection, sql, (made_ms,)), copies.mark_in(connection)
+    return None
+
+
+# -- changing places ----------------------------------------------------------------------
+
+
+def _swap(data_dir: DataDir) -> None:
+    """Follow the order in `data_dir.restoring`; what was done before is not done again."""
+    order = json.loads(data_dir.restoring.read_bytes())
+    ready, replaced = data_dir.backups / order["ready"], data_dir.backups / order["replaced"]
+    replaced.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
+    name = data_dir.database.name
+    if (ready / name).exists():  # the log of a database goes where it goes
+        for beside in (f"{name}-wal", f"{name}-shm"):
+            _move(data_dir.home / beside, replaced / beside)
+    for each in (name, data_dir.media.name, data_dir.attachments.name):
+        if (ready / each).exists():
+            _move(data_dir.home / each, replaced / each)
+            _move(ready / each, data_dir.home / each)
+    for each in ALONG:
+        if not (data_dir.home / each).exists():
+            _move(ready / each, data_dir.home / each)
+    replace_file(replaced / copies.MANIFEST, json.dumps({"mark": order["mark"]}).encode())
+    for folder in (replaced, data_dir.backups, data_dir.home):
+        sync_directory(folder)
+    data_dir.restoring.unlink()
+    sync_directory(data_dir.home)
+    copies.drop(ready)
+
+
+def _move(path: Path, target: Path) -> None:
+    """Rename what is there; an empty folder that some program made meanwhile only goes."""
+    if path.is_dir() and target.is_dir():
+        path.rmdir()
+    elif path.exists():
+        path.rename(target)

@@ -1,0 +1,91 @@
+"""`backup`, `restore` and `export`: the data is the person's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from store.core.times import now_ms, to_seconds
+from webapp.cli.common import find_home, home_and_json, local_text, open_database, open_home, print_json
+
+if TYPE_CHECKING:
+    from store.core.paths import DataDir
+
+
+@click.command()
+@home_and_json
+@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
+def backup(home: Path | None, as_json: bool, file: Path | None) -> None:
+    """Back up everything, while it runs: into the home folder, or as the one zip FILE for elsewhere.
+
+    The token and keys that were entered in the app stay out.
+    """
+    from store.backup import backup as backups
+    from webapp.core.formatting import count
+
+    here = open_home(home)
+    database = open_database(here.data_dir)
+    if file:
+        path, made = file, backups.archive(database, file, now_ms())
+    else:
+        path, made = backups.make(database, now_ms())
+        if here.settings.backup.keep:
+            backups.rotate(here.data_dir, here.settings.backup.keep)
+    if as_json:
+        return print_json({"path": str(path), "pictures": made.pictures, "missing": made.missing})
+    missing = f", {made.missing} more were missing already" if made.missing else ""
+    click.echo(
+        f"{path}: checked, with {count(made.pictures, 'picture or file', 'pictures and files')}{missing}"
+    )
+
+
+@click.command()
+@home_and_json
+@click.argument("file", required=False, metavar="[FILE|newest]")
+@click.option("--yes", is_flag=True, help="Restore without asking.")
+def restore(home: Path | None, as_json: bool, file: str | None, yes: bool) -> None:
+    """Put a backup in the place of the home; without one named, say which there are.
+
+    What is there now is kept in the folder backups/. What was deleted since stays deleted.
+    """
+    from store.backup import restore as restoring
+
+    data_dir = find_home(home).create()
+    if restoring.finish(data_dir):
+        if as_json:
+            return print_json({"finished": True})
+        return click.echo("the restore that was broken off is finished")
+    if file is None:
+        return _list(data_dir, as_json)
+    source = restoring.find(data_dir, file)
+    if not yes:
+        click.confirm(f"{source} takes the place of {data_dir.home}. Restore?", abort=True, err=True)
+    done = restoring.restore(data_dir, source)
+    if as_json:
+        return print_json(
+            {
+                "made_at": to_seconds(done.made_ms),
+                "replaced": str(done.replaced),
+                "is_outdated": done.is_outdated,
+            }
+        )
+    click.echo(f"restored as of {local_text(done.made_ms)}; what was there is in {done.replaced}")
+    if done.is_outdated:
+        click.echo("chats, facts, insights and imports that you deleted since then may be back", err=True)
+
+
+def _list(data_dir: DataDir, as_json: bool) -> None:
+    from store.backup.backup import listed
+
+    found = listed(data_dir)
+    if as_json:
+        return print_json(
+            {"backups": [{"path": str(path), "made_at": to_seconds(each.made_ms)} for path, each in found]}
+        )
+    for path, each in found:
+        click.echo(f"{path.name}  {local_text(each.made_ms)}")
+    click.echo(
+        "`recollect restore newest` takes the first" if found else "there is no backup in this home", err=True
+    )
