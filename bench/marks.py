@@ -112,9 +112,8 @@ def marked(
         n: marks.Screen(one.texts, _titles(frame), frame["captured_at"])
         for n, (frame, one) in enumerate(zip(cited, checked, strict=True), 1)
     }
-    quoted = {n: one.quotes for n, one in enumerate(checked, 1)}
     misquoted = {n: one.misquoted for n, one in enumerate(checked, 1)}
-    return numbered.answer_md, marks.check(numbered.answer_md, screens, screens, quoted, misquoted)
+    return numbered.answer_md, marks.check(numbered.answer_md, screens, screens, misquoted)
 
 
 def _count(tally: Tally, sentence: Mapping[str, Any], text: str, at: int, claims: Sequence[Claim]) -> None:

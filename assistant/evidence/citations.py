@@ -49,11 +49,6 @@ class CheckedFrame:
     texts: tuple[str, ...] = ()
     read_ms: int | None = None
 
-    @property
-    def quotes(self) -> Sequence[str]:
-        """Those that were found."""
-        return self.quote.split(JOINT) if self.state == "found" else ()
-
 
 def verify(database: Database, cited: Iterable[Entry], given: Sequence[Quote]) -> list[CheckedFrame]:
     """Every cited entry, checked, in order."""

@@ -42,23 +42,21 @@ def check(
     answer_md: str,
     numbers: Iterable[int],
     screens: Mapping[int, Screen] = _NO_SCREENS,
-    quoted: Mapping[int, Sequence[str]] = _NO_QUOTES,
     misquoted: Mapping[int, Sequence[str]] = _NO_QUOTES,
     facts: MeasuredFacts | None = None,
     seen: Collection[int] = (),
 ) -> tuple[Claim, ...]:
     """The claims of an answer whose citations are `numbers`.
 
-    `screens` are the cited frames whose text is known, `quoted` the quotes that stand on theirs and
-    `misquoted` those that do not; `facts` are what code has measured and the model was given, `seen` the
-    frames whose pictures it was shown.
+    `screens` are the cited frames whose text is known, `misquoted` the quotes that do not stand on theirs;
+    `facts` are what code has measured and the model was given, `seen` the frames whose pictures it was shown.
     """
     known, given = set(numbers), facts or MeasuredFacts()
     language = language_of(plain(answer_md))
     claims = []
     statements = [(each, answer_md[each.start : each.end]) for each in split_statements(answer_md)]
     compared = [(frozenset(_cited(text)), _pieces(text)) for _, text in statements]
-    rests_on, wrong_in = _by_sentence(compared, quoted), _by_sentence(compared, misquoted)
+    wrong_in = _by_sentence(compared, misquoted)
     for at, (statement, text) in enumerate(statements):
         if plain(text).strip() in own_sentences():
             continue
@@ -71,7 +69,7 @@ def check(
         shown = {n: screens[n] for n in cited if n in screens}
         in_pictures = tuple(n for n in cited if n in seen)
         wrong = wrong_in.get(at, [])
-        absent = _missing(said, found, shown, given, rounds=at not in rests_on) if shown else []
+        absent = _missing(said, found, shown, given) if shown else []
         state, missing = _cited_state(absent, wrong, in_pictures), [*wrong, *(each.text for each in absent)]
         if not cited:
             state, missing = _uncited(said, found, given)
@@ -163,12 +161,8 @@ def _missing(
     found: Sequence[Particular],
     shown: Mapping[int, Screen],
     facts: MeasuredFacts,
-    *,
-    rounds: bool,
 ) -> list[Particular]:
-    """What stands on no frame. A time that `rounds` may be the moment of a frame; that of a sentence with a
-    quote is one of its words.
-    """
+    """What stands on no frame."""
     bare = without(said, [(each.start, each.end) for each in found if each.kind != "name"])
     altered = [each for screen in shown.values() for each in screen.altered_names(bare)]
     return [
@@ -177,7 +171,7 @@ def _missing(
         if not (
             each.is_weak
             or (each.value is not None and facts.tell(each.value, said))
-            or any(screen.has(each, rounds=rounds) for screen in shown.values())
+            or any(screen.has(each) for screen in shown.values())
         )
     ] + [each for each in altered if not any(screen.has_text(each.text) for screen in shown.values())]
 

@@ -9,7 +9,6 @@ compared.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,8 +18,9 @@ from assistant.core.texts import CJK
 from assistant.evidence import quotes
 from assistant.evidence.sign_names import Signs, family_names
 from assistant.language import cldr
-from assistant.language.small_words import has_capital_nouns, is_small
+from assistant.language.small_words import bare, has_capital_nouns, is_german_name, is_german_noun, is_small
 from assistant.language.statements import QUOTED
+from assistant.language.time_tables import latin
 from assistant.language.values import Shown, Value, values, without
 
 Kind = Literal["quotation", "address", "value", "name"]
@@ -39,6 +39,10 @@ _CJK_RUN = re.compile(f"[{CJK}]+")
 _FILE = re.compile(r"[\w-]\.[A-Za-z][A-Za-z\d]{1,4}\Z")
 _MIXED = re.compile(r"[^\W\d_][\W_]*\d|\d[^\W\d_]+[\W_]*\d")
 _OPENS = re.compile(r"(?:\A|[!?:;—–(\[|>/•]|[-*•]\s|\*\*|[\"“‘„«»「『])\W*\Z")
+
+
+_ARTICLES = frozenset("fnc9v")
+"""Kinds of words of the grammar of times among which articles are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +70,14 @@ def particulars(sentence: str, language: str) -> list[Particular]:
         found += here
         rest = without(rest, [(each.start, each.end) for each in here])
     found += _names(rest, sentence, language)
-    found += (Particular(*span, "name", sentence[slice(*span)]) for span in family_names(rest))
+    signs = family_names(rest) if _is_in_signs(rest) else (run.span() for run in _CJK_RUN.finditer(rest))
+    found += (Particular(*span, "name", sentence[slice(*span)]) for span in signs)
     return sorted(found, key=lambda particular: particular.start)
+
+
+def _is_in_signs(sentence: str) -> bool:
+    """Whether a sentence is written in Han or kana, and does not only copy a word in them."""
+    return 3 * len("".join(_CJK_RUN.findall(sentence))) > sum(map(str.isalpha, sentence))
 
 
 def _quotations(text: str) -> Iterator[Particular]:
@@ -107,7 +117,7 @@ def _values(text: str, language: str) -> Iterator[Particular]:
 
 def _names(text: str, sentence: str, language: str) -> Iterator[Particular]:
     words = list(_WORD.finditer(_CJK_RUN.sub(lambda run: "\n" * len(run[0]), text)))
-    has_cjk = bool(_CJK_RUN.search(text))
+    has_cjk = _is_in_signs(text)
     for at, found in enumerate(words):
         leads = at + 1 < len(words) and _is_row(found, words[at + 1], sentence)
         if found[0][0].isupper() and _may_name(found[0], leads, language):
@@ -132,11 +142,19 @@ def _is_name(words: Sequence[re.Match[str]], at: int, leads: bool, sentence: str
     but not "am Montag Abend".
     """
     if not has_capital_nouns(language):
-        return not _opens(sentence, words[at].start()) or (leads and not is_small(words[at][0], language))
+        return not _opens(sentence, words[at].start()) or (
+            leads and not is_small(_JOINTS.split(words[at][0])[-1], language)
+        )
     before = words[at - 1] if at else None
-    if before is None or not _is_row(before, words[at], sentence) or _opens(sentence, before.start()):
+    if before is None or _opens(sentence, words[at].start()):
         return False
-    return not (leads or cldr.is_common(before[0]))
+    if not is_german_noun(words[at][0]):
+        return latin("de").get(bare(before[0]), ("",))[0] not in _ARTICLES
+    is_last = _is_row(before, words[at], sentence) and not _opens(sentence, before.start()) and not leads
+    # "Dr. Weber", "Weber & Keller", "Firma Keller", "Anna Kutscher"; but not "weil die Frau Schuhe trägt"
+    is_joined = sentence[before.end() : words[at].start()] != " "
+    may_be = is_joined or is_german_name(words[at][0]) or not is_german_noun(before[0])
+    return is_last and may_be and not cldr.is_common(before[0])
 
 
 def _is_row(first: re.Match[str], second: re.Match[str], sentence: str) -> bool:
@@ -162,15 +180,14 @@ class Screen:
         self._shown = Shown((*self.texts[:1], *self.titles), moment)
         words = {word for text in (*self.texts, *self.titles) for word in _WORD.findall(text)}
         words |= {part for word in words for part in _JOINTS.split(word)}
-        self._words = set(map(_bare, words))
+        self._words = set(map(bare, words))
         self._signs = Signs((*self.texts[:1], *self.titles))
         self._stems = {stem for word in self._words for stem in _stems(word)}
 
-    def has(self, particular: Particular, *, rounds: bool = False) -> bool:
-        """Whether a particular of a sentence stands here, or `rounds` to its moment."""
+    def has(self, particular: Particular) -> bool:
+        """Whether a particular of a sentence stands here, or is its moment as people round it."""
         if particular.value:
-            is_moment = rounds and self._shown.rounds_to(particular.value)
-            return is_moment or self._shown.holds(particular.value)
+            return self._shown.holds(particular.value) or self._shown.rounds_to(particular.value)
         if particular.kind == "name":
             is_latin = particular.text[0] < "\u2e80"
             return self.has_word(particular.text) if is_latin else self._signs.has_family(particular.text)
@@ -196,12 +213,14 @@ class Screen:
         if not quotes.says_enough(quote):  # "Q3" stands only where nothing else does
             alone = re.compile(rf"(?<![^\W_]){re.escape(quote)}(?![^\W_])", re.IGNORECASE)
             return any(alone.search(text) for text in texts)
-        return any(quotes.find(text, quote) for text in texts)
+        # What begins as a sentence does begins one on the screen: "Do not" may stand before it.
+        begins = quote[0].lower() if quote[0].isupper() else ""
+        return any(text[spans[0][0]] != begins for text in texts if (spans := quotes.find(text, quote)))
 
     def has_word(self, word: str) -> bool:
         """Whether the parts of a word stand here, each give or take an ending of two letters."""
-        bare = _bare(word)
-        parts = [part for part in _JOINTS.split(bare) if len(part) >= SHORT_NAME] or [bare]
+        form = bare(word)
+        parts = [part for part in _JOINTS.split(form) if len(part) >= SHORT_NAME] or [form]
         return all(
             part in self._words or part in self._stems or any(stem in self._words for stem in _stems(part))
             for part in parts
@@ -211,12 +230,3 @@ class Screen:
 def _stems(word: str) -> Iterator[str]:
     """A word without what may be its ending."""
     return (word[:-cut] for cut in range(1, ENDING + 1) if len(word) - cut > SHORT_NAME)
-
-
-def _bare(word: str) -> str:
-    """A word in lower case and without accents."""
-    if word.isascii():
-        return word.lower()
-    return "".join(
-        c for c in unicodedata.normalize("NFKD", word.casefold()) if unicodedata.category(c) != "Mn"
-    )

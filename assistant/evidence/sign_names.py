@@ -77,12 +77,12 @@ class Signs:
                 _note(self._inside, run[at - 1 : at + 2 : 2], _Place(run, at, at + 1))
 
     def has_family(self, name: str) -> bool:
-        """Whether a family name is here, in Han, kana or Latin letters. Without kana here nobody knows."""
-        return (
-            not self.has_kana
-            or name in self.text
-            or any(map(self._folded.__contains__, _family_names()[name]))
-        )
+        """Whether a name is here; a family name of Japan in Han, kana or Latin letters, and without kana here
+        nobody knows.
+        """
+        if name in self.text or name not in _family_names():
+            return name in self.text
+        return not self.has_kana or any(map(self._folded.__contains__, _family_names()[name]))
 
     def altered(self, text: str) -> Iterator[Span]:
         """Where a text has names of the screen otherwise."""

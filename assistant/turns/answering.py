@@ -106,7 +106,6 @@ def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
             for n, (item, one) in enumerate(zip(evidence, cited, strict=False), 1)
             if one.texts
         },
-        {n: one.quotes for n, one in enumerate(cited, 1)},
         {n: one.misquoted for n, one in enumerate(cited, 1)},
         measured,
         [n for n, name in enumerate(numbered.order, 1) if by_id[name].frame.id in answer.seen],

@@ -258,8 +258,7 @@ def _claims(turn: StoredTurn, checked: Mapping[int, CheckedFrame], again: set[in
     }
     measured = MeasuredFacts.from_json(turn.payload.get("measured"))
     seen = {n for claim in was.claims for n in claim.seen}
-    quoted = {n: one.quotes for n, one in checked.items()}
-    found = marks.check(turn.answer_md, cited, screens, quoted, misquoted, measured, seen)
+    found = marks.check(turn.answer_md, cited, screens, misquoted, measured, seen)
     now = {(claim.start, claim.end): claim for claim in found}
     return [
         now.get((old.start, old.end), old) if again.intersection(old.citations) else old for old in was.claims
