@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Literal
@@ -46,6 +47,9 @@ from store.search.sample import SampledFrame
 from store.search.search import Page
 from store.search.semantic import Order
 from store.timeline import segments as activity
+
+caller: ContextVar[str] = ContextVar("caller", default="")
+"""The name of the token that a call came with, where it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +134,9 @@ def call(library: ReadSources, door: str, tool: str, zone: tzinfo | None = None)
         raise
     finally:
         returned = made.returned if outcome == "answered" else 0
+        row = Access(made.now_ms, door, tool, outcome, returned, made.withheld, caller.get())
         with library.database.write() as connection:
-            access_log.record(connection, Access(made.now_ms, door, tool, outcome, returned, made.withheld))
+            access_log.record(connection, row)
 
 
 # -- refusals ---------------------------------------------------------------------------------

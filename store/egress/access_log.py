@@ -26,11 +26,12 @@ class Access:
     """One call. `withheld` counts records that today's exclusion rules kept back."""
 
     at_ms: int
-    door: str  # mcp, mcp_http or screenpipe
+    door: str  # mcp, mcp_http, screenpipe, chat, or api with a token for one purpose
     tool: str
     outcome: Outcome
     returned: int
     withheld: int
+    caller: str = ""  # the name of the token that was shown, where it has one
 
 
 @dataclass(frozen=True, slots=True)

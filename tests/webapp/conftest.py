@@ -27,7 +27,8 @@ from webapp.core.services import Services
 from webapp.pages import insights as insight_routes
 from webapp.pages.chats import routes as chat_routes
 from webapp.pages.chats import turns as chat_turns
-from webapp.security.access import make_launch_code
+from webapp.security.access import load_token, make_launch_code
+from webapp.security.keys import Keyring
 
 PORT = 8420
 ORIGIN = f"http://127.0.0.1:{PORT}"
@@ -145,6 +146,13 @@ def agent_settings(
     )
 
 
+def make_token(database: Database, scope: str, name: str = "a program") -> str:
+    """A token for one purpose, as the command and the page make it."""
+    keyring = Keyring(database, load_token(database.data_dir), lambda: NOON_MS)
+    with database.write() as connection:
+        return keyring.make(connection, scope, name)
+
+
 class Actor:
     """Sends requests with headers of its own; paths of the API may be given without their prefix."""
 
@@ -199,6 +207,6 @@ def csrf_of(app: Flask, actor: Actor) -> str:
     cookie = actor.client.get_cookie(f"recollect_{PORT}", domain="127.0.0.1")
     assert cookie is not None
     with app.test_request_context(base_url=ORIGIN, headers={"Cookie": f"{cookie.key}={cookie.value}"}):
-        token = csrf_token(app.extensions["recollect"].token)
+        token = csrf_token()
     assert re.fullmatch(r"[0-9a-f]{64}", token)
     return token

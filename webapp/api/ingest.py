@@ -24,6 +24,7 @@ from webapp.api.endpoint import check_parts, endpoint, parse_json
 from webapp.api.values import Answer, Request, Seconds, Text
 from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
+from webapp.security.access import Permission
 
 MAX_PIXELS = 40_000_000
 """An 8K screen has 33 million."""
@@ -84,6 +85,7 @@ class IngestAnswer(Answer):
     },
     upload=Upload,
     status=202,
+    permission=Permission.INGEST,
 )
 def ingest() -> IngestAnswer:
     """Durably queued when this answers 202. Idempotent by `capture_id`.
@@ -182,7 +184,13 @@ class OutcomeAnswer(Answer):
     reason: str | None = Field(default=None, description="Why it failed or was left out.")
 
 
-@endpoint("GET", "/ingest/<uuid:capture_id>", "What became of a picture", {410: "capture_deleted"})
+@endpoint(
+    "GET",
+    "/ingest/<uuid:capture_id>",
+    "What became of a picture",
+    {410: "capture_deleted"},
+    permission=Permission.INGEST,
+)
 def outcome(capture_id: UUID) -> OutcomeAnswer:
     """`queued` until ingest took it, `stored` until it was read, then `searchable`."""
     name = str(capture_id)

@@ -27,7 +27,8 @@ _PATH_SCHEMAS: dict[str, dict[str, Any]] = {
 _REFERENCE = "#/components/schemas/{model}"
 _EVERYWHERE = {
     400: "bad_request, unknown_parameter, duplicate_parameter",
-    403: "wrong_host, cross_site, csrf_token_required",
+    403: "wrong_host, cross_site, csrf_token_required, token_not_enough",
+    429: "too_many_wrong_keys",
     503: "store_busy, deadline_exceeded, database_damaged",
 }
 _WITH_BODY = {

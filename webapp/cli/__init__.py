@@ -39,7 +39,7 @@ COMMANDS = {
     "verify": "webapp.cli.maintenance:verify",
     "reindex": "webapp.cli.maintenance:reindex",
     "mcp": "webapp.cli.processes:mcp",
-    "token": "webapp.cli.processes:token",
+    "token": "webapp.cli.tokens:token",
     "capture": "webapp.cli.processes:capture",
     "ingest": "webapp.cli.processes:ingest",
     "web": "webapp.cli.processes:web",

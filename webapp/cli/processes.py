@@ -1,4 +1,4 @@
-"""`up`, its parts alone (`capture`, `ingest`, `web`, `mcp`), and how to come in: `open` and `token`."""
+"""`up`, its parts alone (`capture`, `ingest`, `web`, `mcp`), and how to come in: `open`."""
 
 from __future__ import annotations
 
@@ -89,18 +89,6 @@ def retry(home: Path | None, as_json: bool, names: tuple[str, ...]) -> int:
     else:
         click.echo(f"{len(chosen)} entries are queued again")
     return 0
-
-
-@click.command()
-@home_and_json
-@click.option("--reading", is_flag=True, help="The token that only opens the doors for reading.")
-def token(home: Path | None, as_json: bool, reading: bool) -> None:
-    """Print the API token."""
-    from webapp.security.access import load_token, reading_token
-
-    value = load_token(open_home(home).data_dir)
-    value = reading_token(value) if reading else value
-    print_json({"token": value}) if as_json else click.echo(value)
 
 
 @click.command("open")

@@ -40,6 +40,7 @@ from store.core.paths import DataDir
 from store.core.settings import Settings
 from webapp.security import access
 from webapp.security.access import listen
+from webapp.security.keys import OWNER, Keyring
 
 
 def get_frame_image(
@@ -177,7 +178,7 @@ def _recorded(tool: Callable[..., Any], library: ReadSources, door: str) -> Call
 
 # -- serving: on stdin and stdout for a program that started us, or over HTTP on loopback -------
 #
-# Over HTTP a bearer token is asked for, the one for reading (`recollect token --reading`) or the
+# Over HTTP a bearer token is asked for, one that was made for this (`recollect token add`) or the
 # one to everything; Host and Origin must be ours, so that no web page can reach it by a name of its
 # own (DNS rebinding).
 
@@ -198,7 +199,8 @@ def serve_http(data_dir: DataDir, settings: Settings, tell: Callable[[str], obje
     """
     with listen(HOST, settings.mcp.port) as listener:
         port = listener.getsockname()[1]
-        app = http_app(ReadSources.opened(data_dir, settings), access.load_token(data_dir), port)
+        library = ReadSources.opened(data_dir, settings)
+        app = http_app(library, access.load_token(data_dir), port)
         config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False)
         tell(f"http://{HOST}:{port}{PATH}")
         anyio.run(uvicorn.Server(config).serve, [listener])
@@ -216,13 +218,20 @@ def http_app(library: ReadSources, token: str, port: int) -> ASGIApp:
     app = make_server(library, "mcp_http").streamable_http_app(
         streamable_http_path=PATH, json_response=True, stateless_http=True, transport_security=security
     )
-    return _with_token(app, token)
+    return _with_token(app, Keyring(library.database, token, library.clock))
 
 
-def _with_token(app: ASGIApp, token: str) -> ASGIApp:
+def _with_token(app: ASGIApp, keyring: Keyring) -> ASGIApp:
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-        is_refused = scope["type"] == "http" and not access.may_read(_bearer(Headers(scope=scope)), token)
-        await (_refusal() if is_refused else app)(scope, receive, send)
+        answer = app
+        if scope["type"] == "http":
+            address = (scope.get("client") or ("",))[0]
+            key = keyring.bearer(_bearer(Headers(scope=scope)), address)
+            if key is None or key.scope not in (OWNER.scope, "mcp"):
+                answer = _refusal(keyring.wait_s(address))
+            else:
+                calls.caller.set(key.name)
+        await answer(scope, receive, send)
 
     return guarded
 
@@ -234,11 +243,15 @@ def _bearer(headers: Headers) -> str:
     return shown.strip() if scheme.lower() == "bearer" else ""
 
 
-def _refusal() -> Response:
-    detail = "A bearer token is needed; `recollect token --reading` prints it."
+def _refusal(wait_s: int) -> Response:
+    detail = "A bearer token is needed; `recollect token add NAME --for mcp` makes one."
+    status, title, code = (
+        (429, "Too Many Requests", "too_many_wrong_keys") if wait_s else (401, "Unauthorized", "unauthorized")
+    )
+    headers = {"Retry-After": str(wait_s)} if wait_s else {"WWW-Authenticate": "Bearer"}
     return JSONResponse(
-        {"title": "Unauthorized", "status": 401, "code": "unauthorized", "detail": detail},
-        status_code=401,
-        headers={"WWW-Authenticate": "Bearer", "Cache-Control": "no-store"},
+        {"title": title, "status": status, "code": code, "detail": detail},
+        status_code=status,
+        headers={**headers, "Cache-Control": "no-store"},
         media_type="application/problem+json",
     )

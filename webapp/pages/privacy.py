@@ -1,4 +1,4 @@
-"""Privacy: what is never recorded, what can be told of private windows, and how to make it forget."""
+"""Privacy: what is never recorded, how private windows are told, who may come in, how to make it forget."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from werkzeug.wrappers import Response
 
 from store.deletion import deletion
 from store.deletion.deletion import Counts
+from store.egress import access_keys, access_log
+from store.egress.access_keys import BROWSER, TOKENS
 from store.frames import apps
 from store.privacy import rules as privacy
 from store.privacy.defaults import BROWSERS, Browser
@@ -22,7 +24,7 @@ from webapp.core import parameters, templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import NO_RANGE, Range
 from webapp.core.services import Services, services, viewer
-from webapp.security import access
+from webapp.security import access, login
 
 EXTENSION_FOLDER = Path(__file__).resolve().parents[2] / "capture" / "browser_extension"
 CONFIRMATION = "DELETE"
@@ -147,6 +149,52 @@ def _erase_form(values: Mapping[str, str]) -> tuple[Range, str, str]:
     return chosen, values.get("app", "").strip()[:_MAX_CHARS], problem
 
 
+# -- who may come in -----------------------------------------------------------------------------
+
+
+@templating.post("/privacy/tokens")
+def add_token() -> Response:
+    """Make a token for one purpose; its words stand on the page that answers, and nowhere again."""
+    name, scope = request.form.get("name", "").strip(), request.form.get("scope", "")
+    if not name or scope not in TOKENS:
+        raise Problem(422, "invalid_token", "Name the program and choose what its token is for.")
+    with services().database.write() as connection:
+        secret = login.keyring().make(connection, scope, name)
+    return _page(made=secret, made_for=name)
+
+
+@templating.post("/privacy/keys/<id:key_id>/revoke")
+def revoke(key_id: int) -> Response:
+    with services().database.write() as connection:
+        access_keys.revoke(connection, key_id)
+    return templating.redirect_to("/privacy#keys")
+
+
+@templating.post("/privacy/keys/others/revoke")
+def sign_out_others() -> Response:
+    """Sign out every browser but this one."""
+    with services().database.write() as connection:
+        access_keys.sign_out_browsers(connection, _this_browser())
+    return templating.redirect_to("/privacy#keys")
+
+
+def _this_browser() -> int:
+    key = login.browser_key()
+    return key.id if key else 0
+
+
+def _keys() -> dict[str, Any]:
+    """Browsers and tokens, and what tokens were used for last."""
+    found = login.keyring().listed()
+    return dict(
+        browsers=[key for key in found if key.scope == BROWSER],
+        tokens=[key for key in found if key.scope != BROWSER],
+        purposes=TOKENS,
+        this=_this_browser(),
+        uses=[use for use in access_log.latest(services().database) if use.caller],
+    )
+
+
 def _counts(chosen: Range, app: str) -> Counts:
     return deletion.preview(services().database, *chosen.bounds, app or None)
 
@@ -163,10 +211,11 @@ def _page(status: int = 200, **changes: object) -> Response:
         "defaults": loaded.defaults,
         "unreadable": loaded.unreadable,
         "browsers": browser_section(own, loaded, viewer().now_ms),
+        "keys": _keys(),
         "app_names": sorted(apps.colour_slots(own.database), key=str.casefold),
         "rule": {},
         "errors": {},
-        **dict.fromkeys(("tried", "decision", "counts", "receipt")),
+        **dict.fromkeys(("tried", "decision", "counts", "receipt", "made", "made_for")),
         "erase": NO_RANGE,
         **dict.fromkeys(("erase_app", "erase_problem"), ""),
         "confirmation": CONFIRMATION,

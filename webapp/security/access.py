@@ -1,8 +1,8 @@
 """Who may come in: the API token, launch links, and what each route asks for.
 
-One secret is kept, the file ``token`` (0600). Every other key is derived from it by purpose, so
-that a new token ends all sessions and launch links at once. A launch link carries an expiring
-code signed with such a key and opens the door once; the door gives the browser a session cookie.
+One secret is kept, the file ``token`` (0600). Everything else hangs on it by a key derived for its purpose,
+so that a new token signs out all browsers and ends all other tokens and launch links at once. A launch link
+carries an expiring code signed with such a key and opens the door once; the door gives the browser a cookie.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Permission(enum.Enum):
 
     PUBLIC = "public"
     SIGNED_IN = "signed in"
+    INGEST = "signed in, or a token for handing in"
     EXTENSION = "browser extension"
 
 
@@ -89,23 +90,9 @@ def is_token(shown: str, token: str) -> bool:
     return hmac.compare_digest(shown.encode(), token.encode())
 
 
-def reading_token(token: str) -> str:
-    """The token for other programs: it opens the read-only doors and nothing else."""
-    return _token_for(token, "reading doors")
-
-
 def extension_token(token: str) -> str:
     """The browser extension's: it may tell which windows are ordinary, and read nothing."""
-    return _token_for(token, "browser extension")
-
-
-def _token_for(token: str, purpose: str) -> str:
-    return base64.urlsafe_b64encode(derive_key(token, purpose)).decode("ascii").rstrip("=")
-
-
-def may_read(shown: str, token: str) -> bool:
-    """Whether a bearer may use a read-only door: with their token, or with the one to everything."""
-    return is_token(shown, reading_token(token)) | is_token(shown, token)
+    return base64.urlsafe_b64encode(derive_key(token, "browser extension")).decode("ascii").rstrip("=")
 
 
 def make_launch_code(token: str, at_ms: int) -> str:

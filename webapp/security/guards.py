@@ -1,9 +1,10 @@
 """The door of the web process: every request passes here before it reaches a view.
 
 In this order: a Host that is ours (else any name could be pointed at this machine), not sent by another
-site, signed in unless the route is public, and for changes made with a cookie the CSRF token. The one route
-of the browser extension has a key of its own instead, and answers nobody else. Sockets begin as requests and
-pass the same way. On the way out every answer gets the headers that keep it private.
+site, signed in unless the route is public, and for changes made with a cookie the CSRF token. A token for one
+purpose opens what is for that purpose, and each of its requests leaves a row. The one route of the browser
+extension has a key of its own instead, and answers nobody else. Sockets begin as requests and pass the same
+way. On the way out every answer gets the headers that keep it private.
 """
 
 from __future__ import annotations
@@ -13,10 +14,16 @@ import re
 
 from flask import Flask, Response, current_app, g, render_template, request
 
+from store.core.errors import StoreError
+from store.egress import access_log
+from store.egress.access_keys import BROWSER, AccessKey
+from store.egress.access_log import Access, Outcome
 from webapp.core.errors import Problem, is_api, request_id
-from webapp.core.services import services
+from webapp.core.services import Services, services
 from webapp.core.templating import wants_fragment
 from webapp.security import access, login
+from webapp.security.access import Permission
+from webapp.security.keys import OWNER, Keyring
 
 log = logging.getLogger(__name__)
 
@@ -32,9 +39,12 @@ _FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-da
 
 def install(app: Flask) -> None:
     """Put the guards before every view and the headers on every answer."""
+    own: Services = app.extensions["recollect"]
+    app.extensions["keyring"] = Keyring(own.database, own.token, own.clock)
     app.before_request(_guard)
     app.after_request(protect)
-    app.jinja_env.globals["csrf_token"] = lambda: login.csrf_token(services().token)
+    app.after_request(_record)  # it comes before: the last one is the first
+    app.jinja_env.globals["csrf_token"] = login.csrf_token
 
 
 def _guard() -> Response | None:
@@ -42,7 +52,7 @@ def _guard() -> Response | None:
     host = request.environ.get("HTTP_HOST", "")
     if not is_allowed_host(host, _host_names(), services().settings.web.port):
         raise Problem(403, "wrong_host", "This server does not answer to that Host.")
-    if _permission() is access.Permission.EXTENSION:
+    if _permission() is Permission.EXTENSION:
         _check_extension()
         return None
     if is_cross_site():
@@ -113,35 +123,57 @@ def _crossing() -> Response:
 
 
 def _check_access() -> None:
-    token = services().token
     g.signed_in = False
-    if "Authorization" in request.headers:
-        _check_bearer(token)
-        g.signed_in = True
-        return
-    g.signed_in = login.has_session()
-    if not g.signed_in:
-        if _permission() is not access.Permission.PUBLIC:
+    key = _bearer() if "Authorization" in request.headers else login.browser_key()
+    g.key = key
+    if key is None:
+        if _permission() is not Permission.PUBLIC:
             raise _unauthorized()
         return
-    if request.method not in _SAFE_METHODS and not login.is_csrf_token(_shown_csrf(), token):
+    if not _opens(key.scope):
+        raise Problem(403, "token_not_enough", "This token is not for that; the person can make another one.")
+    g.signed_in = key.scope in (OWNER.scope, BROWSER, "read")
+    if (
+        key.scope == BROWSER
+        and request.method not in _SAFE_METHODS
+        and not login.is_csrf_token(_shown_csrf())
+    ):
         raise Problem(403, "csrf_token_required", "The form is out of date; reload the page and try again.")
 
 
-def _check_bearer(token: str) -> None:
+def _bearer() -> AccessKey:
+    key = login.keyring().bearer(bearer_token(), request.remote_addr or "")
+    if key is None:
+        raise _wrong_key()
+    return key
+
+
+def bearer_token() -> str:
+    """What an Authorization header shows; "" where it is none, or no bearer's."""
     shown = request.authorization
-    if shown is None or shown.type != "bearer" or not access.is_token(shown.token or "", token):
-        raise _unauthorized()
+    return (shown.token or "") if shown is not None and shown.type == "bearer" else ""
 
 
-def _permission() -> access.Permission:
+def _opens(scope: str) -> bool:
+    """Whether a key for this is for the address that is asked for."""
+    permission = _permission()
+    if permission is Permission.PUBLIC or scope in (OWNER.scope, BROWSER):
+        return True
+    if scope == "read":
+        return is_api() and request.method in _SAFE_METHODS
+    return scope == "ingest" and permission is Permission.INGEST
+
+
+def _permission() -> Permission:
     return access.permission_of(current_app.view_functions.get(request.endpoint or ""))
 
 
 def _check_extension() -> None:
     """One extension by its exact id, with a token that opens nothing else. No page can forge an Origin."""
     g.signed_in = False
-    _check_bearer(access.extension_token(services().token))
+    if not access.is_token(bearer_token(), access.extension_token(services().token)):
+        login.keyring().note_wrong(request.remote_addr or "")
+        raise _wrong_key()
     if request.headers.get("Origin") != access.EXTENSION_ORIGIN:
         raise Problem(403, "cross_site", "Only Recollect's own browser extension may speak here.")
 
@@ -151,6 +183,26 @@ def _unauthorized() -> Problem:
     if is_api():
         detail = "A bearer token or a signed-in browser is needed; `recollect token` prints the token."
     return Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": "Bearer"})
+
+
+def _wrong_key() -> Problem:
+    return login.slow_down() or _unauthorized()
+
+
+def _record(response: Response) -> Response:
+    """Note what a token for one purpose was used for. Without the row there is no answer."""
+    key: AccessKey | None = g.get("key")
+    if key is None or key.scope in (OWNER.scope, BROWSER):
+        return response
+    outcome: Outcome = "answered" if response.status_code < 400 else "refused"
+    outcome = "failed" if response.status_code >= 500 else outcome
+    use = Access(services().clock(), "api", request.endpoint or "", outcome, 0, 0, key.name)
+    try:
+        with services().database.write() as connection:
+            access_log.record(connection, use)
+    except (StoreError, OSError) as error:
+        return current_app.make_response(current_app.handle_user_exception(error))
+    return response
 
 
 def _shown_csrf() -> str:

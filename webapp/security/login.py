@@ -1,47 +1,70 @@
-"""The browser's session: a signed cookie, and the CSRF token that belongs to it."""
+"""Browsers: signed in by a launch link, known by a cookie, signed out; and the CSRF token of their forms.
+
+Cookies do not look at ports. So the name of the cookie says the port, and it is good on the port it was made
+for only; what another server of this machine sets beside it is passed over.
+"""
 
 from __future__ import annotations
 
 import hmac
-import secrets
+import re
+from typing import cast
 
-from flask import Blueprint, redirect, request, session
+from flask import Blueprint, current_app, g, redirect, request
 from werkzeug.wrappers import Response
 
+from store.egress import access_keys
+from store.egress.access_keys import BROWSER, AccessKey
 from store.egress.access_log import use_login_code
 from webapp.core.errors import Problem
 from webapp.core.services import services
-from webapp.security.access import check_launch_code, derive_key, public
+from webapp.security.access import check_launch_code, derive_key, is_loopback, public
+from webapp.security.keys import LIFETIME_MS, Keyring
 
 CSRF_FIELD = "csrf_token"
 CSRF_HEADER = "X-CSRF-Token"
+_MAX_COOKIES = 8
+_BROWSERS = ("Firefox", "Edg", "OPR", "Vivaldi", "Chrome", "Safari")  # each also says the names behind it
+_PLATFORM = re.compile(r"\(([^);]{1,40})(?:; ([^);]{1,40}))?")
 
 
-def sign_in() -> None:
-    """Give this browser a session."""
-    session.clear()
-    session.permanent = True
-    session["id"] = secrets.token_urlsafe(16)
+def keyring() -> Keyring:
+    """The keys of the app that answers the current request."""
+    return cast(Keyring, current_app.extensions["keyring"])
 
 
-def has_session() -> bool:
-    return "id" in session
+def browser_key() -> AccessKey | None:
+    """The signed-in browser that asks, or None."""
+    return _signed_in()[0]
 
 
-def csrf_token(token: str) -> str:
-    """What a form of this session must carry; empty when there is no session."""
-    if not has_session():
-        return ""
-    key = derive_key(token, "csrf")
-    return hmac.new(key, session["id"].encode(), "sha256").hexdigest()
+def csrf_token() -> str:
+    """What a form of this browser must carry; empty when it is not signed in."""
+    secret = _signed_in()[1]
+    key = derive_key(services().token, "csrf")
+    return hmac.new(key, secret.encode(), "sha256").hexdigest() if secret else ""
 
 
-def is_csrf_token(shown: str, token: str) -> bool:
-    expected = csrf_token(token)
+def is_csrf_token(shown: str) -> bool:
+    expected = csrf_token()
     return bool(expected) and hmac.compare_digest(shown.encode(), expected.encode())
 
 
-# -- a launch link gives a session, once --------------------------------------------------------
+def _signed_in() -> tuple[AccessKey | None, str]:
+    """The browser and its secret, looked up once a request."""
+    if "browser" not in g:
+        shown = request.cookies.getlist(_cookie_name())[:_MAX_COOKIES]
+        port = services().settings.web.port
+        found = ((keyring().browser(secret, port), secret) for secret in shown)
+        g.browser = next((each for each in found if each[0]), (None, ""))
+    return cast(tuple[AccessKey | None, str], g.browser)
+
+
+def _cookie_name() -> str:
+    return f"recollect_{services().settings.web.port}"
+
+
+# -- a launch link signs a browser in, once -----------------------------------------------------
 
 blueprint = Blueprint("launch", __name__)
 
@@ -49,7 +72,7 @@ blueprint = Blueprint("launch", __name__)
 @blueprint.get("/launch")
 @public
 def launch() -> Response:
-    """Sign this browser in and go to the pages. A used or expired code gets 401 and no session."""
+    """Sign this browser in and go to the pages. A used or expired code gets 401 and no cookie."""
     if request.method == "HEAD":  # a preview of the link must not use it up
         return Response(status=204)
     own = services()
@@ -57,15 +80,59 @@ def launch() -> Response:
     code = check_launch_code(own.token, request.args.get("code", ""), now_ms)
     if code is None:
         raise _refused()
+    before = browser_key()
     with own.database.write() as connection:
-        is_first = use_login_code(connection, *code, now_ms)
-    if not is_first:
-        raise _refused()
-    sign_in()
-    return redirect("/", 303)
+        if not use_login_code(connection, *code, now_ms):
+            raise _refused()
+        if before:
+            access_keys.revoke(connection, before.id)
+        secret = keyring().make(connection, BROWSER, _device(), own.settings.web.port)
+    response = redirect("/", 303)
+    response.set_cookie(
+        _cookie_name(),
+        secret,
+        max_age=LIFETIME_MS // 1_000,
+        httponly=True,
+        samesite="Strict",
+        secure=request.is_secure,
+    )
+    return response
+
+
+@blueprint.post("/sign-out")
+def sign_out() -> Response:
+    """End this browser's being signed in: here, and for whoever has a copy of its cookie."""
+    key = browser_key()
+    if key:
+        with services().database.write() as connection:
+            access_keys.revoke(connection, key.id)
+    response = redirect("/", 303)
+    response.delete_cookie(_cookie_name(), httponly=True, samesite="Strict", secure=request.is_secure)
+    response.headers["Clear-Site-Data"] = '"storage"'
+    return response
 
 
 def _refused() -> Problem:
+    keyring().note_wrong(request.remote_addr or "")
     detail = "This link has expired or was used before."
     action = "On the computer that runs Recollect, type `recollect open`."
-    return Problem(401, "launch_refused", f"{detail} {action}")
+    return slow_down() or Problem(401, "launch_refused", f"{detail} {action}")
+
+
+def slow_down() -> Problem | None:
+    """In place of a 401, after too many wrong keys: when to come again."""
+    wait_s = keyring().wait_s(request.remote_addr or "")
+    if not wait_s:
+        return None
+    detail = "Too many wrong keys came from there. Wait a minute, or type `recollect open` for a new link."
+    return Problem(429, "too_many_wrong_keys", detail, headers={"Retry-After": str(wait_s)})
+
+
+def _device() -> str:
+    """What a person knows a browser by: ``Firefox, X11, Linux x86_64``."""
+    agent = request.user_agent.string
+    platform = _PLATFORM.search(agent)
+    address = request.remote_addr or ""
+    parts = [next((name for name in _BROWSERS if f"{name}/" in agent), "A browser")]
+    parts += filter(None, platform.groups()) if platform else ()
+    return ", ".join(parts if is_loopback(address) else [*parts, address])

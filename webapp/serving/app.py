@@ -10,7 +10,6 @@ import signal
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 from flask import Flask, redirect
@@ -54,7 +53,6 @@ log = logging.getLogger(__name__)
 _HERE = Path(__file__).parents[1]  # webapp/, where a wheel has templates and static files
 # A multipart body holds the picture and a little more around it.
 _MAX_BODY_BYTES = MAX_IMAGE_BYTES + 64 * 1024
-_SESSION_LIFETIME = timedelta(days=90)
 
 
 def create_app(
@@ -73,7 +71,7 @@ def create_app(
     personas.ensure_built_in(database, clock())
     app = Flask("webapp", template_folder=_folder("templates"), static_folder=_folder("static"))
     app.extensions["recollect"] = _services(settings, database, chat_models, embedder, clock)
-    _configure(app, settings)
+    _configure(app)
     errors.install(app)
     guards.install(app)
     server.install(app)
@@ -111,16 +109,8 @@ def _services(
     )
 
 
-def _configure(app: Flask, settings: Settings) -> None:
-    token = app.extensions["recollect"].token
+def _configure(app: Flask) -> None:
     app.config.update(
-        SECRET_KEY=access.derive_key(token, "session"),
-        # Two homes on two ports share one host, and cookies do not look at ports.
-        SESSION_COOKIE_NAME=f"recollect_{settings.web.port}",
-        SESSION_COOKIE_HTTPONLY=True,
-        SESSION_COOKIE_SAMESITE="Strict",
-        SESSION_REFRESH_EACH_REQUEST=False,
-        PERMANENT_SESSION_LIFETIME=_SESSION_LIFETIME,
         MAX_CONTENT_LENGTH=_MAX_BODY_BYTES,
         MAX_FORM_MEMORY_SIZE=1_000_000,
         MAX_FORM_PARTS=100,

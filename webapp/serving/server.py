@@ -138,11 +138,11 @@ class _Handler(WSGIRequestHandler):
         super().setup()
         self.rfile.close()
         self._input = _Input(self.connection)
-        self.rfile = io.BufferedReader(self._input)
+        self._buffered = self.rfile = io.BufferedReader(self._input)
 
     def handle_one_request(self) -> None:
         self._input.allow(IDLE_S)
-        self.rfile.peek(1)
+        self._buffered.peek(1)
         self._input.allow(REQUEST_S)
         super().handle_one_request()
 

@@ -35,9 +35,10 @@ from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.stub_model import StubModel
 from tests.tables import for_each
+from tests.webapp.conftest import make_token
 from tests.webapp.integrations.conftest import Exclude
 from webapp.integrations.mcp import TOOLS, http_app, make_server
-from webapp.security.access import load_token, reading_token
+from webapp.security.access import load_token
 
 NOON = NOON_MS / 1000
 ROOT = Path(__file__).resolve().parents[3]
@@ -444,7 +445,7 @@ def http(library: ReadSources, data_dir: DataDir) -> Iterator[Http]:
 
 
 def test_the_client_drives_every_tool_over_http(http: Http, seen: list[FrameRow], database: Database) -> None:
-    headers = {"Authorization": f"Bearer {reading_token(http.token)}"}
+    headers = {"Authorization": f"Bearer {make_token(database, 'mcp', 'my editor')}"}
 
     async def main() -> None:
         async with (
@@ -454,7 +455,7 @@ def test_the_client_drives_every_tool_over_http(http: Http, seen: list[FrameRow]
             await every_tool(seen)(Asked(client))
 
     anyio.run(main)
-    assert {row.door for row in access_log.latest(database)} == {"mcp_http"}
+    assert {(row.door, row.caller) for row in access_log.latest(database)} == {("mcp_http", "my editor")}
 
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
@@ -468,30 +469,24 @@ ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "appl
         ({"Authorization": "Bearer wrong"}, 401),
         ({"Authorization": "Basic {token}"}, 401),
         ({"Authorization": "Bearer {token}"}, 200),
-        ({"Authorization": "Bearer {reading}"}, 200),
-        ({"Authorization": "Bearer {reading}", "Host": "evil.example:{port}"}, 421),
-        ({"Authorization": "Bearer {reading}", "Host": "localhost:{port}"}, 200),
-        ({"Authorization": "Bearer {reading}", "Host": "localhost:1"}, 421),
-        ({"Authorization": "Bearer {reading}", "Origin": "https://evil.example"}, 403),
-        ({"Authorization": "Bearer {reading}", "Origin": "http://localhost:3000"}, 403),
-        ({"Authorization": "Bearer {reading}", "Origin": "null"}, 403),
+        ({"Authorization": "Bearer {mcp}"}, 200),
+        ({"Authorization": "Bearer {read}"}, 401),
+        ({"Authorization": "Bearer {ingest}"}, 401),
+        ({"Authorization": "Bearer {mcp}", "Host": "evil.example:{port}"}, 421),
+        ({"Authorization": "Bearer {mcp}", "Host": "localhost:{port}"}, 200),
+        ({"Authorization": "Bearer {mcp}", "Host": "localhost:1"}, 421),
+        ({"Authorization": "Bearer {mcp}", "Origin": "https://evil.example"}, 403),
+        ({"Authorization": "Bearer {mcp}", "Origin": "http://localhost:3000"}, 403),
+        ({"Authorization": "Bearer {mcp}", "Origin": "null"}, 403),
     ],
 )
 def test_the_http_door_asks_for_token_host_and_origin(
-    http: Http, headers: dict[str, str], status: int
+    http: Http, database: Database, headers: dict[str, str], status: int
 ) -> None:
-    values = {"token": http.token, "reading": reading_token(http.token), "port": str(http.port)}
+    tokens = {scope: make_token(database, scope) for scope in ("mcp", "read", "ingest")}
+    values = {"token": http.token, **tokens, "port": str(http.port)}
     sent = {name: value.format(**values) for name, value in headers.items()}
     answer = httpx2.post(http.url, json=LIST, headers={**ACCEPT, **sent})
     assert answer.status_code == status, answer.text
     if status != 200:
         assert "search_frames" not in answer.text
-
-
-def test_the_reading_token_opens_nothing_else(data_dir: DataDir) -> None:
-    from webapp.security.access import is_token, may_read
-
-    token = load_token(data_dir)
-    assert may_read(reading_token(token), token) and may_read(token, token)
-    assert not is_token(reading_token(token), token)
-    assert not may_read("", token) and not may_read("ä", token)

@@ -25,9 +25,10 @@ from store.privacy.rules import Rule
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, save_rules, store_frame
 from tests.tables import for_each
+from tests.webapp.conftest import make_token
 from webapp.integrations.screenpipe.app import create_compat_app
 from webapp.integrations.screenpipe.search import shortened
-from webapp.security.access import load_token, reading_token
+from webapp.security.access import load_token
 
 PORT = 3030
 NOON = "2026-11-20T12:00:00Z"
@@ -68,8 +69,8 @@ def compat(make_app: Callable[..., Flask]) -> Callable[..., Flask]:
 
 
 @pytest.fixture
-def theirs(compat: Callable[..., Flask], data_dir: DataDir) -> Screenpipe:
-    return Screenpipe(compat(), reading_token(load_token(data_dir)))
+def theirs(compat: Callable[..., Flask], database: Database) -> Screenpipe:
+    return Screenpipe(compat(), make_token(database, "read", "a viewer"))
 
 
 def put(database: Database, captured_ms: int = NOON_MS, text: str | None = "", **changes: Any) -> FrameRow:
@@ -392,11 +393,12 @@ def test_without_a_token_only_health_answers(theirs: Screenpipe, path: str) -> N
 
 
 def test_the_token_may_stand_in_the_address_and_a_wrong_header_beats_it(
-    theirs: Screenpipe, data_dir: DataDir
+    theirs: Screenpipe, database: Database, data_dir: DataDir
 ) -> None:
     token = load_token(data_dir)
     stranger = Screenpipe(theirs.app, "")
-    assert stranger.ask(f"/search?token={reading_token(token)}").status_code == 200
+    assert stranger.ask(f"/search?token={make_token(database, 'read')}").status_code == 200
+    assert stranger.ask(f"/search?token={make_token(database, 'mcp')}").status_code == 401
     assert stranger.ask(f"/search?token={token}").status_code == 200
     assert stranger.ask(f"/search?token={token}", Authorization="Bearer wrong").status_code == 401
     assert stranger.ask(f"/search?token={token}", Authorization="Basic eDp5").status_code == 401
@@ -460,6 +462,7 @@ def test_every_read_leaves_one_row(theirs: Screenpipe, database: Database) -> No
     theirs.ask("/frames/7")
     Screenpipe(theirs.app, "").ask("/search")  # not let in: nothing was read
     rows = access_log.latest(database)[::-1]
+    assert {row.caller for row in rows} == {"a viewer"}
     assert [(row.door, row.tool, row.outcome, row.returned) for row in rows] == [
         ("screenpipe", "search", "answered", 1),
         ("screenpipe", "picture", "answered", 1),

@@ -23,7 +23,8 @@ from webapp.core.services import Services, services
 from webapp.integrations.screenpipe import frames, search
 from webapp.integrations.screenpipe.values import Document, RangeQuery, Time, read, utc
 from webapp.ops import health as app_health
-from webapp.security import access, guards
+from webapp.security import guards, login
+from webapp.security.keys import OWNER, Keyring
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,7 @@ def create_compat_app(own: Services, port: int) -> Flask:
     """The application over the services of the pages; `port` is the one it is served on."""
     app = Flask("webapp.integrations.screenpipe", static_folder=None, template_folder=None)
     app.extensions["recollect"] = own
+    app.extensions["keyring"] = Keyring(own.database, own.token, own.clock)
     app.config["PORT"] = port
     app.url_map.converters["id"] = IdConverter
     app.before_request(_guard)
@@ -88,20 +90,19 @@ def _guard() -> Response | None:
         return _error("this server does not answer to that Host", 403)
     if guards.is_cross_site():
         return _error("requests from web pages of other sites are refused", 403)
-    g.is_known = _has_token()
+    # A bearer token, or ``?token=`` for what cannot send a header, such as an ``<img>``.
+    has_header = "Authorization" in request.headers
+    shown = guards.bearer_token() if has_header else request.args.get("token", "")
+    key = login.keyring().bearer(shown, request.remote_addr or "") if shown else None
+    g.is_known = key is not None and key.scope in (OWNER.scope, "read")
+    calls.caller.set(key.name if key else "")
     if g.is_known or request.endpoint == "health" or not services().settings.compat.token_required:
         return None
-    detail = "a token is needed: set SCREENPIPE_LOCAL_API_KEY to what `recollect token --reading` prints"
+    detail = "a token is needed: set SCREENPIPE_LOCAL_API_KEY to what `recollect token add screenpipe` prints"
+    problem = login.slow_down() if shown else None
+    if problem:
+        return _error(problem.detail, problem.status, **problem.headers)
     return _error(detail, 401, **{"WWW-Authenticate": "Bearer"})
-
-
-def _has_token() -> bool:
-    """A bearer token, or ``?token=`` for what cannot send a header, such as an ``<img>``."""
-    shown = request.args.get("token", "")
-    if "Authorization" in request.headers:
-        sent = request.authorization
-        shown = (sent.token or "") if sent is not None and sent.type == "bearer" else ""
-    return access.may_read(shown, services().token)
 
 
 # -- errors in their shape --------------------------------------------------------------------
