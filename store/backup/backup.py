@@ -78,6 +78,32 @@ def listed(data_dir: DataDir) -> list[tuple[Path, Backup]]:
     return sorted(found, key=lambda each: each[1].made_ms, reverse=True)
 
 
+def newest_good(data_dir: DataDir) -> tuple[Path, Backup] | None:
+    """The newest backup whose database is still the one that was written; reads it whole."""
+    name = data_dir.database.name
+    for path, backup in listed(data_dir):
+        if (path / name).exists() and sha256_of(path / name) == backup.sha256.get(name):
+            return path, backup
+    return None
+
+
+def advice(data_dir: DataDir, error: Exception) -> str:
+    """What a person can do where the database cannot be opened; a version says so itself."""
+    if data_dir.restoring.exists():
+        return "`recollect restore` finishes it."
+    if not isinstance(error, DatabaseDamaged):
+        return ""
+    found = newest_good(data_dir)
+    if found is None:
+        name = data_dir.database.name
+        return f"There is no backup here. Move {name} away to begin anew; the pictures stay."
+    made = datetime.fromtimestamp(found[1].made_ms / 1000).astimezone().isoformat(" ", "minutes")
+    return (
+        f"Stop Recollect, then `recollect restore newest` puts the backup of {made} in its place;"
+        " what is there now is kept."
+    )
+
+
 def make(database: Database, now_ms: int) -> tuple[Path, Backup]:
     """Make a backup in the home. Raises `StoreBusy` when another is being made or something was deleted
     meanwhile, `DatabaseDamaged` when the copy is not sound, and `OSError`; then there is none.

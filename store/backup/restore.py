@@ -58,10 +58,10 @@ class Restored:
 def find(data_dir: DataDir, name: str) -> Path:
     """The backup of a path, of a name below ``backups/``, or the ``newest`` there. Raises `NoBackup`."""
     if name == "newest":
-        found = backups.listed(data_dir)
-        if not found:
-            raise NoBackup(f"there is no backup in {data_dir.backups}")
-        return found[0][0]
+        found = backups.newest_good(data_dir)
+        if found is None:
+            raise NoBackup(f"there is no whole backup in {data_dir.backups}")
+        return found[0]
     for path in (Path(name), data_dir.backups / name):
         if path.exists():
             return path.absolute()

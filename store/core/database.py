@@ -267,7 +267,7 @@ def open_database(data_dir: DataDir) -> Database:
     """
     data_dir.create()
     if data_dir.restoring.exists():
-        raise DatabaseDamaged("a restore was broken off; run `recollect restore` to finish it")
+        raise DatabaseDamaged("a restore was broken off")
     if not data_dir.database.exists():
         data_dir.database.touch(mode=FILE_MODE)
     database = Database(data_dir)

@@ -27,15 +27,19 @@ class Abandoned(DeadlineExceeded):
     """A read was stopped inside SQLite because whoever asked has left."""
 
 
-class DatabaseDamaged(StoreError):
-    """The database file cannot be used; `recollect doctor` says what to do."""
+class DatabaseUnusable(StoreError):
+    """The database cannot be opened, now or later: a person has to do something."""
 
 
-class DatabaseTooNew(StoreError):
+class DatabaseDamaged(DatabaseUnusable):
+    """The database file is no sound one; `store.backup.backup.advice` says what to do."""
+
+
+class DatabaseTooNew(DatabaseUnusable):
     """The database was migrated by a later version of Recollect."""
 
 
-class DatabaseTooOld(StoreError):
+class DatabaseTooOld(DatabaseUnusable):
     """The database stopped at a schema of before the first release; the message says what to do."""
 
 

@@ -8,7 +8,8 @@ import os
 import subprocess
 import sys
 import webbrowser
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -65,7 +66,21 @@ def open_home(home: Path | None, arguments: Mapping[str, Any] | None = None) -> 
 def open_database(data_dir: DataDir) -> Database:
     from store.core import database
 
-    return database.open_database(data_dir)
+    with explained(data_dir):
+        return database.open_database(data_dir)
+
+
+@contextmanager
+def explained(data_dir: DataDir) -> Iterator[None]:
+    """Say of a database that cannot be used what to do, in the one line of a failure."""
+    from store.core.errors import DatabaseUnusable
+
+    try:
+        yield
+    except DatabaseUnusable as error:
+        from store.backup.backup import advice
+
+        raise click.ClickException(f"{error}. {advice(data_dir, error)}".rstrip(". ")) from error
 
 
 def print_json(document: Any) -> None:

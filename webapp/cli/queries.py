@@ -11,7 +11,15 @@ from unicodedata import east_asian_width
 
 import click
 
-from webapp.cli.common import MOMENT, home_and_json, local_text, open_database, open_home, print_json
+from webapp.cli.common import (
+    MOMENT,
+    explained,
+    home_and_json,
+    local_text,
+    open_database,
+    open_home,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from assistant.core.records import TurnRequest, TurnResult
@@ -47,7 +55,8 @@ def ask(
     from store.core.preferences import host_zone
 
     here = open_home(home)
-    library = ReadSources.opened(here.data_dir, here.settings)
+    with explained(here.data_dir):
+        library = ReadSources.opened(here.data_dir, here.settings)
     zone = timezone or host_zone().key
     request = TurnRequest(message=question, timezone=zone, now_ms=library.clock(), **given)
     decides = sys.stdin.isatty() and not (as_json or yes_read)

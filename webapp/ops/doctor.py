@@ -23,8 +23,9 @@ from engines.embeddings.encoding import install_command
 from engines.embeddings.protocol import Embedder, EmbedderOptions, EmbeddingError, open_embedder
 from engines.ocr.protocol import OcrUnavailable, open_ocr
 from engines.registry import UnknownName
+from store.backup.backup import advice
 from store.core.database import open_database
-from store.core.errors import DatabaseTooNew, DatabaseTooOld, StoreError
+from store.core.errors import DatabaseDamaged, StoreError
 from store.core.paths import DataDir
 from store.core.settings import CompatSettings, EmbeddingSettings, OcrSettings, Settings
 from store.core.times import now_ms
@@ -243,15 +244,13 @@ def check_database(data_dir: DataDir) -> Check:
     """SQLite's own check of the file."""
     try:
         database = open_database(data_dir)
-        damage = totals.damage(database)
         frames = totals.store_stats(database).frames
-    except (DatabaseTooNew, DatabaseTooOld) as error:
-        return Check("Database", "X", f"{data_dir.database.name}: {error}", "It was left as it is.")
+        damage = totals.damage(database)
+        if damage:
+            raise DatabaseDamaged(damage)
     except StoreError as error:
-        action = f"Keep {data_dir.database} and put the newest file of {data_dir.backups} in its place."
+        action = advice(data_dir, error) or "It was left as it is."
         return Check("Database", "X", f"{data_dir.database.name} cannot be used: {error}", action)
-    if damage:
-        return Check("Database", "X", f"{data_dir.database.name} is damaged: {damage}", "Restore a backup.")
     return Check("Database", "OK", f"{frames} frames")
 
 

@@ -1,7 +1,8 @@
 """`recollect up`: starts capture, ingest and the web, watches them, ends them together.
 
 A part that ends by itself is started again: at once after a steady run, else after a pause that doubles,
-because what made it end (a full disk, a display that is not there yet) may last. It is never given up. A
+because what made it end (a full disk, a display that is not there yet) may last. It is given up only where
+the database cannot be used until a person does something; the pages say what. A
 part that something has stopped for half a minute is replaced. What the parts write goes to ``logs/``, in
 files that rotate at a fixed size. On Linux the kernel ends the parts when the supervisor is killed, so that
 nothing records without anybody in charge.
@@ -27,6 +28,9 @@ from typing import IO
 import click
 import psutil
 
+from store.backup.backup import advice
+from store.core.database import open_database
+from store.core.errors import DatabaseUnusable, StoreError
 from store.core.paths import DataDir
 from store.core.settings import Settings, WebSettings
 from webapp.ops.control import only_one, web_address
@@ -44,6 +48,8 @@ _LOOK_FOR_STOPPED_S = 5.0
 _LOG_BYTES = 2_000_000
 _LOG_FILES = 3
 _LOG_LINE_BYTES = 64_000
+_LAST_WORDS = 200
+_LAST_WORDS_S = 1.0
 
 _ANNOUNCE_S = 30.0
 _PR_SET_PDEATHSIG = 1
@@ -67,6 +73,8 @@ class Part:
     quick_ends: int = 0
     due_s: float | None = None
     stopped_s: float | None = None
+    last_line: str = ""
+    copier: threading.Thread | None = None
 
     def start(self) -> None:
         self.started_s, self.due_s, self.stopped_s = time.monotonic(), None, None
@@ -80,10 +88,21 @@ class Part:
             preexec_fn=_die_with_parent if _prctl else None,
         )
         assert self.process.stdout is not None
-        copier = threading.Thread(
-            target=_copy, args=(self.process.stdout, self.log), name=f"log {self.name}", daemon=True
+        self.last_line = ""
+        self.copier = threading.Thread(
+            target=self._copy, args=(self.process.stdout,), name=f"log {self.name}", daemon=True
         )
-        copier.start()
+        self.copier.start()
+
+    def _copy(self, stream: IO[bytes]) -> None:
+        """What the part writes, line by line, into a log that never outgrows its cap."""
+        handler = RotatingFileHandler(self.log, maxBytes=_LOG_BYTES, backupCount=_LOG_FILES, encoding="utf-8")
+        with stream:
+            for line in iter(lambda: stream.readline(_LOG_LINE_BYTES), b""):
+                text = line.decode("utf-8", "replace").rstrip()
+                handler.emit(logging.makeLogRecord({"msg": text}))
+                self.last_line = text or self.last_line
+        handler.close()
 
     def exit_code(self) -> int | None:
         return None if self.process is None else self.process.poll()
@@ -112,6 +131,13 @@ class Part:
         self.quick_ends = self.quick_ends + 1 if now_s - self.started_s < STEADY_S else 1
         return 0.0 if self.quick_ends == 1 else min(2.0 ** (self.quick_ends - 2), MAX_PAUSE_S)
 
+    def how(self, code: int) -> str:
+        """How the part ended, with the last that it said."""
+        if self.copier:
+            self.copier.join(_LAST_WORDS_S)
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        return f"{how}: {self.last_line[:_LAST_WORDS]}" if self.last_line else how
+
     def is_stuck(self, now_s: float) -> bool:
         """Whether the part has been stopped (SIGSTOP, a debugger) for too long: it would never end."""
         if self.process is None:
@@ -128,15 +154,6 @@ def _die_with_parent() -> None:
     """In the child, before its program starts: a signal when the supervisor's process ends."""
     assert _prctl is not None
     _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-def _copy(stream: IO[bytes], path: Path) -> None:
-    """What a part writes, line by line, into a log that never outgrows its cap."""
-    handler = RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=_LOG_FILES, encoding="utf-8")
-    with stream:
-        for line in iter(lambda: stream.readline(_LOG_LINE_BYTES), b""):
-            handler.emit(logging.makeLogRecord({"msg": line.decode("utf-8", "replace").rstrip()}))
-    handler.close()
 
 
 class Supervisor:
@@ -234,15 +251,21 @@ class Supervisor:
                     part.kill()
 
     def _ended(self, part: Part, code: int, now_s: float) -> None:
+        problem = _unusable(self.data_dir)
+        if problem:
+            part.process = None
+            self.tell(f"{part.name} ended and is not started again: {problem}")
+            return
+        how = part.how(code)
         pause_s = part.pause_s(now_s)
         part.due_s = now_s + pause_s
         again = f"in {pause_s:.0f} s" if pause_s else "at once"
         if part.quick_ends < LOUD_AFTER:
-            self.tell(f"{part.name} ended ({_how(code)}) and is started again {again}; see {part.log}")
+            self.tell(f"{part.name} ended ({how}) and is started again {again}; see {part.log}")
         else:
             self.tell(
                 f"{part.name.upper()} IS DOWN: it ended {part.quick_ends} times soon after its start "
-                f"({_how(code)}) and is started again {again}. See {part.log}."
+                f"({how}) and is started again {again}. See {part.log}."
             )
 
     def _end_parts(self) -> None:
@@ -264,8 +287,15 @@ def _free_port(settings: WebSettings) -> int:
     return port
 
 
-def _how(code: int) -> str:
-    return f"signal {-code}" if code < 0 else f"exit code {code}"
+def _unusable(data_dir: DataDir) -> str:
+    """Why no part can work with the database until a person does something, "" where it can be used."""
+    try:
+        open_database(data_dir).close_thread()
+    except DatabaseUnusable as error:
+        return f"{error}. {advice(data_dir, error)}".rstrip()
+    except StoreError:
+        pass  # busy: that passes
+    return ""
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import socket
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,9 +26,10 @@ from assistant.read_api.calls import ReadSources
 from assistant.tools.registry import AgentServices, registry
 from assistant.turns.live import LiveTurns
 from assistant.turns.stored_turns import payload
+from store.backup.backup import advice
 from store.chats import attachments, conversations, personas, tool_calls
 from store.core.database import Database, open_database
-from store.core.errors import StoreError
+from store.core.errors import DatabaseUnusable, StoreError
 from store.core.paths import DataDir
 from store.core.settings import Settings
 from store.core.times import now_ms
@@ -46,6 +48,7 @@ from webapp.security import access, guards
 from webapp.security.access import PortInUse, check_address, launch_link, listen
 from webapp.serving import server
 from webapp.serving.server import Server
+from webapp.serving.unusable import unusable_app
 from webapp.views.evidence import is_retryable
 
 log = logging.getLogger(__name__)
@@ -69,7 +72,7 @@ def create_app(
     depend on it.
     """
     personas.ensure_built_in(database, clock())
-    app = Flask("webapp", template_folder=_folder("templates"), static_folder=_folder("static"))
+    app = _flask()
     app.extensions["recollect"] = _services(settings, database, chat_models, embedder, clock)
     _configure(app)
     errors.install(app)
@@ -79,6 +82,10 @@ def create_app(
     _register(app)
     app.request_class = Request  # after the htmx extension, which sets its own
     return app
+
+
+def _flask() -> Flask:
+    return Flask("webapp", template_folder=_folder("templates"), static_folder=_folder("static"))
 
 
 def _services(
@@ -176,7 +183,10 @@ def _serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] 
     with listen(settings.web.host, settings.web.port) as listener:
         port = listener.getsockname()[1]
         settings = replace(settings, web=replace(settings.web, port=port))
-        database = open_database(data_dir)
+        try:
+            database = open_database(data_dir)
+        except DatabaseUnusable as error:
+            return _serve_unusable(data_dir, settings, error, listener)
         interrupted = turn_error(InterruptedError(), "en")
         conversations.fail_interrupted(database, payload(Coverage(0, 0), interrupted))
         tool_calls.expire_all(database, now_ms())
@@ -197,6 +207,19 @@ def _serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] 
     if compat:
         compat.stop()
     database.close_thread()
+
+
+def _serve_unusable(
+    data_dir: DataDir, settings: Settings, error: DatabaseUnusable, listener: socket.socket
+) -> None:
+    """Say on every page why there is nothing else, until stopped."""
+    log.error("the database cannot be used: %s", error)
+    port, what = settings.web.port, str(error)
+    app = unusable_app(_flask(), f"{what[:1].upper()}{what[1:]}.", advice(data_dir, error), port)
+    server = Server(app, listener, thread_done=lambda: None)
+    _stop_on_signals(server)
+    with advertise_address(data_dir, settings.web.host, port):
+        server.run()
 
 
 def _compat(app: Flask) -> Server | None:

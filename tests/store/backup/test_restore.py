@@ -197,7 +197,7 @@ def test_wherever_it_is_killed_the_home_is_the_old_one_or_the_next_call_makes_it
             except Killed:
                 was_killed = True
         if data_dir.restoring.exists():
-            with pytest.raises(DatabaseDamaged, match="recollect restore"):
+            with pytest.raises(DatabaseDamaged, match="broken off"):
                 open_database(data_dir)
             assert restore.finish(data_dir)
         if data_dir.database.read_bytes().startswith(b"no database"):

@@ -123,7 +123,7 @@ def test_help_loads_neither_flask_nor_a_database() -> None:
         (("ask", "what?", "--from", "1", "--to", "2", "--model", "none"), 1, "extractive"),
         (("ask", "what did I do on 30 February?"), 1, "no such date"),
         (("import", "images", "/nowhere"), 2, "/nowhere"),
-        (("restore", "newest", "--yes"), 1, "there is no backup"),
+        (("restore", "newest", "--yes"), 1, "there is no whole backup"),
     ],
 )
 def test_a_failure_is_one_line_and_a_code(

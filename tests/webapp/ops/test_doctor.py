@@ -12,7 +12,8 @@ import pytest
 
 from assistant.core.models import ChatModels
 from engines.ocr.protocol import OcrUnavailable
-from store.core.database import open_database
+from store.backup import backup, restore
+from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.core.settings import ChatSettings, CompatSettings, EmbeddingSettings, OcrSettings, Settings
 from store.core.times import now_ms
@@ -22,6 +23,7 @@ from store.egress.providers import Provider
 from store.embeddings import vectors
 from store.spool import process_state
 from store.spool.process_state import CaptureState, IngestState, write_capture_state
+from tests.factories import NOON_MS
 from tests.store.search.searching import add_frame
 from webapp.ops import doctor
 
@@ -213,8 +215,22 @@ def test_a_home_that_others_can_enter_does_not_pass(data_dir: DataDir) -> None:
 def test_a_damaged_database_is_told_and_left_as_it_is(data_dir: DataDir) -> None:
     data_dir.database.write_bytes(b"not a database " * 100)
     check = doctor.check_database(data_dir)
-    assert check.verdict == "X" and "backups" in check.action
+    assert check.verdict == "X" and "There is no backup" in check.action
     assert data_dir.database.read_bytes() == b"not a database " * 100
+
+
+def test_a_damaged_database_is_offered_the_newest_backup_that_is_whole(
+    data_dir: DataDir, database: Database
+) -> None:
+    older, newer = (backup.make(database, NOON_MS + n * backup.DAY_MS)[0] for n in range(2))
+    database.close_thread()
+    data_dir.database.write_bytes(b"not a database " * 100)
+    assert "recollect restore newest" in doctor.check_database(data_dir).action
+    assert restore.find(data_dir, "newest") == newer
+    (newer / "recollect.db").write_bytes(b"x")
+    assert restore.find(data_dir, "newest") == older
+    (older / "recollect.db").write_bytes(b"x")
+    assert "There is no backup" in doctor.check_database(data_dir).action
 
 
 def test_a_database_of_a_newer_version_is_no_damage(data_dir: DataDir) -> None:

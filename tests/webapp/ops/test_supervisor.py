@@ -77,9 +77,21 @@ def test_a_part_that_dies_at_once_is_said_to_be_down_and_still_started_again(
     own, said = supervise(web=SLEEP, ingest=DIE)
     run_until(own, lambda: sum("IS DOWN" in line for line in said) >= 3)
     assert sum(line.startswith("ingest ended") for line in said) == LOUD_AFTER - 1
-    assert "INGEST IS DOWN" in said[-1] and "exit code 3" in said[-1] and "ingest.log" in said[-1]
+    assert (
+        "INGEST IS DOWN" in said[-1] and "exit code 3: cannot go on" in said[-1] and "ingest.log" in said[-1]
+    )
     assert not own.parts[0].quick_ends  # the others went on
     assert (data_dir.logs / "ingest.log").read_text().count("cannot go on") > LOUD_AFTER
+
+
+def test_a_part_that_cannot_open_the_database_is_not_started_in_vain(
+    supervise: Callable[..., tuple[Supervisor, list[str]]], data_dir: DataDir
+) -> None:
+    data_dir.database.write_bytes(b"not a database " * 100)
+    own, said = supervise(web=SLEEP, ingest=DIE)
+    run_until(own, lambda: said)
+    assert len(said) == 1 and said[0].startswith("ingest ended and is not started again")
+    assert "There is no backup" in said[0]
 
 
 def test_pauses_double_up_to_a_limit_and_a_steady_run_forgets_them() -> None:
