@@ -20,6 +20,7 @@ from assistant.context import packs, topics
 from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import FAULTS, ContextPace, ContextServices, off_by_settings
 from assistant.context.topics import Topic
+from store.chats import conversations
 from store.chats.records import StoredTurn
 from store.core.database import Database
 from store.memory import chat_digests, chat_sessions, context_packs
@@ -194,7 +195,7 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
             log.info(line, *place, size, topic)
         with services.database.write() as connection:
             chat_sessions.use(connection, prepared.session_id, now_ms)
-            if prepared.has_failed:
+            if prepared.has_failed or not conversations.is_current(connection, turn.id):
                 return
             chat_sessions.put_note(connection, prepared.session_id, _changes(prepared, now_ms))
             record = {**prepared.pack.record, "reason": prepared.reason, "is_new": prepared.is_new}

@@ -200,7 +200,13 @@ def refine(services: ContextServices, session_id: int) -> bool:
         if not turns:
             return False
         fields = session_summary.summary_by_model(
-            services.database, services.models, turns, choice, timeout_s, services.clock
+            services.database,
+            services.models,
+            turns,
+            choice,
+            timeout_s,
+            services.clock,
+            lambda connection: chat_summaries.are_current(connection, session_id, turns),
         )
         if fields is None:
             return False

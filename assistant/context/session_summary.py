@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import apsw
+
 from assistant.core.egress_log import SentLedger
 from assistant.core.errors import UnknownModel
 from assistant.core.models import ChatModels
@@ -169,6 +171,7 @@ def summary_by_model(
     choice: str,
     timeout_s: float,
     clock: Callable[[], int],
+    is_current: Callable[[apsw.Connection], bool],
 ) -> Fields | None:
     """The six fields; None where no model may be asked.
 
@@ -185,7 +188,7 @@ def summary_by_model(
     if choice == "local" and not endpoint.is_local:
         return None
     messages = [Message("system", _TASK), Message("user", _chat_text(turns))]
-    ledger = SentLedger(database, clock, endpoint, "refine", turn_id=last.turn_id)
+    ledger = SentLedger(database, clock, endpoint, "refine", turn_id=last.turn_id, is_current=is_current)
     completion, _ = ledger.complete(model, messages, timeout_s=timeout_s, schema=_SCHEMA)
     return _checked(completion.text, turns)
 

@@ -147,9 +147,10 @@ def digest(database: Database, topic: Topic, now_ms: int) -> tuple[Line, ...]:
     is_stronger = known is not None and topic.score > known.score + DRIFT_BY
     if known is not None and known.expires_ms > now_ms and not is_stronger:
         return known.lines
-    lines = _lines(database, chat_digests.about(database, topic.tag, MAX_SESSIONS))
     expires_ms = now_ms + DIGEST_TTL_MS
-    chat_digests.put_topic(database, topic.tag, topic.title, lines, topic.score, now_ms, expires_ms)
+    with database.write() as connection:  # a summary that goes takes along only what is there
+        lines = _lines(database, chat_digests.about(database, topic.tag, MAX_SESSIONS))
+        chat_digests.put_topic(connection, topic.tag, topic.title, lines, topic.score, now_ms, expires_ms)
     return lines
 
 
@@ -195,10 +196,10 @@ def recent(database: Database, now_ms: int) -> Digest:
     known = chat_digests.get(database, "recent")
     if known is not None and not any(line.at_ms < since_ms for line in known.lines):
         return known
-    digest = Digest(
-        "recent", _lines(database, chat_digests.recent(database, since_ms, MAX_RECENT)), since_ms, now_ms
-    )
-    chat_digests.put(database, digest)
+    with database.write() as connection:
+        lines = _lines(database, chat_digests.recent(database, since_ms, MAX_RECENT))
+        digest = Digest("recent", lines, since_ms, now_ms)
+        chat_digests.put(connection, digest)
     return digest
 
 
@@ -208,11 +209,11 @@ def history(database: Database, now_ms: int) -> Digest:
     known = chat_digests.get(database, "history")
     if known is not None and not chat_digests.ended_between(database, known.until_ms, until_ms):
         return known
-    lines = tuple(
-        Line(_folded(month), month.ids, month.ended_ms) for month in chat_digests.months(database, until_ms)
-    )
-    digest = Digest("history", lines, until_ms, now_ms)
-    chat_digests.put(database, digest)
+    with database.write() as connection:
+        months = chat_digests.months(database, until_ms)
+        lines = tuple(Line(_folded(month), month.ids, month.ended_ms) for month in months)
+        digest = Digest("history", lines, until_ms, now_ms)
+        chat_digests.put(connection, digest)
     return digest
 
 

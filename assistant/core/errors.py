@@ -14,8 +14,7 @@ from assistant.core.records import TurnError
 from assistant.core.strings import sentences
 from assistant.core.texts import Language
 from engines.chat.protocol import ModelError, ModelUnreachable
-from store.core.errors import DeadlineExceeded, StoreBusy, StoreError
-from store.egress.egress_log import StaleRequest
+from store.core.errors import DeadlineExceeded, Outdated, StoreBusy, StoreError
 
 
 class TurnRefused(Exception):
@@ -70,7 +69,7 @@ def _range_sentence(understood: str | None, problem: str) -> str:
 _CODES: tuple[tuple[type[Exception], str], ...] = (
     (DeadlineExceeded, "retrieval_timeout"),
     (StoreBusy, "store_busy"),
-    (StaleRequest, "deleted"),
+    (Outdated, "deleted"),
     (StoreError, "search_failed"),
     (Cancelled, "stopped"),
 )

@@ -14,6 +14,7 @@ from pydantic import Field
 from assistant.tools.context import ToolContext
 from assistant.tools.tool import ToolFailed, printable_line, tool
 from engines.web_search import SearchFailed, WebHit, WebSearch
+from store.chats import conversations
 from store.core.errors import SettingsError, StoreError
 from store.core.settings import ToolsSettings
 from store.egress.egress_log import EgressRecorder, RequestContext
@@ -84,7 +85,12 @@ def web_search(context: ToolContext, query: Query, limit: Limit = 5) -> object:
 def _found(context: ToolContext, query: str, limit: int) -> list[WebHit]:
     """Results. Raises `SearchFailed`; `StoreError` when what is sent cannot be noted."""
     request = RequestContext("web_search", "web_search", turn_id=context.turn_id)
-    recorder = EgressRecorder(context.library.database, context.library.clock, request)
+    recorder = EgressRecorder(
+        context.library.database,
+        context.library.clock,
+        request,
+        lambda connection: context.turn_id is None or conversations.is_current(connection, context.turn_id),
+    )
     try:
         hits = _set_up(context).search(query, limit, timeout_s=context.settings.timeout_s, on_send=recorder)
     except SearchFailed as error:

@@ -19,6 +19,7 @@ from engines.chat.extractive import ExtractiveModel
 from store.chats import conversations, personas, prompts, records
 from store.chats.personas import Persona
 from store.chats.records import AnchoredChat
+from store.core import tombstones
 from store.core.database import Database
 from store.core.errors import NotFound
 from store.memory import insights
@@ -26,7 +27,7 @@ from store.memory import insights
 
 def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
     """The settled question. Raises `TurnRefused`, saying which field is at fault."""
-    last_deletion_id = conversations.last_deletion(services.database)
+    last_deletion_id = tombstones.newest_now(services.database)
     message, zone = _message(request), _zone(request.timezone)
     model = services.models.get(request.model)
     about = _about(services, request, zone)

@@ -237,7 +237,7 @@ class RunningTurn:
 
     def is_current(self, connection: apsw.Connection) -> bool:
         """Whether nothing was deleted since the turn was asked."""
-        return not conversations.is_outdated(connection, self.stored.id, self.plan.last_deletion_id)
+        return conversations.is_current(connection, self.stored.id)
 
     def wait_for(self, work: Callable[[], T], timeout_s: float = math.inf) -> T:
         """What `work` gives, in a thread that is left when the turn is stopped.

@@ -76,6 +76,7 @@ def begin(services: TurnServices, plan: TurnPlan) -> StoredTurn:
             given=replay_parameters(plan),
             session_id=plan.request.session_id,
             attached=[file.id for file in plan.attached.own],
+            last_deletion_id=plan.last_deletion_id,
         )
     except IntegrityError as error:
         raise UnknownChat(chat_id) from error
@@ -104,7 +105,6 @@ def finish(turn: RunningTurn, answer: CheckedAnswer) -> TurnError | None:
         answer.evidence,
         turn.now_ms(),
         is_failed=failure is not None,
-        last_deletion_id=turn.plan.last_deletion_id,
     )
     return failure
 

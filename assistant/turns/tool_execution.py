@@ -131,7 +131,7 @@ def _run(session: ModelSession, call: ToolCall, wanted: Call) -> Generator[TurnE
         return
     yield ToolCallEvent(_stored(session, call))
     outcome = _outcome(session, call, wanted)
-    tool_calls.finish(session.database, call.id, outcome, session.turn.now_ms())
+    tool_calls.finish(session.database, call.turn_id, call.id, outcome, session.turn.now_ms())
     yield ToolCallEvent(_stored(session, call))
 
 

@@ -225,5 +225,6 @@ def _last_response_id(database: Database, chat_id: int, model: str) -> str:
     last = turns[-1]
     if last.status != "done" or last.model != model or last.answer_md == DELETED_ANSWER:
         return ""
-    is_outdated = conversations.has_deletion_since(database, last.id)
-    return "" if is_outdated else str(last.payload.get("response_id", ""))
+    with database.read() as connection:  # the endpoint may keep what was deleted since
+        is_current = conversations.is_current(connection, last.id)
+    return str(last.payload.get("response_id", "")) if is_current else ""

@@ -16,6 +16,7 @@ from collections.abc import Callable
 import apsw
 
 from ingest.observations import rules
+from store.core import tombstones
 from store.core.database import Database
 from store.core.preferences import DayClock, day_clock
 from store.core.times import Day
@@ -110,4 +111,4 @@ class DailySummaryWriter:
 
 def _state(connection: apsw.Connection, hour: int) -> tuple[int | None, int | None]:
     """What must not change while an hour is summed up."""
-    return daily_hours.changes(connection, hour), observations.last_deletion(connection)
+    return daily_hours.changes(connection, hour), tombstones.newest(connection)

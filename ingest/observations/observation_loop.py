@@ -25,6 +25,7 @@ from ingest.observations import places, rules
 from ingest.observations.daily_summaries import DailySummaryWriter
 from ingest.observations.refinement import NOT_ITS_FAULT, refine
 from ingest.observations.refinement_models import Refiner
+from store.core import tombstones
 from store.core.database import Database
 from store.core.errors import StoreBusy
 from store.frames import tags
@@ -169,7 +170,7 @@ def _state(connection: apsw.Connection, hour: int, is_over: bool) -> tuple[int |
     The hour that still runs gets frames all the time, which belong to activity that has not ended.
     """
     changes = observations.hour_changes(connection, hour) if is_over else None
-    return changes, observations.last_deletion(connection)
+    return changes, tombstones.newest(connection)
 
 
 # Tags by rule for frames that came in before there were any: a few at a time, the newest first.

@@ -23,11 +23,10 @@ from engines.chat.protocol import (
     object_in,
 )
 from ingest.observations.refinement_models import Endpoint, Refiner
-from store.core import tokenizer
+from store.core import tokenizer, tombstones
 from store.core.database import Database
 from store.egress.egress_log import EgressRecorder, RequestContext, cost_of
 from store.frames.frames import captured_ms_of
-from store.memory import observations
 from store.memory.observations import Fact, Observation
 from store.ocr import readings
 
@@ -154,7 +153,7 @@ def refine(
 
     Raises `ModelError`, also for an answer that is none; `StoreError` where nothing may be sent.
     """
-    since = observations.now_deleted(database)
+    since = tombstones.newest_now(database)
     texts = texts_of(database, observation.frame_ids)
     times = [captured_ms_of(frame_id) for frame_id in observation.frame_ids]
     room = min(_MOST_CHARS, int(refiner.model.context_tokens * _CHARS_PER_TOKEN / 2))
@@ -170,7 +169,7 @@ def refine(
             first_ms=min([observation.start_ms, *times]),
             last_ms=max([observation.end_ms, *times]),
         ),
-        lambda connection: observations.last_deletion(connection) == since,
+        lambda connection: tombstones.newest(connection) == since,
     )
     try:
         answer = refiner.model.complete(messages, schema=SCHEMA, timeout_s=timeout_s, on_send=recorder)

@@ -19,7 +19,7 @@ import apsw
 from ingest.observations import keyword_extraction, places
 from ingest.observations.keyword_extraction import Background, Box, Line, Window, box
 from ingest.observations.places import Titles
-from store.core import times
+from store.core import times, tombstones
 from store.core.database import Database
 from store.core.times import Day
 from store.frames.activity_intervals import Segment
@@ -230,9 +230,12 @@ _MOST_BEFORE = 20
 
 def summarize_sessions(database: Database, hour: int, now_ms: int) -> int:
     """Summarise the sessions of an hour anew; returns how many there are. One still under way waits."""
+    since = tombstones.newest_now(database)
     over = [bounds for bounds in _sessions(database, hour) if bounds[1] + SESSION_GAP_MS <= now_ms]
     fields = [(bounds, *_summary(database, *bounds)) for bounds in over]
     with database.write() as connection:
+        if tombstones.newest(connection) != since:
+            return 0  # the deletion has put the hour on the list again
         kept = [
             documents.put_session(connection, start, end, values, project, now_ms)
             for (start, end), values, project in fields

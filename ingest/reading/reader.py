@@ -204,7 +204,7 @@ class ReaderLoop(StepLoop):
         if frame.browser_url is None:
             address = urls.address_bar_url(frame.app_name, lines, frame.height_px)
         with self._home.database.write() as connection:
-            if not _exists(self._home, frame.id):
+            if not _exists(self._home, frame):
                 return  # deleted while it was being read
             readings.add(connection, frame.id, draft, addresses, self._clock())
             if address is not None:
@@ -214,7 +214,7 @@ class ReaderLoop(StepLoop):
 
     def _gone(self, frame: FrameRow, error: MediaGone) -> None:
         with self._home.database.write() as connection:
-            if not _exists(self._home, frame.id):
+            if not _exists(self._home, frame):
                 return
             readings.mark_reading_failed(connection, frame.id, str(error), None)
         log.error("frame %d: %s", frame.id, error)
@@ -230,8 +230,10 @@ class ReaderLoop(StepLoop):
         self._stats.error(f"frame {frame.id} could not be read: {reason}")
 
 
-def _exists(home: Home, frame_id: int) -> bool:
-    return bool(frames.get_many(home.database, [frame_id]))
+def _exists(home: Home, frame: FrameRow) -> bool:
+    """Whether this very frame is there: the id of a deleted one may be given again within its millisecond."""
+    now = frames.get_many(home.database, [frame.id]).get(frame.id)
+    return now is not None and now.capture_id == frame.capture_id
 
 
 def draft_of(engine: OcrEngine, lines: Iterable[OcrLine], duration_ms: int) -> TextDraft:

@@ -36,6 +36,7 @@ from ingest.core.worker_stats import WorkerStats
 from ingest.observations import places
 from ingest.reading.backlog import Backlog
 from ingest.worker.duplicates import Likeness, find_duplicate, may_be_duplicate
+from store.core import tombstones
 from store.core.errors import SpoolEntryInvalid, StoreBusy
 from store.frames import frames, page_texts
 from store.frames import tags as frame_tags
@@ -267,6 +268,14 @@ def _store(home: Home, capture: Capture, content: bytes, pages: list[PageText], 
         raise SpoolEntryInvalid("bad_picture", f"the {capture.image_type} is damaged or cut short") from error
     with home.database.write() as connection:
         earlier = _earlier_outcome(home, capture)
+        if (
+            earlier is None
+            and capture.source == "screen"
+            and tombstones.cover(connection, capture.captured_ms)
+        ):
+            at = capture.captured_ms, capture.monitor, capture.batch_id
+            ledger.record_deleted(connection, capture.capture_id, *at)
+            earlier = Result("known")
         if earlier is None:
             ledger.clear_failure(connection, capture)
             frame_id = frames.insert(connection, capture, still, now_ms)

@@ -29,8 +29,9 @@ from store.chats.records import (
     Turn,
     turn_of,
 )
-from store.core import copies
+from store.core import copies, tombstones
 from store.core.database import Database, rows, scalar
+from store.core.errors import Outdated
 from store.core.records import columns, insert, load
 from store.core.tokenizer import estimate_tokens
 
@@ -126,12 +127,14 @@ def add_turn(
     session_id: int | None = None,
     given: Mapping[str, Any] | None = None,
     attached: Sequence[int] = (),
+    last_deletion_id: int | None = None,
 ) -> StoredTurn:
     """Enter a question as a running turn, the next of its chat, with the person's message.
 
     `persona` is who was asked to speak, as it stands now; `style_note` what was said to it for this turn,
     `session_id` the window that it was asked in; one of another chat is passed over. `given` is kept as it
-    is, to ask the same again. `attached` are ids of files that the question brings.
+    is, to ask the same again. `attached` are ids of files that the question brings. `last_deletion_id` is the
+    newest tombstone of before anything was looked up, where that was before now.
 
     Raises `peewee.IntegrityError` when the chat has gone, `NotFound` when a file has.
     """
@@ -146,6 +149,7 @@ def add_turn(
             **told, conversation_id=chat_id, payload="{}", style_note=style_note,
             persona_id=persona.id if persona else None, persona_version=persona.version if persona else None,
             given=_json(dict(given or {})),
+            last_deletion_id=tombstones.newest(connection) if last_deletion_id is None else last_deletion_id,
         ).execute(database.peewee)  # fmt: skip
         _say(database, chat_id, n, "user", question, now_ms, _of_chat(connection, session_id, chat_id))
         attachments.claim(connection, attached, chat_id, n, now_ms)
@@ -161,11 +165,9 @@ def finish_turn(
     now_ms: int | None,
     *,
     is_failed: bool = False,
-    last_deletion_id: int | None = None,
 ) -> None:
-    """Store a turn's answer with its evidence; `is_failed` when it broke off. `last_deletion_id` is that of
-    before anything was looked up, None where nothing was. Without `now_ms` nothing was said: the question and
-    what was retrieved are kept, so that it can be asked again.
+    """Store a turn's answer with its evidence; `is_failed` when it broke off. Without `now_ms` nothing was
+    said: the question and what was retrieved are kept, so that it can be asked again.
 
     Something may have been deleted while the model was thinking. Evidence that it took is then stored as
     deleted. The answer is not stored at all: nobody can tell any more whether it says what was deleted.
@@ -187,8 +189,8 @@ def finish_turn(
         said = Message.select().where(of_turn & (Message.role == "user")).first(database.peewee)
         session_id = said.session_id if said else None
         _say(database, row.conversation_id, row.n, "assistant", answer_md, now_ms, session_id)
-        is_stale = last_deletion_id is not None and is_outdated(connection, turn_id, last_deletion_id)
-        if is_stale or any(item.state == "deleted" and item.n is not None for item in kept):
+        is_cited_gone = any(item.state == "deleted" and item.n is not None for item in kept)
+        if is_cited_gone or not is_current(connection, turn_id):
             redact_answer(connection, turn_id)
 
 
@@ -209,24 +211,20 @@ def keep_second_reading(database: Database, turn_id: int, answer_md: str, readin
         connection.execute("update turns set payload = ? where id = ?", (_json(payload), turn_id))
 
 
-def last_deletion(database: Database) -> int:
-    """The number of the latest deletion, by which what came after it is told; 0 for none."""
-    return int(database.scalar("select coalesce(max(id), 0) from deletions"))
-
-
-def is_outdated(connection: apsw.Connection, turn_id: int, deletion_id: int) -> bool:
-    """Whether something was deleted after that deletion, or of what the turn's tools showed."""
-    sql = """
-        select exists (select 1 from deletions where id > ?)
-            or exists (select 1 from tool_calls where turn_id = ? and is_forgotten)
+def is_current(connection: apsw.Connection, turn_id: int) -> bool:
+    """Whether a turn is there and nothing was deleted since it was asked, nor of what its tools showed."""
+    sql = f"""
+        select 1 from turns t
+        where t.id = :turn and t.last_deletion_id = {tombstones.NEWEST}
+            and not exists (select 1 from tool_calls where turn_id = :turn and is_forgotten)
     """
-    return bool(scalar(connection, sql, (deletion_id, turn_id)))
+    return scalar(connection, sql, {"turn": turn_id}) is not None
 
 
-def has_deletion_since(database: Database, turn_id: int) -> bool:
-    """Whether something was deleted since a turn was asked, which its endpoint may keep."""
-    sql = "select 1 from turns t join deletions d on d.deleted_ms >= t.created_ms where t.id = ? limit 1"
-    return database.scalar(sql, (turn_id,)) is not None
+def require_current(connection: apsw.Connection, turn_id: int) -> None:
+    """Raise `Outdated` where a turn's words may be of what was deleted meanwhile, or the turn itself was."""
+    if not is_current(connection, turn_id):
+        raise Outdated("something was deleted while the question was answered")
 
 
 def fail_interrupted(database: Database, payload: dict[str, Any]) -> int:
@@ -269,7 +267,9 @@ def blank(item: StoredEvidence) -> StoredEvidence:
 
 
 def redact_answer(connection: apsw.Connection, turn_id: int) -> None:
-    """Put `DELETED_ANSWER` where a turn's answer was, also in the transcript; drop claims and durations."""
+    """Put `DELETED_ANSWER` where a turn's answer was, also in the transcript; drop claims and durations, and
+    quotes that stand on no frame: they are the answer's words.
+    """
     payload = json.loads(scalar(connection, "select payload from turns where id = ?", (turn_id,)))
     if "claims" in payload:
         payload["claims"] = []
@@ -277,6 +277,7 @@ def redact_answer(connection: apsw.Connection, turn_id: int) -> None:
     payload.pop("second_readings", None)
     sql = "update turns set answer_md = ?, payload = ? where id = ?"
     connection.execute(sql, (DELETED_ANSWER, _json(payload), turn_id))
+    connection.execute("update evidence set quote = '' where turn_id = ? and state <> 'found'", (turn_id,))
     connection.execute(
         """
         update messages

@@ -133,6 +133,7 @@ class Turn(Model):
     persona_version = IntegerField(null=True)
     style_note = TextField()
     given = TextField()
+    last_deletion_id = IntegerField()
 
     class Meta:
         table_name = "turns"

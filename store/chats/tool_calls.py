@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import apsw
 
-from store.chats import tool_permissions
+from store.chats import conversations, tool_permissions
 from store.core.database import Database, rows, scalar
 from store.core.errors import NotFound
 from store.core.records import columns, insert
@@ -112,9 +112,10 @@ def canonical(arguments: Mapping[str, Any]) -> str:
 
 
 def add(database: Database, turn_id: int, asked: Sequence[NewToolCall], now_ms: int) -> list[ToolCall]:
-    """Enter the calls of one generation."""
+    """Enter the calls of one generation. Raises `Outdated` where something was deleted since it was asked."""
     ids = []
     with database.write() as connection:
+        conversations.require_current(connection, turn_id)
         for each in asked:
             arguments = canonical(each.arguments)
             state = "failed" if each.error else "approved" if each.approved_by else "pending"
@@ -262,9 +263,10 @@ def claim(database: Database, number: int, arguments: Mapping[str, Any], now_ms:
         raise NotApproved(f"call {number} is not approved with these arguments")
 
 
-def finish(database: Database, number: int, outcome: Outcome, now_ms: int) -> None:
-    """Note what a run gave, and that its turn may now show that time."""
+def finish(database: Database, turn_id: int, number: int, outcome: Outcome, now_ms: int) -> None:
+    """Note what a run gave, and that its turn may now show that time. Raises as `add` does."""
     with database.write() as connection:
+        conversations.require_current(connection, turn_id)
         connection.execute(
             """
             update tool_calls
@@ -275,9 +277,9 @@ def finish(database: Database, number: int, outcome: Outcome, now_ms: int) -> No
             """,
             {**asdict(outcome), "id": number, "now": now_ms},
         )
-        tool, turn_id, started_ms = rows(
-            connection, "select tool, turn_id, started_ms from tool_calls where id = ?", (number,)
-        )[0]
+        [(tool, started_ms)] = rows(
+            connection, "select tool, started_ms from tool_calls where id = ?", (number,)
+        )
         record_event(connection, ToolEvent(now_ms, tool, outcome.state, now_ms - (started_ms or now_ms)))
         if outcome.shown_from_ms is not None:
             # What was sent of a turn is forgotten by its range (`store.egress.egress_log`).
@@ -294,16 +296,25 @@ def finish(database: Database, number: int, outcome: Outcome, now_ms: int) -> No
 
 # -- forgetting (inside `database.write()`) -----------------------------------------------
 
-# A later turn of a chat may repeat what an earlier one was shown, in its arguments too.
+# A later turn of a chat may repeat what an earlier one was shown, by a tool or before, in its arguments too.
 _AFFECTED = f"""
 from tool_calls c
 join turns asked on asked.id = c.turn_id
-where not c.is_forgotten and exists (
-    select 1
-    from tool_calls shown
-    join turns t on t.id = shown.turn_id
-    where shown.shown_from_ms is not null and t.conversation_id = asked.conversation_id and t.n <= asked.n
-        and {overlaps_deletion("shown.shown_from_ms", "shown.shown_until_ms")}
+where not c.is_forgotten and (
+    exists (
+        select 1
+        from tool_calls shown
+        join turns t on t.id = shown.turn_id
+        where shown.shown_from_ms is not null and t.conversation_id = asked.conversation_id
+            and t.n <= asked.n and {overlaps_deletion("shown.shown_from_ms", "shown.shown_until_ms")}
+    )
+    or exists (
+        select 1
+        from turns t
+        join evidence e on e.turn_id = t.id
+        where t.conversation_id = asked.conversation_id and t.n <= asked.n
+            and e.frame_id in (select id from deletion_scope)
+    )
 )
 """
 

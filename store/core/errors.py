@@ -59,6 +59,10 @@ def existing(row: T | None, noun: str, name: object) -> T:
     return row
 
 
+class Outdated(StoreError):
+    """What something was made of was deleted meanwhile: it is neither kept nor sent."""
+
+
 class MediaGone(StoreError):
     """The frame's own pixels are not there any more; its text may be.
 

@@ -36,7 +36,10 @@ def trigrams(text: str) -> set[str]:
 
 
 class DeletedWords:
-    """What the frames in ``deletion_scope`` say, or those that meet a condition; read when it is needed."""
+    """What the frames in ``deletion_scope`` say, or those that meet a condition; read when it is needed.
+
+    Those of ``deletion_request`` go too, if only in a later transaction: that they say it keeps nothing.
+    """
 
     def __init__(self, connection: apsw.Connection, condition: str = "") -> None:
         self._connection = connection
@@ -59,7 +62,10 @@ class DeletedWords:
 
     def _is_on_another(self, phrase: str) -> bool:
         quoted = '"' + phrase.replace('"', '""') + '"'
-        sql = "select 1 from frames_fts where frames_fts match ? limit 1"
+        sql = """
+            select 1 from frames_fts
+            where frames_fts match ? and rowid not in (select id from deletion_request) limit 1
+        """
         return scalar(self._connection, sql, (quoted,)) is not None
 
 

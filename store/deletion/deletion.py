@@ -36,7 +36,7 @@ from store.core.times import now_ms as wall_clock_ms
 from store.deletion import registry, reserve
 from store.frames import packing, packs, pending, text_index
 from store.frames.activity_intervals import CONTINUOUS_MS
-from store.frames.frames import MAX_CAPTURED_MS, captured_ms_of, id_range, record_outcome
+from store.frames.frames import MAX_CAPTURED_MS, captured_ms_of, id_range
 from store.frames.media import Media, path_of, temporary_of
 from store.spool import residual_files, window_hints
 from store.spool.queue import IMAGE_NAMES
@@ -302,6 +302,11 @@ class Erasure:
         else:
             erasure.run()
 
+    @property
+    def _is_whole(self) -> bool:
+        """Whether nothing of its time is left."""
+        return self._request.is_whole_range and not self._is_narrowed
+
     def run(self) -> Receipt:
         """Delete, and say what was deleted. Doing it again after a crash deletes the rest."""
         request = self._request
@@ -309,7 +314,7 @@ class Erasure:
         for last_round in (*(False,) * _ROUNDS, True):
             waiting = [] if request.frame_ids else list(self._waiting())
             claimed = [entry for entry in waiting if entry.is_taken]
-            self.refuse_captures(waiting)
+            self.refuse_captures([entry for entry in waiting if last_round or not entry.is_unfinished])
             self.remove()
             self.discard_captures([entry for entry in waiting if last_round or not entry.is_taken])
             if not claimed:
@@ -327,7 +332,8 @@ class Erasure:
         """What `resume` needs. Nothing of the time after the request was asked to be deleted."""
         until_ms = max(self._request.start_ms, min(self._request.end_ms, self._deleted_ms))
         asked = asdict(replace(self._request, end_ms=until_ms))
-        noted = {"under_way": asked, "narrowed": self._is_narrowed, "counts": asdict(self._counts)}
+        counts = asdict(self._counts)
+        noted = {"under_way": asked, "narrowed": self._is_narrowed, "counts": counts, "whole": self._is_whole}
         return json.dumps(noted)
 
     def add_tombstones(self, connection: apsw.Connection, intervals: Iterable[Interval]) -> None:
@@ -350,21 +356,18 @@ class Erasure:
                 known = scalar(connection, _OUTCOME, (entry.capture_id,))
                 if entry.capture_id is None or known not in (None, "failed"):
                     continue
-                record_outcome(connection, entry.capture_id, "deleted", entry.captured_ms)
-                connection.executemany(
-                    _TRASH, [(path,) for path in _possible_pictures(entry.captured_ms, entry.capture_id)]
-                )
+                # Whoever fails to write one tells so himself.
+                at = entry.captured_ms, entry.monitor, None if entry.is_unfinished else entry.batch_id
+                ledger.record_deleted(connection, entry.capture_id, *at)
+                paths = _possible_pictures(entry.captured_ms, entry.capture_id)
+                connection.executemany(_TRASH, [(path,) for path in paths])
                 self._counts = self._counts.plus({"captures": 1})
-                if known is None and entry.batch_id is not None:
-                    ledger.add(
-                        connection, "kept", "screen", entry.captured_ms, entry.captured_ms,
-                        monitor=entry.monitor, batch_id=entry.batch_id,
-                    )  # fmt: skip
 
     def remove(self) -> None:
         """Remove the frames from the database, then their pictures."""
-        with self._database.read() as connection:
-            number = self._scope.count(connection)
+        with self._database.write() as connection:  # what a read puts into a table goes with its end
+            select = f"select f.id {self._scope.source}"
+            number = registry.select_frames(connection, select, self._scope.parameters, "deletion_request")
             in_index = scalar(connection, "select count(*) from frames_fts_docsize")
         merge_later = number * _MERGE_WORTH > in_index and number > 1
         while self._remove_some(merge_later):
@@ -378,8 +381,8 @@ class Erasure:
             if not self._scope.select(connection):
                 return False
             # Each gets a number: what was read before it, though after the first, is out of date, too.
-            whole, start_ms = self._request.is_whole_range and not self._is_narrowed, self._request.start_ms
-            shown = [(start_ms, start_ms)] if whole else registry.intervals(connection, CONTINUOUS_MS)
+            none = self._request.start_ms
+            shown = [(none, none)] if self._is_whole else registry.intervals(connection, CONTINUOUS_MS)
             self.add_tombstones(connection, shown)
             for frame_id, *paths in rows(connection, _SELECTED):
                 self._ids.append(frame_id)
@@ -412,7 +415,7 @@ class Erasure:
             copies.elsewhere(self._database),
         )  # fmt: skip
         with self._database.write() as connection:
-            self._keep(connection, json.dumps(asdict(receipt)))
+            self._keep(connection, json.dumps({**asdict(receipt), "whole": self._is_whole}))
         log.info("deleted %d frames, verified: %s", receipt.frames, receipt.verified)
         return receipt
 

@@ -8,8 +8,8 @@ nowhere; a small picture is kept where retention took the picture.
 Titles and addresses are also kept once each, for filters (`store.search.filters`); triggers on `frames`
 remove those of no frame in the same transaction.
 
-The frames to delete are in the temporary table ``deletion_scope``. Everything goes by their rowids, which are
-also the index's.
+The frames to delete in this transaction are in the temporary table ``deletion_scope``, all of them in
+``deletion_request``. Everything goes by their rowids, which are also the index's.
 """
 
 from __future__ import annotations
@@ -162,15 +162,20 @@ PLACES = (
 )
 
 
-def select_frames(connection: apsw.Connection, select: str, parameters: dict[str, int | str | None]) -> int:
-    """Put the frame ids that `select` gives into ``deletion_scope``; returns how many there are.
+def select_frames(
+    connection: apsw.Connection,
+    select: str,
+    parameters: dict[str, int | str | None],
+    table: str = "deletion_scope",
+) -> int:
+    """Put the frame ids that `select` gives into a table; returns how many there are.
 
     The table is this connection's own and lives in memory.
     """
-    connection.execute("create temp table if not exists deletion_scope (id integer primary key)")
-    connection.execute("delete from deletion_scope")
-    connection.execute(f"insert into deletion_scope (id) {select}", parameters)
-    return int(scalar(connection, "select count(*) from deletion_scope"))
+    connection.execute(f"create temp table if not exists {table} (id integer primary key)")
+    connection.execute(f"delete from {table}")
+    connection.execute(f"insert into {table} (id) {select}", parameters)
+    return int(scalar(connection, f"select count(*) from {table}"))
 
 
 def count(connection: apsw.Connection) -> dict[str, int]:

@@ -19,8 +19,8 @@ from typing import Any, Literal, Protocol
 
 import apsw
 
-from store.core.database import Database
-from store.core.errors import StoreError, existing
+from store.core.database import Database, scalar
+from store.core.errors import Outdated, StoreError, existing
 from store.core.records import columns, insert
 
 MAX_TEXTS = 1_000
@@ -31,10 +31,6 @@ MAX_ROWS = 100_000
 """Rows kept of each purpose, some 20 MB."""
 
 Purpose = Literal["answer", "test", "refine", "embed", "search", "describe", "web_search"]
-
-
-class StaleRequest(StoreError):
-    """What was to be sent is not as it was: something was deleted meanwhile. Nothing leaves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +107,14 @@ def record(
 ) -> int:
     """Note a request before it leaves; returns its id. The oldest texts and rows of its purpose go.
 
-    Raises `StaleRequest`, and has noted nothing, where `is_current` says no in the same transaction.
+    Raises `Outdated`, and has noted nothing, where its turn has gone or `is_current` says no in the same
+    transaction.
     """
     with database.write() as connection:
-        if is_current is not None and not is_current(connection):
-            raise StaleRequest("something was deleted while the request was made")
+        sql, turn_id = "select 1 from turns where id = ?", leaving.turn_id
+        has_turn = turn_id is None or scalar(connection, sql, (turn_id,))
+        if not has_turn or (is_current is not None and not is_current(connection)):
+            raise Outdated("something was deleted while the request was made")
         request_id = insert(connection, "sent_requests", **asdict(leaving))
         bounds = {"purpose": leaving.purpose, "texts": MAX_TEXTS, "rows": MAX_ROWS}
         connection.execute(

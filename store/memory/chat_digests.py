@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+import apsw
 import numpy as np
 import numpy.typing as npt
 
@@ -74,13 +75,12 @@ def get(database: Database, kind: Kind) -> Digest | None:
     return database.first(Digest, sql, (kind,))
 
 
-def put(database: Database, digest: Digest) -> None:
-    """Keep a digest in place of the one before."""
-    with database.write() as connection:
-        put_row(
-            connection, "user_chat_summaries", "kind", kind=digest.kind, **_packed(digest.lines),
-            until_ms=digest.until_ms, built_ms=digest.built_ms,
-        )  # fmt: skip
+def put(connection: apsw.Connection, digest: Digest) -> None:
+    """Keep a digest in place of the one before, in the transaction that read what it is made of."""
+    put_row(
+        connection, "user_chat_summaries", "kind", kind=digest.kind, **_packed(digest.lines),
+        until_ms=digest.until_ms, built_ms=digest.built_ms,
+    )  # fmt: skip
 
 
 def months(database: Database, until_ms: int, limit: int = 24, tags: int = 6) -> list[Month]:
@@ -107,7 +107,7 @@ def topic_of_id(database: Database, topic_id: int) -> Topic:
 
 
 def put_topic(
-    database: Database,
+    connection: apsw.Connection,
     name: str,
     title: str,
     lines: Sequence[Line],
@@ -115,8 +115,8 @@ def put_topic(
     now_ms: int,
     expires_ms: int,
 ) -> None:
-    """Keep what is known of a topic; a title that a person gave stays, see `rename_topic`."""
-    database.change(
+    """Keep what is known of a topic, as `put` does; a title that a person gave stays, see `rename_topic`."""
+    connection.execute(
         """
         insert into user_topic_summaries (topic, title, lines, session_ids, score, built_ms, expires_ms)
         values (:topic, :title, :lines, :session_ids, :score, :now, :expires)

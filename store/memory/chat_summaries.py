@@ -99,7 +99,7 @@ def put(
         if scalar(connection, "select is_edited from chat_summaries where session_id = ?", (session_id,)):
             connection.execute("update chat_sessions set summary_state = 'made' where id = ?", (session_id,))
             return False
-        if rows(connection, _ANSWERS, (session_id,)) != [(each.turn_id, each.answer_md) for each in made_of]:
+        if not are_current(connection, session_id, made_of):
             return False
         values = {
             "session": session_id, "ended": ended_ms, "tokens": tokens, "by": made_by, "now": now_ms,
@@ -121,6 +121,12 @@ def put(
         )
         connection.execute("update chat_sessions set summary_state = 'made' where id = ?", (session_id,))
     return True
+
+
+def are_current(connection: apsw.Connection, session_id: int, made_of: Sequence[SessionTurn]) -> bool:
+    """Whether these are still the questions of a session with their answers."""
+    answers = [(each.turn_id, each.answer_md) for each in made_of]
+    return rows(connection, _ANSWERS, (session_id,)) == answers
 
 
 def put_empty(database: Database, session_id: int) -> None:

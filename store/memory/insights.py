@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from store.chats import conversations
 from store.chats.conversations import DELETED_ANSWER
 from store.chats.records import Anchor
 from store.core import copies
@@ -74,8 +75,8 @@ def put(
     """Let a turn's answer be the current insight of an anchor; returns its id.
 
     None where there is nothing to keep any more: the turn or the frame has gone, or what the answer rested on
-    was deleted while the title was made. Of a moment of which something was deleted meanwhile the summary
-    stays, as it was checked, and the messages go.
+    was deleted while the title was made. Where anything else was deleted meanwhile the summary stays, as it
+    was checked, its beginning is the title, and the messages go.
     """
     values = {
         "turn": turn_id, "kind": anchor.kind, "frame": anchor.frame_id, "start": anchor.start_ms,
@@ -85,8 +86,9 @@ def put(
     with database.write() as connection:
         if not scalar(connection, _IS_THERE, values):
             return None
-        if scalar(connection, _DELETED_SINCE, values):
-            values["messages"] = redacted(_json(messages))
+        if not conversations.is_current(connection, turn_id):
+            answer = scalar(connection, "select answer_md from turns where id = ?", (turn_id,))
+            values |= {"messages": redacted(_json(messages)), "title": title_of(answer)}
         connection.execute(f"update insights set is_current = 0 where is_current = 1 and {_SAME}", values)
         connection.execute(_INSERT, values)
         return connection.last_insert_rowid()
@@ -269,10 +271,6 @@ select 1
 from turns t
 where t.id = :turn and t.status = 'done' and t.answer_md not in ('', :removed)
     and (:frame is null or exists (select 1 from frames f where f.id = :frame))
-"""
-
-_DELETED_SINCE = """
-select 1 from turns t join deletions d on d.deleted_ms >= t.created_ms where t.id = :turn limit 1
 """
 
 _INSERT = """

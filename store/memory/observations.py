@@ -214,18 +214,6 @@ def hour_changes(connection: apsw.Connection, hour: int) -> int | None:
     return None if found is None else int(found)
 
 
-def last_deletion(connection: apsw.Connection) -> int | None:
-    """The number of the newest deletion: it grows whenever something is deleted."""
-    found = scalar(connection, "select max(id) from deletions")
-    return None if found is None else int(found)
-
-
-def now_deleted(database: Database) -> int | None:
-    """`last_deletion` as it is now."""
-    with database.read() as connection:
-        return last_deletion(connection)
-
-
 def finish_hour(connection: apsw.Connection, hour: int) -> None:
     """Take an hour off the list."""
     connection.execute("delete from memory_hours where hour = ?", (hour,))

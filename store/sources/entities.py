@@ -14,6 +14,7 @@ from typing import Literal
 
 import apsw
 
+from store.chats import conversations
 from store.core import copies, tokenizer
 from store.core.database import Database, clean_text, rows, scalar
 from store.core.errors import existing
@@ -145,6 +146,7 @@ def _shown(connection: apsw.Connection, turn_id: int | None) -> tuple[int | None
     """What the chat had been shown of the screen until this turn; it may be what is stored now."""
     if turn_id is None:
         return None, None
+    conversations.require_current(connection, turn_id)
     [(low, high)] = rows(connection, _SHOWN, {"turn": turn_id})
     return low, high
 

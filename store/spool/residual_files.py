@@ -38,10 +38,14 @@ class Waiting:
     size_bytes: int
 
     @property
+    def is_unfinished(self) -> bool:
+        """Whether a writer is at it (or was, when it died)."""
+        return self.folder.parent.name == "tmp" and not self.folder.name.startswith(GONE)
+
+    @property
     def is_taken(self) -> bool:
-        """Whether a worker has claimed it or a writer not finished it (or had not, when it died)."""
-        part = self.folder.parent.name
-        return part == "taken" or (part == "tmp" and not self.folder.name.startswith(GONE))
+        """Whether a writer is at it, or a worker has claimed it (or had, when it died)."""
+        return self.is_unfinished or self.folder.parent.name == "taken"
 
 
 def captures(data_dir: DataDir, start_ms: int, end_ms: int, app_name: str | None = None) -> Iterator[Waiting]:

@@ -216,6 +216,16 @@ def record_skipped(
     )
 
 
+def record_deleted(
+    connection: apsw.Connection, capture_id: str, captured_ms: int, monitor: str, batch_id: str | None
+) -> None:
+    """Note that no frame will ever come of a capture; its look stays counted as a kept one."""
+    if batch_id is not None and _recorded(connection, capture_id) is None:
+        at = captured_ms, captured_ms
+        add(connection, "kept", "screen", *at, monitor=monitor, batch_id=batch_id)
+    frames.record_outcome(connection, capture_id, "deleted", captured_ms)
+
+
 def clear_failure(connection: apsw.Connection, capture: Capture) -> None:
     """A capture that had failed is tried again: take its failure out of the ledger."""
     if _recorded(connection, capture.capture_id) != "failed":

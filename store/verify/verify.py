@@ -152,6 +152,12 @@ _PROBLEMS = {
         _without("vectors", "frames", "o.id = t.thing_id", "t.kind = 'frame'"),
     "vectors have another length than those of their model":
         "from vectors v join embedding_models m on m.id = v.model_id where length(v.vector) <> m.dimension",
+    "things have lost some of their vectors":  # stored in one transaction, they are numbered without a hole
+        """
+        from (
+            select 1 from vectors group by kind, thing_id, model_id having max(id) - min(id) >= count(*)
+        )
+        """,
     "vectors are of characters that their frame's text does not have":
         """
         from vectors v

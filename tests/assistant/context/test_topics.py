@@ -103,7 +103,8 @@ def test_the_person_chooses_or_dismisses(past: Past, context: ContextServices, n
 def test_a_topic_that_was_dismissed_for_good_is_never_found_again(
     context: ContextServices, now: Clock
 ) -> None:
-    chat_digests.put_topic(context.database, "retention", "Retention", (), 0.5, now(), now())
+    with context.database.write() as connection:
+        chat_digests.put_topic(connection, "retention", "Retention", (), 0.5, now(), now())
     known = chat_digests.topic(context.database, "retention")
     assert known is not None
     chat_digests.dismiss_topic(context.database, known.id, True)

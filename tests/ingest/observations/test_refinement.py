@@ -17,7 +17,7 @@ from ingest.observations.observation_loop import ObservationLoop
 from ingest.observations.refinement_models import Refiners
 from ingest.reading.embedding import EmbeddingLoop
 from store.core.database import Database
-from store.core.errors import StoreBusy
+from store.core.errors import Outdated, StoreBusy
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings, EmbeddingSettings
 from store.deletion import deletion
@@ -164,7 +164,7 @@ def test_what_is_deleted_while_it_is_read_is_not_sent(
         return texts
 
     monkeypatch.setattr(refinement, "texts_of", deleted_then)
-    with pytest.raises(egress_log.StaleRequest):
+    with pytest.raises(Outdated):
         worked(home, refiners)
     assert stub.headers == [] and egress_log.latest(home.database) == []
 

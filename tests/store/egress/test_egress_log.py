@@ -8,7 +8,7 @@ import pytest
 
 from store.chats import conversations
 from store.core.database import Database
-from store.core.errors import NotFound
+from store.core.errors import NotFound, Outdated
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.egress import egress_log
@@ -96,7 +96,7 @@ def test_each_purpose_has_its_own_bounds(database: Database, monkeypatch: pytest
 
 
 def test_what_is_not_as_it_was_is_not_noted(database: Database) -> None:
-    with pytest.raises(egress_log.StaleRequest):
+    with pytest.raises(Outdated):
         egress_log.record(database, LEAVING, lambda _: False)
     assert egress_log.latest(database) == []
 

@@ -293,10 +293,13 @@ def test_a_moment_of_which_a_frame_went_meanwhile_keeps_no_messages(
         database, chat_id, mode="agent", model="m", question="What?", start_ms=None, end_ms=None,
         timezone="UTC", now_ms=LATER_MS,
     )  # fmt: skip
-    deletion.delete_frames(database, Media(data_dir.media), [frame.id], now_ms=LATER_MS + 1)
     conversations.finish_turn(database, turn.id, "You read.", {}, [], LATER_MS)
-    number = insights.put(database, turn.id, MOMENT, "Reading", TOLD, LATER_MS)
+    deletion.delete_frames(
+        database, Media(data_dir.media), [frame.id], now_ms=LATER_MS - 1
+    )  # by another clock
+    number = insights.put(database, turn.id, MOMENT, f"Reading {SECRET}", TOLD, LATER_MS)
     assert number is not None and SECRET not in json.dumps(insights.messages(database, number))
+    assert insights.get(database, number).title == "You read"
 
 
 def test_the_frame_of_an_insight_is_kept_from_retention_until_the_insight_goes(

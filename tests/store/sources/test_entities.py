@@ -59,7 +59,7 @@ def turn_that_was_shown(database: Database, start_ms: int, end_ms: int) -> int:
     )
     tool_calls.claim(database, call.id, {}, NOON_MS)
     shown = tool_calls.Outcome("completed", "{}", shown_from_ms=start_ms, shown_until_ms=end_ms)
-    tool_calls.finish(database, call.id, shown, NOON_MS)
+    tool_calls.finish(database, call.turn_id, call.id, shown, NOON_MS)
     return turn.id
 
 

@@ -248,7 +248,9 @@ def test_what_a_chat_was_shown_of_a_source_goes_with_it(database: Database) -> N
             database, turn.id, [tool_calls.NewToolCall(1, "c", tool, {"n": n}, "mode")], NOON_MS
         )
         tool_calls.claim(database, call.id, {"n": n}, NOON_MS)
-        tool_calls.finish(database, call.id, tool_calls.Outcome("completed", '{"said": 1}'), NOON_MS)
+        tool_calls.finish(
+            database, call.turn_id, call.id, tool_calls.Outcome("completed", '{"said": 1}'), NOON_MS
+        )
         conversations.finish_turn(database, turn.id, f"answer {n}", {}, [], NOON_MS)
     imports.delete(database, "messages")
     assert [each.answer_md for each in conversations.turns(database, chat_id)] == [

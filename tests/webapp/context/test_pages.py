@@ -92,7 +92,8 @@ def test_a_person_switches_it_off_and_forgets_all_of_it(
 
 
 def topic(own: Services, name: str, now: Clock) -> int:
-    chat_digests.put_topic(own.database, name, name.title(), (), 0.5, now(), now())
+    with own.database.write() as connection:
+        chat_digests.put_topic(connection, name, name.title(), (), 0.5, now(), now())
     found = chat_digests.topic(own.database, name)
     assert found is not None
     return found.id

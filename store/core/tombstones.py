@@ -1,0 +1,39 @@
+"""What was deleted, as a number that only grows: a tombstone is a row of ``deletions``.
+
+Whoever makes something of what is stored reads the number first, and asks in the transaction that keeps or
+sends what was made: where it has grown, what was read may be gone, and nothing is made of it any more.
+Each transaction of a deletion adds a tombstone, so one that had begun before counts, too.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from store.core.database import Database, scalar
+
+NEWEST = "(select coalesce(max(id), 0) from deletions)"
+ON_ITS_WAY_MS = 60_000
+_COVER = """
+select 1 from deletions
+where start_ms <= :at and end_ms > :at and deleted_ms between :at and :at + :way
+    and receipt -> '$.whole' = 'true'
+"""
+
+
+def newest(connection: apsw.Connection) -> int:
+    """The number of the last one; 0 for none."""
+    return int(scalar(connection, f"select {NEWEST}"))
+
+
+def cover(connection: apsw.Connection, captured_ms: int) -> bool:
+    """Whether a screen captured at this moment was on its way here when all of that time was deleted.
+
+    A clock that was set back passes the same times again: only what is just older than a deletion counts.
+    """
+    return scalar(connection, _COVER, {"at": captured_ms, "way": ON_ITS_WAY_MS}) is not None
+
+
+def newest_now(database: Database) -> int:
+    """The same outside of a transaction."""
+    with database.read() as connection:
+        return newest(connection)

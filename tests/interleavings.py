@@ -1,0 +1,555 @@
+"""Deletion against every writer: one thread deletes, one writes, and a schedule says who goes on.
+
+A step is a transaction about to begin, a file about to be written, or a wait for a lock. One thread runs at a
+time, so that a schedule tried again gives the same. Afterwards no file of the home holds a deleted word,
+verify finds nothing, and the receipt told the truth.
+
+    python -m tests.interleavings [TRIES [SEED]]  # of every writer all plain schedules and TRIES random ones
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from assistant.context import background, session_closing
+from assistant.context.packs import ContextRequest
+from assistant.context.session_closing import ContextPace, ContextServices
+from assistant.core.cancellation import CancelToken
+from assistant.core.query_embedder import QueryEmbedder
+from assistant.core.records import TurnRequest
+from assistant.turns import second_reading
+from assistant.turns.plan import TurnServices
+from assistant.turns.turn import answer
+from ingest.core.home import Home, open_home
+from ingest.core.worker_stats import WorkerStats
+from ingest.observations.daily_summaries import DailySummaryWriter
+from ingest.observations.observation_loop import ObservationLoop
+from ingest.observations.refinement_models import Refiners
+from ingest.reading.backlog import Backlog
+from ingest.reading.embedding import EmbeddingLoop
+from ingest.reading.reader import ReaderLoop
+from ingest.worker.storing import SpoolConsumer
+from store.chats import tool_permissions
+from store.chats.records import Anchor
+from store.core import paths
+from store.core.database import Database
+from store.core.errors import StoreError
+from store.core.paths import DataDir
+from store.core.settings import ChatModelSettings, ChatSettings, ContextSettings, RetentionSettings, Settings
+from store.deletion import deletion, retention
+from store.deletion.deletion import Receipt
+from store.frames import frames, packing, text_index
+from store.frames.frames import FrameRow
+from store.spool import queue
+from store.timeline import segments
+from store.verify.verify import verify
+from tests.assistant.agents import agent_deps
+from tests.factories import NOON_MS, capture, store_frame, webp
+from tests.fake_embedder import FakeEmbedder
+from tests.ingest.conftest import ScriptedEngine, opener
+from tests.store.deletion.test_deletion import places_with
+from tests.stub_model import Request, StubModel
+
+SECRET = "xylophonequark"
+LINE = f"the {SECRET} stands here"
+HOUR_MS = 3_600_000
+FROM_MS, UNTIL_MS = NOON_MS, NOON_MS + 600_000
+LATER_MS = NOON_MS + 3 * HOUR_MS
+NEEDLES = [SECRET.encode(), SECRET.encode("utf-16-le")]
+
+
+# -- the schedule -------------------------------------------------------------------------
+
+Choice = Callable[[str, dict[str, int]], str]
+"""Who goes on, given who is about to take a step and how many each took; the other where one has ended."""
+ACTORS = ("deletion", "writer")
+
+
+def deletion_before(step: int) -> Choice:
+    """The whole deletion before a step of the writer."""
+    return lambda _, taken: "writer" if taken["writer"] < step else "deletion"
+
+
+def writer_before(step: int) -> Choice:
+    """The whole writer before a step of the deletion."""
+    return lambda _, taken: "deletion" if taken["deletion"] < step else "writer"
+
+
+def at_random(chance: random.Random) -> Choice:
+    """Each goes on for some steps."""
+    often = chance.choice((0.1, 0.3, 0.6))
+    return lambda actor, _: chance.choice(ACTORS) if chance.random() < often else actor
+
+
+class Baton:
+    """Held by one actor at a time; all threads but the deletion's are the writer's."""
+
+    def __init__(self, choose: Choice) -> None:
+        self.steps = dict.fromkeys(ACTORS, 0)
+        self._choose = choose
+        self._holder = "writer"
+        self._running = set(ACTORS)
+        self._changed = threading.Condition()
+        self.deleting: threading.Thread | None = None
+
+    def step(self) -> None:
+        """Wait for one's turn."""
+        actor = "deletion" if threading.current_thread() is self.deleting else "writer"
+        with self._changed:
+            if self._running == set(ACTORS):
+                self._holder = self._choose(actor, self.steps)
+                self._changed.notify_all()
+            self.steps[actor] += 1
+            self._changed.wait_for(lambda: self._holder == actor or self._running != set(ACTORS), 60)
+
+    def end(self, actor: str) -> None:
+        with self._changed:
+            self._running.discard(actor)
+            self._changed.notify_all()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Steps of the code under test come here."""
+        with ExitStack() as stack:
+            for owner, name in (
+                (Database, "write"), (Database, "read"), (Database, "checkpoint"), (queue, "write_file"),
+                (paths, "write_file"), (paths.time, "sleep"),
+            ):  # fmt: skip
+                self._wrap(stack, owner, name)
+            yield
+
+    def _wrap(self, stack: ExitStack, owner: Any, name: str) -> None:
+        real = getattr(owner, name)
+
+        def stepping(*given: Any, **named: Any) -> Any:
+            self.step()
+            return None if name == "sleep" else real(*given, **named)
+
+        setattr(owner, name, stepping)
+        stack.callback(setattr, owner, name, real)
+
+
+# -- a home -------------------------------------------------------------------------------
+
+
+def screen(n: int) -> Image.Image:
+    """A picture of its own, that packs well with the others."""
+    image = Image.new("RGB", (640, 400), (20, 90, 200))
+    draw = ImageDraw.Draw(image)
+    for line in range(30):
+        draw.text(
+            (9, 12 * line),
+            f"{line * 7919} words that stand on every picture {line * 104729}",
+            fill=(line, 0, 0),
+        )
+    image.paste(
+        Image.fromarray(np.random.default_rng(n).integers(0, 256, (8, 8, 3), dtype=np.uint8)), (n, 60)
+    )
+    return image
+
+
+@dataclass
+class World:
+    """A home of a few frames whose words, titles and pictures are to be deleted, and some that stay."""
+
+    home: Home
+    stub: StubModel
+    deps: TurnServices
+    context: ContextServices
+    now_ms: int = LATER_MS
+    doomed: list[FrameRow] = field(default_factory=list)
+
+    @property
+    def database(self) -> Database:
+        return self.home.database
+
+    def stretches(self) -> list[bytes]:
+        """Of each picture that is to go some bytes that no other has."""
+        wholes = [webp(screen(n)) for n in range(1, 4)]
+        for frame_id in self.database.column("select id from frames"):
+            frame = frames.get(self.database, frame_id)
+            wholes.append(self.home.media.exact(frame))
+        own = [self.home.media.exact(frame) for frame in self.doomed]
+        parts = ([whole[at : at + 40] for at in range(20, len(whole) - 40, 20)] for whole in own)
+        return [next(part for part in each if sum(part in whole for whole in wholes) == 1) for each in parts]
+
+    def clock(self) -> int:
+        return self.now_ms
+
+    def show(self, at_ms: int, text: str | None, secret: str = SECRET, **changes: Any) -> FrameRow:
+        given = {"app_name": f"App {secret}", "window_name": f"{secret}.txt", "batch_id": "b", **changes}
+        n = (at_ms - FROM_MS) // 1000 % 97
+        frame = store_frame(self.database, self.home.data_dir, at_ms, text, image=screen(n), **given)
+        with self.database.write() as connection:
+            segments.heartbeat(connection, frame)
+        return frame
+
+    def ask(self, message: str, **changes: Any) -> Any:
+        given = {"timezone": "UTC", "now_ms": self.now_ms, "start_ms": FROM_MS - HOUR_MS, "end_ms": LATER_MS}
+        return answer(self.deps, TurnRequest(message=message, **{**given, **changes}))
+
+
+@contextmanager
+def world(folder: Path) -> Iterator[World]:
+    with ExitStack() as stack:
+        home = open_home(DataDir(folder).create(), Settings())
+        stub = stack.enter_context(StubModel(can=("tools",)))
+        deps = stack.enter_context(agent_deps(home.database, stub))
+        embedder = QueryEmbedder(Settings().embedding, home.database, FakeEmbedder)
+        made = World(home, stub, deps, None)  # type: ignore[arg-type]
+        pace = ContextPace(build_budget_ms=60_000.0, min_user_turns=1, telemetry_sample=1.0)
+        made.context = ContextServices(
+            home.database, ContextSettings(), deps.models, embedder.asked, made.clock, pace
+        )
+        made.deps = replace(deps, context=made.context, clock=made.clock)
+        for n in range(4):
+            made.doomed.append(made.show(FROM_MS + n * 60_000, f"{LINE}\nline {n} of many words here"))
+            made.show(FROM_MS - 1_000_000 + n * 60_000, f"harbour office number {n} is open", "Code")
+        with suppress(Exception):
+            home.database.close_thread()
+        yield made
+        home.database.close_thread()
+
+
+def echo(request: Request) -> str:
+    """A model that says back what it was shown, without citing it."""
+    shown = json.dumps(request["messages"], ensure_ascii=False)
+    return f"You saw {SECRET}." if SECRET in shown else "You saw little."
+
+
+def cite(request: Request) -> dict[str, Any]:
+    return {"answer_md": f"It said {LINE} [[e1]].", "evidence": [{"id": "e1", "quote": LINE}]}
+
+
+# -- the writers --------------------------------------------------------------------------
+
+Run = Callable[[], object]
+WRITERS: dict[str, Callable[[World], Run]] = {}
+
+
+def writer(prepare: Callable[[World], Run]) -> Callable[[World], Run]:
+    """Something that writes, by what it is called: prepared alone, then run against a deletion."""
+    WRITERS[prepare.__name__] = prepare
+    return prepare
+
+
+def steps(step: Callable[[], object], most: int = 40) -> Run:
+    """Until nothing is left to do."""
+
+    def run() -> None:
+        for _ in range(most):
+            if not step():
+                return
+
+    return run
+
+
+@writer
+def capture_and_store(own: World) -> Run:
+    spool = own.home.spool
+    consumer = SpoolConsumer(own.home, Backlog(own.database, own.clock), WorkerStats(own.clock), own.clock)
+
+    def put(n: int) -> None:
+        record = capture(
+            LATER_MS - 5_000 + n, app_name=f"App {SECRET}", window_name=f"{SECRET}.txt", batch_id="b"
+        )
+        with suppress(FileNotFoundError):  # deleted while it was written
+            spool.put(record, webp(screen(n)), None)
+
+    put(1)
+    return lambda: (put(2), consumer.store_some(9), put(3), consumer.store_some(9))
+
+
+@writer
+def reading(own: World) -> Run:
+    own.doomed += [own.show(FROM_MS + 300_000 + n, None) for n in (1, 2)]
+    backlog = Backlog(own.database, own.clock)
+    engine = ScriptedEngine(LINE)
+    return steps(
+        ReaderLoop(
+            own.home, backlog, WorkerStats(own.clock), opener(engine), own.clock, threading.Event()
+        ).step,
+        4,
+    )
+
+
+def memory_of(own: World, refiners: Refiners | None = None) -> ObservationLoop:
+    days = DailySummaryWriter(own.database, own.clock)
+    given: Any = refiners or (lambda: None)
+    return ObservationLoop(own.database, own.clock, threading.Event(), given, 5, days)
+
+
+@writer
+def memory(own: World) -> Run:
+    return steps(memory_of(own).step)
+
+
+@writer
+def refining(own: World) -> Run:
+    steps(memory_of(own).step)()
+    facts = [{"frame_id": own.doomed[0].id, "text": LINE}]
+    own.stub.reply(json.dumps({"title": SECRET, "narrative": LINE, "concepts": [SECRET], "facts": facts}))
+    settings = ChatSettings(models=(ChatModelSettings("stub", own.stub.base_url, "stub"),), timeout_s=5)
+    refiners = Refiners(settings, "local", own.home.data_dir, {})
+    loop = memory_of(own, refiners)
+
+    def step() -> bool:
+        own.now_ms += 10_000
+        return loop.step()
+
+    return steps(step, 6)
+
+
+@writer
+def embedding(own: World) -> Run:
+    loop = EmbeddingLoop(own.database, WorkerStats(own.clock), FakeEmbedder, threading.Event())
+    return steps(loop.step, 6)
+
+
+@writer
+def packing_pictures(own: World) -> Run:
+    own.doomed += [own.show(FROM_MS + 300_000 + n * 1000, None) for n in range(4)]
+    return lambda: (
+        packing.pack_next(own.database, own.home.media, own.clock()),
+        deletion.empty_trash(own.database, own.home.media),
+    )
+
+
+@writer
+def retaining(own: World) -> Run:
+    policy = RetentionSettings(days=1)
+    later = LATER_MS + 3 * 24 * HOUR_MS
+    return lambda: retention.run(own.database, own.home.media, policy, later)
+
+
+@writer
+def retaining_nothing(own: World) -> Run:
+    policy = RetentionSettings(days=1, preview_days=1, text_days=1)
+    later = LATER_MS + 3 * 24 * HOUR_MS
+    return lambda: retention.run(own.database, own.home.media, policy, later)
+
+
+@writer
+def rebuilding_the_index(own: World) -> Run:
+    return steps(lambda: text_index.rebuild_some(own.database, 3))
+
+
+@writer
+def answering(own: World) -> Run:
+    own.stub.reply(cite)
+    return lambda: own.ask("What did it say?", mode="evidence", model="stub")
+
+
+@writer
+def answering_without_citing(own: World) -> Run:
+    own.stub.reply(echo)
+    return lambda: own.ask("What did it say?", mode="evidence", model="stub")
+
+
+@writer
+def answering_without_a_model(own: World) -> Run:
+    return lambda: own.ask("What stands here?", mode="evidence", model="extractive")
+
+
+@writer
+def answering_with_tools(own: World) -> Run:
+    for tool in ("store_entity", "search_ocr"):
+        tool_permissions.choose(own.database, tool, "auto", own.now_ms)
+    own.stub.call(("search_ocr", {"query": "stands here"}))
+    stored = {"kind": "thing", "name": SECRET, "description": LINE}
+    own.stub.call(("store_entity", stored), text=f"I store {SECRET}.")
+    own.stub.reply(echo)
+    return lambda: own.ask("What stands here?", mode="agent", model="stub", start_ms=None, end_ms=None)
+
+
+@writer
+def an_insight(own: World) -> Run:
+    own.stub.reply(echo)
+    anchor = Anchor("moment", FROM_MS - 60_000, FROM_MS + 120_000)
+    return lambda: own.ask("What was I doing?", anchor=anchor, model="stub", start_ms=None, end_ms=None)
+
+
+@writer
+def reading_again(own: World) -> Run:
+    own.stub.reply(cite)
+    asked = own.ask("What did it say?", mode="evidence", model="stub")
+    own.stub._script.clear()
+    own.stub.reply('{"1": "does_not_support"}')
+    given = own.deps, asked.chat_id, asked.turn_id, "stub", CancelToken()
+    return lambda: list(second_reading.run(*given))
+
+
+def told(own: World) -> int:
+    """A closed window whose answer told of what is to be deleted; the id of another one."""
+    own.stub.reply(cite)
+    session = session_closing.open_window(own.context, None)
+    own.ask("What did the notes say?", mode="evidence", model="stub", session_id=session)
+    return session
+
+
+@writer
+def closing_a_chat(own: World) -> Run:
+    session = told(own)
+    return lambda: (
+        session_closing.close(own.context, session, "window"),
+        session_closing.refine(own.context, session),
+    )
+
+
+@writer
+def telling_of_a_chat(own: World) -> Run:
+    session_closing.close(own.context, told(own), "window")
+    another = session_closing.open_window(own.context, None)
+
+    def tell() -> None:
+        asking = ContextRequest("What did the notes say?", None, another, background.VERSION)
+        background.prepare(own.context, asking)
+        own.ask(
+            "What did the notes say?", mode="auto", model="stub", session_id=another,
+            context_version=background.VERSION,
+        )  # fmt: skip
+
+    return tell
+
+
+# -- one try ------------------------------------------------------------------------------
+
+
+@dataclass
+class Tried:
+    """What came of one schedule."""
+
+    problems: list[str]
+    steps: dict[str, int]
+
+
+def tried(name: str, choose: Choice, folder: Path) -> Tried:
+    """One writer against one deletion, in this order of steps."""
+    with world(folder) as own, small_patience():
+        run = WRITERS[name](own)
+        own.database.close_thread()
+        # What it was told before is its own; only what is found afterwards counts.
+        baton = Baton(choose)
+        found: list[Receipt | BaseException] = []
+        failed: list[BaseException] = []
+        pictures = own.stretches()
+
+        def delete() -> None:
+            baton.step()
+            try:
+                until_ms = LATER_MS if name == "capture_and_store" else UNTIL_MS
+                found.append(
+                    deletion.delete_range(own.database, own.home.media, FROM_MS, until_ms, now_ms=LATER_MS)
+                )
+            except BaseException as error:
+                found.append(error)
+            finally:
+                own.database.close_thread()
+                baton.end("deletion")
+
+        def write() -> None:
+            baton.step()
+            try:
+                run()
+            except StoreError:
+                pass  # it was refused, and says so
+            except BaseException as error:
+                failed.append(error)
+            finally:
+                own.database.close_thread()
+                baton.end("writer")
+
+        baton.deleting = threading.Thread(target=delete)
+        writing = threading.Thread(target=write)
+        with baton.held():
+            for thread in (baton.deleting, writing):
+                thread.start()
+            for thread in (baton.deleting, writing):
+                thread.join(120)
+        problems = [f"the writer failed: {error!r}" for error in failed]
+        problems += judged(own, found, pictures)
+        return Tried(problems, baton.steps)
+
+
+def judged(own: World, found: list[Receipt | BaseException], pictures: list[bytes]) -> list[str]:
+    """What is wrong afterwards, in sentences."""
+    if not found or isinstance(found[0], BaseException):
+        return [f"the deletion failed: {found!r}"]
+    receipt = found[0]
+    left = [] if receipt.verified else ["not verified"]
+    for _ in range(2):  # the worker's minute
+        deletion.settle(own.database, own.home.media)
+    own.database.checkpoint()
+    places = places_with(own.home.data_dir, [*NEEDLES, *pictures])
+    problems = [f"found in {place}" for place in places]
+    kept = own.database.column("select receipt from deletions where receipt -> '$.start_ms' is not null")
+    if not all(json.loads(each)["verified"] for each in kept):
+        problems.append(f"a receipt is still not verified: {receipt.left} {left}")
+    problems += verify(own.database, own.home.media, own.home.spool).problems
+    return problems
+
+
+@contextmanager
+def small_patience() -> Iterator[None]:
+    """Nothing waits for the clock."""
+    with ExitStack() as stack:
+        for owner, name, value in ((deletion, "_ROUND_S", 0.0), (deletion, "FRAMES_AT_ONCE", 2)):
+            stack.callback(setattr, owner, name, getattr(owner, name))
+            setattr(owner, name, value)
+        yield
+
+
+def schedules(chance: random.Random, name: str, number: int, folder: Path) -> Iterator[tuple[str, Choice]]:
+    """Every plain one, as far as both have steps, then random ones."""
+    taken = tried(name, deletion_before(10**6), folder).steps
+    for step in range(taken["writer"] + 1):
+        yield f"deletion before step {step}", deletion_before(step)
+    for step in range(taken["deletion"] + 1):
+        yield f"writer before step {step} of the deletion", writer_before(step)
+    for _ in range(number):
+        seed = chance.getrandbits(32)
+        yield f"random {seed}", at_random(random.Random(seed))
+
+
+def say(sentence: str) -> None:
+    sys.stdout.write(f"{sentence}\n")
+    sys.stdout.flush()
+
+
+def main(number: int = 30, seed: int = 1) -> int:
+    chance, failures, tries, started = random.Random(seed), 0, 0, time.monotonic()
+    logging.disable(logging.ERROR)
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+        for name in WRITERS:
+            before, wrong = tries, 0
+            for told, choose in schedules(chance, name, number, Path(folder) / "probe"):
+                shutil.rmtree(folder, ignore_errors=True)
+                done = tried(name, choose, Path(folder) / "home")
+                tries += 1
+                if done.problems:
+                    wrong += 1
+                    if wrong <= 3:
+                        say(f"  {name}, {told}: {done.problems[:4]}")
+            failures += wrong
+            say(f"{name}: {tries - before} interleavings, {wrong} wrong")
+    say(f"{tries} interleavings, {failures} wrong, {time.monotonic() - started:.0f} s")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))
