@@ -271,8 +271,11 @@ def open_database(data_dir: DataDir) -> Database:
     if not data_dir.database.exists():
         data_dir.database.touch(mode=FILE_MODE)
     database = Database(data_dir)
-    with _translated():
-        migrate(database.connection(), data_dir)
+    try:
+        with _translated():
+            migrate(database.connection(), data_dir)
+    except DatabaseDamaged as error:
+        raise DatabaseDamaged(f"{data_dir.database.name} is damaged: {error}") from error
     return database
 
 

@@ -35,6 +35,7 @@ COMMANDS = {
     "import": "webapp.cli.imports:imports",
     "backup": "webapp.cli.data:backup",
     "restore": "webapp.cli.data:restore",
+    "export": "webapp.cli.data:export",
     "doctor": "webapp.cli.maintenance:doctor",
     "verify": "webapp.cli.maintenance:verify",
     "reindex": "webapp.cli.maintenance:reindex",

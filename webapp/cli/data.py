@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from store.core.times import now_ms, to_seconds
-from webapp.cli.common import find_home, home_and_json, local_text, open_database, open_home, print_json
+from webapp.cli.common import (
+    MOMENT,
+    find_home,
+    home_and_json,
+    local_text,
+    open_database,
+    open_home,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from store.core.paths import DataDir
@@ -89,3 +97,34 @@ def _list(data_dir: DataDir, as_json: bool) -> None:
     click.echo(
         "`recollect restore newest` takes the first" if found else "there is no backup in this home", err=True
     )
+
+
+@click.command()
+@home_and_json
+@click.option("--from", "start_ms", type=MOMENT, default=0, metavar="TIME", help="Start, included.")
+@click.option("--to", "end_ms", type=MOMENT, metavar="TIME", help="End, not included (default: now).")
+@click.option("--no-pictures", is_flag=True, help="Leave the pictures out: they take most of the time.")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+def export(
+    home: Path | None, as_json: bool, start_ms: int, end_ms: int | None, no_pictures: bool, file: Path
+) -> None:
+    """Write what was recorded, or a range of it, as the zip FILE of Markdown, JSON, PNG and iCalendar."""
+    import dataclasses
+
+    from assistant.read_api.calls import is_permitted
+    from store.backup.export import export as write
+    from store.privacy.rules import load_rules
+    from webapp.core.formatting import count
+
+    if end_ms is not None and end_ms <= start_ms:
+        raise click.ClickException("--to must be later than --from")
+    here = open_home(home)
+    rules, at_ms = load_rules(here.data_dir, here.settings.privacy), now_ms()
+    done = write(
+        open_database(here.data_dir), file, start_ms, at_ms if end_ms is None else end_ms, at_ms,
+        lambda what: is_permitted(rules, what), with_pictures=not no_pictures,
+    )  # fmt: skip
+    if as_json:
+        return print_json({"path": str(file), **dataclasses.asdict(done)})
+    left_out = f"; {count(done.left_out, 'frame')} that a rule leaves out" if done.left_out else ""
+    click.echo(f"{file}: {count(done.frames, 'frame')}, {count(done.pictures, 'picture')}{left_out}")

@@ -247,10 +247,10 @@ def check_database(data_dir: DataDir) -> Check:
         frames = totals.store_stats(database).frames
         damage = totals.damage(database)
         if damage:
-            raise DatabaseDamaged(damage)
+            raise DatabaseDamaged(f"{data_dir.database.name} is damaged: {damage}")
     except StoreError as error:
         action = advice(data_dir, error) or "It was left as it is."
-        return Check("Database", "X", f"{data_dir.database.name} cannot be used: {error}", action)
+        return Check("Database", "X", str(error), action)
     return Check("Database", "OK", f"{frames} frames")
 
 

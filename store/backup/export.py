@@ -1,0 +1,328 @@
+"""Everything of a range, or all there is, as one zip of open formats: for other programs and for people.
+
+``frames.json`` has each frame with its text, ``pictures/`` each picture as PNG, ``days/`` Markdown of what
+each day was about, with the text that stood there last in each stretch. As iCalendar ``calendar.ics`` has
+imported events and ``activity.ics`` those stretches. Chats are Markdown, too, and with all other records
+JSON. It is written as it is read, batch by batch. What `permits` refuses is left out and counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import IO, Any
+from zoneinfo import ZoneInfo
+
+import icalendar
+
+from store.core import copies, times
+from store.core.database import Database
+from store.core.errors import MediaGone
+from store.core.paths import FILE_MODE
+from store.core.preferences import day_clock
+from store.frames import frames
+from store.frames.activity_intervals import Segment
+from store.frames.frames import FrameRow
+from store.frames.media import Media
+from store.timeline import segments
+
+Permits = Callable[[FrameRow | Segment], bool]
+
+_AT_ONCE = 200
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!])")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+
+_TOLD = "monitor", "app_name", "window_name", "browser_url", "sha256"
+# Columns that end in _ms become times as people and programs write them.
+_RECORDS = {
+    "chats": """
+        select c.id as chat, c.title, t.n, t.created_ms, t.model, t.status, t.question, t.answer_md
+        from turns t join conversations c on c.id = t.conversation_id
+        where t.created_ms >= :start and t.created_ms < :end order by c.id, t.n
+    """,
+    "insights": """
+        select id, title, summary, frame_id, start_ms, end_ms, created_ms from insights
+        where is_current = 1 and start_ms < :end and end_ms >= :start order by start_ms, id
+    """,
+    "summaries": """
+        select day, zone, start_ms, end_ms, text from daily_summaries
+        where start_ms < :end and end_ms > :start order by start_ms
+    """,
+    "facts": """
+        select s.kind, s.name as subject, f.predicate, coalesce(o.name, f.object_value) as object,
+            f.source_frame_id, f.created_ms
+        from facts f join entities s on s.id = f.subject_id left join entities o on o.id = f.object_entity_id
+        where f.retracted_ms is null and f.created_ms >= :start and f.created_ms < :end order by f.id
+    """,
+    "messages": """
+        select m.id, m.service, m.conversation, c.name as contact, m.is_outgoing, m.sent_ms, m.subject, m.body
+        from text_messages m left join contacts c on c.id = m.contact_id
+        where m.sent_ms >= :start and m.sent_ms < :end order by m.sent_ms, m.id
+    """,
+    "locations": """
+        select at_ms, latitude_e7 / 1e7 as latitude, longitude_e7 / 1e7 as longitude, accuracy_m, altitude_m
+        from location_points where at_ms >= :start and at_ms < :end order by at_ms
+    """,
+    "places": """
+        select name, category, address, note, latitude_e7 / 1e7 as latitude, longitude_e7 / 1e7 as longitude
+        from places order by id
+    """,
+}
+
+
+@dataclass(slots=True)
+class Exported:
+    """What went into an export; `left_out` frames are those that a rule of today leaves out."""
+
+    frames: int = 0
+    pictures: int = 0
+    left_out: int = 0
+
+
+def export(
+    database: Database,
+    target: Path,
+    start_ms: int,
+    end_ms: int,
+    now_ms: int,
+    permits: Permits,
+    *,
+    with_pictures: bool = True,
+) -> Exported:
+    """Write what was recorded in ``[start_ms, end_ms)``; a file that is there is replaced. Raises `OSError`.
+
+    Later deletions name the file on their receipts.
+    """
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    copies.note_elsewhere(database, target.absolute(), now_ms)
+    descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+    try:
+        with os.fdopen(descriptor, "w+b") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
+                done = _Export(database, bundle, start_ms, end_ms, permits).write(with_pictures)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return done
+
+
+class _Export:
+    def __init__(
+        self,
+        database: Database,
+        bundle: zipfile.ZipFile,
+        start_ms: int,
+        end_ms: int,
+        permits: Permits,
+    ) -> None:
+        self._database = database
+        self._media = Media(database.data_dir.media, database)
+        self._bundle = bundle
+        self._range = {"start": start_ms, "end": end_ms}
+        self._permits = permits
+        self._zone = day_clock(database).zone
+        self._done = Exported()
+
+    def write(self, with_pictures: bool) -> Exported:
+        self._frames(with_pictures)
+        for name, sql in _RECORDS.items():
+            self._json(f"{name}.json", self._records(sql))
+        self._chats()
+        with self._member("calendar.ics") as file:
+            _calendar(file, self._events())
+        with self._member("activity.ics") as file:
+            _calendar(file, self._stretches())
+        self._days()
+        if with_pictures:
+            self._pictures()
+        return self._done
+
+    @contextmanager
+    def _member(self, name: str, kind: int = zipfile.ZIP_DEFLATED) -> Iterator[IO[bytes]]:
+        entry = zipfile.ZipInfo(name, datetime.now().timetuple()[:6])
+        entry.compress_type, entry.external_attr = kind, FILE_MODE << 16
+        with self._bundle.open(entry, "w", force_zip64=True) as file:
+            yield file
+
+    def _json(self, name: str, found: Iterator[dict[str, Any]]) -> None:
+        """An array, an element a line."""
+        with self._member(name) as file:
+            before = b"[\n"
+            for record in found:
+                file.write(before + json.dumps(record, ensure_ascii=False).encode("utf-8", "replace"))
+                before = b",\n"
+            file.write(b"\n]\n" if before == b",\n" else b"[]\n")
+
+    def _records(self, sql: str) -> Iterator[dict[str, Any]]:
+        with self._database.read() as connection:
+            found = connection.execute(sql, self._range)
+            for row in found:
+                named = zip((each[0] for each in found.get_description()), row, strict=True)
+                yield {name.removesuffix("_ms"): self._told(name, value) for name, value in named}
+
+    def _told(self, name: str, value: Any) -> Any:
+        return _iso(value, self._zone) if name.endswith("_ms") and value is not None else value
+
+    # -- frames and their pictures --------------------------------------------------------
+
+    def _rows(self) -> Iterator[FrameRow]:
+        """The frames of the range that may go out, a batch at a time."""
+        last, after = (each - 1 for each in frames.id_range(self._range["start"], self._range["end"]))
+        while True:
+            with self._database.read() as connection:
+                tail = "where id > :last and id <= :after order by id limit :limit"
+                found = frames.select_rows(
+                    connection, tail, {"last": last, "after": after, "limit": _AT_ONCE}
+                )
+            if not found:
+                return
+            yield from (frame for frame in found if self._permits(frame))
+            last = found[-1].id
+
+    def _frames(self, with_pictures: bool) -> None:
+        first, after = frames.id_range(self._range["start"], self._range["end"])
+        sql = "select count(*) from frames where id >= ? and id < ?"
+        total = self._database.scalar(sql, (first, after))
+        self._json("frames.json", self._frame_records(with_pictures))
+        self._done.left_out = total - self._done.frames
+
+    def _frame_records(self, with_pictures: bool) -> Iterator[dict[str, Any]]:
+        for frame in self._rows():
+            self._done.frames += 1
+            yield {
+                "id": frame.id,
+                "time": _iso(frame.captured_ms, self._zone),
+                "until": _iso(frame.ended_ms, self._zone),
+                **{name: getattr(frame, name) for name in _TOLD},
+                "picture": self._picture_name(frame) if with_pictures and frame.media_path else None,
+                "text": self._text(frame.id),
+            }
+
+    def _text(self, frame_id: int) -> str:
+        return str(self._database.scalar("select text from frame_texts where id = ?", (frame_id,)) or "")
+
+    def _picture_name(self, frame: FrameRow) -> str:
+        at = datetime.fromtimestamp(frame.captured_ms / 1000, self._zone)
+        return f"pictures/{at:%Y-%m-%d}/{at:%H%M%S}-{frame.id}.png"
+
+    def _pictures(self) -> None:
+        for frame in self._rows():
+            try:
+                image = self._media.image(frame)
+            except MediaGone:
+                continue
+            with self._member(self._picture_name(frame), zipfile.ZIP_STORED) as file:
+                image.save(file, "PNG")
+            self._done.pictures += 1
+
+    # -- for people -----------------------------------------------------------------------
+
+    def _each_day(self) -> Iterator[tuple[times.Day, list[Segment]]]:
+        """The days of the range on which something was recorded."""
+        sql = "select min(start_ms), max(end_ms) from segments where start_ms < :end and end_ms > :start"
+        [(first, last)] = self._database.rows(sql, self._range)
+        at = first
+        while at is not None and at < last:
+            day = times.day_of(at, self._zone)
+            start, end = max(day.start_ms, self._range["start"]), min(day.end_ms, self._range["end"])
+            found = [each for each in segments.segments(self._database, start, end) if self._permits(each)]
+            if found:
+                yield day, found
+            at = day.end_ms
+
+    def _days(self) -> None:
+        for day, found in self._each_day():
+            with self._member(f"days/{day.date}.md") as file:
+                sql = "select text from daily_summaries where day = ?"
+                told = self._database.scalar(sql, (day.date.isoformat(),))
+                _say(file, f"# {day.date}", _plain(told or ""))
+                for each in found:
+                    start, end = (_iso(ms, self._zone)[11:19] for ms in (each.start_ms, each.end_ms))
+                    _say(file, f"## {start} to {end} {_escaped(_title(each))}", each.browser_url or "")
+                    _say(file, _block(self._text(each.last_frame_id)))
+
+    def _chats(self) -> None:
+        asked = "select distinct conversation_id from turns where created_ms >= :start and created_ms < :end"
+        for chat in self._database.column(asked, self._range):
+            sql = "select n, question, answer_md from turns where conversation_id = ? order by n"
+            with self._member(f"chats/{chat}.md") as file:
+                for _, question, answer in self._database.rows(sql, (chat,)):
+                    _say(file, f"## {_escaped(question)}", _plain(answer))
+
+    # -- iCalendar ------------------------------------------------------------------------
+
+    def _events(self) -> Iterator[icalendar.Event]:
+        sql = """
+            select id, title, description, location, start_ms, end_ms, is_all_day from calendar_events
+            where start_ms < :end and end_ms >= :start order by start_ms, id
+        """
+        for number, title, description, place, *span_ms, is_all_day in self._database.rows(sql, self._range):
+            moments = [datetime.fromtimestamp(ms / 1000, self._zone) for ms in span_ms]
+            start, end = (each.date() if is_all_day else each for each in moments)
+            event = _event(f"event-{number}", title, start, end)
+            event.add("description", description)
+            event.add("location", place)
+            yield event
+
+    def _stretches(self) -> Iterator[icalendar.Event]:
+        for _, found in self._each_day():
+            for each in found:
+                span = [datetime.fromtimestamp(ms / 1000, UTC) for ms in (each.start_ms, each.end_ms)]
+                event = _event(f"stretch-{each.start_ms}", _title(each), *span)
+                if each.browser_url:
+                    event.add("url", each.browser_url)
+                yield event
+
+
+def _iso(ms: int, zone: ZoneInfo) -> str:
+    return datetime.fromtimestamp(ms / 1000, zone).isoformat(timespec="milliseconds")
+
+
+def _title(each: Segment) -> str:
+    return " · ".join(part for part in (each.app_name, each.window_name) if part) or "unknown window"
+
+
+def _event(uid: str, title: str, start: date, end: date) -> icalendar.Event:
+    event = icalendar.Event()
+    event.add("uid", f"{uid}@recollect")
+    event.add("summary", title)
+    event.add("dtstamp", datetime.now(UTC))
+    event.add("dtstart", start)
+    event.add("dtend", end)
+    return event
+
+
+def _calendar(file: IO[bytes], events: Iterator[icalendar.Event]) -> None:
+    file.write(b"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Recollect//EN\r\n")
+    for event in events:
+        file.write(event.to_ical())
+    file.write(b"END:VCALENDAR\r\n")
+
+
+def _say(file: IO[bytes], *paragraphs: str) -> None:
+    for text in filter(None, paragraphs):
+        file.write(f"{text}\n\n".encode("utf-8", "replace"))
+
+
+def _escaped(text: str) -> str:
+    """Text of the screen or of a person in one line of Markdown, without syntax of its own."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def _plain(markdown: str) -> str:
+    """Markdown of a model's or our own making; raw HTML must not come to life in whoever renders it."""
+    return _TAG.sub(r"\\<", markdown)
+
+
+def _block(text: str) -> str:
+    """Text of the screen as it stood there: code, so that nothing in it is syntax."""
+    return "\n".join(f"    {line}" for line in text.splitlines())

@@ -1,0 +1,125 @@
+"""What is exported is open to other programs, whole, and nothing that may not go out."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import icalendar
+import numpy as np
+import pytest
+from PIL import Image
+
+from store.backup import export as exporting
+from store.backup.export import Exported, export
+from store.chats import conversations
+from store.core import copies
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.frames import frames
+from store.frames.media import Media
+from store.timeline import segments
+from tests.factories import NOON_MS, picture, store_frame
+from tests.sources import put_messages
+from tests.store.sources.test_sources import message
+
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def filled(database: Database, data_dir: DataDir) -> Database:
+    for n, (app, text) in enumerate(
+        [("Code", "# not a heading\n```"), ("Secret", "hidden"), ("Code", "more")]
+    ):
+        frame = store_frame(
+            database, data_dir, NOON_MS + n * 60_000, text, app_name=app, window_name="<b>*window*</b>"
+        )
+        with database.write() as connection:
+            segments.heartbeat(connection, frame)
+            segments.extend(connection, frame.id, frame.captured_ms + 30_000)
+    chat = conversations.create(database, "What?", NOON_MS)
+    turn = conversations.add_turn(
+        database, chat, mode="evidence", model="m", question="What *was* it?", start_ms=NOON_MS,
+        end_ms=NOON_MS + 1, timezone="UTC", now_ms=NOON_MS,
+    )  # fmt: skip
+    database.change(
+        "update turns set answer_md = '**That** <script>', status = 'done' where id = ?", (turn.id,)
+    )
+    put_messages(database, [message("a", name="Anna")])
+    return database
+
+
+def read(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as bundle:
+        assert bundle.testzip() is None
+        return {name: bundle.read(name) for name in bundle.namelist()}
+
+
+def test_everything_that_may_go_out_is_there(filled: Database, tmp_path: Path) -> None:
+    target = tmp_path / "out.zip"
+    done = export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, lambda what: what.app_name != "Secret")
+    assert done == Exported(frames=2, pictures=2, left_out=1)
+    files = read(target)
+    assert b"hidden" not in b"".join(files.values()) and b"Secret" not in b"".join(files.values())
+    told = json.loads(files["frames.json"])
+    assert [each["text"] for each in told] == ["# not a heading\n```", "more"]
+    shown = Image.open(io.BytesIO(files[told[0]["picture"]]))
+    assert shown.format == "PNG" and np.array_equal(np.asarray(shown), np.asarray(picture(NOON_MS)))
+    [day] = [files[name].decode() for name in files if name.startswith("days/")]
+    assert "    # not a heading\n    ```" in day and "Code · \\<b\\>\\*window\\*\\</b\\>" in day
+    [chat] = [files[name].decode() for name in files if name.startswith("chats/")]
+    assert "## What \\*was\\* it?" in chat and "**That** \\<script>" in chat
+    assert json.loads(files["chats.json"])[0]["question"] == "What *was* it?"
+    assert json.loads(files["messages.json"])[0]["contact"] == "Anna"
+    events = icalendar.Calendar.from_ical(files["activity.ics"]).walk("VEVENT")
+    assert len(events) == 2 and all("Code" in event["SUMMARY"] for event in events)
+    assert icalendar.Calendar.from_ical(files["calendar.ics"]).walk("VEVENT") == []
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_range_is_half_open_and_pictures_may_stay(filled: Database, tmp_path: Path) -> None:
+    target = tmp_path / "out.zip"
+    done = export(filled, target, NOON_MS, NOON_MS + 120_000, NOON_MS, lambda _: True, with_pictures=False)
+    assert done == Exported(frames=2)
+    files = read(target)
+    assert not any(name.startswith("pictures/") for name in files)
+    assert all(each["picture"] is None for each in json.loads(files["frames.json"]))
+
+
+def test_an_empty_home_is_a_whole_file(database: Database, tmp_path: Path) -> None:
+    assert export(database, tmp_path / "out.zip", 0, NOON_MS, NOON_MS, lambda _: True) == Exported()
+    assert json.loads(read(tmp_path / "out.zip")["frames.json"]) == []
+
+
+def test_it_reads_in_batches(filled: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "_AT_ONCE", 1)
+    assert export(filled, tmp_path / "out.zip", 0, NOON_MS + HOUR_MS, NOON_MS, lambda _: True).frames == 3
+
+
+def test_a_full_disk_leaves_what_was_there(
+    filled: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out.zip"
+    target.write_bytes(b"before")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Media, "image", full)
+    with pytest.raises(OSError, match="No space"):
+        export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, lambda _: True)
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["out.zip"]
+    assert target.read_bytes() == b"before"
+
+
+def test_a_later_deletion_names_the_file(filled: Database, data_dir: DataDir, tmp_path: Path) -> None:
+    target = tmp_path / "out.zip"
+    export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, lambda _: True)
+    frame = frames.nearest(filled, NOON_MS)
+    assert frame is not None
+    receipt = deletion.delete_frames(filled, Media(data_dir.media), [frame.id])
+    assert receipt.elsewhere == copies.elsewhere(filled) == (str(target),)
