@@ -26,12 +26,13 @@ import apsw
 from store.backup import backup as backups
 from store.backup.backup import ALONG, REPLACED, Backup, copy_stream, link
 from store.core import copies
-from store.core.database import open_database, rows
+from store.core.database import column, open_database, rows
 from store.core.errors import StoreBusy, StoreError
 from store.core.migrations import check_version
 from store.core.paths import DIRECTORY_MODE, DataDir, file_lock, replace_file, sync_directory
 from store.core.times import now_ms
 from store.deletion import deletion
+from store.egress import access_keys
 from store.frames.media import Media
 
 # Whoever holds one of these has the database open; others are told by SQLite's own lock.
@@ -136,6 +137,8 @@ def _make_ready(data_dir: DataDir, source: Path, ready: DataDir) -> tuple[Backup
     present = _present(data_dir, backup.made_ms)
     database = open_database(ready)
     try:
+        with database.write() as connection:
+            access_keys.keep_only(connection, _keys(data_dir))
         media = Media(ready.media)
         for start_ms, end_ms, deleted_ms in present[0] if present else ():
             deletion.delete_range(database, media, start_ms, end_ms, now_ms=deleted_ms)
@@ -210,6 +213,14 @@ def _present(data_dir: DataDir, made_ms: int) -> tuple[list[tuple[int, int, int]
     with suppress(apsw.Error), closing(apsw.Connection(path, flags)) as connection:
         return rows(connection, sql, (made_ms,)), copies.mark_in(connection)
     return None
+
+
+def _keys(data_dir: DataDir) -> list[bytes]:
+    """The keys that open the present home: no other one does afterwards, it may have been revoked."""
+    flags = apsw.SQLITE_OPEN_READONLY
+    with suppress(apsw.Error), closing(apsw.Connection(str(data_dir.database), flags)) as connection:
+        return column(connection, "select secret_hash from access_keys")
+    return []
 
 
 # -- changing places ----------------------------------------------------------------------

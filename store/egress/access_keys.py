@@ -68,6 +68,11 @@ def sign_out_browsers(connection: apsw.Connection, but_id: int) -> None:
     connection.execute("delete from access_keys where scope = ? and id != ?", (BROWSER, but_id))
 
 
+def keep_only(connection: apsw.Connection, secret_hashes: list[bytes]) -> None:
+    kept = ", ".join("?" * len(secret_hashes))
+    connection.execute(f"delete from access_keys where secret_hash not in ({kept})", secret_hashes)
+
+
 def forget_browsers(connection: apsw.Connection, made_before_ms: int, used_before_ms: int) -> None:
     """Those that were signed in, or used last, before these moments."""
     connection.execute(

@@ -17,6 +17,8 @@ from store.core.database import Database, open_database, rows
 from store.core.errors import DatabaseDamaged, DatabaseTooNew, StoreBusy
 from store.core.paths import DataDir, file_lock
 from store.deletion import deletion
+from store.egress import access_keys
+from store.egress.access_keys import AccessKey
 from store.frames import frames
 from store.frames.media import Media
 from tests.factories import NOON_MS, store_frame
@@ -84,6 +86,24 @@ def test_one_file_from_elsewhere_brings_back_nothing_that_was_deleted_since(
     assert holds(data_dir) == []
     database = open_database(data_dir)
     assert copies.drop_outdated(database) == (0, 0) and inside.exists()
+
+
+def test_a_key_that_was_revoked_since_opens_nothing_again(database: Database, data_dir: DataDir) -> None:
+    def key(name: str) -> AccessKey:
+        return AccessKey(0, "read", name, 0, NOON_MS, None)
+
+    put(database)
+    with database.write() as connection:
+        revoked = access_keys.add(connection, b"1", key("revoked"))
+        access_keys.add(connection, b"2", key("kept"))
+    path, _ = backup.make(database, NOON_MS)
+    with database.write() as connection:
+        access_keys.revoke(connection, revoked)
+    database.close_thread()
+    restore.restore(data_dir, path)
+    database = open_database(data_dir)
+    assert [each.name for each in access_keys.listed(database)] == ["kept"]
+    database.close_thread()
 
 
 def test_an_empty_home_elsewhere_takes_everything_along(
