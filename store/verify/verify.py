@@ -73,10 +73,16 @@ def _file(connection: apsw.Connection) -> Iterator[str]:
 
 def row_problems(connection: apsw.Connection) -> Iterator[str]:
     """Rows of the database that do not agree with others."""
+    for sentence, number in row_counts(connection):
+        yield f"{number} {sentence}."
+
+
+def row_counts(connection: apsw.Connection) -> Iterator[tuple[str, int]]:
+    """The same as what is wrong, without the number, and how often."""
     for sentence, source in _PROBLEMS.items():
         number = scalar(connection, f"select count(*) {source}")
         if number:
-            yield f"{number} {sentence}."
+            yield sentence, number
 
 
 def _derived(connection: apsw.Connection) -> Iterator[str]:

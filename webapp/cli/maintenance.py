@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
+from store.core.errors import DatabaseUnusable
 from webapp.cli.common import (
     MOMENT,
     home_and_json,
@@ -23,14 +25,22 @@ from webapp.cli.common import (
 
 @click.command()
 @home_and_json
-def doctor(home: Path | None, as_json: bool) -> int:
+@click.option("--fix", is_flag=True, help="First mend what can be mended without losing anything.")
+def doctor(home: Path | None, as_json: bool, fix: bool) -> int:
     """Check reading, display, windows, model, disk and database; say what to do."""
     from webapp.ops.doctor import check_all
+    from webapp.ops.mending import mend
 
     here = open_home(home)
+    fixed = []
+    if fix:
+        with suppress(DatabaseUnusable):  # the check of the database says what to do
+            for sentence in mend(here.data_dir):
+                fixed.append(sentence)
+                click.echo(f"fixed: {sentence}", err=as_json)
     checks = check_all(here.data_dir, here.settings)
     if as_json:
-        print_json({"checks": [dataclasses.asdict(check) for check in checks]})
+        print_json({"checks": [dataclasses.asdict(check) for check in checks], "fixed": fixed})
     else:
         for check in checks:
             click.echo(f"{check.verdict:<3}{check.name:<16}{check.sentence}")

@@ -84,6 +84,14 @@ def web_address(data_dir: DataDir) -> Address | None:
     return address if psutil.pid_exists(address.pid) else None
 
 
+def forget_dead_address(data_dir: DataDir) -> bool:
+    """Remove what a web process that died has left of `advertise_address`; whether there was any."""
+    is_left = _address_file(data_dir).exists() and web_address(data_dir) is None
+    if is_left:
+        _address_file(data_dir).unlink(missing_ok=True)
+    return is_left
+
+
 def free_space(data_dir: DataDir, floor_gb: float) -> tuple[str, Literal["ok", "warn", "bad"], str]:
     """How much of the disk is free, whether that is enough, and why not: capture pauses below `floor_gb`."""
     usage = shutil.disk_usage(data_dir.home)

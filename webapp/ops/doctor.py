@@ -34,6 +34,7 @@ from store.egress.egress_log import EgressRecorder, RequestContext
 from store.embeddings import vectors
 from store.spool import process_state
 from store.timeline import totals
+from webapp.ops import canary
 from webapp.ops.control import free_space
 
 Verdict = Literal["OK", "--", "!", "X"]
@@ -66,6 +67,7 @@ def check_all(data_dir: DataDir, settings: Settings) -> list[Check]:
         check_disk(data_dir, settings),
         check_folder(data_dir),
         check_database(data_dir),
+        check_canary(settings.ocr),
         check_integrations(data_dir, settings.compat),
     ]
 
@@ -252,6 +254,23 @@ def check_database(data_dir: DataDir) -> Check:
         action = advice(data_dir, error) or "It was left as it is."
         return Check("Database", "X", str(error), action)
     return Check("Database", "OK", f"{frames} frames")
+
+
+def check_canary(settings: OcrSettings) -> Check:
+    """Whether a picture comes the whole way from the spool to a search, in a home of its own."""
+    if settings.engine == "off":
+        return Check("From end to end", "--", "nothing is read")
+    flight = canary.fly(settings)
+    if flight.reached == "found":
+        sentence = f"a picture was stored, read and found in {flight.seconds:.0f} s"
+        return Check("From end to end", "OK", sentence)
+    sentence = {
+        "nothing": "a picture was not even stored",
+        "stored": "a picture was stored, but not read",
+        "read": "a picture was stored and read, but its words were not found",
+    }[flight.reached]
+    said = f": {flight.said}" if flight.said else ""
+    return Check("From end to end", "X", f"{sentence}{said}", "See Reading text and Languages above.")
 
 
 def check_integrations(data_dir: DataDir, settings: CompatSettings) -> Check:

@@ -14,6 +14,7 @@ import shutil
 from dataclasses import dataclass
 from typing import Literal
 
+from store.backup import backup
 from store.core import tokenizer
 from store.core.database import Database
 from store.deletion import retention
@@ -47,6 +48,9 @@ SILENT_MS = 30_000
 QUEUE_WARN_MS = 2 * 60_000
 QUEUE_BAD_MS = 15 * 60_000
 BACKLOG_WARN_MIN = 60
+FULL_WARN_DAYS = 14
+BACKUP_WARN_DAYS = 3
+_MONTH_DAYS = 30.44
 _CANARY_LOOKBACK = 20
 
 
@@ -186,6 +190,7 @@ def embedding_part(own: Services, worker: IngestState | None) -> Part:
 
 
 def storage_part(own: Services) -> Part:
+    """Room now and soon, and whether retention and backups do their work."""
     free, verdict, why = free_space(own.data_dir, own.settings.capture.min_free_gb)
     entries, used = own.spool.usage()
     limits = own.settings.spool
@@ -195,7 +200,26 @@ def storage_part(own: Services) -> Part:
     if verdict == "ok" and last and last[0].problem:
         why = f"retention stopped: {last[0].problem}"
         return Part("storage", "warn", free, why, "It is tried again every hour; see Settings, Storage.")
+    ahead = growth(own) if verdict == "ok" else None
+    if ahead and ahead.months * _MONTH_DAYS < FULL_WARN_DAYS:
+        why = f"at this pace there is room for {ahead.months * _MONTH_DAYS:.0f} days"
+        return Part("storage", "warn", free, why, "Free some space, or set a limit under Settings, Storage.")
+    if verdict == "ok" and (old := _lacks_backup(own)):
+        return Part("storage", "warn", free, old, "`recollect backup` makes one, or says why not.")
     return Part("storage", verdict, free, why, why and "Free some space on this disk.")
+
+
+def _lacks_backup(own: Services) -> str:
+    """Why there should be a newer backup; "" where there need not be."""
+    if not own.settings.backup.keep or sample_week.is_sample(own.data_dir):
+        return ""
+    newest = next(iter(backup.listed(own.data_dir)), None)
+    first = frames.nearest(own.database, 0)
+    since_ms = newest[1].made_ms if newest else first.stored_ms if first else own.clock()
+    days = (own.clock() - since_ms) // backup.DAY_MS
+    if days < BACKUP_WARN_DAYS:
+        return ""
+    return f"the newest backup is {days} days old" if newest else f"for {days} days there was no backup"
 
 
 def growth(own: Services) -> retention.Growth | None:
@@ -226,7 +250,9 @@ def canary_part(database: Database) -> Part:
     at_ms = frames.captured_ms_of(frame_id)
     page = search(database, f'"{word}"', Filters(at_ms, at_ms + 1), order="newest", limit=200)
     if any(hit.frame_id == frame_id for hit in page.hits):
-        return Part("canary", "ok", "found", "a word of the newest read frame finds that frame")
+        read_ms = frames.get(database, frame_id).read_ms or at_ms
+        way = f"captured, stored, read and found within {_seconds(read_ms - at_ms)}"
+        return Part("canary", "ok", "found", f"a word of the newest read frame finds it: {way}")
     why = "a word of the newest read frame does not find that frame"
     return Part("canary", "bad", "not found", why, "`recollect verify` compares index and frames.")
 

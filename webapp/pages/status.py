@@ -32,8 +32,8 @@ _MINUTE_MS = 60_000
 _MAX_MINUTES = 525_600
 _TITLES = {
     "capture": "Recording",
-    "ingest": "Waiting to be stored",
-    "index": "Waiting to be read",
+    "ingest": "Captured but not stored",
+    "index": "Stored but not searchable",
     "meaning": "Search by meaning",
     "storage": "Disk",
     "model": "Answers",

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from store.backup import backup
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import RetentionSettings
@@ -207,6 +208,7 @@ def test_a_run_of_retention_that_failed_is_told(
     alive()
     monkeypatch.setattr(shutil, "disk_usage", lambda _: _Usage(10**12, 0, 9 * 10**11))
     store_frame(own.database, data_dir, 0, "words")
+    backup.make(own.database, own.clock())
 
     def full(*_: object) -> None:
         raise OSError("no space left")
@@ -219,6 +221,31 @@ def test_a_run_of_retention_that_failed_is_told(
     assert (found.verdict, found.why) == ("warn", "retention stopped: no space left")
     retention.run(own.database, own.media, RetentionSettings(days=1), own.clock())
     assert part(own, "storage").verdict == "ok"
+
+
+def test_a_backup_that_is_old_or_was_never_made_is_told(
+    own: Services, alive: Callable[..., None], data_dir: DataDir, now: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: _Usage(10**12, 0, 9 * 10**11))
+    store_frame(own.database, data_dir, now())
+    assert part(own, "storage").verdict == "ok"
+    now.now_ms += 3 * backup.DAY_MS
+    assert part(own, "storage").why == "for 3 days there was no backup"
+    backup.make(own.database, now())
+    assert part(own, "storage").verdict == "ok"
+    now.now_ms += 4 * backup.DAY_MS
+    assert part(own, "storage").why == "the newest backup is 4 days old"
+    off = replace(own.settings, backup=replace(own.settings.backup, keep=0))
+    assert part(replace(own, settings=off), "storage").verdict == "ok"
+
+
+def test_a_disk_that_will_soon_be_full_is_told(
+    own: Services, data_dir: DataDir, now: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: _Usage(10**12, 0, 9 * 10**11))
+    monkeypatch.setattr(health, "growth", lambda _: retention.Growth(9e12, 0.1))
+    found = part(own, "storage")
+    assert (found.verdict, found.why) == ("warn", "at this pace there is room for 3 days")
 
 
 # -- the canary -----------------------------------------------------------------------------
@@ -244,6 +271,7 @@ def test_an_index_that_lost_the_newest_frame_is_unhealthy(
     alive()
     store_frame(database, data_dir, 1_000, text="older words")
     store_frame(database, data_dir, text="newest words")
+    backup.make(database, own.clock())
     assert check(own).status == "healthy"
     with database.write() as connection:
         connection.execute("insert into frames_fts (frames_fts) values ('delete-all')")

@@ -1,0 +1,118 @@
+"""What `recollect doctor --fix` mends: only what has one right answer, and nothing that somebody wrote.
+
+Each step may run beside capture, ingest and the pages, and says what it did.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from store.chats import attachments
+from store.core.database import Database, open_database
+from store.core.paths import DIRECTORY_MODE, FILE_MODE, DataDir
+from store.core.times import now_ms
+from store.deletion import deletion
+from store.frames import text_index
+from store.frames.media import Media
+from store.memory import documents
+from store.spool.queue import Spool
+from store.timeline import segments
+from store.verify import verify
+from webapp.core.formatting import count
+from webapp.ops.control import forget_dead_address
+
+_LEFT_S = 3600.0
+"""Nobody takes an hour to write a small file: what is as old was left by a program that died."""
+
+# What makes a difference that `store.verify` names go, in one statement.
+_STATEMENTS = {
+    "window titles are kept of no frame":
+        "delete from window_names where not exists (select 1 from frames where window_name = name)",
+    "addresses are kept of no frame":
+        "delete from browser_urls where not exists (select 1 from frames where browser_url = name)",
+    "frames have a window title that filters do not know":
+        "insert or ignore into window_names select window_name from frames where window_name is not null",
+    "frames have an address that filters do not know":
+        "insert or ignore into browser_urls select browser_url from frames where browser_url is not null",
+    "vectors are of frames that do not exist":
+        "delete from vectors where kind = 'frame' and thing_id not in (select id from frames)",
+    "deleted frames wait for vectors":
+        "delete from embedding_queue where kind = 'frame' and thing_id not in (select id from frames)",
+    "messages are not in their index":
+        "insert into text_messages_fts (text_messages_fts) values ('rebuild')",
+    "rows of the index of messages have no message":
+        "insert into text_messages_fts (text_messages_fts) values ('rebuild')",
+    "summaries of days are not in their index":
+        "insert into daily_summaries_fts (daily_summaries_fts) values ('rebuild')",
+    "rows of the index of days have no summary":
+        "insert into daily_summaries_fts (daily_summaries_fts) values ('rebuild')",
+}  # fmt: skip
+_OF_FRAMES = {"frames are not in the index", "rows of the index have no frame"}
+_OF_MEMORY = {"memory documents are not in their index", "rows of the memory index have no document"}
+
+
+def mend(data_dir: DataDir) -> Iterator[str]:
+    """Mend, and say each thing that was done. Raises what `open_database` raises."""
+    opened = sum(_close(path) for path in [data_dir.home, *data_dir.home.rglob("*")])
+    if opened:
+        yield f"Others could read {count(opened, 'file or folder', 'files and folders')}, and no longer can."
+    if forget_dead_address(data_dir):
+        yield "A note of pages that are not served any more was removed."
+    left = [path for path in data_dir.home.glob(".*.tmp") if _is_left(path)]
+    for path in left:
+        path.unlink(missing_ok=True)
+    database = open_database(data_dir)
+    Spool(data_dir.spool).sweep_tmp(_LEFT_S)
+    swept = len(left) + deletion.sweep(database, Media(data_dir.media))
+    swept += attachments.sweep(database, now_ms())
+    if swept:
+        yield f"{count(swept, 'leaving')} of programs that died and of deletions were removed."
+    yield from _rows(database)
+
+
+def _rows(database: Database) -> Iterator[str]:
+    with database.read() as connection:
+        found = dict(verify.row_counts(connection))
+        is_folded = segments.stored_line(connection) == segments.folded_line(connection)
+    for name, sql in _STATEMENTS.items():
+        if name in found:
+            database.change(sql)
+            yield f"{found[name]} {name}: mended."
+    if _OF_FRAMES & found.keys():
+        with database.write() as connection:
+            text_index.abort_rebuild(connection)
+        while text_index.rebuild_some(database):
+            pass
+        yield "The index of words was made anew."
+    if _OF_MEMORY & found.keys():
+        documents.rebuild_index(database)
+        yield "The index of memory was made anew."
+    if not is_folded:
+        with database.write() as connection:
+            segments.rebuild(connection, 0, 2**52)
+        yield "The activity segments were made anew of the frames."
+
+
+def _close(path: Path) -> bool:
+    """Let nobody else read a file or folder; whether somebody could."""
+    if os.name == "nt" or path.is_symlink():
+        return False
+    try:
+        found = path.stat()
+        if found.st_uid != os.geteuid() or not stat.S_IMODE(found.st_mode) & 0o077:
+            return False
+        path.chmod(DIRECTORY_MODE if stat.S_ISDIR(found.st_mode) else FILE_MODE)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _is_left(path: Path) -> bool:
+    try:
+        return time.time() - path.stat().st_mtime > _LEFT_S
+    except FileNotFoundError:
+        return False
