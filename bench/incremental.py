@@ -22,7 +22,7 @@ from pathlib import Path
 
 from bench.report import Report
 from bench.scenes import TEXTS, Frame, recorded
-from engines.ocr.protocol import OcrEngine, open_ocr
+from engines.ocr.protocol import open_ocr
 from ingest.core.home import Home, open_home
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading.backlog import Backlog
@@ -72,13 +72,13 @@ def main(report: Report) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(os.environ.get("RECOLLECT_SCENES", scratch))
         scenes = recorded(folder, int(os.environ.get("RECOLLECT_SEED", "1")))
-        engine, total = open_ocr("auto", LANGUAGES), Tally()
+        total = Tally()
         report.line(_HEAD)
         for name, pictures in scenes.items():
             if os.environ.get("RECOLLECT_ONLY", "") not in name:
                 continue
             with tempfile.TemporaryDirectory() as home_folder:
-                tally = _scene(engine, pictures, Path(home_folder))
+                tally = _scene(pictures, Path(home_folder))
             total.add(tally)
             report.line(f"  {name:<18}{tally}")
             for miss in tally.misses if os.environ.get("RECOLLECT_MISSES") else ():
@@ -86,7 +86,7 @@ def main(report: Report) -> None:
         report.line(f"  {'all':<18}{total}")
 
 
-def _scene(engine: OcrEngine, pictures: list[Frame], folder: Path) -> Tally:
+def _scene(pictures: list[Frame], folder: Path) -> Tally:
     """The first frame is read whole by both and left out."""
     data_dir = DataDir(folder)
     data_dir.create()
@@ -103,7 +103,7 @@ def _scene(engine: OcrEngine, pictures: list[Frame], folder: Path) -> Tally:
         loop.step()
         spent_s = time.process_time() - began
         if number:
-            _compare(tally, home, frame_id, frame, engine)
+            _compare(tally, home, frame_id, frame)
             tally.stored_s += spent_s
     loop.close()
     home.database.close_thread()
@@ -125,8 +125,8 @@ def _store(home: Home, frame: Frame, now_ms: int) -> int:
         return frames.insert(connection, capture, still, now_ms)
 
 
-def _compare(tally: Tally, home: Home, frame_id: int, frame: Frame, engine: OcrEngine) -> None:
-    whole, whole_s = _whole(engine, frame)
+def _compare(tally: Tally, home: Home, frame_id: int, frame: Frame) -> None:
+    whole, whole_s = _whole(frame)
     reading = readings.current_reading(home.database, frame_id)
     stored = reading.text if reading else ""
     before, after = _tokens(whole), _tokens(stored)
@@ -141,13 +141,18 @@ def _compare(tally: Tally, home: Home, frame_id: int, frame: Frame, engine: OcrE
     tally.add(Tally(1, before.total(), after.total(), same.total(), *planted, whole_s, 0.0, misses))
 
 
-def _whole(engine: OcrEngine, frame: Frame) -> tuple[str, float]:
-    """Text of a whole reading and its CPU seconds, decoding included; remembered beside the picture."""
+def _whole(frame: Frame) -> tuple[str, float]:
+    """Text of a whole reading and its CPU seconds, decoding included; remembered beside the picture.
+
+    By an engine that has seen nothing before: it would know rows again.
+    """
     path = frame.image.with_suffix(".whole.json")
     if not path.exists():
+        engine = open_ocr("auto", LANGUAGES)
         began = time.process_time()
         text = "\n".join(line.text for line in engine.read(frame.open()))
         path.write_text(json.dumps([text, time.process_time() - began]), encoding="utf-8")
+        engine.close()
     text, seconds = json.loads(path.read_text(encoding="utf-8"))
     return text, seconds
 

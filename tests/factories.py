@@ -34,9 +34,12 @@ class Clock:
 
 
 def picture(seed: int = 0, size: tuple[int, int] = (64, 48)) -> Image.Image:
-    """A small picture that differs from every other seed's."""
-    colour = hashlib.sha256(str(seed).encode()).digest()
-    return Image.new("RGB", size, (colour[0], colour[1], colour[2]))
+    """A small picture that differs from every other seed's, with strokes as of a letter."""
+    red, green, blue = hashlib.sha256(str(seed).encode()).digest()[:3]
+    image = Image.new("RGB", size, (red, green, blue))
+    for x in (6, 12):
+        image.paste((red ^ 128, green ^ 128, blue ^ 128), (x, 6, x + 3, 18))
+    return image
 
 
 def webp(image: Image.Image) -> bytes:

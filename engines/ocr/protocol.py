@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from inspect import signature
 from itertools import pairwise
 from statistics import median
@@ -95,7 +95,7 @@ class OcrWord:
     checked: Checked = "read"
 
     def moved(self, dx: int, dy: int) -> OcrWord:
-        return replace(self, box=self.box.moved(dx, dy))
+        return OcrWord(self.text, self.box.moved(dx, dy), self.confidence, self.source, self.checked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,16 @@
-"""Rows of text in a picture, found by its ink alone: what stands beside a row never changes how it is cut."""
+"""Rows of text in a picture, cut by its pixels alone: what stands elsewhere never changes how a row is cut.
+
+Ink is where the brightness changes from left to right: the sides of strokes, whatever the colours; a line
+across leaves but its two ends. Upright edges longer than strokes are walls: of windows, panels and fields.
+Ink that hangs together on a grid of tiles is a block, which is cut by itself. Its rows are about equally
+high: so strokes that touch are told apart, and those of one character, or of a letter and its dot, are not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
@@ -11,61 +19,184 @@ import numpy.typing as npt
 from engines.ocr.protocol import Box, around
 
 Ink = npt.NDArray[np.bool_]
+Grey = npt.NDArray[np.uint8]
+Numbers = npt.NDArray[np.int_]
 
-_RULE = 60  # pixels of a straight line; strokes of letters are shorter
-_GAP = 20  # pixels; wider spaces separate cells, columns and windows
-_LOWEST = 5  # pixels; letters are higher
+TILE_H, TILE_W = 8, 32  # pixels; flat tiles, because text runs along rows
+PICTURE = 96  # pixels: what is higher is no row, and text may stand anywhere in it
+_EDGE = 20  # of 255, between neighbouring pixels: the side of a stroke
+_SOFT_EDGE = 4  # of a wall: less is a shade
+_WALL = 60  # pixels; strokes of letters are shorter
+_BORDER = 28  # pixels of an upright edge that is no stroke if nothing says so
+_STEM = 15  # pixels: strokes of letters are narrower
+_GAP = 20  # pixels of blank that a row goes over
+_CELL_GAP = 1.5  # row heights; wider spaces separate cells, columns and windows
+_LOWEST, _NARROWEST = 5, 3  # pixels; letters are larger
 _TALLER = 1.3  # than other rows: no two of them are one
 _HIGHEST = 4  # usual rows: a heading; what is higher is a picture
+_ALIKE = 1.6  # heights of one row
+_WIDE = 120  # pixels; enough letters to tell rows by their amount of ink
+_FULL = 0.45  # of a row's usual ink: between its letters' upper and lower ends
+_VALLEY = 0.35  # of it: between two rows
+_TWO_ROWS, _SHORTEST = 1.4, 0.55  # distances of rows: how high two together are, and how low one is
 
 
-def rules(ink: Ink, length: int = _RULE) -> Ink:
-    """Pixels of straight lines of at least `length` pixels, across or down."""
-    found = np.zeros_like(ink)
-    for lines, result in ((ink, found), (ink.T, found.T)):
-        numbers = _numbered_runs(lines)
-        lengths = np.bincount(numbers[lines], minlength=numbers[-1, -1] + 1)
-        result |= lines & (lengths >= length)[numbers]
+def strokes(grey: Grey) -> tuple[Ink, Ink]:
+    """Ink and walls of a picture."""
+    right, left = grey[:, 1:], grey[:, :-1]
+    darker, lighter, soft = (np.zeros(grey.shape, np.bool_) for _ in range(3))
+    lower = np.minimum(left, right)
+    np.greater_equal(left - lower, _EDGE, out=darker[:, 1:])
+    np.greater_equal(right - lower, _EDGE, out=lighter[:, 1:])
+    np.greater_equal(np.maximum(left, right) - lower, _SOFT_EDGE, out=soft[:, 1:])
+    walls = _upright(soft, _WALL)
+    sides = _upright(darker, _BORDER), _upright(lighter, _BORDER)
+    for side, other in (sides, sides[::-1]):
+        y, x = np.nonzero(side)
+        far = [_looked_up(other, y, x + n) | _looked_up(other, y, x - n) for n in range(1, _STEM)]
+        is_thin, is_stem = np.any(far[:2], 0), np.any(far[2:], 0)
+        is_wall = is_thin | ~is_stem
+        walls[y[is_wall], x[is_wall]] = True
+    return (darker | lighter) & ~walls, walls
+
+
+def _looked_up(mask: Ink, y: Numbers, x: Numbers) -> Ink:
+    return mask[y, np.clip(x, 0, mask.shape[1] - 1)]
+
+
+def _upright(mask: Ink, length: int) -> Ink:
+    """Pixels of runs of at least `length` pixels one above the other."""
+    found = np.zeros_like(mask)
+    # Such a run fills some pieces of 8 pixels: only few columns have those.
+    full = np.bitwise_and.reduce(mask[: len(mask) // 8 * 8].reshape(-1, 8, mask.shape[1]), 1)
+    needed = (length - 7) // 8
+    together = [full[n : len(full) - needed + n + 1] for n in range(needed)]
+    columns = np.flatnonzero(np.logical_and.reduce(together).any(0)) if len(full) >= needed else ()
+    if len(mask) < length or not len(columns):
+        return found
+    begins, known = mask[:, columns], 1
+    while known < length:
+        step = min(known, length - known)
+        begins, known = begins[:-step] & begins[step:], known + step
+    runs, known = np.pad(begins, ((0, length - 1), (0, 0))), 1
+    while known < length:
+        step = min(known, length - known)
+        runs[step:] |= runs[:-step].copy()
+        known += step
+    found[:, columns] = runs
     return found
 
 
-def rules_across(ink: Ink, mask: Ink, length: int) -> Ink:
-    """Those of the rules that go on outside of `mask`: what is left of a frame looks like a letter."""
-    found = np.zeros_like(ink)
-    for lines, inside, result in ((ink, mask, found), (ink.T, mask.T, found.T)):
-        numbers = _numbered_runs(lines)
-        lengths = np.bincount(numbers[lines], minlength=numbers[-1, -1] + 1)
-        outside = np.bincount(numbers[lines & ~inside], minlength=len(lengths))
-        result |= lines & ((lengths >= length) & (outside > 0))[numbers]
-    return found
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Tiles of ink that hang together, and those around them: all that its rows are cut and read from."""
+
+    box: Box
+    tiles: Ink
+    ink: Ink
+    """Of the picture's part at `box`, without that of other blocks."""
+
+    @property
+    def shown(self) -> Ink:
+        return self.tiles.repeat(TILE_H, 0).repeat(TILE_W, 1)[: self.box.h, : self.box.w]
 
 
-def _numbered_runs(lines: Ink) -> npt.NDArray[np.int_]:
-    """The number of the run along a row in which a pixel of ink is."""
-    starts = lines & ~np.pad(lines, ((0, 0), (1, 0)))[:, :-1]
-    return starts.cumsum().reshape(lines.shape)
+def blocks_of(ink: Ink) -> Iterator[Block]:
+    """From the top."""
+    tiles = tiles_of(ink)
+    parts = _Parts(tiles, 0)
+    labels = np.full(tiles.shape, -1)
+    for run, row in enumerate(parts.row):
+        labels[row, parts.left[run] : parts.right[run]] = parts.part[run]
+    height, width = ink.shape
+    for number, part in enumerate(parts.boxes()):
+        top, left = max(0, part.y - 1), max(0, part.x - 1)
+        own = labels[top : part.bottom + 1, left : part.right + 1] == number
+        x, y = left * TILE_W, top * TILE_H
+        box = Box(x, y, min(width - x, own.shape[1] * TILE_W), min(height - y, own.shape[0] * TILE_H))
+        inside = own.repeat(TILE_H, 0).repeat(TILE_W, 1)[: box.h, : box.w]
+        yield Block(box, with_neighbours(own), ink[y : y + box.h, x : x + box.w] & inside)
 
 
-def rows_of(ink: Ink) -> list[Box]:
-    """A box for each row of text, from the top; parts further apart than `_GAP` are rows of their own."""
-    parts = sorted(_connected(ink), key=lambda box: (box.y, box.x))
+def tiles_of(different: Ink) -> Ink:
+    """Tiles with any pixel that is set, bool[ceil(h / 8), ceil(w / 32)]."""
+    height, width = different.shape
+    rows, columns = -(-height // TILE_H), -(-width // TILE_W)
+    different = np.pad(different, ((0, -height % TILE_H), (0, -width % TILE_W)))
+    eights = np.bitwise_or.reduce(different.view(np.uint64).reshape(rows, TILE_H, -1), 1)
+    return np.asarray(eights.reshape(rows, columns, TILE_W // 8).any(2))
+
+
+def with_neighbours(tiles: Ink) -> Ink:
+    padded = np.pad(tiles, 1)
+    across = padded[:, :-2] | padded[:, 1:-1] | padded[:, 2:]
+    return np.asarray(across[:-2] | across[1:-1] | across[2:])
+
+
+def rows_of(ink: Ink, walls: Ink) -> list[Box]:
+    """A box for each row of text, block by block from the top."""
+    return [
+        row.moved(block.box.x, block.box.y)
+        for block in blocks_of(ink)
+        for row in _rows(block.ink, walls[block.box.y : block.box.bottom, block.box.x : block.box.right])
+    ]
+
+
+def _rows(ink: Ink, walls: Ink) -> list[Box]:
+    parts = [row for part in _Parts(ink, _GAP, walls).boxes() for row in _told_apart(ink, part)]
     if not parts:
         return []
     usual = median(box.h for box in parts for _ in range(1 + box.w // 16))  # a long row counts more
-    return [box for box in _stacked_parts_joined(parts, usual) if box.h >= _LOWEST]
+    rows = _joined_beside(_joined_stacked(sorted(parts, key=_from_the_top), usual), walls)
+    return [row for row in rows if row.h >= _LOWEST and row.w >= _NARROWEST]
 
 
-def _stacked_parts_joined(parts: list[Box], usual: float) -> list[Box]:
+def _from_the_top(box: Box) -> tuple[int, int]:
+    return box.y, box.x
+
+
+def _told_apart(ink: Ink, part: Box) -> list[Box]:
+    """Rows whose letters touch, cut where there is least ink."""
+    if part.w < max(_WIDE, part.h / 4):
+        return [part]
+    amounts = ink[part.y : part.bottom, part.x : part.right].sum(1)
+    full = np.diff(np.pad(amounts > _FULL * amounts[amounts > 0].mean(), 1).astype(np.int8))
+    tops, bottoms = np.flatnonzero(full > 0), np.flatnonzero(full < 0)
+    tops = tops[bottoms - tops >= 3]
+    if len(tops) < 2:
+        return [part]
+    distance = float(np.median(np.diff(tops)))
+    return [
+        Box(part.x, part.y + top, part.w, bottom - top)
+        for top, bottom in _cut_at_valleys(amounts, 0, part.h, distance)
+    ]
+
+
+def _cut_at_valleys(amounts: Numbers, top: int, bottom: int, distance: float) -> list[tuple[int, int]]:
+    least = max(_LOWEST, round(_SHORTEST * distance))
+    if bottom - top < max(2 * least + 1, _TWO_ROWS * distance):
+        return [(top, bottom)]
+    at = top + least + int(amounts[top + least : bottom - least].argmin())
+    if amounts[at] > _VALLEY * np.median(amounts[top:bottom]):
+        return [(top, bottom)]
+    return [row for ends in ((top, at), (at, bottom)) for row in _cut_at_valleys(amounts, *ends, distance)]
+
+
+def _joined_stacked(parts: list[Box], usual: float) -> list[Box]:
     """The strokes of 三 are three parts one above the other, and a dot stands above its letter."""
-    joined: list[Box] = []
+    done: list[Box] = []
+    near: list[Box] = []
     for part in parts:
-        for number, row in enumerate(joined):
+        done += [row for row in near if part.y - row.bottom > _TALLER * usual]
+        near = [row for row in near if part.y - row.bottom <= _TALLER * usual]
+        for number, row in enumerate(near):
             if row.x < part.right and part.x < row.right and _are_one(row, part, usual):
-                joined[number] = around([row, part])
+                near[number] = around([row, part])
                 break
         else:
-            joined.append(part)
-    return joined if len(joined) == len(parts) else _stacked_parts_joined(joined, usual)
+            near.append(part)
+    done += near
+    return done if len(done) == len(parts) else _joined_stacked(sorted(done, key=_from_the_top), usual)
 
 
 def _are_one(row: Box, part: Box, usual: float) -> bool:
@@ -77,28 +208,61 @@ def _are_one(row: Box, part: Box, usual: float) -> bool:
     return low * 3 < high <= _HIGHEST * usual and together <= _TALLER * high
 
 
-def _connected(ink: Ink) -> Iterable[Box]:
-    """Boxes of what hangs together when gaps of up to `_GAP` pixels in a row are closed."""
-    ys, xs = np.nonzero(ink)
-    if not len(ys):
-        return []
-    first = np.flatnonzero(np.r_[True, (np.diff(ys) != 0) | (np.diff(xs) > _GAP + 1)])
-    row, left, right = ys[first], xs[first], xs[np.r_[first[1:], len(xs)] - 1] + 1
-    roots = _roots(row, left.tolist(), right.tolist())
-    names, part = np.unique(roots, return_inverse=True)
-    far = np.full(len(names), max(ink.shape))
-    low, high, top = far.copy(), np.zeros_like(far), far.copy()
-    bottom = np.zeros_like(far)
-    np.minimum.at(low, part, left)
-    np.maximum.at(high, part, right)
-    np.minimum.at(top, part, row)
-    np.maximum.at(bottom, part, row + 1)
-    boxes = np.stack((low, top, high - low, bottom - top), 1).tolist()
-    return [Box(*box) for box in boxes]
+def _joined_beside(rows: list[Box], walls: Ink) -> list[Box]:
+    """What stands on one line with no more than the usual gap and no wall between."""
+    joined: dict[int, list[Box]] = defaultdict(list)
+    for row in sorted(rows, key=lambda box: (box.x, box.y)):
+        bucket = (row.y + row.h // 2) // PICTURE
+        others = [
+            (near, number) for near in range(bucket - 1, bucket + 2) for number in range(len(joined[near]))
+        ]
+        for near, number in others:
+            if _are_beside(joined[near][number], row, walls):
+                joined[near][number] = around([joined[near][number], row])
+                break
+        else:
+            joined[bucket].append(row)
+    return sorted((row for bucket in joined.values() for row in bucket), key=_from_the_top)
 
 
-def _roots(row: npt.NDArray[np.int_], left: list[int], right: list[int]) -> list[int]:
+def _are_beside(left: Box, right: Box, walls: Ink) -> bool:
+    high, low = max(left.h, right.h), min(left.h, right.h)
+    top, bottom = max(left.y, right.y), min(left.bottom, right.bottom)
+    if high > min(PICTURE, _ALIKE * low) or 2 * (bottom - top) <= low:
+        return False
+    gap = right.x - left.right
+    return -high <= gap <= _CELL_GAP * high and not walls[top:bottom, left.right : right.x].any()
+
+
+class _Parts:
+    """What hangs together in `ink` when gaps of up to `gap` pixels in a row are closed, but over no wall."""
+
+    def __init__(self, ink: Ink, gap: int, walls: Ink | None = None) -> None:
+        y, x = np.nonzero(ink)
+        apart = (np.diff(y) != 0) | (np.diff(x) > gap + 1)
+        if walls is not None:
+            apart |= np.diff(walls.cumsum(1, np.int16)[y, x]) != 0
+        first = np.flatnonzero(np.r_[np.ones(min(1, len(y)), np.bool_), apart])
+        last = np.r_[first[1:], len(y)][: len(first)] - 1
+        self.row, self.left, self.right = y[first], x[first], x[last] + 1
+        roots = _roots(self.row, self.left.tolist(), self.right.tolist())
+        names, self.part = np.unique(np.array(roots, np.int64), return_inverse=True)
+        self._count = len(names)
+
+    def boxes(self) -> list[Box]:
+        left, top = (np.full(self._count, np.iinfo(np.int64).max) for _ in range(2))
+        right, bottom = (np.zeros(self._count, np.int64) for _ in range(2))
+        np.minimum.at(left, self.part, self.left)
+        np.maximum.at(right, self.part, self.right)
+        np.minimum.at(top, self.part, self.row)
+        np.maximum.at(bottom, self.part, self.row + 1)
+        return [Box(*box) for box in np.stack((left, top, right - left, bottom - top), 1).tolist()]
+
+
+def _roots(row: Numbers, left: list[int], right: list[int]) -> list[int]:
     """For each run, the first of those that it hangs together with over neighbouring rows of pixels."""
+    if not left:
+        return []
     parent = list(range(len(left)))
 
     def root(run: int) -> int:
@@ -110,7 +274,7 @@ def _roots(row: npt.NDArray[np.int_], left: list[int], right: list[int]) -> list
     for above, below, end in zip(begins, begins[1:], begins[2:], strict=False):
         one, other = above, below
         while one < below and other < end:
-            if left[one] < right[other] and left[other] < right[one]:
+            if left[one] <= right[other] and left[other] <= right[one]:
                 a, b = root(one), root(other)
                 parent[max(a, b)] = min(a, b)
             if right[one] < right[other]:

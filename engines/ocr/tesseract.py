@@ -1,22 +1,26 @@
-"""What both Tesseract engines share: preparing the page, choosing the script, drawing the boxes.
+"""What both Tesseract engines share: preparing rows, choosing the script, drawing the boxes.
 
-Measured on rendered screens: normalised ink, twice the size, sparse text (psm 11) reads best.
-Each other script is read in a pass of its own. Asking Tesseract for ``eng+chi_sim`` at once costs 60 %
-more on every frame and mixes the scripts inside a line; the Latin pass alone reads Chinese as nonsense of
-very low confidence, which tells exactly what to read again. That is cut into rows by its ink (`rows`), and
-the rows stand far apart on the page that the other model gets: sparse text takes parts of Chinese letters for
-lines (158 of 207 planted sentences read, 202 as rows), and a row is read alike whatever stands around it.
+A line is read from its own pixels and from nothing else: the picture is cut into rows (`rows`), each is made
+dark ink on white by itself, twice the size, and Tesseract gets it as a single line. So it is read alike
+whatever stands around it, and a row that was read lately is known by its pixels wherever it stands now.
+Sparse text (psm 11) is left for pictures, in which text may stand anywhere.
+
+Each other script is read in a pass of its own. Asking Tesseract for ``eng+chi_sim`` at once costs 60 % more
+and mixes the scripts inside a line; the Latin pass alone reads Chinese as nonsense of very low confidence,
+which tells exactly which rows to read again. Square characters are read as a raw line (psm 13): Tesseract's
+search for their base line cuts some.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 import unicodedata
-from bisect import bisect
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any
@@ -24,7 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from babel.core import get_global
-from PIL import Image, ImageFilter, ImageOps
+from PIL import Image, ImageFilter
 
 from engines.ocr.protocol import (
     Box,
@@ -33,13 +37,14 @@ from engines.ocr.protocol import (
     OcrUnavailable,
     OcrWord,
     around,
+    in_reading_order,
     is_cjk,
     line_of,
     lines_of,
 )
-from engines.ocr.rows import rows_of, rules, rules_across
+from engines.ocr.rows import PICTURE, rows_of, strokes
 
-PSM_BLOCK, PSM_SPARSE_TEXT = 6, 11
+PSM_SPARSE_TEXT, PSM_LINE, PSM_RAW_LINE = 11, 7, 13
 RESOLUTION_DPI = 150  # said explicitly: screens carry none, and guessing prints warnings
 
 VARIABLES = {"tessedit_do_invert": "0"}  # normalised ink is dark on white: a second try saves nobody
@@ -48,16 +53,18 @@ _LARGEST_PAGE = 16_000_000  # pixels: a 4K screen is enlarged less, it has large
 _LARGEST_SIDE = 32_000  # Tesseract refuses 32,767
 _UNSURE = 0.8  # a line below this may be another script; most Latin lines are above .9
 _SURE = 0.8  # a Latin word above this keeps its place in a row of another script
-_PROBED = 3  # rows that tell which script comes first
 _SURE_ENOUGH = 0.5  # for a row of another script
 _INK = 96
-_LOWEST_INK = 5  # pixels; letters are higher
-_RULE = 24  # pixels of a line that goes on outside of what is read
-_ROW_GAP = 24  # pixels at least between rows that were cut out
-_MOST_OF_THE_INK = 0.7
-_BORDER = 8  # pixels of white that Tesseract wants around text
+_AROUND = (3, 2)  # pixels beside, above and below a row that belong to its strokes
+_BORDER, _RAW_BORDER = 4, 2  # pixels of white that Tesseract wants around a line
+_SURROUNDINGS = 8  # pixels of a row's own edges that tell what is background there
+_SQUARE = ("Hani", "Kore")  # scripts whose characters all fill the row
+_REMEMBERED = 45_000  # words of rows: some 16 MB
 
-Recognise = Callable[[Image.Image, str, int], list[OcrWord]]
+Recognise = Callable[[Sequence[Image.Image], str, int], list[list[OcrWord]]]
+"""Words of several pages in one language, all laid out as the page segmentation mode says."""
+Known = OrderedDict[bytes, list[OcrWord]]
+"""What was read in rows seen lately, by their pixels; words stand as in a row at 0, 0."""
 
 
 def passes(languages: Sequence[str]) -> tuple[str, ...]:
@@ -76,47 +83,124 @@ def script_of(language: str) -> str:
     return "Hani" if script in ("Hans", "Hant", "Jpan") else script
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row's own pixels, and which of them are shown if not all are."""
+
+    box: Box
+    grey: Grey
+    shown: npt.NDArray[np.bool_] | None
+
+    @property
+    def key(self) -> bytes:
+        digest = blake2b(repr(self.grey.shape).encode(), digest_size=20)
+        digest.update(self.grey.tobytes())
+        if self.shown is not None:
+            digest.update(np.packbits(self.shown).tobytes())
+        return digest.digest()
+
+    @property
+    def is_picture(self) -> bool:
+        return self.box.h > PICTURE
+
+    def ink(self) -> Grey:
+        n = _SURROUNDINGS
+        ink = ink_of(np.pad(self.grey, n, "edge"))[n:-n, n:-n]
+        return ink if self.shown is None else np.where(self.shown, ink, 0).astype(np.uint8)
+
+
 def read_page(
-    image: Image.Image, mask: Image.Image | None, languages: Sequence[str], recognise: Recognise
+    image: Image.Image,
+    mask: Image.Image | None,
+    languages: Sequence[str],
+    recognise: Recognise,
+    known: Known,
 ) -> list[OcrLine]:
-    """Lines of a picture. `recognise` gets dark-on-white ink and one pass's language."""
-    clean = normalise(image)
-    if mask is None:
-        return _read_clean(clean, languages, recognise)
-    extent = mask.getbbox()
-    if extent is None:
-        return []
-    ink = np.asarray(clean) < 255 - _INK
-    shown = np.asarray(mask) & ~rules_across(ink, np.asarray(mask), _RULE)
-    rows = np.flatnonzero((ink & shown).any(1))
-    if not len(rows) or rows[-1] - rows[0] < _LOWEST_INK:
-        return []
-    clean = Image.composite(clean, Image.new("L", clean.size, 255), Image.fromarray(shown))
-    clean = ImageOps.expand(clean.crop(extent), _BORDER, 255)
-    lines = _read_clean(clean, languages, recognise)
-    return lines_of(_without_border(word, extent) for line in lines for word in line.words)
+    """Lines of a picture. Only rows that are not in `known` are read."""
+    grey = np.asarray(image.convert("L"))
+    shown = None if mask is None else np.asarray(mask)
+    ink, walls = strokes(grey)
+    rows = [_row(box, grey, shown) for box in rows_of(ink if shown is None else ink & shown, walls)]
+    keys = [row.key for row in rows]
+    unread = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
+    for key, words in zip(unread, _read_rows(list(unread.values()), languages, recognise), strict=True):
+        known[key] = words
+    lines: list[OcrLine] = []
+    for row, key in zip(rows, keys, strict=True):
+        known.move_to_end(key)
+        words = [word.moved(row.box.x, row.box.y) for word in known[key]]
+        if words:
+            lines += lines_of(words) if row.is_picture else [line_of(words)]
+    held = sum(map(len, known.values())) + len(known)
+    while held > _REMEMBERED:
+        held -= len(known.popitem(last=False)[1]) + 1
+    return in_reading_order([line for line in lines if not _is_a_rule(line)])
 
 
-def _without_border(word: OcrWord, extent: tuple[int, int, int, int]) -> OcrWord:
-    """A word of the page that was cut out at `extent`, as it stands in the picture, inside that part."""
-    left, top, right, bottom = extent
-    box = word.box.moved(left - _BORDER, top - _BORDER)
-    x, y = min(max(box.x, left), right - 1), min(max(box.y, top), bottom - 1)
-    w, h = min(box.right, right) - x, min(box.bottom, bottom) - y
-    return replace(word, box=Box(x, y, max(1, w), max(1, h)))
+def _row(box: Box, grey: Grey, shown: npt.NDArray[np.bool_] | None) -> _Row:
+    x, y = max(0, box.x - _AROUND[0]), max(0, box.y - _AROUND[1])
+    w, h = min(grey.shape[1], box.right + _AROUND[0]) - x, min(grey.shape[0], box.bottom + _AROUND[1]) - y
+    part = slice(y, y + h), slice(x, x + w)
+    hides = shown is not None and not shown[part].all()
+    return _Row(Box(x, y, w, h), grey[part], shown[part] if shown is not None and hides else None)
 
 
-def _read_clean(clean: Image.Image, languages: Sequence[str], recognise: Recognise) -> list[OcrLine]:
+def _read_rows(
+    rows: Sequence[_Row], languages: Sequence[str], recognise: Recognise
+) -> Iterator[list[OcrWord]]:
+    """Words of each row, as in one at 0, 0. What one model is unsure of the next one reads, too."""
+    inks = [row.ink() for row in rows]
     first, *rest = passes(languages)
-    words = _enlarged_and_read(clean, first, recognise, PSM_SPARSE_TEXT)
-    ink = np.asarray(clean) < 255 - _INK
-    if len(rest) > 1:
-        rest = _fitting_first(clean, _unsure_rows(ink, words, clean.size), rest, recognise)
+    found = _recognised(rows, inks, first, recognise)
     for language in rest:
-        words = _read_unsure_again(clean, ink, words, language, recognise)
-    lines = lines_of(word for word in words if not _is_junk(word))
-    drawn = [_tightened(word, ink) for line in lines for word in _own_row(line, ink)]
-    return [line for line in lines_of(drawn) if not _is_a_rule(line)]
+        unsure = [number for number, words in enumerate(found) if _confidence(words) < _UNSURE]
+        again = _recognised([rows[n] for n in unsure], [inks[n] for n in unsure], language, recognise)
+        for number, words in zip(unsure, again, strict=True):
+            other_script = any(_is_not_latin(character) for word in words for character in word.text)
+            if other_script and _confidence(words) >= max(_SURE_ENOUGH, _confidence(found[number])):
+                found[number] = _with_latin(words, found[number])
+    for words, ink in zip(found, inks, strict=True):
+        yield [_tightened(word, ink > _INK) for word in words if not _is_junk(word)]
+
+
+def _confidence(words: Sequence[OcrWord]) -> float:
+    return line_of(words).confidence if words else 0.0
+
+
+def _recognised(
+    rows: Sequence[_Row], inks: Sequence[Grey], language: str, recognise: Recognise
+) -> list[list[OcrWord]]:
+    """Words of each row in one language, in order."""
+    as_line = PSM_RAW_LINE if script_of(language.split("+")[0]) in _SQUARE else PSM_LINE
+    by_mode = defaultdict(list)
+    for number, row in enumerate(rows):
+        by_mode[PSM_SPARSE_TEXT if row.is_picture else as_line].append(number)
+    found: list[list[OcrWord]] = [[] for _ in rows]
+    for mode, numbers in by_mode.items():
+        border = _RAW_BORDER if mode == PSM_RAW_LINE else _BORDER
+        scales = [min(_SCALE, (_LARGEST_PAGE / inks[number].size) ** 0.5) for number in numbers]
+        pages = [_page(inks[number], border, scale) for number, scale in zip(numbers, scales, strict=True)]
+        for number, scale, words in zip(numbers, scales, recognise(pages, language, mode), strict=True):
+            found[number] = [_on_the_row(word, scale, border, rows[number].box) for word in words]
+    return found
+
+
+def _page(ink: Grey, border: int, scale: float) -> Image.Image:
+    page = Image.fromarray(np.pad(255 - ink, border, constant_values=255))
+    size = round(page.width * scale), round(page.height * scale)
+    if max(size) > _LARGEST_SIDE:
+        raise OcrError(f"a picture of {page.width} x {page.height} pixels is too large to read")
+    return page.resize(size, Image.Resampling.BICUBIC)
+
+
+def _on_the_row(word: OcrWord, scale: float, border: int, row: Box) -> OcrWord:
+    """A word of the enlarged page around the same pixels of the row, inside it."""
+    box = word.box
+    x, y = (max(0, int(at / scale) - border) for at in (box.x, box.y))
+    left, top = min(x, row.w - 1), min(y, row.h - 1)
+    right, bottom = (-int(-at // scale) - border for at in (box.right, box.bottom))
+    right, bottom = min(right, row.w), min(bottom, row.h)
+    return replace(word, box=Box(left, top, max(1, right - left), max(1, bottom - top)))
 
 
 def words_from_tsv(tsv: str) -> list[OcrWord]:
@@ -170,79 +254,6 @@ def _divided(words: list[OcrWord]) -> list[OcrWord]:
     return result
 
 
-def _enlarged_and_read(clean: Image.Image, language: str, recognise: Recognise, psm: int) -> list[OcrWord]:
-    """Words with boxes in pixels of `clean`."""
-    scale = min(_SCALE, (_LARGEST_PAGE / (clean.width * clean.height)) ** 0.5)
-    size = (max(1, round(clean.width * scale)), max(1, round(clean.height * scale)))
-    if max(size) > _LARGEST_SIDE:
-        raise OcrError(f"a picture of {clean.width} x {clean.height} pixels is too large to read")
-    words = recognise(clean.resize(size, Image.Resampling.BICUBIC), language, psm)
-    return [replace(word, box=_shrunk(word.box, scale, clean.size)) for word in words]
-
-
-def _shrunk(box: Box, scale: float, size: tuple[int, int]) -> Box:
-    """A box of the enlarged page around the same pixels of the picture, inside it."""
-    left, top = min(int(box.x / scale), size[0] - 1), min(int(box.y / scale), size[1] - 1)
-    right, bottom = min(-int(-box.right // scale), size[0]), min(-int(-box.bottom // scale), size[1])
-    return Box(left, top, max(1, right - left), max(1, bottom - top))
-
-
-def _fitting_first(
-    clean: Image.Image, rows: Sequence[Box], languages: Iterable[str], recognise: Recognise
-) -> list[str]:
-    """Languages by how sure each is of the longest rows: what the first is sure of, no other one reads."""
-    longest = sorted(rows, key=lambda row: (-row.w, row.y, row.x))[:_PROBED]
-
-    def sureness(language: str) -> float:
-        probes = _read_rows(clean, longest, language, recognise)
-        return sum(line_of(found).confidence for found in probes if found)
-
-    return sorted(languages, key=sureness, reverse=True)
-
-
-def _unsure_rows(ink: npt.NDArray[np.bool_], words: Iterable[OcrWord], size: tuple[int, int]) -> list[Box]:
-    unsure = np.zeros_like(ink)
-    for line in lines_of(words):
-        if line.confidence < _UNSURE and not _is_a_rule(line):
-            box = _grown(line.box, size)
-            unsure[box.y : box.bottom, box.x : box.right] = True
-    return rows_of(ink & unsure & ~rules(ink))
-
-
-def _read_unsure_again(
-    clean: Image.Image, ink: npt.NDArray[np.bool_], words: list[OcrWord], language: str, recognise: Recognise
-) -> list[OcrWord]:
-    """Lines the passes before were unsure of, read with another model; kept where it found its script."""
-    rows = _unsure_rows(ink, words, clean.size)
-    for row, found in zip(rows, _read_rows(clean, rows, language, recognise), strict=True):
-        before = [word for word in words if row.holds_centre_of(word.box)]
-        confidence = line_of(found).confidence if found else 0.0
-        other_script = any(_is_not_latin(character) for word in found for character in word.text)
-        if other_script and confidence >= max(_SURE_ENOUGH, line_of(before).confidence if before else 0.0):
-            words = [word for word in words if word not in before] + _with_latin(found, before)
-    return words
-
-
-def _read_rows(
-    clean: Image.Image, rows: Sequence[Box], language: str, recognise: Recognise
-) -> Iterator[list[OcrWord]]:
-    """Words of each row, in order, where they stand in `clean`; rows are read far apart from each other."""
-    if not rows:
-        return
-    tops = list(accumulate((row.h + max(_ROW_GAP, row.h) for row in rows), initial=_BORDER))
-    page = Image.new("L", (max(row.w for row in rows) + 2 * _BORDER, tops[-1]), 255)
-    for row, top in zip(rows, tops, strict=False):
-        page.paste(clean.crop((row.x, row.y, row.right, row.bottom)), (_BORDER, top))
-    found = defaultdict(list)
-    for word in _enlarged_and_read(page, language, recognise, PSM_BLOCK):
-        found[bisect(tops, word.box.y + word.box.h // 2) - 1].append(word)
-    for number, row in enumerate(rows):
-        yield [
-            replace(word, box=Box(row.x + word.box.x - _BORDER, row.y, word.box.w, row.h))
-            for word in found[number]
-        ]
-
-
 def _with_latin(found: list[OcrWord], latin: Iterable[OcrWord]) -> list[OcrWord]:
     """A row, its Latin words as the model for them read them where that was sure."""
     for word in latin:
@@ -263,41 +274,9 @@ def _covers_any(box: Box, words: Iterable[OcrWord]) -> bool:
     return any(box.holds_centre_of(word.box) or word.box.holds_centre_of(box) for word in words)
 
 
-def _grown(box: Box, size: tuple[int, int]) -> Box:
-    """The line with room for what the first pass cut off at its ends."""
-    left, top = max(0, box.x - 2 * box.h), max(0, box.y - box.h // 3)
-    right, bottom = min(size[0], box.right + 2 * box.h), min(size[1], box.bottom + box.h // 3)
-    return Box(left, top, right - left, bottom - top)
-
-
 def _is_a_rule(line: OcrLine) -> bool:
     """Borders and shadows are sometimes read as a few very wide letters."""
     return line.box.w > 4 * line.box.h * len(line.text)
-
-
-def _own_row(line: OcrLine, ink: npt.NDArray[Any]) -> list[OcrWord]:
-    """The line's words without what their boxes hold of the lines above and below.
-
-    Chinese boxes come half a line too high: where empty rows divide the line's ink, the part with
-    most of it is the line.
-    """
-    box = line.box
-    amounts = ink[box.y : box.bottom, box.x : box.right].sum(1)
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], (amounts > 0).astype(np.int8), [0]))))
-    parts = list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
-    if len(parts) < 2:
-        return list(line.words)
-    top, bottom = max(parts, key=lambda part: int(amounts[part[0] : part[1]].sum()))
-    if amounts[top:bottom].sum() < _MOST_OF_THE_INK * amounts.sum():
-        return list(line.words)
-    return [_between(word, box.y + top, box.y + bottom) for word in line.words]
-
-
-def _between(word: OcrWord, top: int, bottom: int) -> OcrWord:
-    first, last = max(word.box.y, top), min(word.box.bottom, bottom)
-    if last <= first:
-        return word
-    return replace(word, box=Box(word.box.x, first, word.box.w, last - first))
 
 
 def _tightened(word: OcrWord, ink: npt.NDArray[Any]) -> OcrWord:
@@ -492,6 +471,7 @@ class TesserocrEngine:
         # Leptonica complains on stderr about boxes it then handles; our errors come as exceptions.
         tesserocr.set_leptonica_log_level(tesserocr.LeptLogLevel.NONE)
         folder = folder_with(self.languages, list(usual_folders()))
+        self._known: Known = OrderedDict()
         self._apis = {
             language: tesserocr.PyTessBaseAPI(
                 path=f"{folder}{os.sep}", lang=language, oem=tesserocr.OEM.LSTM_ONLY, variables=VARIABLES
@@ -500,27 +480,30 @@ class TesserocrEngine:
         }
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
-        return read_page(image, mask, self.languages, self._recognise)
+        if not self._apis:
+            raise OcrError("this engine was closed")
+        return read_page(image, mask, self.languages, self._recognise, self._known)
 
     def close(self) -> None:
         for api in self._apis.values():
             api.End()
         self._apis = {}
 
-    def _recognise(self, page: Image.Image, language: str, psm: int) -> list[OcrWord]:
-        if language not in self._apis:
-            raise OcrError("this engine was closed")
+    def _recognise(self, pages: Sequence[Image.Image], language: str, psm: int) -> list[list[OcrWord]]:
         api = self._apis[language]
+        api.SetPageSegMode(psm)
         try:
-            api.SetPageSegMode(psm)
-            api.SetImage(page)
-            api.SetSourceResolution(RESOLUTION_DPI)
-            api.Recognize()
-            return words_from_tsv(api.GetTSVText(0))
+            return [self._words(api, page) for page in pages]
         except RuntimeError as error:
             raise OcrError(f"Tesseract could not read the picture: {error}") from error
         finally:
             api.Clear()  # a picture of 8 million pixels is not kept until the next one
+
+    def _words(self, api: Any, page: Image.Image) -> list[OcrWord]:
+        api.SetImage(page)
+        api.SetSourceResolution(RESOLUTION_DPI)
+        api.Recognize()
+        return words_from_tsv(api.GetTSVText(0))
 
 
 def usual_folders() -> Iterator[Path]:
@@ -571,21 +554,36 @@ class TesseractEngine:
         # The program inherits it. Set for the whole process: nothing else here uses OpenMP.
         os.environ.setdefault("OMP_THREAD_LIMIT", "1")
         self._pytesseract = pytesseract
+        self._known: Known = OrderedDict()
         self._open = True
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
-        return read_page(image, mask, self.languages, self._recognise)
+        if not self._open:
+            raise OcrError("this engine was closed")
+        return read_page(image, mask, self.languages, self._recognise, self._known)
 
     def close(self) -> None:
         self._open = False
 
-    def _recognise(self, page: Image.Image, language: str, psm: int) -> list[OcrWord]:
-        if not self._open:
-            raise OcrError("this engine was closed")
+    def _recognise(self, pages: Sequence[Image.Image], language: str, psm: int) -> list[list[OcrWord]]:
+        """All in one process: loading a model takes longer than reading a line."""
+        if not pages:
+            return []
         variables = " ".join(f"-c {name}={value}" for name, value in VARIABLES.items())
         config = f"--oem 1 --psm {psm} --dpi {RESOLUTION_DPI} {variables}"
-        try:
-            tsv = self._pytesseract.image_to_data(page, lang=language, config=config, timeout=_TIMEOUT_S)
-        except (self._pytesseract.TesseractError, RuntimeError, OSError) as error:
-            raise OcrError(f"Tesseract could not read the picture: {error}") from error
-        return words_from_tsv(tsv)
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [Path(folder, f"{number}.png") for number in range(len(pages))]
+            for path, page in zip(paths, pages, strict=True):
+                page.save(path, compress_level=1)
+            listed = Path(folder, "pages.txt")
+            listed.write_text("".join(f"{path}\n" for path in paths), encoding="utf-8")
+            try:
+                tsv = self._pytesseract.image_to_data(
+                    str(listed), lang=language, config=config, timeout=_TIMEOUT_S
+                )
+            except (self._pytesseract.TesseractError, RuntimeError, OSError) as error:
+                raise OcrError(f"Tesseract could not read the picture: {error}") from error
+        by_page = defaultdict(list)
+        for row in tsv.splitlines():
+            by_page["".join(row.split("\t")[1:2])].append(row)
+        return [words_from_tsv("\n".join(by_page[str(number + 1)])) for number in range(len(pages))]

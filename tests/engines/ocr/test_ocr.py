@@ -20,7 +20,6 @@ from engines.ocr.protocol import (
     OcrError,
     OcrLine,
     OcrUnavailable,
-    OcrWord,
     open_ocr,
 )
 from engines.registry import UnknownName
@@ -97,12 +96,6 @@ def test_only_what_a_mask_leaves_open_is_read(engine: OcrEngine, english: list[O
     assert engine.read(image, Image.new("1", image.size)) == []
 
 
-@for_each("box", [Box(390, 290, 20, 12), Box(-5, -8, 10, 12), Box(0, 0, 4, 4), Box(100, 299, 30, 30)])
-def test_a_word_at_the_border_of_a_part_stands_inside_of_it(box: Box) -> None:
-    moved = tesseract._without_border(OcrWord("a", box, 0.9), (16, 8, 400, 300)).box
-    assert 16 <= moved.x < moved.right <= 400 and 8 <= moved.y < moved.bottom <= 300
-
-
 def test_chinese_reaches_the_engine(chinese: list[OcrLine]) -> None:
     _, true = part(*CHINESE)
     text = "".join(line.text for line in chinese)
@@ -138,7 +131,8 @@ def test_any_mode_of_picture_is_read(engine: OcrEngine, mode: str) -> None:
     words = part(*ENGLISH)[0].crop((0, 0, 420, 160))
     image = Image.new("RGB", (420, 300), words.getpixel((0, 0)))  # a flat picture would be enlarged
     image.paste(words)
-    assert "low" in " ".join(line.text for line in engine.read(image.convert(mode))).lower()
+    converted = image.quantize() if mode == "P" else image.convert(mode)  # convert strews dots over it
+    assert "low" in " ".join(line.text for line in engine.read(converted)).lower()
 
 
 @for_each("name", installed())

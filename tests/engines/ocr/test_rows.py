@@ -1,4 +1,4 @@
-"""Rows of text are cut by their ink, whatever stands beside them."""
+"""Rows of text are cut by their own pixels, whatever stands beside them."""
 
 from __future__ import annotations
 
@@ -6,43 +6,56 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from engines.ocr.protocol import Box
-from engines.ocr.rows import rows_of, rules
+from engines.ocr.rows import blocks_of, rows_of, strokes
 from tests.tables import for_each
 
 
-def ink(*boxes: tuple[int, int, int, int]) -> np.ndarray:
-    image = Image.new("1", (400, 300))
+def picture(*boxes: tuple[int, int, int, int]) -> np.ndarray:
+    image = Image.new("L", (400, 300), 255)
     for x, y, w, h in boxes:
-        ImageDraw.Draw(image).rectangle((x, y, x + w - 1, y + h - 1), fill=1)
+        ImageDraw.Draw(image).rectangle((x, y, x + w - 1, y + h - 1), fill=0)
     return np.asarray(image)
 
 
-LINE = [(20 + 18 * n, 40, 14, 16) for n in range(8)]
-PICTURE = (20, 100, 60, 120)
+def letters(x: int, y: int, h: int = 16, count: int = 8) -> list[tuple[int, int, int, int]]:
+    """Two strokes each."""
+    return [(x + 18 * n + stroke, y, 4, h) for n in range(count) for stroke in (0, 8)]
+
+
+LINE = letters(20, 40)
+ROW = (20, 40, 139, 16)
 
 
 @for_each(
     ("boxes", "rows"),
     [
         ([], []),
-        (LINE, [(20, 40, 140, 16)]),
-        ([*LINE, *((x, y + 19, w, h) for x, y, w, h in LINE)], [(20, 40, 140, 16), (20, 59, 140, 16)]),
-        ([*LINE, (200, 40, 100, 16)], [(20, 40, 140, 16), (200, 40, 100, 16)]),  # another column
+        (LINE, [ROW]),
+        ([*LINE, *letters(20, 59)], [ROW, (20, 59, 139, 16)]),
+        ([*LINE, *letters(200, 40, count=4)], [ROW, (200, 40, 67, 16)]),  # another column
+        ([*LINE, *letters(182, 40, count=4)], [(20, 40, 229, 16)]),  # another word
         # The three strokes of one character, beside nothing but other rows.
-        ([*LINE, (20, 80, 14, 2), (21, 86, 12, 2), (20, 93, 14, 2)], [(20, 40, 140, 16), (20, 80, 14, 15)]),
-        # A picture close above a row does not swallow it.
-        ([PICTURE, *((x, y + 184, w, h) for x, y, w, h in LINE)], [PICTURE, (20, 224, 140, 16)]),
+        ([*LINE, (20, 62, 14, 2), (21, 68, 12, 2), (20, 75, 14, 2)], [ROW, (20, 62, 15, 15)]),
         ([(50, 50, 30, 2)], []),  # too low for letters
+        ([*LINE, (164, 10, 1, 200), *letters(170, 40, count=4)], [ROW, (170, 40, 67, 16)]),  # a wall
+        ([*LINE, (10, 30, 1, 36), (8, 30, 300, 1), (8, 66, 300, 1)], [ROW]),  # a field
+        (letters(20, 40, h=40), [(20, 40, 139, 40)]),  # a heading
     ],
 )  # fmt: skip
-def test_rows_are_told_by_their_ink(
+def test_rows_are_told_by_their_strokes(
     boxes: list[tuple[int, int, int, int]], rows: list[tuple[int, ...]]
 ) -> None:
-    assert rows_of(ink(*boxes)) == [Box(*row) for row in rows]
+    for grey in (picture(*boxes), 255 - picture(*boxes)):
+        assert rows_of(*strokes(grey)) == [Box(*row) for row in rows]
 
 
-def test_straight_lines_are_rules_and_letters_are_not() -> None:
-    found = rules(ink((10, 10, 300, 2), (10, 10, 1, 200), (100, 100, 40, 12)))
-    assert found[10, 200]
-    assert found[150, 10]
-    assert not found[100:112, 100:140].any()
+def test_blocks_hold_all_ink_and_are_cut_apart_by_blanks() -> None:
+    ink, _ = strokes(picture(*LINE, *letters(20, 140), *letters(260, 40, count=4)))
+    blocks = list(blocks_of(ink))
+    assert len(blocks) == 3
+    together = np.zeros_like(ink)
+    for block in blocks:
+        box = block.box
+        together[box.y : box.bottom, box.x : box.right] |= block.ink
+        assert not (block.ink & ~block.shown).any()
+    assert (together == ink).all()

@@ -19,7 +19,7 @@ from store.ocr import readings
 from store.search import search
 from store.search.filters import Filters
 from store.timeline import segments
-from tests.factories import NOON_MS, store_frame
+from tests.factories import NOON_MS, picture, store_frame
 from tests.ingest.conftest import ScriptedEngine, opener
 
 
@@ -73,7 +73,7 @@ def test_the_address_field_of_a_browser_fills_in_what_capture_did_not_know(home:
     frame = store_frame(
         home.database,
         home.data_dir,
-        image=Image.new("RGB", (800, 600), "white"),
+        image=picture(size=(800, 600)),
         app_name="Chromium",
         window_name="Orders",
     )
@@ -190,10 +190,10 @@ def test_a_frame_deleted_while_it_is_read_is_no_error(home: Home) -> None:
     desk = Desk(home, opener(engine))
     read = engine.read
 
-    def delete_and_read(image: Image.Image) -> object:
+    def delete_and_read(image: Image.Image, mask: Image.Image | None = None) -> object:
         with home.database.write() as connection:
             connection.execute("delete from frames where id = ?", (frame.id,))
-        return read(image)
+        return read(image, mask)
 
     engine.read = delete_and_read  # type: ignore[method-assign, assignment]
     desk.work()
@@ -241,9 +241,8 @@ def test_at_rest_the_last_frame_is_read_whole(home: Home, monkeypatch: pytest.Mo
     for module in ("reader", "incremental"):
         monkeypatch.setattr(f"ingest.reading.{module}.AUDIT_AT_REST", 2)
     monkeypatch.setattr("ingest.reading.reader.REST_S", 0.0)
-    image = Image.new("RGB", (64, 48), "white")
     for n in range(3):
-        store_frame(home.database, home.data_dir, NOON_MS + n, image=image)
+        store_frame(home.database, home.data_dir, NOON_MS + n, image=picture())
     engine = ScriptedEngine("misread")
     desk = Desk(home, opener(engine))
     desk.loop.step()
