@@ -86,9 +86,9 @@ def read(path: Path) -> QuestionSet:
                 q["form"],
                 tuple(map(tuple, q["must"])),
                 tuple(q["must_not"]),
-                q.get("after"),
+                q.get("after", number - 1 if q.get("follows") else None),
             )
-            for q in content["questions"]
+            for number, q in enumerate(content["questions"])
         ),
         tuple(Search(q["q"], q["kind"], frozenset(q["frames"])) for q in content["searches"]),
     )

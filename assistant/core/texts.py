@@ -40,6 +40,8 @@ _WORD = re.compile(r"[^\W_][\w.+#-]*")
 _KANA = re.compile("[\u3041-\u30ff]")
 # Particles and pronouns of Chinese, closed classes of its grammar.
 _PARTICLES = re.compile("[的了吗呢吧啊嘛是我你您他她它们这那]")
+# One sign before a particle of case; before other endings it is a verb.
+_JAPANESE_NOUN = re.compile(rf"(?<!{HAN.pattern}){HAN.pattern}(?=[をはがのにでともへ])")
 _HIRAGANA = re.compile("[\u3041-\u309f]+")
 _CLOCK = re.compile(r"\d{1,2}(?:(?:[-.]\d{1,2})+|am|pm)")
 
@@ -107,6 +109,8 @@ def question_words(message: str) -> tuple[str, ...]:
     pairs = (run[i : i + 2] for run in HAN_RUN.findall(plain) for i in range(len(run) - 1))
     words = (word.rstrip(".-") for word in _WORD.findall(HAN_RUN.sub(" ", plain)))
     kept = [w for w in words if len(w) > 1 and w not in _stop_words(language) and not _CLOCK.fullmatch(w)]
+    if language == "ja":
+        kept += [sign for sign in _JAPANESE_NOUN.findall(message) if sign not in _stop_words("ja")]
     signs = _stop_words("zh")
     telling = (pair for pair in pairs if not signs.issuperset(pair))
     return tuple(dict.fromkeys([*kept, *telling]))

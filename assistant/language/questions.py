@@ -83,7 +83,8 @@ _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
             Form.SUMMARY: "总结|概括|小结|回顾|概述|概况",
             Form.DURATION: "多久|多长时间|多少时间|多少?个?(?:分钟|小时)|几个?(?:分钟|小时)",
             Form.VISITS: "几次|多少次|几天|多少天|几回",
-            Form.APPS: "(?:哪些|什么|哪个|哪几个)(?:软件|应用|程序|网站|窗口|app)",
+            Form.APPS: "(?:哪些|什么|哪个|哪几个)(?:软件|应用|程序|网站|窗口|app)"
+            "|(?:软件|应用|程序|网站|窗口|app)(?:都?[有是])?(?:哪些|什么|哪个|哪几个)",
             Form.MOMENT: "什么时候|什么时间|何时|几点|几号|几月|哪一?天|星期几|周几|哪一?年|哪个?月",
             Form.FIGURE: "多少|几",
             Form.PERSON: "谁",
@@ -93,7 +94,8 @@ _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
             Form.SUMMARY: "まとめ|要約|概要",
             Form.DURATION: "(?:どの|どれ)(?:くらい|ぐらい)の?(?:時間|間)?|何(?:時間|分)",
             Form.VISITS: "何(?:回|度|日)",
-            Form.APPS: "(?:どの|どんな|何の)(?:アプリ|ソフト|プログラム|ウィンドウ|サイト)",
+            Form.APPS: "(?:どの|どんな|何の)(?:アプリ|ソフト|プログラム|ウィンドウ|サイト)"
+            "|(?:アプリ|ソフト|プログラム|ウィンドウ|サイト)[はを]?(?:どれ|どの|何|なに)",
             Form.MOMENT: "いつ|何(?:時|日|月|年|曜日)",
             Form.FIGURE: "いくつ|いくら|何(?:人|個|本|件|枚|円|名|台|冊|匹)",
             Form.PERSON: "誰|だれ",

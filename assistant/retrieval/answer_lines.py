@@ -43,8 +43,10 @@ LOOKED_AT = 300
 """So many lines that are about the matter are looked at closely: is it the kind of thing asked for?"""
 MAX_TERMS = 600
 """Words of the screens that are compared with those of a question in meaning: 0.5 s, once."""
-MAX_MOMENTS = 4
-MAX_LINES = 3
+LINES = (5, 3, 2, 2, 1)
+"""How many lines are told of each moment, of the best one most: the answer stands on it, if not in the line
+that has most of the question.
+"""
 FEW_WINDOWS = 3
 """What fewer windows share may be what they are about."""
 _SAME_WORD = 0.7  # of the longer one
@@ -53,7 +55,7 @@ _FADES = 0.7  # a line further off, each time
 _ON_FRAME = 0.25
 _TITLE = 0.5
 _MEANING = 0.8
-_WRONG_KIND = 0.5
+_WRONG_KIND = 0.4
 _NOTHING_NEW = 0.3
 _ASKS = ("?", "？")
 _ASKED_ITSELF = 0.75
@@ -132,7 +134,7 @@ class Answers:
 
 
 def answering(question: Question, screens: Sequence[Screen]) -> Answers:
-    """At most `MAX_MOMENTS`, each fact once. The same for the same frames."""
+    """At most as many as `LINES`, each fact once. The same for the same frames."""
     weighing = _Weighing(question, screens)
     about = nlargest(LOOKED_AT, weighing.lines(), key=_by_weight)
     likely = (replace(line, weight=line.weight * weighing.likelihood(line)) for line in about)
@@ -149,10 +151,13 @@ def _facts(best_first: Iterable[Line]) -> list[Line]:
     """What the lines say, each once."""
     facts: list[Line] = []
     for line in best_first:
-        if len(facts) == MAX_MOMENTS * MAX_LINES or (facts and line.weight < BEARS * facts[0].weight):
+        if len(facts) == sum(LINES) or (facts and line.weight < BEARS * facts[0].weight):
             break
-        if not any(_says_the_same(line.text, other.text) for other in facts):
+        same = next((n for n, fact in enumerate(facts) if _says_the_same(line.text, fact.text)), None)
+        if same is None:
             facts.append(line)
+        elif line.screen.captured_ms > facts[same].screen.captured_ms:  # "[x] call them" of "[ ] call them"
+            facts[same] = replace(line, weight=facts[same].weight)
     return facts
 
 
@@ -160,11 +165,11 @@ def _moments(facts: Iterable[Line], weighing: _Weighing) -> list[Moment]:
     """The facts under the frames that show them: a run of frames that look alike is one moment."""
     moments: list[Moment] = []
     for line in facts:
-        shown = next((m for m in moments if weighing.shows(m.screen, line.text)), None)
-        if shown is None and len(moments) < MAX_MOMENTS:
+        at = next((at for at, m in enumerate(moments) if weighing.shows(m.screen, line.text)), len(moments))
+        if at == len(moments) < len(LINES):
             moments.append(Moment(line.screen, [line]))
-        elif shown and len(shown.lines) < MAX_LINES:
-            shown.lines.append(line)
+        elif at < len(moments) and len(moments[at].lines) < LINES[at]:
+            moments[at].lines.append(line)
     return moments
 
 

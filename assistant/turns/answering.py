@@ -110,7 +110,8 @@ def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
         measured,
         [n for n, name in enumerate(numbered.order, 1) if by_id[name].frame.id in answer.seen],
     )
-    if answer.completion.model == ExtractiveModel.name:  # what it says beside its quotes, code has worked out
+    is_plain = answer.completion.model == ExtractiveModel.name
+    if is_plain:  # what it says beside its quotes, code has worked out
         claims = tuple(claim for claim in claims if claim.citations)
     if answer.off_screen:
         claims = answer.off_screen.judged(claims)
@@ -122,7 +123,7 @@ def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
     warnings = (
         *turn.warnings,
         text("unknown_ids", language, count=numbered.unknown) if numbered.unknown else "",
-        coverage.not_found(turn.coverage, language),
+        "" if is_plain else coverage.not_found(turn.coverage, language),
         text("unread", language, count=unread) if unread else "",
         text("broke_off" if isinstance(turn.ending, ModelError) else "stopped", language)
         if turn.ending

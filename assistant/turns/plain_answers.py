@@ -55,6 +55,7 @@ class _Composing:
     def answer(self) -> Iterator[Item]:
         """By the form of the question."""
         form, words = self.turn.plan.form, self.turn.plan.words
+        self._note_found(is_found=True)
         meant = []
         if form in _MEASURED:
             meant = usage.meant(self._activity, words, self._synonyms(usage.titles(self._activity), {}))
@@ -66,6 +67,10 @@ class _Composing:
             yield from self.summary()
         else:
             yield from self._lines(form)
+
+    def _note_found(self, is_found: bool) -> None:
+        """What stands beside the answer says of its words what the answer says itself."""
+        self.turn.coverage = replace(self.turn.coverage, is_found=is_found)
 
     @cached_property
     def _activity(self) -> list[Segment]:
@@ -177,6 +182,7 @@ class _Composing:
         synonyms = self._synonyms(screens, nearness)
         asked = Question(plan.searched_for, form, plan.words, nearness, synonyms, stands_out)
         found = answer_lines.answering(asked, screens)
+        self._note_found(found.is_found)
         if not found.is_found:
             name = "nothing_found" if found.missing else "nothing_together"
             words = plain(", ".join(_joined(found.missing or plan.words)))
@@ -189,8 +195,6 @@ class _Composing:
         apps = {entry.id: self._app(entry.frame.app_name or "") for entry in self.retrieval.entries}
         for found_moment in found.moments:
             yield self._moment(found_moment, apps[found_moment.screen.id])
-        if not found.is_found and not plan.scope.is_everything:
-            yield from self.summary()
 
     def _moment(self, found: Moment, app: str) -> Item:
         plan, screen = self.turn.plan, found.screen

@@ -241,12 +241,13 @@ def _scored(
 ) -> tuple[Vectors, npt.NDArray[np.bool_]]:
     """Of each chunk how near it is, beyond what it is to any text; and whether that is more than chance.
 
-    `chunks` are the nearest of `compared`; where the background is too small to tell, all stand out.
+    `chunks` are the nearest of `compared`; where the background is too small to tell, all stand out, and
+    none where less than `CHANCE` is allowed.
     """
     cosines = chunks @ query
     background = background[~np.triu(background @ background.T >= _LOOK_ALIKE, 1).any(axis=0)]
     if len(background) < _LEAST_BACKGROUND:
-        return cosines, np.ones(len(chunks), bool)
+        return cosines, np.full(len(chunks), chance >= CHANCE)
     of_store, store_spread = _against(background, background)
     of_chunks, _ = _against(chunks, background)
     of_query = background @ query

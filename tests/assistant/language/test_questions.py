@@ -29,6 +29,7 @@ from tests.tables import for_each
         ("Résume mercredi dernier", "fr", Form.SUMMARY),
         ("会議はいつですか？", "ja", Form.MOMENT),
         ("どのアプリを使いましたか？", "ja", Form.APPS),
+        ("使ったアプリはどれ？", "ja", Form.APPS),
     ],
 )
 def test_the_form_of_a_question(question: str, language: str, form: Form) -> None:
@@ -51,6 +52,7 @@ def test_the_form_of_a_question(question: str, language: str, form: Form) -> Non
         ("仓库现在在哪里", ("仓库",)),
         ("Wann ist die Mitgliederversammlung?", ("mitgliederversammlung",)),
         ("契約書の金額はいくらですか", ("契約", "約書", "金額")),
+        ("栗を買ってきてくれた？", ("栗",)),
     ],
 )
 def test_the_words_of_a_question_say_what_it_is_about(question: str, words: tuple[str, ...]) -> None:

@@ -79,6 +79,15 @@ def test_a_fact_is_told_once_and_its_last_state_first() -> None:
     assert texts == ["Ticket price: 69 EUR", "Ticket price: 89 EUR"]
 
 
+def test_a_task_that_was_done_later_is_told_as_done() -> None:
+    found = answers(
+        "Have I ordered the caps?",
+        Screen("e1", "Tasks", "[ ] order caps", 1000),
+        Screen("e2", "Tasks", "[x] order caps", 2000),
+    )
+    assert [line.text for moment in found.moments for line in moment.lines] == ["[x] order caps"]
+
+
 def test_what_was_shown_later_comes_first_where_it_is_about_all_that_the_best_line_is_about() -> None:
     first = Screen("e1", "Chat", "The visit of the auditors is on 4 May", 1000)
     moved = Screen("e2", "Chat", "The visit of our auditors: now 9 May", 2000)

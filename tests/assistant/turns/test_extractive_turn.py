@@ -48,8 +48,18 @@ def test_the_extractive_answer_says_when_the_words_are_not_there(ask: Ask, after
     afternoon.show(1, "nothing of interest here")
     result = ask("Where is the giraffe?", model="extractive")
     assert "Not found: none of the 1 frames looked at shows “giraffe”." in result.answer_md
-    assert {claim.state for claim in result.claims} == {"cited"}
+    assert result.claims == ()
     assert "没有“足球比赛”" in ask("昨天的足球比赛结果是什么？", model="extractive").answer_md
+
+
+def test_what_is_on_no_frame_is_said_once_and_nothing_stands_beside_it(
+    ask: Ask, afternoon: Afternoon
+) -> None:
+    for minute, text in enumerate(["di\naia!\n|= oO", "di\nter\nFile Edit", "Inbox (3)"]):
+        afternoon.show(minute, text)
+    result = ask("Did an elephant dance on Mars?", model="extractive")
+    assert result.answer_md.endswith("none of the 3 frames looked at shows “elephant, dance, mars”.")
+    assert (result.warnings, result.coverage.is_found) == ((), False)
 
 
 def test_words_that_stand_on_different_frames_are_not_found_together(ask: Ask, afternoon: Afternoon) -> None:
@@ -122,17 +132,17 @@ def test_a_time_when_nothing_was_recorded_is_looked_for_on_the_screens(
 
 
 def test_a_follow_up_is_about_what_the_question_before_it_was_about(ask: Ask, afternoon: Afternoon) -> None:
-    afternoon.show(1, "hello there")
+    afternoon.show(1, "a note on the lamps")
     first = ask("What did I read today from 14:00 to 17:00?", model="extractive", start_ms=None, end_ms=None)
     follow_up = {"model": "extractive", "start_ms": None, "end_ms": None, "chat_id": first.chat_id}
-    again = ask("Who wrote hello?", **follow_up)
+    again = ask("Who wrote about the lamps?", **follow_up)
     assert (again.start_ms, again.end_ms) == (first.start_ms, first.end_ms)
     assert len(again.scope.also) == 1  # everything
     named = ask("And when was that?", **follow_up)
-    assert named.scope.text == f"{again.scope.text}, on from “Who wrote hello?”"
-    assert "hello there" in named.answer_md
+    assert named.scope.text == f"{again.scope.text}, on from “Who wrote about the lamps?”"
+    assert "a note on the lamps" in named.answer_md
     assert ask("And yesterday?", **follow_up).end_ms <= first.start_ms
-    assert ask("Who wrote hello?", **{**follow_up, "start_ms": 0}).scope.is_everything
+    assert ask("Who wrote about the lamps?", **{**follow_up, "start_ms": 0}).scope.is_everything
     assert ask("And who else?", **follow_up).scope.is_everything
 
 
