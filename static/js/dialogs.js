@@ -1,4 +1,5 @@
 // Dialogs for destructive confirmations: the link works alone; with scripts its page opens on top.
+// Menus close when something else is pressed, and with Esc.
 
 import { swapIn } from './events.js'
 
@@ -11,3 +12,19 @@ document.addEventListener('click', async event => {
   await swapIn(link.getAttribute('href'), `#${dialog.id}`, 'innerHTML')
   dialog.showModal()
 })
+
+document.addEventListener('click', event => {
+  for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false
+})
+
+document.addEventListener('keydown', event => {
+  if (event.key !== 'Escape') return
+  for (const menu of openMenus()) {
+    menu.open = false
+    menu.querySelector('summary').focus()
+  }
+})
+
+function openMenus() {
+  return document.querySelectorAll('details:is(.more, .scope)[open]')
+}

@@ -62,6 +62,7 @@ def attached(page: Page, name: str) -> None:
 
 def choose(page: Page, *files: Path) -> None:
     with page.expect_file_chooser() as chooser:
+        page.click(".composer .more > summary")
         page.get_by_role("button", name="Attach").click()
     chooser.value.set_files(list(files))
 
@@ -99,7 +100,7 @@ def test_files_are_chosen_pasted_and_dropped_and_go_with_the_question(
     assert download.value.path().read_bytes() == paper.read_bytes()
     # The next question of the chat, without a reload: its chips are its own.
     assert chips(page) == []
-    expect(page.get_by_role("button", name="Attach")).to_be_visible()  # the script of this page is here
+    expect(page.locator("[data-attach]")).not_to_have_attribute("hidden", "")  # the script is here
     page.evaluate(_FILES, ["drop", "second.txt", "second words"])
     attached(page, "second.txt")
     visitor.ask("And this?")
@@ -178,6 +179,7 @@ def test_enter_asks_once(visitor: Talk, site: TalkSite) -> None:
     site.stub.reply("Once.")
     page = visitor.go("/chat")
     with page.expect_event("filechooser"):
+        page.click(".composer .more > summary")
         page.get_by_role("button", name="Attach").click()
     page.fill("#message", "How often?")
     page.press("#message", "Enter")

@@ -80,7 +80,7 @@ def test_what_is_copied_is_what_is_exported(reader: Visit) -> None:
     exported = page.request.get(f"{reader.site.origin}/chat/{chat}/turns/1/export?fmt=md")
     assert markdown == exported.text()
     page.reload()
-    page.get_by_text("More", exact=True).click()
+    page.click(".turn .more > summary")
     page.get_by_role("button", name="Copy as HTML").click()
     assert "<blockquote>" in copied("text/html")
     page.reload()
@@ -95,7 +95,7 @@ def test_a_source_is_marked_wrong_in_place_and_back(reader: Visit) -> None:
     page = reader.page
     numbers = page.locator(".answer .cite")
     before = numbers.count()
-    page.get_by_text("More", exact=True).click()
+    page.click(".turn .more > summary")
     page.get_by_role("button", name="Source 2 is wrong").click()
     expect(page.get_by_text("You marked it wrong")).to_be_visible()
     expect(numbers).to_have_count(before - 1)

@@ -127,6 +127,7 @@ def test_from_a_persona_to_an_insight_put_back(browser: Browser, site: Site, scr
     # A chat with a style note, which is gone afterwards.
     page.goto(f"{site.origin}/chat")
     page.locator("#message").fill("What did I set?")
+    page.click(".composer .more > summary")
     page.get_by_placeholder("Style note").fill("In rhyme.")
     page.get_by_role("button", name="Send").click()
     expect(page.locator(".turn .answer")).to_contain_text("Arr")

@@ -266,7 +266,7 @@ def asked(browser: Browser, site: Site) -> Site:
 def test_what_a_model_was_told_is_a_page_of_its_answer(browser: Browser, asked: Site) -> None:
     page = visit(browser, asked)
     page.goto(f"{asked.origin}{asked.chat}")
-    page.get_by_text("More", exact=True).click()
+    page.click(".turn .more > summary")
     page.get_by_role("link", name="System prompt").click()
     expect(page.get_by_role("group", name="Block 1, Model prompt")).to_contain_text("Another line.")
     page.context.close()
@@ -283,7 +283,7 @@ def test_every_page_of_prompts_is_accessible_and_fits(browser: Browser, asked: S
         (f"/settings/models/prompt/history?model={QWEN}", ""),
         ("/settings/models/prompt/preview?model=with-tools", ""),
         (f"{asked.chat}/turns/1/prompt", ""),
-        (asked.chat, ".more > summary"),
+        (asked.chat, ".turn .more > summary"),
     ):
         page.goto(f"{asked.origin}{path}")
         if opened:

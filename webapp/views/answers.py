@@ -132,7 +132,7 @@ def _inside(turn: TurnResult, claim: Claim, links: Links) -> Iterator[Mark]:
     off_frame = () if claim.state == "seen" else claim.missing
     missing = [(*span, 0) for words in off_frame if (span := _place(turn.answer_md, claim, words))]
     for start, end, n in _joined(turn.answer_md, sorted([*places, *missing])):
-        if n and n not in links.withdrawn:
+        if n and n not in links.withdrawn and turn.model != "extractive":  # which is quotes, all of it
             words = turn.answer_md[start:end]
             yield Mark(start, end, "on-frame", _words_address(links.frames[n], words))
         elif not n:

@@ -25,7 +25,7 @@ from assistant.retrieval.coverage import Statement
 from assistant.turns.live import LiveTurn
 from store.chats import conversations, feedback, personas
 from store.chats.feedback import Report
-from store.chats.personas import NOBODY, TurnPersona
+from store.chats.personas import BUILT_IN, DEFAULT, NOBODY, TurnPersona
 from store.core import preferences
 from store.core.database import Database
 from store.frames.media import Media
@@ -170,6 +170,12 @@ class TurnView:
     @property
     def anchor(self) -> str:
         return f"t{self.turn.turn_id}"
+
+    @property
+    def is_voice_told(self) -> bool:
+        """Whether it was told in another voice than the one that comes with the program."""
+        version = self.spoken.version
+        return version is not None and version.system_prompt != BUILT_IN[DEFAULT].system_prompt
 
     @property
     def has_failed_calls(self) -> bool:
