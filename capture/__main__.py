@@ -22,8 +22,9 @@ from capture.windows import processes
 from capture.windows.browser_extension import ExtensionHints, ExtensionWindows
 from capture.windows.private_windows import PrivateWindowDetector
 from store.core import settings as settings_module
-from store.core.errors import SettingsError
-from store.core.paths import DataDir, default_home, restrict_umask
+from store.core.errors import HomeLocked, SettingsError
+from store.core.keys import box_of
+from store.core.paths import DataDir, default_home, file_lock, restrict_umask
 from store.core.settings import Settings
 from store.spool.queue import Spool
 
@@ -34,7 +35,7 @@ _NICE = 5
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run until SIGTERM or SIGINT. Exit status 2 for settings that cannot be used."""
+    """Run until SIGTERM or SIGINT. Exit status 2 for settings that cannot be used, and for a locked home."""
     parser = argparse.ArgumentParser(prog="python -m capture", description=__doc__)
     parser.add_argument("--home", type=Path, default=None, help="home folder (default: RECOLLECT_HOME)")
     parser.add_argument("--source", default=None, help="screen, folder:DIR or video:FILE")
@@ -47,7 +48,8 @@ def main(arguments: list[str] | None = None) -> int:
             raise SettingsError(f"{data_dir.home} holds a sample week; nothing is recorded into it")
         settings = settings_module.load(data_dir, arguments=overrides)
         parse_source(settings.capture.source)
-    except SettingsError as error:
+        box_of(data_dir.home)
+    except (SettingsError, HomeLocked) as error:
         sys.stderr.write(f"capture: {error}\n")
         return 2
     _log_to(data_dir.logs / "capture.log")
@@ -77,7 +79,8 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event) -> None:
         disk=DiskFloor(data_dir.spool, settings.capture.min_free_gb), page_text=door,
     )  # fmt: skip
     try:
-        Daemon(parts).run(stop)
+        with file_lock(data_dir.spool / "capture.lock"):  # whoever must have no writer looks for it
+            Daemon(parts).run(stop)
     finally:
         door.close()
 

@@ -1,4 +1,4 @@
-"""python -m ingest.documents FILE NAME: what is in one file, as one line of JSON.
+"""python -m ingest.documents NAME: what is in the file on its input, as one line of JSON.
 
 Ends with 1 and a sentence for a file that cannot be attached, 3 for one of another kind.
 """
@@ -10,7 +10,6 @@ import logging
 import sys
 import traceback
 from dataclasses import asdict
-from pathlib import Path
 
 from ingest.documents import result
 from ingest.documents.extraction import extract
@@ -19,11 +18,11 @@ from ingest.documents.result import CannotRead, Unsupported
 REFUSED, UNSUPPORTED = 1, 3
 
 
-def main(path: str, name: str) -> int:
+def main(name: str) -> int:
     logging.basicConfig(level=logging.WARNING)
     result.apply_limits()
     try:
-        extraction = extract(Path(path), name)
+        extraction = extract(sys.stdin.buffer.read(), name)
     except Unsupported as error:
         return _end(UNSUPPORTED, str(error))
     except CannotRead as error:
@@ -43,4 +42,4 @@ def _end(code: int, sentence: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:3]))
+    sys.exit(main(sys.argv[1]))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import re
 import zipfile
 import zlib
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from pathlib import Path, PurePath
+from pathlib import PurePath
+from typing import BinaryIO
 from xml.parsers import expat
 
 from ingest.documents.result import (
@@ -32,22 +34,20 @@ _PAGES = frozenset({".html", ".htm", ".xhtml"})
 _DOCX_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 
-def extract(path: Path, name: str) -> Extraction:
+def extract(content: bytes, name: str) -> Extraction:
     """What is in a file. Raises `CannotRead`, and whatever a library says of a damaged one."""
-    with path.open("rb") as file:
-        head = file.read(_HEAD_BYTES)
+    head, file = content[:_HEAD_BYTES], io.BytesIO(content)
     if not head.strip():
         raise CannotRead("it is empty")
     if media_type := _image_type(head):
-        width, height = size_px(path, media_type)
+        width, height = size_px(file, media_type)
         return Extraction("image", media_type, width_px=width, height_px=height)
     if b"%PDF-" in head:
-        text, pages, is_whole = pdf_text(path)
+        text, pages, is_whole = pdf_text(file)
         return Extraction("pdf", "application/pdf", text, is_whole, pages)
-    if head.startswith(b"PK\x03\x04") and is_docx(path):
-        text, is_whole = docx_text(path)
+    if head.startswith(b"PK\x03\x04") and is_docx(file):
+        text, is_whole = docx_text(file)
         return _with_text(Extraction("docx", _DOCX_TYPE, text, is_whole))
-    content = path.read_bytes()
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if PurePath(name).suffix.lower() in _PAGES or start.startswith((b"<!doctype html", b"<html")):
         return _with_text(_shortened("html", "text/html", page_text(content)))
@@ -91,21 +91,21 @@ _CHUNK_BYTES = 64 * 1024
 _DAMAGED = "it is damaged, or no Word document"
 
 
-def is_docx(path: Path) -> bool:
+def is_docx(file: BinaryIO) -> bool:
     """Whether a zip holds the part that every Word document has."""
     try:
-        with zipfile.ZipFile(path) as packed:
+        with zipfile.ZipFile(file) as packed:
             packed.getinfo(MAIN_PART)
     except (zipfile.BadZipFile, KeyError, OSError, ValueError):
         return False
     return True
 
 
-def docx_text(path: Path) -> tuple[str, bool]:
+def docx_text(file: BinaryIO) -> tuple[str, bool]:
     """(text, whether it is all). Raises `CannotRead`."""
     reader = _DocxReader()
     try:
-        with zipfile.ZipFile(path) as packed:
+        with zipfile.ZipFile(file) as packed:
             names = set(packed.namelist())
             for part in (MAIN_PART, *(name for name in _MORE_PARTS if name in names)):
                 if reader.is_full:
@@ -280,12 +280,12 @@ class _PageReader(HTMLParser):
 # Pictures are not read: where a page has no words, as a scanned one, the text says so in its place.
 
 
-def pdf_text(path: Path) -> tuple[str, int, bool]:
+def pdf_text(file: BinaryIO) -> tuple[str, int, bool]:
     """(text, number of pages, whether it is all). Raises `CannotRead`, and whatever pypdf does."""
     from pypdf import PasswordType, PdfReader
     from pypdf.errors import DependencyError
 
-    reader = PdfReader(path, strict=False)
+    reader = PdfReader(file, strict=False)
     if reader.is_encrypted:
         try:
             is_open = reader.decrypt("") != PasswordType.NOT_DECRYPTED
@@ -315,12 +315,12 @@ def pdf_text(path: Path) -> tuple[str, int, bool]:
     return "\n\n".join(texts)[:MAX_CHARS], count, is_whole
 
 
-def size_px(path: Path, media_type: str) -> tuple[int, int]:
+def size_px(file: BinaryIO, media_type: str) -> tuple[int, int]:
     """(width, height) of an image that was decoded to its end. Raises `CannotRead`."""
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with Image.open(path, formats=[media_type.removeprefix("image/").upper()]) as image:
+        with Image.open(file, formats=[media_type.removeprefix("image/").upper()]) as image:
             if image.width * image.height > MAX_PIXELS:
                 raise CannotRead(f"it has more than {MAX_PIXELS // 1_000_000} million pixels")
             image.load()

@@ -4,7 +4,8 @@ One in the home is a folder below ``backups/``: a compact copy of the database, 
 attached files, which are never changed in place, so that it takes little room. It helps where the database is
 damaged or files got lost, not where the disk dies: `archive` writes the same as one zip file for elsewhere.
 The token, keys that were entered in the app and what waits in the spool stay out; ``config.toml`` and the
-rules go along, because without them excluded windows would be recorded.
+rules go along, because without them excluded windows would be recorded. The backup of an encrypted home is
+encrypted like it, and opens with the passphrase of when it was made.
 
 It is written under a name that nobody takes for a backup, checked (SQLite's own check of the copy, SHA-256 of
 every byte that was copied), and then renamed. A deletion meanwhile takes it away (`store.core.copies`).
@@ -34,7 +35,7 @@ from store.core.paths import DIRECTORY_MODE, FILE_MODE, DataDir, only_holder, sy
 from store.frames import pending
 
 FORMAT = "recollect-backup/1"
-ALONG = ("config.toml", "privacy.json", "sample-week.json")
+ALONG = ("encryption.json", "config.toml", "privacy.json", "sample-week.json")
 DAY_MS = 86_400_000
 ROOM_BYTES = 500_000_000
 """So much of the disk is left free: a backup never makes capture pause."""
@@ -215,6 +216,9 @@ def _fill(database: Database, folder: Path, now_ms: int) -> Backup:
     source, made = database.data_dir, DataDir(folder)
     digests: dict[str, str] = {}
     missing = 0
+    # First, because the copy of an encrypted database is encrypted with the same key.
+    for name in (each for each in ALONG if (source.home / each).exists()):
+        digests[name] = _copy(source.home / name, folder / name)
     with pending.only_writer(database, _WAIT_S):  # no picture moves into a pack meanwhile
         database.copy_to(made.database, lambda: not folder.exists())
         with opened(made) as copied:
@@ -232,8 +236,6 @@ def _fill(database: Database, folder: Path, now_ms: int) -> Backup:
     if found != ["ok"]:
         raise DatabaseDamaged(f"the copy of the database is not sound: {found[0]}")
     made.database.chmod(FILE_MODE)
-    for name in (each for each in ALONG if (source.home / each).exists()):
-        digests[name] = _copy(source.home / name, folder / name)
     for inner in [path for path in folder.rglob("*") if path.is_dir()]:
         sync_directory(inner)
     digests[made.database.name] = sha256_of(made.database)

@@ -25,7 +25,7 @@ import apsw
 
 from store.backup import backup as backups
 from store.backup.backup import ALONG, REPLACED, Backup, copy_stream, link
-from store.core import copies
+from store.core import cipher, copies, keys
 from store.core.database import column, open_database, rows
 from store.core.errors import StoreBusy, StoreError
 from store.core.migrations import check_version
@@ -35,8 +35,8 @@ from store.deletion import deletion
 from store.egress import access_keys
 from store.frames.media import Media
 
-# Whoever holds one of these has the database open; others are told by SQLite's own lock.
-_LOCKS = "up.lock", "web.lock", "spool/ingest.lock"
+# Whoever holds one of these has the database open; of others SQLite's own lock tells (`check_unused`).
+LOCKS = "up.lock", "web.lock", "spool/ingest.lock"
 
 
 class NoBackup(StoreError):
@@ -75,7 +75,8 @@ def restore(data_dir: DataDir, source: Path) -> Restored:
     Raises `StoreBusy` while a program works on the home, `NoBackup`, `DatabaseTooNew` and `OSError`; then
     nothing was changed.
     """
-    with _stopped(data_dir):
+    with stopped(data_dir):
+        check_unused(data_dir)
         if data_dir.restoring.exists():
             raise StoreBusy("another restore was broken off; finish it first")
         for left in data_dir.backups.glob(f"{copies.UNDER_WAY}*"):
@@ -102,29 +103,33 @@ def finish(data_dir: DataDir) -> bool:
     """Do the rest of a restore that was broken off; False when there was none. Raises `StoreBusy`."""
     if not data_dir.restoring.exists():
         return False
-    with _stopped(data_dir):
+    with stopped(data_dir):
+        check_unused(data_dir)
         _swap(data_dir)
     return True
 
 
 @contextmanager
-def _stopped(data_dir: DataDir) -> Iterator[None]:
-    """Keep every program from the home while the block runs. Raises `StoreBusy` where one works on it."""
+def stopped(data_dir: DataDir, *more: str) -> Iterator[None]:
+    """Keep the programs from the home that hold a lock of it; `more` are further ones. Raises `StoreBusy`."""
     with ExitStack() as held:
         held.enter_context(backups.only_one(data_dir))
-        for name in _LOCKS:
+        for name in (*LOCKS, *more):
             if not held.enter_context(file_lock(data_dir.home / name)):
                 raise StoreBusy(f"Recollect is running on {data_dir.home}; stop it first")
-        flags = apsw.SQLITE_OPEN_READWRITE
-        try:
-            with closing(apsw.Connection(str(data_dir.database), flags)) as connection:
-                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # it is put aside as it is
-                connection.execute("pragma locking_mode = exclusive; begin exclusive").fetchall()
-        except (apsw.BusyError, apsw.LockedError) as error:
-            raise StoreBusy("another program has the database open; end it first") from error
-        except apsw.Error:
-            pass  # missing or damaged: nobody can work with it
         yield
+
+
+def check_unused(data_dir: DataDir) -> None:
+    """Raise `StoreBusy` where a program has the database open that holds none of the locks."""
+    try:
+        with closing(cipher.connect(data_dir, apsw.SQLITE_OPEN_READWRITE)) as connection:
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # it is put aside as it is
+            connection.execute("pragma locking_mode = exclusive; begin exclusive").fetchall()
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy("another program has the database open; end it first") from error
+    except apsw.Error:
+        pass  # missing or damaged: nobody can work with it
 
 
 # -- making it ready ----------------------------------------------------------------------
@@ -133,8 +138,9 @@ def _stopped(data_dir: DataDir) -> Iterator[None]:
 def _make_ready(data_dir: DataDir, source: Path, ready: DataDir) -> tuple[Backup, str]:
     """Have the whole home in `ready`; returns what it is, and the mark that it has now."""
     backup = _unzipped(source, ready.home) if source.is_file() else _taken(source, ready.home)
-    check_version(ready)
     present = _present(data_dir, backup.made_ms)
+    _check_key(data_dir, ready, is_readable=present is not None)
+    check_version(ready)
     database = open_database(ready)
     try:
         with database.write() as connection:
@@ -150,6 +156,18 @@ def _make_ready(data_dir: DataDir, source: Path, ready: DataDir) -> tuple[Backup
     finally:
         database.close_thread()
     return backup, mark
+
+
+def _check_key(data_dir: DataDir, ready: DataDir, *, is_readable: bool) -> None:
+    """What stays of the home must open with the key of what comes. Raises `NoBackup`.
+
+    A home that is neither readable nor has a key is empty, or it lost the file: it takes the backup's.
+    """
+    present, coming = keys.read(data_dir.home), keys.read(ready.home)
+    if (present or is_readable) and (present and present.id) != (coming and coming.id):
+        how = "is encrypted with another key than" if present and coming else "is encrypted, other than"
+        which = ("the backup", "the home") if coming else ("the home", "the backup")
+        raise NoBackup(f"{which[0]} {how} {which[1]}; restore it into an empty home folder (--home)")
 
 
 def _taken(source: Path, ready: Path) -> Backup:
@@ -209,16 +227,14 @@ def _present(data_dir: DataDir, made_ms: int) -> tuple[list[tuple[int, int, int]
     cannot be read.
     """
     sql = "select start_ms, end_ms, deleted_ms from deletions where deleted_ms >= ? order by id"
-    path, flags = str(data_dir.database), apsw.SQLITE_OPEN_READONLY
-    with suppress(apsw.Error), closing(apsw.Connection(path, flags)) as connection:
+    with suppress(apsw.Error), closing(cipher.connect(data_dir, apsw.SQLITE_OPEN_READONLY)) as connection:
         return rows(connection, sql, (made_ms,)), copies.mark_in(connection)
     return None
 
 
 def _keys(data_dir: DataDir) -> list[bytes]:
     """The keys that open the present home: no other one does afterwards, it may have been revoked."""
-    flags = apsw.SQLITE_OPEN_READONLY
-    with suppress(apsw.Error), closing(apsw.Connection(str(data_dir.database), flags)) as connection:
+    with suppress(apsw.Error), closing(cipher.connect(data_dir, apsw.SQLITE_OPEN_READONLY)) as connection:
         return column(connection, "select secret_hash from access_keys")
     return []
 

@@ -25,6 +25,7 @@ import apsw
 from store.core import copies
 from store.core.database import Database, rows
 from store.core.errors import AttachmentGone, AttachmentSent, NotFound, existing
+from store.core.keys import box_of
 from store.core.paths import DIRECTORY_MODE, DataDir, sync_directory, write_file
 from store.core.records import columns, insert
 
@@ -217,7 +218,7 @@ def _select(database: Database, condition: str, values: tuple[Any, ...]) -> list
     return database.records(Attachment, sql, values)
 
 
-_STAGED = ".staged"
+STAGED = ".staged"
 _NAME = re.compile(r"[0-9a-f]{64}")
 _ABANDONED_S = 3_600.0
 """A staged file this old belongs to nobody: reading one takes seconds."""
@@ -227,13 +228,14 @@ def stage(data_dir: DataDir, content: bytes) -> Staged:
     """Durably write a file that may be kept."""
     folder = data_dir.attachments
     folder.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
-    path = folder / f"{uuid.uuid4().hex}{_STAGED}"
+    path = folder / f"{uuid.uuid4().hex}{STAGED}"
+    sha256 = hashlib.sha256(content).hexdigest()
     try:
-        write_file(path, content)
+        write_file(path, box_of(data_dir.home).seal(sealed_name(sha256), content))
     except OSError:  # the disk is full: half a file is of no use to anybody
         path.unlink(missing_ok=True)
         raise
-    return Staged(path, hashlib.sha256(content).hexdigest(), len(content))
+    return Staged(path, sha256, len(content))
 
 
 def keep(data_dir: DataDir, staged: Staged) -> None:
@@ -252,9 +254,11 @@ def exact(data_dir: DataDir, sha256: str) -> bytes:
     if path.is_symlink():
         raise AttachmentGone(sha256, "altered")
     try:
-        content = path.read_bytes()
+        content = box_of(data_dir.home).open(sealed_name(sha256), path.read_bytes())
     except OSError as error:
         raise AttachmentGone(sha256, "missing") from error
+    except ValueError as error:
+        raise AttachmentGone(sha256, "altered") from error
     if hashlib.sha256(content).hexdigest() != sha256:
         raise AttachmentGone(sha256, "altered")
     return content
@@ -275,7 +279,7 @@ def remove_file(data_dir: DataDir, sha256: str) -> int:
 
 def drop_abandoned(data_dir: DataDir) -> int:
     """Remove what a crash left staged; returns how many files went."""
-    found = [path for path in data_dir.attachments.glob(f"*{_STAGED}") if _is_abandoned(path)]
+    found = [path for path in data_dir.attachments.glob(f"*{STAGED}") if _is_abandoned(path)]
     for path in found:
         path.unlink(missing_ok=True)
     return len(found)
@@ -284,7 +288,7 @@ def drop_abandoned(data_dir: DataDir) -> int:
 def files(data_dir: DataDir) -> list[Path]:
     """Every file that is not staged, sorted."""
     found = data_dir.attachments.rglob("*")
-    return sorted(path for path in found if path.is_file() and path.suffix != _STAGED)
+    return sorted(path for path in found if path.is_file() and path.suffix != STAGED)
 
 
 def path_of(data_dir: DataDir, sha256: str) -> Path:
@@ -292,6 +296,11 @@ def path_of(data_dir: DataDir, sha256: str) -> Path:
     if not _NAME.fullmatch(sha256):
         raise ValueError(f"{sha256!r} is no SHA-256 in hexadecimal")
     return data_dir.attachments / sha256[:2] / sha256
+
+
+def sealed_name(sha256: str) -> str:
+    """The name under which a file is encrypted."""
+    return f"attachments/{sha256}"
 
 
 def _is_abandoned(path: Path) -> bool:

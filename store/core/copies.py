@@ -20,7 +20,9 @@ from typing import Any
 
 import apsw
 
+from store.core import cipher
 from store.core.database import Database, scalar
+from store.core.keys import box_of
 from store.core.paths import DataDir
 from store.core.preferences import get_preference, put_preference, set_preference
 
@@ -59,8 +61,8 @@ def copies(data_dir: DataDir) -> list[Path]:
 
 def drop_outdated(database: Database) -> tuple[int, int]:
     """Remove the copies that may hold what was deleted since; returns (how many, their bytes)."""
-    now = mark(database)
-    gone = [path for path in copies(database.data_dir) if _mark_of(path) != now]
+    now, key = mark(database), box_of(database.data_dir.home).database_key
+    gone = [path for path in copies(database.data_dir) if _mark_of(path, key) != now]
     return len(gone), sum(map(drop, gone))
 
 
@@ -109,7 +111,7 @@ def _is_under_way(path: Path) -> bool:
     return path.name.startswith(UNDER_WAY)
 
 
-def _mark_of(path: Path) -> str | None:
+def _mark_of(path: Path, key: str | None) -> str | None:
     """The mark of a copy, None where there is none to be read."""
     if path.is_dir():
         known = manifest(path)
@@ -117,6 +119,7 @@ def _mark_of(path: Path) -> str | None:
     try:
         address, flags = f"{path.as_uri()}?immutable=1", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         with closing(apsw.Connection(address, flags)) as connection:
+            cipher.unlock(connection, key)
             return mark_in(connection)
     except apsw.Error:
         return None

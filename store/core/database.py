@@ -29,7 +29,7 @@ import apsw
 from peewee import DatabaseError, OperationalError
 from playhouse.apsw_ext import APSWDatabase
 
-from store.core import records, tokenizer
+from store.core import cipher, keys, records, tokenizer
 from store.core.errors import Abandoned, DatabaseDamaged, DeadlineExceeded, StoreBusy
 from store.core.migrations import migrate
 from store.core.paths import FILE_MODE, DataDir
@@ -46,8 +46,13 @@ _ASK_EVERY_S = 0.02
 class _Peewee(APSWDatabase):  # type: ignore[misc]  # peewee is untyped
     """Peewee's APSW database with our tokenizer and pragmas on every connection."""
 
+    def __init__(self, path: str, key: str | None, **options: Any) -> None:
+        super().__init__(path, **options)
+        self._key = key
+
     def _connect(self) -> apsw.Connection:
         connection: apsw.Connection = super()._connect()
+        cipher.unlock(connection, self._key)
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         connection.execute(
             """
@@ -88,7 +93,8 @@ class Database:
 
     def __init__(self, data_dir: DataDir) -> None:
         self.data_dir = data_dir
-        self.peewee = _Peewee(str(data_dir.database), lock_type="IMMEDIATE", thread_safe=True)
+        key = keys.box_of(data_dir.home).database_key
+        self.peewee = _Peewee(str(data_dir.database), key, lock_type="IMMEDIATE", thread_safe=True)
         # Writers of this process queue here instead of spinning on SQLite's lock.
         self._writing = threading.Lock()
         self._local = threading.local()

@@ -15,6 +15,10 @@ class SettingsError(StoreError):
     """A setting is unknown, has the wrong type or is out of range."""
 
 
+class HomeLocked(StoreError):
+    """The home is encrypted and its key is not there, or something that encryption needs."""
+
+
 class StoreBusy(StoreError):
     """Another process held the write lock longer than `BUSY_TIMEOUT_MS`."""
 

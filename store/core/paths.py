@@ -40,6 +40,8 @@ class DataDir:
     config = _Below("config.toml")
     token = _Below("token")
     database = _Below("recollect.db")
+    encryption = _Below("encryption.json")
+    """There while the home is encrypted: its key, wrapped (`store.core.keys`)."""
     privacy_rules = _Below("privacy.json")
     """The person's own rules, as JSON: capture reads them without opening the database."""
     providers = _Below("providers.json")

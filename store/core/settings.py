@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from store.core import keys
 from store.core.errors import SettingsError
 from store.core.paths import DataDir
 
@@ -321,7 +322,7 @@ def _from_file(data_dir: DataDir) -> dict[str, Any]:
     return flat
 
 
-_NOT_SETTINGS = {"RECOLLECT_HOME"}
+_NOT_SETTINGS = {"RECOLLECT_HOME", keys.PASSPHRASE, keys.HANDED}
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:

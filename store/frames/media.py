@@ -23,6 +23,7 @@ from PIL import Image, UnidentifiedImageError
 
 from store.core.database import Database
 from store.core.errors import MediaGone
+from store.core.keys import box_of
 from store.core.paths import DIRECTORY_MODE, sync_directory, write_file
 from store.frames import packs
 from store.frames.frames import FrameRow, Still, get_many
@@ -40,6 +41,7 @@ class Media:
 
     def __init__(self, folder: Path, database: Database | None = None) -> None:
         self.folder = folder
+        self._box = box_of(folder.parent)
         self._database = database
 
     def keep(self, image: bytes, media_type: str, captured_ms: int, name: str) -> Still:
@@ -72,7 +74,7 @@ class Media:
             parent.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
             sync_directory(parent.parent)
         temporary = Path(temporary_of(str(path)))
-        write_file(temporary, content, os.O_TRUNC)
+        write_file(temporary, self._box.seal(sealed_name(relative), content), os.O_TRUNC)
         temporary.replace(path)
         sync_directory(path.parent)
 
@@ -133,18 +135,20 @@ class Media:
         return Image.fromarray(rgb)
 
     def content(self, relative: str) -> bytes:
-        """A file as it is. Raises `OSError`, also for a link."""
+        """What was written into a file. Raises `OSError`, also for a link, and `ValueError` when it was
+        encrypted and is not what was written.
+        """
         path = self.folder / relative
         if path.is_symlink():
             raise OSError(f"{relative} is a link")
-        return path.read_bytes()
+        return self._box.open(sealed_name(relative), path.read_bytes())
 
     def _read(self, frame_id: int, relative: str) -> bytes:
         try:
             return self.content(relative)
         except FileNotFoundError as error:
             raise MediaGone(frame_id, "missing") from error
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise MediaGone(frame_id, "altered") from error
 
     def _checked(self, frame_id: int, relative: str, sha256: str | None) -> bytes:
@@ -231,6 +235,11 @@ def preview_of(image: Image.Image, width_px: int, quality: int = 70) -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, "WEBP", quality=quality, method=2)
     return buffer.getvalue()
+
+
+def sealed_name(relative: str) -> str:
+    """The name under which a picture is encrypted."""
+    return f"media/{relative}"
 
 
 def temporary_of(path: str) -> str:

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from store.core.errors import SpoolEntryInvalid, SpoolFull
+from store.core.keys import OVERHEAD_BYTES, box_of
 from store.core.paths import DIRECTORY_MODE, sync_directory, write_file
 from store.spool import page_text
 
@@ -116,6 +117,7 @@ class Spool:
 
     def __init__(self, folder: Path, *, max_bytes: int = 2_000_000_000, max_entries: int = 20_000) -> None:
         self.folder = folder
+        self._box = box_of(folder.parent)
         self.max_bytes = max_bytes
         self.max_entries = max_entries
         self._usage: tuple[float, int, int] | None = None
@@ -138,12 +140,12 @@ class Spool:
         try:
             if image is not None:
                 assert isinstance(record, Capture)
-                write_file(work / IMAGE_NAMES[record.image_type], image)
+                self._write(work, name, IMAGE_NAMES[record.image_type], image)
             if text is not None:
-                write_file(work / page_text.FILE_NAME, text)
+                self._write(work, name, page_text.FILE_NAME, text)
             kind = "capture" if isinstance(record, Capture) else "looks"
             entry = json.dumps({"kind": kind, **asdict(record)}, ensure_ascii=False).encode()
-            write_file(work / "entry.json", entry)
+            self._write(work, name, "entry.json", entry)
             sync_directory(work)
             target = self.folder / "new" / name
             try:
@@ -157,6 +159,9 @@ class Spool:
             shutil.rmtree(work, ignore_errors=True)
             raise
         return name
+
+    def _write(self, work: Path, name: str, file_name: str, content: bytes) -> None:
+        write_file(work / file_name, self._box.seal(f"spool/{name}/{file_name}", content))
 
     def _reserve(self, size: int) -> None:
         with self._lock:
@@ -290,7 +295,7 @@ def told_by_name(name: str) -> tuple[int, str, bool] | None:
 
 
 def read_file(path: Path, most: int) -> bytes:
-    """The bytes of a file of ours that has at most so many. Raises `SpoolEntryInvalid`."""
+    """What was written into a file of an entry, at most so many bytes. Raises `SpoolEntryInvalid`."""
     try:
         descriptor = os.open(path, _OPEN_FLAGS)
     except OSError as error:
@@ -301,9 +306,22 @@ def read_file(path: Path, most: int) -> bytes:
             raise SpoolEntryInvalid("not_a_file", f"{path.name} is not a file")
         if hasattr(os, "getuid") and facts.st_uid != os.getuid():
             raise SpoolEntryInvalid("not_ours", f"{path.name} belongs to another user")
+        box = box_of(path.parents[3])  # HOME/spool/FOLDER/ENTRY/FILE
+        if box.key is not None:
+            most += OVERHEAD_BYTES
         if facts.st_size > most:
             raise SpoolEntryInvalid("too_large", f"{facts.st_size} bytes are more than {most}")
-        return file.read(most + 1)
+        try:
+            return box.open(sealed_name(path), file.read(most + 1))
+        except ValueError as error:
+            raise SpoolEntryInvalid("altered", str(error)) from error
+
+
+def sealed_name(path: Path) -> str:
+    """The name under which a file of an entry is encrypted, in whichever folder that is."""
+    entry = path.parent.name.removeprefix(GONE)
+    found = _NAME.match(entry)
+    return f"spool/{found[0] if found else entry}/{path.name}"
 
 
 def read_record(folder: Path) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from store.core.keys import box_of
 from store.core.paths import replace_file
 from store.privacy.defaults import normalize_app_name
 
@@ -24,6 +25,7 @@ SILENT_AFTER_MS = 75_000
 """The extension speaks every 30 seconds even when nothing changes (a browser's shortest alarm)."""
 
 MAX_COPIES = 20
+SEALED_NAME = "spool/browsers.json"
 _writing = threading.Lock()
 
 
@@ -92,7 +94,8 @@ def extension_path(spool_folder: Path) -> Path:
 
 def _read(spool_folder: Path) -> dict[str, ExtensionReport]:
     try:
-        document = json.loads(extension_path(spool_folder).read_bytes())
+        content = extension_path(spool_folder).read_bytes()
+        document = json.loads(box_of(spool_folder.parent).open(SEALED_NAME, content))
         return {known: _word(**fields) for known, fields in document.items()}
     except FileNotFoundError:
         return {}
@@ -108,4 +111,5 @@ def _write(spool_folder: Path, words: dict[str, ExtensionReport]) -> None:
     """Not flushed to disk: after a power cut the extension speaks again."""
     document = {known: asdict(word) for known, word in words.items()}
     content = json.dumps(document, ensure_ascii=False).encode()
-    replace_file(extension_path(spool_folder), content, durable=False)
+    sealed = box_of(spool_folder.parent).seal(SEALED_NAME, content)
+    replace_file(extension_path(spool_folder), sealed, durable=False)

@@ -36,6 +36,8 @@ COMMANDS = {
     "backup": "webapp.cli.data:backup",
     "restore": "webapp.cli.data:restore",
     "export": "webapp.cli.data:export",
+    "encrypt": "webapp.cli.encryption:encrypt",
+    "decrypt": "webapp.cli.encryption:decrypt",
     "doctor": "webapp.cli.maintenance:doctor",
     "verify": "webapp.cli.maintenance:verify",
     "reindex": "webapp.cli.maintenance:reindex",

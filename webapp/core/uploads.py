@@ -26,6 +26,7 @@ from assistant.turns.attachments import MAX_FILES
 from store.chats import attachments
 from store.chats.attachments import MAX_NAME_CHARS, Attachment, Contents
 from store.core.errors import NotFound
+from store.core.keys import box_of, handing
 from store.sources.imports import Kind
 from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
@@ -93,7 +94,8 @@ def import_file(
     arguments += [f"--{option}={_plain(value)}" for option, value in given.items() if value]
     arguments += [f"--me={_plain(name)}" for name in me.split(",") if name.strip()]
     try:
-        done = _run_program(arguments, IMPORT_TIMEOUT_S)
+        environment, key = handing(box_of(services().data_dir.home).key)
+        done = _run_program(arguments, IMPORT_TIMEOUT_S, key, environment)
     except subprocess.TimeoutExpired as error:
         detail = "It took more than an hour and was stopped; import it again to go on."
         raise Problem(503, "import_too_long", detail) from error
@@ -102,26 +104,27 @@ def import_file(
         return receipt
     if done.returncode == _REFUSED and (reason := _reason(done, "ingest: ")):
         raise Problem(422, "import_refused", f"{reason[:1].upper()}{reason[1:]}.")
-    log.error("an import ended with code %d: %s", done.returncode, done.stderr)
+    log.error("an import ended with code %d: %s", done.returncode, done.stderr.decode("utf-8", "replace"))
     detail = "The import broke off, and the log says why; importing again goes on."
     raise Problem(500, "import_failed", detail)
 
 
-def _run_program(arguments: list[str], timeout_s: float) -> subprocess.CompletedProcess[str]:
+def _run_program(
+    arguments: list[str], timeout_s: float, given: bytes, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-m", *arguments],
-        stdin=subprocess.DEVNULL,
+        input=given,
+        env=environment,
         capture_output=True,
-        encoding="utf-8",
-        errors="replace",
         timeout=timeout_s,
         check=False,
     )
 
 
-def _reason(done: subprocess.CompletedProcess[str], prefix: str) -> str:
+def _reason(done: subprocess.CompletedProcess[bytes], prefix: str) -> str:
     """What a program said last, when it is a refusal of its own; else ""."""
-    last = done.stderr.strip().rpartition("\n")[2]
+    last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
     return last.removeprefix(prefix) if last.startswith(prefix) else ""
 
 
@@ -141,16 +144,16 @@ def store_attachment(file: FileStorage) -> Attachment:
         raise Problem(413, "too_large", f"{name} is larger than {MAX_ATTACHMENT_BYTES // 1_000_000} MB.")
     staged = attachments.stage(own.data_dir, content)
     try:
-        return attachments.add(own.database, staged, name, contents(staged.path, name), own.clock())
+        return attachments.add(own.database, staged, name, contents(content, name), own.clock())
     finally:
         staged.discard()
 
 
-def contents(path: Path, name: str, timeout_s: float = ATTACHMENT_TIMEOUT_S) -> Contents:
+def contents(content: bytes, name: str, timeout_s: float = ATTACHMENT_TIMEOUT_S) -> Contents:
     """What another program finds in a file. Raises `Problem`: 415 for a kind it does not read, else 422."""
     try:
         with _reading:
-            done = _run_program(["ingest.documents", str(path), name], timeout_s)
+            done = _run_program(["ingest.documents", name], timeout_s, content)
     except subprocess.TimeoutExpired as error:
         raise _refused(name, f"reading it takes longer than {timeout_s:g} seconds") from error
     if done.returncode == 0:

@@ -19,8 +19,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import IO
@@ -31,6 +31,7 @@ import psutil
 from store.backup.backup import advice
 from store.core.database import open_database
 from store.core.errors import DatabaseUnusable, StoreError
+from store.core.keys import box_of, handing
 from store.core.paths import DataDir
 from store.core.settings import Settings, WebSettings
 from webapp.ops.control import only_one, web_address
@@ -68,6 +69,8 @@ class Part:
     name: str
     command: tuple[str, ...]
     log: Path
+    key: bytes | None = field(default=None, repr=False)
+    """Of an encrypted home: handed over at each start."""
     process: subprocess.Popen[bytes] | None = None
     started_s: float = 0.0
     quick_ends: int = 0
@@ -78,16 +81,20 @@ class Part:
 
     def start(self) -> None:
         self.started_s, self.due_s, self.stopped_s = time.monotonic(), None, None
+        environment, key = handing(self.key)
         self.process = subprocess.Popen(
             self.command,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
+            env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             # Ctrl-C in the terminal is the supervisor's to pass on, in its own order.
             start_new_session=os.name != "nt",
             preexec_fn=_die_with_parent if _prctl else None,
         )
-        assert self.process.stdout is not None
+        assert self.process.stdout is not None and self.process.stdin is not None
+        with suppress(BrokenPipeError), self.process.stdin as given:  # it may have ended already
+            given.write(key)
         self.last_line = ""
         self.copier = threading.Thread(
             target=self._copy, args=(self.process.stdout,), name=f"log {self.name}", daemon=True
@@ -181,7 +188,7 @@ class Supervisor:
     def run(self) -> None:
         """Start the parts and watch them until `stop`.
 
-        Raises `AlreadyRunning` when another supervisor has this home, `PortInUse` and
+        Raises `HomeLocked`, `AlreadyRunning` when another supervisor has this home, `PortInUse` and
         `SettingsError` when the pages cannot be served where the settings say.
         """
         with only_one(self.data_dir, "up"):
@@ -213,7 +220,12 @@ class Supervisor:
         # Capture keeps capture.log itself; two writers would rotate it under each other.
         logs = {"capture": "capture.out.log"}
         return [
-            Part(name, (sys.executable, "-m", *command), self.data_dir.logs / logs.get(name, f"{name}.log"))
+            Part(
+                name,
+                (sys.executable, "-m", *command),
+                self.data_dir.logs / logs.get(name, f"{name}.log"),
+                box_of(self.data_dir.home).key,
+            )
             for name, command in commands.items()
         ]
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import apsw
 
+from store.core import cipher
 from store.core.errors import DatabaseTooNew, DatabaseTooOld
 from store.core.paths import FILE_MODE, DataDir
 from store.core.times import now_ms
@@ -60,8 +61,7 @@ def check_version(data_dir: DataDir) -> None:
 
     For who starts programs that open the database. One that is not there yet or cannot be read is theirs.
     """
-    path, flags = str(data_dir.database), apsw.SQLITE_OPEN_READONLY
-    with suppress(apsw.Error), closing(apsw.Connection(path, flags)) as connection:
+    with suppress(apsw.Error), closing(cipher.connect(data_dir, apsw.SQLITE_OPEN_READONLY)) as connection:
         _recognised(_recorded(connection))
 
 

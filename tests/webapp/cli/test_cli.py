@@ -65,7 +65,7 @@ def test_the_commands_are_those_of_this_version(capsys: pytest.CaptureFixture[st
     assert set(listed) == {
         "up", "capture", "ingest", "web", "import", "ask", "search", "doctor", "token", "open", "pause",
         "resume", "delete", "verify", "reindex", "mcp", "demo", "day", "retention", "backup", "restore",
-        "export",
+        "export", "encrypt", "decrypt",
     }  # fmt: skip
 
 

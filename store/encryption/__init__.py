@@ -1,0 +1,1 @@
+"""Encrypting a home that is not, and back."""

@@ -1,0 +1,57 @@
+"""`encrypt` and `decrypt`: what lies on the disk, readable with a passphrase alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from webapp.cli.common import home_option, open_home
+
+_FEWEST_CHARACTERS = 12
+
+
+@click.command()
+@home_option
+@click.option("--keyring", is_flag=True, help="Let this system's keyring keep it, so that nobody is asked.")
+@click.option("--yes", is_flag=True, help="Encrypt without asking.")
+def encrypt(home: Path | None, keyring: bool, yes: bool) -> None:
+    """Encrypt the home folder under a passphrase; one that is encrypted gets another passphrase.
+
+    Stop Recollect first. Backups in the home folder are erased: they are not encrypted. The passphrase is
+    asked for, or taken from RECOLLECT_PASSPHRASE. Nobody can bring back what it opens when it is lost.
+    """
+    from store.core import keys
+    from store.encryption import migration
+
+    data_dir = open_home(home).data_dir
+    if keys.read(data_dir.home) is None and not yes:
+        question = f"Encrypt {data_dir.home} and erase its backups? Without the passphrase all is lost."
+        click.confirm(question, abort=True, err=True)
+    migration.encrypt(data_dir, lambda: _new_passphrase(data_dir.home), in_keyring=keyring)
+    click.echo(f"{data_dir.home} is encrypted")
+
+
+@click.command()
+@home_option
+@click.option("--yes", is_flag=True, help="Decrypt without asking.")
+def decrypt(home: Path | None, yes: bool) -> None:
+    """Decrypt the home folder. Stop Recollect first; backups in the home folder are erased."""
+    from store.encryption import migration
+
+    data_dir = open_home(home).data_dir
+    if not yes:
+        click.confirm(f"Decrypt {data_dir.home} and erase its backups?", abort=True, err=True)
+    migration.decrypt(data_dir)
+    click.echo(f"{data_dir.home} is not encrypted")
+
+
+def _new_passphrase(home: Path) -> str:
+    from store.core import keys
+
+    given = None if keys.read(home) else os.environ.get(keys.PASSPHRASE)
+    text: str = given or click.prompt("New passphrase", hide_input=True, confirmation_prompt=True, err=True)
+    if len(text) < _FEWEST_CHARACTERS:
+        raise click.ClickException(f"a passphrase has at least {_FEWEST_CHARACTERS} characters")
+    return text
