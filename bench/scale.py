@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 import threading
@@ -36,12 +37,10 @@ def main(report: Report) -> None:
 
 
 def _bands(report: Report, made: Filled, wire: Wire) -> None:
-    middle_ms = START_MS + made.frames // 2 * STEP_MS
+    chance = random.Random(5)
     for name, days in (("a day", 1), ("a week", 7), ("a month", 31)):
-        asked = [
-            _address("timeline", middle_ms + number * days * _DAY_MS, days, width_px=_WIDTH_PX)
-            for number in range(_ASKED)
-        ]
+        starts = [chance.randrange(made.frames - days * _DAY_MS // STEP_MS) for _ in range(_ASKED)]
+        asked = [_address("timeline", START_MS + at * STEP_MS, days, width_px=_WIDTH_PX) for at in starts]
         taken = [ms for path in asked for ms in timed_ms(lambda path=path: wire.get(path), 1, warmup=0)]
         value = f"{percentile(taken, 0.5):.0f} / {percentile(taken, 0.95):.0f} ms"
         report.row(f"bands of {name}, p50 / p95", value, goal="p95 100 ms")

@@ -17,6 +17,7 @@ from typing import Any
 import apsw
 import numpy as np
 
+from bench.repeating import repeat
 from engines.embeddings.protocol import Embedder
 from store.core import tokenizer
 from store.core.database import Database, rows, scalar
@@ -37,6 +38,7 @@ _APART = str.maketrans({character: f"{character} " for character in CHINESE})
 _WORDS_PER_LINE = 10
 _LINES = 1_000  # different ones that vectors are made of
 _AT_ONCE = 10_000
+_DIFFERENT = 500_000
 _SEED = 7
 
 
@@ -53,7 +55,16 @@ class Filled:
 
 
 def fill(database: Database, frames: int, words: int = WORDS) -> Filled:
-    """Put in `frames` frames, one each `STEP_MS`, with readings of so many words, index and segments."""
+    """Put in `frames` frames, one each `STEP_MS`, with readings of so many words, index and segments.
+
+    Of more than `_DIFFERENT` those after it are the same once more.
+    """
+    times = max(1, frames // _DIFFERENT)
+    if times > 1:
+        fill(database, _DIFFERENT, words)
+        with _in_bulk(database) as connection:
+            repeat(connection, times, _DIFFERENT * STEP_MS)
+        return filled(database)
     rng = random.Random(_SEED)
     vocabulary = _vocabulary(rng)
     stream = _drawn(rng, vocabulary, 1_000_000)
@@ -85,13 +96,11 @@ def _in_bulk(database: Database) -> Iterator[apsw.Connection]:
     put_off = rows(connection, f"select type, name, sql from sqlite_master where {of_tables}")
     for kind, name, _ in put_off:
         connection.execute(f"drop {kind} {name}")
-    connection.execute(
-        "insert into frames_fts (frames_fts, rank) values ('hashsize', 1000000000), ('automerge', 0)"
-    )
+    connection.execute("insert into frames_fts (frames_fts, rank) values ('hashsize', 100000000)")
     connection.execute("begin")
     yield connection
     connection.execute("commit")
-    connection.execute("delete from frames_fts_config where k in ('hashsize', 'automerge')")
+    connection.execute("delete from frames_fts_config where k = 'hashsize'")
     for *_, sql in put_off:
         connection.execute(sql)
     connection.execute("pragma journal_mode = wal")

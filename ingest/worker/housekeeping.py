@@ -22,6 +22,7 @@ _RETENTION_EVERY_S = 3600.0
 _BACKUP_EVERY_S = 600.0  # is one due? Also the rest after one that a deletion made necessary
 _IDLE_S = 60.0
 _BETWEEN_PACKS_S = 1.0
+_BETWEEN_WRITES_S = 0.05  # others want to write, too
 _UPLOAD_LASTS_S = 24 * 3600.0
 """An import of a file takes an hour at most."""
 
@@ -74,8 +75,9 @@ class Housekeeping(threading.Thread):
 
     def _tidy(self) -> None:
         """What deletions had to leave, and what nobody finished writing."""
-        deletion.settle(self._home.database, self._home.media)
-        self._home.spool.sweep_tmp(_UPLOAD_LASTS_S)
+        home, stop = self._home, self._stop_event
+        deletion.settle(home.database, home.media, lambda: stop.wait(_BETWEEN_WRITES_S))
+        home.spool.sweep_tmp(_UPLOAD_LASTS_S)
 
     def _back_up(self) -> None:
         """A backup that fails is tried again in ten minutes. A sample week needs none."""

@@ -8,7 +8,9 @@ there was nothing to delete.
 The order survives a crash anywhere: one transaction removes the rows and notes the files
 to go, then the files go, then the log is truncated. The first transaction notes what was asked, too:
 `sweep`, at every start, does what a crash left undone. Large deletions take several transactions, so that
-capture is never kept waiting, and erase their words by merging the index instead of one by one.
+capture is never kept waiting, and erase their words by merging the index instead of one by one. A large index
+is merged afterwards by `settle`, for that takes minutes: until then no search finds the words, but they
+are in the file, and the receipt says so.
 
 What is deleted is erased, not marked: SQLite's and FTS5's secure delete are on, the write-ahead
 log is truncated at the end, and copies below ``backups/`` go, because they hold what was deleted. What
@@ -20,7 +22,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -53,6 +55,9 @@ _WAIT_S = 60.0
 _LOCK_NAME = "deletion.lock"
 _LOG_IS_READ = "The write-ahead log could not be truncated, because it is being read."
 _PICTURES_LEFT = "pictures are still on the disk."
+_WORDS_LEFT = (
+    "No search finds the words any more. The worker erases them from the index, which takes a while."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,18 +197,22 @@ def sweep(database: Database, media: Media) -> int:
     return len(waiting) + outdated + len(trash)
 
 
-def settle(database: Database, media: Media) -> None:
-    """Do what deletions had to leave, where a pack was in use or a log was read; their receipts say so."""
+def settle(database: Database, media: Media, is_stopped: Callable[[], bool] = lambda: False) -> None:
+    """Do what deletions had to leave, where a pack was in use, a log was read or the index is large; their
+    receipts say so.
+    """
     unsettled = database.rows(_UNVERIFIED)
     if not unsettled and not database.column("select 1 from media_trash limit 1"):
         return
     empty_trash(database, media)
-    left = [] if database.checkpoint(_SETTLE_MS) else [_LOG_IS_READ]
+    has_words = any(_WORDS_LEFT in json.loads(noted)["left"] for _, noted in unsettled)
+    left = [_WORDS_LEFT] if has_words and not text_index.merge(database, is_stopped) else []
+    left += [] if database.checkpoint(_SETTLE_MS) else [_LOG_IS_READ]
     left += [_PICTURES_LEFT] * database.scalar("select count(*) from media_trash")
     with database.write() as connection:
         for tombstone, noted in unsettled:
             receipt = json.loads(noted)
-            settled = {_LOG_IS_READ, _PICTURES_LEFT}.difference(left)
+            settled = {_LOG_IS_READ, _PICTURES_LEFT, _WORDS_LEFT}.difference(left)
             receipt["left"] = [each for each in receipt["left"] if not each.endswith(tuple(settled))]
             receipt["verified"] = not receipt["left"]
             connection.execute(_KEEP, (json.dumps(receipt), tombstone))
@@ -215,6 +224,8 @@ FRAMES_AT_ONCE = 1_000
 
 _MERGE_WORTH = 200
 """Erasing one frame's words from the index takes as long as merging the rows of 200 (measured)."""
+_ERASED_AT_ONCE = 250
+"""Frames of 150 words, in about five seconds. Of more, nobody waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +296,7 @@ class Erasure:
         self._freed = 0
         self._ids: list[int] = []
         self._paths: list[str] = []
+        self._are_words_left = False
 
     @classmethod
     def resume(
@@ -296,7 +308,7 @@ class Erasure:
         erasure = cls(database, media, request, deleted_ms, list_scope(()) if noted["narrowed"] else None)
         erasure._tombstone = tombstone
         erasure._counts = Counts(**noted["counts"])
-        text_index.merge(database)  # it may have gone before the words of what it removed did
+        erasure._erase_words()  # it may have gone before the words of what it removed did
         if noted["narrowed"]:
             erasure.finish()
         else:
@@ -368,12 +380,21 @@ class Erasure:
         with self._database.write() as connection:  # what a read puts into a table goes with its end
             select = f"select f.id {self._scope.source}"
             number = registry.select_frames(connection, select, self._scope.parameters, "deletion_request")
-            in_index = scalar(connection, "select count(*) from frames_fts_docsize")
-        merge_later = number * _MERGE_WORTH > in_index and number > 1
+        is_waited_for = number > _ERASED_AT_ONCE and not self._is_narrowed
+        merge_later = number > 1 and (is_waited_for or number * _MERGE_WORTH > self._in_index())
         while self._remove_some(merge_later):
             self._freed += empty_trash(self._database, self._media)
-        if merge_later and number:
+        if merge_later:
+            self._erase_words()
+
+    def _erase_words(self) -> None:
+        """Merge the index, or leave that to `settle`."""
+        self._are_words_left = self._in_index() > _ERASED_AT_ONCE * _MERGE_WORTH
+        if not self._are_words_left:
             text_index.merge(self._database)
+
+    def _in_index(self) -> int:
+        return int(self._database.scalar("select count(*) from frames_fts_docsize"))
 
     def _remove_some(self, merge_later: bool) -> bool:
         """One transaction; False when there was nothing left to do."""
@@ -407,6 +428,7 @@ class Erasure:
         is_quiet = pending.discard(self._database, _WAIT_S)  # a pack in the making may hold what goes
         self._freed += empty_trash(self._database, self._media)
         left = self._left() + ["Pictures are being packed just now."] * (not is_quiet)
+        left += [_WORDS_LEFT] * self._are_words_left
         if not self._database.checkpoint():
             left.append(_LOG_IS_READ)
         start_ms, end_ms = self._request.start_ms, self._request.end_ms

@@ -12,6 +12,8 @@ has come: who stops in the middle goes on there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import apsw
 
 from store.core.database import Database, scalar
@@ -59,21 +61,22 @@ def set_secure_delete(connection: apsw.Connection, value: bool) -> None:
     connection.execute("insert into frames_fts (frames_fts, rank) values ('secure-delete', ?)", (int(value),))
 
 
-def merge(database: Database) -> None:
-    """Rewrite the index without what was deleted, in short transactions.
+def merge(database: Database, is_stopped: Callable[[], bool] = lambda: False) -> bool:
+    """Rewrite the index without what was deleted, in short transactions; False where it was stopped.
 
     The steps are those of https://sqlite.org/fts5.html#the_merge_command: a negative number makes
     one level of everything, and a step that changes less than two rows was the last one.
     """
     pages = -_PAGES_AT_ONCE
-    while True:
+    while not is_stopped():
         with database.write() as connection:
             before = connection.total_changes()
             connection.execute("insert into frames_fts (frames_fts, rank) values ('merge', ?)", (pages,))
             is_last = connection.total_changes() - before < 2
         if is_last and pages > 0:
-            return
+            return True
         pages = _PAGES_AT_ONCE
+    return False
 
 
 def count_missing(database: Database) -> int:

@@ -26,7 +26,9 @@ from store.deletion import chat_hooks, deletion
 from store.frames import frames, text_index
 from store.frames.media import Media
 from store.search import saved_searches
+from store.search.filters import Filters
 from store.search.saved_searches import SavedSearch
+from store.search.search import search
 from store.spool import queue, residual_files
 from store.spool.queue import LookReport, Spool
 from store.timeline import gaps, ledger, segments
@@ -673,6 +675,26 @@ def test_what_a_reader_kept_in_the_log_goes_when_it_has_ended(
     deletion.settle(database, media)
     assert noted_receipts(database) == [()]
     assert places_with(data_dir, needles()) == []
+
+
+def test_words_of_many_frames_go_from_a_large_index_later(
+    database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for the merge; one that is cut off is told as such, and done the next time."""
+    monkeypatch.setattr(deletion, "_ERASED_AT_ONCE", 1)
+    monkeypatch.setattr(deletion, "_MERGE_WORTH", 0)
+    kept = put(database, data_dir, NOON_MS - SECOND, "something else")
+    for n in range(3):
+        put_secret(database, data_dir, NOON_MS + n)
+    receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
+    assert not receipt.verified
+    assert [search(database, word, Filters(0, LATER_MS)).total for word in (SECRET, "else")] == [0, 1]
+    deletion.settle(database, media, lambda: True)
+    assert noted_receipts(database) == [receipt.left]
+    deletion.settle(database, media)
+    assert noted_receipts(database) == [()]
+    assert places_with(data_dir, needles()) == []
+    assert frames.get(database, kept.id)
 
 
 def noted_receipts(database: Database) -> list[tuple[str, ...]]:
