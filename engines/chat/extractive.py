@@ -29,7 +29,9 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A line of the answer: Markdown by code, then quotes; a point of a list, or a paragraph."""
+    """A part of the answer: Markdown by code, then quotes. A point of a list, quotes with a place of
+    their own being points below it; or a paragraph, which has none.
+    """
 
     head: str
     quotes: tuple[Quote, ...] = ()
@@ -51,9 +53,12 @@ class ExtractiveModel:
 
 
 def _line(item: Item) -> str:
-    quoted = "; ".join(f"{q.where} “{plain(q.text)}” [[{q.id}]]".strip() for q in item.quotes)
-    line = f"{item.head}: {quoted}" if quoted else item.head
-    return f"- {line}" if item.is_point else f"{line}\n"
+    quoted = [f"{q.where} “{plain(q.text)}” [[{q.id}]]".strip() for q in item.quotes]
+    if not item.is_point:
+        return f"{item.head}\n"
+    if any(quote.where for quote in item.quotes):
+        return "\n".join([f"- {item.head}", *(f"  - {one}" for one in quoted)])
+    return "- " + ": ".join(filter(None, [item.head, "; ".join(quoted)]))
 
 
 def plain(text: str) -> str:

@@ -19,7 +19,7 @@ def test_without_an_endpoint_the_answer_is_quoted_and_says_so(
     afternoon.show(11, "Inbox: lunch on Friday", app_name="Mail", window_name="Inbox")
     result = ask(model="extractive")
     assert result.answer_md.startswith("Quoted from your screen; no language model is set up.\n\n")
-    assert "- **14:00–14:11** [1] [2]: Writer “report.odt” “line" in result.answer_md
+    assert "- **14:00–14:11** [1] [2]\n  - Writer “report.odt” “line" in result.answer_md
     assert "Mail “Inbox” “Inbox: lunch on Friday” [2]" in result.answer_md
     assert stub.requests == []
     assert result.claims
