@@ -49,7 +49,7 @@ class Backup:
     """A finished backup; `missing` files were not there any more. `sha256` is by name, of what was copied."""
 
     made_ms: int
-    mark: str
+    generation: str
     pictures: int
     missing: int
     sha256: dict[str, str]
@@ -129,13 +129,13 @@ def archive(database: Database, target: Path, now_ms: int) -> Backup:
         try:
             done = _zip(folder, backup, partial)
             _check_zip(partial, done)
-            if copies.mark(database) != backup.mark:
+            if copies.generation(database) != backup.generation:
                 raise StoreBusy(_DELETED)
             partial.replace(target)
         finally:
             partial.unlink(missing_ok=True)
         sync_directory(target.absolute().parent)
-    if copies.mark(database) != backup.mark:
+    if copies.generation(database) != backup.generation:
         target.unlink()
         raise StoreBusy(_DELETED)
     return done
@@ -190,7 +190,7 @@ def _made(database: Database, now_ms: int) -> Iterator[tuple[Path, Backup]]:
         number = folder.stat().st_ino
         try:
             backup = _fill(database, folder, now_ms)
-            if copies.mark(database) != backup.mark or not _is(folder, number):
+            if copies.generation(database) != backup.generation or not _is(folder, number):
                 raise StoreBusy(_DELETED)
             yield folder, backup
         except Exception as error:
@@ -222,7 +222,7 @@ def _fill(database: Database, folder: Path, now_ms: int) -> Backup:
     with pending.only_writer(database, _WAIT_S):  # no picture moves into a pack meanwhile
         database.copy_to(made.database, lambda: not folder.exists())
         with opened(made) as copied:
-            mark, names = copies.mark(copied), _files_named(copied)
+            generation, names = copies.generation(copied), _files_named(copied)
         for name in names:
             try:
                 digest = link(source.home / name, folder / name)
@@ -239,7 +239,7 @@ def _fill(database: Database, folder: Path, now_ms: int) -> Backup:
     for inner in [path for path in folder.rglob("*") if path.is_dir()]:
         sync_directory(inner)
     digests[made.database.name] = sha256_of(made.database)
-    backup = Backup(now_ms, mark, len(names) - missing, missing, digests)
+    backup = Backup(now_ms, generation, len(names) - missing, missing, digests)
     write_file(folder / copies.MANIFEST, json.dumps(asdict(backup)).encode())
     sync_directory(folder)
     return backup
@@ -326,7 +326,7 @@ def _zip(folder: Path, backup: Backup, partial: Path) -> Backup:
                 entry.compress_type = zipfile.ZIP_DEFLATED if "/" not in name else zipfile.ZIP_STORED
                 with path.open("rb") as read, bundle.open(entry, "w", force_zip64=True) as written:
                     digests[name] = copy_stream(read, written)
-            done = Backup(backup.made_ms, backup.mark, backup.pictures, backup.missing, digests)
+            done = Backup(backup.made_ms, backup.generation, backup.pictures, backup.missing, digests)
             bundle.writestr(copies.MANIFEST, json.dumps(asdict(done)))
         file.flush()
         os.fsync(file.fileno())

@@ -89,14 +89,14 @@ def restore(data_dir: DataDir, source: Path) -> Restored:
                 raise StoreError(
                     f"{data_dir.backups} is on another disk; nothing there can be renamed into place"
                 )
-            backup, mark = _make_ready(data_dir, source, DataDir(ready))
-            order = {"ready": ready.name, "replaced": replaced.name, "mark": mark}
+            backup, generation = _make_ready(data_dir, source, DataDir(ready))
+            order = {"ready": ready.name, "replaced": replaced.name, "generation": generation}
             replace_file(data_dir.restoring, json.dumps(order).encode())
         except BaseException:
             shutil.rmtree(ready, ignore_errors=True)
             raise
         _swap(data_dir)
-    return Restored(backup.made_ms, replaced, mark != backup.mark)
+    return Restored(backup.made_ms, replaced, generation != backup.generation)
 
 
 def finish(data_dir: DataDir) -> bool:
@@ -136,7 +136,7 @@ def check_unused(data_dir: DataDir) -> None:
 
 
 def _make_ready(data_dir: DataDir, source: Path, ready: DataDir) -> tuple[Backup, str]:
-    """Have the whole home in `ready`; returns what it is, and the mark that it has now."""
+    """Have the whole home in `ready`; returns what it is, and the generation that it has now."""
     backup = _unzipped(source, ready.home) if source.is_file() else _taken(source, ready.home)
     present = _present(data_dir, backup.made_ms)
     _check_key(data_dir, ready, is_readable=present is not None)
@@ -148,14 +148,14 @@ def _make_ready(data_dir: DataDir, source: Path, ready: DataDir) -> tuple[Backup
         media = Media(ready.media)
         for start_ms, end_ms, deleted_ms in present[0] if present else ():
             deletion.delete_range(database, media, start_ms, end_ms, now_ms=deleted_ms)
-        # Beside a home that cannot be read there are only backups with its mark: they stay good.
-        beside = next((each.mark for _, each in backups.listed(data_dir)), backup.mark)
-        mark = present[1] if present else beside
-        copies.set_mark(database, mark)
+        # Beside a home that cannot be read there are only backups of its generation: they stay good.
+        beside = next((each.generation for _, each in backups.listed(data_dir)), backup.generation)
+        generation = present[1] if present else beside
+        copies.set_generation(database, generation)
         database.checkpoint()
     finally:
         database.close_thread()
-    return backup, mark
+    return backup, generation
 
 
 def _check_key(data_dir: DataDir, ready: DataDir, *, is_readable: bool) -> None:
@@ -223,12 +223,12 @@ def _safe(name: str) -> PurePosixPath:
 
 
 def _present(data_dir: DataDir, made_ms: int) -> tuple[list[tuple[int, int, int]], str] | None:
-    """(start, end and time of each deletion since a moment, mark) of the present home; None when its database
-    cannot be read.
+    """(start, end and time of each deletion since a moment, generation) of the present home; None when its
+    database cannot be read.
     """
     sql = "select start_ms, end_ms, deleted_ms from deletions where deleted_ms >= ? order by id"
     with suppress(apsw.Error), closing(cipher.connect(data_dir, apsw.SQLITE_OPEN_READONLY)) as connection:
-        return rows(connection, sql, (made_ms,)), copies.mark_in(connection)
+        return rows(connection, sql, (made_ms,)), copies.generation_in(connection)
     return None
 
 
@@ -258,7 +258,7 @@ def _swap(data_dir: DataDir) -> None:
     for each in ALONG:
         if not (data_dir.home / each).exists():
             _move(ready / each, data_dir.home / each)
-    replace_file(replaced / copies.MANIFEST, json.dumps({"mark": order["mark"]}).encode())
+    replace_file(replaced / copies.MANIFEST, json.dumps({"generation": order["generation"]}).encode())
     for folder in (replaced, data_dir.backups, data_dir.home):
         sync_directory(folder)
     data_dir.restoring.unlink()

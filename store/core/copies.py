@@ -1,9 +1,9 @@
 """Copies of the home below ``backups/``: what a deletion has to reach, too.
 
-Each deletion changes a mark in its own transaction (`outdate`). A copy that was made before has another mark,
-may hold what was deleted, and goes as a whole (`drop_outdated`): at the end of the deletion, and every minute
-for one that a crash cut short. A copy that is being made carries no mark yet: it goes, and its maker
-notices. So no clock decides what is older.
+Each deletion begins a generation in its own transaction (`outdate`). A copy of another generation was made
+before, may hold what was deleted, and goes as a whole (`drop_outdated`): when the deletion ends, and within a
+minute where a crash cut it short. One that is being made has none yet: it goes, and its maker notices.
+So no clock decides what is older.
 
 A copy is a folder with ``manifest.json`` (`store.backup`), or a file ``before-NAME-MS.db`` that was made
 before a migration. Files that were made elsewhere are out of reach; a receipt names them (`elsewhere`).
@@ -28,29 +28,29 @@ from store.core.preferences import get_preference, put_preference, set_preferenc
 
 MANIFEST = "manifest.json"
 UNDER_WAY = ".making-"
-_MARK = "backups.mark"
+_GENERATION = "backups.generation"
 _ELSEWHERE = "backups.elsewhere"
-_MARK_SQL = f"select value from preferences where key = '{_MARK}'"
+_GENERATION_SQL = f"select value from preferences where key = '{_GENERATION}'"
 
 
 def outdate(connection: apsw.Connection) -> None:
     """Make every copy one that has to go. Call in the transaction that deletes."""
-    put_preference(connection, _MARK, uuid.uuid4().hex)
+    put_preference(connection, _GENERATION, uuid.uuid4().hex)
 
 
-def mark(database: Database) -> str:
-    """What a copy of this moment is marked with."""
+def generation(database: Database) -> str:
+    """Which generation a copy of this moment is of."""
     with database.read() as connection:
-        return mark_in(connection)
+        return generation_in(connection)
 
 
-def mark_in(connection: apsw.Connection) -> str:
-    return str(json.loads(scalar(connection, _MARK_SQL) or '""'))
+def generation_in(connection: apsw.Connection) -> str:
+    return str(json.loads(scalar(connection, _GENERATION_SQL) or '""'))
 
 
-def set_mark(database: Database, value: str) -> None:
+def set_generation(database: Database, value: str) -> None:
     """For a backup that takes the place of a home, whose other copies stay good."""
-    set_preference(database, _MARK, value)
+    set_preference(database, _GENERATION, value)
 
 
 def copies(data_dir: DataDir) -> list[Path]:
@@ -61,8 +61,8 @@ def copies(data_dir: DataDir) -> list[Path]:
 
 def drop_outdated(database: Database) -> tuple[int, int]:
     """Remove the copies that may hold what was deleted since; returns (how many, their bytes)."""
-    now, key = mark(database), box_of(database.data_dir.home).database_key
-    gone = [path for path in copies(database.data_dir) if _mark_of(path, key) != now]
+    now, key = generation(database), box_of(database.data_dir.home).database_key
+    gone = [path for path in copies(database.data_dir) if _generation_of(path, key) != now]
     return len(gone), sum(map(drop, gone))
 
 
@@ -111,15 +111,15 @@ def _is_under_way(path: Path) -> bool:
     return path.name.startswith(UNDER_WAY)
 
 
-def _mark_of(path: Path, key: str | None) -> str | None:
-    """The mark of a copy, None where there is none to be read."""
+def _generation_of(path: Path, key: str | None) -> str | None:
+    """The generation of a copy, None where there is none to be read."""
     if path.is_dir():
         known = manifest(path)
-        return None if known is None or _is_under_way(path) else known.get("mark")
+        return None if known is None or _is_under_way(path) else known.get("generation")
     try:
         address, flags = f"{path.as_uri()}?immutable=1", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         with closing(apsw.Connection(address, flags)) as connection:
             cipher.unlock(connection, key)
-            return mark_in(connection)
+            return generation_in(connection)
     except apsw.Error:
         return None

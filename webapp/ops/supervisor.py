@@ -35,6 +35,7 @@ from store.core.keys import box_of, handing
 from store.core.paths import DataDir
 from store.core.settings import Settings, WebSettings
 from webapp.ops.control import only_one, web_address
+from webapp.ops.notification import notify, trouble
 from webapp.security.access import check_address, launch_link, listen
 
 STEADY_S = 60.0
@@ -46,6 +47,7 @@ STOPPED_S = 30.0
 STOP_S = 4.0
 _LOOK_S = 0.1
 _LOOK_FOR_STOPPED_S = 5.0
+_LOOK_FOR_TROUBLE_S = 30.0
 _LOG_BYTES = 2_000_000
 _LOG_FILES = 3
 _LOG_LINE_BYTES = 64_000
@@ -184,6 +186,8 @@ class Supervisor:
         self.parts: list[Part] = []
         self._stopping = threading.Event()
         self._look_for_stopped_s = 0.0
+        self._look_for_trouble_s = 0.0
+        self._trouble, self._is_told = "", False
 
     def run(self) -> None:
         """Start the parts and watch them until `stop`.
@@ -262,11 +266,26 @@ class Supervisor:
                     self.tell(f"{part.name} was stopped for {STOPPED_S:.0f} s and is replaced")
                     part.kill()
 
+        if now_s >= self._look_for_trouble_s and self.with_capture:
+            self._look_for_trouble_s = now_s + _LOOK_FOR_TROUBLE_S
+            self._look_for_trouble()
+
+    def _look_for_trouble(self) -> None:
+        """Say on the desktop what lasts from one look to the next, once."""
+        sentence = trouble(self.data_dir)
+        if sentence != self._trouble:
+            self._trouble, self._is_told = sentence, False
+        elif sentence and not self._is_told:
+            self._is_told = True
+            _notify(sentence)
+
     def _ended(self, part: Part, code: int, now_s: float) -> None:
         problem = _unusable(self.data_dir)
         if problem:
             part.process = None
-            self.tell(f"{part.name} ended and is not started again: {problem}")
+            sentence = f"{part.name} ended and is not started again: {problem}"
+            self.tell(sentence)
+            _notify(sentence)
             return
         how = part.how(code)
         pause_s = part.pause_s(now_s)
@@ -279,6 +298,8 @@ class Supervisor:
                 f"{part.name.upper()} IS DOWN: it ended {part.quick_ends} times soon after its start "
                 f"({how}) and is started again {again}. See {part.log}."
             )
+        if part.quick_ends == LOUD_AFTER:
+            _notify(f"{part.name} does not work; {part.log} says why.")
 
     def _end_parts(self) -> None:
         """Ask every part to end, and end what has not within `STOP_S`."""
@@ -297,6 +318,11 @@ def _free_port(settings: WebSettings) -> int:
     with listen(settings.host, settings.port) as probe:
         port: int = probe.getsockname()[1]
     return port
+
+
+def _notify(sentence: str) -> None:
+    """Nobody waits for a desktop."""
+    threading.Thread(target=notify, args=(sentence,), name="notify", daemon=True).start()
 
 
 def _unusable(data_dir: DataDir) -> str:

@@ -60,9 +60,9 @@ def test_a_backup_is_made_once_a_day_and_after_a_deletion(home: Home) -> None:
     for _ in range(2):
         housekeeping(home)[0].step()
     [(_, made)] = backup.listed(home.data_dir)
-    assert (made.made_ms, made.pictures, made.mark) == (LATER_MS, 1, "")
+    assert (made.made_ms, made.pictures, made.generation) == (LATER_MS, 1, "")
     with home.database.write() as connection:
         copies.outdate(connection)
     housekeeping(home)[0].step()
     [(_, again)] = backup.listed(home.data_dir)
-    assert again.mark == copies.mark(home.database) != ""
+    assert again.generation == copies.generation(home.database) != ""

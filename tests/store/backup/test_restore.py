@@ -149,7 +149,7 @@ def test_what_is_no_whole_backup_changes_nothing(damaged: Path, data_dir: DataDi
             file.writestr("manifest.json", json.dumps(manifest))
         return path
 
-    said = {"made_ms": 1, "mark": "", "pictures": 0, "missing": 0, "format": backup.FORMAT}
+    said = {"made_ms": 1, "generation": "", "pictures": 0, "missing": 0, "format": backup.FORMAT}
     whole.write_bytes(b"PK no zip")
     cases = [
         whole,

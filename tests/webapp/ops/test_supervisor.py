@@ -94,6 +94,18 @@ def test_a_part_that_cannot_open_the_database_is_not_started_in_vain(
     assert "There is no backup" in said[0]
 
 
+def test_what_needs_a_person_is_shown_on_the_desktop_once(
+    supervise: Callable[..., tuple[Supervisor, list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, _ = supervise()
+    shown: list[str] = []
+    monkeypatch.setattr(supervisor, "_notify", shown.append)
+    for sentence in ("", "full", "full", "full", "", "full", "other", "other"):
+        monkeypatch.setattr(supervisor, "trouble", lambda *_, sentence=sentence: sentence)
+        own._look_for_trouble()
+    assert shown == ["full", "other"]
+
+
 def test_pauses_double_up_to_a_limit_and_a_steady_run_forgets_them() -> None:
     part = Part("x", (), Path(), started_s=0.0)
     pauses = [part.pause_s(1.0) for _ in range(12)]

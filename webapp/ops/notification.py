@@ -1,0 +1,55 @@
+"""A word on the desktop for what needs a person; nothing where there is no desktop, or no program for it."""
+
+from __future__ import annotations
+
+import html
+import os
+import shutil
+import subprocess
+import sys
+
+from store.core.paths import DataDir
+from store.core.times import now_ms
+from store.spool.process_state import read_capture_state
+
+_LONGEST_S = 5.0
+_FRESH_MS = 30_000
+_FULL = {
+    "disk_full": "too little of the disk is free. Free some space",
+    "spool_full": "what was captured is not stored. `recollect doctor` says why",
+}
+_APPLE = ("on run argv", 'display notification (item 1 of argv) with title "Recollect"', "end run")
+
+
+def notify(text: str) -> bool:
+    """Show a sentence; whether somebody could see it. A desktop that does not answer is left alone."""
+    command = _command(text)
+    if command is None:
+        return False
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_LONGEST_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def _command(text: str) -> list[str] | None:
+    if sys.platform == "darwin":
+        return ["osascript", *(word for line in _APPLE for word in ("-e", line)), text]
+    has_desktop = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if not has_desktop or not shutil.which("notify-send"):
+        return None
+    return ["notify-send", "--app-name=Recollect", "Recollect", html.escape(text)]  # its body may be markup
+
+
+def trouble(data_dir: DataDir) -> str:
+    """Why nothing can be recorded until a person does something, in a sentence; "" while all is well.
+
+    The same trouble is the same sentence: no figure is in it that changes.
+    """
+    state = read_capture_state(data_dir.spool)
+    if state is None or now_ms() - state.written_ms > _FRESH_MS:
+        return ""
+    if state.reason in _FULL:
+        return f"Nothing is recorded: {_FULL[state.reason]}."
+    return f"Nothing is recorded: {state.detail or state.reason}" if state.state == "failing" else ""
