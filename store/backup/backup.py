@@ -25,13 +25,13 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
 
 from store.chats import attachments
 from store.core import copies
 from store.core.database import Database
 from store.core.errors import Abandoned, DatabaseDamaged, StoreBusy
 from store.core.paths import DIRECTORY_MODE, FILE_MODE, DataDir, only_holder, sync_directory, write_file
+from store.deletion import deletion
 from store.frames import pending
 
 FORMAT = "recollect-backup/1"
@@ -127,8 +127,7 @@ def archive(database: Database, target: Path, now_ms: int) -> Backup:
     with _made(database, now_ms) as (folder, backup):
         copies.note_elsewhere(database, target.absolute(), now_ms)
         try:
-            done = _zip(folder, backup, partial)
-            _check_zip(partial, done)
+            _zip(folder, partial)
             if copies.generation(database) != backup.generation:
                 raise StoreBusy(_DELETED)
             partial.replace(target)
@@ -138,7 +137,22 @@ def archive(database: Database, target: Path, now_ms: int) -> Backup:
     if copies.generation(database) != backup.generation:
         target.unlink()
         raise StoreBusy(_DELETED)
-    return done
+    return backup
+
+
+def _zip(folder: Path, partial: Path) -> None:
+    """Write a folder as a zip file, and read it back: its own checksums are of every byte."""
+    write_file(partial, b"", os.O_TRUNC, durable=False)  # with its mode
+    with partial.open("r+b") as file:
+        with zipfile.ZipFile(file, "w", strict_timestamps=False) as bundle:
+            for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+                kind = zipfile.ZIP_DEFLATED if path.parent == folder else zipfile.ZIP_STORED
+                bundle.write(path, path.relative_to(folder), kind)
+        file.flush()
+        os.fsync(file.fileno())
+    with zipfile.ZipFile(partial) as bundle:
+        if damaged := bundle.testzip():
+            raise OSError(errno.EIO, f"{damaged} was not written to {partial.name} as it should be")
 
 
 def is_due(data_dir: DataDir, now_ms: int) -> bool:
@@ -185,6 +199,8 @@ def _made(database: Database, now_ms: int) -> Iterator[tuple[Path, Backup]]:
     folder = data_dir.backups / f"{copies.UNDER_WAY}{uuid.uuid4().hex}"
     with only_one(data_dir):
         copies.drop_outdated(database)  # what a maker that was killed has left, too
+        if deletion.is_unfinished(database):
+            raise StoreBusy("what was deleted is still being erased; make a backup when that is done")
         _check_room(data_dir)
         folder.mkdir(mode=DIRECTORY_MODE)
         number = folder.stat().st_ino
@@ -285,57 +301,16 @@ def link(source: Path, target: Path, *, as_copy: bool = False) -> str:
 def _copy(source: Path, target: Path) -> str:
     """Copy a file durably; returns its SHA-256, which was read back."""
     with source.open("rb") as read, target.open("xb") as written:
-        digest = copy_stream(read, written)
+        shutil.copyfileobj(read, written, _CHUNK_BYTES)
         written.flush()
         os.fsync(written.fileno())
     target.chmod(FILE_MODE)
-    if sha256_of(target) != digest:
+    digest = sha256_of(target)
+    if sha256_of(source) != digest:
         raise OSError(errno.EIO, f"{target.name} was not written as it should be")
     return digest
 
 
-def copy_stream(read: IO[bytes], written: IO[bytes] | None = None) -> str:
-    """Copy, where there is something to copy to; returns the SHA-256 of what was read."""
-    digest = hashlib.sha256()
-    while chunk := read.read(_CHUNK_BYTES):
-        digest.update(chunk)
-        if written:
-            written.write(chunk)
-    return digest.hexdigest()
-
-
 def sha256_of(path: Path) -> str:
     with path.open("rb") as file:
-        return copy_stream(file)
-
-
-# -- as one file --------------------------------------------------------------------------
-
-
-def _zip(folder: Path, backup: Backup, partial: Path) -> Backup:
-    """The manifest comes last, with the SHA-256 of every member."""
-    digests = {}
-    descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC, FILE_MODE)
-    with os.fdopen(descriptor, "w+b") as file:
-        with zipfile.ZipFile(file, "w") as bundle:
-            for path in sorted(each for each in folder.rglob("*") if each.is_file()):
-                name = path.relative_to(folder).as_posix()
-                if name == copies.MANIFEST:
-                    continue
-                entry = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)
-                entry.compress_type = zipfile.ZIP_DEFLATED if "/" not in name else zipfile.ZIP_STORED
-                with path.open("rb") as read, bundle.open(entry, "w", force_zip64=True) as written:
-                    digests[name] = copy_stream(read, written)
-            done = Backup(backup.made_ms, backup.generation, backup.pictures, backup.missing, digests)
-            bundle.writestr(copies.MANIFEST, json.dumps(asdict(done)))
-        file.flush()
-        os.fsync(file.fileno())
-    return done
-
-
-def _check_zip(path: Path, backup: Backup) -> None:
-    with zipfile.ZipFile(path) as bundle:
-        for name, digest in backup.sha256.items():
-            with bundle.open(name) as read:
-                if copy_stream(read) != digest:
-                    raise OSError(errno.EIO, f"{name} was not written to {path.name} as it should be")
+        return hashlib.file_digest(file, "sha256").hexdigest()

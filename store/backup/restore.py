@@ -19,12 +19,12 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import apsw
 
 from store.backup import backup as backups
-from store.backup.backup import ALONG, REPLACED, Backup, copy_stream, link
+from store.backup.backup import ALONG, REPLACED, Backup, link, sha256_of
 from store.core import cipher, copies, keys
 from store.core.database import column, open_database, rows
 from store.core.errors import StoreBusy, StoreError
@@ -137,7 +137,7 @@ def check_unused(data_dir: DataDir) -> None:
 
 def _make_ready(data_dir: DataDir, source: Path, ready: DataDir) -> tuple[Backup, str]:
     """Have the whole home in `ready`; returns what it is, and the generation that it has now."""
-    backup = _unzipped(source, ready.home) if source.is_file() else _taken(source, ready.home)
+    backup = _taken(source, ready.home)
     present = _present(data_dir, backup.made_ms)
     _check_key(data_dir, ready, is_readable=present is not None)
     check_version(ready)
@@ -171,55 +171,25 @@ def _check_key(data_dir: DataDir, ready: DataDir, *, is_readable: bool) -> None:
 
 
 def _taken(source: Path, ready: Path) -> Backup:
-    """A backup's files: its database as a copy, for it is going to be written to, the others as links."""
-    backup = Backup.read(source)
+    """Have a backup's files: what is going to be written to as a copy, pictures and such as links."""
+    if source.is_file():
+        try:
+            with zipfile.ZipFile(source) as bundle:
+                bundle.extractall(ready)  # no name leads out of the folder, and checksums are compared
+        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+            raise NoBackup(f"{source} is no whole backup: {error}") from error
+    else:
+        for path in sorted(each for each in source.rglob("*") if each.is_file()):
+            link(path, ready / path.relative_to(source), as_copy=path.parent == source)
+    backup = Backup.read(ready)
     if backup is None:
-        raise NoBackup(f"{source} is no finished backup")
-    for path in sorted(each for each in source.rglob("*") if each.is_file()):
-        name = path.relative_to(source).as_posix()
-        known = backup.sha256.get(name)
-        if name == copies.MANIFEST:
-            continue
-        found = link(path, ready / name, as_copy=known is not None)
-        if known not in (None, found):
-            raise NoBackup(f"{name} of {source} is damaged")
-    return _whole(backup, source, ready)
-
-
-def _unzipped(source: Path, ready: Path) -> Backup:
-    try:
-        with zipfile.ZipFile(source) as bundle:
-            backup = Backup.of(json.loads(bundle.read(copies.MANIFEST)))
-            if backup is None:
-                raise NoBackup(f"{source} was made by another version of Recollect; update it")
-            for name, known in backup.sha256.items():
-                target = ready / _safe(name)
-                target.parent.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
-                with bundle.open(name) as read, target.open("xb") as written:
-                    if copy_stream(read, written) != known:
-                        raise NoBackup(f"{name} of {source} is damaged")
-                    written.flush()
-                    os.fsync(written.fileno())
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise NoBackup(f"{source} is no whole backup: {error}") from error
-    return _whole(backup, source, ready)
-
-
-def _whole(backup: Backup, source: Path, ready: Path) -> Backup:
-    if not DataDir(ready).database.exists():
-        raise NoBackup(f"{source} has no database")
+        raise NoBackup(f"{source} is no finished backup, or one of another version of Recollect")
+    for name in {DataDir(ready).database.name, *backup.sha256}:
+        if not (ready / name).is_file() or sha256_of(ready / name) != backup.sha256.get(name):
+            raise NoBackup(f"{name} of {source} is missing or damaged")
+    if hasattr(os, "sync"):
+        os.sync()  # before the names of the home's own files are given away
     return backup
-
-
-def _safe(name: str) -> PurePosixPath:
-    """A member's name as a path below the home. Raises `NoBackup` for one that no backup has."""
-    path = PurePosixPath(name)
-    home = DataDir(Path())
-    folders = {home.media.name, home.attachments.name}
-    is_known = name in (*ALONG, home.database.name) or (len(path.parts) > 1 and path.parts[0] in folders)
-    if not is_known or ".." in path.parts or "\\" in name:
-        raise NoBackup(f"a backup has no file {name!r}")
-    return path
 
 
 def _present(data_dir: DataDir, made_ms: int) -> tuple[list[tuple[int, int, int]], str] | None:

@@ -218,6 +218,12 @@ def settle(database: Database, media: Media, is_stopped: Callable[[], bool] = la
             connection.execute(_KEEP, (json.dumps(receipt), tombstone))
 
 
+def is_unfinished(database: Database) -> bool:
+    """Whether a deletion is under way or was broken off, or left words in the file for `settle` to erase."""
+    left = (json.loads(noted)["left"] for _, noted in database.rows(_UNVERIFIED))
+    return bool(database.rows(_UNDER_WAY)) or any(_WORDS_LEFT in sentences for sentences in left)
+
+
 # -- one deletion under way ---------------------------------------------------------------
 
 FRAMES_AT_ONCE = 1_000

@@ -8,7 +8,7 @@ import json
 import shutil
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -91,28 +91,25 @@ def test_pictures_move_into_packs_and_the_backup_keeps_its_own(
 
 
 def test_one_file_holds_the_same_and_is_read_back(
-    database: Database, data_dir: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database: Database, data_dir: DataDir, media: Media, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(database)
     target = tmp_path / "out.zip"
     made = backup.archive(database, target, NOON_MS)
     with zipfile.ZipFile(target) as bundle:
         assert bundle.testzip() is None
-        assert set(bundle.namelist()) == {*made.sha256, "manifest.json"}
+        assert made.pictures == 3
+        pictures = {f"media/{name}" for name in media.files()}
+        assert set(bundle.namelist()) == {"recollect.db", "manifest.json", *pictures}
     assert target.stat().st_mode & 0o777 == 0o600
     assert copies.copies(data_dir) == []
     before = target.read_bytes()
 
     with monkeypatch.context() as patch, pytest.raises(OSError, match="as it should be"):
-        patch.setattr(backup, "copy_stream", _flipping(backup.copy_stream))
+        patch.setattr(zipfile.ZipFile, "testzip", lambda _: "recollect.db")
         backup.archive(database, target, NOON_MS)
     assert target.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir() if path.suffix in (".zip", ".part")] == ["out.zip"]
-
-
-def _flipping(real: Callable[..., str]) -> Callable[..., str]:
-    """Reads back something else than was written into a zip file."""
-    return lambda read, written=None: real(read, written) if written else "0" * 64
 
 
 def test_two_at_once_are_one(database: Database, data_dir: DataDir) -> None:
@@ -330,3 +327,20 @@ def test_one_that_is_swept_away_is_not_made_of_nothing(
     with pytest.raises(StoreBusy):
         backup.make(database, NOON_MS)
     assert copies.copies(data_dir) == []
+
+
+def test_none_is_made_before_the_words_of_a_deletion_are_erased(
+    database: Database, data_dir: DataDir, media: Media, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(database, text=SECRET)
+    store_frame(database, data_dir, NOON_MS + 2 * HOUR_MS, "others")
+    monkeypatch.setattr(deletion, "_MERGE_WORTH", 0)
+    monkeypatch.setattr(deletion, "_ERASED_AT_ONCE", 0)
+    receipt = deletion.delete_range(database, media, NOON_MS, NOON_MS + HOUR_MS)
+    assert not receipt.verified
+    for made in (lambda: backup.make(database, NOON_MS), lambda: backup.archive(database, tmp_path / "x", 1)):
+        with pytest.raises(StoreBusy, match="being erased"):
+            made()
+    deletion.settle(database, media)
+    backup.make(database, NOON_MS)
+    assert holds(data_dir) == []
