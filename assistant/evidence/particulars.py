@@ -28,6 +28,9 @@ Kind = Literal["quotation", "address", "value", "name"]
 SHORT_NAME = 3
 """Letters of a name that is compared only where it is no title or abbreviation; shorter ones never are."""
 
+LATIN = "\u02af"
+"""The last letter of an alphabet in which names are written alike."""
+
 ENDING = 2
 """So many letters a name may have more in one text than in the other: "Anna's", "Wagners"."""
 
@@ -70,12 +73,12 @@ def particulars(sentence: str, language: str) -> list[Particular]:
         found += here
         rest = without(rest, [(each.start, each.end) for each in here])
     found += _names(rest, sentence, language)
-    signs = family_names(rest) if _is_in_signs(rest) else (run.span() for run in _CJK_RUN.finditer(rest))
+    signs = family_names(rest) if is_in_signs(rest) else (run.span() for run in _CJK_RUN.finditer(rest))
     found += (Particular(*span, "name", sentence[slice(*span)]) for span in signs)
     return sorted(found, key=lambda particular: particular.start)
 
 
-def _is_in_signs(sentence: str) -> bool:
+def is_in_signs(sentence: str) -> bool:
     """Whether a sentence is written in Han or kana, and does not only copy a word in them."""
     return 3 * len("".join(_CJK_RUN.findall(sentence))) > sum(map(str.isalpha, sentence))
 
@@ -117,7 +120,7 @@ def _values(text: str, language: str) -> Iterator[Particular]:
 
 def _names(text: str, sentence: str, language: str) -> Iterator[Particular]:
     words = list(_WORD.finditer(_CJK_RUN.sub(lambda run: "\n" * len(run[0]), text)))
-    has_cjk = _is_in_signs(text)
+    has_cjk = is_in_signs(text)
     for at, found in enumerate(words):
         leads = at + 1 < len(words) and _is_row(found, words[at + 1], sentence)
         if found[0][0].isupper() and _may_name(found[0], leads, language):
@@ -189,7 +192,7 @@ class Screen:
         if particular.value:
             return self._shown.holds(particular.value) or self._shown.rounds_to(particular.value)
         if particular.kind == "name":
-            is_latin = particular.text[0] < "\u2e80"
+            is_latin = not _CJK_RUN.match(particular.text)
             return self.has_word(particular.text) if is_latin else self._signs.has_family(particular.text)
         return self.has_text(particular.text)
 
@@ -202,6 +205,11 @@ class Screen:
         units = self._shown.unit(particular.value)
         unit = behind.strip()[:1].casefold()
         return self._shown.holds(particular.value) and (not units or unit in units)
+
+    def writes_otherwise(self) -> bool:
+        """Whether most of it is in other letters than Latin ones: who knows how it writes a name?"""
+        letters = "".join(_WORD.findall(self.texts[0])) if self.texts else ""
+        return 2 * sum(letter > LATIN for letter in letters) > len(letters)
 
     def altered_names(self, sentence: str) -> Iterator[Particular]:
         """Names in Han or kana that a sentence has otherwise than the screen."""

@@ -14,7 +14,6 @@ from functools import lru_cache
 
 from babel import Locale, localedata
 from babel.core import get_global
-from babel.units import format_unit
 
 MIN_LETTERS = 3
 """Of a name in an alphabet: shorter ones are words of other languages."""
@@ -41,10 +40,9 @@ def whole_months() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def short_weekdays() -> dict[str, frozenset[int]]:
-    """Weekdays by names of two letters, as calendars have them: too short to be told from words in prose."""
-    return {
-        name: days for name, days in _named("days", ("abbreviated", "short"), 2).items() if len(name) == 2
-    }
+    """Weekdays by names of two letters or one sign, as calendars have them: too short to be told in prose."""
+    named = _named("days", ("abbreviated", "short"), 2, 1).items()
+    return {name: days for name, days in named if len(name) == 2 or name > "\u2e80"}
 
 
 @lru_cache(maxsize=1)
@@ -123,15 +121,6 @@ def _spelled(name: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def percents() -> re.Pattern[str]:
-    """Names of the percent sign, in which some languages have their hundred: ``pour cent``."""
-    names = {
-        format_unit(2, "concentr-percent", "long", locale=locale).strip("2\xa0 ") for locale in _locales()
-    }
-    return re.compile("|".join(map(re.escape, sorted(filter(str.isascii, names)))))
-
-
-@lru_cache(maxsize=1)
 def unspaced_weekdays() -> tuple[re.Pattern[str], dict[str, frozenset[int]]]:
     """Names of weekdays in scripts that part no words, wherever they stand, and which they are."""
     names = {name: days for name, days in weekdays().items() if name[0] > "\u2e80" and len(name) > 1}
@@ -146,7 +135,7 @@ def key(name: str) -> str:
 
 
 def _named(
-    kind: str, widths: Iterable[str] = ("wide", "abbreviated"), letters: int = MIN_LETTERS
+    kind: str, widths: Iterable[str] = ("wide", "abbreviated"), letters: int = MIN_LETTERS, signs: int = 2
 ) -> dict[str, frozenset[int]]:
     found: dict[str, set[int]] = {}
     for locale in _locales():
@@ -155,7 +144,7 @@ def _named(
                 for number, name in getattr(locale, kind)[context].get(width, {}).items():
                     word = key(name)
                     if not any(map(str.isdigit, word)) and len(word) >= (
-                        letters if word[:1] < "\u2e80" else 2
+                        letters if word[:1] < "\u2e80" else signs
                     ):
                         found.setdefault(word, set()).add(number)
     return {word: frozenset(numbers) for word, numbers in found.items()}

@@ -40,6 +40,9 @@ _CLOCK_KINDS = frozenset("CPRZ")
 _JOINTS = frozenset("T&G-")
 """Pieces between the two ends of a span."""
 
+HUNDREDTHS = (100, Decimal("0.01"))
+"""What a fraction may count in another place: cents and percent."""
+
 NOON = range(690, 780)
 """Minutes after midnight that people call noon."""
 
@@ -50,6 +53,9 @@ _LEAP_DAY = (2024, 1, 1)
 
 SMALL = 2
 """Numbers in words or Han signs up to here mostly count, and are compared only beside a unit of time."""
+
+PERCENT = 100
+"""Alone this number in words is mostly a part of another word: ``pour cent``."""
 
 SPELLED_IN = ("en", "de", "fr", "es", "pt", "it", "nl", "da")
 """Languages whose numbers in words are known."""
@@ -87,6 +93,7 @@ _DAY_LEFT = re.compile(
     r"(?<![\d.,:/-])(\d{1,2})(?:[^\W\d_]{1,2}|[.º°])?,?\s{0,2}(?:[^\W\d_]{1,3}\s|[^\W\d_]['’])?\Z"
 )
 _DAY_RIGHT = re.compile(r"\.?,?\s{0,2}(?:[^\W\d_]{1,3}\s)?(\d{1,2})(?![\d:/-]|[.,]\d)(?:[^\W\d_]{1,2}\b)?")
+_DAY_BEHIND = re.compile(r"[.,]?\s{1,2}(\d{1,2})(?![\d:/]|[.,]\d)")
 _LINK = re.compile(r"(?<![^\W_])[^\W\d_]{1,3}(?![^\W_])")
 _YEAR = re.compile(r"\.?,?\s{1,2}(?:[^\W\d_]{1,3}\s)?((?:19|20)\d\d)(?!\d)")
 _MISREAD = re.compile(r"(?<=[\d.,:/-])[OoQ]|[OoQ](?=[\d:])")
@@ -95,6 +102,7 @@ _HAN_NUMBER = re.compile(f"(?<![{_HAN}])[{_HAN}]{{2,12}}(?![{_HAN}])")
 _HAN_TAIL = re.compile(r"(?:[百千万萬亿億](?:\d{1,4}(?!\d))?)+")
 _POWER = re.compile(r"\s?([^\W\d_]+)")
 _POINTED_CLOCK = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
+_LONG = re.compile(r"\d{3}|[:.]\d")
 _DIGITS = re.compile(r"(?<!\d)\d{1,20}(?!\d)")  # longer ones are no figures
 
 
@@ -195,7 +203,7 @@ def _named_days(text: str, is_read: bool) -> Iterator[Value]:
         if months := cldr.months().get(name):
             yield from _of_month(text, found, months, is_read)
         days = cldr.weekdays().get(name) if is_read or len(name) > cldr.SHORT_WEEKDAY else None
-        if is_read and not days and found[0][0].isupper():
+        if is_read and not days and not found[0][0].islower():
             days = cldr.short_weekdays().get(name)
         if days:
             yield Value(found.start(), found.end(), "weekday", days)
@@ -261,7 +269,8 @@ def _composed_clocks(text: str, is_read: bool = False) -> Iterator[Value]:
         points = spans[0].points if len(spans) == 1 and isinstance(spans[0], Span) else [piece.value]
         if piece.is_weak or piece.kind not in _CLOCK_KINDS or not all(isinstance(p, Point) for p in points):
             continue
-        if any(map(_is_told, points)) and any(map(str.isalpha, text[piece.start : piece.end])):
+        # In words: "de 7412,60" holds no 74:12.
+        if any(map(_is_told, points)) and not _LONG.search(text, piece.start, piece.end):
             joints = [p.start for p in pieces if piece.start < p.start < piece.end and p.kind in _JOINTS]
             middle = joints[-1] if joints and len(points) > 1 else piece.end
             places = (piece.start, middle), (middle, piece.end)
@@ -354,16 +363,12 @@ def _spelled(text: str, language: str) -> Iterator[Value]:
     """``seventeen``, ``fünfzehntausend``, ``mil doscientos cincuenta``."""
     if language not in SPELLED_IN or text_to_num.alpha2digit(text, language, SMALL + 1) == text:
         return
-    words = [_SpelledWord(found) for found in _SPELLED_WORD.finditer(cldr.percents().sub(_blank, text))]
+    words = [_SpelledWord(found) for found in _SPELLED_WORD.finditer(text)]
     for number in text_to_num.find_numbers(words, language, 0):
-        if number.value > SMALL:
+        if number.value > SMALL and number.value != PERCENT:
             start, end = words[number.start].found.start(), words[number.end - 1].found.end()
             kind: Kind = "number" if number.is_ordinal else "spelled"
             yield Value(start, end, kind, frozenset([Decimal(str(number.value))]))
-
-
-def _blank(found: re.Match[str]) -> str:
-    return "\u0001" * len(found[0])
 
 
 def _decimals(figure: str) -> Iterator[Decimal]:
@@ -402,6 +407,7 @@ class Shown:
         self._captured: int | None = None
         self._texts = tuple(texts)
         self._units: dict[Decimal, set[str]] = {}
+        self._moment = date.fromisoformat(moment[:10]) if moment else None
         if moment:
             self._add_moment(moment)
         for text in self._texts:
@@ -425,7 +431,13 @@ class Shown:
         if value.kind == "weekday":
             return bool(value.readings & self.weekdays)
         shown = (self.numbers, self._parts if value.kind == "number" else self._whole_and_rest)
-        return any(not value.readings.isdisjoint(numbers) for numbers in (*shown, self._spelled_numbers))
+        said = {
+            reading * size
+            for reading in value.readings
+            for size in (1, *HUNDREDTHS)
+            if size == 1 or reading % 1
+        }
+        return any(not said.isdisjoint(numbers) for numbers in (*shown, self._spelled_numbers))
 
     @cached_property
     def _whole_and_rest(self) -> frozenset[int]:
@@ -488,9 +500,12 @@ class Shown:
                 self._add_days(value.readings, runs, orders)
             elif value.kind == "clock":
                 as_written = {clock for clock in value.readings if clock // 60 in runs[:2]}
-                self._add_clocks(as_written if is_24 and as_written else value.readings)
+                is_bare = is_24 and as_written and not any(map(str.isalpha, written))
+                self._add_clocks(as_written if is_bare else value.readings)
             else:
                 self.weekdays |= value.readings
+                if self._moment and (of_month := _DAY_BEHIND.match(text, value.end)):
+                    self.days |= set(_in_calendar(self._moment, value.readings, int(of_month[1])))
 
     def _add_days(self, days: Set[Day], runs: Sequence[int], orders: Set[str]) -> None:
         """Days, with their parts; one that may be two is read in the order of the others."""
@@ -502,6 +517,14 @@ class Shown:
         self.clocks |= clocks
         for hour, past in (divmod(clock, 60) for clock in clocks):
             self.numbers |= {hour, hour % 12 or 12, hour + Decimal(past) / 100}
+
+
+def _in_calendar(near: date, weekdays: Set[int], of_month: int) -> Iterator[Day]:
+    """The days of a calendar's column or line, ``Mon 19``: of the month of a date or of one beside it."""
+    for month in range(near.month - 2, near.month + 1):
+        day = near.year + month // 12, month % 12 + 1, of_month
+        if _is_day(day) and date(*day).weekday() in weekdays:
+            yield day
 
 
 def _is_late(value: Value, text: str) -> bool:

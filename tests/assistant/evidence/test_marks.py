@@ -197,6 +197,9 @@ def test_a_german_name_is_what_is_no_noun(sentence: str, missing: tuple[str, ...
         ("00:03:27 intro", "3:27", True),
         ("13 h - 22 h", "à midi", False),
         ("12:00", "正午", True),
+        ("31,8 ct/kWh", "0,318", True),
+        ("午後2時半, 16:05", "14時30分", True),
+        ("HPLC 月 13:00", "月曜日", True),
     ],
 )
 def test_values_are_compared_however_they_are_written(read: str, said: str, holds: bool) -> None:
@@ -225,6 +228,17 @@ def test_numbers_and_times_in_words_are_compared(
     shown = Shown([read])
     found = values(said, language=language)
     assert [said[value.start : value.end] for value in found if not shown.holds(value)] == missing
+
+
+def test_a_day_of_a_calendar_is_of_the_month_in_which_it_falls_on_its_weekday() -> None:
+    shown = Shown(["Mo 19. 8:45  Di 20."], "2026-10-06T12:33:57+02:00")
+    said = values("am 19. Oktober, 20.10., 19. September")
+    assert [shown.holds(value) for value in said] == [True, True, False]
+
+
+def test_names_are_not_looked_for_where_most_is_in_other_letters() -> None:
+    (claim,) = marks.check("Olena paid 20 EUR [1].", [1], {1: Screen(["Оплата 20 € пройшла"])})
+    assert claim.state == "cited"
 
 
 FACTS = MeasuredFacts(
