@@ -123,33 +123,38 @@ def stamp(ms: int) -> str:
 
 def archive(database: Database, target: Path, now_ms: int) -> Backup:
     """Write a backup as one zip file; one that is there is replaced. Raises as `make` does."""
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
-    with _made(database, now_ms) as (folder, backup):
+    with _made(database, now_ms) as (folder, backup), replacing(target) as partial:
         copies.note_elsewhere(database, target.absolute(), now_ms)
-        try:
-            _zip(folder, partial)
-            if copies.generation(database) != backup.generation:
-                raise StoreBusy(_DELETED)
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
-        sync_directory(target.absolute().parent)
+        _zip(folder, partial)
+        if copies.generation(database) != backup.generation:
+            raise StoreBusy(_DELETED)
     if copies.generation(database) != backup.generation:
         target.unlink()
         raise StoreBusy(_DELETED)
     return backup
 
 
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A new file beside `target`, that takes its place when the block comes to its end."""
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    write_file(partial, b"", os.O_TRUNC, durable=False)  # with its mode
+    try:
+        yield partial
+        with partial.open("r+b") as file:
+            os.fsync(file.fileno())
+        partial.replace(target)
+        sync_directory(target.absolute().parent)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
 def _zip(folder: Path, partial: Path) -> None:
     """Write a folder as a zip file, and read it back: its own checksums are of every byte."""
-    write_file(partial, b"", os.O_TRUNC, durable=False)  # with its mode
-    with partial.open("r+b") as file:
-        with zipfile.ZipFile(file, "w", strict_timestamps=False) as bundle:
-            for path in sorted(each for each in folder.rglob("*") if each.is_file()):
-                kind = zipfile.ZIP_DEFLATED if path.parent == folder else zipfile.ZIP_STORED
-                bundle.write(path, path.relative_to(folder), kind)
-        file.flush()
-        os.fsync(file.fileno())
+    with zipfile.ZipFile(partial, "w", strict_timestamps=False) as bundle:
+        for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+            kind = zipfile.ZIP_DEFLATED if path.parent == folder else zipfile.ZIP_STORED
+            bundle.write(path, path.relative_to(folder), kind)
     with zipfile.ZipFile(partial) as bundle:
         if damaged := bundle.testzip():
             raise OSError(errno.EIO, f"{damaged} was not written to {partial.name} as it should be")

@@ -9,12 +9,11 @@ JSON. It is written as it is read, batch by batch. What `permits` refuses is lef
 from __future__ import annotations
 
 import json
-import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -22,6 +21,7 @@ from zoneinfo import ZoneInfo
 
 import icalendar
 
+from store.backup.backup import replacing
 from store.core import copies, times
 from store.core.database import Database
 from store.core.errors import MediaGone
@@ -100,57 +100,42 @@ def export(
 
     Later deletions name the file on their receipts.
     """
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     copies.note_elsewhere(database, target.absolute(), now_ms)
-    descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC, FILE_MODE)
-    try:
-        with os.fdopen(descriptor, "w+b") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
-                done = _Export(database, bundle, start_ms, end_ms, permits).write(with_pictures)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
-    return done
+    with replacing(target) as partial, zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as bundle:
+        span, zone = {"start": start_ms, "end": end_ms}, day_clock(database).zone
+        return _Export(database, bundle, span, zone, permits, with_pictures).write()
 
 
+@dataclass(slots=True)
 class _Export:
-    def __init__(
-        self,
-        database: Database,
-        bundle: zipfile.ZipFile,
-        start_ms: int,
-        end_ms: int,
-        permits: Permits,
-    ) -> None:
-        self._database = database
-        self._media = Media(database.data_dir.media, database)
-        self._bundle = bundle
-        self._range = {"start": start_ms, "end": end_ms}
-        self._permits = permits
-        self._zone = day_clock(database).zone
-        self._done = Exported()
+    """One export under way; `done` is what went into it so far."""
 
-    def write(self, with_pictures: bool) -> Exported:
-        self._frames(with_pictures)
+    database: Database
+    bundle: zipfile.ZipFile
+    span: dict[str, int]
+    zone: ZoneInfo
+    permits: Permits
+    with_pictures: bool
+    done: Exported = field(default_factory=Exported)
+
+    def write(self) -> Exported:
+        self._json("frames.json", self._frames())
         for name, sql in _RECORDS.items():
             self._json(f"{name}.json", self._records(sql))
         self._chats()
-        with self._member("calendar.ics") as file:
-            _calendar(file, self._events())
-        with self._member("activity.ics") as file:
-            _calendar(file, self._stretches())
+        for name, events in (("calendar", self._events()), ("activity", self._stretches())):
+            with self._member(f"{name}.ics") as file:
+                _calendar(file, events)
         self._days()
-        if with_pictures:
+        if self.with_pictures:
             self._pictures()
-        return self._done
+        return self.done
 
     @contextmanager
     def _member(self, name: str, kind: int = zipfile.ZIP_DEFLATED) -> Iterator[IO[bytes]]:
         entry = zipfile.ZipInfo(name, datetime.now().timetuple()[:6])
         entry.compress_type, entry.external_attr = kind, FILE_MODE << 16
-        with self._bundle.open(entry, "w", force_zip64=True) as file:
+        with self.bundle.open(entry, "w", force_zip64=True) as file:
             yield file
 
     def _json(self, name: str, found: Iterator[dict[str, Any]]) -> None:
@@ -163,78 +148,74 @@ class _Export:
             file.write(b"\n]\n" if before == b",\n" else b"[]\n")
 
     def _records(self, sql: str) -> Iterator[dict[str, Any]]:
-        with self._database.read() as connection:
-            found = connection.execute(sql, self._range)
+        with self.database.read() as connection:
+            found = connection.execute(sql, self.span)
             for row in found:
                 named = zip((each[0] for each in found.get_description()), row, strict=True)
                 yield {name.removesuffix("_ms"): self._told(name, value) for name, value in named}
 
     def _told(self, name: str, value: Any) -> Any:
-        return _iso(value, self._zone) if name.endswith("_ms") and value is not None else value
+        return _iso(value, self.zone) if name.endswith("_ms") and value is not None else value
 
     # -- frames and their pictures --------------------------------------------------------
 
     def _rows(self) -> Iterator[FrameRow]:
-        """The frames of the range that may go out, a batch at a time."""
-        last, after = (each - 1 for each in frames.id_range(self._range["start"], self._range["end"]))
+        """The frames of the range, a batch at a time."""
+        last, until = (each - 1 for each in frames.id_range(self.span["start"], self.span["end"]))
+        tail = "where id > :last and id <= :until order by id limit :limit"
         while True:
-            with self._database.read() as connection:
-                tail = "where id > :last and id <= :after order by id limit :limit"
-                found = frames.select_rows(
-                    connection, tail, {"last": last, "after": after, "limit": _AT_ONCE}
-                )
+            with self.database.read() as connection:
+                values = {"last": last, "until": until, "limit": _AT_ONCE}
+                found = frames.select_rows(connection, tail, values)
             if not found:
                 return
-            yield from (frame for frame in found if self._permits(frame))
+            yield from found
             last = found[-1].id
 
-    def _frames(self, with_pictures: bool) -> None:
-        first, after = frames.id_range(self._range["start"], self._range["end"])
-        sql = "select count(*) from frames where id >= ? and id < ?"
-        total = self._database.scalar(sql, (first, after))
-        self._json("frames.json", self._frame_records(with_pictures))
-        self._done.left_out = total - self._done.frames
-
-    def _frame_records(self, with_pictures: bool) -> Iterator[dict[str, Any]]:
+    def _frames(self) -> Iterator[dict[str, Any]]:
         for frame in self._rows():
-            self._done.frames += 1
+            if not self.permits(frame):
+                self.done.left_out += 1
+                continue
+            self.done.frames += 1
             yield {
                 "id": frame.id,
-                "time": _iso(frame.captured_ms, self._zone),
-                "until": _iso(frame.ended_ms, self._zone),
+                "time": _iso(frame.captured_ms, self.zone),
+                "until": _iso(frame.ended_ms, self.zone),
                 **{name: getattr(frame, name) for name in _TOLD},
-                "picture": self._picture_name(frame) if with_pictures and frame.media_path else None,
+                "picture": self._picture_name(frame) if self.with_pictures and frame.media_path else None,
                 "text": self._text(frame.id),
             }
 
     def _text(self, frame_id: int) -> str:
-        return str(self._database.scalar("select text from frame_texts where id = ?", (frame_id,)) or "")
+        return str(self.database.scalar("select text from frame_texts where id = ?", (frame_id,)) or "")
 
     def _picture_name(self, frame: FrameRow) -> str:
-        at = datetime.fromtimestamp(frame.captured_ms / 1000, self._zone)
+        at = datetime.fromtimestamp(frame.captured_ms / 1000, self.zone)
         return f"pictures/{at:%Y-%m-%d}/{at:%H%M%S}-{frame.id}.png"
 
     def _pictures(self) -> None:
-        for frame in self._rows():
+        media = Media(self.database.data_dir.media, self.database)
+        for frame in filter(self.permits, self._rows()):
             try:
-                image = self._media.image(frame)
+                image = media.image(frame)
             except MediaGone:
                 continue
             with self._member(self._picture_name(frame), zipfile.ZIP_STORED) as file:
                 image.save(file, "PNG")
-            self._done.pictures += 1
+            self.done.pictures += 1
 
     # -- for people -----------------------------------------------------------------------
 
     def _each_day(self) -> Iterator[tuple[times.Day, list[Segment]]]:
         """The days of the range on which something was recorded."""
         sql = "select min(start_ms), max(end_ms) from segments where start_ms < :end and end_ms > :start"
-        [(first, last)] = self._database.rows(sql, self._range)
+        [(first, last)] = self.database.rows(sql, self.span)
         at = first
         while at is not None and at < last:
-            day = times.day_of(at, self._zone)
-            start, end = max(day.start_ms, self._range["start"]), min(day.end_ms, self._range["end"])
-            found = [each for each in segments.segments(self._database, start, end) if self._permits(each)]
+            day = times.day_of(at, self.zone)
+            start, end = max(day.start_ms, self.span["start"]), min(day.end_ms, self.span["end"])
+            found = [each for each in segments.segments(self.database, start, end) if self.permits(each)]
             if found:
                 yield day, found
             at = day.end_ms
@@ -243,19 +224,19 @@ class _Export:
         for day, found in self._each_day():
             with self._member(f"days/{day.date}.md") as file:
                 sql = "select text from daily_summaries where day = ?"
-                told = self._database.scalar(sql, (day.date.isoformat(),))
+                told = self.database.scalar(sql, (day.date.isoformat(),))
                 _say(file, f"# {day.date}", _plain(told or ""))
                 for each in found:
-                    start, end = (_iso(ms, self._zone)[11:19] for ms in (each.start_ms, each.end_ms))
+                    start, end = (_iso(ms, self.zone)[11:19] for ms in (each.start_ms, each.end_ms))
                     _say(file, f"## {start} to {end} {_escaped(_title(each))}", each.browser_url or "")
                     _say(file, _block(self._text(each.last_frame_id)))
 
     def _chats(self) -> None:
         asked = "select distinct conversation_id from turns where created_ms >= :start and created_ms < :end"
-        for chat in self._database.column(asked, self._range):
+        for chat in self.database.column(asked, self.span):
             sql = "select n, question, answer_md from turns where conversation_id = ? order by n"
             with self._member(f"chats/{chat}.md") as file:
-                for _, question, answer in self._database.rows(sql, (chat,)):
+                for _, question, answer in self.database.rows(sql, (chat,)):
                     _say(file, f"## {_escaped(question)}", _plain(answer))
 
     # -- iCalendar ------------------------------------------------------------------------
@@ -265,8 +246,8 @@ class _Export:
             select id, title, description, location, start_ms, end_ms, is_all_day from calendar_events
             where start_ms < :end and end_ms >= :start order by start_ms, id
         """
-        for number, title, description, place, *span_ms, is_all_day in self._database.rows(sql, self._range):
-            moments = [datetime.fromtimestamp(ms / 1000, self._zone) for ms in span_ms]
+        for number, title, description, place, *span_ms, is_all_day in self.database.rows(sql, self.span):
+            moments = [datetime.fromtimestamp(ms / 1000, self.zone) for ms in span_ms]
             start, end = (each.date() if is_all_day else each for each in moments)
             event = _event(f"event-{number}", title, start, end)
             event.add("description", description)
