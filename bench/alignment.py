@@ -53,9 +53,9 @@ def main(report: Report) -> None:
     made /= np.linalg.norm(made, axis=1, keepdims=True)
     report.row("texts", f"{len(found)}")
     report.row("mean cosine, held-out texts", f"{(made * english[test]).sum(axis=1).mean():.3f}")
-    np.savez_compressed(
-        ALIGNMENT, matrix=matrix.astype(np.float16), shift=shift.astype(np.float16), mean=mean
-    )
+    words = multilingual[:_WORDS].mean(axis=0)
+    made_of = {"matrix": matrix, "shift": shift, "mean": mean, "words": words}
+    np.savez_compressed(ALIGNMENT, **{name: array.astype(np.float16) for name, array in made_of.items()})
 
 
 def fitted(given: Vectors, wanted: Vectors) -> tuple[Vectors, Vectors]:
@@ -68,7 +68,7 @@ def fitted(given: Vectors, wanted: Vectors) -> tuple[Vectors, Vectors]:
 
 
 def texts(seed: int = 1) -> list[str]:
-    """English texts of one to some twenty words; the same for the same Python."""
+    """English texts of one to some twenty words, single words first; the same for the same Python."""
     rng = random.Random(seed)
     vocabulary = (minilm_folder() / "vocab.txt").read_text(encoding="utf-8").split("\n")
     words = [word for word in vocabulary if len(word) > 2 and word.isascii() and word.isalpha()]

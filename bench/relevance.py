@@ -21,12 +21,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from assistant.core.query_embedder import QueryEmbedder
 from bench.question_sets import embed
 from bench.report import Report
 from engines.embeddings.protocol import Embedder, EmbedderUnavailable, Vectors, open_embedder
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
-from store.embeddings.knn import RetrievalQuery
+from store.core.settings import EmbeddingSettings
+from store.embeddings.knn import WORDS_ONLY
 from store.search.filters import Filters
 from store.search.search import search
 from store.search.semantic import Mode
@@ -67,12 +69,13 @@ def main(report: Report) -> None:
             _paraphrases(report, embedder)
             _held_out(report, embedder)
             embed(database, embedder)
+        asking = QueryEmbedder(EmbeddingSettings(), database, lambda: embedder) if embedder else None
         for mode in _MODES if embedder else _MODES[:1]:
             _report(
                 report,
                 mode,
                 made,
-                [_asked(database, each, mode, embedder, numbers) for each in made.questions],
+                [_asked(database, each, mode, asking, numbers) for each in made.questions],
             )
         database.close_thread()
 
@@ -125,20 +128,15 @@ def _fill(database: Database, made: RelevanceSet) -> dict[int, int]:
 
 
 def _asked(
-    database: Database, question: Question, mode: Mode, embedder: Embedder | None, numbers: dict[int, int]
+    database: Database, question: Question, mode: Mode, asking: QueryEmbedder | None, numbers: dict[int, int]
 ) -> _Scores:
-    vector = (
-        embedder.embed([question.text])[0]
-        if embedder and mode != "fts" and embedder.reads(question.text)
-        else None
-    )
     page = search(
         database,
         question.text,
         Filters(0, _START_MS * 2),
         mode=mode,
         limit=50,
-        meaning=RetrievalQuery(question.text, vector, embedder.name if embedder else None),
+        meaning=asking.asked(question.text, mode=mode) if asking else WORDS_ONLY,
     )
     ranked = [numbers[hit.frame_id] for hit in page.hits]
     grades = question.grades

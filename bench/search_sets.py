@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from assistant.core.query_embedder import QueryEmbedder
 from bench.question_sets import QuestionSet, Search, home_with, read
 from bench.report import Report
 from engines.embeddings.protocol import Embedder, EmbedderUnavailable, open_embedder
-from store.core.database import Database
-from store.embeddings.knn import RetrievalQuery
+from store.core.settings import EmbeddingSettings
+from store.embeddings.knn import WORDS_ONLY
 from store.search.filters import Filters
-from store.search.search import Page, search
+from store.search.search import search
 
 ON_REQUEST = True
 """Left out when all measurements run: embedding takes half a minute."""
@@ -46,9 +47,11 @@ def main(report: Report) -> None:
 def judged(asked: QuestionSet, embedder: Embedder | None) -> Iterator[tuple[Search, bool, str]]:
     """(search, whether it found what it should, what it found) of each, as the API answers."""
     with home_with(asked, embedder) as (database, ids):
+        asking = QueryEmbedder(EmbeddingSettings(), database, lambda: embedder) if embedder else None
         numbers = {frame_id: number for number, frame_id in ids.items()}
         for each in asked.searches:
-            page = _page(database, each.text, asked.now_ms, embedder)
+            meaning = asking.asked(each.text) if asking else WORDS_ONLY
+            page = search(database, each.text, Filters(0, asked.now_ms), limit=_LIMIT, meaning=meaning)
             words = [numbers[hit.frame_id] for hit in page.hits if hit.matched != ("meaning",)]
             near = [numbers[hit.frame_id] for hit in page.hits if hit.matched == ("meaning",)]
             match each.kind:
@@ -59,18 +62,3 @@ def judged(asked: QuestionSet, embedder: Embedder | None) -> Iterator[tuple[Sear
                 case _:
                     is_right = not page.hits
             yield each, is_right, f"by words {words}, near {near[:NEAREST]}, wanted {sorted(each.frames)}"
-
-
-def _page(database: Database, text: str, now_ms: int, embedder: Embedder | None) -> Page:
-    known = embedder is not None and embedder.reads(text)
-    return search(
-        database,
-        text,
-        Filters(0, now_ms),
-        limit=_LIMIT,
-        meaning=RetrievalQuery(
-            text,
-            embedder.embed([text])[0] if embedder and known else None,
-            embedder.name if embedder else None,
-        ),
-    )

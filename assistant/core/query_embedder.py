@@ -11,18 +11,20 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
+from assistant.core.texts import question_words, terms_of
 from engines.embeddings.protocol import (
     Embedder,
     EmbedderOptions,
     EmbeddingError,
     WordEmbedder,
     open_embedder,
-    unit,
 )
 from store.core.database import Database
 from store.core.errors import StoreError
@@ -35,7 +37,7 @@ log = logging.getLogger(__name__)
 
 OPEN_AGAIN_S = 60.0
 _REMEMBERED = 256
-_REMEMBERED_WORDS = 1_024  # 1 kB each
+_REMEMBERED_WORDS = 4_096  # 1 kB each
 SAME_MEANING = 0.55
 """Cosine of words that mean the same: a word and its translation mostly have 0.6 to 0.9."""
 
@@ -93,29 +95,46 @@ class QueryEmbedder:
             self._known.move_to_end(key)
             if len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
-            return RetrievalQuery(text, *self._known[key])
+            words = question_words(text) if isinstance(self._embedder, WordEmbedder) else ()
+            likeness = partial(self.likeness, words) if words else None
+            return RetrievalQuery(text, *self._known[key], likeness=likeness)
 
     def same_in_meaning(self, words: Sequence[str], terms: Sequence[str]) -> dict[str, dict[str, float]]:
         """Of each word the `terms` that mean nearly the same, in any language, with their cosines.
 
         Nothing is sent for it: an endpoint is not asked, and finds none.
         """
+        cosines = self._word_cosines(words, terms)
+        return {
+            word: {terms[at]: float(row[at]) for at in np.flatnonzero(row >= SAME_MEANING).tolist()}
+            for word, row in zip(words, cosines, strict=False)
+        }
+
+    def likeness(self, words: Sequence[str], texts: Sequence[str]) -> list[float]:
+        """How much each text says of the words, in any language: the mean over the words of the cosine that
+        each has to the nearest of the text. Empty where that cannot be told.
+        """
+        of_texts = [terms_of(text) for text in texts]
+        terms = list(dict.fromkeys(chain.from_iterable(of_texts)))
+        cosines = self._word_cosines(words, terms)
+        if not cosines.size:
+            return []
+        places = {term: at for at, term in enumerate(terms)}
+        return [
+            float(cosines[:, [places[term] for term in own]].max(axis=1).mean()) if own else 0.0
+            for own in of_texts
+        ]
+
+    def _word_cosines(self, words: Sequence[str], terms: Sequence[str]) -> npt.NDArray[np.float32]:
+        """``float32[len(words), len(terms)]``; empty without an embedder in this process."""
         with self._lock:
             embedder = None if self.is_off else self._ready()
-            if not isinstance(embedder, WordEmbedder) or not words or len(terms) < 2:
-                return {}
-            try:
-                of_terms = self._word_vectors(embedder, terms)
-                # What all words have in common would make those the encoder hardly knows alike.
-                mean = of_terms.mean(axis=0)
-                cosines = unit(self._word_vectors(embedder, words) - mean) @ unit(of_terms - mean).T
-            except EmbeddingError as error:
-                self._lost(error)
-                return {}
-        return {
-            word: {terms[at]: float(row[at]) for at in np.flatnonzero(row >= SAME_MEANING)}
-            for word, row in zip(words, cosines, strict=True)
-        }
+            if isinstance(embedder, WordEmbedder) and words and terms:
+                try:
+                    return self._word_vectors(embedder, words) @ self._word_vectors(embedder, terms).T
+                except EmbeddingError as error:
+                    self._lost(error)
+        return np.empty((0, 0), np.float32)
 
     def _word_vectors(self, embedder: WordEmbedder, words: Sequence[str]) -> npt.NDArray[np.float32]:
         """The vectors of some words; the screens of the next question have most of them again."""

@@ -37,9 +37,10 @@ ASKED_IN = ("en", "zh", "de", "fr", "es", "ja")
 """Languages whose questions are understood by their form, and whose words of asking are left out."""
 
 _WORD = re.compile(r"[^\W_][\w.+#-]*")
+_TERM = re.compile("[^\\W_\u3400-\u9fff]+")
 _KANA = re.compile("[\u3041-\u30ff]")
-# Particles and pronouns of Chinese, closed classes of its grammar.
-_PARTICLES = re.compile("[的了吗呢吧啊嘛是我你您他她它们这那]")
+# Particles, pronouns and coverbs of Chinese, closed classes of its grammar.
+_PARTICLES = re.compile("[的了吗呢吧啊嘛是我你您他她它们这那在给跟把被]")
 # One sign before a particle of case; before other endings it is a verb.
 _JAPANESE_NOUN = re.compile(rf"(?<!{HAN.pattern}){HAN.pattern}(?=[をはがのにでともへ])")
 _HIRAGANA = re.compile("[\u3041-\u309f]+")
@@ -114,6 +115,17 @@ def question_words(message: str) -> tuple[str, ...]:
     signs = _stop_words("zh")
     telling = (pair for pair in pairs if not signs.issuperset(pair))
     return tuple(dict.fromkeys([*kept, *telling]))
+
+
+MIN_TERM_CHARS = 3
+
+
+def terms_of(line: str) -> list[str]:
+    """Words of a line that a word of a question may be said by, in normal form; Chinese in pairs of signs."""
+    form = normalize(line)
+    pairs = (run[at : at + 2] for run in HAN_RUN.findall(form) for at in range(len(run) - 1))
+    words = (word for word in _TERM.findall(form) if len(word) >= MIN_TERM_CHARS and word.isalpha())
+    return [*words, *pairs]
 
 
 def matches(words: Iterable[str], text: str) -> int:

@@ -26,7 +26,7 @@ from heapq import nlargest
 from itertools import pairwise
 from types import MappingProxyType
 
-from assistant.core.texts import HAN, HAN_RUN, normalize
+from assistant.core.texts import HAN, normalize, terms_of
 from assistant.language import cldr
 from assistant.language.questions import Form
 from assistant.language.values import values
@@ -300,9 +300,7 @@ def terms(screens: Iterable[Screen], nearness: Mapping[str, float]) -> list[str]
     lines = {normalize(line) for screen in screens for line in (*_lines_of(screen.text), screen.title)}
     found: dict[str, None] = {}
     for line in sorted(lines, key=lambda line: (-nearness.get(line, -1.0), line)):
-        pairs = (run[at : at + 2] for run in HAN_RUN.findall(line) for at in range(len(run) - 1))
-        words = (word for word in _TOKEN.findall(line) if len(word) >= MIN_SHARED and word.isalpha())
-        found.update(dict.fromkeys((*words, *pairs)))
+        found.update(dict.fromkeys(terms_of(line)))
         if len(found) >= MAX_TERMS:
             break
     return list(found)[:MAX_TERMS]

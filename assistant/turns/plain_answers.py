@@ -26,6 +26,7 @@ from store.core import times
 from store.embeddings import knn
 from store.embeddings.knn import WORDS_ONLY, SemanticUnavailable
 from store.frames.activity_intervals import Segment
+from store.search.semantic import SAYS
 from store.timeline import segments
 
 MAX_QUOTE_CHARS = 120
@@ -230,11 +231,15 @@ class _Composing:
         except SemanticUnavailable:
             return {}, False
         nearness: dict[str, float] = {}
+        standing_out: list[str] = []
         for chunk in chunks:
-            for line in entries[chunk.id].frame.text[chunk.start : chunk.end].split("\n"):
+            text = entries[chunk.id].frame.text[chunk.start : chunk.end]
+            for line in text.split("\n"):
                 form = normalize(line)
                 nearness[form] = max(chunk.score, nearness.get(form, chunk.score))
-        return nearness, any(chunk.stands_out for chunk in chunks)
+            standing_out += [text] * chunk.stands_out
+        says = embedder.likeness(plan.words, standing_out) if embedder else ()
+        return nearness, max(says, default=float(bool(standing_out))) >= SAYS
 
 
 def _joined(words: Iterable[str]) -> list[str]:

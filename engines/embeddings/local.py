@@ -82,7 +82,9 @@ class LocalEmbedder:
         with self._using:
             if self._english is None:
                 raise EmbeddingError("the embedder was closed")
-            return self._multilingual().embed(words) if self._is_multilingual else self._english.embed(words)
+            if self._alignment is None:
+                return self._english.embed(words)
+            return self._alignment.centred_words(self._multilingual().embed(words))
 
     def reads(self, text: str) -> bool:
         """Whether its words, or most of its letters, are of a writing that one of the models saw."""

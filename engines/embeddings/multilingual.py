@@ -157,6 +157,7 @@ class Alignment:
             self._matrix = packed["matrix"].astype(np.float32)
             self._shift = packed["shift"].astype(np.float32)
             self._mean = packed["mean"].astype(np.float32)
+            self._words = packed["words"].astype(np.float32)
 
     def __call__(self, vectors: Vectors) -> Vectors:
         return unit(vectors @ self._matrix + self._shift)
@@ -164,6 +165,12 @@ class Alignment:
     def centred(self, english: Vectors) -> Vectors:
         """The English model's own vectors without what texts have in common."""
         return unit(english - self._mean)
+
+    def centred_words(self, vectors: Vectors) -> Vectors:
+        """The encoder's own vectors of words without what words have in common, which would make those that
+        it hardly knows alike.
+        """
+        return unit(vectors - self._words)
 
 
 def multilingual_folder() -> Path:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from statistics import NormalDist
@@ -71,13 +71,15 @@ class Near(NamedTuple):
 class RetrievalQuery:
     """A question in words and, where there is an embedder, as a unit vector of `model`.
 
-    `problem` says in a word why there is no vector.
+    `problem` says in a word why there is no vector. `likeness` tells of texts how much each says the
+    question's words, in any language (0..1), where there is who knows words; empty when it cannot.
     """
 
     text: str
     vector: npt.NDArray[np.floating] | None = None
     model: str | None = None
     problem: str | None = None
+    likeness: Callable[[Sequence[str]], Sequence[float]] | None = None
 
 
 WORDS_ONLY = RetrievalQuery("")

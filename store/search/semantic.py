@@ -1,15 +1,20 @@
 """The half of a search that goes by meaning: which frames say nearly what was asked.
 
+The vectors of lines choose the nearest; which of them are about the matter their words decide, each compared
+with those of the question in meaning. Where no one knows words, what stands out of the store does.
+
 It answers under the very filters of the other half, and says in one word why it does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
-from store.core.database import Database
+from store.core.database import Database, rows
 from store.embeddings import knn
 from store.embeddings.knn import Near, RetrievalQuery, SemanticUnavailable
 from store.frames import frames
@@ -21,6 +26,12 @@ Order = Literal["relevance", "newest", "oldest"]
 
 NEAR_LIMIT = 150
 """Frames that are found by meaning at most."""
+LOOKED_AT = 40
+"""So many of the nearest texts are looked at word by word: 0.1 s the first time."""
+SAYS = 0.4
+"""What a text has to say of the words of a question (`RetrievalQuery.likeness`). Of 30 searches for what
+is on no frame 28 find nothing, of 20 in other words 11 their frame; 27 and 6 by what stands out alone.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +80,10 @@ def nearest_frames(
             high=allowed.range.high,
             narrow=_narrow(allowed) if allowed.is_narrowed else None,
             limit=NEAR_LIMIT,
-            above_chance=above_chance,
+            above_chance=above_chance and meaning.likeness is None,
         )
+        if above_chance and meaning.likeness is not None:
+            found = _saying(database, found, meaning.likeness)
     except SemanticUnavailable as error:
         return SemanticResult({}, error.reason)
     near = {each.id: each for each in found}
@@ -80,6 +93,34 @@ def nearest_frames(
     is_cut = first > allowed.range.low
     reason = "older_than_vectors" if is_cut and first >= allowed.range.high else "no_vector_hits"
     return SemanticResult(near, None if near else reason, since_ms if is_cut else None)
+
+
+def _saying(
+    database: Database, found: Sequence[Near], likeness: Callable[[Sequence[str]], Sequence[float]]
+) -> list[Near]:
+    """Those of the nearest whose words say what is asked, the likest first; where that cannot be told, those
+    that stand out.
+
+    A sentence of another world is as near to some line as a question to its answer (z of 2.6 to 4.2 and of
+    2.9 to 5.9); but no word of that line means what one of its words means.
+    """
+    sql = """
+        select r.frame_id, substr(r.text, 1 + j.value ->> 1, (j.value ->> 2) - (j.value ->> 1))
+        from json_each(?) j cross join readings r on r.frame_id = j.value ->> 0 and r.is_current = 1
+        """
+    places = json.dumps([(near.id, near.start, near.end) for near in found])
+    with database.read() as connection:
+        texts: dict[int, str] = dict(rows(connection, sql, (places,)))
+    looked_at = list(islice(dict.fromkeys(texts[near.id] for near in found if near.id in texts), LOOKED_AT))
+    shares = dict(zip(looked_at, likeness(looked_at), strict=False))
+    if not shares:
+        return [near for near in found if near.stands_out]
+    weighed = [
+        near._replace(score=(near.score + shares[texts[near.id]]) / 2)
+        for near in found
+        if shares.get(texts.get(near.id, ""), 0.0) >= SAYS
+    ]
+    return sorted(weighed, key=lambda near: (-near.score, -near.id))
 
 
 def _narrow(allowed: Finder) -> knn.Narrow:

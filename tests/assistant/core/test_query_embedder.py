@@ -23,6 +23,17 @@ def test_words_are_known_again_in_another_language(database: Database) -> None:
     asking.close()
 
 
+def test_a_text_says_the_words_of_a_question_in_another_language(database: Database) -> None:
+    asking = QueryEmbedder(EmbeddingSettings(), database, lambda: open_embedder("local"))
+    likeness = asking.asked("father's surgery").likeness
+    assert likeness is not None
+    own, other, empty = likeness(["妈妈：你爸的膝盖手术定在六月", "Channel: 96K subscribers", "--"])
+    assert own > 0.6 > 0.3 > other
+    assert empty == 0
+    asking.close()
+
+
 def test_without_an_embedder_no_word_is_known(database: Database) -> None:
     asking = QueryEmbedder(EmbeddingSettings(engine="off"), database)
     assert asking.same_in_meaning(["invoice"], TERMS) == {}
+    assert asking.likeness(["invoice"], TERMS) == []

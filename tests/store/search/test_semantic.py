@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -341,3 +341,17 @@ def test_what_is_near_follows_look_alikes_too(database: Database) -> None:
     pages = walk(database, "authentication", limit=2)
     assert {frame for page in pages for frame in ids(page)} == {*alike, *near}
     assert {(page.total, page.near.total, page.strategy) for page in pages} == {(2, 3, "bm25+lookalike")}
+
+
+def test_of_what_is_near_only_what_says_the_words_is_found(database: Database) -> None:
+    said = add(database, "the login system")
+    add(database, "authentication of a painting", 1)
+    [vector] = EMBEDDER.embed(["authentication setup"])
+
+    def likeness(texts: Sequence[str]) -> list[float]:
+        return [0.9 if "login" in text else 0.1 for text in texts]
+
+    page = search(
+        database, "setup", ALWAYS, meaning=RetrievalQuery("setup", vector, "fake", likeness=likeness)
+    )
+    assert ids(page) == [said]
