@@ -85,13 +85,11 @@ class Housekeeping(threading.Thread):
         self._backup_due_s = time.monotonic() + _BACKUP_EVERY_S
         if home.data_dir.sample_week.exists() or not backup.is_due(home.data_dir, now_ms):
             return
-        backup.forget_what_retention_took(home.database)
         keep = home.settings.backup.keep
         if keep:
             path, made = backup.make(home.database, now_ms)
             log.info("backup %s: %d pictures and files, %d missing", path.name, made.pictures, made.missing)
-            backup.rotate(home.data_dir, keep)
-        copies.drop_outdated(home.database)
+            backup.rotate(home.database, keep)
 
     def _retain(self) -> None:
         """A run that fails is tried again in an hour, one that has to wait in a minute."""

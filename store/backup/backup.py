@@ -166,25 +166,23 @@ def is_due(data_dir: DataDir, now_ms: int) -> bool:
     return newest is None or not 0 <= now_ms - newest[1].made_ms < DAY_MS
 
 
-def rotate(data_dir: DataDir, keep: int) -> None:
-    """Remove all backups but the newest `keep` (1 or more), and what migrations copied before those."""
-    found = listed(data_dir)
-    gone = [path for path, _ in found[keep:]]
-    if len(found) >= keep:
-        since_s = found[keep - 1][1].made_ms / 1000
-        gone += [path for path in data_dir.backups.glob("before-*.db") if path.stat().st_mtime < since_s]
-    for path in gone:
-        copies.drop(path)
+def rotate(database: Database, keep: int) -> None:
+    """Once there is a new backup: remove all but the newest `keep` (0 keeps all), and every copy of before
+    the last time that retention took something. What a restore put aside stays as long as it may.
+    """
+    found = listed(database.data_dir)
+    last_sql = "select max(run_ms) from retention_runs where pictures + previews + frames > 0"
+    taken_ms = database.scalar(last_sql) or -1
+    outdated_ms = found[keep - 1][1].made_ms - 1 if 0 < keep <= len(found) else -1
+    for path in copies.copies(database.data_dir):
+        is_aside = path.name.startswith(REPLACED)
+        if _made_ms(path) <= (taken_ms if is_aside else max(taken_ms, outdated_ms)):
+            copies.drop(path)
 
 
-def forget_what_retention_took(database: Database) -> None:
-    """Let earlier copies go with the next backup where retention took something since the newest."""
-    newest = next(iter(listed(database.data_dir)), None)
-    sql = "select max(run_ms) from retention_runs where pictures + previews + frames > 0"
-    last_ms = database.scalar(sql)
-    if last_ms is not None and (newest is None or last_ms >= newest[1].made_ms):
-        with database.write() as connection:
-            copies.outdate(connection)
+def _made_ms(path: Path) -> int:
+    known = Backup.read(path)
+    return known.made_ms if known else path.stat().st_mtime_ns // 1_000_000
 
 
 # -- how one is made ----------------------------------------------------------------------
@@ -203,7 +201,8 @@ def _made(database: Database, now_ms: int) -> Iterator[tuple[Path, Backup]]:
     data_dir = database.data_dir
     folder = data_dir.backups / f"{copies.UNDER_WAY}{uuid.uuid4().hex}"
     with only_one(data_dir):
-        copies.drop_outdated(database)  # what a maker that was killed has left, too
+        for left in data_dir.backups.glob(f"{copies.UNDER_WAY}*"):  # by a maker that was killed
+            copies.drop(left)
         if deletion.is_unfinished(database):
             raise StoreBusy("what was deleted is still being erased; make a backup when that is done")
         _check_room(data_dir)

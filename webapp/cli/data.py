@@ -39,8 +39,7 @@ def backup(home: Path | None, as_json: bool, file: Path | None) -> None:
         path, made = file, backups.archive(database, file, now_ms())
     else:
         path, made = backups.make(database, now_ms())
-        if here.settings.backup.keep:
-            backups.rotate(here.data_dir, here.settings.backup.keep)
+        backups.rotate(database, here.settings.backup.keep)
     if as_json:
         return print_json({"path": str(path), "pictures": made.pictures, "missing": made.missing})
     missing = f", {made.missing} more were missing already" if made.missing else ""
