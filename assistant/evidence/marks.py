@@ -21,7 +21,7 @@ from types import MappingProxyType
 
 from assistant.core.records import Claim, ClaimState, EvidenceItem, OnFrame
 from assistant.core.strings import own_sentences
-from assistant.evidence.particulars import LATIN, Particular, Screen, is_in_signs, particulars
+from assistant.evidence.particulars import Particular, Screen, is_in_signs, particulars
 from assistant.language.small_words import language_of
 from assistant.language.statements import CITATION, Statement, plain, split_statements
 from assistant.language.values import without
@@ -163,7 +163,6 @@ def _missing(
     facts: MeasuredFacts,
 ) -> list[Particular]:
     """What stands on no frame."""
-    is_in_others = not is_in_signs(said) and any(map(Screen.writes_otherwise, shown.values()))
     bare = without(said, [(each.start, each.end) for each in found if each.kind != "name"])
     altered = [each for screen in shown.values() for each in screen.altered_names(bare)]
     return [
@@ -171,9 +170,9 @@ def _missing(
         for each in found
         if not (
             each.is_weak
-            or (is_in_others and each.kind == "name" and each.text[0] <= LATIN)
             or (each.value is not None and facts.tell(each.value, said))
             or any(screen.has(each) for screen in shown.values())
+            or (not is_in_signs(said) and any(screen.writes_otherwise(each) for screen in shown.values()))
         )
     ] + [each for each in altered if not any(screen.has_text(each.text) for screen in shown.values())]
 

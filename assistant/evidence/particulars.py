@@ -28,9 +28,6 @@ Kind = Literal["quotation", "address", "value", "name"]
 SHORT_NAME = 3
 """Letters of a name that is compared only where it is no title or abbreviation; shorter ones never are."""
 
-LATIN = "\u02af"
-"""The last letter of an alphabet in which names are written alike."""
-
 ENDING = 2
 """So many letters a name may have more in one text than in the other: "Anna's", "Wagners"."""
 
@@ -38,6 +35,8 @@ _ADDRESS = re.compile(r"[^\W_](?:[\w\-./\\:@#+&%=?~]*[\w#])?|@\w+|\\\\\w[\w\\.-]
 _WORD = re.compile(r"[^\W\d_]+(?:['’-](?=[^\W\d_])[^\W\d_]+)*")
 _JOINTS = re.compile("['’-]")
 _JOINS = re.compile(r"[ .]{1,2}| ?[&+] ?")
+_LATIN_LETTER = re.compile("[A-Za-z\u00c0-\u02af]")
+_OTHER_LETTER = re.compile(r"[^\W\d_\u0000-\u02af]")
 _CJK_RUN = re.compile(f"[{CJK}]+")
 _FILE = re.compile(r"[\w-]\.[A-Za-z][A-Za-z\d]{1,4}\Z")
 _MIXED = re.compile(r"[^\W\d_][\W_]*\d|\d[^\W\d_]+[\W_]*\d")
@@ -80,7 +79,8 @@ def particulars(sentence: str, language: str) -> list[Particular]:
 
 def is_in_signs(sentence: str) -> bool:
     """Whether a sentence is written in Han or kana, and does not only copy a word in them."""
-    return 3 * len("".join(_CJK_RUN.findall(sentence))) > sum(map(str.isalpha, sentence))
+    signs = 0 if sentence.isascii() else len("".join(_CJK_RUN.findall(sentence)))
+    return signs > 0 and 3 * signs > sum(map(str.isalpha, sentence))
 
 
 def _quotations(text: str) -> Iterator[Particular]:
@@ -206,10 +206,11 @@ class Screen:
         unit = behind.strip()[:1].casefold()
         return self._shown.holds(particular.value) and (not units or unit in units)
 
-    def writes_otherwise(self) -> bool:
-        """Whether most of it is in other letters than Latin ones: who knows how it writes a name?"""
-        letters = "".join(_WORD.findall(self.texts[0])) if self.texts else ""
-        return 2 * sum(letter > LATIN for letter in letters) > len(letters)
+    def writes_otherwise(self, particular: Particular) -> bool:
+        """Whether a name is in Latin letters and most of the screen in others: nobody knows how it has it."""
+        text = "".join(self.texts[:1])
+        is_latin = particular.kind == "name" and _LATIN_LETTER.match(particular.text)
+        return bool(is_latin) and len(_OTHER_LETTER.findall(text)) > len(_LATIN_LETTER.findall(text))
 
     def altered_names(self, sentence: str) -> Iterator[Particular]:
         """Names in Han or kana that a sentence has otherwise than the screen."""

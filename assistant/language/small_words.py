@@ -50,6 +50,7 @@ def has_capital_nouns(language: str) -> bool:
     return format_unit(2, "duration-hour", "long", locale=language).split()[-1][0].isupper()
 
 
+@lru_cache(maxsize=8192)
 def is_german_noun(word: str) -> bool:
     """Whether a word is a German noun and not only a name, or ends in one as compounds do; yes, where the
     nouns are not installed.

@@ -20,6 +20,7 @@ import text_to_num
 
 from assistant.language import cldr
 from assistant.language.cldr import integer
+from assistant.language.small_words import language_of
 from assistant.language.time_grammar import compose
 from assistant.language.time_lexer import pieces_of
 from assistant.language.time_said import PARTS, Point, Span
@@ -264,7 +265,8 @@ def _composed_clocks(text: str, is_read: bool = False) -> Iterator[Value]:
     """``half past nine``, ``à 3 heures de l'après-midi``: what the grammar of times makes of a sentence."""
     is_told = not is_read and len(text) <= MAX_SPOKEN_CHARS and _may_tell(text)
     pieces = pieces_of(text) if is_told else []
-    for piece in compose(pieces):
+    telling = "".join(piece.kind for piece in pieces if piece.kind in _TELLING)
+    for piece in compose(pieces) if len(telling) > 1 or telling in ("C", "P") else ():
         spans = piece.value if isinstance(piece.value, tuple) else ()
         points = spans[0].points if len(spans) == 1 and isinstance(spans[0], Span) else [piece.value]
         if piece.is_weak or piece.kind not in _CLOCK_KINDS or not all(isinstance(p, Point) for p in points):
@@ -447,9 +449,8 @@ class Shown:
 
     @cached_property
     def _spelled_numbers(self) -> frozenset[Any]:
-        """Numbers in words of any language, likewise rare."""
-        lines = (line for text in self._texts for line in flattened(text).splitlines())
-        found = (_spelled(line, language) for line in lines for language in SPELLED_IN)
+        """Numbers in words of the language that it is in, likewise rare."""
+        found = (_spelled(text, language_of(text)) for text in self._texts)
         return frozenset(reading for numbers in found for value in numbers for reading in value.readings)
 
     @cached_property
