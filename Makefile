@@ -11,7 +11,7 @@ ARGS ?=
 PARALLEL ?= --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DELETE_ON_ERROR:
-.PHONY: run test unit fuzz lint bench install encryption clean lock
+.PHONY: run test unit fuzz lint bench install encryption clean lock sbom audit
 
 run: $(VENV)/.run
 	@exec $(BIN)/recollect up $(ARGS)
@@ -33,6 +33,23 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.test
 	$(BIN)/python -m bench $(ARGS)
+
+# What it is made of, as CycloneDX, from the same lock that is installed from.
+sbom: $(VENV)/audit/.done
+	$(VENV)/audit/bin/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml \
+		--output-reproducible --output-format JSON --output-file sbom.json
+
+# Known holes in it, as pypi.org tells them: the one target that needs more of the network than an index of
+# packages. Fails on a hole, and on a package that pypi.org cannot tell of.
+audit: $(VENV)/audit/.done
+	for lock in requirements.lock requirements-*.lock; do \
+		$(VENV)/audit/bin/pip-audit --strict --require-hashes --disable-pip --requirement $$lock || exit 1; done
+
+# Beside ours, not in it: what they bring along is none of our dependencies.
+$(VENV)/audit/.done: requirements-audit.lock | $(VENV)/.venv
+	@sh .ci/venv "$(PYTHON)" "$(VENV)/audit"
+	$(VENV)/audit/bin/pip install --quiet --require-hashes -r requirements-audit.lock
+	@touch $@
 
 install: $(VENV)/.run
 
@@ -74,3 +91,4 @@ lock:
 	$(UV) pyproject.toml --extra encryption --constraint requirements.lock --output-file requirements-encryption.lock
 	$(UV) pyproject.toml --extra bundled-ocr --extra encryption --extra test --constraint requirements.lock --output-file requirements-test.lock
 	echo apsw-sqlite3mc | $(UV) - --no-annotate --output-file requirements-sqlite3mc.lock
+	$(UV) --group audit --output-file requirements-audit.lock
