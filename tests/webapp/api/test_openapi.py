@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
 import schemathesis
-from flask import Flask
+from flask import Flask, Response
 from hypothesis import HealthCheck, Phase, given, settings
 from openapi_spec_validator import validate
 from schemathesis import GenerationMode
@@ -20,6 +21,7 @@ from store.spool.process_state import IngestState, write_ingest_state
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import ORIGIN, PORT, Actor, Clock
 from webapp.api.openapi import openapi_document
+from webapp.security import keys
 
 _CONVERTER = re.compile(r"<[a-z]+:([a-z_]+)>")
 
@@ -159,8 +161,11 @@ def test_only_health_answers_without_credentials() -> None:
 
 
 @pytest.fixture
-def filled(app: Flask, database: Database, data_dir: DataDir, now: Clock) -> Flask:
+def filled(
+    app: Flask, database: Database, data_dir: DataDir, now: Clock, monkeypatch: pytest.MonkeyPatch
+) -> Flask:
     """An app with something to find at small ids, so that the fuzzer meets more than 404."""
+    monkeypatch.setattr(keys, "MAX_WRONG", 1_000_000)  # it also tries whether each operation looks at keys
     store_frame(database, data_dir, 0, text="words to find")
     store_frame(database, data_dir, NOON_MS, text="more words")
     conversations.create(database, "a chat", NOON_MS)
@@ -207,19 +212,31 @@ def test_a_fuzzer_finds_no_difference(filled: Flask) -> None:
         "Host": f"127.0.0.1:{PORT}",
     }
     differences = []
+    statuses: Counter[int] = Counter()
+
+    @filled.after_request
+    def count(response: Response) -> Response:
+        statuses[response.status_code] += 1
+        return response
+
     for path, method, mode in operations():
         try:
             _fuzz(schema[path][method], mode, headers, 1 if path.startswith(_IMPORTS) else 5)
         except Exception as error:
             differences.append(f"{mode.value} {method} {path}: {error}")
     assert differences == [], "\n\n".join(differences)
+    assert max(statuses) < 500, statuses
+    # A thousand in the suite, forty times as many in `make fuzz`.
+    assert statuses.total() >= 800 * _times_as_many(), statuses
+
+
+def _times_as_many() -> int:
+    return settings().max_examples // settings.get_profile("recollect").max_examples
 
 
 def _fuzz(operation: Any, mode: GenerationMode, headers: dict[str, str], examples: int) -> None:
-    everyday = settings.get_profile("recollect").max_examples
-
     @settings(
-        max_examples=examples * settings().max_examples // everyday,
+        max_examples=examples * _times_as_many(),
         deadline=None,
         database=None,
         derandomize=True,
