@@ -64,9 +64,9 @@ class TurnRequest:
     replaces the identity block of the prompt and nothing else; `persona_id` names who speaks where
     it is missing, and `style_note` is put under either, for this turn alone. Frames in `without` are not
     looked at: the person said that they are no source for this. A day begins `day_start_min` minutes
-    after midnight. `anchor` begins a conversation about it; `amend` asks for a new version of the insight
-    that the chat holds. `session_id` is the window that it is asked in; one of another
-    chat is passed over. `attachments` are ids of files that it brings;
+    after midnight, a week on the weekday `week_start` (0 is Monday). `anchor` begins a conversation about it;
+    `amend` asks for a new version of the insight that the chat holds. `session_id` is the window that it is
+    asked in; one of another chat is passed over. `attachments` are ids of files that it brings;
     `previous_response_id` names what the endpoint keeps of the conversation. `first_call` is made before a
     model with tools is asked: one that failed, tried again.
     """
@@ -85,6 +85,7 @@ class TurnRequest:
     style_note: str = ""
     without: tuple[int, ...] = ()
     day_start_min: int = 0
+    week_start: int = 0
     first_call: Call | None = None
     anchor: Anchor | None = None
     amend: bool = False

@@ -57,7 +57,7 @@ def understood(
 ) -> Understood:
     """The scope of a question. Raises `TurnRefused`; `TimeRangeRequired` where no answer is certain."""
     language = asked_in(message)
-    calendar = Calendar(request.now_ms, zone, request.day_start_min)
+    calendar = Calendar(request.now_ms, zone, request.day_start_min, request.week_start)
     if about and anchor_facts.is_label(message):  # its time is the anchor's, not a range to look at
         mentions, phrase, topic = Mentions(None, False, ""), None, ""
     else:

@@ -26,7 +26,7 @@ Order = Literal["relevance", "newest", "oldest"]
 
 NEAR_LIMIT = 150
 """Frames that are found by meaning at most."""
-LOOKED_AT = 40
+LOOKED_AT = 60
 """So many of the nearest texts are looked at word by word: 0.1 s the first time."""
 SAYS = 0.4
 """What a text has to say of the words of a question (`RetrievalQuery.likeness`). Of 30 searches for what

@@ -14,7 +14,7 @@ from datetime import date, datetime, time, timedelta
 
 from werkzeug.routing import BaseConverter, ValidationError
 
-from assistant.language.time_phrases import Calendar, Refusal, in_field, widened
+from assistant.language.time_phrases import Refusal, in_field, widened
 from store.core import times
 from webapp.core import formatting
 from webapp.core.services import Viewer
@@ -175,13 +175,12 @@ def time_problem(refusal: Refusal) -> str:
 
 def _of_phrase(phrase: str, viewer: Viewer) -> Range:
     """What was typed in words; a moment is widened."""
-    calendar = Calendar(viewer.now_ms, viewer.zone, viewer.day_start_min)
-    time = in_field(phrase, calendar)
+    time = in_field(phrase, viewer.calendar)
     if isinstance(time, Refusal):
         return Range("custom", problem=f"{time_problem(time)}.", phrase=phrase)
     if time.further:
         return Range("custom", problem=f"“{phrase}” names several times; give one.", phrase=phrase)
-    time = widened(time, calendar)
+    time = widened(time, viewer.calendar)
     return of_span(time.start_ms, time.end_ms, viewer, phrase)
 
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import select
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal, cast
 from zoneinfo import ZoneInfo
 
+from babel import Locale, localedata
 from flask import current_app, g, request
 
 from assistant.context.session_closing import ContextServices
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
+from assistant.language.time_phrases import Calendar
 from assistant.tools.registry import AgentServices
 from assistant.turns.live import LiveTurns
 from store.core import times
@@ -70,6 +72,7 @@ class Viewer:
     now_ms: int
     theme: str  # "light", "dark" or "" for the system's
     day_start_min: int
+    week_start: int  # 0 is Monday
     single_keys: bool
 
     @property
@@ -81,6 +84,10 @@ class Viewer:
         """A browser that reports UTC beside a server elsewhere may be hiding its zone."""
         is_utc = self.zone_name in ("UTC", "Etc/UTC")
         return self.zone_origin == "browser" and is_utc and host_zone().key not in ("UTC", "Etc/UTC")
+
+    @property
+    def calendar(self) -> Calendar:
+        return Calendar(self.now_ms, self.zone, self.day_start_min, self.week_start)
 
     def day_of(self, ms: int) -> times.Day:
         return times.day_of(ms, self.zone, self.day_start_min)
@@ -118,8 +125,16 @@ def _viewer_of_request() -> Viewer:
         now_ms=services().clock(),
         theme=theme if theme in ("light", "dark") else "",
         day_start_min=60 * int(day_start) if day_start in ("1", "2", "3", "4", "5", "6") else 0,
+        week_start=_week_start(request.accept_languages.values()),
         single_keys=cookies.get(KEYS_COOKIE) != "off",
     )
+
+
+def _week_start(languages: Iterable[str]) -> int:
+    """The first day of the week where a browser's first known language is spoken: Sunday for ``en-US``."""
+    tags = [tag.replace("-", "_") for tag in languages]
+    locale = Locale.negotiate(tags, localedata.locale_identifiers())
+    return locale.first_week_day if locale else 0
 
 
 def is_disconnected(connection: socket.socket) -> bool:

@@ -146,6 +146,15 @@ def test_a_follow_up_is_about_what_the_question_before_it_was_about(ask: Ask, af
     assert ask("And who else?", **follow_up).scope.is_everything
 
 
+def test_the_week_begins_where_the_locale_has_it_begin(ask: Ask, afternoon: Afternoon) -> None:
+    """The afternoon is that of a Friday."""
+    afternoon.show(1, "door code 7781")
+    question = {"model": "extractive", "start_ms": None, "end_ms": None}
+    monday = ask("What is the door code this week?", **question)
+    sunday = ask("What is the door code this week?", **question, week_start=6)
+    assert monday.start_ms - sunday.start_ms == 24 * 60 * 60_000
+
+
 def test_two_days_are_asked_about_without_what_lies_between(ask: Ask, afternoon: Afternoon) -> None:
     """The afternoon is that of a Friday."""
     day = 24 * 60

@@ -98,6 +98,17 @@ def test_the_zone_comes_from_the_nearest_choice(app: Flask, cookies: str, query:
         assert viewer().zone_origin == expected
 
 
+@pytest.mark.parametrize(
+    ("languages", "weekday"),
+    [("en-US,en;q=0.9", 6), ("de-DE", 0), ("zh-CN", 0), ("xx, *;q=0.5, ar-EG;q=0.1", 5), ("", 0)],
+)
+def test_a_week_begins_where_the_language_of_the_browser_is_spoken(
+    app: Flask, languages: str, weekday: int
+) -> None:
+    with app.test_request_context("/", headers={"Accept-Language": languages}):
+        assert viewer().calendar.week_start == weekday
+
+
 @for_each(
     ("text", "expected"),
     [

@@ -201,6 +201,7 @@ def _request(chat_id: int | None, who: Viewer) -> TurnRequest:
         session_id=number(form, "session_id"),
         without=tuple(int(text) for text in form.getlist("without") if text.isdecimal() and len(text) < 19),
         day_start_min=who.day_start_min,
+        week_start=who.week_start,
         attachments=tuple(file.id for file in files),
         amend=bool(form.get("amend")),
         frame_id=number(form, "frame"),

@@ -143,7 +143,7 @@ def _ask_again(chat: Chat, asked: TurnResult, who: Viewer, first_call: Call | No
     if first_call:
         question = replace(question, mode="agent", first_call=first_call)
     try:
-        live = started(replace(question, day_start_min=who.day_start_min))
+        live = started(replace(question, day_start_min=who.day_start_min, week_start=who.week_start))
     except TurnRefused as refusal:
         return refused_page(chat, refusal, who)
     live.settle(PATIENCE_S)

@@ -12,7 +12,7 @@ from flask import request
 from werkzeug.wrappers import Response
 
 from assistant.core.records import MAX_MESSAGE_CHARS
-from assistant.language.time_phrases import Calendar, Found, Refusal, in_message
+from assistant.language.time_phrases import Found, Refusal, in_message
 from assistant.turns.scope import answered, is_same_span, read_mentions, spans_of
 from store.core import preferences, times
 from store.frames import apps
@@ -79,8 +79,7 @@ def understand(form: Mapping[str, str], who: Viewer) -> Understood:
         if selected is None:
             return Understood(problem=parameters.NO_SELECTION, app=app)
         return _of_readings([selected], form, who, app)
-    calendar = Calendar(who.now_ms, who.zone, who.day_start_min)
-    match in_message(mentions.rest, calendar):
+    match in_message(mentions.rest, who.calendar):
         case Refusal() as refusal:
             problem = "" if refusal.problem == "ambiguous" else parameters.time_problem(refusal)
             if not refusal.also:

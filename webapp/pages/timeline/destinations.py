@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from assistant.language.time_phrases import Calendar, Found, Refusal, in_field
+from assistant.language.time_phrases import Found, Refusal, in_field
 from store.core import times
 from webapp.core import formatting
 from webapp.core.parameters import clock_on, time_problem
@@ -29,8 +29,7 @@ def resolve_destination(typed: str, shown: times.Day, viewer: Viewer) -> Destina
     at_ms = clock_on(shown, typed, viewer)
     if at_ms is not None:
         return _moment(at_ms, viewer)
-    calendar = Calendar(viewer.now_ms, viewer.zone, viewer.day_start_min)
-    match in_field(typed, calendar):
+    match in_field(typed, viewer.calendar):
         case Refusal() as refusal:
             return f"{time_problem(refusal)}. Try 14:32, yesterday 9:00 or 2026-11-18."
         case Found(at_ms=int(moment_ms)):
