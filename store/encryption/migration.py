@@ -31,15 +31,20 @@ from store.core.paths import FILE_MODE, DataDir, sync_directory, write_file
 from store.frames import media
 from store.spool import queue, window_hints
 
+Told = Callable[[int], object]
+
 _NEW = ".crypt"
 _IN_THE_CLEAR = {"reason.txt", "deaths"}  # why an entry of the spool failed, and how often: no content
 _ERASED_AT_ONCE = 1 << 20
 _ROOM_BYTES = 200_000_000
 
 
-def encrypt(data_dir: DataDir, passphrase: Callable[[], str], *, in_keyring: bool) -> None:
+def encrypt(
+    data_dir: DataDir, passphrase: Callable[[], str], *, in_keyring: bool, on_file: Told = lambda _: None
+) -> None:
     """Encrypt a home, or go on with it. One that is encrypted gets another passphrase, and a place in the
-    keyring or none. `passphrase` is asked for a new one where one is needed.
+    keyring or none. `passphrase` is asked for a new one where one is needed; `on_file` is told how many files
+    are done.
 
     Raises `HomeLocked` when a library or the key is missing, `StoreBusy` while a program works on the home,
     and `OSError`.
@@ -59,15 +64,16 @@ def encrypt(data_dir: DataDir, passphrase: Callable[[], str], *, in_keyring: boo
             raise HomeLocked("`recollect decrypt` was broken off; run it again to finish it")
         box = SealedBox(data_dir.home, lock, keys.unlock(data_dir.home, lock))
         _erase_leavings(data_dir)
-        for path, name in _files(data_dir):
+        for number, (path, name) in enumerate(_files(data_dir), 1):
             _seal(path, name, box)
+            on_file(number)
         _convert(data_dir, None, box.database_key)
         for path in copies.copies(data_dir):
             _erase(path)
         keys.write(data_dir.home, replace(lock, stage="encrypted"))
 
 
-def decrypt(data_dir: DataDir) -> None:
+def decrypt(data_dir: DataDir, on_file: Told = lambda _: None) -> None:
     """Decrypt a home, or go on with it. Raises as `encrypt` does."""
     cipher.check_build()
     with stopped(data_dir, "spool/capture.lock"):
@@ -83,8 +89,9 @@ def decrypt(data_dir: DataDir) -> None:
             _check_room(data_dir)
             keys.write(data_dir.home, replace(lock, stage="decrypting"))
         _erase_leavings(data_dir)
-        for path, name in _files(data_dir):
+        for number, (path, name) in enumerate(_files(data_dir), 1):
             _unseal(path, name, box)
+            on_file(number)
         _convert(data_dir, box.database_key, None)
         for path in copies.copies(data_dir):
             _erase(path)

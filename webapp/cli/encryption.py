@@ -10,6 +10,7 @@ import click
 from webapp.cli.common import home_option, open_home
 
 _FEWEST_CHARACTERS = 12
+_TOLD_EACH = 1000
 
 
 @click.command()
@@ -17,7 +18,7 @@ _FEWEST_CHARACTERS = 12
 @click.option("--keyring", is_flag=True, help="Let this system's keyring keep it, so that nobody is asked.")
 @click.option("--yes", is_flag=True, help="Encrypt without asking.")
 def encrypt(home: Path | None, keyring: bool, yes: bool) -> None:
-    """Encrypt the home folder under a passphrase; one that is encrypted gets another passphrase.
+    """Encrypt the home folder under a passphrase; where it is encrypted, set another passphrase.
 
     Stop Recollect first. Backups in the home folder are erased: they are not encrypted. The passphrase is
     asked for, or taken from RECOLLECT_PASSPHRASE. Nobody can bring back what it opens when it is lost.
@@ -29,7 +30,7 @@ def encrypt(home: Path | None, keyring: bool, yes: bool) -> None:
     if keys.read(data_dir.home) is None and not yes:
         question = f"Encrypt {data_dir.home} and erase its backups? Without the passphrase all is lost."
         click.confirm(question, abort=True, err=True)
-    migration.encrypt(data_dir, lambda: _new_passphrase(data_dir.home), in_keyring=keyring)
+    migration.encrypt(data_dir, lambda: _new_passphrase(data_dir.home), in_keyring=keyring, on_file=_tell)
     click.echo(f"{data_dir.home} is encrypted")
 
 
@@ -43,8 +44,13 @@ def decrypt(home: Path | None, yes: bool) -> None:
     data_dir = open_home(home).data_dir
     if not yes:
         click.confirm(f"Decrypt {data_dir.home} and erase its backups?", abort=True, err=True)
-    migration.decrypt(data_dir)
+    migration.decrypt(data_dir, _tell)
     click.echo(f"{data_dir.home} is not encrypted")
+
+
+def _tell(files: int) -> None:
+    if files % _TOLD_EACH == 0:
+        click.echo(f"{files} files", err=True)
 
 
 def _new_passphrase(home: Path) -> str:

@@ -239,7 +239,8 @@ def check_folder(data_dir: DataDir) -> Check:
     if os.name != "nt" and stat.S_IMODE(data_dir.home.stat().st_mode) & 0o077:
         action = f"chmod 700 {data_dir.home}"
         return Check("Home folder", "X", f"other users can enter {data_dir.home}", action)
-    return Check("Home folder", "OK", str(data_dir.home))
+    sealed = "encrypted" if data_dir.encryption.exists() else "not encrypted by Recollect"
+    return Check("Home folder", "OK", f"{data_dir.home}, {sealed}")
 
 
 def check_database(data_dir: DataDir) -> Check:

@@ -157,8 +157,8 @@ _CHANGING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
 class Killer:
-    """Ends this process with SIGKILL before the step of a number: a file opened to be written, flushed,
-    renamed or removed, or half overwritten.
+    """Ends this process with SIGKILL before the step of a number: a file opened to be written, half written,
+    flushed, renamed, removed or half overwritten.
     """
 
     def __init__(self, at: int) -> None:
@@ -166,7 +166,11 @@ class Killer:
 
     def install(self) -> None:
         sys.addaudithook(self._event)
-        fsync, overwrite = os.fsync, migration._overwrite
+        fsync, overwrite, write_file = os.fsync, migration._overwrite, migration.write_file
+
+        def half_written(path: Path, content: bytes, flag: int) -> None:
+            self.step(lambda: path.write_bytes(content[: len(content) // 2]))
+            write_file(path, content, flag)
 
         def flushed(descriptor: int) -> None:
             self.step()
@@ -177,6 +181,7 @@ class Killer:
             overwrite(path)
 
         os.fsync, migration._overwrite = flushed, half_overwritten
+        migration.write_file = half_written  # type: ignore[assignment]
 
     def _event(self, name: str, arguments: tuple[Any, ...]) -> None:
         is_written = name == "open" and isinstance(arguments[2], int) and bool(arguments[2] & _CHANGING)
@@ -225,6 +230,7 @@ def test_killed_at_any_step_the_next_run_finishes(
         shutil.rmtree(copy.home, ignore_errors=True)
         shutil.copytree(data_dir.home, copy.home)
         (copy.backups / "linked").hardlink_to(next(copy.media.rglob("*.webp")))
+        (copy.home / ".recollect.db.crypt.part").write_bytes(b"half a database")
         if not is_killed(work, copy, at):
             break
         lock = keys.read(copy.home)
