@@ -6,7 +6,7 @@ import csv
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache, lru_cache
 from importlib.resources import files
 
@@ -55,12 +55,12 @@ def is_german_noun(word: str) -> bool:
     """Whether a word is a German noun and not only a name, or ends in one as compounds do; yes, where the
     nouns are not installed.
     """
-    return _is_listed(word, _german_nouns(are_names=False), HEAD)
+    return _is_listed(word, _german_words()[True], HEAD)
 
 
 def is_german_name(word: str) -> bool:
     """Whether a word is the name of a person or place that German dictionaries have; likewise."""
-    return _is_listed(word, _german_nouns(are_names=True), len(word))
+    return _is_listed(word, _german_words()[False], len(word))
 
 
 def _is_listed(word: str, listed: _Hashes, head: int) -> bool:
@@ -70,21 +70,14 @@ def _is_listed(word: str, listed: _Hashes, head: int) -> bool:
 
 
 @cache
-def _german_nouns(*, are_names: bool) -> _Hashes:
-    """The hashes of their first forms: a megabyte, where the words would take ten."""
-    lemmas = (
-        hash(bare(lemma)) for lemma, kinds in _german_words() if are_names != _OF_NAMES.isdisjoint(kinds)
-    )
-    return np.sort(np.fromiter(lemmas, np.int64))
-
-
-def _german_words() -> Iterator[tuple[str, list[str]]]:
-    try:
-        table = files("german_nouns") / "nouns.csv"
-    except ModuleNotFoundError:
-        return
-    with table.open(encoding="utf-8") as rows:
-        yield from ((lemma, kinds.split(",")) for lemma, kinds, *_ in csv.reader(rows))
+def _german_words() -> tuple[_Hashes, _Hashes]:
+    """The hashes of names and of nouns in their first forms: a megabyte, where the words would take ten."""
+    found: tuple[list[int], list[int]] = [], []
+    with suppress(ModuleNotFoundError), (files("german_nouns") / "nouns.csv").open(encoding="utf-8") as rows:
+        for lemma, kinds, *_ in csv.reader(rows):
+            found[_OF_NAMES.isdisjoint(kinds.split(","))].append(hash(bare(lemma)))
+    names, nouns = (np.sort(np.array(words, np.int64)) for words in found)
+    return names, nouns
 
 
 @lru_cache(maxsize=8192)

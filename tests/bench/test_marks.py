@@ -11,7 +11,7 @@ from bench.report import SETS
 @pytest.mark.parametrize(
     ("names", "flagged", "warned", "marked"),
     [
-        (("open", "second", "third"), 0.97, 0.02, 0),
+        (("open", "second", "third", "fourth"), 0.975, 0.015, 0),
         # Nobody who wrote the code has read these. What is reached; the goals are 0.98, 0.02 and 0.
         (("sealed",), 0.94, 0.03, 1),
     ],
