@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from flask import Flask, Response, g, render_template, request
 from jinja2 import Template
+from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import HTTPException
 
 from assistant.core.errors import TimeRangeRequired, TurnRefused, UnknownChat
@@ -123,6 +124,8 @@ def _page(problem: Problem) -> Response:
     names: list[str | Template] = [f"{problem.status}.html", "error.html"]
     if wants_fragment():
         names.insert(0, "_error.html")
+    if "viewer" not in g:
+        request.form = ImmutableMultiDict()  # it may be too large to be read for its zone
     try:
         html = render_template(names, problem=problem, request_id=request_id())
     except Exception:

@@ -156,7 +156,11 @@ class _Handler(WSGIRequestHandler):
             self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if self._has_body() or "Upgrade" in self.headers:
             self.close_connection = True
-        self.environ = self.make_environ()
+        try:
+            self.environ = self.make_environ()
+        except ValueError:  # an address such as http://[::1/
+            self.close_connection = True
+            return self.send_error(400)
         self._input.allow(REQUEST_S)
         with self.server.answering(self.connection):
             try:

@@ -21,6 +21,7 @@ from flask import Flask, request
 from flask_sock import Sock
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from simple_websocket import Server
+from wsproto.utilities import RemoteProtocolError
 
 from store.chats import tool_calls
 from store.chats.tool_calls import ApprovalScope
@@ -29,7 +30,7 @@ from webapp.api.event_stream import VERSION, connection_slots, replay_events
 from webapp.api.questions import StreamRequest, start_in_window
 from webapp.api.tool_calls import decide
 from webapp.api.values import MAX_ID
-from webapp.core.errors import REFUSALS, Problem, problem_of
+from webapp.core.errors import REFUSALS, Problem, problem_of, problem_response
 from webapp.core.lookups import turn_or_404
 from webapp.core.services import Services, services
 from webapp.serving.server import IS_TAKEN_OVER
@@ -87,6 +88,7 @@ _MESSAGE: TypeAdapter[Resume | StopTurn | Approve | Deny] = TypeAdapter(
 
 def install(app: Flask) -> None:
     """Serve ``/ws/chat/<id>``."""
+    app.register_error_handler(RemoteProtocolError, lambda error: problem_response(_no_socket(error)))
     app.config["SOCK_SERVER_OPTIONS"] = {"ping_interval": PING_S, "max_message_size": MAX_MESSAGE_BYTES}
     sock = Sock(app)
 
@@ -105,6 +107,10 @@ def install(app: Flask) -> None:
         finally:
             free.release()
             ws.thread.join(1)  # its farewell goes out before the connection is closed
+
+
+def _no_socket(error: Exception) -> Problem:
+    return Problem(400, "no_websocket", f"This is no handshake of a WebSocket: {error}.")
 
 
 def _take_over(ws: Server) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import http.client
 import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
 import pytest
@@ -187,6 +188,76 @@ def test_a_line_that_is_no_request_gets_400_and_no_traceback(start: Start) -> No
         raw.sendall(b"\x16\x03\x01 hello\r\n\r\n")
         answer = raw.recv(65536)
     assert b"400" in answer and b"Traceback" not in answer
+
+
+ODD = [
+    b"OPTIONS * HTTP/1.1\r\n{host}\r\n",
+    b"CONNECT evil.example:80 HTTP/1.1\r\n{host}\r\n",
+    b"TRACE / HTTP/1.1\r\n{host}\r\n",
+    b"get / HTTP/1.1\r\n{host}\r\n",
+    b"G\xc3\x89T / HTTP/1.1\r\n{host}\r\n",
+    b"GET http:///api/v1/stats HTTP/1.1\r\n{host}\r\n",
+    b"GET http://[::1/ HTTP/1.1\r\n{host}\r\n",
+    b"GET //evil.example/%2e%2e HTTP/1.1\r\n{host}\r\n",
+    b"GET /%00%ff%c0%ae HTTP/1.1\r\n{host}\r\n",
+    b"GET /static/%2e%2e%2f%2e%2e%2fpyproject.toml HTTP/1.1\r\n{host}\r\n",
+    b"GET /static/..%5c..%5cpyproject.toml HTTP/1.1\r\n{host}\r\n",
+    b"GET /\xff\xfe HTTP/1.1\r\n{host}\r\n",
+    b"GET /timeline#x HTTP/1.1\r\n{host}\r\n",
+    b"GET /api/v1/stats?%ff=%00&a[]=1 HTTP/1.1\r\n{host}\r\n",
+    b"GET / HTTP/1.1\r\n\r\n",
+    b"GET / HTTP/1.0\r\n\r\n",
+    b"GET /\r\n",
+    b"GET / HTTP/9.9\r\n{host}\r\n",
+    b"GET / HTTP/1.1\r\n{host} \r\n evil.example\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost : 127.0.0.1\r\n\r\n",
+    b"GET / HTTP/1.1\r\n{host}Host: evil.example\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: [::1%25lo]\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost.\r\n\r\n",
+    b"GET / HTTP/1.1\r\n{host}Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n",
+    b"GET / HTTP/1.1\r\n{host}Authorization: Bearer \xff\x00\r\n\r\n",
+    b"GET / HTTP/1.1\r\n{host}Cookie: " + b"a=b; " * 12_000 + b"\r\n\r\n",
+    b"GET / HTTP/1.1\r\n{host}Cookie: " + b"\\" * 60_000 + b"\r\n\r\n",
+    b"GET / HTTP/1.1\r\n{host}Cookie: " + b"x" * 80_000 + b"\r\n\r\n",
+    b"GET / HTTP/1.1\r\n{host}" + b"X: 1\r\n" * 200 + b"\r\n",
+    b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n{host}\r\n",
+    b"GET / HTTP/1.1\r\n{host}X-Forwarded-Host: a\r\nX-Original-URL: /api/v1/stats\r\n\r\n",
+    b"GET / HTTP/1.1\r\n{host}Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+    b"GET /ws/chat/1 HTTP/1.1\r\n{host}Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+    b"GET /ws/chat/1 HTTP/1.1\r\n{host}\r\n",
+    b"GET / HTTP/1.1\r\n{host}Range: bytes=0-1,2-3\r\nIf-Modified-Since: \xff\r\n\r\n",
+    b"POST /launch HTTP/1.1\r\n{host}Content-Length: -5\r\n\r\n",
+    b"POST /launch HTTP/1.1\r\n{host}Content-Length: +5\r\n\r\nabcde",
+    b"POST /launch HTTP/1.1\r\n{host}Content-Length: 99999999999999999999\r\n\r\n",
+    b"POST /launch HTTP/1.1\r\n{host}Content-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
+    b"POST /launch HTTP/1.1\r\n{host}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    b"POST /launch HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\nfffffffff\r\n",
+    b"POST /launch HTTP/1.1\r\n{host}Transfer-Encoding: \x0bchunked\r\n\r\nzz\r\n",
+    b"POST /sign-out HTTP/1.1\r\n{host}X-HTTP-Method-Override: GET\r\nContent-Length: 0\r\n\r\n",
+]  # fmt: skip
+
+
+@for_each("request", ODD, ids=lambda request: repr(request[:90]))
+def test_odd_requests_are_refused_and_break_nothing(
+    start: Start, caplog: pytest.LogCaptureFixture, request: bytes
+) -> None:
+    running = start()
+    caplog.clear()
+    host = b"Host: 127.0.0.1:%d\r\n" % running.port
+    for authorization in (b"", b"Authorization: Bearer %s\r\n" % running.token.encode()):
+        with socket.create_connection(("127.0.0.1", running.port), timeout=60) as raw:
+            answer = b""
+            with suppress(OSError):  # what is too long is not read to its end
+                raw.sendall(request.replace(b"{host}", host + authorization))
+                raw.shutdown(socket.SHUT_WR)
+                for part in iter(functools.partial(raw.recv, 65536), b""):
+                    answer += part
+        status = answer.split(b" ", 2)[1] if answer.startswith(b"HTTP/") else b""
+        assert not status.startswith(b"5") or status in (b"501", b"505"), answer[:200]
+        assert b"Traceback" not in answer and b"[project]" not in answer
+        assert authorization or not status.startswith(b"2"), answer[:200]
+    assert [record for record in caplog.records if record.exc_info] == []
+    running.stop()
 
 
 def test_the_server_does_not_say_what_it_is_made_of(start: Start) -> None:
