@@ -68,7 +68,7 @@ def powers() -> dict[str, frozenset[int]]:
         for style in ("short", "long"):
             for patterns in locale.compact_decimal_formats.get(style, {}).values():
                 for size, pattern in patterns.items():
-                    power = int(size) // 10 ** (pattern.pattern.count("0") - 1)
+                    power = int(size) // 10 ** max(0, pattern.pattern.count("0") - 1)
                     found.setdefault(key(re.sub("[0'¤-]", "", pattern.pattern)), set()).add(power)
     return {word: frozenset(sizes) for word, sizes in found.items() if word}
 

@@ -198,6 +198,7 @@ def test_a_german_name_is_what_is_no_noun(sentence: str, missing: tuple[str, ...
         ("13 h - 22 h", "à midi", False),
         ("12:00", "正午", True),
         ("31,8 ct/kWh", "0,318", True),
+        ("12.000 €", "12 mille", True),
         ("午後2時半, 16:05", "14時30分", True),
         ("HPLC 月 13:00", "月曜日", True),
     ],
