@@ -61,9 +61,8 @@ def restore(home: Path | None, as_json: bool, file: str | None, yes: bool) -> No
 
     data_dir = find_home(home).create()
     if restoring.finish(data_dir):
-        if as_json:
-            return print_json({"finished": True})
-        return click.echo("the restore that was broken off is finished")
+        sentence = "the restore that was broken off is finished"
+        return print_json({"finished": True}) if as_json else click.echo(sentence)
     if file is None:
         return _list(data_dir, as_json)
     source = restoring.find(data_dir, file)

@@ -10,6 +10,7 @@ from typing import Any
 from flask import request
 from werkzeug.wrappers import Response
 
+from store.backup import backup
 from store.core.preferences import host_zone, zone_named, zone_names
 from store.core.settings import RetentionSettings
 from store.deletion import retention
@@ -148,6 +149,7 @@ def _storage(
         next_run=retention.plan(own.database, chosen, own.clock()).run,
         bytes=retention.media_bytes(own.database),
         growth=health.growth(own),
+        backups=backup.listed(own.data_dir),
         runs=retention.runs(own.database, 20),
         is_off=retention.is_off(chosen),
         confirmation=CONFIRMATION,

@@ -72,7 +72,7 @@ def test_files_are_closed_to_others_and_leavings_go(database: Database, data_dir
 def test_a_picture_flies_the_whole_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     check = doctor.check_canary(OcrSettings())
-    assert (check.verdict, "found in" in check.sentence) == ("OK", True), check
+    assert (check.verdict, "and found" in check.sentence) == ("OK", True), check
     assert list(tmp_path.iterdir()) == []
     assert doctor.check_canary(OcrSettings(engine="off")).verdict == "--"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
+from store.backup import backup
 from store.chats import conversations
 from store.core.database import Database
 from store.core.paths import DataDir
@@ -409,7 +410,10 @@ def test_retention_shows_what_would_go_and_needs_the_typed_word(
 ) -> None:
     frame, own = shoot(0), app.extensions["recollect"]
     limit = {"max_gb": "0.00000001", "csrf_token": csrf_of(app, visitor)}
-    assert "everything is kept" in page(visitor, "/settings/storage")
+    before = page(visitor, "/settings/storage")
+    assert "everything is kept" in before and "none yet" in before
+    backup.make(own.database, own.clock())
+    assert "1, the newest made" in page(visitor, "/settings/storage")
     assert "1 picture, " in page(visitor, "/settings/storage?max_gb=0.00000001")
     assert "must be 0 or more" in page(visitor, "/settings/storage?days=never", 422)
     assert visitor.post("/settings/storage", data=limit).status_code == 422
