@@ -92,7 +92,7 @@ def read_again(
     """Ask the model and keep what it thinks, or why that came to nothing: its earlier doubts stay then."""
     database, language = services.database, language_of(turn.question)
     row, sources = conversations.turn(database, turn.chat_id, turn.turn_id), _sources(services, turn)
-    if row is None or not sources:
+    if row is None or row.answer_md != turn.answer_md or not sources:  # deleted meanwhile
         return
     sentence = text("checking", language, model=model.name)
     yield StatusEvent("thinking", sentence, turn.chat_id, turn.turn_id)

@@ -40,7 +40,7 @@ from store.core import tombstones
 from store.core.errors import SpoolEntryInvalid, StoreBusy
 from store.frames import frames, page_texts
 from store.frames import tags as frame_tags
-from store.frames.media import path_of, temporary_of
+from store.frames.media import possible_paths
 from store.privacy.rules import WindowFacts, load_rules
 from store.spool import page_text
 from store.spool.page_text import PageText
@@ -163,6 +163,7 @@ class SpoolConsumer:
             if capture is not None:
                 with self._home.database.write() as connection:
                     ledger.record_skipped(connection, capture, "failed", code, detail=reason)
+                _remove_unused_picture(self._home, capture)
             self._home.spool.fail(name, reason)
         except FileNotFoundError:
             log.info("entry %s was deleted while it was being stored", name)
@@ -322,5 +323,4 @@ def _earlier_outcome(home: Home, capture: Capture) -> Result | None:
 def _remove_unused_picture(home: Home, capture: Capture) -> None:
     """Remove the picture that this try, or one that was cut off, has filed for nothing."""
     if frames.by_capture_id(home.database, capture.capture_id) is None:
-        path = path_of(capture.image_type, capture.captured_ms, capture.capture_id)
-        home.media.remove([path, temporary_of(path)])
+        home.media.remove(possible_paths(capture.captured_ms, capture.capture_id))

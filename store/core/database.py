@@ -247,8 +247,9 @@ def _translated() -> Iterator[None]:
         yield
     except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreBusy(str(error)) from error
-    except apsw.FullError as error:
-        raise OSError(errno.ENOSPC, str(error)) from error
+    except (apsw.FullError, apsw.ReadOnlyError, apsw.IOError) as error:
+        number = {apsw.FullError: errno.ENOSPC, apsw.ReadOnlyError: errno.EROFS}.get(type(error), errno.EIO)
+        raise OSError(number, str(error)) from error
     except apsw.InterruptError as error:
         raise DeadlineExceeded("the read ran into its deadline") from error
     except (apsw.NotADBError, apsw.CorruptError) as error:

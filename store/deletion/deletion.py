@@ -39,9 +39,8 @@ from store.deletion import registry, reserve
 from store.frames import packing, packs, pending, text_index
 from store.frames.activity_intervals import CONTINUOUS_MS
 from store.frames.frames import MAX_CAPTURED_MS, captured_ms_of, id_range
-from store.frames.media import Media, path_of, temporary_of
+from store.frames.media import Media, possible_paths
 from store.spool import residual_files, window_hints
-from store.spool.queue import IMAGE_NAMES
 from store.spool.residual_files import Waiting
 from store.timeline import ledger, segments
 from store.timeline.gaps import Interval
@@ -58,6 +57,7 @@ _PICTURES_LEFT = "pictures are still on the disk."
 _WORDS_LEFT = (
     "No search finds the words any more. The worker erases them from the index, which takes a while."
 )
+_CAPTURES_LEFT = "captures are still in the spool."
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,14 +206,19 @@ def settle(database: Database, media: Media, is_stopped: Callable[[], bool] = la
         return
     empty_trash(database, media)
     has_words = any(_WORDS_LEFT in json.loads(noted)["left"] for _, noted in unsettled)
-    left = [_WORDS_LEFT] if has_words and not text_index.merge(database, is_stopped) else []
-    left += [] if database.checkpoint(_SETTLE_MS) else [_LOG_IS_READ]
-    left += [_PICTURES_LEFT] * database.scalar("select count(*) from media_trash")
+    settled = {_WORDS_LEFT} if not has_words or text_index.merge(database, is_stopped) else set()
+    if database.checkpoint(_SETTLE_MS):
+        settled.add(_LOG_IS_READ)
+    if not database.scalar("select count(*) from media_trash"):
+        settled.add(_PICTURES_LEFT)
     with database.write() as connection:
         for tombstone, noted in unsettled:
             receipt = json.loads(noted)
-            settled = {_LOG_IS_READ, _PICTURES_LEFT, _WORDS_LEFT}.difference(left)
-            receipt["left"] = [each for each in receipt["left"] if not each.endswith(tuple(settled))]
+            asked = receipt["start_ms"], min(receipt["end_ms"], receipt["deleted_ms"])
+            # Of a whole range the worker stores nothing that was on its way.
+            is_empty = receipt.get("whole") and not any(residual_files.captures(database.data_dir, *asked))
+            done = tuple(settled | {_CAPTURES_LEFT} if is_empty else settled)
+            receipt["left"] = [each for each in receipt["left"] if not each.endswith(done)]
             receipt["verified"] = not receipt["left"]
             connection.execute(_KEEP, (json.dumps(receipt), tombstone))
 
@@ -300,6 +305,7 @@ class Erasure:
         self._tombstone: int | None = None
         self._counts = Counts()
         self._freed = 0
+        self._places: set[str] = set()  # in which something was left
         self._ids: list[int] = []
         self._paths: list[str] = []
         self._are_words_left = False
@@ -377,8 +383,9 @@ class Erasure:
                 # Whoever fails to write one tells so himself.
                 at = entry.captured_ms, entry.monitor, None if entry.is_unfinished else entry.batch_id
                 ledger.record_deleted(connection, entry.capture_id, *at)
-                paths = _possible_pictures(entry.captured_ms, entry.capture_id)
-                connection.executemany(_TRASH, [(path,) for path in paths])
+                if entry.captured_ms < MAX_CAPTURED_MS:  # no worker takes others
+                    paths = possible_paths(entry.captured_ms, entry.capture_id)
+                    connection.executemany(_TRASH, [(path,) for path in paths])
                 self._counts = self._counts.plus({"captures": 1})
 
     def remove(self) -> None:
@@ -417,6 +424,7 @@ class Erasure:
             size = picture_bytes(connection)
             counts = registry.purge(connection, merge_later=merge_later)
             self._counts = self._counts.plus({**counts, "bytes": size})
+            self._places.update(registry.leftovers(connection))
             self._keep(connection, self._under_way())
         return True
 
@@ -465,15 +473,15 @@ class Erasure:
             registry.select_frames(
                 connection, "select value from json_each(:ids)", {"ids": json.dumps(self._ids)}
             )
-            places = registry.leftovers(connection)
+            self._places.update(registry.leftovers(connection, by_id=True))
         found = [f"{frames_left} frames are still stored."] if frames_left else []
-        found += [f"Something is still in {place}." for place in places]
+        found += [f"Something is still in {place}." for place in sorted(self._places)]
         pictures = sum((self._media.folder / path).exists() for path in self._paths)
         if pictures:
             found.append(f"{pictures} {_PICTURES_LEFT}")
         if not request.frame_ids and not self._is_narrowed:
             waiting = sum(each.captured_ms < until_ms for each in self._waiting())
-            found += [f"{waiting} captures are still in the spool."] if waiting else []
+            found += [f"{waiting} {_CAPTURES_LEFT}"] if waiting else []
         return found
 
 
@@ -561,14 +569,6 @@ def empty_trash(database: Database, media: Media) -> int:
     with database.write() as connection:
         connection.executemany("delete from media_trash where path = ?", [(path,) for path in done])
     return freed
-
-
-def _possible_pictures(captured_ms: int, capture_id: str) -> list[str]:
-    """Where a worker that died in the middle may have left this capture's picture."""
-    if captured_ms >= MAX_CAPTURED_MS:  # no worker takes it
-        return []
-    kept = [path_of(kind, captured_ms, capture_id) for kind in IMAGE_NAMES]
-    return kept + [temporary_of(path) for path in kept]
 
 
 def picture_bytes(connection: apsw.Connection) -> int:

@@ -35,12 +35,14 @@ from store.timeline.gaps import Interval, merge_intervals
 class Place:
     """One place. `count` is SQL for how many rows would go; `purge` removes them.
 
-    `purge` returns how many rows it removed where that can differ from `count`, else None.
+    `purge` returns how many rows it removed where that can differ from `count`, else None. What `is_by_id`
+    names the frames themselves; the others tell of their time, and so may what was made after a deletion.
     """
 
     name: str
     count: str
     purge: Callable[[apsw.Connection], int | None]
+    is_by_id: bool = False
 
 
 def _sql(statement: str) -> Callable[[apsw.Connection], None]:
@@ -56,6 +58,7 @@ def _rows_of_frames(name: str, table: str, key: str = "frame_id", condition: str
         name,
         f"select count(*) from deletion_scope d cross join {table} t on {condition} and t.{key} = d.id",
         _sql(f"delete from {table} where {condition} and {key} in (select id from deletion_scope)"),
+        is_by_id=True,
     )
 
 
@@ -81,6 +84,7 @@ PLACES = (
         "select count(*) from deletion_scope d where d.id in (select id from frames_fts_docsize) "
         "or d.id in (select id from frames_fts_next_docsize)",
         text_index.remove_deleted,
+        is_by_id=True,
     ),
     Place(
         "answers",
@@ -220,9 +224,12 @@ def purge(connection: apsw.Connection, *, merge_later: bool = False) -> dict[str
     return counts
 
 
-def leftovers(connection: apsw.Connection) -> list[str]:
-    """Names of the places in which something of the deleted frames can still be found."""
-    return [name for name, number in count(connection).items() if number]
+def leftovers(connection: apsw.Connection, *, by_id: bool = False) -> list[str]:
+    """Names of the places in which something of the deleted frames can still be found; of those that name
+    frames by their ids where others may have written since.
+    """
+    places = (place for place in PLACES if place.is_by_id or not by_id)
+    return [place.name for place in places if scalar(connection, place.count)]
 
 
 # A frame that a batch counted as kept leaves a count in its place: what was looked at adds up as before.

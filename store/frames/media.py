@@ -242,6 +242,12 @@ def sealed_name(relative: str) -> str:
     return f"media/{relative}"
 
 
+def possible_paths(captured_ms: int, name: str) -> list[str]:
+    """Where `Media.keep`, also a broken-off one, may have left a capture's picture. Raises `ValueError`."""
+    kept = [path_of(kind, captured_ms, name) for kind in SUFFIXES]
+    return [*kept, *map(temporary_of, kept)]
+
+
 def temporary_of(path: str) -> str:
     """Where a picture stands while it is written; left behind only by a crash."""
     final = Path(path)
