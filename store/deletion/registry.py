@@ -25,6 +25,7 @@ from store.deletion import chat_hooks, memory_hooks
 from store.embeddings import vectors
 from store.frames import text_index
 from store.frames.activity_intervals import MERGE_GAP_MS
+from store.frames.frames import ID_STEP
 from store.memory import daily_summaries
 from store.search import saved_searches
 from store.timeline import segments
@@ -62,6 +63,9 @@ def _rows_of_frames(name: str, table: str, key: str = "frame_id", condition: str
     )
 
 
+_LONGEST_SEGMENT_MS = 86_400_000
+
+
 def _fold_again(connection: apsw.Connection) -> None:
     for start_ms, end_ms in rows(connection, "select start_ms, end_ms from touched order by start_ms"):
         segments.rebuild(connection, start_ms, end_ms)
@@ -81,8 +85,9 @@ PLACES = (
     # The index first: to take a row out it must be shown the words, which go with the reading.
     Place(
         "index_rows",
-        "select count(*) from deletion_scope d where d.id in (select id from frames_fts_docsize) "
-        "or d.id in (select id from frames_fts_next_docsize)",
+        "select count(*) from deletion_scope d "
+        "where exists (select 1 from frames_fts_docsize where id = d.id) "
+        "or exists (select 1 from frames_fts_next_docsize where id = d.id)",
         text_index.remove_deleted,
         is_by_id=True,
     ),
@@ -158,8 +163,11 @@ PLACES = (
     # Derived from what is left: folded again where frames went.
     Place(
         "segments",
-        "select count(*) from segments where first_frame_id in (select id from deletion_scope) "
-        "or last_frame_id in (select id from deletion_scope)",
+        f"select count(*) from segments where start_ms between "
+        f"(select min(id) from deletion_scope) / {ID_STEP} - {_LONGEST_SEGMENT_MS} "
+        f"and (select max(id) from deletion_scope) / {ID_STEP} "
+        "and (first_frame_id in (select id from deletion_scope) "
+        "or last_frame_id in (select id from deletion_scope))",
         _fold_again,
     ),
     Place("apps", "select 0", _forget_apps),

@@ -26,7 +26,7 @@ from store.frames.activity_intervals import (
     step,
     window,
 )
-from store.frames.frames import ID_STEP, FrameRow, captured_ms_of
+from store.frames.frames import ID_STEP, MAX_CAPTURED_MS, FrameRow, captured_ms_of
 from store.timeline import gaps
 from store.timeline.gaps import Interval, subtract_intervals
 from store.timeline.totals import Totals, of_segments
@@ -119,7 +119,7 @@ def rebuild(connection: apsw.Connection, start_ms: int, end_ms: int) -> None:
     """
     before = _one(connection, "start_ms < :at", {"at": start_ms})
     from_id = before.first_frame_id if before else start_ms * ID_STEP
-    until_id: int | None = None
+    until_id = MAX_CAPTURED_MS * ID_STEP
     current: Segment | None = None
     last: ShownFrame | None = None
     fresh: list[Segment] = []
@@ -138,10 +138,15 @@ def rebuild(connection: apsw.Connection, start_ms: int, end_ms: int) -> None:
     connection.execute(
         """
         delete from segments
-        where start_ms >= :from_ms and first_frame_id >= :from_id
-            and (:until_id is null or first_frame_id < :until_id)
+        where start_ms between :from_ms and :until_ms and first_frame_id >= :from_id
+            and first_frame_id < :until_id
         """,
-        {"from_ms": from_id // ID_STEP, "from_id": from_id, "until_id": until_id},
+        {
+            "from_ms": captured_ms_of(from_id),
+            "until_ms": captured_ms_of(until_id),
+            "from_id": from_id,
+            "until_id": until_id,
+        },
     )
     for segment in fresh:
         _insert(connection, segment)
@@ -159,7 +164,8 @@ def folded_line(connection: apsw.Connection) -> list[Segment]:
 
 
 _SHOWN = "id, captured_ms, ended_ms, app_name, window_name, browser_url, coalesce(focused, 0) = 1"
-_MAY_HAVE_FOCUS = "(focused is null or focused = 1)"
+# By id, never by the index of focus, which would sort all frames after a moment.
+_MAY_HAVE_FOCUS = "(+focused is null or +focused = 1)"
 _SEGMENT = columns(Segment)
 
 

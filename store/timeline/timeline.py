@@ -8,7 +8,8 @@ bounded lists. Nothing is cached: every answer is read from the database.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 
 from store.core.database import Database, scalar
 from store.frames import apps
@@ -146,7 +147,10 @@ def _joined(before: Run, run: Run, end_ms: int) -> Run:
 
 def _run_of(segment: Segment, slots: dict[str, int | None]) -> Run:
     slot = slots.get(segment.app_name) if segment.app_name else None
-    return Run(**asdict(segment), colour_slot=slot)
+    return Run(*(*_OF_SEGMENT(segment), slot))
+
+
+_OF_SEGMENT = attrgetter(*(field.name for field in fields(Segment)))  # a month has thousands
 
 
 def frames_between(

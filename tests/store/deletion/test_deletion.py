@@ -749,8 +749,11 @@ def test_no_statement_of_a_deletion_reads_a_large_table(
         "evidence",
         "e",
         "decisions",
+        "segments",
+        "frames_fts_docsize",
     }
     assert scans.isdisjoint(large)
+    assert not any("MULTI-INDEX OR" in plan or "frames_by_focus" in plan for plan in found)
 
 
 def test_frames_go_in_several_transactions(
