@@ -77,8 +77,7 @@ def main(report: Report) -> None:
         for name, pictures in scenes.items():
             if os.environ.get("RECOLLECT_ONLY", "") not in name:
                 continue
-            with tempfile.TemporaryDirectory() as home_folder:
-                tally = _scene(pictures, Path(home_folder))
+            tally = tally_of(pictures)
             total.add(tally)
             report.line(f"  {name:<18}{tally}")
             for miss in tally.misses if os.environ.get("RECOLLECT_MISSES") else ():
@@ -86,8 +85,13 @@ def main(report: Report) -> None:
         report.line(f"  {'all':<18}{total}")
 
 
+def tally_of(pictures: list[Frame]) -> Tally:
+    """Of the frames of a scene. The first is read whole by both and left out."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _scene(pictures, Path(folder))
+
+
 def _scene(pictures: list[Frame], folder: Path) -> Tally:
-    """The first frame is read whole by both and left out."""
     data_dir = DataDir(folder)
     data_dir.create()
     home, tally, now = open_home(data_dir, Settings()), Tally(), [_START_MS]
@@ -131,8 +135,8 @@ def _compare(tally: Tally, home: Home, frame_id: int, frame: Frame) -> None:
     stored = reading.text if reading else ""
     before, after = _tokens(whole), _tokens(stored)
     same = before & after
-    in_whole = {text for text in frame.planted if _squeezed(text) in _squeezed(whole)}
-    in_stored = {text for text in frame.planted if _squeezed(text) in _squeezed(stored)}
+    in_whole = {text for text in frame.planted if squeezed(text) in squeezed(whole)}
+    in_stored = {text for text in frame.planted if squeezed(text) in squeezed(stored)}
     misses = []
     lost, added = dict(before - same), dict(after - same)
     if lost or added or in_whole - in_stored:
@@ -167,5 +171,5 @@ _OTHER = re.compile("[\u0400-\u04ff\uac00-\ud7af]{2,}")  # Cyrillic, Hangul
 _VOCABULARY = tokens(TEXTS, "en") + tokens(TEXTS, "zh") + Counter(_OTHER.findall(" ".join(TEXTS).casefold()))
 
 
-def _squeezed(text: str) -> str:
+def squeezed(text: str) -> str:
     return "".join(text.casefold().split())

@@ -43,8 +43,7 @@ def _measure(report: Report, home: Home, scenes: dict[str, list[Frame]]) -> None
     before = _bytes(home)
     still_ms = _read(home, ids)
     began = time.process_time()
-    while packing.pack_next(home.database, home.media, _LATER_MS):
-        deletion.empty_trash(home.database, home.media)
+    _pack(home)
     spent_s = time.process_time() - began
     report.row("frames", str(len(ids)))
     report.row("a frame as captured", f"{before / len(ids) / 1000:.1f} kB")
@@ -57,6 +56,25 @@ def _measure(report: Report, home: Home, scenes: dict[str, list[Frame]]) -> None
     deletion.delete_frames(home.database, home.media, ids[:1])
     report.row("deleting one frame of a pack", f"{(time.process_time() - began) * 1000:.0f} ms")
     home.database.close_thread()
+
+
+def packed_bytes(scenes: dict[str, list[Frame]]) -> tuple[int, int]:
+    """What the frames take as captured, and in packs."""
+    with tempfile.TemporaryDirectory() as folder:
+        data_dir = DataDir(Path(folder))
+        data_dir.create()
+        home = open_home(data_dir, Settings())
+        _store(home, scenes)
+        before = _bytes(home)
+        _pack(home)
+        after = _bytes(home)
+        home.database.close_thread()
+    return before, after
+
+
+def _pack(home: Home) -> None:
+    while packing.pack_next(home.database, home.media, _LATER_MS):
+        deletion.empty_trash(home.database, home.media)
 
 
 def _store(home: Home, scenes: dict[str, list[Frame]]) -> list[int]:
