@@ -88,10 +88,10 @@ class Keyring:
         return hmac.digest(self._hash_key, secret.encode("utf-8", "surrogatepass"), "sha256")
 
     def _is_over(self, key: AccessKey) -> bool:
+        """Also where it was made far ahead, on a clock that was wrong: it would live for so much longer."""
         now_ms = self._clock()
-        if key.scope != BROWSER:
-            return False
-        return now_ms - key.made_ms > LIFETIME_MS or now_ms - (key.used_ms or 0) > IDLE_MS
+        is_old = abs(now_ms - key.made_ms) > LIFETIME_MS or now_ms - (key.used_ms or 0) > IDLE_MS
+        return key.scope == BROWSER and is_old
 
     def _note_use(self, key: AccessKey) -> None:
         now_ms = self._clock()

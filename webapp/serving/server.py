@@ -79,6 +79,7 @@ class _HttpServer(ThreadedWSGIServer):
             self._wait_for(request)
             super().process_request(request, client_address)
         except BaseException:
+            self._waited_for.pop(request, None)
             self._slots.release()
             raise
 

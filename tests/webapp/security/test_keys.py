@@ -41,6 +41,11 @@ def test_a_browser_that_is_not_used_for_a_week_is_signed_out(browser: Actor, now
     assert browser.get(STATS).status_code == 401
 
 
+def test_a_clock_that_was_wrong_gives_nobody_a_longer_time(browser: Actor, now: Clock) -> None:
+    now.now_ms -= LIFETIME_MS + 1
+    assert browser.get(STATS).status_code == 401
+
+
 def test_signing_out_ends_copies_of_the_cookie_too(app: Flask, browser: Actor) -> None:
     cookie = browser.client.get_cookie(f"recollect_{PORT}", domain="127.0.0.1")
     assert cookie is not None
