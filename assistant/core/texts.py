@@ -109,7 +109,11 @@ def question_words(message: str) -> tuple[str, ...]:
     plain = _PARTICLES.sub(" ", _stop_signs().sub(" ", _HIRAGANA.sub(" ", normalize(message))))
     pairs = (run[i : i + 2] for run in HAN_RUN.findall(plain) for i in range(len(run) - 1))
     words = (word.rstrip(".-") for word in _WORD.findall(HAN_RUN.sub(" ", plain)))
-    kept = [w for w in words if len(w) > 1 and w not in _stop_words(language) and not _CLOCK.fullmatch(w)]
+    kept = [
+        w
+        for w in words
+        if (len(w) > 1 or w.isdigit()) and w not in _stop_words(language) and not _CLOCK.fullmatch(w)
+    ]
     if language == "ja":
         kept += [sign for sign in _JAPANESE_NOUN.findall(message) if sign not in _stop_words("ja")]
     signs = _stop_words("zh")

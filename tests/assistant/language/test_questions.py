@@ -48,6 +48,7 @@ def test_the_form_of_a_question(question: str, language: str, form: Form) -> Non
         ("Qu'est-ce que j'ai fait ?", ()),
         ("What did I set the retention to?", ("set", "retention")),
         ("How much C++ and error 404?", ("c++", "error", "404")),
+        ("Which problem of buoy 3 is known?", ("buoy", "3")),
         ("Wo ist das Lager jetzt?", ("lager",)),
         ("仓库现在在哪里", ("仓库",)),
         ("Wann ist die Mitgliederversammlung?", ("mitgliederversammlung",)),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from assistant.language.questions import Form, asked_words, form_of
+from assistant.retrieval import usage
 from assistant.retrieval.answer_lines import Answers, Question, Screen, answering, fits, named, terms
+from store.frames.activity_intervals import Segment
 from tests.tables import for_each
 
 
@@ -143,3 +145,9 @@ def test_what_means_the_question_beyond_chance_is_found_without_its_words() -> N
 def test_terms_are_words_of_the_nearest_lines_and_pairs_of_chinese_signs() -> None:
     screens = [Screen("e1", "Plan", "a far line\nit is nearest of 12\n番茄苗 12")]
     assert terms(screens, {"it is nearest of 12": 0.9}) == ["nearest", "far", "line", "plan", "番茄", "茄苗"]
+
+
+def test_a_window_is_not_meant_by_the_name_of_another_app() -> None:
+    activity = [Segment(0, 60_000, "Chrome", "Review", None, 1, 2, 2)]
+    assert usage.meant(activity, ["video"], {"video": {"chrome": 0.64}})
+    assert not usage.meant(activity, ["firefox"], {"firefox": {"chrome": 0.56}})
