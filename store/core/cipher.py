@@ -14,6 +14,9 @@ from store.core.paths import DataDir
 CIPHER = "aegis"
 """AEGIS-256: each page carries a tag. Of the ciphers that do, it is the fastest to read."""
 
+_UNUSABLE = "3.54.0"
+"""Deleting from a text index leaves a read open in this SQLite, so that the log is never truncated."""
+
 
 def connect(data_dir: DataDir, flags: int) -> apsw.Connection:
     """A connection to the database of a home. Raises `HomeLocked`, and what apsw does."""
@@ -35,8 +38,9 @@ def unlock(connection: apsw.Connection, key: str | None) -> None:
 
 def check_build() -> None:
     """Raise `HomeLocked` where SQLite was built without encryption: it would take a key and write plainly."""
-    if not hasattr(apsw, "mc_version"):
+    if not hasattr(apsw, "mc_version") or apsw.sqlite_lib_version() == _UNUSABLE:
+        package = f"'apsw-sqlite3mc!={_UNUSABLE}.0'"
         raise HomeLocked(
             "encryption needs another build of SQLite: run `make encryption`, or "
-            f"`{sys.executable} -m pip install --no-deps --target {ENCRYPTING_SQLITE} apsw-sqlite3mc`"
+            f"`{sys.executable} -m pip install --no-deps --target {ENCRYPTING_SQLITE} {package}`"
         )

@@ -17,6 +17,7 @@ from store.core import copies, keys
 from store.core.database import open_database
 from store.core.errors import DatabaseDamaged, HomeLocked, StoreBusy
 from store.core.paths import DataDir, file_lock
+from store.deletion import deletion
 from store.encryption import migration
 from store.frames.media import Media
 from store.spool.queue import Spool
@@ -122,6 +123,17 @@ def test_an_altered_page_of_the_database_is_said_to_be_damaged(data_dir: DataDir
     with pytest.raises(DatabaseDamaged):
         database.rows("pragma integrity_check")
     database.close_thread()
+
+
+def test_deleting_from_an_encrypted_home_is_verified(data_dir: DataDir) -> None:
+    homes.fill(data_dir)
+    encrypt(data_dir)
+    database = open_database(data_dir)
+    span = 0, factories.NOON_MS * 2
+    receipt = deletion.delete_range(database, Media(data_dir.media, database), *span)
+    database.close_thread()
+    assert (receipt.verified, receipt.frames) == (True, 3)
+    assert homes.frames_found(data_dir) == 0
 
 
 def test_a_backup_is_encrypted_and_restored_where_its_key_fits(
