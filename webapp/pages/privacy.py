@@ -167,7 +167,7 @@ def add_token() -> Response:
 def revoke(key_id: int) -> Response:
     with services().database.write() as connection:
         access_keys.revoke(connection, key_id)
-    return templating.redirect_to("/privacy#keys")
+    return templating.redirect_to("/privacy#access")
 
 
 @templating.post("/privacy/keys/others/revoke")
@@ -175,7 +175,7 @@ def sign_out_others() -> Response:
     """Sign out every browser but this one."""
     with services().database.write() as connection:
         access_keys.sign_out_browsers(connection, _this_browser())
-    return templating.redirect_to("/privacy#keys")
+    return templating.redirect_to("/privacy#access")
 
 
 def _this_browser() -> int:
