@@ -221,6 +221,18 @@ def test_other_words_are_no_times(text: str) -> None:
 # -- what the commands do -------------------------------------------------------------------
 
 
+def test_a_token_for_one_purpose_is_made_listed_and_revoked(recollect: Recollect) -> None:
+    made = recollect.json("token", "add", "my script", "--for", "ingest")["token"]
+    code, out, _ = recollect("token", "list")
+    assert code == 0 and "my script" in out and "never used" in out and made not in out
+    (key,) = recollect.json("token", "list")
+    assert (key["scope"], key["name"], key["used_ms"]) == ("ingest", "my script", None)
+    assert recollect.json("token", "revoke", str(key["id"])) == {"revoked": key["id"]}
+    code, _, err = recollect("token", "revoke", str(key["id"]))
+    assert code == 1 and "there is no key" in err
+    assert recollect.json("token", "list") == []
+
+
 def test_the_token_is_the_one_of_the_home(recollect: Recollect, data_dir: DataDir) -> None:
     _, out, _ = recollect("token")
     assert out.strip() == load_token(data_dir) == recollect.json("token")["token"]
