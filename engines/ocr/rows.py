@@ -49,13 +49,11 @@ def strokes(grey: Grey) -> tuple[Ink, Ink]:
     np.greater_equal(left - lower, _EDGE, out=darker[:, 1:])
     np.greater_equal(right - lower, _EDGE, out=lighter[:, 1:])
     np.greater_equal(np.maximum(left, right) - lower, _SOFT_EDGE, out=soft[:, 1:])
-    walls = _upright(soft, _WALL)
-    sides = _upright(darker, _BORDER), _upright(lighter, _BORDER)
-    for side, other in (sides, sides[::-1]):
-        y, x = np.nonzero(side)
+    walls = upright(soft, _WALL)
+    for side, other in ((darker, lighter), (lighter, darker)):
+        x, y = np.nonzero(upright(side, _BORDER).T)
         far = [_looked_up(other, y, x + n) | _looked_up(other, y, x - n) for n in range(1, _STEM)]
-        is_thin, is_stem = np.any(far[:2], 0), np.any(far[2:], 0)
-        is_wall = is_thin | ~is_stem
+        is_wall = _mostly(np.any(far[:2], 0), x, y) | ~_mostly(np.any(far[2:], 0), x, y)
         walls[y[is_wall], x[is_wall]] = True
     return (darker | lighter) & ~walls, walls
 
@@ -64,7 +62,17 @@ def _looked_up(mask: Ink, y: Numbers, x: Numbers) -> Ink:
     return mask[y, np.clip(x, 0, mask.shape[1] - 1)]
 
 
-def _upright(mask: Ink, length: int) -> Ink:
+def _mostly(marked: Ink, x: Numbers, y: Numbers) -> Ink:
+    """For each pixel, given column by column, whether half of those in its run are marked."""
+    if not len(x):
+        return marked
+    first = np.flatnonzero(np.r_[True, (np.diff(x) != 0) | (np.diff(y) != 1)])
+    lengths = np.diff(np.r_[first, len(x)])
+    is_most = 2 * np.add.reduceat(marked.astype(int), first) >= lengths
+    return np.asarray(is_most.repeat(lengths))
+
+
+def upright(mask: Ink, length: int) -> Ink:
     """Pixels of runs of at least `length` pixels one above the other."""
     found = np.zeros_like(mask)
     # Such a run fills some pieces of 8 pixels: only few columns have those.
@@ -133,13 +141,10 @@ def with_neighbours(tiles: Ink) -> Ink:
     return np.asarray(across[:-2] | across[1:-1] | across[2:])
 
 
-def rows_of(ink: Ink, walls: Ink) -> list[Box]:
-    """A box for each row of text, block by block from the top."""
-    return [
-        row.moved(block.box.x, block.box.y)
-        for block in blocks_of(ink)
-        for row in _rows(block.ink, walls[block.box.y : block.box.bottom, block.box.x : block.box.right])
-    ]
+def rows_of(block: Block, walls: Ink) -> list[Box]:
+    """A box in the picture for each row of text, from the top."""
+    box = block.box
+    return [row.moved(box.x, box.y) for row in _rows(block.ink, walls[box.y : box.bottom, box.x : box.right])]
 
 
 def _rows(ink: Ink, walls: Ink) -> list[Box]:

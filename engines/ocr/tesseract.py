@@ -42,7 +42,7 @@ from engines.ocr.protocol import (
     line_of,
     lines_of,
 )
-from engines.ocr.rows import PICTURE, rows_of, strokes
+from engines.ocr.rows import PICTURE, Block, blocks_of, rows_of, strokes, upright
 
 PSM_SPARSE_TEXT, PSM_LINE, PSM_RAW_LINE = 11, 7, 13
 RESOLUTION_DPI = 150  # said explicitly: screens carry none, and guessing prints warnings
@@ -54,10 +54,12 @@ _LARGEST_SIDE = 32_000  # Tesseract refuses 32,767
 _UNSURE = 0.8  # a line below this may be another script; most Latin lines are above .9
 _SURE = 0.8  # a Latin word above this keeps its place in a row of another script
 _SURE_ENOUGH = 0.5  # for a row of another script
+_PROBE = 8  # heights of a row that tell its script
 _INK = 96
 _AROUND = (3, 2)  # pixels beside, above and below a row that belong to its strokes
 _BORDER, _RAW_BORDER = 4, 2  # pixels of white that Tesseract wants around a line
 _SURROUNDINGS = 8  # pixels of a row's own edges that tell what is background there
+_RULE = 60  # pixels of a line across; strokes of letters are shorter
 _SQUARE = ("Hani", "Kore")  # scripts whose characters all fill the row
 _REMEMBERED = 45_000  # words of rows: some 16 MB
 
@@ -104,9 +106,13 @@ class _Row:
         return self.box.h > PICTURE
 
     def ink(self) -> Grey:
+        """Without what is not shown, and without lines across: they are no strokes."""
         n = _SURROUNDINGS
-        ink = ink_of(np.pad(self.grey, n, "edge"))[n:-n, n:-n]
-        return ink if self.shown is None else np.where(self.shown, ink, 0).astype(np.uint8)
+        ink = ink_of(np.pad(self.grey, n, "edge"))[n:-n, n:-n].copy()
+        ink[upright((ink > _INK).T, _RULE).T] = 0
+        if self.shown is not None:
+            ink[~self.shown] = 0
+        return ink
 
 
 def read_page(
@@ -120,7 +126,8 @@ def read_page(
     grey = np.asarray(image.convert("L"))
     shown = None if mask is None else np.asarray(mask)
     ink, walls = strokes(grey)
-    rows = [_row(box, grey, shown) for box in rows_of(ink if shown is None else ink & shown, walls)]
+    blocks = blocks_of(ink if shown is None else ink & shown)
+    rows = [_row(box, block, grey, shown) for block in blocks for box in rows_of(block, walls)]
     keys = [row.key for row in rows]
     unread = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
     for key, words in zip(unread, _read_rows(list(unread.values()), languages, recognise), strict=True):
@@ -137,12 +144,14 @@ def read_page(
     return in_reading_order([line for line in lines if not _is_a_rule(line)])
 
 
-def _row(box: Box, grey: Grey, shown: npt.NDArray[np.bool_] | None) -> _Row:
+def _row(box: Box, block: Block, grey: Grey, shown: npt.NDArray[np.bool_] | None) -> _Row:
     x, y = max(0, box.x - _AROUND[0]), max(0, box.y - _AROUND[1])
     w, h = min(grey.shape[1], box.right + _AROUND[0]) - x, min(grey.shape[0], box.bottom + _AROUND[1]) - y
-    part = slice(y, y + h), slice(x, x + w)
-    hides = shown is not None and not shown[part].all()
-    return _Row(Box(x, y, w, h), grey[part], shown[part] if shown is not None and hides else None)
+    part, left, top = (slice(y, y + h), slice(x, x + w)), x - block.box.x, y - block.box.y
+    own = block.shown[top : top + h, left : left + w]
+    if shown is not None:
+        own = own & shown[part]
+    return _Row(Box(x, y, w, h), grey[part], None if own.all() else own)
 
 
 def _read_rows(
@@ -151,10 +160,10 @@ def _read_rows(
     """Words of each row, as in one at 0, 0. What one model is unsure of the next one reads, too."""
     inks = [row.ink() for row in rows]
     first, *rest = passes(languages)
-    found = _recognised(rows, inks, first, recognise)
+    found = _recognised(inks, first, recognise)
     for language in rest:
-        unsure = [number for number, words in enumerate(found) if _confidence(words) < _UNSURE]
-        again = _recognised([rows[n] for n in unsure], [inks[n] for n in unsure], language, recognise)
+        unsure = _unsure_rows(inks, found, language, recognise)
+        again = _recognised([inks[number] for number in unsure], language, recognise)
         for number, words in zip(unsure, again, strict=True):
             other_script = any(_is_not_latin(character) for word in words for character in word.text)
             if other_script and _confidence(words) >= max(_SURE_ENOUGH, _confidence(found[number])):
@@ -163,25 +172,45 @@ def _read_rows(
         yield [_tightened(word, ink > _INK) for word in words if not _is_junk(word)]
 
 
+def _unsure_rows(
+    inks: Sequence[Grey], found: Sequence[list[OcrWord]], language: str, recognise: Recognise
+) -> list[int]:
+    """Numbers of rows that may be of this language's script; a part of a long one is read that tells."""
+    unsure = [number for number, words in enumerate(found) if _confidence(words) < _UNSURE]
+    long = [number for number in unsure if inks[number].shape[1] > 2 * _PROBE * inks[number].shape[0]]
+    parts = [_least_sure(inks[number], found[number]) for number in long]
+    probed = dict(zip(long, _recognised(parts, language, recognise), strict=True))
+    return [number for number in unsure if number not in probed or _shows_other_script(probed[number])]
+
+
+def _least_sure(ink: Grey, words: Sequence[OcrWord]) -> Grey:
+    height, width = ink.shape
+    worst = min(words, key=lambda word: word.confidence).box if words else Box(0, 0, width, height)
+    left = min(max(0, worst.x + worst.w // 2 - _PROBE * height // 2), width - _PROBE * height)
+    return ink[:, left : left + _PROBE * height]
+
+
+def _shows_other_script(words: Iterable[OcrWord]) -> bool:
+    return any(word.confidence >= _SURE_ENOUGH and any(map(_is_not_latin, word.text)) for word in words)
+
+
 def _confidence(words: Sequence[OcrWord]) -> float:
     return line_of(words).confidence if words else 0.0
 
 
-def _recognised(
-    rows: Sequence[_Row], inks: Sequence[Grey], language: str, recognise: Recognise
-) -> list[list[OcrWord]]:
+def _recognised(inks: Sequence[Grey], language: str, recognise: Recognise) -> list[list[OcrWord]]:
     """Words of each row in one language, in order."""
     as_line = PSM_RAW_LINE if script_of(language.split("+")[0]) in _SQUARE else PSM_LINE
     by_mode = defaultdict(list)
-    for number, row in enumerate(rows):
-        by_mode[PSM_SPARSE_TEXT if row.is_picture else as_line].append(number)
-    found: list[list[OcrWord]] = [[] for _ in rows]
+    for number, ink in enumerate(inks):
+        by_mode[PSM_SPARSE_TEXT if len(ink) > PICTURE else as_line].append(number)
+    found: list[list[OcrWord]] = [[] for _ in inks]
     for mode, numbers in by_mode.items():
         border = _RAW_BORDER if mode == PSM_RAW_LINE else _BORDER
         scales = [min(_SCALE, (_LARGEST_PAGE / inks[number].size) ** 0.5) for number in numbers]
         pages = [_page(inks[number], border, scale) for number, scale in zip(numbers, scales, strict=True)]
         for number, scale, words in zip(numbers, scales, recognise(pages, language, mode), strict=True):
-            found[number] = [_on_the_row(word, scale, border, rows[number].box) for word in words]
+            found[number] = [_on_the_row(word, scale, border, inks[number].shape) for word in words]
     return found
 
 
@@ -193,13 +222,17 @@ def _page(ink: Grey, border: int, scale: float) -> Image.Image:
     return page.resize(size, Image.Resampling.BICUBIC)
 
 
-def _on_the_row(word: OcrWord, scale: float, border: int, row: Box) -> OcrWord:
+def _on_the_row(word: OcrWord, scale: float, border: int, shape: tuple[int, ...]) -> OcrWord:
     """A word of the enlarged page around the same pixels of the row, inside it."""
-    box = word.box
-    x, y = (max(0, int(at / scale) - border) for at in (box.x, box.y))
-    left, top = min(x, row.w - 1), min(y, row.h - 1)
+    box, (height, width) = word.box, shape
+    left, top = (max(0, int(at / scale) - border) for at in (box.x, box.y))
     right, bottom = (-int(-at // scale) - border for at in (box.right, box.bottom))
-    right, bottom = min(right, row.w), min(bottom, row.h)
+    left, top, right, bottom = (
+        min(left, width - 1),
+        min(top, height - 1),
+        min(right, width),
+        min(bottom, height),
+    )
     return replace(word, box=Box(left, top, max(1, right - left), max(1, bottom - top)))
 
 

@@ -192,17 +192,19 @@ def _key(block: Block, pixels: Pixels, walls: Mask, shown: Mask) -> bytes:
 
 
 def _by_block(blocks: dict[bytes, Block], lines: Iterable[OcrLine]) -> dict[bytes, list[OcrLine]]:
-    """Each line in the block of which it holds most ink."""
+    """Each line in the block of whose tiles it covers most."""
     found: dict[bytes, list[OcrLine]] = {key: [] for key in blocks}
+    tiles = {key: (block.box, tiles_of(block.ink)) for key, block in blocks.items()}
     for line in lines:
-        found[max(blocks, key=lambda key: _shared(line.box, blocks[key]))].append(line)
+        found[max(tiles, key=lambda key: _covered(line.box, *tiles[key]))].append(line)
     return found
 
 
-def _shared(box: Box, block: Block) -> int:
-    part = box.moved(-block.box.x, -block.box.y)
-    inside = slice(max(0, part.y), max(0, part.bottom)), slice(max(0, part.x), max(0, part.right))
-    return int(np.count_nonzero(block.ink[inside]))
+def _covered(line: Box, place: Box, tiles: Mask) -> int:
+    box = line.moved(-place.x, -place.y)
+    rows = slice(max(0, box.y // TILE_H), max(0, -(-box.bottom // TILE_H)))
+    columns = slice(max(0, box.x // TILE_W), max(0, -(-box.right // TILE_W)))
+    return int(np.count_nonzero(tiles[rows, columns]))
 
 
 def _moved(lines: Iterable[OcrLine], dx: int, dy: int) -> list[OcrLine]:

@@ -46,7 +46,9 @@ def test_rows_are_told_by_their_strokes(
     boxes: list[tuple[int, int, int, int]], rows: list[tuple[int, ...]]
 ) -> None:
     for grey in (picture(*boxes), 255 - picture(*boxes)):
-        assert rows_of(*strokes(grey)) == [Box(*row) for row in rows]
+        ink, walls = strokes(grey)
+        found = [row for block in blocks_of(ink) for row in rows_of(block, walls)]
+        assert found == [Box(*row) for row in rows]
 
 
 def test_blocks_hold_all_ink_and_are_cut_apart_by_blanks() -> None:
