@@ -14,8 +14,8 @@ from engines.embeddings.protocol import open_embedder
 pytestmark = pytest.mark.end_to_end
 
 
-# In the second set a licence for diving at reefs, in Chinese, is near to "do we get divers for the anchors?".
-@pytest.mark.parametrize(("name", "near_nonsense"), [("open", 0), ("second", 1), ("third", 0), ("sealed", 1)])
+# In the first set futures and margins, in Chinese, are near to lines of a bank and of a price.
+@pytest.mark.parametrize(("name", "near_nonsense"), [("open", 1), ("second", 0), ("third", 0), ("sealed", 1)])
 def test_a_foreign_set_of_searches(name: str, near_nonsense: int) -> None:
     embedder = open_embedder("local")
     wrong = Counter(
