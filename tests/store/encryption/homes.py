@@ -47,8 +47,8 @@ NEEDS_ENCRYPTING_SQLITE = pytest.mark.skipif(
     not hasattr(apsw, "mc_version"), reason="in this process SQLite was built without encryption"
 )
 PLANTED = "quarterly zanzibar"
-IN_THE_CLEAR = (b"zanzibar", b"WEBP", b"\x89PNG", b"SQLite format 3", b"PK\x03\x04")
-"""Words of the home, and how files of content begin or go on."""
+IN_THE_CLEAR = (b"zanzibar", b"WEBPVP8", b"\x89PNG\r\n\x1a\n", b"SQLite format 3")
+"""Words of the home, and how files of content begin or go on: too long to be met by chance."""
 
 
 def fill(data_dir: DataDir) -> None:

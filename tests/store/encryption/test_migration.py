@@ -147,7 +147,7 @@ def test_a_backup_is_encrypted_and_restored_where_its_key_fits(
     database.close_thread()
     assert homes.in_the_clear(data_dir) == []
     content = (tmp_path / "elsewhere.zip").read_bytes()
-    assert b"zanzibar" not in content and b"WEBP" not in content
+    assert b"zanzibar" not in content and b"WEBPVP8" not in content
     restore.restore(data_dir, restore.find(data_dir, "newest"))
     assert homes.frames_found(data_dir) == 3
     plain, empty = DataDir(tmp_path / "plain").create(), DataDir(tmp_path / "empty").create()
