@@ -28,7 +28,9 @@ _EDGE = 20  # of 255, between neighbouring pixels: the side of a stroke
 _SOFT_EDGE = 4  # of a wall: less is a shade
 _WALL = 60  # pixels; strokes of letters are shorter
 _BORDER = 28  # pixels of an upright edge that is no stroke if nothing says so
-_STEM = 15  # pixels: strokes of letters are narrower
+_THIN, _STEM = 2, 14  # pixels: lines are no wider than the one, strokes of letters no wider than the other
+_STEM_WIDTH = 0.3  # of its height: bold ones are narrower, and what is written on a button keeps away more
+_STEM_ROWS = 0.3  # of its rows show both sides: of a bold E a third
 _GAP = 20  # pixels of blank that a row goes over
 _CELL_GAP = 1.5  # row heights; wider spaces separate cells, columns and windows
 _LOWEST, _NARROWEST = 5, 3  # pixels; letters are larger
@@ -50,26 +52,38 @@ def strokes(grey: Grey) -> tuple[Ink, Ink]:
     np.greater_equal(right - lower, _EDGE, out=lighter[:, 1:])
     np.greater_equal(np.maximum(left, right) - lower, _SOFT_EDGE, out=soft[:, 1:])
     walls = upright(soft, _WALL)
+    stems = np.zeros_like(walls)
     for side, other in ((darker, lighter), (lighter, darker)):
-        x, y = np.nonzero(upright(side, _BORDER).T)
-        far = [_looked_up(other, y, x + n) | _looked_up(other, y, x - n) for n in range(1, _STEM)]
-        is_wall = _mostly(np.any(far[:2], 0), x, y) | ~_mostly(np.any(far[2:], 0), x, y)
-        walls[y[is_wall], x[is_wall]] = True
+        for column, top, bottom in _runs(upright(side, _BORDER)):
+            of = stems if _is_stem(other, column, top, bottom) else walls
+            of[top:bottom, column] = True
+    walls &= ~stems
     return (darker | lighter) & ~walls, walls
 
 
-def _looked_up(mask: Ink, y: Numbers, x: Numbers) -> Ink:
-    return mask[y, np.clip(x, 0, mask.shape[1] - 1)]
+def _runs(mask: Ink) -> Iterator[tuple[int, int, int]]:
+    """The column, first and last row but one of each run of pixels one above the other."""
+    for column in np.flatnonzero(mask.any(0)).tolist():
+        ends = np.flatnonzero(np.diff(np.pad(mask[:, column], 1).astype(np.int8))).tolist()
+        for top, bottom in zip(ends[::2], ends[1::2], strict=True):
+            yield column, top, bottom
 
 
-def _mostly(marked: Ink, x: Numbers, y: Numbers) -> Ink:
-    """For each pixel, given column by column, whether half of those in its run are marked."""
-    if not len(x):
-        return marked
-    first = np.flatnonzero(np.r_[True, (np.diff(x) != 0) | (np.diff(y) != 1)])
-    lengths = np.diff(np.r_[first, len(x)])
-    is_most = 2 * np.add.reduceat(marked.astype(int), first) >= lengths
-    return np.asarray(is_most.repeat(lengths))
+def _is_stem(other: Ink, column: int, top: int, bottom: int) -> bool:
+    """Whether an upright edge is of a letter: its other side is near, where no bowl or bar leaves it."""
+    height = bottom - top
+    if height > PICTURE:
+        return False
+    widest = min(_STEM, round(_STEM_WIDTH * height)) + 1
+    after = other[top:bottom, column + 1 : column + widest]
+    before = other[top:bottom, max(0, column - widest + 1) : column][:, ::-1]
+    is_thin = after[:, :_THIN].any(1) | before[:, :_THIN].any(1)
+    for side in (after, before):
+        # The side of a smooth stroke of three pixels is two pixels wide: it is seen at the second, too.
+        is_stroke = side[:, _THIN:].any(1) & (side[:, _THIN : _THIN + 1].any(1) | ~is_thin)
+        if is_stroke.mean() >= _STEM_ROWS:
+            return True
+    return False
 
 
 def upright(mask: Ink, length: int) -> Ink:

@@ -22,6 +22,11 @@ def letters(x: int, y: int, h: int = 16, count: int = 8) -> list[tuple[int, int,
     return [(x + 18 * n + stroke, y, 4, h) for n in range(count) for stroke in (0, 8)]
 
 
+def bowled(x: int, y: int) -> list[tuple[int, int, int, int]]:
+    """A stem of 40 pixels, and a bowl that hides a part of its side."""
+    return [(x, y, 5, 40), (x, y + 10, 25, 6), (x, y + 34, 25, 6), (x + 20, y + 10, 5, 30)]
+
+
 LINE = letters(20, 40)
 ROW = (20, 40, 139, 16)
 
@@ -40,6 +45,7 @@ ROW = (20, 40, 139, 16)
         ([*LINE, (164, 10, 1, 200), *letters(170, 40, count=4)], [ROW, (170, 40, 67, 16)]),  # a wall
         ([*LINE, (10, 30, 1, 36), (8, 30, 300, 1), (8, 66, 300, 1)], [ROW]),  # a field
         (letters(20, 40, h=40), [(20, 40, 139, 40)]),  # a heading
+        ([box for x in (20, 60, 100) for box in bowled(x, 40)], [(20, 40, 106, 40)]),  # "b" is no wall
     ],
 )  # fmt: skip
 def test_rows_are_told_by_their_strokes(
