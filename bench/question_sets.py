@@ -1,9 +1,8 @@
 """Foreign sets of screens and questions, and a home that is filled with one.
 
 A set is a JSON file that was written by somebody who does not know the program: frames over some days,
-questions with what a right answer shows, searches with the frames they find. Those in ``sets/open``,
-``sets/second``, ``sets/third`` and ``sets/fourth`` (once sealed) may be looked at; of those in
-``sets/sealed`` only totals are ever printed.
+questions with what a right answer shows, searches with the frames they find. All may be looked at but
+those in ``sets/sealed``, of which only totals are ever printed; when new ones are sealed, the old are opened.
 """
 
 from __future__ import annotations
