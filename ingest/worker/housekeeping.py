@@ -58,7 +58,7 @@ class Housekeeping(threading.Thread):
             return _IDLE_S
         except Exception as error:  # the outermost edge: one failure must not end the thread
             log.exception("pictures or backups could not be looked after")
-            self._stats.error(f"pictures or backups could not be looked after: {error}")
+            self._stats.error(f"packing, retention or the backup failed: {error}")
             return _IDLE_S
 
     def _step(self) -> float:

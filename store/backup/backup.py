@@ -187,7 +187,7 @@ def _made_ms(path: Path) -> int:
 
 # -- how one is made ----------------------------------------------------------------------
 
-_DELETED = "something was deleted while the backup was made, so that it would hold it still; make it again"
+_DELETED = "something was deleted while the backup was being made; make the backup again"
 
 
 def only_one(data_dir: DataDir) -> AbstractContextManager[None]:

@@ -165,9 +165,9 @@ def _check_key(data_dir: DataDir, ready: DataDir, *, is_readable: bool) -> None:
     """
     present, coming = keys.read(data_dir.home), keys.read(ready.home)
     if (present or is_readable) and (present and present.id) != (coming and coming.id):
-        how = "is encrypted with another key than" if present and coming else "is encrypted, other than"
+        how = "is encrypted with another key than" if present and coming else "is encrypted, unlike"
         which = ("the backup", "the home") if coming else ("the home", "the backup")
-        raise NoBackup(f"{which[0]} {how} {which[1]}; restore it into an empty home folder (--home)")
+        raise NoBackup(f"{which[0]} {how} {which[1]}; restore the backup into an empty home folder (--home)")
 
 
 def _taken(source: Path, ready: Path) -> Backup:

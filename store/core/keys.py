@@ -69,7 +69,7 @@ class Box:
     def seal(self, name: str, content: bytes) -> bytes:
         """What to write for a file of this name. Raises `HomeLocked` when the home is no longer as it was."""
         if self._lock.exists():
-            raise HomeLocked("this home folder is encrypted since; start again to write into it")
+            raise HomeLocked("this home folder was encrypted meanwhile; restart Recollect")
         return content
 
     def open(self, name: str, content: bytes) -> bytes:
@@ -89,7 +89,7 @@ class SealedBox(Box):
 
     def seal(self, name: str, content: bytes) -> bytes:
         if not self._lock.exists():
-            raise HomeLocked("this home folder is no longer encrypted; start again to write into it")
+            raise HomeLocked("this home folder was decrypted meanwhile; restart Recollect")
         nonce = os.urandom(_NONCE_BYTES)
         return MAGIC + nonce + self._files.encrypt(nonce, content, name.encode())
 
@@ -232,7 +232,7 @@ def _remember(lock_id: str, wrapping: bytes) -> None:
     try:
         keyring.set_password(_SERVICE, lock_id, wrapping.hex())
     except KeyringError as error:
-        raise HomeLocked(f"the keyring takes nothing: {error}") from error
+        raise HomeLocked(f"the keyring could not keep the key: {error}") from error
 
 
 def _remembered(lock_id: str) -> bytes | None:

@@ -17,7 +17,7 @@ BROWSER = "pages"
 TOKENS = {
     "read": "read everything, change nothing",
     "ingest": "hand in pictures, read nothing",
-    "mcp": "read by the Model Context Protocol",
+    "mcp": "read over MCP (Model Context Protocol)",
 }
 """What a token may be for, in words."""
 

@@ -133,7 +133,7 @@ class DeletedImportAnswer(Answer):
 
 def _deleter(kind: Kind, summary: str) -> None:
     def delete() -> DeletedImportAnswer:
-        """The whole source, with what chats were shown of it and the copies of the database that hold it."""
+        """The whole source, with what chats were shown of it and the backups that may hold it."""
         return DeletedImportAnswer.of(imports.delete(services().database, kind))
 
     delete.__name__ = f"delete_{kind}"

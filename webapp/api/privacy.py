@@ -57,7 +57,7 @@ class CountsAnswer(Answer):
 class VerificationAnswer(Answer):
     ok: bool
     left: list[str] = Field(description="What a search afterwards still found, as sentences.")
-    elsewhere: list[str] = Field(description="Backup files outside the home folder that may hold it still.")
+    elsewhere: list[str] = Field(description="Backups and exports outside the home that may still hold it.")
 
 
 class ReceiptAnswer(SpanAnswer):

@@ -42,7 +42,7 @@ def backup(home: Path | None, as_json: bool, file: Path | None) -> None:
         backups.rotate(database, here.settings.backup.keep)
     if as_json:
         return print_json({"path": str(path), "pictures": made.pictures, "missing": made.missing})
-    missing = f", {made.missing} more were missing already" if made.missing else ""
+    missing = f"; not in it, as their files are lost: {made.missing}" if made.missing else ""
     click.echo(
         f"{path}: checked, with {count(made.pictures, 'picture or file', 'pictures and files')}{missing}"
     )
@@ -55,7 +55,8 @@ def backup(home: Path | None, as_json: bool, file: Path | None) -> None:
 def restore(home: Path | None, as_json: bool, file: str | None, yes: bool) -> None:
     """Put a backup in the place of the home; without one named, say which there are.
 
-    What is there now is kept in the folder backups/. What was deleted since stays deleted.
+    What is there now moves to the folder backups/, until you delete something. Recorded time that you deleted
+    since is deleted again; chats, facts, insights and imports that you deleted since may come back.
     """
     from store.backup import restore as restoring
 
@@ -124,5 +125,5 @@ def export(
     )  # fmt: skip
     if as_json:
         return print_json({"path": str(file), **dataclasses.asdict(done)})
-    left_out = f"; {count(done.left_out, 'frame')} that a rule leaves out" if done.left_out else ""
+    left_out = f"; left out by your rules: {count(done.left_out, 'frame')}" if done.left_out else ""
     click.echo(f"{file}: {count(done.frames, 'frame')}, {count(done.pictures, 'picture')}{left_out}")

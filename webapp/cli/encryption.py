@@ -15,13 +15,13 @@ _TOLD_EACH = 1000
 
 @click.command()
 @home_option
-@click.option("--keyring", is_flag=True, help="Let this system's keyring keep it, so that nobody is asked.")
+@click.option("--keyring", is_flag=True, help="Let this system's keyring open the home without asking you.")
 @click.option("--yes", is_flag=True, help="Encrypt without asking.")
 def encrypt(home: Path | None, keyring: bool, yes: bool) -> None:
     """Encrypt the home folder under a passphrase; where it is encrypted, set another passphrase.
 
     Stop Recollect first. Backups in the home folder are erased: they are not encrypted. The passphrase is
-    asked for, or taken from RECOLLECT_PASSPHRASE. Nobody can bring back what it opens when it is lost.
+    asked for, or taken from RECOLLECT_PASSPHRASE. If you lose it, nobody can open the home again.
     """
     from store.core import keys
     from store.encryption import migration

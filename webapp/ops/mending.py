@@ -59,9 +59,9 @@ def mend(data_dir: DataDir) -> Iterator[str]:
     """Mend, and say each thing that was done. Raises what `open_database` raises."""
     opened = sum(_close(path) for path in [data_dir.home, *data_dir.home.rglob("*")])
     if opened:
-        yield f"Others could read {count(opened, 'file or folder', 'files and folders')}, and no longer can."
+        yield f"Closed to other users: {count(opened, 'file or folder', 'files and folders')}."
     if forget_dead_address(data_dir):
-        yield "A note of pages that are not served any more was removed."
+        yield "The address of a web server that no longer runs was removed."
     left = [path for path in data_dir.home.glob(".*.tmp") if _is_left(path)]
     for path in left:
         path.unlink(missing_ok=True)
@@ -70,7 +70,7 @@ def mend(data_dir: DataDir) -> Iterator[str]:
     swept = len(left) + deletion.sweep(database, Media(data_dir.media))
     swept += attachments.sweep(database, now_ms())
     if swept:
-        yield f"{count(swept, 'leaving')} of programs that died and of deletions were removed."
+        yield f"Removed what crashes and deletions left: {count(swept, 'file')}."
     yield from _rows(database)
 
 

@@ -16,7 +16,7 @@ _LONGEST_S = 5.0
 _FRESH_MS = 30_000
 _FULL = {
     "disk_full": "too little of the disk is free. Free some space",
-    "spool_full": "what was captured is not stored. `recollect doctor` says why",
+    "spool_full": "too many captures wait to be stored. `recollect doctor` says why",
 }
 _APPLE = ("on run argv", 'display notification (item 1 of argv) with title "Recollect"', "end run")
 

@@ -131,7 +131,7 @@ def _check_access() -> None:
             raise _unauthorized()
         return
     if not _opens(key.scope):
-        raise Problem(403, "token_not_enough", "This token is not for that; the person can make another one.")
+        raise Problem(403, "token_not_enough", "This token may not do that. Make one for it under Privacy.")
     g.signed_in = key.scope in (OWNER.scope, BROWSER, "read")
     if (
         key.scope == BROWSER

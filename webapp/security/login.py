@@ -124,7 +124,7 @@ def slow_down() -> Problem | None:
     wait_s = keyring().wait_s(request.remote_addr or "")
     if not wait_s:
         return None
-    detail = "Too many wrong keys came from there. Wait a minute, or type `recollect open` for a new link."
+    detail = "Too many wrong tokens or links. Wait a minute, or type `recollect open` for a new link."
     return Problem(429, "too_many_wrong_keys", detail, headers={"Retry-After": str(wait_s)})
 
 

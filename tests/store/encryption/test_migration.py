@@ -152,7 +152,7 @@ def test_a_backup_is_encrypted_and_restored_where_its_key_fits(
     assert homes.frames_found(data_dir) == 3
     plain, empty = DataDir(tmp_path / "plain").create(), DataDir(tmp_path / "empty").create()
     open_database(plain).close_thread()
-    with pytest.raises(restore.NoBackup, match="the backup is encrypted, other than the home"):
+    with pytest.raises(restore.NoBackup, match="the backup is encrypted, unlike the home"):
         restore.restore(plain, tmp_path / "elsewhere.zip")
     homes.forget()
     with pytest.raises(HomeLocked, match="is locked"):
