@@ -25,6 +25,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import IO
 
+import apsw
 import click
 import psutil
 
@@ -188,6 +189,7 @@ class Supervisor:
         self._look_for_stopped_s = 0.0
         self._look_for_trouble_s = 0.0
         self._trouble, self._is_told = "", False
+        self._advice: str | None = None
 
     def run(self) -> None:
         """Start the parts and watch them until `stop`.
@@ -280,7 +282,7 @@ class Supervisor:
             _notify(sentence)
 
     def _ended(self, part: Part, code: int, now_s: float) -> None:
-        problem = _unusable(self.data_dir)
+        problem = self._unusable()
         if problem:
             part.process = None
             sentence = f"{part.name} ended and is not started again: {problem}"
@@ -301,6 +303,18 @@ class Supervisor:
         if part.quick_ends == LOUD_AFTER:
             _notify(f"{part.name} does not work; {part.log} says why.")
 
+    def _unusable(self) -> str:
+        """Why no part can work with the database until a person does something, "" where it can be used."""
+        try:
+            open_database(self.data_dir).close_thread()
+        except DatabaseUnusable as error:
+            if self._advice is None:  # it reads whole backups
+                self._advice = _advice(self.data_dir, error)
+            return f"{error}. {self._advice}".rstrip()
+        except (StoreError, OSError, apsw.Error):
+            pass  # busy, full, or a disk that is not there: that may pass
+        return ""
+
     def _end_parts(self) -> None:
         """Ask every part to end, and end what has not within `STOP_S`."""
         for part in reversed(self.parts):
@@ -320,20 +334,16 @@ def _free_port(settings: WebSettings) -> int:
     return port
 
 
+def _advice(data_dir: DataDir, error: Exception) -> str:
+    try:
+        return advice(data_dir, error)
+    except Exception as problem:  # whatever a backup says of itself, the other parts go on
+        return f"The backups could not be read: {problem}."
+
+
 def _notify(sentence: str) -> None:
     """Nobody waits for a desktop."""
     threading.Thread(target=notify, args=(sentence,), name="notify", daemon=True).start()
-
-
-def _unusable(data_dir: DataDir) -> str:
-    """Why no part can work with the database until a person does something, "" where it can be used."""
-    try:
-        open_database(data_dir).close_thread()
-    except DatabaseUnusable as error:
-        return f"{error}. {advice(data_dir, error)}".rstrip()
-    except StoreError:
-        pass  # busy: that passes
-    return ""
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import psutil
 import pytest
@@ -92,6 +94,36 @@ def test_a_part_that_cannot_open_the_database_is_not_started_in_vain(
     run_until(own, lambda: said)
     assert len(said) == 1 and said[0].startswith("ingest ended and is not started again")
     assert "There is no backup" in said[0]
+
+
+def test_a_lost_disk_does_not_end_the_other_parts(
+    supervise: Callable[..., tuple[Supervisor, list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: DataDir) -> NoReturn:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(supervisor, "open_database", refuse)
+    own, said = supervise(web=SLEEP, ingest=DIE)
+    run_until(own, lambda: len(said) > 1)
+    assert all("is started again" in line for line in said)
+
+
+def test_backups_are_read_once_and_may_be_unreadable(
+    supervise: Callable[..., tuple[Supervisor, list[str]]],
+    data_dir: DataDir,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Exception] = []
+
+    def fail(_: DataDir, error: Exception) -> NoReturn:
+        asked.append(error)
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(supervisor, "advice", fail)
+    data_dir.database.write_bytes(b"not a database " * 100)
+    own, said = supervise(web=DIE, ingest=DIE)
+    run_until(own, lambda: len(said) > 1)
+    assert len(asked) == 1 and all("is not started again" in line for line in said)
 
 
 def test_what_needs_a_person_is_shown_on_the_desktop_once(
