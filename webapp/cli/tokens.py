@@ -46,12 +46,15 @@ def list_keys(home: Path | None, as_json: bool) -> None:
     """List the browsers that are signed in and the tokens that were made."""
     from dataclasses import asdict
 
+    from store.egress import access_keys
+
     found = _keys(home)[0].listed()
     if as_json:
         return print_json([asdict(key) for key in found])
     for key in found:
         used = f"used {local_text(key.used_ms)}" if key.used_ms else "never used"
-        click.echo(f"{key.id:>6}  {key.scope:<6}  made {local_text(key.made_ms)}, {used}  {key.name}")
+        kind = "browser" if key.scope == access_keys.BROWSER else key.scope
+        click.echo(f"{key.id:>6}  {kind:<7}  made {local_text(key.made_ms)}, {used}  {key.name}")
 
 
 @token.command()
@@ -63,7 +66,7 @@ def revoke(home: Path | None, as_json: bool, key_id: int) -> None:
 
     with _keys(home)[1].write() as connection:
         if not access_keys.revoke(connection, key_id):
-            raise click.ClickException(f"there is no key {key_id}")
+            raise click.ClickException(f"there is no token or browser with the number {key_id}")
     print_json({"revoked": key_id}) if as_json else click.echo("revoked")
 
 

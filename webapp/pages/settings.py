@@ -150,6 +150,7 @@ def _storage(
         bytes=retention.media_bytes(own.database),
         growth=health.growth(own),
         backups=backup.listed(own.data_dir),
+        keeps_backups=own.settings.backup.keep > 0,
         runs=retention.runs(own.database, 20),
         is_off=retention.is_off(chosen),
         confirmation=CONFIRMATION,

@@ -229,7 +229,7 @@ def test_a_token_for_one_purpose_is_made_listed_and_revoked(recollect: Recollect
     assert (key["scope"], key["name"], key["used_ms"]) == ("ingest", "my script", None)
     assert recollect.json("token", "revoke", str(key["id"])) == {"revoked": key["id"]}
     code, _, err = recollect("token", "revoke", str(key["id"]))
-    assert code == 1 and "there is no key" in err
+    assert code == 1 and "there is no token or browser with the number 1" in err
     assert recollect.json("token", "list") == []
 
 

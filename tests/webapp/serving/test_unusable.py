@@ -16,7 +16,7 @@ HOST = {"Host": "127.0.0.1:8420"}
 
 @pytest.fixture
 def visitor() -> Iterator[FlaskClient]:
-    app = unusable_app(_flask(), "It is <damaged>.", "Restore it.", 8420)
+    app = unusable_app(_flask(), "It is <damaged>.", "`recollect restore` mends it.", 8420)
     with app.test_client() as client:
         yield client
 
@@ -25,7 +25,8 @@ def visitor() -> Iterator[FlaskClient]:
 def test_every_page_says_why_and_what_to_do(visitor: FlaskClient, path: str) -> None:
     answer = visitor.get(path, headers=HOST)
     assert (answer.status_code, answer.mimetype) == (503, "text/html")
-    assert "It is &lt;damaged&gt;." in answer.text and "Restore it." in answer.text
+    assert "It is &lt;damaged&gt;." in answer.text
+    assert "<code>recollect restore</code> mends it." in answer.text
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
 
 
