@@ -65,7 +65,7 @@ class Housekeeping(threading.Thread):
         self._tidy()
         if time.monotonic() >= self._retention_due_s:
             self._retain()
-        copies.drop_outdated(self._home.database)
+        copies.sweep(self._home.database)
         if time.monotonic() >= self._backup_due_s:
             self._back_up()
         if packing.pack_next(self._home.database, self._home.media, self._clock()):
@@ -76,6 +76,7 @@ class Housekeeping(threading.Thread):
     def _tidy(self) -> None:
         """What deletions had to leave, and what nobody finished writing."""
         home, stop = self._home, self._stop_event
+        deletion.resume(home.database, home.media)
         deletion.settle(home.database, home.media, lambda: stop.wait(_BETWEEN_WRITES_S))
         home.spool.sweep_tmp(_UPLOAD_LASTS_S)
 

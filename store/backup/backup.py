@@ -74,7 +74,7 @@ def listed(data_dir: DataDir) -> list[tuple[Path, Backup]]:
     found = [
         (path, backup)
         for path in copies.copies(data_dir)
-        if not path.name.startswith((REPLACED, copies.UNDER_WAY)) and (backup := Backup.read(path))
+        if not path.name.startswith(REPLACED) and (backup := Backup.read(path))
     ]
     return sorted(found, key=lambda each: each[1].made_ms, reverse=True)
 
@@ -123,8 +123,8 @@ def stamp(ms: int) -> str:
 
 def archive(database: Database, target: Path, now_ms: int) -> Backup:
     """Write a backup as one zip file; one that is there is replaced. Raises as `make` does."""
+    copies.note_elsewhere(database, target.absolute(), now_ms)
     with _made(database, now_ms) as (folder, backup), replacing(target) as partial:
-        copies.note_elsewhere(database, target.absolute(), now_ms)
         _zip(folder, partial)
         if copies.generation(database) != backup.generation:
             raise StoreBusy(_DELETED)
@@ -192,7 +192,7 @@ _DELETED = "something was deleted while the backup was being made; make the back
 
 def only_one(data_dir: DataDir) -> AbstractContextManager[None]:
     """Be the only one that makes or restores a backup. Raises `StoreBusy`."""
-    return only_holder(data_dir.backups / ".lock", 0.0, "another backup is being made or restored")
+    return only_holder(data_dir.backups / copies.LOCK, 0.0, "another backup is being made or restored")
 
 
 @contextmanager
@@ -201,7 +201,7 @@ def _made(database: Database, now_ms: int) -> Iterator[tuple[Path, Backup]]:
     data_dir = database.data_dir
     folder = data_dir.backups / f"{copies.UNDER_WAY}{uuid.uuid4().hex}"
     with only_one(data_dir):
-        for left in data_dir.backups.glob(f"{copies.UNDER_WAY}*"):  # by a maker that was killed
+        for left in copies.leavings(data_dir):  # by a maker that was killed
             copies.drop(left)
         if deletion.is_unfinished(database):
             raise StoreBusy("what was deleted is still being erased; make a backup when that is done")

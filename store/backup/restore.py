@@ -79,7 +79,7 @@ def restore(data_dir: DataDir, source: Path) -> Restored:
         check_unused(data_dir)
         if data_dir.restoring.exists():
             raise StoreBusy("another restore was broken off; finish it first")
-        for left in data_dir.backups.glob(f"{copies.UNDER_WAY}*"):
+        for left in copies.leavings(data_dir):
             copies.drop(left)
         ready = data_dir.backups / f"{copies.UNDER_WAY}{uuid.uuid4().hex}"
         replaced = data_dir.backups / f"{REPLACED}{backups.stamp(now_ms())}"
@@ -90,6 +90,9 @@ def restore(data_dir: DataDir, source: Path) -> Restored:
                     f"{data_dir.backups} is on another disk; nothing there can be renamed into place"
                 )
             backup, generation = _make_ready(data_dir, source, DataDir(ready))
+            check_unused(data_dir)
+            if not (ready / data_dir.database.name).exists():
+                raise StoreBusy("something was deleted meanwhile; restore again")
             order = {"ready": ready.name, "replaced": replaced.name, "generation": generation}
             replace_file(data_dir.restoring, json.dumps(order).encode())
         except BaseException:

@@ -2,19 +2,21 @@
 
 Each deletion begins a generation in its own transaction (`outdate`). A copy of another generation was made
 before, may hold what was deleted, and goes as a whole (`drop_outdated`): when the deletion ends, and within a
-minute where a crash cut it short. One that is being made has none yet: it goes, and its maker notices.
-So no clock decides what is older.
+minute where a crash cut it short (`sweep`). One that is being made has none yet: a deletion takes it, and its
+maker notices. So no clock decides what is older.
 
 A copy is a folder with ``manifest.json`` (`store.backup`), or a file ``before-NAME-MS.db`` that was made
-before a migration. Files that were made elsewhere are out of reach; a receipt names them (`elsewhere`).
+before a migration. Whatever else somebody keeps there is theirs. Files that were made elsewhere are out of
+reach; a receipt names them (`elsewhere`).
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import uuid
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +24,18 @@ import apsw
 
 from store.core import cipher
 from store.core.database import Database, scalar
+from store.core.errors import StoreError
 from store.core.keys import box_of
-from store.core.paths import DataDir
+from store.core.paths import DataDir, file_lock
 from store.core.preferences import get_preference, put_preference, set_preference
 
 MANIFEST = "manifest.json"
 UNDER_WAY = ".making-"
+LOCK = ".lock"
+"""Whoever makes or restores a backup holds it."""
+_GOING = ".gone-"
+_OURS = re.compile(r"(replaced-)?\d{4}-\d\d-\d\dT\d{6}-\d{3}Z|before-.+-\d+\.db(-\w+)?")
+_TRIES = 9
 _GENERATION = "backups.generation"
 _ELSEWHERE = "backups.elsewhere"
 _GENERATION_SQL = f"select value from preferences where key = '{_GENERATION}'"
@@ -54,34 +62,50 @@ def set_generation(database: Database, value: str) -> None:
 
 
 def copies(data_dir: DataDir) -> list[Path]:
-    """Every copy, one that is being made included, sorted by name."""
-    found = data_dir.backups.glob("*")
-    return sorted(path for path in found if not path.name.startswith(".") or _is_under_way(path))
+    """Every finished copy, sorted by name."""
+    return sorted(path for path in data_dir.backups.glob("*") if _OURS.fullmatch(path.name))
+
+
+def leavings(data_dir: DataDir) -> list[Path]:
+    """What is being made or removed, or was when its program was killed."""
+    return [path for start in (UNDER_WAY, _GOING) for path in data_dir.backups.glob(f"{start}*")]
 
 
 def drop_outdated(database: Database) -> tuple[int, int]:
-    """Remove the copies that may hold what was deleted since; returns (how many, their bytes)."""
+    """Remove the copies that may hold what was deleted just now; returns (how many, their bytes)."""
+    return _drop_all([*database.data_dir.backups.glob(f"{UNDER_WAY}*"), *_outdated(database)])
+
+
+def sweep(database: Database) -> int:
+    """Remove the copies that a deletion did not come to, and what nobody makes any more; returns how many."""
+    number, _ = _drop_all(_outdated(database))
+    with file_lock(database.data_dir.backups / LOCK) as is_alone:
+        return number + _drop_all(leavings(database.data_dir))[0] if is_alone else number
+
+
+def _outdated(database: Database) -> list[Path]:
     now, key = generation(database), box_of(database.data_dir.home).database_key
-    gone = [path for path in copies(database.data_dir) if _generation_of(path, key) != now]
-    return len(gone), sum(map(drop, gone))
+    return [path for path in copies(database.data_dir) if _generation_of(path, key) != now]
+
+
+def _drop_all(paths: list[Path]) -> tuple[int, int]:
+    return len(paths), sum(map(drop, paths))
 
 
 def drop(path: Path) -> int:
-    """Remove a copy; returns the bytes freed. No error when it is gone meanwhile."""
+    """Remove a copy; returns the bytes freed. No error when others remove it, too."""
     # Renamed first, so that whoever is making it puts nothing more into it.
-    gone = path.with_name(f"{UNDER_WAY}{uuid.uuid4().hex}")
-    try:
+    gone = path.with_name(f"{_GOING}{uuid.uuid4().hex}")
+    freed = 0
+    with suppress(FileNotFoundError):
         path.rename(gone)
-    except FileNotFoundError:
-        return 0
-    if not gone.is_dir():
-        freed = gone.stat().st_size
-        gone.unlink()
-        return freed
-    # What other links still hold is not freed.
-    found = [file.stat() for file in gone.rglob("*") if file.is_file()]
-    freed = sum(each.st_size for each in found if each.st_nlink == 1)
-    shutil.rmtree(gone)
+        # What other links still hold is not freed.
+        found = [file.stat() for file in (gone, *gone.rglob("*")) if file.is_file()]
+        freed = sum(each.st_size for each in found if each.st_nlink == 1)
+    for _ in range(_TRIES):  # a sweep may be at it, too
+        with suppress(FileNotFoundError):
+            shutil.rmtree(gone) if gone.is_dir() else gone.unlink()
+            break
     return freed
 
 
@@ -95,7 +119,9 @@ def manifest(path: Path) -> dict[str, Any] | None:
 
 
 def note_elsewhere(database: Database, path: Path, made_ms: int) -> None:
-    """Remember a file that was made outside the home, for the receipts of later deletions."""
+    """Remember a file that is made elsewhere, for later receipts. Raises `StoreError` for one in the home."""
+    if path.resolve().is_relative_to(database.data_dir.home.resolve()):
+        raise StoreError(f"{path} is inside the home folder; write it somewhere else")
     set_preference(database, _ELSEWHERE, {**get_preference(database, _ELSEWHERE, {}), str(path): made_ms})
 
 
@@ -107,15 +133,11 @@ def elsewhere(database: Database) -> tuple[str, ...]:
     return tuple(sorted(str(path) for path in known if path.exists() or not path.parent.exists()))
 
 
-def _is_under_way(path: Path) -> bool:
-    return path.name.startswith(UNDER_WAY)
-
-
 def _generation_of(path: Path, key: str | None) -> str | None:
     """The generation of a copy, None where there is none to be read."""
     if path.is_dir():
         known = manifest(path)
-        return None if known is None or _is_under_way(path) else known.get("generation")
+        return None if known is None else known.get("generation")
     try:
         address, flags = f"{path.as_uri()}?immutable=1", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         with closing(apsw.Connection(address, flags)) as connection:

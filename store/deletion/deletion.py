@@ -185,16 +185,23 @@ def sweep(database: Database, media: Media) -> int:
         trash = rows(connection, "select path from media_trash")
     window_hints.drop_silent(data_dir.spool, times.now_ms())
     residual_files.discard(data_dir, waiting)
-    outdated, _ = copies.drop_outdated(database)
+    outdated = copies.sweep(database)
     empty_trash(database, media)
+    resume(database, media)
+    database.checkpoint()
+    return len(waiting) + outdated + len(trash)
+
+
+def resume(database: Database, media: Media) -> None:
+    """Finish the deletions whose program is gone."""
+    if not database.rows(_UNDER_WAY):
+        return
     try:
         with only_one(database, wait_s=0.0):
             for tombstone, deleted_ms, noted in database.rows(_UNDER_WAY):
                 Erasure.resume(database, media, tombstone, deleted_ms, json.loads(noted))
     except StoreBusy as error:
         log.info("what was deleted is looked at later: %s", error)
-    database.checkpoint()
-    return len(waiting) + outdated + len(trash)
 
 
 def settle(database: Database, media: Media, is_stopped: Callable[[], bool] = lambda: False) -> None:

@@ -68,7 +68,7 @@ def encrypt(
             _seal(path, name, box)
             on_file(number)
         _convert(data_dir, None, box.database_key)
-        for path in copies.copies(data_dir):
+        for path in (*copies.copies(data_dir), *copies.leavings(data_dir)):
             _erase(path)
         keys.write(data_dir.home, replace(lock, stage="encrypted"))
 
@@ -93,7 +93,7 @@ def decrypt(data_dir: DataDir, on_file: Told = lambda _: None) -> None:
             _unseal(path, name, box)
             on_file(number)
         _convert(data_dir, box.database_key, None)
-        for path in copies.copies(data_dir):
+        for path in (*copies.copies(data_dir), *copies.leavings(data_dir)):
             _erase(path)
         data_dir.encryption.unlink()
         sync_directory(data_dir.home)

@@ -12,7 +12,7 @@ from ingest.worker.housekeeping import Housekeeping
 from store.backup import backup
 from store.core import copies
 from store.core.settings import RetentionSettings
-from store.deletion import retention
+from store.deletion import deletion, retention
 from store.frames import pending
 from tests.factories import NOON_MS, Clock, store_frame
 
@@ -66,3 +66,19 @@ def test_a_backup_is_made_once_a_day_and_after_a_deletion(home: Home) -> None:
     housekeeping(home)[0].step()
     [(_, again)] = backup.listed(home.data_dir)
     assert again.generation == copies.generation(home.database) != ""
+
+
+def test_a_deletion_whose_program_died_is_finished_without_a_restart(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_frame(home.database, home.data_dir, text="words")
+
+    def die(_: object) -> None:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="no space"):
+        patch.setattr(deletion.Erasure, "remove", die)
+        deletion.delete_range(home.database, home.media, NOON_MS, NOON_MS + 1)
+    assert deletion.is_unfinished(home.database)
+    housekeeping(home)[0].step()
+    assert home.media.files() == [] and not deletion.is_unfinished(home.database)

@@ -19,7 +19,7 @@ from store.backup import backup
 from store.chats import conversations
 from store.core import copies
 from store.core.database import Database, open_database
-from store.core.errors import StoreBusy
+from store.core.errors import StoreBusy, StoreError
 from store.core.paths import DataDir, file_lock
 from store.core.settings import RetentionSettings
 from store.deletion import deletion, retention
@@ -281,8 +281,8 @@ def test_a_kill_leaves_no_half_backup(
                 backup.sha256_of(path / "recollect.db")
                 == json.loads((path / copies.MANIFEST).read_text())["sha256"]["recollect.db"]
             )
-    copies.drop_outdated(database)
-    assert not [path for path in data_dir.backups.iterdir() if path.name.startswith(copies.UNDER_WAY)]
+    copies.sweep(database)
+    assert copies.leavings(data_dir) == []
 
 
 @pytest.mark.parametrize(("owner", "step"), STEPS, ids=[step for _, step in STEPS])
@@ -311,10 +311,10 @@ def test_a_disk_with_little_room_is_left_alone(
     assert copies.copies(data_dir) == []
 
 
-def test_one_that_is_swept_away_is_not_made_of_nothing(
+def test_one_that_is_being_made_is_not_swept_away(
     database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program that starts sweeps; what is written afterwards would be an empty home."""
+    """A program that starts sweeps, and so does the worker every minute."""
     put(database)
     real = backup._files_named
 
@@ -325,9 +325,39 @@ def test_one_that_is_swept_away_is_not_made_of_nothing(
         return found
 
     monkeypatch.setattr(backup, "_files_named", swept)
-    with pytest.raises(StoreBusy):
-        backup.make(database, NOON_MS)
-    assert copies.copies(data_dir) == []
+    path, _ = backup.make(database, NOON_MS)
+    assert copies.copies(data_dir) == [path]
+
+
+def test_two_that_remove_the_same_copy_do_not_stumble(
+    database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker sweeps in the midst of a deletion."""
+    put(database, text=SECRET)
+    backup.make(database, NOON_MS)
+    real = Path.rename
+
+    def renamed(path: Path, target: Path) -> Path:
+        result = real(path, target)
+        if threading.current_thread() is threading.main_thread():
+            thread = threading.Thread(target=lambda: (copies.sweep(database), database.close_thread()))
+            thread.start()
+            thread.join()
+        return result
+
+    monkeypatch.setattr(Path, "rename", renamed)
+    receipt = deletion.delete_range(database, media, NOON_MS, NOON_MS + HOUR_MS)
+    assert receipt.verified and holds(data_dir) == [] and copies.leavings(data_dir) == []
+
+
+def test_what_a_person_put_there_stays(database: Database, data_dir: DataDir, media: Media) -> None:
+    own = data_dir.backups / "mine.zip"
+    own.write_bytes(b"mine")
+    deletion.delete_range(database, media, NOON_MS, NOON_MS + HOUR_MS)
+    copies.sweep(database)
+    assert own.read_bytes() == b"mine"
+    with pytest.raises(StoreError, match="inside the home"):
+        backup.archive(database, data_dir.backups / "out.zip", NOON_MS)
 
 
 def test_none_is_made_before_the_words_of_a_deletion_are_erased(

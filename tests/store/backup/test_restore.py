@@ -226,9 +226,9 @@ def test_wherever_it_is_killed_the_home_is_the_old_one_or_the_next_call_makes_it
         aside = [path for path in data_dir.backups.glob("replaced-*") if (path / "recollect.db").exists()]
         assert len(aside) == number + 1
         database = open_database(data_dir)
-        copies.drop_outdated(database)
+        copies.sweep(database)
         database.close_thread()
-        assert not list(data_dir.backups.glob(f"{copies.UNDER_WAY}*"))
+        assert copies.leavings(data_dir) == []
         if not was_killed:
             assert number > 0
             return

@@ -78,7 +78,7 @@ def fill(data_dir: DataDir) -> None:
 def leave(data_dir: DataDir) -> None:
     """Let there be backups, and what crashes leave."""
     shutil.copy(data_dir.database, data_dir.backups / "before-002_more-1.db")
-    folder = data_dir.backups / "2026-11-20"
+    folder = data_dir.backups / "2026-11-20T120000-000Z"
     folder.mkdir()
     picture = next(data_dir.media.rglob("*.webp"))
     (folder / "linked.webp").hardlink_to(picture)

@@ -241,7 +241,7 @@ def test_killed_at_any_step_the_next_run_finishes(
         copy = DataDir(tmp_path / "copy")
         shutil.rmtree(copy.home, ignore_errors=True)
         shutil.copytree(data_dir.home, copy.home)
-        (copy.backups / "linked").hardlink_to(next(copy.media.rglob("*.webp")))
+        (copy.backups / ".making-linked").hardlink_to(next(copy.media.rglob("*.webp")))
         (copy.home / ".recollect.db.crypt.part").write_bytes(b"half a database")
         if not is_killed(work, copy, at):
             break
