@@ -1,7 +1,8 @@
 """Putting a backup in the place of a home, because somebody asked for it.
 
 The backup is made ready as a whole first: checked against its SHA-256s, brought up to today's schema, and
-what was deleted since it was made is deleted from it again, as far as the present database can be read. Then
+what was deleted since it was made is deleted from it again, as far as the present database can be read: of
+time that was deleted as a whole everything, else the frames that are not there any more. Then
 database, pictures and attached files change places with the present ones by renaming; those are kept in
 ``backups/replaced-…``, because the newest frames may be in them alone. A file says that this is under way:
 until it is done no program opens the home (`store.core.database.open_database`), and `finish` does the rest.
@@ -20,19 +21,21 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import apsw
 
 from store.backup import backup as backups
 from store.backup.backup import ALONG, REPLACED, Backup, link, sha256_of
 from store.core import cipher, copies, keys
-from store.core.database import column, open_database, rows
+from store.core.database import Database, column, open_database, rows
 from store.core.errors import StoreBusy, StoreError
 from store.core.migrations import check_version
 from store.core.paths import DIRECTORY_MODE, DataDir, file_lock, replace_file, sync_directory
 from store.core.times import now_ms
 from store.deletion import deletion
 from store.egress import access_keys
+from store.frames.frames import id_range
 from store.frames.media import Media
 
 # Whoever holds one of these has the database open; of others SQLite's own lock tells (`check_unused`).
@@ -48,12 +51,14 @@ class Restored:
     """In place is now the home of `made_ms`; what was there before is in `replaced`.
 
     `is_outdated` says that something was deleted after the backup was made. Ranges and frames were deleted
-    again; chats, facts, insights and imports may be back.
+    again; chats, facts, insights and imports may be back. Where the present database cannot be read
+    (`is_blind`) nobody knows what was deleted: also frames may be back.
     """
 
     made_ms: int
     replaced: Path
     is_outdated: bool
+    is_blind: bool
 
 
 def find(data_dir: DataDir, name: str) -> Path:
@@ -89,7 +94,7 @@ def restore(data_dir: DataDir, source: Path) -> Restored:
                 raise StoreError(
                     f"{data_dir.backups} is on another disk; nothing there can be renamed into place"
                 )
-            backup, generation = _make_ready(data_dir, source, DataDir(ready))
+            backup, generation, is_blind = _make_ready(data_dir, source, DataDir(ready))
             check_unused(data_dir)
             if not (ready / data_dir.database.name).exists():
                 raise StoreBusy("something was deleted meanwhile; restore again")
@@ -99,7 +104,7 @@ def restore(data_dir: DataDir, source: Path) -> Restored:
             shutil.rmtree(ready, ignore_errors=True)
             raise
         _swap(data_dir)
-    return Restored(backup.made_ms, replaced, generation != backup.generation)
+    return Restored(backup.made_ms, replaced, is_blind or generation != backup.generation, is_blind)
 
 
 def finish(data_dir: DataDir) -> bool:
@@ -138,8 +143,10 @@ def check_unused(data_dir: DataDir) -> None:
 # -- making it ready ----------------------------------------------------------------------
 
 
-def _make_ready(data_dir: DataDir, source: Path, ready: DataDir) -> tuple[Backup, str]:
-    """Have the whole home in `ready`; returns what it is, and the generation that it has now."""
+def _make_ready(data_dir: DataDir, source: Path, ready: DataDir) -> tuple[Backup, str, bool]:
+    """Have the whole home in `ready`; returns what it is, the generation that it has now, and whether the
+    present home could not be read.
+    """
     backup = _taken(source, ready.home)
     present = _present(data_dir, backup.made_ms)
     _check_key(data_dir, ready, is_readable=present is not None)
@@ -147,18 +154,36 @@ def _make_ready(data_dir: DataDir, source: Path, ready: DataDir) -> tuple[Backup
     database = open_database(ready)
     try:
         with database.write() as connection:
-            access_keys.keep_only(connection, _keys(data_dir))
-        media = Media(ready.media)
-        for start_ms, end_ms, deleted_ms in present[0] if present else ():
-            deletion.delete_range(database, media, start_ms, end_ms, now_ms=deleted_ms)
+            # No other key opens it afterwards: it may have been revoked.
+            access_keys.keep_only(connection, _column(data_dir, "select secret_hash from access_keys"))
+        _delete_again(data_dir, database, present.deletions if present else [])
         # Beside a home that cannot be read there are only backups of its generation: they stay good.
         beside = next((each.generation for _, each in backups.listed(data_dir)), backup.generation)
-        generation = present[1] if present else beside
+        generation = present.generation if present else beside
         copies.set_generation(database, generation)
+        is_inside = source.resolve().is_relative_to(data_dir.home.resolve())
+        outside = {} if is_inside else {str(source.absolute()): backup.made_ms}
+        copies.add_elsewhere(database, {**(present.elsewhere if present else {}), **outside})
         database.checkpoint()
     finally:
         database.close_thread()
-    return backup, generation
+    return backup, generation, present is None
+
+
+def _delete_again(data_dir: DataDir, database: Database, deletions: list[tuple[Any, ...]]) -> None:
+    """Delete from a backup what was deleted from the present home since."""
+    media, gone = Media(database.data_dir.media), dict[int, set[int]]()
+    for start_ms, end_ms, deleted_ms, is_whole in deletions:
+        if is_whole:
+            deletion.delete_range(database, media, start_ms, end_ms, now_ms=deleted_ms)
+            continue
+        span = id_range(start_ms, end_ms)
+        ids = set(database.column(_IDS, span))
+        if ids:  # that are there still belong to another app, or were kept
+            gone.setdefault(deleted_ms, set()).update(ids.difference(_column(data_dir, _IDS, span)))
+    for deleted_ms, ids in gone.items():
+        if ids:
+            deletion.delete_frames(database, media, ids, now_ms=deleted_ms)
 
 
 def _check_key(data_dir: DataDir, ready: DataDir, *, is_readable: bool) -> None:
@@ -195,20 +220,36 @@ def _taken(source: Path, ready: Path) -> Backup:
     return backup
 
 
-def _present(data_dir: DataDir, made_ms: int) -> tuple[list[tuple[int, int, int]], str] | None:
-    """(start, end and time of each deletion since a moment, generation) of the present home; None when its
-    database cannot be read.
+_IDS = "select id from frames where id >= ? and id < ?"
+_DELETIONS = """
+select start_ms, end_ms, deleted_ms, coalesce(receipt -> '$.whole' = 'true', 0)
+from deletions where deleted_ms >= ? order by id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Present:
+    """What the present home knows: (start, end, time, of all apps) of each deletion since a moment, its
+    generation, and the files that were made elsewhere.
     """
-    sql = "select start_ms, end_ms, deleted_ms from deletions where deleted_ms >= ? order by id"
+
+    deletions: list[tuple[Any, ...]]
+    generation: str
+    elsewhere: dict[str, int]
+
+
+def _present(data_dir: DataDir, made_ms: int) -> _Present | None:
+    """None when the database cannot be read."""
     with suppress(apsw.Error), closing(cipher.connect(data_dir, apsw.SQLITE_OPEN_READONLY)) as connection:
-        return rows(connection, sql, (made_ms,)), copies.generation_in(connection)
+        known = copies.generation_in(connection), copies.elsewhere_in(connection)
+        return _Present(rows(connection, _DELETIONS, (made_ms,)), *known)
     return None
 
 
-def _keys(data_dir: DataDir) -> list[bytes]:
-    """The keys that open the present home: no other one does afterwards, it may have been revoked."""
+def _column(data_dir: DataDir, sql: str, parameters: tuple[int, ...] = ()) -> list[Any]:
+    """A column of the present database; empty when it cannot be read."""
     with suppress(apsw.Error), closing(cipher.connect(data_dir, apsw.SQLITE_OPEN_READONLY)) as connection:
-        return column(connection, "select secret_hash from access_keys")
+        return column(connection, sql, parameters)
     return []
 
 

@@ -38,6 +38,7 @@ _OURS = re.compile(r"(replaced-)?\d{4}-\d\d-\d\dT\d{6}-\d{3}Z|before-.+-\d+\.db(
 _TRIES = 9
 _GENERATION = "backups.generation"
 _ELSEWHERE = "backups.elsewhere"
+_ELSEWHERE_SQL = f"select value from preferences where key = '{_ELSEWHERE}'"
 _GENERATION_SQL = f"select value from preferences where key = '{_GENERATION}'"
 
 
@@ -122,7 +123,18 @@ def note_elsewhere(database: Database, path: Path, made_ms: int) -> None:
     """Remember a file that is made elsewhere, for later receipts. Raises `StoreError` for one in the home."""
     if path.resolve().is_relative_to(database.data_dir.home.resolve()):
         raise StoreError(f"{path} is inside the home folder; write it somewhere else")
-    set_preference(database, _ELSEWHERE, {**get_preference(database, _ELSEWHERE, {}), str(path): made_ms})
+    add_elsewhere(database, {str(path): made_ms})
+
+
+def add_elsewhere(database: Database, made_ms: dict[str, int]) -> None:
+    """Remember files outside the home, as when each was made by its path."""
+    set_preference(database, _ELSEWHERE, {**get_preference(database, _ELSEWHERE, {}), **made_ms})
+
+
+def elsewhere_in(connection: apsw.Connection) -> dict[str, int]:
+    """Every file outside the home that was remembered."""
+    found: dict[str, int] = json.loads(scalar(connection, _ELSEWHERE_SQL) or "{}")
+    return found
 
 
 def elsewhere(database: Database) -> tuple[str, ...]:

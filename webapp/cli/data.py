@@ -56,7 +56,8 @@ def restore(home: Path | None, as_json: bool, file: str | None, yes: bool) -> No
     """Put a backup in the place of the home; without one named, say which there are.
 
     What is there now moves to the folder backups/, until you delete something. Recorded time that you deleted
-    since is deleted again; chats, facts, insights and imports that you deleted since may come back.
+    since is deleted again, unless what is there cannot be read; chats, facts, insights and imports that you
+    deleted since may come back.
     """
     from store.backup import restore as restoring
 
@@ -80,7 +81,10 @@ def restore(home: Path | None, as_json: bool, file: str | None, yes: bool) -> No
         )
     click.echo(f"restored as of {local_text(done.made_ms)}; what was there is in {done.replaced}")
     if done.is_outdated:
-        click.echo("chats, facts, insights and imports that you deleted since then may be back", err=True)
+        frames = "recorded time, " if done.is_blind else ""
+        click.echo(
+            f"{frames}chats, facts, insights and imports that you deleted since then may be back", err=True
+        )
 
 
 def _list(data_dir: DataDir, as_json: bool) -> None:

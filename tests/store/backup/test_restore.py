@@ -20,6 +20,7 @@ from store.deletion import deletion
 from store.egress import access_keys
 from store.egress.access_keys import AccessKey
 from store.frames import frames
+from store.frames.frames import id_range
 from store.frames.media import Media
 from tests.factories import NOON_MS, store_frame
 from tests.store.backup.test_backup import Killed, holds, put
@@ -57,7 +58,7 @@ def test_a_damaged_home_gets_its_backup_and_is_kept_aside(damaged: Path, data_di
     data_dir.privacy_rules.write_text("{}")
     done = restore.restore(data_dir, restore.find(data_dir, "newest"))
     assert texts(data_dir) == ["ordinary words"] * 3
-    assert (done.made_ms, done.is_outdated) == (NOON_MS, False)
+    assert (done.made_ms, done.is_outdated, done.is_blind) == (NOON_MS, True, True)
     assert (done.replaced / "recollect.db").read_bytes().startswith(b"no database")
     assert len(list((done.replaced / "media").rglob("*.webp"))) == 4
     assert data_dir.privacy_rules.read_text() == "{}"
@@ -81,11 +82,36 @@ def test_one_file_from_elsewhere_brings_back_nothing_that_was_deleted_since(
     inside, _ = backup.make(database, NOON_MS + 3 * HOUR_MS)
     database.close_thread()
     done = restore.restore(data_dir, outside)
-    assert done.is_outdated
+    assert done.is_outdated and not done.is_blind
     assert texts(data_dir) == ["ordinary words"] * 2
     assert holds(data_dir) == []
     database = open_database(data_dir)
     assert copies.drop_outdated(database) == (0, 0) and inside.exists()
+
+
+def test_what_one_app_lost_takes_nothing_of_others_along(
+    database: Database, data_dir: DataDir, tmp_path: Path
+) -> None:
+    for n, app in enumerate(("Mail", "Code", "Mail", "Code")):
+        store_frame(database, data_dir, NOON_MS + n * 1_000, app, app_name=app)
+    other, outside = tmp_path / "other.zip", tmp_path / "out.zip"
+    backup.archive(database, outside, NOON_MS)
+    backup.archive(database, other, NOON_MS)
+    media = Media(data_dir.media)
+    deletion.delete_range(database, media, NOON_MS, NOON_MS + HOUR_MS, "Mail")
+    deletion.delete_frames(database, media, [id_range(NOON_MS + 3_000, 0)[0]])
+    kept = frames_left(database)
+    database.close_thread()
+    restore.restore(data_dir, outside)
+    assert texts(data_dir) == ["Code"]
+    database = open_database(data_dir)
+    assert frames_left(database) == kept
+    assert copies.elsewhere(database) == (str(other), str(outside))
+    database.close_thread()
+
+
+def frames_left(database: Database) -> list[int]:
+    return database.column("select id from frames order by id")
 
 
 def test_a_key_that_was_revoked_since_opens_nothing_again(database: Database, data_dir: DataDir) -> None:
