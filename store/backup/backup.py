@@ -126,8 +126,7 @@ def archive(database: Database, target: Path, now_ms: int) -> Backup:
     copies.note_elsewhere(database, target.absolute(), now_ms)
     with _made(database, now_ms) as (folder, backup), replacing(target) as partial:
         _zip(folder, partial)
-        if copies.generation(database) != backup.generation:
-            raise StoreBusy(_DELETED)
+        refuse_deletion_since(database, backup.generation)
     if copies.generation(database) != backup.generation:
         target.unlink()
         raise StoreBusy(_DELETED)
@@ -137,7 +136,7 @@ def archive(database: Database, target: Path, now_ms: int) -> Backup:
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
     """A new file beside `target`, that takes its place when the block comes to its end."""
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    partial = copies.partial_of(target)
     write_file(partial, b"", os.O_TRUNC, durable=False)  # with its mode
     try:
         yield partial
@@ -187,7 +186,13 @@ def _made_ms(path: Path) -> int:
 
 # -- how one is made ----------------------------------------------------------------------
 
-_DELETED = "something was deleted while the backup was being made; make the backup again"
+_DELETED = "something was deleted while this was being written; make it again"
+
+
+def refuse_deletion_since(database: Database, generation: str) -> None:
+    """Raise `StoreBusy` where what was read before may hold what is deleted now."""
+    if copies.generation(database) != generation:
+        raise StoreBusy(_DELETED)
 
 
 def only_one(data_dir: DataDir) -> AbstractContextManager[None]:
@@ -210,7 +215,8 @@ def _made(database: Database, now_ms: int) -> Iterator[tuple[Path, Backup]]:
         number = folder.stat().st_ino
         try:
             backup = _fill(database, folder, now_ms)
-            if copies.generation(database) != backup.generation or not _is(folder, number):
+            refuse_deletion_since(database, backup.generation)
+            if not _is(folder, number):
                 raise StoreBusy(_DELETED)
             yield folder, backup
         except Exception as error:

@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo
 
 import icalendar
 
-from store.backup.backup import replacing
+from store.backup.backup import refuse_deletion_since, replacing
 from store.core import copies, times
 from store.core.database import Database
 from store.core.errors import MediaGone
@@ -96,14 +96,19 @@ def export(
     *,
     with_pictures: bool = True,
 ) -> Exported:
-    """Write what was recorded in ``[start_ms, end_ms)``; a file that is there is replaced. Raises `OSError`.
+    """Write what was recorded in ``[start_ms, end_ms)``; a file that is there is replaced. Raises `OSError`,
+    and `StoreBusy` when something was deleted meanwhile.
 
     Later deletions name the file on their receipts.
     """
     copies.note_elsewhere(database, target.absolute(), now_ms)
-    with replacing(target) as partial, zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as bundle:
+    generation = copies.generation(database)
+    with replacing(target) as partial:
         span, zone = {"start": start_ms, "end": end_ms}, day_clock(database).zone
-        return _Export(database, bundle, span, zone, permits, with_pictures).write()
+        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as bundle:
+            done = _Export(database, bundle, span, zone, permits, with_pictures).write()
+        refuse_deletion_since(database, generation)
+    return done
 
 
 @dataclass(slots=True)

@@ -12,7 +12,9 @@ reach; a receipt names them (`elsewhere`).
 
 from __future__ import annotations
 
+import glob
 import json
+import os
 import re
 import shutil
 import uuid
@@ -139,10 +141,21 @@ def elsewhere_in(connection: apsw.Connection) -> dict[str, int]:
 
 def elsewhere(database: Database) -> tuple[str, ...]:
     """Files outside the home that may hold what is deleted now. One whose folder is not there, as on a disk
-    that is not connected, counts as being there.
+    that is not connected, counts as being there, and so does one that is still being written.
     """
-    known = (Path(each) for each in get_preference(database, _ELSEWHERE, {}))
-    return tuple(sorted(str(path) for path in known if path.exists() or not path.parent.exists()))
+    known = map(Path, get_preference(database, _ELSEWHERE, {}))
+    return tuple(sorted(str(path) for path in known if _may_be_there(path)))
+
+
+def partial_of(target: Path) -> Path:
+    """Where a file is written that becomes `target` as a whole."""
+    return target.with_name(f".{target.name}.{os.getpid()}.part")
+
+
+def _may_be_there(path: Path) -> bool:
+    # In this order: meanwhile the one may become the other.
+    is_written = any(path.parent.glob(f".{glob.escape(path.name)}.*.part"))
+    return is_written or path.exists() or not path.parent.exists()
 
 
 def _generation_of(path: Path, key: str | None) -> str | None:

@@ -18,6 +18,7 @@ from store.backup.export import Exported, export
 from store.chats import conversations
 from store.core import copies
 from store.core.database import Database
+from store.core.errors import StoreBusy
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.frames import frames
@@ -123,3 +124,21 @@ def test_a_later_deletion_names_the_file(filled: Database, data_dir: DataDir, tm
     assert frame is not None
     receipt = deletion.delete_frames(filled, Media(data_dir.media), [frame.id])
     assert receipt.elsewhere == copies.elsewhere(filled) == (str(target),)
+
+
+def test_a_deletion_meanwhile_leaves_no_export_and_names_it(
+    filled: Database, data_dir: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, real = tmp_path / "out.zip", Media.image
+    receipts: list[deletion.Receipt] = []
+
+    def image(media: Media, frame: frames.FrameRow) -> Image.Image:
+        if not receipts:
+            receipts.append(deletion.delete_range(filled, media, NOON_MS, NOON_MS + 1))
+        return real(media, frame)
+
+    monkeypatch.setattr(Media, "image", image)
+    with pytest.raises(StoreBusy, match="deleted"):
+        export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, lambda _: True)
+    assert receipts[0].elsewhere == (str(target),)
+    assert not [path for path in tmp_path.iterdir() if path.is_file()]
