@@ -143,8 +143,9 @@ def _terms(text: str) -> list[str]:
 
 def _hits(reading: Reading, term: str) -> list[list[Box]]:
     """Where a term stands, by plain comparison: each place with its boxes. Chinese has no edges of words."""
-    places, edge = [], "" if "\u4e00" <= term[0] <= "\u9fff" else r"\b"
-    for found in re.finditer(f"{edge}{re.escape(term)}{edge}", reading.text, re.IGNORECASE):
+    places, is_chinese = [], "\u4e00" <= term[0] <= "\u9fff"
+    alone = re.escape(term) if is_chinese else rf"(?<![^\W_]){re.escape(term)}(?![^\W_])"
+    for found in re.finditer(alone, reading.text, re.IGNORECASE):
         line = next(line for line in reading.lines if line.start <= found.start() < line.end)
         parts = [word.box for word in line.words if word.start < found.end() and word.end > found.start()]
         left, top = min(b.x for b in parts), min(b.y for b in parts)

@@ -212,11 +212,11 @@ def test_the_model_that_answered_last_is_chosen_again(
 def test_a_turn_with_tools_that_failed_is_tried_again_without_a_range(
     browser: Actor, form: dict[str, str], stub: StubModel
 ) -> None:
-    stub.fail(401, "wrong key").reply("Four.")
+    stub.fail(401, "wrong key").reply("Done.")
     html = settled(browser, asked(browser, form, "How many?"))
     assert "Retry" in html and 'type="hidden" name="from_ms"' not in html
     again = browser.post("/chat/1", data={**form, "message": "How many?"})
-    assert again.status_code == 303 and "Four." in settled(browser, "/chat/1/turns/2")
+    assert again.status_code == 303 and "Done." in settled(browser, "/chat/1/turns/2")
 
 
 def events_of(browser: Actor, address: str, heard: int | None = None) -> list[tuple[str, str, str]]:
