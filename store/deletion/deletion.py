@@ -58,6 +58,8 @@ _WORDS_LEFT = (
     "No search finds the words any more. The worker erases them from the index, which takes a while."
 )
 _CAPTURES_LEFT = "captures are still in the spool."
+_FRAMES_LEFT = "frames are still stored."
+_PACKING = "Pictures are being packed just now."
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,11 @@ class Receipt:
     @property
     def frames(self) -> int:
         return self.counts.frames
+
+    @property
+    def is_being_finished(self) -> bool:
+        """Whether all that is left goes by itself, as `settle` comes to it."""
+        return not self.verified and set(self.left) <= {_WORDS_LEFT, _PACKING}
 
 
 def delete_range(
@@ -208,26 +215,31 @@ def settle(database: Database, media: Media, is_stopped: Callable[[], bool] = la
     """Do what deletions had to leave, where a pack was in use, a log was read or the index is large; their
     receipts say so.
     """
-    unsettled = database.rows(_UNVERIFIED)
+    unsettled = [(tombstone, json.loads(noted)) for tombstone, noted in database.rows(_UNVERIFIED)]
     if not unsettled and not database.column("select 1 from media_trash limit 1"):
         return
+    left = {sentence for _, receipt in unsettled for sentence in receipt["left"]}
+    is_quiet = _PACKING in left and pending.discard(database)
     empty_trash(database, media)
-    has_words = any(_WORDS_LEFT in json.loads(noted)["left"] for _, noted in unsettled)
-    settled = {_WORDS_LEFT} if not has_words or text_index.merge(database, is_stopped) else set()
-    if database.checkpoint(_SETTLE_MS):
-        settled.add(_LOG_IS_READ)
-    if not database.scalar("select count(*) from media_trash"):
-        settled.add(_PICTURES_LEFT)
-    with database.write() as connection:
-        for tombstone, noted in unsettled:
-            receipt = json.loads(noted)
-            asked = receipt["start_ms"], min(receipt["end_ms"], receipt["deleted_ms"])
-            # Of a whole range the worker stores nothing that was on its way.
-            is_empty = receipt.get("whole") and not any(residual_files.captures(database.data_dir, *asked))
-            done = tuple(settled | {_CAPTURES_LEFT} if is_empty else settled)
-            receipt["left"] = [each for each in receipt["left"] if not each.endswith(done)]
-            receipt["verified"] = not receipt["left"]
-            connection.execute(_KEEP, (json.dumps(receipt), tombstone))
+    has_pictures = bool(database.scalar("select count(*) from media_trash"))
+    is_merged = _WORDS_LEFT in left and text_index.merge(database, is_stopped)
+    # What was merged is in the file until the log is folded into it.
+    is_short = (is_merged or _LOG_IS_READ in left) and database.checkpoint(_SETTLE_MS)
+    settled = {
+        _PICTURES_LEFT: not has_pictures,
+        _PACKING: is_quiet and not has_pictures,
+        _WORDS_LEFT: is_merged and is_short,
+        _LOG_IS_READ: is_short,
+    }
+    done = tuple(sentence for sentence, is_done in settled.items() if is_done)
+    for tombstone, receipt in unsettled:
+        now = [each for each in receipt["left"] if not each.endswith(done)]
+        if asked := receipt.get("asked"):
+            others = [each for each in now if not each.endswith((_FRAMES_LEFT, _CAPTURES_LEFT))]
+            now = _still_there(database, Request.read(asked)) + others
+        if now != receipt["left"]:
+            kept = {**receipt, "left": now, "verified": not now, "asked": asked if now else None}
+            database.change(_KEEP, (json.dumps(kept), tombstone))
 
 
 def is_unfinished(database: Database) -> bool:
@@ -261,10 +273,9 @@ class DeletionScope:
             {**self.parameters, "after_id": after_id, "limit": FRAMES_AT_ONCE},
         )
 
-    def count(self, connection: apsw.Connection, until_ms: int = MAX_CAPTURED_MS) -> int:
-        """How many frames there are in all, captured before a moment where one is given."""
-        sql = f"select count(*) {self.source} and f.id < :until"
-        return int(scalar(connection, sql, {**self.parameters, "until": id_range(0, until_ms)[1]}))
+    def count(self, connection: apsw.Connection) -> int:
+        """How many frames there are in all."""
+        return int(scalar(connection, f"select count(*) {self.source}", self.parameters))
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +286,11 @@ class Request:
     end_ms: int
     app_name: str | None = None
     frame_ids: tuple[int, ...] = ()
+
+    @classmethod
+    def read(cls, noted: dict[str, Any]) -> Request:
+        """One that was noted as `asdict` of it."""
+        return cls(**{**noted, "frame_ids": tuple(noted["frame_ids"])})
 
     @property
     def is_whole_range(self) -> bool:
@@ -322,8 +338,7 @@ class Erasure:
         cls, database: Database, media: Media, tombstone: int, deleted_ms: int, noted: dict[str, Any]
     ) -> None:
         """Do the rest of one that a crash broke off, from what its first tombstone holds."""
-        asked = noted["under_way"]
-        request = Request(**{**asked, "frame_ids": tuple(asked["frame_ids"])})
+        request = Request.read(noted["under_way"])
         erasure = cls(database, media, request, deleted_ms, list_scope(()) if noted["narrowed"] else None)
         erasure._tombstone = tombstone
         erasure._counts = Counts(**noted["counts"])
@@ -359,10 +374,14 @@ class Erasure:
         request = self._request
         return residual_files.captures(self._data_dir, request.start_ms, request.end_ms, request.app_name)
 
+    @property
+    def _until_now(self) -> Request:
+        request = self._request
+        return replace(request, end_ms=max(request.start_ms, min(request.end_ms, self._deleted_ms)))
+
     def _under_way(self) -> str:
         """What `resume` needs. Nothing of the time after the request was asked to be deleted."""
-        until_ms = max(self._request.start_ms, min(self._request.end_ms, self._deleted_ms))
-        asked = asdict(replace(self._request, end_ms=until_ms))
+        asked = asdict(self._until_now)
         counts = asdict(self._counts)
         noted = {"under_way": asked, "narrowed": self._is_narrowed, "counts": counts, "whole": self._is_whole}
         return json.dumps(noted)
@@ -448,7 +467,7 @@ class Erasure:
         self._drop_copies()  # before the wait: one that is being made holds the pictures' lock
         is_quiet = pending.discard(self._database, _WAIT_S)  # a pack in the making may hold what goes
         self._freed += empty_trash(self._database, self._media)
-        left = self._left() + ["Pictures are being packed just now."] * (not is_quiet)
+        left = self._left() + [_PACKING] * (not is_quiet)
         left += [_WORDS_LEFT] * self._are_words_left
         if not self._database.checkpoint():
             left.append(_LOG_IS_READ)
@@ -457,8 +476,11 @@ class Erasure:
             start_ms, end_ms, self._deleted_ms, self._counts, self._freed, not left, tuple(left),
             copies.elsewhere(self._database),
         )  # fmt: skip
+        noted = {**asdict(receipt), "whole": self._is_whole}
+        if any(each.endswith((_FRAMES_LEFT, _CAPTURES_LEFT)) for each in left):
+            noted["asked"] = asdict(self._until_now)  # while `settle` has to count anew
         with self._database.write() as connection:
-            self._keep(connection, json.dumps({**asdict(receipt), "whole": self._is_whole}))
+            self._keep(connection, json.dumps(noted))
         log.info("deleted %d frames, verified: %s", receipt.frames, receipt.verified)
         return receipt
 
@@ -473,23 +495,28 @@ class Erasure:
 
     def _left(self) -> list[str]:
         """Search for what should be gone, place by place."""
-        request = self._request
-        until_ms = max(request.start_ms, min(request.end_ms, self._deleted_ms))
+        # What retention finds later it takes later.
+        found = [] if self._is_narrowed else _still_there(self._database, self._until_now)
         with self._database.read() as connection:
-            frames_left = self._scope.count(connection, until_ms)
             registry.select_frames(
                 connection, "select value from json_each(:ids)", {"ids": json.dumps(self._ids)}
             )
             self._places.update(registry.leftovers(connection, by_id=True))
-        found = [f"{frames_left} frames are still stored."] if frames_left else []
         found += [f"Something is still in {place}." for place in sorted(self._places)]
         pictures = sum((self._media.folder / path).exists() for path in self._paths)
         if pictures:
             found.append(f"{pictures} {_PICTURES_LEFT}")
-        if not request.frame_ids and not self._is_narrowed:
-            waiting = sum(each.captured_ms < until_ms for each in self._waiting())
-            found += [f"{waiting} {_CAPTURES_LEFT}"] if waiting else []
         return found
+
+
+def _still_there(database: Database, request: Request) -> list[str]:
+    """What is there of what was asked to be deleted, in sentences."""
+    span = request.start_ms, request.end_ms, request.app_name
+    waiting = 0 if request.frame_ids else sum(1 for _ in residual_files.captures(database.data_dir, *span))
+    with database.read() as connection:  # afterwards: what waited may have been stored meanwhile
+        stored = request.scope.count(connection)
+    counted = (stored, _FRAMES_LEFT), (waiting, _CAPTURES_LEFT)
+    return [f"{number} {sentence}" for number, sentence in counted if number]
 
 
 _UNDER_WAY = (

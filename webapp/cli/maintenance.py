@@ -138,7 +138,9 @@ def delete(home: Path | None, as_json: bool, start_ms: int, end_ms: int, app: st
         click.echo(f"deleted {count(receipt.frames, 'frame')}, {receipt.bytes_freed} bytes freed")
         for path in receipt.elsewhere:
             click.echo(f"{path} may hold it still: it is outside the home folder, erase it yourself")
-    if not receipt.verified:
+    if receipt.is_being_finished:
+        click.echo(f"Recollect finishes this while it runs: {' '.join(receipt.left)}", err=True)
+    elif not receipt.verified:
         raise click.ClickException(f"something is left: {'; '.join(receipt.left)}")
 
 

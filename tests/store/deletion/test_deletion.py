@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import apsw
 import numpy as np
@@ -23,7 +23,7 @@ from store.core.database import Database, column, open_database, rows, scalar
 from store.core.errors import NotFound
 from store.core.paths import DataDir
 from store.deletion import chat_hooks, deletion
-from store.frames import frames, text_index
+from store.frames import frames, pending, text_index
 from store.frames.media import Media
 from store.search import saved_searches
 from store.search.filters import Filters
@@ -695,6 +695,53 @@ def test_words_of_many_frames_go_from_a_large_index_later(
     assert noted_receipts(database) == [()]
     assert places_with(data_dir, needles()) == []
     assert frames.get(database, kept.id)
+
+
+def test_a_pack_in_the_making_is_told_until_it_is_done(
+    database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletion, "_WAIT_S", 0.0)
+    put_secret(database, data_dir)
+    with pending.only_writer(database):
+        receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
+        assert receipt.is_being_finished
+        with monkeypatch.context() as patch:  # nothing is written, or truncated, where nothing changed
+            patch.setattr(Database, "write", refused)
+            patch.setattr(Database, "checkpoint", refused)
+            deletion.settle(database, media)
+        assert noted_receipts(database) == [receipt.left]
+    deletion.settle(database, media)
+    assert noted_receipts(database) == [()]
+
+
+def refused(*_: object) -> NoReturn:
+    raise AssertionError("that was not needed")
+
+
+def test_what_comes_late_of_an_app_is_counted_until_it_is_gone(
+    database: Database, data_dir: DataDir, media: Media, spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A capture that capture wrote after the last look becomes a frame: then the receipt tells of that."""
+    names: list[str] = []
+    store_frame(database, data_dir, NOON_MS + 1, "word", app_name="Mail")
+
+    def late(*_: object) -> bool:
+        names.append(spool.put(capture(NOON_MS, app_name="Mail"), webp(noise(1))))
+        return True
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pending, "discard", late)
+        receipt = deletion.delete_range(database, media, NOON_MS, END_MS, "mail")
+    assert (receipt.left, receipt.is_being_finished) == (("1 captures are still in the spool.",), False)
+    spool.take(names[0])
+    store_frame(database, data_dir, NOON_MS, "word", app_name="Mail")
+    spool.finish(names[0])
+    deletion.settle(database, media)
+    assert noted_receipts(database) == [("1 frames are still stored.",)]
+    assert deletion.delete_range(database, media, NOON_MS, END_MS, "mail").verified
+    deletion.settle(database, media)
+    assert set(noted_receipts(database)) == {()}
+    assert "mail" not in str(database.column("select receipt from deletions"))
 
 
 def noted_receipts(database: Database) -> list[tuple[str, ...]]:

@@ -21,6 +21,7 @@ from ingest.__main__ import ingest
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.times import now_ms
+from store.deletion import deletion
 from store.spool.process_state import read_pause
 from store.spool.queue import Spool
 from tests.factories import NOON_MS, capture, picture, store_frame, webp
@@ -314,6 +315,19 @@ def test_delete_shows_what_would_go_and_asks(
     receipt = recollect.json("delete", *span, "--yes")
     assert (receipt["counts"]["frames"], receipt["verification"]["ok"]) == (1, True)
     assert recollect.json("search")["pagination"]["total"] == 0
+
+
+def test_a_deletion_that_is_being_finished_is_no_failure(
+    recollect: Recollect, database: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletion, "_ERASED_AT_ONCE", 1)
+    monkeypatch.setattr(deletion, "_MERGE_WORTH", 0)
+    store_frame(database, data_dir, NOON_MS + 86_400_000, text="words")
+    for n in range(3):
+        store_frame(database, data_dir, NOON_MS + n, text="words")
+    code, out, err = recollect("delete", "--from", "2026-11-20", "--to", "2026-11-21", "--yes")
+    assert (code, "deleted 3 frames" in out) == (0, True)
+    assert "Recollect finishes this" in err and "something is left" not in err
 
 
 def test_delete_takes_only_the_named_app(recollect: Recollect, database: Database, data_dir: DataDir) -> None:
