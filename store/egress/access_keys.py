@@ -44,6 +44,10 @@ def by_hash(database: Database, secret_hash: bytes) -> AccessKey | None:
     return database.first(AccessKey, sql, (secret_hash,))
 
 
+def by_id(database: Database, key_id: int) -> AccessKey | None:
+    return database.first(AccessKey, f"select {columns(AccessKey)} from access_keys where id = ?", (key_id,))
+
+
 # -- writing (inside `database.write()`) --------------------------------------------------
 
 

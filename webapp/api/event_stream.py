@@ -23,6 +23,7 @@ from store.chats import conversations
 from webapp.api.tool_calls import ToolCallAnswer
 from webapp.api.turns import EvidenceAnswer, scope_answer, turn_answer
 from webapp.core.services import Services, is_disconnected
+from webapp.security import login
 
 VERSION = 1
 
@@ -183,10 +184,10 @@ def _response(pieces: Iterator[PageEvent | None], retry_ms: int) -> Response:
 
 
 def _lines(pieces: Iterator[PageEvent | None], retry_ms: int) -> Iterator[str]:
-    """Events as they travel, for as long as the browser is there."""
+    """Events as they travel, for as long as the browser is there and signed in."""
     connection = request.environ.get("werkzeug.socket")
     yield f"retry: {retry_ms}\n\n"
-    for piece in pieces:
+    for piece in login.while_key_is_good(pieces):
         if piece:
             number = "" if piece.seq is None else f"id: {piece.seq}\n"
             yield f"{number}event: {piece.type}\ndata: {json.dumps(piece.content, ensure_ascii=False)}\n\n"

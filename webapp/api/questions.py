@@ -38,6 +38,7 @@ from webapp.api.values import Answer, Id, Ranged, Request, Seconds, Text, Zone
 from webapp.core.errors import Problem
 from webapp.core.lookups import turn_or_404
 from webapp.core.services import Services, services
+from webapp.security import login
 
 Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_MESSAGE_CHARS)]
 Prompt = Annotated[str, StringConstraints(max_length=MAX_PROMPT_CHARS)]
@@ -303,7 +304,7 @@ def _asks(header: str, value: str) -> bool:
 
 
 def _events(turn: LiveTurn) -> Iterator[str]:
-    for seq, event in turn.follow():
+    for seq, event in login.while_key_is_good(turn.follow()):
         body = event_body(turn.chat_id, turn.n, seq, event)
         data = json.dumps(body, ensure_ascii=False)
         yield f"id: {seq}\nevent: {body['type']}\ndata: {data}\n\n"

@@ -80,6 +80,11 @@ class Keyring:
         self._note_use(key)
         return key
 
+    def is_good(self, key: AccessKey) -> bool:
+        """Whether a key that opened a door earlier would open it now: it may have been revoked meanwhile."""
+        found = key if key == OWNER else access_keys.by_id(self._database, key.id)
+        return found is not None and not self._is_over(found)
+
     def listed(self) -> list[AccessKey]:
         """Those that are good, the newest first."""
         return [key for key in access_keys.listed(self._database) if not self._is_over(key)]

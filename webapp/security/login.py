@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hmac
 import re
-from typing import cast
+import time
+from collections.abc import Iterable, Iterator
+from typing import TypeVar, cast
 
 from flask import Blueprint, current_app, g, redirect, request
 from werkzeug.wrappers import Response
@@ -21,6 +23,10 @@ from webapp.core.services import services
 from webapp.security.access import check_launch_code, derive_key, is_loopback, public
 from webapp.security.keys import LIFETIME_MS, Keyring
 
+_T = TypeVar("_T")
+
+LOOK_AGAIN_S = 3.0
+"""How often what stays open is asked whether its key is good yet."""
 CSRF_FIELD = "csrf_token"
 CSRF_HEADER = "X-CSRF-Token"
 _MAX_COOKIES = 8
@@ -31,6 +37,23 @@ _PLATFORM = re.compile(r"\(([^);]{1,40})(?:; ([^);]{1,40}))?")
 def keyring() -> Keyring:
     """The keys of the app that answers the current request."""
     return cast(Keyring, current_app.extensions["keyring"])
+
+
+def is_key_good() -> bool:
+    """Whether the key that the current request came with is good yet: what stays open outlives it."""
+    key: AccessKey | None = g.get("key")
+    return key is not None and keyring().is_good(key)
+
+
+def while_key_is_good(items: Iterable[_T]) -> Iterator[_T]:
+    """What is told to somebody until they are signed out."""
+    look_s = time.monotonic() + LOOK_AGAIN_S
+    for item in items:
+        if time.monotonic() >= look_s:
+            if not is_key_good():
+                return
+            look_s = time.monotonic() + LOOK_AGAIN_S
+        yield item
 
 
 def browser_key() -> AccessKey | None:

@@ -14,6 +14,7 @@ import json
 import logging
 import socket
 import struct
+import time
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
@@ -33,6 +34,7 @@ from webapp.api.values import MAX_ID
 from webapp.core.errors import REFUSALS, Problem, problem_of, problem_response
 from webapp.core.lookups import turn_or_404
 from webapp.core.services import Services, services
+from webapp.security import login
 from webapp.serving.server import IS_TAKEN_OVER
 
 log = logging.getLogger(__name__)
@@ -40,6 +42,7 @@ log = logging.getLogger(__name__)
 MAX_MESSAGE_BYTES = 131_072
 """A question of the longest kind, with the words of who answers it."""
 PING_S = 25
+POLICY_VIOLATION = 1008
 TRY_AGAIN_LATER = 1013
 """https://www.iana.org/assignments/websocket/websocket.xhtml"""
 
@@ -133,9 +136,15 @@ class _Conversation:
         self._events: Iterator[dict[str, Any] | None] | None = None
 
     def run(self) -> None:
-        """Until the client leaves."""
+        """Until the client leaves, or is signed out: its key is looked up again and again."""
+        look_s = time.monotonic() + login.LOOK_AGAIN_S
         while True:
             message = self._ws.receive(timeout=0 if self._events else _LOOK_EVERY_S)
+            if message is not None or time.monotonic() >= look_s:
+                if not login.is_key_good():
+                    self._ws.close(POLICY_VIOLATION, "signed out")
+                    return
+                look_s = time.monotonic() + login.LOOK_AGAIN_S
             if message is not None:
                 self._handle(message)
             if self._events:

@@ -19,11 +19,15 @@ from simple_websocket import Client, ConnectionClosed
 from assistant.core.models import ChatModels
 from store.core.database import Database
 from store.core.settings import ChatModelSettings, ChatSettings, Settings, ToolsSettings, WebSettings
+from store.core.times import now_ms
+from store.egress import access_keys
 from tests.stub_model import StubModel
 from tests.webapp.mouths import SocketClient
 from webapp import create_app
 from webapp.api import event_stream
+from webapp.security import login
 from webapp.security.access import listen
+from webapp.security.keys import Keyring
 from webapp.serving import sockets
 from webapp.serving.server import Server
 
@@ -269,3 +273,30 @@ def test_strangers_and_other_sites_stay_out(running: Running) -> None:
         with socket.create_connection(("127.0.0.1", running.port), timeout=60) as raw:
             raw.sendall("\r\n".join([*lines, "", ""]).encode())
             assert raw.recv(64).split()[1] == status
+
+
+def test_who_is_signed_out_keeps_no_socket(
+    running: Running, stub: StubModel, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither to ask in, nor to follow a turn."""
+    keyring = Keyring(database, running.token, now_ms)
+    monkeypatch.setattr(login, "LOOK_AGAIN_S", 0.2)
+    stub.reply("Never told to its end. " * 200, pace_s=0.05)
+    chat_id, turn = running.ask()
+    clients = []
+    for _ in range(2):
+        with database.write() as connection:
+            secret = keyring.make(connection, "pages", "a browser", running.port)
+        clients.append(running.socket(chat_id, Cookie=f"recollect_{running.port}={secret}"))
+        clients[-1].send(json.dumps({"type": "resume", "turn": turn}))
+        heard(clients[-1], lambda message: message["type"] == "text")
+    with database.write() as connection:
+        access_keys.sign_out_browsers(connection, 0)
+    clients[0].send(json.dumps({"type": "stop", "turn": turn}))
+    for client in clients:
+        with pytest.raises(ConnectionClosed) as told:
+            heard(client, is_final)
+        assert told.value.reason == sockets.POLICY_VIOLATION
+    own = running.socket(chat_id)
+    own.send(json.dumps({"type": "stop", "turn": turn}))
+    own.close()
