@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import threading
 import time
@@ -81,16 +82,24 @@ class Housekeeping(threading.Thread):
         home.spool.sweep_tmp(_UPLOAD_LASTS_S)
 
     def _back_up(self) -> None:
-        """A backup that fails is tried again in ten minutes. A sample week needs none."""
+        """A backup that fails is tried again in ten minutes. A sample week needs none. Where none is made, or
+        there is no room for it, those go that still hold what retention took: else it would free nothing.
+        """
         home, now_ms = self._home, self._clock()
         self._backup_due_s = time.monotonic() + _BACKUP_EVERY_S
-        if home.data_dir.sample_week.exists() or not backup.is_due(home.data_dir, now_ms):
-            return
         keep = home.settings.backup.keep
-        if keep:
+        if not keep:
+            return backup.rotate(home.database)
+        if home.data_dir.sample_week.exists() or not backup.is_due(home.data_dir, now_ms):
+            return None
+        try:
             path, made = backup.make(home.database, now_ms)
-            log.info("backup %s: %d pictures and files, %d missing", path.name, made.pictures, made.missing)
-            backup.rotate(home.database, keep)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                backup.rotate(home.database)
+            raise
+        log.info("backup %s: %d pictures and files, %d missing", path.name, made.pictures, made.missing)
+        return backup.rotate(home.database, keep, path)
 
     def _retain(self) -> None:
         """A run that fails is tried again in an hour, one that has to wait in a minute."""

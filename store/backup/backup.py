@@ -160,14 +160,13 @@ def _zip(folder: Path, partial: Path) -> None:
 
 
 def is_due(data_dir: DataDir, now_ms: int) -> bool:
-    """Whether the newest backup is not of the last day (one from the future is of a clock that was wrong)."""
-    newest = next(iter(listed(data_dir)), None)
-    return newest is None or not 0 <= now_ms - newest[1].made_ms < DAY_MS
+    """Whether no backup is of the last day (one from the future is of a clock that was wrong)."""
+    return not any(0 <= now_ms - made.made_ms < DAY_MS for _, made in listed(data_dir))
 
 
-def rotate(database: Database, keep: int) -> None:
-    """Once there is a new backup: remove all but the newest `keep` (0 keeps all), and every copy of before
-    the last time that retention took something. What a restore put aside stays as long as it may.
+def rotate(database: Database, keep: int = 0, new: Path | None = None) -> None:
+    """Remove all backups but the `new` one and the newest `keep` (0 keeps all), and every copy of before the
+    last time that retention took something. What a restore put aside stays as long as it may.
     """
     found = listed(database.data_dir)
     last_sql = "select max(run_ms) from retention_runs where pictures + previews + frames > 0"
@@ -175,7 +174,8 @@ def rotate(database: Database, keep: int) -> None:
     outdated_ms = found[keep - 1][1].made_ms - 1 if 0 < keep <= len(found) else -1
     for path in copies.copies(database.data_dir):
         is_aside = path.name.startswith(REPLACED)
-        if _made_ms(path) <= (taken_ms if is_aside else max(taken_ms, outdated_ms)):
+        # Of the new one no clock says that it is old.
+        if path != new and _made_ms(path) <= (taken_ms if is_aside else max(taken_ms, outdated_ms)):
             copies.drop(path)
 
 

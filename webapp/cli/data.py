@@ -39,7 +39,7 @@ def backup(home: Path | None, as_json: bool, file: Path | None) -> None:
         path, made = file, backups.archive(database, file, now_ms())
     else:
         path, made = backups.make(database, now_ms())
-        backups.rotate(database, here.settings.backup.keep)
+        backups.rotate(database, here.settings.backup.keep, path)
     if as_json:
         return print_json({"path": str(path), "pictures": made.pictures, "missing": made.missing})
     missing = f"; not in it, as their files are lost: {made.missing}" if made.missing else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from ingest.core.worker_stats import WorkerStats
 from ingest.worker.housekeeping import Housekeeping
 from store.backup import backup
 from store.core import copies
-from store.core.settings import RetentionSettings
+from store.core.settings import BackupSettings, RetentionSettings
 from store.deletion import deletion, retention
 from store.frames import pending
 from tests.factories import NOON_MS, Clock, store_frame
@@ -82,3 +83,16 @@ def test_a_deletion_whose_program_died_is_finished_without_a_restart(
     assert deletion.is_unfinished(home.database)
     housekeeping(home)[0].step()
     assert home.media.files() == [] and not deletion.is_unfinished(home.database)
+
+
+@pytest.mark.parametrize("keep", [0, 7])
+def test_what_retention_took_frees_its_room_where_no_backup_is_made(
+    home: Home, monkeypatch: pytest.MonkeyPatch, keep: int
+) -> None:
+    store_frame(home.database, home.data_dir, text="words")
+    backup.make(home.database, NOON_MS)
+    retention.choose(home.database, RetentionSettings(days=50, preview_days=50), RetentionSettings())
+    home = replace(home, settings=replace(home.settings, backup=BackupSettings(keep=keep)))
+    monkeypatch.setattr(backup, "ROOM_BYTES", 2**62)  # of which no disk has as much
+    housekeeping(home)[0].step()
+    assert copies.copies(home.data_dir) == []

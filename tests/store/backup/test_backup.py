@@ -127,10 +127,23 @@ def test_daily_ones_rotate(database: Database, data_dir: DataDir) -> None:
         made.append(backup.make(database, NOON_MS + day * backup.DAY_MS)[0])
         backup.rotate(database, 2)
     assert [path for path, _ in backup.listed(data_dir)] == [made[3], made[2]]
-    last_ms = NOON_MS + 3 * backup.DAY_MS
-    assert [backup.is_due(data_dir, last_ms + ms) for ms in (0, backup.DAY_MS - 1, backup.DAY_MS, -1)] == [
-        False, False, True, True,
-    ]  # fmt: skip
+    last_ms, day_ms = NOON_MS + 3 * backup.DAY_MS, backup.DAY_MS
+    due = [backup.is_due(data_dir, last_ms + ms) for ms in (0, day_ms - 1, day_ms, -1, -day_ms - 1)]
+    assert due == [False, False, True, False, True]
+
+
+def test_a_clock_that_was_wrong_makes_neither_too_many_nor_takes_the_new_one(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    put(database)
+    ahead, _ = backup.make(database, LATER_MS)
+    path, _ = backup.make(database, NOON_MS)
+    assert not backup.is_due(data_dir, NOON_MS)
+    backup.rotate(database, 1, path)
+    assert [found for found, _ in backup.listed(data_dir)] == [ahead, path]
+    retention.run(database, media, RetentionSettings(days=1), 2 * LATER_MS)
+    backup.rotate(database, 7, path)
+    assert [found for found, _ in backup.listed(data_dir)] == [path]
 
 
 # -- deletion -----------------------------------------------------------------------------
