@@ -61,7 +61,7 @@ def test_files_are_closed_to_others_and_leavings_go(database: Database, data_dir
     (data_dir.home / "web.json").write_text('{"pid": 999999999, "host": "127.0.0.1", "port": 1}')
     (data_dir.home / "web.json").chmod(0o600)
     said = list(mend(data_dir))
-    assert [sentence.partition(" ")[0] for sentence in said] == ["Others", "A", "1"]
+    assert [sentence.partition(" ")[0] for sentence in said] == ["Closed", "The", "Removed"]
     assert (data_dir.token.stat().st_mode & 0o777, data_dir.media.stat().st_mode & 0o777) == (0o600, 0o700)
     assert (left.exists(), fresh.exists(), (data_dir.home / "web.json").exists()) == (False, True, False)
 
