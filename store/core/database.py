@@ -173,9 +173,29 @@ class Database:
 
         Raises `StoreBusy` when another process keeps the write lock for `BUSY_TIMEOUT_MS`.
         """
+        with self._writing, self._transaction(BUSY_TIMEOUT_MS) as connection:
+            yield connection
+
+    @contextmanager
+    def write_at_once(self) -> Iterator[apsw.Connection]:
+        """The same for what can be written later as well: raises `StoreBusy` while anybody else writes."""
+        if not self._writing.acquire(blocking=False):
+            raise StoreBusy("another thread writes")
+        try:
+            with self._transaction(0) as connection:
+                yield connection
+        finally:
+            self._writing.release()
+
+    @contextmanager
+    def _transaction(self, wait_ms: int) -> Iterator[apsw.Connection]:
         connection = self.connection()
-        with self._writing, _translated():
-            connection.execute("begin immediate")
+        with _translated():
+            connection.set_busy_timeout(wait_ms)
+            try:
+                connection.execute("begin immediate")
+            finally:
+                connection.set_busy_timeout(BUSY_TIMEOUT_MS)
             try:
                 yield connection
                 connection.execute("commit")

@@ -30,6 +30,7 @@ IDLE_MS = 7 * _DAY_MS
 LIFETIME_MS = 30 * _DAY_MS
 """However often it is used, as whoever took a cookie uses it, too. Signing in again is one command."""
 _NOTED_EVERY_MS = 10 * 60_000
+_TRIED_EVERY_MS = 60_000
 
 OWNER = AccessKey(0, "all", "", 0, 0, None)
 """Who has the token file."""
@@ -48,6 +49,7 @@ class Keyring:
         self._token = token
         self._clock = clock
         self._hash_key = derive_key(token, "access keys")
+        self._tried: dict[int, int] = {}  # key -> when its use was to be noted
         self._wrong: OrderedDict[str, tuple[int, int]] = OrderedDict()  # address -> (since, how many)
 
     def make(self, connection: apsw.Connection, scope: str, name: str, port: int = 0) -> str:
@@ -99,14 +101,18 @@ class Keyring:
         return key.scope == BROWSER and is_old
 
     def _note_use(self, key: AccessKey) -> None:
+        """Nobody waits for this: where it cannot be written at once, a request a minute later tries again."""
         now_ms = self._clock()
         if key.used_ms is not None and 0 <= now_ms - key.used_ms < _NOTED_EVERY_MS:
             return
+        if 0 <= now_ms - self._tried.get(key.id, -_TRIED_EVERY_MS) < _TRIED_EVERY_MS:
+            return
+        self._tried[key.id] = now_ms
         try:
-            with self._database.write() as connection:
+            with self._database.write_at_once() as connection:
                 access_keys.note_use(connection, key.id, now_ms)
         except (StoreError, OSError) as error:
-            # On a full disk pages must open all the same, to make room; the next request tries again.
+            # On a full disk pages must open all the same, to make room.
             log.warning("the use of a key could not be noted: %s", error)
 
     # -- wrong ones, counted by address in a bounded table ---------------------------------------

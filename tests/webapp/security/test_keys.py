@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from flask import Flask
 
 from assistant.core.models import ChatModels
@@ -106,6 +108,21 @@ def test_a_device_is_told_in_plain_words(app: Flask, own: Services, stranger: Ac
         assert fresh.get(link).status_code == 303
     names = [key.name for key in access_keys.listed(own.database)]
     assert names == ["A browser", "A browser, 1", "Chrome, X11, Linux x86_64"]
+
+
+def test_nobody_waits_for_a_note_of_use(browser: Actor, database: Database, now: Clock) -> None:
+    """Another program may keep the write lock for long, and pages open all the same."""
+    made_ms = now.now_ms
+    with Database(database.data_dir).write():
+        now.now_ms += 11 * 60_000
+        began_s = time.monotonic()
+        assert [browser.get(STATS).status_code for _ in range(5)] == [200] * 5
+        assert time.monotonic() - began_s < 5
+    [key] = access_keys.listed(database)
+    assert key.used_ms == made_ms
+    now.now_ms += 60_000
+    assert browser.get(STATS).status_code == 200
+    assert access_keys.listed(database)[0].used_ms == now.now_ms
 
 
 # -- tokens for one purpose -----------------------------------------------------------------
