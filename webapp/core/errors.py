@@ -204,6 +204,7 @@ _HTTP_CODES = {
     400: ("bad_request", "The request cannot be understood."),
     404: ("not_found", "There is nothing at this address."),
     405: ("method_not_allowed", "This address does not answer to that method."),
+    408: ("too_slow", "What was sent came too slowly; send it again."),
     413: ("too_large", "The request is too large."),
     415: ("unsupported_media_type", "This content type is not accepted here."),
 }

@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from flask import Flask, g, request
+from werkzeug.exceptions import RequestTimeout
 from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 
 from webapp.core.services import is_disconnected, services
@@ -27,8 +28,8 @@ log = logging.getLogger(__name__)
 MAX_CONNECTIONS = 64
 IDLE_S = 20
 REQUEST_S = 10.0
-"""How long a head may take, and a body; each 50 kB that come buy a second more."""
-_BYTES_PER_S = 50_000
+"""How long a head may be waited for, and a body; each 10 kB that come buy a second more."""
+_BYTES_PER_S = 10_000
 IS_TAKEN_OVER = "recollect.is_taken_over"
 """Set in a request's environ by who speaks on its connection itself: nothing is answered then."""
 
@@ -162,7 +163,7 @@ class _Handler(WSGIRequestHandler):
         except ValueError:  # an address such as http://[::1/
             self.close_connection = True
             return self.send_error(400)
-        self._input.allow(REQUEST_S)
+        self._input.allow(REQUEST_S, RequestTimeout)
         with self.server.answering(self.connection):
             try:
                 self._answer()
@@ -218,29 +219,33 @@ class _Handler(WSGIRequestHandler):
 
 
 class _Input(io.RawIOBase):
-    """What a connection sends, up to a moment: bytes that drip in do not put it off for ever."""
+    """What a connection sends while it is waited for: bytes that drip in do not put its end off for ever.
+
+    Only waiting counts: what is there already is taken however long anything else took.
+    """
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._end_s = 0.0
+        self.allow(0.0)
 
-    def allow(self, seconds: float) -> None:
-        self._end_s = time.monotonic() + seconds
+    def allow(self, seconds: float, error: type[Exception] = TimeoutError) -> None:
+        """Wait so long from here on, and then raise this."""
+        self._left_s = seconds
+        self._error = error
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Raises `TimeoutError` once the time is over."""
-        left_s = self._end_s - time.monotonic()
-        if left_s <= 0:
-            raise TimeoutError("what was asked for came too slowly")
-        self._connection.settimeout(min(left_s, IDLE_S))
+        began_s = time.monotonic()
+        self._connection.settimeout(min(max(self._left_s, 0), IDLE_S))
         try:
             received = self._connection.recv_into(buffer)
+        except (TimeoutError, BlockingIOError):
+            raise self._error("what was asked for came too slowly") from None
         finally:
             self._connection.settimeout(IDLE_S)  # of what is sent
-        self._end_s += received / _BYTES_PER_S
+        self._left_s += received / _BYTES_PER_S - (time.monotonic() - began_s)
         return received
 
 

@@ -7,12 +7,13 @@ import http.client
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
 import pytest
-from flask import Flask
+from flask import Flask, request
 from flask_sock import Sock
 
 from assistant.core.models import ChatModels
@@ -385,6 +386,37 @@ def test_a_request_that_drips_in_is_given_up(
                 continue
             except ConnectionError:
                 break
+
+
+def _upload(running: Running, parts: Iterator[bytes], length: int) -> tuple[int, str]:
+    """The status and code of an answer to a body that comes so."""
+    with socket.create_connection(("127.0.0.1", running.port), timeout=60) as raw:
+        head = f"POST /upload HTTP/1.1\r\nHost: 127.0.0.1:{running.port}\r\nContent-Length: {length}\r\n"
+        raw.sendall(f"{head}Authorization: Bearer {running.token}\r\n\r\n".encode())
+        for part in parts:
+            raw.sendall(part)
+        answer = b"".join(iter(lambda: raw.recv(65536), b""))
+    return int(answer.split()[1]), answer.partition(b"\r\n\r\n")[2].decode()
+
+
+def test_a_body_may_come_slowly_but_not_drip_in(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has come counts however long the door took, and what comes steadily at 40 kB a second."""
+    monkeypatch.setattr(server_module, "REQUEST_S", 0.3)
+
+    def upload(app: Flask) -> None:
+        app.before_request(lambda: time.sleep(0.5))
+        app.add_url_rule("/upload", "upload", lambda: str(len(request.get_data())), methods=["POST"])
+
+    def paced(part: bytes, count: int) -> Iterator[bytes]:
+        for _ in range(count):
+            time.sleep(0.1)
+            yield part
+
+    running = start(upload)
+    assert _upload(running, iter([bytes(3_000)]), 3_000) == (200, "3000")
+    assert _upload(running, paced(bytes(4_000), 20), 80_000) == (200, "80000")
+    status, page = _upload(running, iter([b"x"]), 3_000)
+    assert status == 408 and "came too slowly" in page
 
 
 # -- sockets --------------------------------------------------------------------------------
