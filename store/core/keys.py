@@ -111,8 +111,11 @@ def box_of(home: Path) -> Box:
     if lock is None:
         return Box(home)
     if lock.stage != "encrypted":
-        command = "encrypt" if lock.stage == "encrypting" else "decrypt"
-        raise HomeLocked(f"`recollect {command}` was broken off; run it again to finish it")
+        if lock.stage == "decrypting":
+            raise HomeLocked("`recollect decrypt` was broken off; run it again to finish it")
+        raise HomeLocked(
+            "`recollect encrypt` was broken off; run it again to finish it, or `recollect decrypt` to undo it"
+        )
     return SealedBox(home, lock, unlock(home, lock))
 
 

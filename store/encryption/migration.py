@@ -4,18 +4,20 @@ The stage stands in ``encryption.json`` first (`store.core.keys`), and nothing o
 done. Each file is written anew beside the old one, then takes its place; encrypting, the old bytes are
 overwritten as soon as the new file is whole and durable. So whatever moment it is killed at, one of the two
 is whole, and the next run goes on; at its end there is one of each. The database is copied into a new file
-in the same way.
+in the same way. Where encrypting cannot go on, decrypting takes it back.
 
 Backups go: those from before hold everything in the clear, and those of an encrypted home open with its key
-alone, which decrypting gives up. What was deleted earlier may be left in free space of the disk.
+alone, which decrypting gives up. Bytes that a hard link outside the home has, too, are never overwritten.
+What was deleted earlier may be left in free space of the disk.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
@@ -25,13 +27,15 @@ import apsw
 from store.backup.restore import check_unused, stopped
 from store.chats import attachments
 from store.core import cipher, copies, keys
-from store.core.errors import DatabaseDamaged, HomeLocked, StoreBusy
+from store.core.errors import DatabaseDamaged, HomeLocked, StoreBusy, StoreError
 from store.core.keys import Lock, SealedBox
 from store.core.paths import FILE_MODE, DataDir, sync_directory, write_file
 from store.frames import media
 from store.spool import queue, window_hints
 
 Told = Callable[[int], object]
+Linked = dict[int, Path]
+"""Files that were removed, but not overwritten because they had other links; by inode."""
 
 _NEW = ".crypt"
 _IN_THE_CLEAR = {"reason.txt", "deaths"}  # why an entry of the spool failed, and how often: no content
@@ -41,60 +45,78 @@ _ROOM_BYTES = 200_000_000
 
 def encrypt(
     data_dir: DataDir, passphrase: Callable[[], str], *, in_keyring: bool, on_file: Told = lambda _: None
-) -> None:
+) -> list[Path]:
     """Encrypt a home, or go on with it. One that is encrypted gets another passphrase, and a place in the
     keyring or none. `passphrase` is asked for a new one where one is needed; `on_file` is told how many files
-    are done.
+    are done. Returns the files whose old bytes have a link outside the home and stay there.
 
-    Raises `HomeLocked` when a library or the key is missing, `StoreBusy` while a program works on the home,
-    and `OSError`.
+    Raises `HomeLocked` when a library or the key is missing, `StoreBusy` while a program works on the home
+    or the disk has no room, `DatabaseDamaged`, `StoreError` for a file that resists, and `OSError`.
+    """
+    cipher.check_build()
+    linked: Linked = {}
+    with stopped(data_dir, "spool/capture.lock"):
+        _check_whole(data_dir)
+        lock = keys.read(data_dir.home)
+        if lock is None:
+            check_unused(data_dir)
+            _check_room(data_dir)
+            _check_sound(data_dir.database, None)
+            lock = keys.new_lock(os.urandom(32), passphrase(), in_keyring=in_keyring, stage="encrypting")
+            keys.write(data_dir.home, lock)
+        elif lock.stage == "encrypted":
+            _change_lock(data_dir, lock, passphrase, in_keyring)
+            return []
+        elif lock.stage == "decrypting":
+            raise HomeLocked("`recollect decrypt` was broken off; run it again to finish it")
+        else:
+            _check_room(data_dir)
+        box = SealedBox(data_dir.home, lock, keys.unlock(data_dir.home, lock))
+        _erase_leavings(data_dir, linked)
+        for number, (path, name) in enumerate(_files(data_dir), 1):
+            with _named(path):
+                _seal(path, name, box, linked)
+            on_file(number)
+        _convert(data_dir, None, box.database_key, linked)
+        for path in (*copies.copies(data_dir), *copies.leavings(data_dir)):
+            with suppress(FileNotFoundError, NotADirectoryError):
+                (path / copies.MANIFEST).unlink()  # first: from here on it is no whole backup
+            _erase(path, linked)
+        keys.write(data_dir.home, replace(lock, stage="encrypted"))
+    return sorted(linked.values())
+
+
+def decrypt(data_dir: DataDir, on_file: Told = lambda _: None) -> None:
+    """Decrypt a home, or go on with it; or take back an encryption that was broken off. Raises as `encrypt`
+    does.
     """
     cipher.check_build()
     with stopped(data_dir, "spool/capture.lock"):
         _check_whole(data_dir)
         lock = keys.read(data_dir.home)
         if lock is None:
-            check_unused(data_dir)
-            _check_room(data_dir)
-            lock = keys.new_lock(os.urandom(32), passphrase(), in_keyring=in_keyring, stage="encrypting")
-            keys.write(data_dir.home, lock)
-        elif lock.stage == "encrypted":
-            return _change_lock(data_dir, lock, passphrase, in_keyring)
-        elif lock.stage == "decrypting":
-            raise HomeLocked("`recollect decrypt` was broken off; run it again to finish it")
-        box = SealedBox(data_dir.home, lock, keys.unlock(data_dir.home, lock))
-        _erase_leavings(data_dir)
-        for number, (path, name) in enumerate(_files(data_dir), 1):
-            _seal(path, name, box)
-            on_file(number)
-        _convert(data_dir, None, box.database_key)
-        for path in (*copies.copies(data_dir), *copies.leavings(data_dir)):
-            _erase(path)
-        keys.write(data_dir.home, replace(lock, stage="encrypted"))
-
-
-def decrypt(data_dir: DataDir, on_file: Told = lambda _: None) -> None:
-    """Decrypt a home, or go on with it. Raises as `encrypt` does."""
-    cipher.check_build()
-    with stopped(data_dir, "spool/capture.lock"):
-        _check_whole(data_dir)
-        lock = keys.read(data_dir.home)
-        if lock is None:
             return
-        if lock.stage == "encrypting":
-            raise HomeLocked("`recollect encrypt` was broken off; run it again to finish it")
         box = SealedBox(data_dir.home, lock, keys.unlock(data_dir.home, lock))
+        if lock.stage == "encrypting" and _new(data_dir.database).exists():
+            _convert(data_dir, None, box.database_key, {})  # the old one may be half overwritten
+        # Else encrypting had not come to the database: it stays, sound or not, and so do the backups.
+        converts = lock.stage != "encrypting" or _has_key(data_dir.database, box.database_key)
+        if converts:
+            _check_room(data_dir)
         if lock.stage == "encrypted":
             check_unused(data_dir)
-            _check_room(data_dir)
+            _check_sound(data_dir.database, box.database_key)
             keys.write(data_dir.home, replace(lock, stage="decrypting"))
-        _erase_leavings(data_dir)
+        _erase_leavings(data_dir, {})
         for number, (path, name) in enumerate(_files(data_dir), 1):
-            _unseal(path, name, box)
+            with _named(path):
+                _unseal(path, name, box)
             on_file(number)
-        _convert(data_dir, box.database_key, None)
-        for path in (*copies.copies(data_dir), *copies.leavings(data_dir)):
-            _erase(path)
+        if converts:
+            _convert(data_dir, box.database_key, None, {})
+            for path in (*copies.copies(data_dir), *copies.leavings(data_dir)):
+                copies.drop(path)
+        _part(data_dir.database).unlink(missing_ok=True)
         data_dir.encryption.unlink()
         sync_directory(data_dir.home)
         keys.forget(lock)
@@ -109,14 +131,37 @@ def _change_lock(data_dir: DataDir, lock: Lock, passphrase: Callable[[], str], i
     key = keys.unlock(data_dir.home, lock)
     changed = keys.new_lock(key, passphrase(), in_keyring=in_keyring, lock_id=lock.id, stage=lock.stage)
     keys.write(data_dir.home, changed)
+    for path in (
+        *copies.copies(data_dir),
+        *copies.leavings(data_dir),
+    ):  # with the lock that the old passphrase opens
+        if (old := path / data_dir.encryption.name).exists():
+            _erase(old, {})
+            copies.drop(path)
     if not in_keyring:
         keys.forget(lock)
 
 
 def _check_room(data_dir: DataDir) -> None:
-    needed = _ROOM_BYTES + (data_dir.database.stat().st_size if data_dir.database.exists() else 0)
+    path = data_dir.database
+    _part(path).unlink(missing_ok=True)
+    needed = _ROOM_BYTES + (path.stat().st_size if path.exists() and not _new(path).exists() else 0)
     if shutil.disk_usage(data_dir.home).free < needed:
         raise StoreBusy(f"{needed / 1e9:.1f} GB of the disk must be free to write the database anew")
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Say which file it was that could not be worked on: the system's error for a read does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StoreBusy("the disk is full; make room and run this again to go on") from error
+        raise StoreError(
+            f"{path}: {error.strerror or error}. Nothing is lost: mend it or move it out of the home folder, "
+            "and run this again; `recollect decrypt` takes back an encryption that was broken off"
+        ) from error
 
 
 # -- files ------------------------------------------------------------------------------------------
@@ -148,21 +193,24 @@ def _new(path: Path) -> Path:
     return path.with_name(f".{path.name}{_NEW}")
 
 
-def _seal(path: Path, name: str, box: SealedBox) -> None:
+def _seal(path: Path, name: str, box: SealedBox, linked: Linked) -> None:
     new = _new(path)
     if not _opens(new, name, box):
         content = path.read_bytes()
         if _is_sealed(content, name, box):
+            new.unlink(missing_ok=True)
             return
         write_file(new, box.seal(name, content), os.O_TRUNC)
         sync_directory(new.parent)
     # The new file is whole and stays; the old one may be half overwritten when a run was killed here.
-    if path.stat().st_nlink == 1:  # else a backup has it, too, and is erased with its bytes
-        _overwrite(path)
+    _overwrite_unlinked(path, linked)
     new.replace(path)
 
 
 def _unseal(path: Path, name: str, box: SealedBox) -> None:
+    if _opens(_new(path), name, box):
+        _new(path).replace(path)  # encrypting was broken off, and what is there may be half overwritten
+    _new(path).unlink(missing_ok=True)
     content = path.read_bytes()
     if _is_sealed(content, name, box):  # else it was decrypted already, or nothing opens it
         write_file(_new(path), box.open(name, content), os.O_TRUNC)
@@ -182,30 +230,44 @@ def _is_sealed(content: bytes, name: str, box: SealedBox) -> bool:
     return True
 
 
-def _erase_leavings(data_dir: DataDir) -> None:
+def _erase_leavings(data_dir: DataDir, linked: Linked) -> None:
     """Files that a crash left unfinished: nobody looks for them any more."""
     staged = data_dir.attachments.glob(f"*{attachments.STAGED}")
     for path in (*data_dir.media.rglob(".*.tmp"), *staged, *data_dir.spool.glob(".*.tmp")):
-        _erase(path)
+        _erase(path, linked)
     for path in (data_dir.spool / "tmp").glob("*"):
-        _erase(path)
+        _erase(path, linked)
 
 
-def _erase(path: Path) -> None:
+def _erase(path: Path, linked: Linked) -> None:
     """Overwrite and remove a file, or all files of a folder."""
     if path.is_dir() and not path.is_symlink():
         for child in path.iterdir():
-            _erase(child)
+            _erase(child, linked)
         path.rmdir()
         return
     if path.is_file() and not path.is_symlink():
-        _overwrite(path)
+        _overwrite_unlinked(path, linked)
     path.unlink()
+
+
+def _overwrite_unlinked(path: Path, linked: Linked) -> None:
+    """Overwrite a file that is about to go, if this is its last link. Until then it is in `linked`, and stays
+    there when its last link is not in the home.
+    """
+    found = path.stat()
+    if found.st_nlink == 1:
+        _overwrite(path)
+        linked.pop(found.st_ino, None)
+    else:
+        linked.setdefault(found.st_ino, path)
 
 
 def _overwrite(path: Path) -> None:
     """Put zeros in the place of a file's bytes."""
     size = path.stat().st_size
+    with suppress(OSError):
+        path.chmod(FILE_MODE)  # it may be read-only
     with path.open("r+b") as file:
         for start in range(0, size, _ERASED_AT_ONCE):
             file.write(bytes(min(_ERASED_AT_ONCE, size - start)))
@@ -216,43 +278,72 @@ def _overwrite(path: Path) -> None:
 # -- the database -----------------------------------------------------------------------------------
 
 
-def _convert(data_dir: DataDir, old_key: str | None, new_key: str | None) -> None:
+def _convert(data_dir: DataDir, old_key: str | None, new_key: str | None, linked: Linked) -> None:
     """Let the database have another key; None for none."""
     path, ready = data_dir.database, _new(data_dir.database)
     if not path.exists():
         return
+    if _has_key(path, new_key):
+        if ready.exists():  # decrypting was broken off, and encrypting goes on: it is in the clear
+            _erase(ready, {})
+        return
     if not ready.exists():
-        if _has_key(path, new_key):
-            return
         _copy(path, old_key, ready, new_key)
-    for suffix in ("-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    for beside in (path.with_name(f"{path.name}{suffix}") for suffix in ("-wal", "-shm")):
+        if beside.exists():
+            _erase(beside, linked)
     sync_directory(path.parent)
-    _overwrite(path)
+    if new_key is not None:
+        _overwrite_unlinked(path, linked)
     ready.replace(path)
     sync_directory(path.parent)
 
 
+def _part(path: Path) -> Path:
+    return path.with_name(f"{_new(path).name}.part")
+
+
 def _copy(path: Path, old_key: str | None, ready: Path, new_key: str | None) -> None:
     """Write the database anew; the file has its name only when it is whole, checked and durable."""
-    part = ready.with_name(f"{ready.name}.part")
+    part = _part(path)
     part.unlink(missing_ok=True)
-    with closing(_connection(path, old_key)) as connection:
+    with _sound(), closing(_connection(path, old_key)) as connection:
         try:
             # No program that had the home open before comes back to it meanwhile.
             connection.execute("pragma locking_mode = exclusive; begin exclusive; commit").fetchall()
         except (apsw.BusyError, apsw.LockedError) as error:
             raise StoreBusy(f"another program has {path} open; stop it first") from error
+        connection.execute("pragma wal_checkpoint(full)").fetchall()
         connection.execute("vacuum into ?", (_address(part, new_key),)).fetchall()
-    with closing(_connection(part, new_key)) as connection:
-        problems = connection.execute("pragma quick_check").fetchall()
-    if problems != [("ok",)]:
-        raise DatabaseDamaged("the copy of the database is not sound, and nothing was changed")
+    _check_sound(part, new_key)
     part.chmod(FILE_MODE)
     with part.open("rb+") as file:
         os.fsync(file.fileno())
     part.replace(ready)
     sync_directory(ready.parent)
+
+
+def _check_sound(path: Path, key: str | None) -> None:
+    """Raise `DatabaseDamaged` where SQLite finds fault with a database."""
+    if not path.exists():
+        return
+    with _sound(), closing(_connection(path, key)) as connection:
+        problems = connection.execute("pragma quick_check").fetchall()
+        if problems != [("ok",)]:
+            raise apsw.CorruptError(str(problems[0][0]))
+
+
+@contextmanager
+def _sound() -> Iterator[None]:
+    try:
+        yield
+    except (apsw.CorruptError, apsw.NotADBError, apsw.IOError) as error:
+        raise DatabaseDamaged(
+            f"the database is damaged ({error}). It stays as it is: restore a backup first, and where an "
+            "encryption was broken off, run `recollect decrypt` before that"
+        ) from error
+    except apsw.FullError as error:
+        raise StoreBusy("the disk is full; make room and run this again to go on") from error
 
 
 def _address(path: Path, key: str | None) -> str:
@@ -263,12 +354,13 @@ def _address(path: Path, key: str | None) -> str:
 
 def _connection(path: Path, key: str | None) -> apsw.Connection:
     connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI)
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # its log is overwritten before it goes
     cipher.unlock(connection, key)
     return connection
 
 
 def _has_key(path: Path, key: str | None) -> bool:
-    with suppress(apsw.NotADBError), closing(_connection(path, key)) as connection:
+    with suppress(apsw.NotADBError, apsw.CantOpenError), closing(_connection(path, key)) as connection:
         connection.execute("select count(*) from sqlite_schema").fetchall()
         return True
     return False

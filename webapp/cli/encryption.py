@@ -20,8 +20,9 @@ _TOLD_EACH = 1000
 def encrypt(home: Path | None, keyring: bool, yes: bool) -> None:
     """Encrypt the home folder under a passphrase; where it is encrypted, set another passphrase.
 
-    Stop Recollect first. Backups in the home folder are erased: they are not encrypted. The passphrase is
-    asked for, or taken from RECOLLECT_PASSPHRASE. If you lose it, nobody can open the home again.
+    Stop Recollect first. Backups in the home folder are erased: they are not encrypted, or open with the old
+    passphrase. So do zip files of them elsewhere. The passphrase is asked for, or taken from
+    RECOLLECT_PASSPHRASE. If you lose it, nobody can open the home again.
     """
     from store.core import keys
     from store.encryption import migration
@@ -30,8 +31,14 @@ def encrypt(home: Path | None, keyring: bool, yes: bool) -> None:
     if keys.read(data_dir.home) is None and not yes:
         question = f"Encrypt {data_dir.home} and erase its backups? Without the passphrase all is lost."
         click.confirm(question, abort=True, err=True)
-    migration.encrypt(data_dir, lambda: _new_passphrase(data_dir.home), in_keyring=keyring, on_file=_tell)
+    left = migration.encrypt(
+        data_dir, lambda: _new_passphrase(data_dir.home), in_keyring=keyring, on_file=_tell
+    )
     click.echo(f"{data_dir.home} is encrypted")
+    if left:
+        click.echo(f"{len(left)} files are still in the clear outside of it, by hard links:", err=True)
+        for path in left:
+            click.echo(path, err=True)
 
 
 @click.command()

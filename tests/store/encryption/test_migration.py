@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -15,7 +16,7 @@ import pytest
 from store.backup import backup, restore
 from store.core import copies, keys
 from store.core.database import open_database
-from store.core.errors import DatabaseDamaged, HomeLocked, StoreBusy
+from store.core.errors import DatabaseDamaged, HomeLocked, StoreBusy, StoreError
 from store.core.paths import DataDir, file_lock
 from store.deletion import deletion
 from store.encryption import migration
@@ -87,6 +88,95 @@ def test_a_passphrase_is_changed_and_the_old_one_opens_nothing(
         open_database(data_dir)
     monkeypatch.setenv(keys.PASSPHRASE, "another passphrase")
     assert homes.frames_found(data_dir) == 3
+
+
+def test_no_backup_opens_with_the_old_passphrase(data_dir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    homes.fill(data_dir)
+    encrypt(data_dir)
+    database = open_database(data_dir)
+    backup.make(database, factories.NOON_MS)
+    database.close_thread()
+    before = homes.contents(data_dir)
+    encrypt(data_dir, "another passphrase")
+    monkeypatch.setenv(keys.PASSPHRASE, "another passphrase")
+    assert list(data_dir.home.rglob("encryption.json")) == [data_dir.encryption]
+    assert homes.contents(data_dir) == before
+
+
+def test_a_damaged_database_is_not_begun_with(data_dir: DataDir) -> None:
+    homes.fill(data_dir)
+    before = homes.contents(data_dir)
+    sound = data_dir.database.read_bytes()
+    data_dir.database.write_bytes(sound[:8192] + os.urandom(len(sound) - 8192))
+    with pytest.raises(DatabaseDamaged):
+        encrypt(data_dir)
+    assert keys.read(data_dir.home) is None
+    assert homes.contents(data_dir) == before
+    data_dir.database.write_bytes(sound)
+    encrypt(data_dir)
+    content = bytearray(data_dir.database.read_bytes())
+    content[9000] ^= 1
+    data_dir.database.write_bytes(content)
+    with pytest.raises(DatabaseDamaged):
+        migration.decrypt(data_dir)
+    lock = keys.read(data_dir.home)
+    assert lock is not None and lock.stage == "encrypted"
+
+
+def test_a_file_that_resists_is_named_and_the_way_back_is_open(
+    data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    homes.fill(data_dir)
+    before, bad = homes.contents(data_dir), sorted(data_dir.media.rglob("*.webp"))[-1]
+    homes.leave(data_dir)
+    seal = migration._seal
+
+    def sealed(path: Path, *rest: Any) -> None:
+        if path == bad:
+            raise OSError(errno.EIO, "Input/output error")
+        seal(path, *rest)
+
+    monkeypatch.setattr(migration, "_seal", sealed)
+    with pytest.raises(StoreError, match=bad.name):
+        encrypt(data_dir)
+    migration.decrypt(data_dir)
+    assert homes.contents(data_dir) == before
+    assert homes.frames_found(data_dir) == 3
+    assert len(copies.copies(data_dir)) == 2
+
+
+def test_bytes_that_are_linked_outside_the_home_stay_and_are_named(data_dir: DataDir, tmp_path: Path) -> None:
+    homes.fill(data_dir)
+    homes.leave(data_dir)
+    picture, other = sorted(data_dir.media.rglob("*.webp"))[:2]
+    saved = {path: path.read_bytes() for path in (picture, data_dir.database)}
+    for path in saved:
+        (tmp_path / path.name).hardlink_to(path)
+    (data_dir.backups / ".making-other").hardlink_to(other)
+    left = migration.encrypt(data_dir, lambda: PASSPHRASE, in_keyring=False)
+    assert left == sorted(saved)
+    (tmp_path / "sealed").hardlink_to(picture)
+    (tmp_path / "database").hardlink_to(data_dir.database)
+    encrypted = (tmp_path / "sealed").read_bytes(), (tmp_path / "database").read_bytes()
+    migration.decrypt(data_dir)
+    assert all((tmp_path / path.name).read_bytes() == content for path, content in saved.items())
+    assert ((tmp_path / "sealed").read_bytes(), (tmp_path / "database").read_bytes()) == encrypted
+
+
+def test_the_log_of_the_database_is_folded_and_overwritten(data_dir: DataDir, tmp_path: Path) -> None:
+    homes.fill(data_dir)
+    database = open_database(data_dir)
+    factories.store_frame(database, data_dir, factories.NOON_MS + 9000, f"{homes.PLANTED} report 9")
+    log = data_dir.database.with_name(f"{data_dir.database.name}-wal")
+    shutil.copy(data_dir.database, tmp_path / "database")
+    shutil.copy(log, tmp_path / "log")
+    database.close_thread()
+    shutil.copy(tmp_path / "database", data_dir.database)  # as a power cut leaves it
+    shutil.copy(tmp_path / "log", log)
+    with log.open("rb") as opened:
+        encrypt(data_dir)
+        assert not any(opened.read())
+    assert homes.frames_found(data_dir) == 4
 
 
 def test_a_home_that_is_worked_on_stays_as_it_is(data_dir: DataDir) -> None:
@@ -257,3 +347,27 @@ def test_killed_at_any_step_the_next_run_finishes(
         if work is encrypt:
             assert homes.in_the_clear(copy) == [], at
     assert broken_off > 50
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a process is forked for each step")
+def test_encrypting_that_was_killed_is_taken_back(
+    tmp_path: Path, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(keys.PASSPHRASE, PASSPHRASE)
+    homes.fill(data_dir)
+    before = homes.contents(data_dir)
+    for at in range(1, 200, 3):
+        copy = DataDir(tmp_path / "copy")
+        shutil.rmtree(copy.home, ignore_errors=True)
+        shutil.copytree(data_dir.home, copy.home)
+        if not is_killed(encrypt, copy, at):
+            break
+        if at % 2 and is_killed(migration.decrypt, copy, at):
+            encrypted_on = keys.read(copy.home)
+            if encrypted_on is not None and encrypted_on.stage == "encrypting":
+                encrypt(copy)
+        migration.decrypt(copy)
+        assert homes.contents(copy) == before, at
+        assert [path.name for path in copy.home.rglob("*.crypt*")] == [], at
+        assert homes.frames_found(copy) == 3, at
+    assert at > 50
