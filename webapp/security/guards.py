@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import logging
 import re
+from typing import cast
 
 from flask import Flask, Response, current_app, g, render_template, request
 
-from store.core.errors import StoreError
-from store.egress import access_log
 from store.egress.access_keys import BROWSER, AccessKey
 from store.egress.access_log import Access, Outcome
 from webapp.core.errors import Problem, is_api, request_id
@@ -24,6 +23,7 @@ from webapp.core.templating import wants_fragment
 from webapp.security import access, login
 from webapp.security.access import Permission
 from webapp.security.keys import OWNER, Keyring
+from webapp.security.uses import Uses
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +41,7 @@ def install(app: Flask) -> None:
     """Put the guards before every view and the headers on every answer."""
     own: Services = app.extensions["recollect"]
     app.extensions["keyring"] = Keyring(own.database, own.token, own.clock)
+    app.extensions["token_uses"] = Uses(own.database)
     app.before_request(_guard)
     app.after_request(protect)
     app.after_request(_record)  # it comes before: the last one is the first
@@ -190,18 +191,14 @@ def _wrong_key() -> Problem:
 
 
 def _record(response: Response) -> Response:
-    """Note what a token for one purpose was used for. Without the row there is no answer."""
+    """Note what a token for one purpose was used for."""
     key: AccessKey | None = g.get("key")
     if key is None or key.scope in (OWNER.scope, BROWSER):
         return response
     outcome: Outcome = "answered" if response.status_code < 400 else "refused"
     outcome = "failed" if response.status_code >= 500 else outcome
     use = Access(services().clock(), "api", request.endpoint or "", outcome, 0, 0, key.name)
-    try:
-        with services().database.write() as connection:
-            access_log.record(connection, use)
-    except (StoreError, OSError) as error:
-        return current_app.make_response(current_app.handle_user_exception(error))
+    cast(Uses, current_app.extensions["token_uses"]).note(use)
     return response
 
 

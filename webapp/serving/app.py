@@ -203,6 +203,7 @@ def _serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] 
         log.info("serving %s", address.url)
         server.run()
         log.info("the pages have ended")
+    app.extensions["token_uses"].write()
     janitor.stop()
     if compat:
         compat.stop()
