@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,9 +23,9 @@ from capture.windows import processes
 from capture.windows.browser_extension import ExtensionHints, ExtensionWindows
 from capture.windows.private_windows import PrivateWindowDetector
 from store.core import settings as settings_module
-from store.core.errors import HomeLocked, SettingsError
+from store.core.errors import HomeLocked, SettingsError, StoreBusy
 from store.core.keys import box_of
-from store.core.paths import DataDir, default_home, file_lock, restrict_umask
+from store.core.paths import DataDir, default_home, only_holder, restrict_umask
 from store.core.settings import Settings
 from store.spool.queue import Spool
 
@@ -35,27 +36,33 @@ _NICE = 5
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run until SIGTERM or SIGINT. Exit status 2 for settings that cannot be used, and for a locked home."""
+    """Run until SIGTERM or SIGINT. Exit status 2 for settings that cannot be used, for a locked home, and for
+    one that another capture, `encrypt` or `decrypt` works on.
+    """
     parser = argparse.ArgumentParser(prog="python -m capture", description=__doc__)
     parser.add_argument("--home", type=Path, default=None, help="home folder (default: RECOLLECT_HOME)")
     parser.add_argument("--source", default=None, help="screen, folder:DIR or video:FILE")
     options = parser.parse_args(arguments)
     restrict_umask()
     overrides = {"capture.source": options.source} if options.source else {}
-    try:
-        data_dir = DataDir(options.home or default_home()).create()
-        if data_dir.sample_week.exists():
-            raise SettingsError(f"{data_dir.home} holds a sample week; nothing is recorded into it")
-        settings = settings_module.load(data_dir, arguments=overrides)
-        parse_source(settings.capture.source)
-        box_of(data_dir.home)
-    except (SettingsError, HomeLocked) as error:
-        sys.stderr.write(f"capture: {error}\n")
-        return 2
-    _log_to(data_dir.logs / "capture.log")
-    if hasattr(os, "nice"):
-        os.nice(_NICE)  # what the person does comes first
-    run(data_dir, settings, _stop_on_signals())
+    with ExitStack() as held:
+        try:
+            data_dir = DataDir(options.home or default_home()).create()
+            if data_dir.sample_week.exists():
+                raise SettingsError(f"{data_dir.home} holds a sample week; nothing is recorded into it")
+            settings = settings_module.load(data_dir, arguments=overrides)
+            parse_source(settings.capture.source)
+            # Whoever must have no writer holds it; so whether the home is locked is asked afterwards.
+            problem = f"another program records into {data_dir.home}, encrypts or decrypts it"
+            held.enter_context(only_holder(data_dir.spool / "capture.lock", 0.0, problem))
+            box_of(data_dir.home)
+        except (SettingsError, HomeLocked, StoreBusy) as error:
+            sys.stderr.write(f"capture: {error}\n")
+            return 2
+        _log_to(data_dir.logs / "capture.log")
+        if hasattr(os, "nice"):
+            os.nice(_NICE)  # what the person does comes first
+        run(data_dir, settings, _stop_on_signals())
     return 0
 
 
@@ -79,8 +86,7 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event) -> None:
         disk=DiskFloor(data_dir.spool, settings.capture.min_free_gb), page_text=door,
     )  # fmt: skip
     try:
-        with file_lock(data_dir.spool / "capture.lock"):  # whoever must have no writer looks for it
-            Daemon(parts).run(stop)
+        Daemon(parts).run(stop)
     finally:
         door.close()
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from store.core.paths import DataDir
+from store.core.paths import DataDir, file_lock
 from store.spool.process_state import read_capture_state
 from store.spool.queue import Spool
 from tests.capture.fakes import screen, spooled
@@ -91,6 +91,17 @@ def test_killed_at_any_moment_it_leaves_whole_frames_only(data_dir: DataDir, pic
     assert len({frame.capture_id for frame in done.frames}) == len(done.frames)
     for frame in done.frames:
         assert frame.sha256 == hashlib.sha256(done.images[frame.capture_id]).hexdigest()
+
+
+def test_a_home_that_another_program_has_is_not_recorded_into(data_dir: DataDir, pictures: Path) -> None:
+    with (
+        file_lock(data_dir.spool / "capture.lock"),
+        daemon(data_dir, "--source", f"folder:{pictures}") as process,
+    ):
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert said.decode().startswith("capture: another program records into")
+    assert Spool(data_dir.spool).waiting() == []
 
 
 def test_settings_that_cannot_be_used_are_told_in_one_line(data_dir: DataDir) -> None:
