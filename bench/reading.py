@@ -17,8 +17,9 @@ import tesserocr
 from PIL import Image
 
 from bench.report import Report, rss_mb
+from engines.ocr.ink import normalise
 from engines.ocr.protocol import OcrEngine, OcrUnavailable, open_ocr
-from engines.ocr.tesseract import folder_with, normalise, usual_folders
+from engines.ocr.tesseract import folder_with, usual_folders
 from tests.golden.truth import Found, all_golden, compare, golden
 
 LANGUAGES = ("eng", "chi_sim")

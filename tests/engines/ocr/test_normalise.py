@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
-from engines.ocr.tesseract import normalise
+from engines.ocr.ink import normalise
 from tests.tables import for_each
 
 Colour = tuple[int, int, int]

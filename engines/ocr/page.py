@@ -1,0 +1,264 @@
+"""Reads a picture row by row with Tesseract's models: prepares rows, chooses the script, draws the boxes.
+
+A line is read from its own pixels and from nothing else: the picture is cut into rows (`rows`), each is made
+dark ink on white by itself, twice the size, and Tesseract gets it as a single line. So it is read alike
+whatever stands around it, and a row that was read lately is known by its pixels wherever it stands now.
+Sparse text (psm 11) is left for pictures, in which text may stand anywhere.
+
+Each other script is read in a pass of its own. Asking Tesseract for ``eng+chi_sim`` at once costs 60 % more
+and mixes the scripts inside a line; the Latin pass alone reads Chinese as nonsense of very low confidence,
+which tells exactly which rows to read again. Square characters are read as a raw line (psm 13): Tesseract's
+search for their base line cuts some.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from babel.core import get_global
+from PIL import Image
+
+from engines.ocr.ink import Grey, ink_of
+from engines.ocr.protocol import Box, OcrError, OcrLine, OcrWord, in_reading_order, line_of, lines_of
+from engines.ocr.rows import PICTURE, Block, blocks_of, rows_of, strokes, upright
+
+PSM_SPARSE_TEXT, PSM_LINE, PSM_RAW_LINE = 11, 7, 13
+
+_SCALE = 2.0
+_LARGEST_PAGE = 16_000_000  # pixels: a 4K screen is enlarged less, it has larger letters or none to spare
+_LARGEST_SIDE = 32_000  # Tesseract refuses 32,767
+_UNSURE = 0.8  # a line below this may be another script; most Latin lines are above .9
+_SURE = 0.8  # a Latin word above this keeps its place in a row of another script
+_SURE_ENOUGH = 0.5  # for a row of another script
+_PROBE = 8  # heights of a row that tell its script
+_INK = 96
+_AROUND = (3, 2)  # pixels beside, above and below a row that belong to its strokes
+_BORDER, _RAW_BORDER = 4, 2  # pixels of white that Tesseract wants around a line
+_SURROUNDINGS = 8  # pixels of a row's own edges that tell what is background there
+_RULE = 60  # pixels of a line across; strokes of letters are shorter
+_SQUARE = ("Hani", "Kore")  # scripts whose characters all fill the row
+_REMEMBERED = 45_000  # words of rows: some 16 MB
+
+Recognise = Callable[[Sequence[Image.Image], str, int], list[list[OcrWord]]]
+"""Words of several pages in one language, all laid out as the page segmentation mode says."""
+Known = OrderedDict[bytes, list[OcrWord]]
+"""What was read in rows seen lately, by their pixels; words stand as in a row at 0, 0."""
+
+
+def passes(languages: Sequence[str]) -> tuple[str, ...]:
+    """The Tesseract languages of each pass: those of one script together, Latin first."""
+    by_script: dict[str, list[str]] = {"Latn": []}
+    for language in languages:
+        by_script.setdefault(script_of(language), []).append(language)
+    return tuple("+".join(group) for group in by_script.values() if group)
+
+
+def script_of(language: str) -> str:
+    """The usual script (ISO 15924) of a Tesseract language, by CLDR; ``Hani`` for all that write Han."""
+    code, _, _kind = language.partition("_")
+    code = get_global("language_aliases").get(code, code)
+    script = str(get_global("likely_subtags").get(code, "_Latn")).split("_")[1]
+    return "Hani" if script in ("Hans", "Hant", "Jpan") else script
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row's own pixels, and which of them are shown if not all are."""
+
+    box: Box
+    grey: Grey
+    shown: npt.NDArray[np.bool_] | None
+
+    @property
+    def key(self) -> bytes:
+        digest = blake2b(repr(self.grey.shape).encode(), digest_size=20)
+        digest.update(self.grey.tobytes())
+        if self.shown is not None:
+            digest.update(np.packbits(self.shown).tobytes())
+        return digest.digest()
+
+    @property
+    def is_picture(self) -> bool:
+        return self.box.h > PICTURE
+
+    def ink(self) -> Grey:
+        """Without what is not shown, and without lines across: they are no strokes."""
+        n = _SURROUNDINGS
+        ink = ink_of(np.pad(self.grey, n, "edge"))[n:-n, n:-n].copy()
+        ink[upright((ink > _INK).T, _RULE).T] = 0
+        if self.shown is not None:
+            ink[~self.shown] = 0
+        return ink
+
+
+def read_page(
+    image: Image.Image,
+    mask: Image.Image | None,
+    languages: Sequence[str],
+    recognise: Recognise,
+    known: Known,
+) -> list[OcrLine]:
+    """Lines of a picture. Only rows that are not in `known` are read."""
+    grey = np.asarray(image.convert("L"))
+    shown = None if mask is None else np.asarray(mask)
+    ink, walls = strokes(grey)
+    blocks = blocks_of(ink if shown is None else ink & shown)
+    rows = [_row(box, block, grey, shown) for block in blocks for box in rows_of(block, walls)]
+    keys = [row.key for row in rows]
+    unread = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
+    for key, words in zip(unread, _read_rows(list(unread.values()), languages, recognise), strict=True):
+        known[key] = words
+    lines: list[OcrLine] = []
+    for row, key in zip(rows, keys, strict=True):
+        known.move_to_end(key)
+        words = [word.moved(row.box.x, row.box.y) for word in known[key]]
+        if words:
+            lines += lines_of(words) if row.is_picture else [line_of(words)]
+    held = sum(map(len, known.values())) + len(known)
+    while held > _REMEMBERED:
+        held -= len(known.popitem(last=False)[1]) + 1
+    return in_reading_order([line for line in lines if not _is_a_rule(line)])
+
+
+def _row(box: Box, block: Block, grey: Grey, shown: npt.NDArray[np.bool_] | None) -> _Row:
+    x, y = max(0, box.x - _AROUND[0]), max(0, box.y - _AROUND[1])
+    w, h = min(grey.shape[1], box.right + _AROUND[0]) - x, min(grey.shape[0], box.bottom + _AROUND[1]) - y
+    part, left, top = (slice(y, y + h), slice(x, x + w)), x - block.box.x, y - block.box.y
+    own = block.shown[top : top + h, left : left + w]
+    if shown is not None:
+        own = own & shown[part]
+    return _Row(Box(x, y, w, h), grey[part], None if own.all() else own)
+
+
+def _read_rows(
+    rows: Sequence[_Row], languages: Sequence[str], recognise: Recognise
+) -> Iterator[list[OcrWord]]:
+    """Words of each row, as in one at 0, 0. What one model is unsure of the next one reads, too."""
+    inks = [row.ink() for row in rows]
+    first, *rest = passes(languages)
+    found = _recognised(inks, first, recognise)
+    for language in rest:
+        unsure = _unsure_rows(inks, found, language, recognise)
+        again = _recognised([inks[number] for number in unsure], language, recognise)
+        for number, words in zip(unsure, again, strict=True):
+            other_script = any(_is_not_latin(character) for word in words for character in word.text)
+            if other_script and _confidence(words) >= max(_SURE_ENOUGH, _confidence(found[number])):
+                found[number] = _with_latin(words, found[number])
+    for words, ink in zip(found, inks, strict=True):
+        yield [_tightened(word, ink > _INK) for word in words if not _is_junk(word)]
+
+
+def _unsure_rows(
+    inks: Sequence[Grey], found: Sequence[list[OcrWord]], language: str, recognise: Recognise
+) -> list[int]:
+    """Numbers of rows that may be of this language's script; a part of a long one is read that tells."""
+    unsure = [number for number, words in enumerate(found) if _confidence(words) < _UNSURE]
+    long = [number for number in unsure if inks[number].shape[1] > 2 * _PROBE * inks[number].shape[0]]
+    parts = [_least_sure(inks[number], found[number]) for number in long]
+    probed = dict(zip(long, _recognised(parts, language, recognise), strict=True))
+    return [number for number in unsure if number not in probed or _shows_other_script(probed[number])]
+
+
+def _least_sure(ink: Grey, words: Sequence[OcrWord]) -> Grey:
+    height, width = ink.shape
+    worst = min(words, key=lambda word: word.confidence).box if words else Box(0, 0, width, height)
+    left = min(max(0, worst.x + worst.w // 2 - _PROBE * height // 2), width - _PROBE * height)
+    return ink[:, left : left + _PROBE * height]
+
+
+def _shows_other_script(words: Iterable[OcrWord]) -> bool:
+    return any(word.confidence >= _SURE_ENOUGH and any(map(_is_not_latin, word.text)) for word in words)
+
+
+def _confidence(words: Sequence[OcrWord]) -> float:
+    return line_of(words).confidence if words else 0.0
+
+
+def _recognised(inks: Sequence[Grey], language: str, recognise: Recognise) -> list[list[OcrWord]]:
+    """Words of each row in one language, in order."""
+    as_line = PSM_RAW_LINE if script_of(language.split("+")[0]) in _SQUARE else PSM_LINE
+    by_mode = defaultdict(list)
+    for number, ink in enumerate(inks):
+        by_mode[PSM_SPARSE_TEXT if len(ink) > PICTURE else as_line].append(number)
+    found: list[list[OcrWord]] = [[] for _ in inks]
+    for mode, numbers in by_mode.items():
+        border = _RAW_BORDER if mode == PSM_RAW_LINE else _BORDER
+        scales = [min(_SCALE, (_LARGEST_PAGE / inks[number].size) ** 0.5) for number in numbers]
+        pages = [_page(inks[number], border, scale) for number, scale in zip(numbers, scales, strict=True)]
+        for number, scale, words in zip(numbers, scales, recognise(pages, language, mode), strict=True):
+            found[number] = [_on_the_row(word, scale, border, inks[number].shape) for word in words]
+    return found
+
+
+def _page(ink: Grey, border: int, scale: float) -> Image.Image:
+    page = Image.fromarray(np.pad(255 - ink, border, constant_values=255))
+    size = round(page.width * scale), round(page.height * scale)
+    if max(size) > _LARGEST_SIDE:
+        raise OcrError(f"a picture of {page.width} x {page.height} pixels is too large to read")
+    return page.resize(size, Image.Resampling.BICUBIC)
+
+
+def _on_the_row(word: OcrWord, scale: float, border: int, shape: tuple[int, ...]) -> OcrWord:
+    """A word of the enlarged page around the same pixels of the row, inside it."""
+    box, (height, width) = word.box, shape
+    left, top = (max(0, int(at / scale) - border) for at in (box.x, box.y))
+    right, bottom = (-int(-at // scale) - border for at in (box.right, box.bottom))
+    left, top, right, bottom = (
+        min(left, width - 1),
+        min(top, height - 1),
+        min(right, width),
+        min(bottom, height),
+    )
+    return replace(word, box=Box(left, top, max(1, right - left), max(1, bottom - top)))
+
+
+def _with_latin(found: list[OcrWord], latin: Iterable[OcrWord]) -> list[OcrWord]:
+    """A row, its Latin words as the model for them read them where that was sure."""
+    for word in latin:
+        if word.confidence >= _SURE and any(map(str.isalpha, word.text)):
+            covered = [other for other in found if _covers_any(word.box, [other])]
+            if covered and not any(_is_not_latin(c) for other in covered for c in other.text):
+                at = found.index(covered[0])
+                found = [other for other in found if other not in covered]
+                found.insert(at, word)
+    return found
+
+
+def _is_not_latin(character: str) -> bool:
+    return character.isalpha() and not unicodedata.name(character, "").startswith("LATIN")
+
+
+def _covers_any(box: Box, words: Iterable[OcrWord]) -> bool:
+    return any(box.holds_centre_of(word.box) or word.box.holds_centre_of(box) for word in words)
+
+
+def _is_a_rule(line: OcrLine) -> bool:
+    """Borders and shadows are sometimes read as a few very wide letters."""
+    return line.box.w > 4 * line.box.h * len(line.text)
+
+
+def _tightened(word: OcrWord, ink: npt.NDArray[Any]) -> OcrWord:
+    """The word with its box drawn around the ink inside."""
+    left, top = word.box.x, word.box.y
+    part = ink[top : word.box.bottom, left : word.box.right]
+    rows, columns = np.flatnonzero(part.any(1)), np.flatnonzero(part.any(0))
+    if not len(rows):
+        return word
+    box = Box(
+        left + int(columns[0]),
+        top + int(rows[0]),
+        int(columns[-1] - columns[0]) + 1,
+        int(rows[-1] - rows[0]) + 1,
+    )
+    return replace(word, box=box)
+
+
+def _is_junk(word: OcrWord) -> bool:
+    return word.confidence < 0.3 and not any(character.isalnum() for character in word.text)
