@@ -12,7 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 from assistant.core import abilities, endpoints
 from assistant.core.abilities import Report
@@ -24,7 +25,7 @@ from engines.chat.extractive import ExtractiveModel
 from engines.chat.network import Cancellation
 from engines.chat.protocol import ChatModel
 from store.core.database import Database
-from store.core.errors import NotFound, StoreError
+from store.core.errors import StoreError, existing
 from store.core.paths import DataDir
 from store.core.settings import ChatSettings
 from store.core.times import now_ms
@@ -42,12 +43,28 @@ PAUSE_S = 60.0
 """After a search that left something unknown, the next one begins no sooner; each later one waits longer."""
 
 
-_Place = tuple[str, str]
+@dataclass(slots=True, eq=False)
+class _Entry:
+    """One model: the endpoint `as_set`, and with what was found out. No `model` where none may be asked."""
 
+    as_set: Endpoint
+    endpoint: Endpoint
+    model: OpenAIChatModel | None
+    report: Report | None = None
+    search: _Search | None = None
 
-def _place(endpoint: Endpoint) -> _Place:
-    """The address and the model: what was found out holds for them."""
-    return endpoint.base_url, endpoint.model
+    @property
+    def place(self) -> tuple[str, str]:
+        """The address and the model: what was found out holds for them."""
+        return self.as_set.base_url, self.as_set.model
+
+    def learn(self, report: Report) -> None:
+        """Take in what was found out at its place, for whoever asks the model from now on, too."""
+        known = replace(self.as_set, model=report.model or self.as_set.model, found=report.found)
+        self.report, self.endpoint = report, known
+        if self.model is not None:
+            self.model.context_tokens = known.context_tokens
+            self.model.format_level = 0 if known.supports_json_schema else 1
 
 
 class ChatModels:
@@ -81,61 +98,55 @@ class ChatModels:
         self._waits_s = waits_s
         self._lock = threading.Lock()
         self._chosen = ""
-        self._named: dict[str, Endpoint] = {}  # as they were set
-        self._endpoints: dict[str, Endpoint] = {}  # the same with what was found out
-        self._reports: dict[_Place, Report] = {}
-        self._models: dict[str, OpenAIChatModel] = {}
-        self._searches: dict[_Place, _Search] = {}
+        self._entries: dict[str, _Entry] = {}
         self._extractive = ExtractiveModel()
         self.reload()
 
     def reload(self) -> None:
         """Read the providers again. Models that did not change stay the same objects."""
-        named = {endpoint.name: endpoint for endpoint in endpoints.configured(self._settings, self._environ)}
-        chosen, problem = "", ""
-        if self._data_dir is not None:
-            try:
-                added = providers.load(self._data_dir)
-            except StoreError as error:
-                log.error("%s", error)
-                problem = str(error)
-            else:
-                chosen = added.default
-                for provider in added.entries:
-                    endpoint = endpoints.added(provider, self._environ)
-                    if endpoint.name in {*named, self._extractive.name}:  # by the settings, later
-                        endpoint = replace(endpoint, name=f"{endpoint.name} ({provider.id})")
-                    named[endpoint.name] = endpoint
-        listed = {name: self._known(endpoint) for name, endpoint in named.items()}
+        named, chosen, problem = self._named()
         with self._lock:
-            kept = {name: m for name, m in self._models.items() if self._endpoints[name] == listed.get(name)}
-            models = {
-                name: kept.get(name) or opened(endpoint, self._waits_s)
-                for name, endpoint in listed.items()
-                if name in kept or endpoint.is_ready
-            }
-            gone = [model for name, model in self._models.items() if name not in kept]
-            left = {_place(each): each for each in self._named.values()}
-            kept_places = set(left) if problem else set(map(_place, named.values()))
-            left = {place: left[place] for place in left.keys() - kept_places}
-            self._named, self._endpoints, self._models = named, listed, models
-            self._chosen, self.problem = chosen, problem
-        # Whoever has an answer under way gets it; nothing more goes where it may no longer go.
-        for model in gone:
-            model.retire()
-        for place, endpoint in left.items():
-            self._reports.pop(place, None)
-            self._searches.pop(place, None)
-            if self._database:
-                abilities.forget(self._database, endpoint)
+            before = self._entries
+            entries = {name: self._entry(endpoint, before.get(name)) for name, endpoint in named.items()}
+            self._entries, self._chosen, self.problem = entries, chosen, problem
+        places = {entry.place for entry in entries.values()}
+        for name, entry in before.items():
+            # Whoever has an answer under way gets it; nothing more goes where it may no longer go.
+            if entry.model is not None and entries.get(name) is not entry:
+                entry.model.retire()
+            if self._database and not problem and entry.place not in places:
+                abilities.forget(self._database, entry.as_set)
+
+    def _named(self) -> tuple[dict[str, Endpoint], str, str]:
+        """The endpoints as they are set, which of them was chosen, and what is wrong with those added."""
+        named = {endpoint.name: endpoint for endpoint in endpoints.configured(self._settings, self._environ)}
+        if self._data_dir is None:
+            return named, "", ""
+        try:
+            added = providers.load(self._data_dir)
+        except StoreError as error:
+            log.error("%s", error)
+            return named, "", str(error)
+        for provider in added.entries:
+            endpoint = endpoints.added(provider, self._environ)
+            if endpoint.name in {*named, self._extractive.name}:  # by the settings, later
+                endpoint = replace(endpoint, name=f"{endpoint.name} ({provider.id})")
+            named[endpoint.name] = endpoint
+        return named, added.default, ""
+
+    def _entry(self, endpoint: Endpoint, before: _Entry | None) -> _Entry:
+        if before is not None and before.as_set == endpoint:
+            return before
+        known = abilities.remembered(self._database, endpoint) if self._database else endpoint
+        return _Entry(endpoint, known, opened(known, self._waits_s) if known.is_ready else None)
 
     @property
     def default(self) -> str:
         """The name of the model that answers when none is chosen."""
         if self._chosen in self.names:
             return self._chosen
-        usable = (name for name in self._models if not self._endpoints[name].key_problem)
-        return next(usable, self._extractive.name)
+        usable = (name for name in self.names if not self.endpoint(name).key_problem)
+        return next(usable)
 
     @property
     def local_default(self) -> str:
@@ -146,14 +157,15 @@ class ChatModels:
     @property
     def names(self) -> tuple[str, ...]:
         """Every model that can be asked, `extractive` last."""
-        return (*self._models, self._extractive.name)
+        asked = (name for name, entry in self._entries.items() if entry.model is not None)
+        return (*asked, self._extractive.name)
 
     def get(self, name: str | None = None) -> AnyModel:
         """The model of that name, or the default one. Raises `UnknownModel`."""
         chosen = name or self.default
-        model = self._models.get(chosen)
-        if model is not None:
-            return model
+        entry = self._entries.get(chosen)
+        if entry is not None and entry.model is not None:
+            return entry.model
         if chosen != self._extractive.name:
             raise UnknownModel(chosen, list(self.names))
         return self._extractive
@@ -162,14 +174,13 @@ class ChatModels:
         """Where a model is asked, and what it can do as far as that is known; for unknown names as for
         `extractive`, which is asked nowhere and can do nothing.
         """
-        return self._endpoints.get(name) or endpoints.built_in("")
+        entry = self._entries.get(name)
+        return entry.endpoint if entry else endpoints.built_in("")
 
     def of_provider(self, provider_id: int) -> Endpoint:
         """One that was added in the app; also when it may not be asked yet. Raises `NotFound`."""
-        for endpoint in self._endpoints.values():
-            if endpoint.provider_id == provider_id:
-                return endpoint
-        raise NotFound("provider", provider_id)
+        added = (each.endpoint for each in self._entries.values() if each.as_set.provider_id == provider_id)
+        return existing(next(added, None), "provider", provider_id)
 
     def describe(self) -> list[Endpoint]:
         """Every model that can be asked, the default one first."""
@@ -178,7 +189,7 @@ class ChatModels:
     def listed(self) -> list[Endpoint]:
         """Every model, those included that cannot be asked yet, in the order they were added."""
         default = self.default
-        shown = (endpoint.shown(default) for endpoint in self._endpoints.values())
+        shown = (entry.endpoint.shown(default) for entry in self._entries.values())
         return [*shown, endpoints.built_in(default)]
 
     # -- what a model can do ------------------------------------------------------------------
@@ -190,18 +201,17 @@ class ChatModels:
         wait for a model wait for one search, `patience_s` at most: it goes on, and who comes later
         knows more. What no answer came to stays unknown, and is tried again later.
         """
-        endpoint = self._named.get(name)
-        if endpoint is None or self._database is None or not endpoint.is_ready or endpoint.key_problem:
+        entry = self._entries.get(name)
+        if entry is None or self._database is None or entry.model is None or entry.as_set.key_problem:
             return self.endpoint(name)
-        place = _place(endpoint)
         with self._lock:
-            report, search = self._reports.get(place), self._searches.get(place)
-            if report and report.is_complete:
-                return self._endpoints[name]
-            if search is None or search.is_due():
-                pause_s = 4 * search.pause_s if search else PAUSE_S
-                search = self._searches[place] = _Search(self._find_out, endpoint, pause_s)
-                search.start()
+            if entry.report and entry.report.is_complete:
+                return entry.endpoint
+            if entry.search is None or entry.search.is_due():
+                pause_s = 4 * entry.search.pause_s if entry.search else PAUSE_S
+                entry.search = _Search(partial(self._find_out, entry), pause_s)
+                entry.search.start()
+            search = entry.search
         search.join(patience_s)
         return self.endpoint(name)
 
@@ -210,58 +220,47 @@ class ChatModels:
 
         Raises `StoreError` when a request cannot be noted.
         """
-        endpoint = self._named.get(name)
-        return None if endpoint is None else self._report(endpoint, self.timeout_s, forget=True)
+        entry = self._entries.get(name)
+        return None if entry is None else self._report(entry, self.timeout_s, forget=True)
 
-    def _find_out(self, endpoint: Endpoint) -> None:
+    def _find_out(self, entry: _Entry) -> None:
         try:
-            self._report(endpoint, min(_PROBE_TIMEOUT_S, self.timeout_s))
+            self._report(entry, min(_PROBE_TIMEOUT_S, self.timeout_s))
         except StoreError as error:
-            log.warning("what %s can do was not found out: %s", endpoint.name, error)
+            log.warning("what %s can do was not found out: %s", entry.as_set.name, error)
         finally:
             if self._database:
                 self._database.close_thread()
 
-    def _report(self, endpoint: Endpoint, timeout_s: float, *, forget: bool = False) -> Report:
+    def _report(self, entry: _Entry, timeout_s: float, *, forget: bool = False) -> Report:
         assert self._database is not None
-        report = abilities.find_out(endpoint, self._database, self._clock, timeout_s, forget=forget)
+        report = abilities.find_out(entry.as_set, self._database, self._clock, timeout_s, forget=forget)
         with self._lock:
-            self._reports[_place(endpoint)] = report
-            for name, named in self._named.items():
-                if _place(named) == _place(endpoint):
-                    known = self._endpoints[name] = self._known(named)
-                    if name in self._models:
-                        self._models[name].context_tokens = known.context_tokens
-                        self._models[name].format_level = 0 if known.supports_json_schema else 1
+            for each in self._entries.values():
+                if each.place == entry.place:
+                    each.learn(report)
         return report
-
-    def _known(self, endpoint: Endpoint) -> Endpoint:
-        """An endpoint with what was found out of it, in this process or before."""
-        report = self._reports.get(_place(endpoint))
-        if report:
-            return replace(endpoint, model=report.model or endpoint.model, found=report.found)
-        return abilities.remembered(self._database, endpoint) if self._database else endpoint
 
     def close(self) -> None:
         """End what is being found out."""
-        for search in self._searches.values():
-            search.stop()
+        for entry in self._entries.values():
+            if entry.search:
+                entry.search.stop()
 
 
 class _Search(threading.Thread):
     """One search for what a model can do, in a thread of its own."""
 
-    def __init__(self, find_out: Callable[[Endpoint], None], endpoint: Endpoint, pause_s: float) -> None:
+    def __init__(self, find_out: Callable[[], None], pause_s: float) -> None:
         super().__init__(name="abilities", daemon=True)
         self._find_out = find_out
-        self._endpoint = endpoint
         self._cancellation = Context().run(Cancellation)  # not a part of the turn that began it
         self.pause_s = pause_s
         self._ended_s = 0.0
 
     def run(self) -> None:
         with self._cancellation.here():
-            self._find_out(self._endpoint)
+            self._find_out()
         self._ended_s = time.monotonic()
 
     def is_due(self) -> bool:
