@@ -42,6 +42,9 @@ class WebSettings:
     host: str = _setting("127.0.0.1", "Address to listen on; anything but loopback needs allow_lan.")
     port: int = _setting(8420, "Port to listen on; 0 picks a free one.", low=0)
     allow_lan: bool = _setting(False, "Permit an address that other machines can reach.")
+    public_url: str = _setting(
+        "", "Address of a reverse proxy with TLS before the pages, such as https://recollect.example."
+    )
     tls_acknowledged: bool = _setting(
         False, "Confirms that TLS or a reverse proxy stands in front when allow_lan is set."
     )

@@ -96,14 +96,17 @@ def retry(home: Path | None, as_json: bool, names: tuple[str, ...]) -> int:
 def open_pages(home: Path | None, as_json: bool) -> None:
     """Open the pages in a browser, by a link that works once."""
     from webapp.ops.control import web_address
-    from webapp.security.access import launch_link
+    from webapp.security.access import launch_link, public_host
 
-    data_dir = open_home(home).data_dir
-    address = web_address(data_dir)
+    here = open_home(home)
+    address = web_address(here.data_dir)
     if address is None:
         raise click.ClickException("Recollect is not running; start it with `recollect up`")
-    link = launch_link(data_dir, address.url)
-    print_json({"link": link}) if as_json else click.echo(link)
+    link = launch_link(here.data_dir, address.url)
+    links = {"link": link}
+    if public_host(here.settings.web):
+        links["public_link"] = launch_link(here.data_dir, here.settings.web.public_url.rstrip("/"))
+    print_json(links) if as_json else click.echo("\n".join(links.values()))
     if not as_json:
         open_in_browser(link)
 

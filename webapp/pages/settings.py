@@ -63,8 +63,7 @@ def save() -> Response:
 
 def _keep(response: Response, name: str, value: str) -> None:
     if value:
-        secure = services().settings.web.allow_lan and request.is_secure
-        response.set_cookie(name, value, max_age=_YEAR_S, samesite="Strict", secure=secure)
+        response.set_cookie(name, value, max_age=_YEAR_S, samesite="Strict", secure=request.is_secure)
     else:
         response.delete_cookie(name, samesite="Strict")
 

@@ -13,10 +13,12 @@ import hashlib
 import hmac
 import ipaddress
 import os
+import re
 import secrets
 import socket
 from collections.abc import Callable
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from store.core.errors import SettingsError
 from store.core.paths import FILE_MODE, DataDir, replace_file
@@ -127,6 +129,9 @@ def _signature(token: str, claim: str) -> str:
 # -- the address the pages are served on: this machine only, unless more was allowed by name ----
 
 _BACKLOG = 128
+_PUBLIC_URL = re.compile(
+    r"https://(?P<host>(?:\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::[1-9][0-9]{0,4})?)/?", re.ASCII
+)
 
 
 class PortInUse(OSError):
@@ -134,10 +139,16 @@ class PortInUse(OSError):
 
 
 def check_address(settings: WebSettings) -> None:
-    """Refuse to listen beyond this machine unless it was allowed twice by name.
+    """Refuse to be reached from beyond this machine unless it was allowed twice by name.
 
     Raises `SettingsError` with what would have to be set.
     """
+    name = urlsplit("//" + public_host(settings)).hostname
+    if name and not is_loopback(name) and not settings.allow_lan:
+        raise SettingsError(
+            f"web.public_url {settings.public_url!r} can be reached by other machines; "
+            "set web.allow_lan=true to permit that"
+        )
     if is_loopback(settings.host):
         return
     if not settings.allow_lan:
@@ -149,6 +160,21 @@ def check_address(settings: WebSettings) -> None:
         raise SettingsError(
             "web.allow_lan needs TLS or a reverse proxy in front; confirm it with web.tls_acknowledged=true"
         )
+
+
+def public_host(settings: WebSettings) -> str:
+    """What browsers write as `Host` to the proxy of `web.public_url`; "" where there is none.
+
+    Raises `SettingsError` for anything but https, a name and perhaps a port.
+    """
+    if not settings.public_url:
+        return ""
+    found = _PUBLIC_URL.fullmatch(settings.public_url.lower())
+    if found is None:
+        raise SettingsError(
+            f"web.public_url {settings.public_url!r} is no address such as https://recollect.example:8443"
+        )
+    return found["host"].removesuffix(":443")  # the port that browsers leave out
 
 
 def is_loopback(host: str) -> bool:

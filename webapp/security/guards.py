@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import cast
+from collections.abc import Callable, Iterable
+from typing import Any, cast
 
 from flask import Flask, Response, current_app, g, render_template, request
 
+from store.core.settings import WebSettings
 from store.egress.access_keys import BROWSER, AccessKey
 from store.egress.access_log import Access, Outcome
 from webapp.core.errors import Problem, is_api, request_id
 from webapp.core.services import Services, services
 from webapp.core.templating import wants_fragment
 from webapp.security import access, login
-from webapp.security.access import Permission
+from webapp.security.access import Permission, public_host
 from webapp.security.keys import OWNER, Keyring
 from webapp.security.uses import Uses
 
@@ -31,6 +33,7 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
     "connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+_Wsgi = Callable[[dict[str, Any], Any], Iterable[bytes]]
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::(?P<port>[0-9]{1,5}))?", re.ASCII)
@@ -42,6 +45,7 @@ def install(app: Flask) -> None:
     own: Services = app.extensions["recollect"]
     app.extensions["keyring"] = Keyring(own.database, own.token, own.clock)
     app.extensions["token_uses"] = Uses(own.database)
+    app.wsgi_app = _behind_proxy(app.wsgi_app, public_host(own.settings.web))  # type: ignore[assignment, method-assign]
     app.before_request(_guard)
     app.after_request(protect)
     app.after_request(_record)  # it comes before: the last one is the first
@@ -50,8 +54,7 @@ def install(app: Flask) -> None:
 
 def _guard() -> Response | None:
     """None lets the request through; an answer or a `Problem` does not."""
-    host = request.environ.get("HTTP_HOST", "")
-    if not is_allowed_host(host, _host_names(), services().settings.web.port):
+    if not is_own_host(services().settings.web):
         raise Problem(403, "wrong_host", "This server does not answer to that Host.")
     if _permission() is Permission.EXTENSION:
         _check_extension()
@@ -66,6 +69,30 @@ def _guard() -> Response | None:
     return None
 
 
+def is_own_host(web: WebSettings) -> bool:
+    """Whether the request is to an address of the pages: their own, or that of the proxy before them."""
+    host = request.environ.get("HTTP_HOST", "")
+    return is_allowed_host(host, _host_names(web.host), web.port) or _is_public(host, public_host(web))
+
+
+def _is_public(host: str, public: str) -> bool:
+    return public != "" and host.lower() == public
+
+
+def _behind_proxy(inner: _Wsgi, public: str) -> _Wsgi:
+    """Let requests that a proxy passes on be told by the `Host` that their browser wrote: they came by TLS.
+
+    What a proxy says of itself (`X-Forwarded-…`) is not looked at: anybody could say it.
+    """
+
+    def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        if _is_public(environ.get("HTTP_HOST", ""), public):
+            environ["wsgi.url_scheme"] = "https"
+        return inner(environ, start_response)
+
+    return answer
+
+
 def is_allowed_host(host: str, names: frozenset[str], port: int) -> bool:
     """Whether a Host header names this server: one allowed name, and our port."""
     match = _HOST.fullmatch(host.lower())
@@ -74,8 +101,7 @@ def is_allowed_host(host: str, names: frozenset[str], port: int) -> bool:
     return match["name"] in names and int(match["port"] or 80) == port
 
 
-def _host_names() -> frozenset[str]:
-    host = services().settings.web.host
+def _host_names(host: str) -> frozenset[str]:
     if host in ("", "0.0.0.0", "::"):
         # Listening everywhere: the address this connection came in by. Rebinding needs a name.
         connection = request.environ.get("werkzeug.socket")
@@ -216,6 +242,8 @@ def protect(response: Response) -> Response:
     headers["Referrer-Policy"] = "no-referrer"
     headers["Cross-Origin-Opener-Policy"] = "same-origin"
     headers["Cross-Origin-Resource-Policy"] = "same-origin"
+    if response.mimetype == "text/event-stream":
+        headers["X-Accel-Buffering"] = "no"  # nginx would keep the events back
     headers["X-Request-Id"] = request_id()
     if response.mimetype == "text/html":
         response.vary.update(("HX-Request", "HX-History-Restore-Request"))

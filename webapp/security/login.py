@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 from typing import TypeVar, cast
+from urllib.parse import urlsplit
 
 from flask import Blueprint, current_app, g, redirect, request
 from werkzeug.wrappers import Response
@@ -77,14 +78,24 @@ def _signed_in() -> tuple[AccessKey | None, str]:
     """The browser and its secret, looked up once a request."""
     if "browser" not in g:
         shown = request.cookies.getlist(_cookie_name())[:_MAX_COOKIES]
-        port = services().settings.web.port
-        found = ((keyring().browser(secret, port), secret) for secret in shown)
+        found = ((keyring().browser(secret, _port()), secret) for secret in shown)
         g.browser = next((each for each in found if each[0]), (None, ""))
     return cast(tuple[AccessKey | None, str], g.browser)
 
 
 def _cookie_name() -> str:
-    return f"recollect_{services().settings.web.port}"
+    """By TLS, with the beginning that no page of a sister domain, and none without TLS, can set.
+
+    https://www.rfc-editor.org/rfc/rfc6265#section-4.1.3 does not know it; the browsers all do:
+    https://developer.mozilla.org/en-US/docs/Web/HTTP/Headers/Set-Cookie#cookie_prefixes
+    """
+    return f"{'__Host-' if request.is_secure else ''}recollect_{_port()}"
+
+
+def _port() -> int:
+    """The port that the browser sees: of the pages, or of a proxy before them."""
+    web = services().settings.web
+    return (urlsplit(web.public_url).port or 443) if request.is_secure else web.port
 
 
 # -- a launch link signs a browser in, once -----------------------------------------------------
@@ -109,7 +120,7 @@ def launch() -> Response:
             raise _refused()
         if before:
             access_keys.revoke(connection, before.id)
-        secret = keyring().make(connection, BROWSER, _device(), own.settings.web.port)
+        secret = keyring().make(connection, BROWSER, _device(), _port())
     response = redirect("/", 303)
     response.set_cookie(
         _cookie_name(),

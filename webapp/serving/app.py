@@ -215,11 +215,11 @@ def _serve_unusable(
 ) -> None:
     """Say on every page why there is nothing else, until stopped."""
     log.error("the database cannot be used: %s", error)
-    port, what = settings.web.port, str(error)
-    app = unusable_app(_flask(), f"{what[:1].upper()}{what[1:]}.", advice(data_dir, error), port)
+    what = str(error)
+    app = unusable_app(_flask(), f"{what[:1].upper()}{what[1:]}.", advice(data_dir, error), settings.web)
     server = Server(app, listener, thread_done=lambda: None)
     _stop_on_signals(server)
-    with advertise_address(data_dir, settings.web.host, port):
+    with advertise_address(data_dir, settings.web.host, settings.web.port):
         server.run()
 
 

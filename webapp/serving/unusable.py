@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from flask import Flask, Response, render_template, request
 
+from store.core.settings import WebSettings
 from webapp.core import errors
 from webapp.core.errors import Problem
 from webapp.security import guards
 
 
-def unusable_app(app: Flask, what: str, action: str, port: int) -> Flask:
+def unusable_app(app: Flask, what: str, action: str, web: WebSettings) -> Flask:
     """Let an empty app answer every address with the two sentences, and programs with a problem."""
 
     @app.before_request
     def tell() -> Response | None:
-        if not guards.is_allowed_host(request.environ.get("HTTP_HOST", ""), guards.LOOPBACK_NAMES, port):
+        if not guards.is_own_host(web):
             return Response("This server does not answer to that Host.\n", 403, content_type="text/plain")
         if request.endpoint == "static":
             return None

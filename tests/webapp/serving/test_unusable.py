@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from flask.testing import FlaskClient
 
+from store.core.settings import WebSettings
 from tests.tables import for_each
 from webapp.serving.app import _flask
 from webapp.serving.unusable import unusable_app
@@ -16,7 +17,7 @@ HOST = {"Host": "127.0.0.1:8420"}
 
 @pytest.fixture
 def visitor() -> Iterator[FlaskClient]:
-    app = unusable_app(_flask(), "It is <damaged>.", "`recollect restore` mends it.", 8420)
+    app = unusable_app(_flask(), "It is <damaged>.", "`recollect restore` mends it.", WebSettings())
     with app.test_client() as client:
         yield client
 
