@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field
 from assistant.read_api import answers, calls
 from assistant.read_api.answers import Time, TimeOrNone, Words
 from assistant.read_api.calls import ReadCall
-from store.frames.frames import captured_ms_of
+from assistant.retrieval.sampling import spread_in
 from store.ocr import readings
 from store.search import sample
 from store.search.filters import Filters
@@ -48,7 +48,7 @@ def search_frames(
 
     All words have to be there; phrases in quotes, prefix*, AND, OR and NOT work. Of a question the words of
     asking are not looked for, and one that finds nothing gives frames from all over the range. Without
-    `start` everything is searched; `end` is now. Look at a row with get_frame_context.
+    `start` everything is searched; `end` is now.
     """
     start_ms, end_ms = answers.span(start, end, call.now_ms)
     filters = Filters(
@@ -78,7 +78,7 @@ def get_frame_context(
     call: ReadCall,
     frame_id: FrameId,
     text_start: Annotated[int, Field(ge=0, description="First character of the text to give.")] = 0,
-    text_chars: Annotated[int, Field(ge=0, le=50_000)] = 4_000,
+    text_chars: Annotated[int, Field(ge=0, le=50_000)] = 6_000,
 ) -> answers.FrameContext:
     """Give one frame in full, with text, window, addresses, neighbours and stretch of activity; call it
     to look closer at a row or to go to the frame before or after.
@@ -136,17 +136,9 @@ def activity_summary(
 def _spread(call: ReadCall, filters: Filters, end_ms: int, limit: int) -> answers.FramesFound:
     """Frames from all over a range, in the order of time."""
     filters = replace(filters, end_ms=end_ms)
-    ids: list[int] = []
     with call.database.read() as connection:
         total = sample.count(connection, filters)
-        for _, first, last in sample.ends_per_bucket(connection, filters, end_ms - filters.start_ms):
-            start_ms, end_ms = captured_ms_of(first), captured_ms_of(last) + 1
-            # More parts than rows: stretches without frames leave their place to the others.
-            part_ms = -(-(end_ms - start_ms) // (4 * limit))
-            within = replace(filters, start_ms=start_ms, end_ms=end_ms)
-            ends = sample.ends_per_bucket(connection, within, part_ms)
-            ids = sorted({number for _, *both in ends for number in both})
-        loaded = sample.load(connection, sample.evenly(ids, limit))
+        loaded = sample.load(connection, spread_in(connection, filters, limit))
     shown = [frame for frame in loaded if call.shows(frame)]
     call.returned = len(shown)
     rows = [

@@ -67,7 +67,8 @@ def spread_in(connection: apsw.Connection, filters: Filters, max_frames: int = M
 
     Each goes into the middle of the longest stretch between two chosen frames of one bucket.
     """
-    even = max_frames - max_frames % FRAMES_PER_BUCKET  # so many that no bucket has to be counted and thinned
+    # So many that no bucket has to be counted and thinned.
+    even = max(FRAMES_PER_BUCKET, max_frames - max_frames % FRAMES_PER_BUCKET)
     ids = select_in(connection, filters, even)
     bucket_ms = Rule(max_frames=even).bucket_s(filters.start_ms, filters.end_ms or 0) * 1000
     buckets = [(number // ID_STEP - filters.start_ms) // bucket_ms for number in ids]
@@ -81,7 +82,7 @@ def spread_in(connection: apsw.Connection, filters: Filters, max_frames: int = M
             ids.append(middle)
             heappush(stretches, (low - middle, low, middle))
             heappush(stretches, (middle - high, middle, high))
-    return sorted(ids)
+    return sorted(ids[:max_frames])
 
 
 def thinned(

@@ -17,8 +17,8 @@ from pydantic import BaseModel, Field
 
 from assistant.core.egress_log import SentLedger
 from assistant.core.strings import duration
-from assistant.read_api import answers, calls, frames, memory
-from assistant.read_api.answers import MemoryRow, Moment, Reading, Usage
+from assistant.read_api import answers, frames, memory
+from assistant.read_api.answers import MemoryRow, Moment, Usage
 from assistant.read_api.calls import ReadCall
 from assistant.read_api.frames import FrameId
 from assistant.retrieval.measured_facts import TOTAL
@@ -30,38 +30,8 @@ from store.core import times
 from store.core.errors import StoreError
 from store.frames import frames as stored_frames
 from store.frames.frames import FrameRow
-from store.ocr import readings
 
 REACHES = "what was recorded on this computer, past your exclusion rules"
-_TEXT_CHARS = 6_000
-
-
-class FrameText(Reading):
-    """One frame as text."""
-
-    frame_id: int = Field(validation_alias="id")
-    time: Moment = Field(validation_alias="captured_ms")
-    app_name: str | None
-    window_name: str | None
-    browser_url: str | None
-    offset: int
-    text: str
-    next_offset: int | None
-
-
-def get_frame(
-    call: ReadCall, frame_id: FrameId, offset: Annotated[int, Field(ge=0, le=2**31)] = 0
-) -> FrameText:
-    """Give the text of one frame with its time, app, window and address; call it before quoting from a
-    frame that search_ocr found. Of a long text `next_offset` says where to go on."""
-    frame = calls.frame(call, frame_id)
-    reading = readings.current_reading(call.database, frame_id)
-    text = reading.text if reading else ""
-    call.returned = 1
-    end = offset + _TEXT_CHARS
-    return FrameText.of(
-        call, frame, offset=offset, text=text[offset:end], next_offset=end if len(text) > end else None
-    )
 
 
 def _screen(function: Callable[..., BaseModel], name: str = "") -> Tool:
@@ -95,9 +65,9 @@ def _as_answer(lookup: SourceQuery, answer: BaseModel, asked: str) -> dict[str, 
                 Searched(asked, answer.strategy, answer.total, answer.total_is_exact, why)
             )
             _cite(lookup, fields["frames"], [(row.frame_id, row.time) for row in answer.frames])
-        case FrameText() | answers.FrameContext():
+        case answers.FrameContext():
             _cite(lookup, [fields], [(answer.frame_id, answer.time)])
-            if isinstance(answer, answers.FrameContext) and answer.activity:
+            if answer.activity:
                 findings.shown(_ms(answer.activity.start), _ms(answer.activity.end))
         case answers.ActivitySummary():
             findings.shown(_ms(answer.start), _ms(answer.end))
@@ -152,7 +122,8 @@ def _ms(at: Moment) -> int:
 
 SCREEN_TOOLS = (
     _screen(frames.search_frames, "search_ocr"),
-    *map(_screen, (get_frame, frames.get_frame_context, frames.activity_summary, *memory.TOOLS)),
+    _screen(frames.get_frame_context, "get_frame"),
+    *map(_screen, (frames.activity_summary, *memory.TOOLS)),
 )
 
 

@@ -33,7 +33,6 @@ GOOD: dict[str, dict[str, Any]] = {
     "get_context_timeline": {"anchor": "2026-11-20T14:05:00+08:00"},
     "get_current_datetime": {},
     "get_frame": {"frame_id": 0},
-    "get_frame_context": {"frame_id": 0},
     "get_frame_tags": {"frame_id": 0},
     "get_location_history": {"start": START, "end": END},
     "get_place_at": {"latitude": 31.2, "longitude": 121.4},
