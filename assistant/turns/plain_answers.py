@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from assistant.core.strings import clock, duration, moment, text
+from assistant.core.strings import clock, day, duration, text
 from assistant.core.texts import HAN, normalize
 from assistant.language.questions import Form
 from assistant.retrieval import answer_lines, usage
@@ -129,8 +129,10 @@ class _Composing:
         return start if start.endswith(end) else f"{start}–{end}"
 
     def _when(self, at_ms: int) -> str:
-        """A clock time, with its date where there are several days."""
-        return (clock if self._is_one_day else moment)(at_ms, self.turn.plan.zone)
+        """A clock time, with its day where there are several."""
+        plan = self.turn.plan
+        at = clock(at_ms, plan.zone)
+        return at if self._is_one_day else f"{day(at_ms, plan.zone, plan.now_ms, plan.language)} {at}"
 
     # -- what was done
 
@@ -193,15 +195,13 @@ class _Composing:
             if form in _MEASURED and self._activity:  # no window of that name: what there is instead
                 yield self._measured(Form.APPS, self._activity)
                 return
-        apps = {entry.id: self._app(entry.frame.app_name or "") for entry in self.retrieval.entries}
-        for found_moment in found.moments:
-            yield self._moment(found_moment, apps[found_moment.screen.id])
+        yield from map(self._moment, found.moments)
 
-    def _moment(self, found: Moment, app: str) -> Item:
-        plan, screen = self.turn.plan, found.screen
-        where = ", ".join(filter(None, (app, plain(screen.title))))
-        quotes = (Quote(screen.id, shortened(line.text, plan.words, MAX_QUOTE_CHARS)) for line in found.lines)
-        return Item(f"{self._when(screen.captured_ms)} {where}", tuple(quotes))
+    def _moment(self, found: Moment) -> Item:
+        """When, and the lines; where they stood is said by the source of each."""
+        screen, words = found.screen, self.turn.plan.words
+        quotes = (Quote(screen.id, shortened(line.text, words, MAX_QUOTE_CHARS)) for line in found.lines)
+        return Item(self._when(screen.captured_ms), tuple(quotes))
 
     def _synonyms(self, screens: Sequence[Screen], nearness: Mapping[str, float]) -> Synonyms:
         """Of each word of the question the words of the screens that mean the same."""

@@ -44,7 +44,7 @@ def test_a_quote_shows_on_the_picture_where_its_words_begin(reader: Visit) -> No
 
 def test_a_number_opens_its_frame_and_the_way_back_is_where_one_was(reader: Visit) -> None:
     page = reader.page
-    number = page.locator(".quote:has(blockquote):has(rect.inner) figcaption b").first.text_content()
+    number = page.locator(".quote:has(rect.inner) figcaption b").first.text_content()
     cite = page.locator(f'.answer .cite[href$=".1.{number}"]')
     cite.focus()
     place = page.evaluate("scrollY")
@@ -107,7 +107,7 @@ def test_a_source_is_marked_wrong_in_place_and_back(reader: Visit) -> None:
 def test_citations_are_links_without_scripts(browser: Browser, answered: Site) -> None:
     found = visit(browser, answered, java_script_enabled=False)
     page = found.go(answered.answer)
-    source = page.locator("figure.quote:has(blockquote) a[data-citation]").first
+    source = page.locator("figure.quote:has(rect.inner) a[data-citation]").first
     found.go(str(source.get_attribute("href")))
     expect(page.locator("#mark rect.inner").first).to_be_attached()
     line = page.locator("svg.boxes a.line").first.get_attribute("href")

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup
 
 from assistant.core.records import EvidenceItem, TurnResult
+from engines.chat.extractive import ExtractiveModel
 from store.chats import tool_calls
 from store.chats.feedback import Report
 from store.chats.tool_calls import ToolCall
@@ -101,6 +102,7 @@ def evidence_cards(
     rows = frames.get_many(database, [item.frame_id for item in wanted if item.frame_id is not None])
     slots = apps.colour_slots(database)
     marked = answers.words_on_frames(turn)
+    is_quoted = turn.model == ExtractiveModel.name  # its answer is these quotes: nobody reads them twice
     for item in wanted:
         n, frame = item.n or 0, rows.get(item.frame_id or -1)
         boxes = _boxes(database, item, marked.get(n, ()))
@@ -115,7 +117,7 @@ def evidence_cards(
             frame=frame,
             boxes=boxes,
             crop=_crop(boxes, frame) if frame else None,
-            quote=_quote(item, marked.get(n, ())),
+            quote=Markup() if is_quoted else _quote(item, marked.get(n, ())),
             copied=citation_text(words, place, item.captured_ms, item.frame_id, zone),
             gone=_gone(media, frame, item),
             report=reports.get(n),
