@@ -46,7 +46,7 @@ from store.core.database import Database
 from store.core.errors import StoreError
 from store.core.paths import DataDir
 from store.core.settings import RetentionSettings, Settings
-from store.deletion import deletion, retention
+from store.deletion import deletion, request, retention
 from store.frames import packing, text_index
 from store.spool.queue import LookReport
 from store.verify import verify as verifying
@@ -264,7 +264,7 @@ def rebuilding_the_index(home: Home, clock: Clock, tell: Tell) -> object:
 
 @writer
 def deleting(home: Home, clock: Clock, tell: Tell) -> object:
-    deletion._ROUND_S, deletion.FRAMES_AT_ONCE = 0.0, 2
+    deletion._ROUND_S, request.FRAMES_AT_ONCE = 0.0, 2
     tell("deleting")
     receipt = deletion.delete_range(home.database, home.media, FROM_MS, UNTIL_MS, now_ms=LATER_MS)
     return tell(f"receipt {receipt.verified}")
@@ -283,14 +283,14 @@ PREPARED["deleting"] = with_waiting
 @writer
 def sweeping(home: Home, clock: Clock, tell: Tell) -> object:
     """A start after a deletion that was broken off, broken off in turn."""
-    deletion._ROUND_S, deletion.FRAMES_AT_ONCE = 0.0, 2
+    deletion._ROUND_S, request.FRAMES_AT_ONCE = 0.0, 2
     return deletion.sweep(home.database, home.media)
 
 
 def broken_off(home: Home) -> None:
     with_waiting(home)
-    deletion._ROUND_S, deletion.FRAMES_AT_ONCE = 0.0, 2
-    erasure = deletion.Erasure(home.database, home.media, deletion.Request(FROM_MS, UNTIL_MS), LATER_MS)
+    deletion._ROUND_S, request.FRAMES_AT_ONCE = 0.0, 2
+    erasure = deletion.Erasure(home.database, home.media, request.Request(FROM_MS, UNTIL_MS), LATER_MS)
     with home.database.write() as connection:
         erasure.add_tombstones(connection, [(FROM_MS, UNTIL_MS)])
     erasure._remove_some(merge_later=False)

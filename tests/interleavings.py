@@ -55,7 +55,7 @@ from store.core.database import Database
 from store.core.errors import StoreError
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings, ContextSettings, RetentionSettings, Settings
-from store.deletion import deletion, retention
+from store.deletion import deletion, request, retention
 from store.deletion.deletion import Receipt
 from store.frames import frames, packing, text_index
 from store.frames.frames import FrameRow
@@ -553,7 +553,7 @@ def small_patience() -> Iterator[None]:
     """Nothing waits for the clock."""
     with ExitStack() as stack:
         for owner, name, value in (
-            (deletion, "_ROUND_S", 0.0), (deletion, "FRAMES_AT_ONCE", 2),
+            (deletion, "_ROUND_S", 0.0), (request, "FRAMES_AT_ONCE", 2),
             (Database.checkpoint, "__defaults__", (20,)),
         ):  # fmt: skip
             stack.callback(setattr, owner, name, getattr(owner, name))

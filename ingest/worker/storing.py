@@ -249,16 +249,16 @@ def _pages_told(entry: Entry) -> list[PageText]:
 def _excluded_because(home: Home, capture: Capture) -> str:
     """The rule's machine word when the person's rules leave this capture out, else "".
 
-    A capture daemon decides on whole screens, with windows masked, before it writes (`batch_id`);
-    asking again about the foreground window alone would get masked screens wrong. An import or an
-    upload that names no window is an explicit act: not knowing its window is no reason to refuse.
+    A capture daemon decides on whole screens, with windows masked, before it writes (`batch_id`), and knows
+    more of them: asked again is only whether a rule fits, as one may have been made meanwhile. An import or
+    an upload that names no window is an explicit act: not knowing its window is no reason to refuse.
     """
-    if capture.batch_id is not None:
-        return ""
     window = WindowFacts(capture.app_name, capture.window_name, capture.browser_url)
     decision = load_rules(home.data_dir, home.settings.privacy).decide(window)
     if decision.reason == "rules_unreadable":
         raise TryLater(decision.detail)
+    if capture.batch_id is not None:
+        return decision.reason if decision.rule else ""
     return "" if decision.reason == "unknown_window" else decision.reason
 
 
@@ -272,7 +272,7 @@ def _store(home: Home, capture: Capture, content: bytes, pages: list[PageText], 
         if (
             earlier is None
             and capture.source == "screen"
-            and tombstones.cover(connection, capture.captured_ms)
+            and tombstones.cover(connection, capture.captured_ms, capture.app_name)
         ):
             at = capture.captured_ms, capture.monitor, capture.batch_id
             ledger.record_deleted(connection, capture.capture_id, *at)

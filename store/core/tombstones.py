@@ -7,6 +7,8 @@ Each transaction of a deletion adds a tombstone, so one that had begun before co
 
 from __future__ import annotations
 
+import hashlib
+
 import apsw
 
 from store.core.database import Database, scalar
@@ -15,8 +17,10 @@ NEWEST = "(select coalesce(max(id), 0) from deletions)"
 ON_ITS_WAY_MS = 60_000
 _COVER = """
 select 1 from deletions
-where start_ms <= :at and end_ms > :at and deleted_ms between :at and :at + :way
-    and receipt -> '$.whole' = 'true'
+where deleted_ms between :at and :at + :way and (
+    start_ms <= :at and end_ms > :at and receipt -> '$.whole' = 'true'
+    or receipt ->> '$.start_ms' <= :at and receipt ->> '$.end_ms' > :at and receipt ->> '$.app' = :app
+)
 """
 
 
@@ -25,12 +29,19 @@ def newest(connection: apsw.Connection) -> int:
     return int(scalar(connection, f"select {NEWEST}"))
 
 
-def cover(connection: apsw.Connection, captured_ms: int) -> bool:
-    """Whether a screen captured at this moment was on its way here when all of that time was deleted.
+def cover(connection: apsw.Connection, captured_ms: int, app_name: str | None) -> bool:
+    """Whether a screen captured at this moment was on its way here when all of that time was deleted, or all
+    that is of this app.
 
     A clock that was set back passes the same times again: only what is just older than a deletion counts.
     """
-    return scalar(connection, _COVER, {"at": captured_ms, "way": ON_ITS_WAY_MS}) is not None
+    app = app_name and digest(app_name)
+    return scalar(connection, _COVER, {"at": captured_ms, "way": ON_ITS_WAY_MS, "app": app}) is not None
+
+
+def digest(app_name: str) -> str:
+    """What a receipt knows an app by, because names of what was deleted stay nowhere."""
+    return hashlib.sha256(app_name.casefold().encode("utf-8", "replace")).hexdigest()
 
 
 def newest_now(database: Database) -> int:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -36,13 +36,14 @@ from store.core.paths import only_holder
 from store.core.records import insert
 from store.core.times import now_ms as wall_clock_ms
 from store.deletion import registry, reserve
+from store.deletion.request import DeletionScope, Request
 from store.frames import packing, packs, pending, text_index
 from store.frames.activity_intervals import CONTINUOUS_MS
-from store.frames.frames import MAX_CAPTURED_MS, captured_ms_of, id_range
+from store.frames.frames import MAX_CAPTURED_MS, captured_ms_of
 from store.frames.media import Media, possible_paths
 from store.spool import residual_files, window_hints
 from store.spool.residual_files import Waiting
-from store.timeline import ledger, segments
+from store.timeline import ledger
 from store.timeline.gaps import Interval
 
 log = logging.getLogger(__name__)
@@ -98,17 +99,16 @@ class Counts:
         return replace(self, **{name: getattr(self, name) + number for name, number in more.items()})
 
 
-def preview(database: Database, start_ms: int, end_ms: int, app_name: str | None = None) -> Counts:
-    """What `delete_range` would remove now."""
+def preview(database: Database, request: Request) -> Counts:
+    """What `delete` would remove now."""
     counts = Counts()
-    scope = range_scope(start_ms, end_ms, app_name)
     with database.read() as connection:
         last = -1
-        while scope.select(connection, last):
+        while request.scope.select(connection, last):
             last = int(scalar(connection, "select max(id) from deletion_scope"))
             counts = counts.plus({**registry.count(connection), "bytes": picture_bytes(connection)})
-    waiting = residual_files.captures(database.data_dir, start_ms, end_ms, app_name)
-    return counts.plus({"spool": sum(1 for _ in waiting), "copies": len(copies.copies(database.data_dir))})
+    waiting = request.waiting(database.data_dir)
+    return counts.plus({"spool": len(waiting), "copies": len(copies.copies(database.data_dir))})
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +136,15 @@ class Receipt:
         return not self.verified and set(self.left) <= {_WORDS_LEFT, _PACKING}
 
 
+def delete(database: Database, media: Media, request: Request, *, now_ms: int | None = None) -> Receipt:
+    """Delete what was asked for; ids that do not exist (any more) are passed over."""
+    reserve.use(database.data_dir)
+    erasure = Erasure(database, media, request, now_ms)
+    with only_one(database):
+        erasure.begin()
+        return erasure.run()
+
+
 def delete_range(
     database: Database,
     media: Media,
@@ -145,29 +154,17 @@ def delete_range(
     *,
     now_ms: int | None = None,
 ) -> Receipt:
-    """Delete every frame captured in ``[start_ms, end_ms)``, of one app where one is named.
-
-    `app_name` is compared as a whole, without regard to case.
-    """
-    reserve.use(database.data_dir)
-    erasure = Erasure(database, media, Request(start_ms, end_ms, app_name), now_ms)
-    with only_one(database):
-        with database.write() as connection:
-            truncate_frames(connection, start_ms, app_name)
-            if app_name is None:
-                erasure.add_tombstones(connection, [(start_ms, end_ms)])
-        return erasure.run()
+    """Delete every frame captured in ``[start_ms, end_ms)``, of one app where one is named."""
+    return delete(database, media, Request(start_ms, end_ms, app_name), now_ms=now_ms)
 
 
 def delete_frames(
     database: Database, media: Media, frame_ids: Iterable[int], *, now_ms: int | None = None
 ) -> Receipt:
-    """Delete these frames; ids that do not exist (any more) are passed over."""
+    """Delete these frames."""
     ids = sorted(set(frame_ids))
     start_ms, end_ms = (captured_ms_of(ids[0]), captured_ms_of(ids[-1]) + 1) if ids else (0, 0)
-    reserve.use(database.data_dir)
-    with only_one(database):
-        return Erasure(database, media, Request(start_ms, end_ms, frame_ids=tuple(ids)), now_ms).run()
+    return delete(database, media, Request(start_ms, end_ms, frame_ids=tuple(ids)), now_ms=now_ms)
 
 
 def only_one(database: Database, wait_s: float = _WAIT_S) -> AbstractContextManager[None]:
@@ -250,57 +247,10 @@ def is_unfinished(database: Database) -> bool:
 
 # -- one deletion under way ---------------------------------------------------------------
 
-FRAMES_AT_ONCE = 1_000
-
 _MERGE_WORTH = 200
 """Erasing one frame's words from the index takes as long as merging the rows of 200 (measured)."""
 _ERASED_AT_ONCE = 250
 """Frames of 150 words, in about five seconds. Of more, nobody waits for it."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeletionScope:
-    """Which frames go: everything after ``select id`` but for the order and the chunk."""
-
-    source: str
-    parameters: dict[str, int | str | None]
-
-    def select(self, connection: apsw.Connection, after_id: int = -1) -> int:
-        """Put the next `FRAMES_AT_ONCE` frames above an id into ``deletion_scope``; returns how many."""
-        return registry.select_frames(
-            connection,
-            f"select f.id {self.source} and f.id > :after_id order by f.id limit :limit",
-            {**self.parameters, "after_id": after_id, "limit": FRAMES_AT_ONCE},
-        )
-
-    def count(self, connection: apsw.Connection) -> int:
-        """How many frames there are in all."""
-        return int(scalar(connection, f"select count(*) {self.source}", self.parameters))
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What was asked to be deleted: frames of a range, of one app where one is named, or frames by id."""
-
-    start_ms: int
-    end_ms: int
-    app_name: str | None = None
-    frame_ids: tuple[int, ...] = ()
-
-    @classmethod
-    def read(cls, noted: dict[str, Any]) -> Request:
-        """One that was noted as `asdict` of it."""
-        return cls(**{**noted, "frame_ids": tuple(noted["frame_ids"])})
-
-    @property
-    def is_whole_range(self) -> bool:
-        return self.app_name is None and not self.frame_ids
-
-    @property
-    def scope(self) -> DeletionScope:
-        if self.frame_ids:
-            return list_scope(self.frame_ids)
-        return range_scope(self.start_ms, self.end_ms, self.app_name)
 
 
 class Erasure:
@@ -339,7 +289,7 @@ class Erasure:
     ) -> None:
         """Do the rest of one that a crash broke off, from what its first tombstone holds."""
         request = Request.read(noted["under_way"])
-        erasure = cls(database, media, request, deleted_ms, list_scope(()) if noted["narrowed"] else None)
+        erasure = cls(database, media, request, deleted_ms, _NOTHING if noted["narrowed"] else None)
         erasure._tombstone = tombstone
         erasure._counts = Counts(**noted["counts"])
         erasure._erase_words()  # it may have gone before the words of what it removed did
@@ -358,7 +308,7 @@ class Erasure:
         request = self._request
         self._drop_copies()  # one that is being made would keep pictures and the log from going
         for last_round in (*(False,) * _ROUNDS, True):
-            waiting = [] if request.frame_ids else list(self._waiting())
+            waiting = request.waiting(self._data_dir)
             claimed = [entry for entry in waiting if entry.is_taken]
             self.refuse_captures([entry for entry in waiting if last_round or not entry.is_unfinished])
             self.remove()
@@ -370,10 +320,6 @@ class Erasure:
             window_hints.drop_silent(self._data_dir.spool, times.now_ms())
         return self.finish()
 
-    def _waiting(self) -> Iterable[Waiting]:
-        request = self._request
-        return residual_files.captures(self._data_dir, request.start_ms, request.end_ms, request.app_name)
-
     @property
     def _until_now(self) -> Request:
         request = self._request
@@ -381,10 +327,29 @@ class Erasure:
 
     def _under_way(self) -> str:
         """What `resume` needs. Nothing of the time after the request was asked to be deleted."""
-        asked = asdict(self._until_now)
-        counts = asdict(self._counts)
-        noted = {"under_way": asked, "narrowed": self._is_narrowed, "counts": counts, "whole": self._is_whole}
+        asked = self._until_now
+        noted = {
+            "under_way": asked.note(), "narrowed": self._is_narrowed, "counts": asdict(self._counts),
+            "start_ms": asked.start_ms, "end_ms": asked.end_ms, **self._covered,
+        }  # fmt: skip
         return json.dumps(noted)
+
+    @property
+    def _covered(self) -> dict[str, Any]:
+        """What of its time is gone, for `tombstones.cover`."""
+        return {"whole": self._is_whole, "app": self._request.app_digest}
+
+    def begin(self) -> None:
+        """Cut the time off that reaches into a range, and mark it as deleted; where something of it stays, no
+        time at all.
+        """
+        request = self._request
+        if request.frame_ids:
+            return
+        with self._database.write() as connection:
+            request.truncate_frames(connection)
+            end_ms = request.end_ms if request.is_whole_range else request.start_ms
+            self.add_tombstones(connection, [(request.start_ms, end_ms)])
 
     def add_tombstones(self, connection: apsw.Connection, intervals: Iterable[Interval]) -> None:
         """Mark intervals as deleted, as far as they lie in the past."""
@@ -417,8 +382,7 @@ class Erasure:
     def remove(self) -> None:
         """Remove the frames from the database, then their pictures."""
         with self._database.write() as connection:  # what a read puts into a table goes with its end
-            select = f"select f.id {self._scope.source}"
-            number = registry.select_frames(connection, select, self._scope.parameters, "deletion_request")
+            number = self._scope.select_all(connection)
         is_waited_for = number > _ERASED_AT_ONCE and not self._is_narrowed
         merge_later = number > 1 and (is_waited_for or number * _MERGE_WORTH > self._in_index())
         while self._remove_some(merge_later):
@@ -476,9 +440,9 @@ class Erasure:
             start_ms, end_ms, self._deleted_ms, self._counts, self._freed, not left, tuple(left),
             copies.elsewhere(self._database),
         )  # fmt: skip
-        noted = {**asdict(receipt), "whole": self._is_whole}
+        noted = {**asdict(receipt), **self._covered}
         if any(each.endswith((_FRAMES_LEFT, _CAPTURES_LEFT)) for each in left):
-            noted["asked"] = asdict(self._until_now)  # while `settle` has to count anew
+            noted["asked"] = self._until_now.note()  # while `settle` has to count anew
         with self._database.write() as connection:
             self._keep(connection, json.dumps(noted))
         log.info("deleted %d frames, verified: %s", receipt.frames, receipt.verified)
@@ -511,14 +475,14 @@ class Erasure:
 
 def _still_there(database: Database, request: Request) -> list[str]:
     """What is there of what was asked to be deleted, in sentences."""
-    span = request.start_ms, request.end_ms, request.app_name
-    waiting = 0 if request.frame_ids else sum(1 for _ in residual_files.captures(database.data_dir, *span))
+    waiting = len(request.waiting(database.data_dir))
     with database.read() as connection:  # afterwards: what waited may have been stored meanwhile
         stored = request.scope.count(connection)
     counted = (stored, _FRAMES_LEFT), (waiting, _CAPTURES_LEFT)
     return [f"{number} {sentence}" for number, sentence in counted if number]
 
 
+_NOTHING = DeletionScope("from frames f where false", {})
 _UNDER_WAY = (
     "select id, deleted_ms, receipt from deletions where json_extract(receipt, '$.under_way') is not null"
 )
@@ -534,51 +498,6 @@ _BYTES = """
 select coalesce(sum(iif(f.media_path is null, 0, f.size_bytes) + coalesce(f.preview_bytes, 0)), 0)
 from deletion_scope d cross join frames f on f.id = d.id
 """
-
-
-def range_scope(start_ms: int, end_ms: int, app_name: str | None) -> DeletionScope:
-    first, after = id_range(start_ms, end_ms)
-    return DeletionScope(
-        "from frames f where f.id >= :first and f.id < :after"
-        " and (:app is null or f.app_name = :app collate nocase)",
-        {"first": first, "after": after, "app": app_name},
-    )
-
-
-def list_scope(frame_ids: Sequence[int]) -> DeletionScope:
-    return DeletionScope(
-        "from json_each(:ids) j cross join frames f on f.id = j.value where true",
-        {"ids": json.dumps(list(frame_ids))},
-    )
-
-
-def truncate_frames(connection: apsw.Connection, start_ms: int, app_name: str | None) -> None:
-    """Frames that were still on the screen when the range began: their time ends before it."""
-    reaching = rows(
-        connection,
-        """
-        with recursive monitors (name) as (
-            select min(monitor) from frames
-            union all
-            select (select min(f.monitor) from frames f where f.monitor > m.name)
-            from monitors m
-            where m.name is not null
-        )
-        select f.id, f.captured_ms, f.ended_ms
-        from monitors m
-        join frames f on f.id = (
-            select id from frames
-            where monitor = m.name and captured_ms < :start
-            order by captured_ms desc, id desc
-            limit 1
-        )
-        where f.ended_ms >= :start and (:app is null or f.app_name = :app collate nocase)
-        """,
-        {"start": start_ms, "app": app_name},
-    )
-    for frame_id, captured_ms, ended_ms in reaching:
-        connection.execute("update frames set ended_ms = ? where id = ?", (start_ms - 1, frame_id))
-        segments.rebuild(connection, captured_ms, ended_ms + 1)
 
 
 def empty_trash(database: Database, media: Media) -> int:

@@ -25,7 +25,8 @@ from store.core.preferences import delete_preference, get_preference, set_prefer
 from store.core.records import columns, insert
 from store.core.settings import RetentionSettings
 from store.deletion import registry
-from store.deletion.deletion import DeletionScope, Erasure, Request, empty_trash, only_one
+from store.deletion.deletion import Erasure, empty_trash, only_one
+from store.deletion.request import DeletionScope, Request
 from store.frames import frames, pending
 from store.frames.frames import ID_STEP, FrameRow, captured_ms_of
 from store.frames.media import Media, preview_of

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from store.core.errors import SpoolEntryInvalid
 from store.core.paths import DataDir
+from store.privacy.rules import WindowFacts
 from store.spool.queue import GONE, is_storable, read_record, told_by_name
 
 log = logging.getLogger(__name__)
@@ -26,13 +27,14 @@ _PARTS = ("new", "failed", "taken", "tmp")
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """A capture in the spool. What its record does not say (or cannot) is None; so is the id of what somebody
-    else put there, whose time is when they did.
+    else put there, whose time is when they did. `window` is None where the record
+    cannot be read.
     """
 
     folder: Path
     capture_id: str | None
     captured_ms: int
-    app_name: str | None
+    window: WindowFacts | None
     batch_id: str | None
     monitor: str
     size_bytes: int
@@ -48,19 +50,12 @@ class Waiting:
         return self.is_unfinished or self.folder.parent.name == "taken"
 
 
-def captures(data_dir: DataDir, start_ms: int, end_ms: int, app_name: str | None = None) -> Iterator[Waiting]:
-    """Captures of ``[start_ms, end_ms)`` that are written to the spool, wait, are worked on, or had failed.
-
-    With `app_name` only that app's; an entry whose record cannot be read counts as any app's,
-    because its picture may be.
-    """
+def captures(data_dir: DataDir, start_ms: int, end_ms: int) -> Iterator[Waiting]:
+    """Captures of ``[start_ms, end_ms)`` that are being written, wait, are worked on, or had failed."""
     for part in _PARTS:
         for folder in sorted((data_dir.spool / part).glob("*")):
             found = _waiting(folder)
-            if found is None or not start_ms <= found.captured_ms < end_ms:
-                continue
-            known = found.app_name
-            if app_name is None or known is None or known.casefold() == app_name.casefold():
+            if found is not None and start_ms <= found.captured_ms < end_ms:
                 yield found
 
 
@@ -96,8 +91,10 @@ def _waiting(folder: Path) -> Waiting | None:
         return None
     try:
         record = read_record(folder)
+        app, title, url = (_text(record.get(name)) for name in ("app_name", "window_name", "browser_url"))
+        window = WindowFacts(app, title, url)
     except SpoolEntryInvalid:
-        record = {}  # only its name is known
+        record, window = {}, None  # only its name is known
     try:
         size_bytes, changed_ms = _size(folder), folder.lstat().st_mtime_ns // 1_000_000
     except FileNotFoundError:
@@ -106,7 +103,7 @@ def _waiting(folder: Path) -> Waiting | None:
         folder=folder,
         capture_id=told[1] if told else None,
         captured_ms=told[0] if told else changed_ms,
-        app_name=_text(record.get("app_name")),
+        window=window,
         batch_id=_text(record.get("batch_id")),
         monitor=_text(record.get("monitor")) or "",
         size_bytes=size_bytes,

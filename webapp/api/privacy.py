@@ -7,6 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from store.deletion import deletion
+from store.deletion.request import Request as DeletionRequest
+from store.deletion.request import recorded
 from store.frames import frames
 from store.privacy import rules as privacy
 from store.privacy.rules import OwnChoices, Rule, RuleInvalid, WindowFacts, as_document, validate
@@ -15,11 +17,26 @@ from webapp.api.values import Answer, Ranged, Request, Seconds, SpanAnswer, Text
 from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
 
+_MAX_RULES = 1_000
+
+
+class RuleBody(Request):
+    """Leaves out the windows it fits; at least one of app, title and url."""
+
+    app: Text | None = None
+    title: Text | None = None
+    url: Text | None = None
+    match: Literal["auto", "exact", "contains", "regex"] = "auto"
+    action: Literal["drop", "mask"] = "drop"
+
 
 class DeleteRequest(Ranged):
     start_time: Seconds
     end_time: Seconds = Field(description="End of the range, not included.")
     app_name: Text | None = Field(None, description="Only frames of this app, by its whole name.")
+    rules: list[RuleBody] = Field(
+        [], max_length=_MAX_RULES, description="Only frames in windows that one of these rules fits."
+    )
     dry_run: bool = Field(False, description="Count what would go; delete nothing.")
 
 
@@ -73,11 +90,11 @@ class ReceiptAnswer(SpanAnswer):
 def delete(body: DeleteRequest) -> ReceiptAnswer:
     """Rows, index, readings, pictures, segments, spool and quotes in chats, then a check of it."""
     own = services()
-    span_ms = body.start_time, body.end_time
+    asked = DeletionRequest(body.start_time, body.end_time, body.app_name, rules=_validated(body.rules))
     if body.dry_run:
-        counts = deletion.preview(own.database, *span_ms, body.app_name)
+        counts = deletion.preview(own.database, asked)
         return ReceiptAnswer.of(body, counts=counts, bytes=counts.bytes, deleted_at=None, verification=None)
-    receipt = deletion.delete_range(own.database, own.media, *span_ms, body.app_name, now_ms=own.clock())
+    receipt = deletion.delete(own.database, own.media, asked, now_ms=own.clock())
     return receipt_answer(receipt, body.app_name)
 
 
@@ -100,18 +117,6 @@ def receipt_answer(receipt: deletion.Receipt, app_name: str | None = None) -> Re
 
 
 # -- rules: what they are, and what a window would get ------------------------------------------
-
-_MAX_RULES = 1_000
-
-
-class RuleBody(Request):
-    """Leaves out the windows it fits; at least one of app, title and url."""
-
-    app: Text | None = None
-    title: Text | None = None
-    url: Text | None = None
-    match: Literal["auto", "exact", "contains", "regex"] = "auto"
-    action: Literal["drop", "mask"] = "drop"
 
 
 class RulesBody(Request):
@@ -136,6 +141,10 @@ class RulesAnswer(Answer):
     mask_maybe_private: bool
     configured: list[RuleAnswer] = Field(description="Rules from the settings; changed in config.toml.")
     builtin: list[RuleAnswer] = Field(description="Left out from the start while `defaults` is true.")
+    recorded_frames: int = Field(
+        description="Frames that the person's own rules fit and that were recorded before there were these"
+        " rules; `POST /delete` with `rules` deletes them."
+    )
 
 
 @endpoint("GET", "/privacy/rules", "The rules in force", {503: "rules_unreadable"})
@@ -156,19 +165,24 @@ def rules() -> RulesAnswer:
         mask_maybe_private=loaded.mask_maybe_private,
         configured=[_rule(rule) for rule in validate(settings.exclude)],
         builtin=[_rule(rule) for rule in loaded.all_rules() if rule.builtin],
+        recorded_frames=recorded(own.database, chosen),
     )
 
 
 @endpoint("PUT", "/privacy/rules", "Replace the person's own rules")
 def replace(body: RulesBody) -> RulesAnswer:
     """All or nothing; capture follows at its next look."""
+    own = _validated(body.rules)
+    privacy.save_choices(services().data_dir, OwnChoices(own, body.defaults, body.mask_maybe_private))
+    return rules()
+
+
+def _validated(bodies: list[RuleBody]) -> tuple[Rule, ...]:
     try:
-        own = validate([rule.model_dump() for rule in body.rules])
+        return validate([rule.model_dump() for rule in bodies])
     except RuleInvalid as error:
         errors = [(f"rules.{index}.{name}", message) for index, name, message in error.errors]
         raise invalid(422, "invalid_rule", *errors) from error
-    privacy.save_choices(services().data_dir, OwnChoices(own, body.defaults, body.mask_maybe_private))
-    return rules()
 
 
 def _rule(rule: Rule) -> RuleAnswer:

@@ -1,6 +1,4 @@
-"""`doctor`, `verify` and `reindex`: does it work, is all there, make it anew; `pause`, `resume`, `delete` and
-`retention`.
-"""
+"""`doctor`, `verify`, `reindex`: does it work, is all there, make it anew; `pause`, `resume`, `retention`."""
 
 from __future__ import annotations
 
@@ -13,7 +11,6 @@ import click
 
 from store.core.errors import DatabaseUnusable
 from webapp.cli.common import (
-    MOMENT,
     home_and_json,
     local_text,
     open_database,
@@ -110,40 +107,6 @@ def resume(home: Path | None, as_json: bool) -> None:
     print_json({"state": "resumed"}) if as_json else click.echo("recording goes on")
 
 
-@click.command()
-@home_and_json
-@click.option("--from", "start_ms", type=MOMENT, required=True, metavar="TIME", help="Start, included.")
-@click.option("--to", "end_ms", type=MOMENT, required=True, metavar="TIME", help="End, not included.")
-@click.option("--app", help="Only frames of this app.")
-@click.option("--yes", is_flag=True, help="Delete without asking.")
-def delete(home: Path | None, as_json: bool, start_ms: int, end_ms: int, app: str | None, yes: bool) -> None:
-    """Delete everything that was recorded in a range of time."""
-    from store.deletion import deletion
-    from store.frames.media import Media
-    from webapp.core.formatting import count
-
-    if end_ms <= start_ms:
-        raise click.ClickException("--to must be later than --from")
-    data_dir = open_home(home).data_dir
-    database = open_database(data_dir)
-    counts = deletion.preview(database, start_ms, end_ms, app)
-    if not yes:
-        _confirm(count(counts.frames, "frame"), start_ms, end_ms, app)
-    receipt = deletion.delete_range(database, Media(data_dir.media), start_ms, end_ms, app)
-    if as_json:
-        from webapp.api.privacy import receipt_answer
-
-        click.echo(receipt_answer(receipt, app).model_dump_json(indent=2))
-    else:
-        click.echo(f"deleted {count(receipt.frames, 'frame')}, {receipt.bytes_freed} bytes freed")
-        for path in receipt.elsewhere:
-            click.echo(f"{path} may hold it still: it is outside the home folder, erase it yourself")
-    if receipt.is_being_finished:
-        click.echo(f"Recollect finishes this while it runs: {' '.join(receipt.left)}", err=True)
-    elif not receipt.verified:
-        raise click.ClickException(f"something is left: {'; '.join(receipt.left)}")
-
-
 @click.group()
 def retention() -> None:
     """What is let go of by itself, where the settings say so."""
@@ -175,10 +138,3 @@ def run_retention(home: Path | None, as_json: bool, dry_run: bool) -> None:
         f"{count(done.previews, 'small picture')}, {count(done.frames, 'frame')} with all text; "
         f"{size(done.bytes_freed)}"
     )
-
-
-def _confirm(frames: str, start_ms: int, end_ms: int, app: str | None) -> None:
-    """Show on stderr what would go, and ask; raises `click.Abort` on anything but yes."""
-    of_app = f" of {app}" if app else ""
-    span = f"{local_text(start_ms)} to {local_text(end_ms)}"
-    click.confirm(f"{frames}{of_app} from {span}: gone for good. Delete?", abort=True, err=True)

@@ -11,6 +11,7 @@ from store.chats import records
 from store.core import preferences
 from store.core.database import Database
 from store.deletion import deletion
+from store.deletion.request import EVER, Request
 from store.frames import apps, frames, tags
 from store.frames.frames import FrameRow
 from store.memory import insights
@@ -125,7 +126,7 @@ def confirm(frame_id: int) -> Response:
     """What deleting this frame takes along; nothing is done yet."""
     own = services()
     frame = frames.get(own.database, frame_id)
-    counts = deletion.preview(own.database, frame.captured_ms, frame.captured_ms + 1)
+    counts = deletion.preview(own.database, Request(*EVER, frame_ids=(frame.id,)))
     return templating.render("frames/delete.html", "frames/_delete.html", frame=frame, counts=counts)
 
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from flask import request
 from werkzeug.wrappers import Response
 
 from store.deletion import deletion
 from store.deletion.deletion import Counts
+from store.deletion.request import EVER, Request, recorded
 from store.egress import access_keys, access_log
 from store.egress.access_keys import BROWSER, TOKENS
 from store.frames import apps
@@ -67,6 +69,8 @@ def add() -> Response:
         errors = {name or "app": message for _, name, message in error.errors}
         return _page(422, rule=given, errors=errors)
     privacy.save_choices(services().data_dir, replace(own, rules=own.rules + added))
+    if recorded(services().database, added):  # it is asked whether these frames go, too
+        return templating.redirect_to(f"/privacy/erase?{urlencode({'rule': _words(added[0])})}#erase")
     return templating.redirect_to("/privacy#rules")
 
 
@@ -113,40 +117,58 @@ def test() -> Response:
         browser_url=args.get("url") or None,
         incognito=True if args.get("incognito") == "on" else None,
     )
-    own = services()
-    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
-    decision = rules.decide_on_screen(window)
-    return _page(tried=window, decision=decision)
+    return _page(tried=window, decision=_loaded().decide_on_screen(window))
 
 
 @templating.get("/privacy/erase")
 def preview() -> Response:
     """What would go; nothing is done yet."""
-    chosen, app, problem = _erase_form(request.args)
-    if problem:
-        return _page(422, erase=chosen, erase_app=app, erase_problem=problem)
-    return _page(erase=chosen, erase_app=app, counts=_counts(chosen, app))
+    form = _erase_form(request.args)
+    return _page(422 if form.problem else 200, erase=form, counts=form.counts())
 
 
 @templating.post("/privacy/erase")
 def erase() -> Response:
-    """Delete the previewed range, when the word was typed."""
+    """Delete what was previewed, when the word was typed."""
     own = services()
-    chosen, app, problem = _erase_form(request.form)
-    if problem:
-        return _page(422, erase=chosen, erase_app=app, erase_problem=problem)
+    form = _erase_form(request.form)
+    asked = form.asked
+    if asked is None:
+        return _page(422, erase=form)
     if request.form.get("confirm", "").strip() != CONFIRMATION:
-        problem = f"Type {CONFIRMATION} to delete for good."
-        return _page(422, erase=chosen, erase_app=app, erase_problem=problem, counts=_counts(chosen, app))
-    receipt = deletion.delete_range(own.database, own.media, *chosen.bounds, app or None)
-    return _page(erase=chosen, erase_app=app, receipt=receipt)
+        form = replace(form, problem=f"Type {CONFIRMATION} to delete for good.")
+        return _page(422, erase=form, counts=form.counts())
+    receipt = deletion.delete(own.database, own.media, asked)
+    return _page(erase=form, receipt=receipt)
 
 
-def _erase_form(values: Mapping[str, str]) -> tuple[Range, str, str]:
-    """The range and the app that a form names, and what is wrong with it."""
-    chosen = parameters.range_of(values, viewer())
-    problem = chosen.problem or ("" if chosen.is_given else "Choose a range first.")
-    return chosen, values.get("app", "").strip()[:_MAX_CHARS], problem
+@dataclass(frozen=True, slots=True)
+class EraseForm:
+    """What a form asks to be deleted: a range, of one app where one is named; or what a rule fits.
+
+    `asked` is None where `problem` says what is wrong with it.
+    """
+
+    span: Range = NO_RANGE
+    app: str = ""
+    rule: str = ""
+    problem: str = ""
+    asked: Request | None = None
+
+    def counts(self) -> Counts | None:
+        return deletion.preview(services().database, self.asked) if self.asked else None
+
+
+def _erase_form(values: Mapping[str, str]) -> EraseForm:
+    words = values.get("rule", "")
+    if words:
+        rules = tuple(rule for rule in _loaded().rules if _words(rule) == words)
+        if not rules:
+            return EraseForm(problem="That rule is not there any more.")
+        return EraseForm(rule=words, asked=Request(*EVER, rules=rules))
+    span, app = parameters.range_of(values, viewer()), values.get("app", "").strip()[:_MAX_CHARS]
+    problem = span.problem or ("" if span.is_given else "Choose a range first.")
+    return EraseForm(span, app, "", problem, None if problem else Request(*span.bounds, app or None))
 
 
 # -- who may come in -----------------------------------------------------------------------------
@@ -195,14 +217,9 @@ def _keys() -> dict[str, Any]:
     )
 
 
-def _counts(chosen: Range, app: str) -> Counts:
-    return deletion.preview(services().database, *chosen.bounds, app or None)
-
-
 def _page(status: int = 200, **changes: object) -> Response:
     """The page, with what a form was refused with or what came of it in `changes`."""
-    own = services()
-    loaded = privacy.load_rules(own.data_dir, own.settings.privacy)
+    own, loaded = services(), _loaded()
     mine: tuple[Rule, ...] = () if loaded.unreadable else privacy.own_choices(own.data_dir).rules
     context: dict[str, object] = {
         "own": [(_words(rule), rule.action) for rule in mine],
@@ -216,11 +233,14 @@ def _page(status: int = 200, **changes: object) -> Response:
         "rule": {},
         "errors": {},
         **dict.fromkeys(("tried", "decision", "counts", "receipt", "made", "made_for")),
-        "erase": NO_RANGE,
-        **dict.fromkeys(("erase_app", "erase_problem"), ""),
+        "erase": EraseForm(),
         "confirmation": CONFIRMATION,
     }
     return templating.render_page("privacy/privacy.html", status, **context | changes)
+
+
+def _loaded() -> RuleSet:
+    return privacy.load_rules(services().data_dir, services().settings.privacy)
 
 
 def _own() -> OwnChoices:

@@ -15,12 +15,15 @@ from ingest.reading.backlog import Backlog
 from ingest.worker import storing
 from ingest.worker.storing import SpoolConsumer
 from store.core.database import open_database
+from store.deletion.deletion import delete_range
 from store.frames import frames
 from store.frames.media import Media
+from store.privacy.rules import OwnChoices, save_choices, validate
 from store.spool.queue import Spool
+from store.timeline import gaps
 from store.timeline import ledger as decisions
 from store.verify.verify import verify
-from tests.factories import NOON_MS, picture, webp
+from tests.factories import NOON_MS, capture, picture, webp
 from tests.ingest.conftest import queue
 
 DAY_MS = 86_400_000
@@ -147,6 +150,42 @@ def test_an_entry_that_keeps_killing_the_worker_is_set_aside(
 
 
 # -- not now ------------------------------------------------------------------------------
+
+
+def test_what_was_on_its_way_when_all_of_its_app_was_deleted_stays_out(
+    home: Home, store: SpoolConsumer
+) -> None:
+    """Capture had the pixels, and handed them over after the deletion had looked."""
+    receipt = delete_range(
+        home.database, home.media, NOON_MS - 1_000, NOON_MS + 60_000, "mail", now_ms=NOON_MS
+    )
+    assert receipt.verified
+    shown = [("Mail", -500), ("Code", -500), ("Mail", -1_500), ("Mail", 500), ("Mail", -90_000)]
+    for n, (app, after_ms) in enumerate(shown):
+        home.spool.put(
+            capture(NOON_MS + after_ms, app_name=app, monitor=f"DP-{n}", batch_id="b"), webp(picture(n))
+        )
+    store.store_some(10)
+    kept = home.database.rows("select app_name, captured_ms - ? from frames", (NOON_MS,))
+    assert sorted(kept) == sorted(shown[1:])
+    outcomes = home.database.column("select outcome from ingest_records order by outcome")
+    assert outcomes == ["deleted", *["stored"] * 4]
+    assert len(list(home.data_dir.media.rglob("*.webp"))) == 4
+    hours = NOON_MS - 3_600_000, NOON_MS + 3_600_000
+    assert "deleted" not in {gap.reason for gap in gaps.gaps(home.database, *hours, hours[1])}
+
+
+def test_a_rule_holds_for_what_waits_in_the_spool(home: Home, store: SpoolConsumer) -> None:
+    """Masked screens stand as they are: they name no window that is left out."""
+    home.spool.put(capture(NOON_MS, app_name="Mail", batch_id="b"), webp(picture(1)))
+    home.spool.put(capture(NOON_MS + 1, app_name=None, window_name=None, batch_id="b"), webp(picture(2)))
+    save_choices(home.data_dir, OwnChoices(validate([{"app": "Mail"}])))
+    store.store_some(10)
+    assert home.database.column("select app_name from frames") == [None]
+    assert home.database.column("select outcome from ingest_records order by outcome") == [
+        "excluded",
+        "stored",
+    ]
 
 
 @pytest.fixture

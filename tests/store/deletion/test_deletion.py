@@ -22,9 +22,11 @@ from store.core import copies, migrations
 from store.core.database import Database, column, open_database, rows, scalar
 from store.core.errors import NotFound
 from store.core.paths import DataDir
-from store.deletion import chat_hooks, deletion
+from store.deletion import chat_hooks, deletion, request
+from store.deletion.request import EVER, Request
 from store.frames import frames, pending, text_index
 from store.frames.media import Media
+from store.privacy.rules import validate
 from store.search import saved_searches
 from store.search.filters import Filters
 from store.search.saved_searches import SavedSearch
@@ -306,6 +308,42 @@ def test_only_the_named_app_is_deleted(
         assert "ail" not in str(rows(connection, "select * from deletions"))
 
 
+def test_rules_take_what_they_would_have_hidden_and_nothing_else(
+    database: Database, data_dir: DataDir, media: Media, spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted by the engine that decides about windows on the screen, and finished after a crash."""
+    monkeypatch.setattr(request, "FRAMES_AT_ONCE", 2)
+    rules = validate([{"title": "Payroll"}, {"url": "bank.example"}])
+    ever = Request(*EVER, rules=rules)
+    windows = [
+        ("Sheets", "Payroll May", None), ("Sheets", "Enpayroll", None),
+        ("Firefox", "Home", "https://my.bank.example/x"), ("Firefox", "Home", "https://notbank.example/"),
+        ("Firefox", "Home", None), ("Sheets", "payroll", None),
+    ]  # fmt: skip
+    ids = [
+        put(
+            database, data_dir, NOON_MS + n * SECOND, f"{n}", app_name=app, window_name=title, browser_url=url
+        ).id
+        for n, (app, title, url) in enumerate(windows)
+    ]
+    for title in ("Payroll June", "Holidays"):
+        spool.put(capture(NOON_MS, window_name=title), webp(noise(1)))
+    assert (request.recorded(database, rules), deletion.preview(database, ever).spool) == (3, 1)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(deletion, "empty_trash", interrupted)
+        deletion.delete(database, media, ever)
+    deletion.sweep(database, media)
+    assert sorted(frames.get_many(database, ids)) == [ids[1], ids[3], ids[4]]
+    assert (request.recorded(database, rules), len(spool.waiting())) == (0, 1)
+    assert noted_receipts(database) == [()]
+    assert "ayroll" not in str(database.column("select receipt from deletions"))
+
+
+def interrupted(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
 def test_activity_is_folded_again_from_what_is_left(
     database: Database, data_dir: DataDir, media: Media
 ) -> None:
@@ -363,17 +401,17 @@ def test_nothing_to_delete_is_no_error(database: Database, media: Media) -> None
 def test_preview_counts_what_a_deletion_removes(
     database: Database, data_dir: DataDir, media: Media, spool: Spool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deletion, "FRAMES_AT_ONCE", 2)
+    monkeypatch.setattr(request, "FRAMES_AT_ONCE", 2)
     for n in range(5):
         put(database, data_dir, NOON_MS + n, f"text {n}", app_name="Code")
     spool.put(capture(NOON_MS + 9), webp(noise(9)))
-    before = deletion.preview(database, NOON_MS, END_MS)
+    before = deletion.preview(database, Request(NOON_MS, END_MS))
     receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
     assert (before.frames, before.bytes, before.readings, before.spool) == (
         receipt.counts.frames, receipt.counts.bytes, receipt.counts.readings, receipt.counts.spool,
     )  # fmt: skip
     assert before.frames == 5
-    assert deletion.preview(database, NOON_MS, END_MS).frames == 0
+    assert deletion.preview(database, Request(NOON_MS, END_MS)).frames == 0
 
 
 # -- saved searches -----------------------------------------------------------------------
@@ -519,7 +557,7 @@ def test_a_deletion_that_died_between_its_transactions_is_finished_at_the_next_s
     app_name: str | None,
 ) -> None:
     """What was not deleted yet goes, what was recorded since stays, and the receipt counts all that went."""
-    monkeypatch.setattr(deletion, "FRAMES_AT_ONCE", 2)
+    monkeypatch.setattr(request, "FRAMES_AT_ONCE", 2)
     for n in range(5):
         put_secret(database, data_dir, NOON_MS + n)
     put(database, data_dir, LATER_MS, "another window")
@@ -806,7 +844,7 @@ def test_no_statement_of_a_deletion_reads_a_large_table(
 def test_frames_go_in_several_transactions(
     database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deletion, "FRAMES_AT_ONCE", 2)
+    monkeypatch.setattr(request, "FRAMES_AT_ONCE", 2)
     ids = [put(database, data_dir, NOON_MS + n, f"word{n}").id for n in range(5)]
     receipt = deletion.delete_frames(database, media, ids)
     assert (receipt.frames, receipt.verified) == (5, True)

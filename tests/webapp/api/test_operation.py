@@ -132,6 +132,22 @@ def test_rules_are_replaced_as_a_whole(program: Actor) -> None:
     assert (put["defaults"], put["builtin"]) == (False, [])
 
 
+def test_what_rules_would_have_hidden_is_counted_and_deleted(
+    program: Actor, database: Database, data_dir: DataDir
+) -> None:
+    for n, app in enumerate(("Bank", "Bank", "Code")):
+        store_frame(database, data_dir, NOON_MS + n, app_name=app)
+    rules = {"rules": [{"app": "bank"}]}
+    assert program.ask("PUT", "/api/v1/privacy/rules", json=rules).get_json()["recorded_frames"] == 2
+    span = {"start_time": 0, "end_time": NOON_MS / 1000 + 60}
+    tried = program.post("/api/v1/delete", json={**span, **rules, "dry_run": True}).get_json()
+    done = program.post("/api/v1/delete", json={**span, **rules}).get_json()
+    assert (tried["counts"]["frames"], done["counts"]["frames"], done["verification"]["ok"]) == (2, 2, True)
+    assert program.get("/api/v1/privacy/rules").get_json()["recorded_frames"] == 0
+    wrong = program.post("/api/v1/delete", json={**span, "rules": [{"title": "(", "match": "regex"}]})
+    assert wrong.get_json()["errors"][0]["field"] == "rules.0.title"
+
+
 @for_each(
     ("rules", "field"),
     [

@@ -66,7 +66,7 @@ def test_the_commands_are_those_of_this_version(capsys: pytest.CaptureFixture[st
     assert set(listed) == {
         "up", "capture", "ingest", "web", "import", "ask", "search", "doctor", "token", "open", "pause",
         "resume", "delete", "verify", "reindex", "mcp", "demo", "day", "retention", "backup", "restore",
-        "export", "encrypt", "decrypt",
+        "export", "encrypt", "decrypt", "privacy",
     }  # fmt: skip
 
 
@@ -335,6 +335,22 @@ def test_delete_takes_only_the_named_app(recollect: Recollect, database: Databas
     store_frame(database, data_dir, NOON_MS + 1, app_name="Mail")
     recollect("delete", "--from", "2026-11-20", "--to", "2026-11-22", "--app", "Mail", "--yes")
     assert [hit["app_name"] for hit in recollect.json("search")["data"]] == ["Code"]
+
+
+def test_a_rule_takes_the_past_only_after_a_clear_yes(
+    recollect: Recollect, database: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_frame(database, data_dir, app_name="Code")
+    store_frame(database, data_dir, NOON_MS + 1, app_name="Mail")
+    for reply, left in (("", 2), ("n\n", 2), ("y\n", 1)):
+        monkeypatch.setattr("sys.stdin", io.StringIO(reply))
+        code, out, err = recollect("privacy", "add", "--app", "Mail")
+        assert (code, "would have hidden 1 frame recorded earlier" in err) == (0, True)
+        assert ("they stay" in out) == (left == 2)
+        assert recollect.json("search")["pagination"]["total"] == left
+    assert recollect.json("privacy")["rules"][0]["app"] == "Mail"
+    assert "your rule for app 'Mail'" in recollect("privacy", "test", "--app", "mail")[1]
+    assert recollect.json("privacy", "test", "--app", "Code")["action"] == "keep"
 
 
 def test_retention_runs_dry_and_for_real(

@@ -576,6 +576,24 @@ def test_erasing_needs_the_typed_word(app: Flask, visitor: Actor, shoot: Callabl
     page(visitor, f"/frames/{frame.id}", 404)
 
 
+def test_a_new_rule_offers_to_delete_what_it_would_have_hidden(
+    app: Flask, visitor: Actor, shoot: Callable[..., FrameRow]
+) -> None:
+    kept, hidden = shoot(1, app_name="Code"), shoot(2, app_name="Signal")
+    token = {"csrf_token": csrf_of(app, visitor)}
+    answer = visitor.post("/privacy/rules", data={**token, "app": "Signal"})
+    assert answer.headers["Location"] == "/privacy/erase?rule=app+Signal#erase"
+    asked = words(page(visitor, answer.headers["Location"]))
+    assert "app Signal would have hidden 1 frame recorded earlier" in asked
+    assert visitor.post("/privacy/erase", data={**token, "rule": "app Signal"}).status_code == 422
+    page(visitor, f"/frames/{hidden.id}")
+    form = {**token, "rule": "app Signal", "confirm": "DELETE"}
+    assert "1 frame deleted" in visitor.post("/privacy/erase", data=form).text
+    page(visitor, f"/frames/{hidden.id}", 404)
+    page(visitor, f"/frames/{kept.id}")
+    assert visitor.post("/privacy/erase", data={**form, "rule": "app Code"}).status_code == 422
+
+
 def test_theme_and_zone_are_kept_in_the_browser(app: Flask, visitor: Actor) -> None:
     form = {"csrf_token": csrf_of(app, visitor), "theme": "dark", "zone": "Europe/Berlin", "next": "/search"}
     answer = visitor.post("/settings/display", data=form)

@@ -1,0 +1,177 @@
+"""What is asked to be deleted: what frames, captures of the spool and captures on their way are asked by."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import apsw
+
+from store.core import tombstones
+from store.core.database import Database, rows, scalar
+from store.core.paths import DataDir
+from store.deletion import registry
+from store.frames.frames import MAX_CAPTURED_MS, id_range
+from store.privacy.rules import Rule, WindowFacts, as_document, validate
+from store.spool import residual_files
+from store.spool.residual_files import Waiting
+from store.timeline import segments
+
+Parameters = dict[str, int | str | None]
+
+EVER = 0, MAX_CAPTURED_MS
+FRAMES_AT_ONCE = 1_000
+_WINDOWS_KNOWN = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionScope:
+    """Which frames go: everything after ``select id`` but for the order and the chunk.
+
+    `fits`, where there is one, is the SQL function ``fits(app_name, window_name, browser_url)`` of `source`.
+    """
+
+    source: str
+    parameters: Parameters
+    fits: Callable[..., bool] | None = None
+
+    def bind(self, connection: apsw.Connection) -> None:
+        """Let a connection know the function, before anything is selected."""
+        if self.fits:
+            connection.create_scalar_function("fits", self.fits, 3, deterministic=True)
+
+    def select(self, connection: apsw.Connection, after_id: int = -1) -> int:
+        """Put the next `FRAMES_AT_ONCE` frames above an id into ``deletion_scope``; returns how many."""
+        self.bind(connection)
+        return registry.select_frames(
+            connection,
+            f"select f.id {self.source} and f.id > :after_id order by f.id limit :limit",
+            {**self.parameters, "after_id": after_id, "limit": FRAMES_AT_ONCE},
+        )
+
+    def select_all(self, connection: apsw.Connection) -> int:
+        """Put every frame into ``deletion_request``; returns how many."""
+        self.bind(connection)
+        return registry.select_frames(
+            connection, f"select f.id {self.source}", self.parameters, "deletion_request"
+        )
+
+    def count(self, connection: apsw.Connection) -> int:
+        """How many frames there are in all."""
+        self.bind(connection)
+        return int(scalar(connection, f"select count(*) {self.source}", self.parameters))
+
+
+@dataclass(frozen=True)
+class Request:
+    """Frames by id, or those captured in ``[start_ms, end_ms)``.
+
+    With `app_name` only that app's, compared as a whole without regard to case; with `rules` only those in
+    windows that one of them fits, as when a window is on the screen.
+    """
+
+    start_ms: int
+    end_ms: int
+    app_name: str | None = None
+    frame_ids: tuple[int, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+    @classmethod
+    def read(cls, noted: dict[str, Any]) -> Request:
+        """One from what `note` gave."""
+        rules = validate(noted.get("rules", ()))  # what a version before noted has none
+        return cls(**{**noted, "frame_ids": tuple(noted["frame_ids"]), "rules": rules})
+
+    def note(self) -> dict[str, Any]:
+        return {**asdict(self), "rules": [as_document(rule) for rule in self.rules]}
+
+    @property
+    def is_whole_range(self) -> bool:
+        return not (self.app_name or self.frame_ids or self.rules)
+
+    @property
+    def app_digest(self) -> str | None:
+        """What a tombstone knows a named app by; rules are in force themselves."""
+        return tombstones.digest(self.app_name) if self.app_name and not self.rules else None
+
+    @cached_property
+    def scope(self) -> DeletionScope:
+        if self.frame_ids:
+            return DeletionScope(
+                "from json_each(:ids) j cross join frames f on f.id = j.value where true",
+                {"ids": json.dumps(self.frame_ids)},
+            )
+        first, after = id_range(self.start_ms, self.end_ms)
+        return DeletionScope(
+            f"from frames f where f.id >= :first and f.id < :after {self._condition}",
+            {"first": first, "after": after, "app": self.app_name},
+            self._fits if self.rules else None,
+        )
+
+    @property
+    def _condition(self) -> str:
+        fits = "and fits(f.app_name, f.window_name, f.browser_url)" if self.rules else ""
+        return f"and (:app is null or f.app_name = :app collate nocase) {fits}"
+
+    @cached_property
+    def _fits(self) -> Callable[..., bool]:
+        """Of the many frames of a window the rules are asked once."""
+
+        @lru_cache(_WINDOWS_KNOWN)
+        def fits(app: str | None, title: str | None, url: str | None) -> bool:
+            return any(rule.fits(WindowFacts(app, title, url)) for rule in self.rules)
+
+        return fits
+
+    def waiting(self, data_dir: DataDir) -> list[Waiting]:
+        """Captures of the spool that were asked for. One whose record cannot be read may be any window's."""
+        if self.frame_ids:
+            return []
+        found = residual_files.captures(data_dir, self.start_ms, self.end_ms)
+        return [entry for entry in found if entry.window is None or self._is_of(entry.window)]
+
+    def _is_of(self, window: WindowFacts) -> bool:
+        app, title, url = window.app_name, window.window_name, window.browser_url
+        is_app = self.app_name is None or (app or "").casefold() == self.app_name.casefold()
+        return is_app and (not self.rules or self._fits(app, title, url))
+
+    def truncate_frames(self, connection: apsw.Connection) -> None:
+        """Frames that were still on the screen when the range began: their time ends before it."""
+        self.scope.bind(connection)
+        reaching = rows(
+            connection, _REACHING + self._condition, {"start": self.start_ms, "app": self.app_name}
+        )
+        for frame_id, captured_ms, ended_ms in reaching:
+            connection.execute("update frames set ended_ms = ? where id = ?", (self.start_ms - 1, frame_id))
+            segments.rebuild(connection, captured_ms, ended_ms + 1)
+
+
+def recorded(database: Database, rules: tuple[Rule, ...]) -> int:
+    """How many frames that one of the rules fits are stored."""
+    if not rules:
+        return 0
+    with database.read() as connection:
+        return Request(*EVER, rules=rules).scope.count(connection)
+
+
+_REACHING = """
+with recursive monitors (name) as (
+    select min(monitor) from frames
+    union all
+    select (select min(f.monitor) from frames f where f.monitor > m.name)
+    from monitors m
+    where m.name is not null
+)
+select f.id, f.captured_ms, f.ended_ms
+from monitors m
+join frames f on f.id = (
+    select id from frames
+    where monitor = m.name and captured_ms < :start
+    order by captured_ms desc, id desc
+    limit 1
+)
+where f.ended_ms >= :start
+"""

@@ -1,0 +1,144 @@
+"""`privacy` and `delete`: what is never recorded, and what is not to have been."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from webapp.cli.common import MOMENT, home_and_json, local_text, open_database, open_home, print_json
+
+if TYPE_CHECKING:
+    from store.core.database import Database
+    from store.deletion.request import Request
+
+
+@click.command()
+@home_and_json
+@click.option("--from", "start_ms", type=MOMENT, required=True, metavar="TIME", help="Start, included.")
+@click.option("--to", "end_ms", type=MOMENT, required=True, metavar="TIME", help="End, not included.")
+@click.option("--app", help="Only frames of this app.")
+@click.option("--yes", is_flag=True, help="Delete without asking.")
+def delete(home: Path | None, as_json: bool, start_ms: int, end_ms: int, app: str | None, yes: bool) -> None:
+    """Delete everything that was recorded in a range of time."""
+    from store.deletion import deletion
+    from store.deletion.request import Request
+    from webapp.core.formatting import count
+
+    if end_ms <= start_ms:
+        raise click.ClickException("--to must be later than --from")
+    database = open_database(open_home(home).data_dir)
+    asked = Request(start_ms, end_ms, app)
+    if not yes:
+        frames = count(deletion.preview(database, asked).frames, "frame")
+        of_app = f" of {app}" if app else ""
+        span = f"{local_text(start_ms)} to {local_text(end_ms)}"
+        click.confirm(f"{frames}{of_app} from {span}: gone for good. Delete?", abort=True, err=True)
+    _delete(database, asked, as_json)
+
+
+def _delete(database: Database, asked: Request, as_json: bool) -> None:
+    """Delete, and say what went. Raises `click.ClickException` when something is left."""
+    from store.deletion import deletion
+    from store.frames.media import Media
+    from webapp.core.formatting import count
+
+    receipt = deletion.delete(database, Media(database.data_dir.media), asked)
+    if as_json:
+        from webapp.api.privacy import receipt_answer
+
+        click.echo(receipt_answer(receipt, asked.app_name).model_dump_json(indent=2))
+    else:
+        click.echo(f"deleted {count(receipt.frames, 'frame')}, {receipt.bytes_freed} bytes freed")
+        for path in receipt.elsewhere:
+            click.echo(f"{path} may hold it still: it is outside the home folder, erase it yourself")
+    if receipt.is_being_finished:
+        click.echo(f"Recollect finishes this while it runs: {' '.join(receipt.left)}", err=True)
+    elif not receipt.verified:
+        raise click.ClickException(f"something is left: {'; '.join(receipt.left)}")
+
+
+@click.group(invoke_without_command=True)
+@home_and_json
+@click.pass_context
+def privacy(context: click.Context, home: Path | None, as_json: bool) -> None:
+    """List your rules of what is never recorded; or add one, or test a window."""
+    from store.privacy.rules import as_document, load_rules
+
+    if context.invoked_subcommand is not None:
+        return
+    here = open_home(home)
+    loaded = load_rules(here.data_dir, here.settings.privacy)
+    if loaded.unreadable:
+        raise click.ClickException(f"nothing is recorded: {loaded.unreadable}")
+    if as_json:
+        documents = [as_document(rule) for rule in loaded.rules]
+        return print_json({"rules": documents, "defaults": loaded.defaults})
+    for rule in loaded.rules:
+        click.echo(f"{rule.action}  {rule.sentence}")
+    builtin = "left out" if loaded.defaults else "recorded"
+    click.echo(f"password managers and private windows are {builtin}")
+
+
+@privacy.command()
+@home_and_json
+@click.option("--app", help="The app, by its name.")
+@click.option("--title", help="Whole words of the window's title.")
+@click.option("--url", help="The site, such as example.com or example.com/path.")
+@click.option("--mask", is_flag=True, help="Black the window out instead of leaving the frame out.")
+@click.option(
+    "--recorded", type=click.Choice(["ask", "keep", "delete"]), default="ask", show_default=True,
+    help="What becomes of frames recorded earlier that the rule would have hidden.",
+)  # fmt: skip
+def add(
+    home: Path | None, as_json: bool, app: str | None, title: str | None, url: str | None, mask: bool,
+    recorded: str,
+) -> None:  # fmt: skip
+    """Add a rule; every part that is given must fit. Capture follows at its next look."""
+    from dataclasses import replace
+
+    from store.deletion import request
+    from store.privacy.rules import own_choices, save_choices, validate
+    from webapp.core.formatting import count
+
+    parts = {"app": app, "title": title, "url": url, "action": "mask" if mask else "drop"}
+    added = validate([{name: value for name, value in parts.items() if value}])
+    data_dir = open_home(home).data_dir
+    database = open_database(data_dir)
+    own = own_choices(data_dir)
+    save_choices(data_dir, replace(own, rules=own.rules + added))
+    found = request.recorded(database, added)
+    click.echo(f"from now on: {added[0].sentence}", err=as_json)
+    earlier = f"it would have hidden {count(found, 'frame')} recorded earlier"
+    if found and (recorded == "delete" or (recorded == "ask" and _is_agreed(f"{earlier}: delete, too?"))):
+        return _delete(database, request.Request(*request.EVER, rules=added), as_json)
+    if as_json:
+        return print_json({"recorded_frames": found})
+    if found:
+        click.echo(f"{earlier}; they stay")
+
+
+def _is_agreed(question: str) -> bool:
+    """Whether the answer is a clear yes; where nobody answers it is none."""
+    try:
+        return click.confirm(question, err=True)
+    except click.Abort:
+        return False
+
+
+@privacy.command()
+@home_and_json
+@click.option("--app", help="The app, by its name.")
+@click.option("--title", help="The window's title.")
+@click.option("--url", help="The address it shows.")
+def test(home: Path | None, as_json: bool, app: str | None, title: str | None, url: str | None) -> None:
+    """Say what would happen to a window, and by which rule."""
+    from store.privacy.rules import WindowFacts, load_rules
+
+    here = open_home(home)
+    decision = load_rules(here.data_dir, here.settings.privacy).decide_on_screen(WindowFacts(app, title, url))
+    if as_json:
+        return print_json({"action": decision.action, "reason": decision.reason, "detail": decision.detail})
+    words = {"keep": "recorded", "mask": "blacked out", "drop": "left out"}[decision.action]
+    click.echo(": ".join(filter(None, (f"it would be {words}", decision.detail))))
