@@ -145,6 +145,10 @@ def add_vectors(database: Database, embedder: Embedder, vocabulary: list[str]) -
                 " values ('frame', ?, ?, 0, 60, ?)",
                 [(each, model.id, row.tobytes()) for each, row in zip(of_frames, packed, strict=True)],
             )
+            connection.executemany(
+                "insert into vector_counts (kind, thing_id, number) values ('frame', ?, 1)",
+                [(each,) for each in of_frames],
+            )
         connection.execute("delete from embedding_queue where kind = 'frame'")
     return len(ids)
 

@@ -120,11 +120,12 @@ def call(library: ReadSources, door: str, tool: str, zone: tzinfo | None = None)
 
     Without a `zone` times are told on the clock by which the person's days are counted.
     """
-    rules = privacy.load_rules(library.database.data_dir, library.settings.privacy)
-    made = ReadCall(library, rules, zone or day_clock(library.database).zone)
+    at_ms, made = library.clock(), None
     outcome: Outcome = "failed"
     try:
         with _refusing():
+            rules = privacy.load_rules(library.database.data_dir, library.settings.privacy)
+            made = ReadCall(library, rules, zone or day_clock(library.database).zone)
             if rules.unreadable:
                 raise ReadRefused("rules_unreadable", rules.unreadable)
             yield made
@@ -133,10 +134,20 @@ def call(library: ReadSources, door: str, tool: str, zone: tzinfo | None = None)
         outcome = "refused"
         raise
     finally:
-        returned = made.returned if outcome == "answered" else 0
-        row = Access(made.now_ms, door, tool, outcome, returned, made.withheld, caller.get())
-        with library.database.write() as connection:
-            access_log.record(connection, row)
+        returned = made.returned if made and outcome == "answered" else 0
+        _record(
+            library, Access(at_ms, door, tool, outcome, returned, made.withheld if made else 0, caller.get())
+        )
+
+
+def record_refused(library: ReadSources, door: str, tool: str) -> None:
+    """The row of a call that was refused before it could begin: it is none that could be made."""
+    _record(library, Access(library.clock(), door, tool, "refused", 0, 0, caller.get()))
+
+
+def _record(library: ReadSources, row: Access) -> None:
+    with library.database.write() as connection:
+        access_log.record(connection, row)
 
 
 # -- refusals ---------------------------------------------------------------------------------

@@ -151,7 +151,18 @@ PLACES = (
         ),
     ),
     _rows_of_frames("readings", "readings"),
-    _rows_of_frames("vectors", "vectors", "thing_id", "kind = 'frame'"),
+    Place(
+        "vectors",
+        "select count(*) "
+        "from deletion_scope d cross join vectors v on v.kind = 'frame' and v.thing_id = d.id",
+        _sql(
+            """
+            delete from vectors where kind = 'frame' and thing_id in (select id from deletion_scope);
+            delete from vector_counts where kind = 'frame' and thing_id in (select id from deletion_scope);
+            """
+        ),
+        is_by_id=True,
+    ),
     _rows_of_frames("embedding_queue", "embedding_queue", "thing_id", "kind = 'frame'"),
     _rows_of_frames("urls", "frame_urls"),
     _rows_of_frames("page_texts", "page_texts"),

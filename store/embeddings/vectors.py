@@ -80,13 +80,15 @@ def activate_model(database: Database, name: str, dimension: int) -> int:
         if before is not None and (before.name, before.dimension) == (name, dimension):
             return 0
         connection.execute("update embedding_models set is_active = 0 where is_active = 1")
+        of_other = "model_id = (select id from embedding_models where name = ? and dimension <> ?)"
         connection.execute(
-            """
-            delete from vectors
-            where model_id = (select id from embedding_models where name = ? and dimension <> ?)
+            f"""
+            delete from vector_counts
+            where (kind, thing_id) in (select kind, thing_id from vectors where {of_other})
             """,
             (name, dimension),
         )
+        connection.execute(f"delete from vectors where {of_other}", (name, dimension))
         connection.execute(
             """
             insert into embedding_models (name, dimension, is_active) values (?, ?, 1)
@@ -195,6 +197,9 @@ def add(connection: apsw.Connection, kind: Kind, thing_id: int, model: str, chun
         """,
         packed,
     )
+    if packed:
+        sql = "insert into vector_counts (kind, thing_id, number) values (?, ?, ?)"
+        connection.execute(sql, (kind, thing_id, len(packed)))
 
 
 def _model(connection: apsw.Connection, name: str, chunks: Sequence[Chunk]) -> tuple[int | None, int]:
@@ -225,5 +230,5 @@ def delete(connection: apsw.Connection, kind: Kind, thing_ids: Iterable[int]) ->
     """Forget things' vectors, and that they wait for some."""
     of_things = "kind = :kind and thing_id in (select value from json_each(:ids))"
     values: dict[str, Any] = {"kind": kind, "ids": json.dumps(list(thing_ids))}
-    connection.execute(f"delete from vectors where {of_things}", values)
-    connection.execute(f"delete from embedding_queue where {of_things}", values)
+    for table in ("vectors", "vector_counts", "embedding_queue"):
+        connection.execute(f"delete from {table} where {of_things}", values)

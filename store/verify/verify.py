@@ -158,12 +158,16 @@ _PROBLEMS = {
         _without("vectors", "frames", "o.id = t.thing_id", "t.kind = 'frame'"),
     "vectors have another length than those of their model":
         "from vectors v join embedding_models m on m.id = v.model_id where length(v.vector) <> m.dimension",
-    "things have lost some of their vectors":  # stored in one transaction, they are numbered without a hole
+    "things have lost some of their vectors":
         """
-        from (
-            select 1 from vectors group by kind, thing_id, model_id having max(id) - min(id) >= count(*)
-        )
+        from vector_counts c
+        where c.number <> (select count(*) from vectors v where v.kind = c.kind and v.thing_id = c.thing_id)
+            and not exists (
+                select 1 from embedding_queue q where q.kind = c.kind and q.thing_id = c.thing_id
+            )
         """,
+    "vectors were counted of no thing":
+        _without("vectors", "vector_counts", "o.kind = t.kind and o.thing_id = t.thing_id"),
     "vectors are of characters that their frame's text does not have":
         """
         from vectors v

@@ -77,6 +77,7 @@ def restore(home: Path | None, as_json: bool, file: str | None, yes: bool) -> No
                 "made_at": to_seconds(done.made_ms),
                 "replaced": str(done.replaced),
                 "is_outdated": done.is_outdated,
+                "is_blind": done.is_blind,
             }
         )
     click.echo(f"restored as of {local_text(done.made_ms)}; what was there is in {done.replaced}")

@@ -19,11 +19,11 @@ from typing import Annotated, Any
 
 import anyio
 import uvicorn
-from mcp.server.mcpserver import Image, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver import Context, Image, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp.types import ToolAnnotations
-from pydantic import BaseModel, Field
+from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
+from pydantic import BaseModel, Field, ValidationError
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -138,12 +138,34 @@ _ASKS = ToolAnnotations(
 )
 
 
+class _Server(MCPServer[Any]):
+    """The SDK's, with a row also of calls that it refuses by itself: of no tool, or with wrong arguments."""
+
+    def __init__(self, library: ReadSources, door: str, **options: Any) -> None:
+        super().__init__("recollect", **options)
+        self._library, self._door = library, door
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            is_crash = isinstance(error, UnexpectedToolError)
+            if not is_crash and isinstance(error.__cause__, ValidationError | None):
+                # What a client calls a tool that is none is its own text.
+                known = name if name in {tool.name for tool in await self.list_tools()} else "unknown"
+                await anyio.to_thread.run_sync(calls.record_refused, self._library, self._door, known)
+            raise
+
+
 def make_server(library: ReadSources, door: str) -> MCPServer[Any]:
     """A server with every tool, each call read under today's rules and recorded for `door`."""
     # The SDK logs at info what was called with which errors; what was asked stays out of logs.
     logging.getLogger("mcp").setLevel(logging.WARNING)
-    server: MCPServer[Any] = MCPServer(
-        "recollect",
+    server = _Server(
+        library,
+        door,
         title="Recollect",
         description="What was on this person's screen, read-only.",
         instructions=INSTRUCTIONS,

@@ -39,7 +39,11 @@ _STATEMENTS = {
     "frames have an address that filters do not know":
         "insert or ignore into browser_urls select browser_url from frames where browser_url is not null",
     "vectors are of frames that do not exist":
-        "delete from vectors where kind = 'frame' and thing_id not in (select id from frames)",
+        "delete from vectors where kind = 'frame' and thing_id not in (select id from frames);"
+        "delete from vector_counts where kind = 'frame' and thing_id not in (select id from frames)",
+    "things have lost some of their vectors":  # they are made anew
+        "insert or ignore into embedding_queue select kind, thing_id from vector_counts c where number <> "
+        "(select count(*) from vectors v where v.kind = c.kind and v.thing_id = c.thing_id)",
     "deleted frames wait for vectors":
         "delete from embedding_queue where kind = 'frame' and thing_id not in (select id from frames)",
     "messages are not in their index":

@@ -6,16 +6,20 @@ import os
 import uuid
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from store.core.database import Database
 from store.core.paths import DataDir
+from store.embeddings import vectors
 from store.frames import frames
 from store.frames.media import Media
 from store.spool.queue import LookReport, Spool
 from store.timeline import ledger, segments
 from store.verify.verify import Report, verify
 from tests.factories import NOON_MS, capture, picture, store_frame, webp
+from tests.tables import for_each
+from webapp.ops.mending import mend
 
 Harm = Callable[[Database, DataDir, frames.FrameRow], None]
 
@@ -114,6 +118,21 @@ def test_every_difference_is_a_sentence(
 ) -> None:
     harm(database, data_dir, frame)
     assert sentence.format(id=frame.id) in check(database, data_dir).problems
+
+
+@for_each(("number", "lost"), [(3, 1), (3, 2), (3, 3), (1, 1)])
+def test_a_lost_vector_is_told_whichever_it_is_and_made_anew(
+    database: Database, data_dir: DataDir, frame: frames.FrameRow, number: int, lost: int
+) -> None:
+    vector = np.ones(4, np.int8)
+    with database.write() as connection:
+        vectors.add(connection, "frame", frame.id, "m", [(n, n + 1, vector) for n in range(number)])
+    assert check(database, data_dir).problems == ()
+    database.change("delete from vectors where thing_id = ? and chunk_start = ?", (frame.id, lost - 1))
+    assert check(database, data_dir).problems == ("1 things have lost some of their vectors.",)
+    assert "1 things have lost some of their vectors: mended." in list(mend(data_dir))
+    assert frame.id in vectors.missing(database, "frame", "m", 9)
+    assert check(database, data_dir).problems == ()
 
 
 def test_damage_of_the_file_is_told(database: Database, data_dir: DataDir, frame: frames.FrameRow) -> None:

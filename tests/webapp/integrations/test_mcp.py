@@ -298,6 +298,8 @@ def test_bad_arguments_are_refused_with_what_would_be_right(
         assert word in await ask.refused(tool, **arguments)
 
     converse(make_server(library, "mcp"), story)
+    (row, *_) = access_log.latest(library.database)
+    assert (row.tool, row.outcome) == ("unknown" if tool == "delete_frames" else tool, "refused")
 
 
 def test_a_picture_that_is_gone_is_said_to_be_gone(library: ReadSources, seen: list[FrameRow]) -> None:
