@@ -22,7 +22,8 @@ from http.client import HTTPException, HTTPResponse
 from typing import Any
 from urllib.parse import quote_plus, urlsplit
 
-from engines.chat.network import Cancellation, host_of, is_local, problem_of, public_url
+from engines.cancellation import Cancellation
+from engines.chat.network import host_of, is_local, problem_of, public_url
 from engines.chat.protocol import OutgoingRequest, RequestHook
 
 MAX_BYTES = 1_000_000

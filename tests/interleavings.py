@@ -32,13 +32,13 @@ from PIL import Image, ImageDraw
 from assistant.context import background, session_closing
 from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import ContextPace, ContextServices
-from assistant.core.cancellation import CancelToken
 from assistant.core.errors import TurnRefused
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.records import TurnRequest
 from assistant.turns import second_reading
 from assistant.turns.plan import TurnServices
 from assistant.turns.turn import answer
+from engines.cancellation import CancelToken
 from ingest.core.home import Home, open_home
 from ingest.core.worker_stats import WorkerStats
 from ingest.observations.daily_summaries import DailySummaryWriter

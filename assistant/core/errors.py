@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from assistant.core.cancellation import Cancelled
 from assistant.core.records import TurnError
 from assistant.core.strings import sentences
 from assistant.core.texts import Language
+from engines.cancellation import Cancelled
 from engines.chat.protocol import ModelError, ModelUnreachable
 from store.core.errors import DeadlineExceeded, Outdated, StoreBusy, StoreError
 

@@ -19,10 +19,10 @@ from assistant.core import abilities, endpoints
 from assistant.core.abilities import Report
 from assistant.core.endpoints import Endpoint, opened
 from assistant.core.errors import UnknownModel
+from engines.cancellation import Cancellation
 from engines.chat.client import WAITS_S
 from engines.chat.completions import OpenAIChatModel
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.network import Cancellation
 from engines.chat.protocol import ChatModel
 from store.core.database import Database
 from store.core.errors import StoreError, existing

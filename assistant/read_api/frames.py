@@ -28,7 +28,7 @@ def _number(frame_id: object) -> object:
 
 
 FrameId = Annotated[
-    int, BeforeValidator(_number), Field(ge=0, le=2**63 - 1, description="`frame_id` of a list.")
+    int, Field(ge=0, le=2**63 - 1, description="`frame_id` of a list."), BeforeValidator(_number)
 ]
 
 

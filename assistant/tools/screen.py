@@ -215,28 +215,6 @@ def describe_frame(context: ToolContext, frame_id: FrameId, question: Question =
         Message("system", INSTRUCTIONS),
         Message("user", question.strip() or "What does it show?", pictures=(taken.picture,)),
     ]
-    try:
-        description = _looked(context, model, messages, taken)
-    except ModelError as error:
-        raise ToolFailed(f"The model gave no description: {error.detail}.") from error
-    except StoreError as error:
-        raise ToolFailed("The picture is gone or could not be put on record; nothing was sent.") from error
-    cites = context.findings.cite(context.library.database, [frame_id])
-    context.findings.seen.add(frame_id)
-    return {
-        "note": NOTE,
-        "frame_id": frame_id,
-        **({"cite": cites[frame_id]} if frame_id in cites else {}),
-        "time": times.rfc3339(taken.frame.captured_ms, context.zone),
-        "app_name": taken.frame.app_name,
-        "window_name": taken.frame.window_name,
-        "browser_url": taken.frame.browser_url,
-        "description": description,
-    }
-
-
-def _looked(context: ToolContext, model: ChatModel, messages: list[Message], taken: Shot) -> str:
-    """What the model says. Nothing is sent once the frame is gone. Raises `ModelError`, `StoreError`."""
     frame = taken.frame
     ledger = SentLedger(
         context.library.database,
@@ -248,6 +226,22 @@ def _looked(context: ToolContext, model: ChatModel, messages: list[Message], tak
         named=((taken.picture.data_url, taken.name),),
         is_current=lambda connection: stored_frames.has_picture(connection, frame.id, frame.sha256),
     )
-    completion, usage = ledger.complete(model, messages, timeout_s=context.settings.timeout_s)
+    try:
+        completion, usage = ledger.complete(model, messages, timeout_s=context.settings.timeout_s)
+    except ModelError as error:
+        raise ToolFailed(f"The model gave no description: {error.detail}.") from error
+    except StoreError as error:
+        raise ToolFailed("The picture is gone or could not be put on record; nothing was sent.") from error
     context.findings.usages.append(usage)
-    return completion.text.strip()
+    context.findings.seen.add(frame_id)
+    cites = context.findings.cite(context.library.database, [frame_id])
+    return {
+        "note": NOTE,
+        "frame_id": frame_id,
+        **({"cite": cites[frame_id]} if frame_id in cites else {}),
+        "time": times.rfc3339(frame.captured_ms, context.zone),
+        "app_name": frame.app_name,
+        "window_name": frame.window_name,
+        "browser_url": frame.browser_url,
+        "description": completion.text.strip(),
+    }

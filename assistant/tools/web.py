@@ -13,7 +13,7 @@ from pydantic import Field
 
 from assistant.tools.context import ToolContext
 from assistant.tools.tool import ToolFailed, printable_line, tool
-from engines.web_search import SearchFailed, WebHit, WebSearch
+from engines.web_search import SearchFailed, WebSearch
 from store.chats import conversations
 from store.core.errors import SettingsError, StoreError
 from store.core.settings import ToolsSettings
@@ -73,17 +73,6 @@ def web_search(context: ToolContext, query: Query, limit: Limit = 5) -> object:
     figures of the person into it that they did not ask to look up. Its results cannot be cited."""
     if not query.split():
         raise ToolFailed("The query is blank.")
-    try:
-        hits = _found(context, query, limit)
-    except SearchFailed as error:
-        raise ToolFailed(str(error)) from error
-    except StoreError as error:
-        raise ToolFailed("The search could not be put on record, so nothing was sent.") from error
-    return {"note": FENCE, "query": query, "results": [asdict(hit) for hit in hits]}
-
-
-def _found(context: ToolContext, query: str, limit: int) -> list[WebHit]:
-    """Results. Raises `SearchFailed`; `StoreError` when what is sent cannot be noted."""
     request = RequestContext("web_search", "web_search", turn_id=context.turn_id)
     recorder = EgressRecorder(
         context.library.database,
@@ -95,6 +84,8 @@ def _found(context: ToolContext, query: str, limit: int) -> list[WebHit]:
         hits = _set_up(context).search(query, limit, timeout_s=context.settings.timeout_s, on_send=recorder)
     except SearchFailed as error:
         recorder.finish(error.code)
-        raise
+        raise ToolFailed(str(error)) from error
+    except StoreError as error:
+        raise ToolFailed("The search could not be put on record, so nothing was sent.") from error
     recorder.finish("answered")
-    return hits
+    return {"note": FENCE, "query": query, "results": [asdict(hit) for hit in hits]}

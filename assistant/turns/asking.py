@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import partial
 
 from assistant.context import background
-from assistant.core.cancellation import Cancelled, iterate_until_cancelled
 from assistant.core.egress_log import SentLedger, total_of
 from assistant.core.records import ATTACHMENT_SOURCE, DeltaEvent, ShortenedEvent, TurnEvent
 from assistant.core.strings import text
@@ -33,6 +32,7 @@ from assistant.turns.pictures import of_turn as pictures_of_turn
 from assistant.turns.plain_answers import quotation
 from assistant.turns.plan import RunningTurn, UncheckedAnswer
 from assistant.turns.tool_execution import carry_out
+from engines.cancellation import Cancelled, iterate_until_cancelled
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import ChatModel, Completion, ContextTooLong, ModelError
 from store.chats import tool_calls

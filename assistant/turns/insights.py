@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from assistant.core.cancellation import Cancelled
 from assistant.core.egress_log import SentLedger
 from assistant.core.prompt_blocks import in_order, system_messages
 from assistant.core.texts import neutralized
@@ -20,6 +19,7 @@ from assistant.turns import transcript as history
 from assistant.turns.anchor_facts import AnchorFacts
 from assistant.turns.plan import RunningTurn
 from assistant.turns.transcript import TranscriptMessage, transcript
+from engines.cancellation import Cancelled
 from engines.chat.completions import in_request
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import ChatModel, Message, ModelError, ModelMalformed, object_in

@@ -13,7 +13,6 @@ from collections import OrderedDict
 from collections.abc import Iterator
 
 from assistant.context.background import NO_CONTEXT, PreparedContext
-from assistant.core.cancellation import CancelToken
 from assistant.core.errors import UnknownChat
 from assistant.core.records import ApprovalEvent, ErrorEvent, FinalEvent, StatusEvent, TurnEvent, TurnRequest
 from assistant.turns import second_reading
@@ -21,6 +20,7 @@ from assistant.turns.admission import admit
 from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
 from assistant.turns.turn import run_admitted
+from engines.cancellation import CancelToken
 
 log = logging.getLogger(__name__)
 

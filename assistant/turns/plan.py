@@ -15,7 +15,6 @@ import apsw
 
 from assistant.context.background import NO_CONTEXT, PreparedContext
 from assistant.context.session_closing import ContextServices
-from assistant.core.cancellation import Cancelled, CancelToken, run_with_timeout
 from assistant.core.models import AnyModel, ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.records import (
@@ -38,6 +37,7 @@ from assistant.retrieval.measured_facts import MeasuredFacts
 from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.tools.registry import AgentServices, registry
 from assistant.turns.anchor_facts import AnchorFacts
+from engines.cancellation import Cancelled, CancelToken, run_with_timeout
 from engines.chat.protocol import Completion, Message, ModelError, Usage
 from store.chats import conversations
 from store.chats.attachments import Attachment

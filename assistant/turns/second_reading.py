@@ -15,7 +15,6 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, get_args
 
-from assistant.core.cancellation import Cancelled, CancelToken, run_with_timeout
 from assistant.core.egress_log import SentLedger
 from assistant.core.errors import TurnRefused, turn_error
 from assistant.core.models import ChatModels
@@ -39,6 +38,7 @@ from assistant.read_api.calls import is_permitted
 from assistant.turns import prompts
 from assistant.turns.plan import MAX_ANSWER_TOKENS, TurnServices
 from assistant.turns.stored_turns import stored_turn
+from engines.cancellation import Cancelled, CancelToken, run_with_timeout
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import ChatModel, ContextTooLong, Message, ModelError, ModelMalformed
 from store.chats import conversations

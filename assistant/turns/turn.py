@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 
-from assistant.core.cancellation import Cancelled, CancelToken
 from assistant.core.records import (
     ApprovalEvent,
     ErrorEvent,
@@ -33,6 +32,7 @@ from assistant.turns.answering import check, look, no_captures
 from assistant.turns.asking import ask
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices
 from assistant.turns.stored_turns import begin, fail, finish, stored_turn
+from engines.cancellation import Cancelled, CancelToken
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import ModelError
 from store.chats import tool_calls

@@ -2,7 +2,7 @@
 
 A redirect is never followed: the key and the text were meant for the address that was entered. For
 this machine no proxy of the environment is used. Each request has a connection of its own, so that it
-can be ended as a whole (`engines.chat.network`); beside a model's answer, opening one takes no time.
+can be ended as a whole (`engines.cancellation`); beside a model's answer, opening one takes no time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from engines.chat.network import Cancellation, current, is_local, public_url, tracing
+from engines.cancellation import Cancellation, current, tracing
+from engines.chat.network import is_local, public_url
 from engines.chat.protocol import (
     ContextTooLong,
     ModelBusy,

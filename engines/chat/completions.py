@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from engines.cancellation import Cancellation
 from engines.chat.client import (
     WAITS_S,
     document_of,
@@ -29,7 +30,7 @@ from engines.chat.client import (
     short,
     with_retries,
 )
-from engines.chat.network import Cancellation, public_url
+from engines.chat.network import public_url
 from engines.chat.protocol import (
     ChatModel,
     Completion,

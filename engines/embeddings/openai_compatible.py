@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from engines.cancellation import Cancellation
 from engines.chat.client import document_of, joined, sent, with_retries
-from engines.chat.network import Cancellation, public_url
+from engines.chat.network import public_url
 from engines.chat.protocol import ModelError, ModelMalformed, ModelTimeout, OutgoingRequest
 from engines.embeddings.protocol import (
     EmbedderOptions,

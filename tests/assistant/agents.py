@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from assistant.core.cancellation import CancelToken
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.records import (
@@ -23,6 +22,7 @@ from assistant.read_api.calls import ReadSources
 from assistant.tools.registry import AgentServices, registry
 from assistant.turns.plan import TurnServices
 from assistant.turns.turn import run_turn
+from engines.cancellation import CancelToken
 from store.chats import tool_calls
 from store.chats.tool_calls import ApprovalScope, ToolCall
 from store.core.database import Database

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from engines.cancellation import Cancellation
 from engines.chat.completions import OpenAIChatModel
-from engines.chat.network import Cancellation
 from engines.chat.protocol import Message, ModelError, ModelStopped, ModelTimeout
 from engines.embeddings.openai_compatible import OpenAIEmbedder
 from engines.embeddings.protocol import EmbedderOptions, EmbedderUnavailable

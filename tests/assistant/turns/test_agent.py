@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from assistant.core.cancellation import CancelToken
 from assistant.core.errors import TimeRangeRequired, TurnRefused
 from assistant.core.records import ApprovalEvent, DeltaEvent, TurnEvent
 from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
 from assistant.turns.turn import run_turn
+from engines.cancellation import CancelToken
 from store.chats import conversations, tool_calls, tool_permissions
 from store.chats.tool_calls import NotApproved, NotPending, ToolCall
 from store.core.database import Database

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.core.cancellation import CancelToken
 from assistant.core.records import FinalEvent, TurnRequest, TurnResult
 from assistant.turns.plan import TurnServices
 from assistant.turns.turn import run_turn
+from engines.cancellation import CancelToken
 from engines.chat.network import host_of
 from store.chats import tool_permissions
 from store.core.database import Database

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.core.cancellation import CancelToken
 from assistant.core.prompt_blocks import tokens_of
 from assistant.core.records import ToolCallEvent
 from assistant.turns.admission import admit
@@ -17,6 +16,7 @@ from assistant.turns.model_session import recent
 from assistant.turns.plan import TurnServices
 from assistant.turns.transcript import TranscriptMessage, transcript
 from assistant.turns.turn import run_turn
+from engines.cancellation import CancelToken
 from engines.chat.protocol import Message, RequestedCall
 from store.chats import tool_calls
 from store.core.database import Database

@@ -6,7 +6,6 @@ from itertools import groupby
 
 import pytest
 
-from assistant.core.cancellation import CancelToken
 from assistant.core.records import (
     Box,
     Claim,
@@ -22,6 +21,7 @@ from assistant.turns.admission import NEUTRAL
 from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
 from assistant.turns.turn import answer, run_turn
+from engines.cancellation import CancelToken
 from store.chats import conversations
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import Database
