@@ -197,7 +197,6 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
             chat_sessions.use(connection, prepared.session_id, now_ms)
             if prepared.has_failed or not conversations.is_current(connection, turn.id):
                 return
-            chat_sessions.put_note(connection, prepared.session_id, _changes(prepared, now_ms))
             record = {**prepared.pack.record, "reason": prepared.reason, "is_new": prepared.is_new}
             pack = replace(
                 prepared.pack,
@@ -206,7 +205,9 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
                 record=record,
                 created_ms=now_ms,
             )
-            context_packs.put(connection, pack)
+            if not context_packs.put(connection, pack):
+                return
+            chat_sessions.put_note(connection, prepared.session_id, _changes(prepared, now_ms))
             if random.random() < services.pace.telemetry_sample:
                 context_packs.sample(
                     connection, turn.id, pack.tokens, prepared.prompt_tokens, pack.build_ms, now_ms

@@ -92,6 +92,11 @@ def delete(database: Database, chat_id: int) -> bool:
     with database.write() as connection:
         removed = Conversation.delete().where(Conversation.id == chat_id).execute(database.peewee)
         if removed:
+            # A topic is called by the words of its chats.
+            connection.execute(
+                "delete from user_topic_summaries"
+                " where is_dismissed = 0 and topic not in (select tag from session_tags)"
+            )
             copies.outdate(connection)
     if removed:
         attachments.empty_trash(database)
@@ -212,11 +217,14 @@ def keep_second_reading(database: Database, turn_id: int, answer_md: str, readin
 
 
 def is_current(connection: apsw.Connection, turn_id: int) -> bool:
-    """Whether a turn is there and nothing was deleted since it was asked, nor of what its tools showed."""
+    """Whether a turn is there and nothing was deleted since it was asked, nor of what its tools showed or of
+    the earlier chats that it was told of.
+    """
     sql = f"""
         select 1 from turns t
         where t.id = :turn and t.last_deletion_id = {tombstones.NEWEST}
             and not exists (select 1 from tool_calls where turn_id = :turn and is_forgotten)
+            and not exists (select 1 from context_packs where turn_id = :turn and record = '{{}}')
     """
     return scalar(connection, sql, {"turn": turn_id}) is not None
 

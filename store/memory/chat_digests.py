@@ -191,13 +191,15 @@ def split_topic(database: Database, session_id: int, tag: str, new_tag: str) -> 
 def delete_everything(database: Database) -> dict[str, int]:
     """Forget all memory of chats; the chats stay. Returns how much went, by kind.
 
-    Packs go with the summaries they were made of, by triggers.
+    Packs go with the summaries they were made of, by triggers; the empty ones of questions that are being
+    answered say that those are out of date.
     """
     tables = ("chat_summaries", "session_tags", "user_chat_summaries", "user_topic_summaries")
     with database.write() as connection:
         counts = {}
+        answered = " where turn_id not in (select id from turns where status = 'running')"
         for table in (*tables, "context_packs", "context_samples"):
-            connection.execute(f"delete from {table}")
+            connection.execute(f"delete from {table}{answered * table.startswith('context_')}")
             counts[table] = connection.changes()
         connection.execute(
             "update chat_sessions set metadata = '{}', summary_state = 'empty' where state = 'closed'"

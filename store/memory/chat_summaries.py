@@ -7,7 +7,7 @@ on is deleted, and is made again of what is left (`store.deletion.chat_hooks`).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from store.core.database import Database, rows, scalar
+from store.core.errors import Outdated
 from store.core.records import columns
 from store.memory.documents import SUMMARY_FIELDS, Summary
 
@@ -186,8 +187,20 @@ def _packed(traces: Traces) -> str:
     return json.dumps({field: [astuple(trace) for trace in found] for field, found in traces.items()})
 
 
-def use(connection: apsw.Connection, turn_id: int, session_ids: Iterable[int]) -> None:
-    """Note that a tool gave these summaries to the model in a turn, inside `Database.write()`."""
+def are_there(connection: apsw.Connection, session_ids: Collection[int]) -> bool:
+    """Whether all of these sessions have a summary still."""
+    sql = "select count(*) from json_each(?) j cross join chat_summaries s on s.session_id = j.value"
+    number = scalar(connection, sql, (json.dumps(sorted(set(session_ids))),))
+    return bool(number == len(set(session_ids)))
+
+
+def use(connection: apsw.Connection, turn_id: int, session_ids: Collection[int]) -> None:
+    """Note that a tool gives these summaries to the model in a turn, inside `Database.write()`.
+
+    Raises `Outdated` where one of them was deleted meanwhile.
+    """
+    if not are_there(connection, session_ids):
+        raise Outdated("an earlier chat was deleted while it was looked up")
     connection.executemany(
         "insert or ignore into chat_uses (turn_id, session_id) values (?, ?)",
         [(turn_id, number) for number in session_ids],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import apsw
@@ -15,6 +15,7 @@ import apsw
 from store.core.database import Database
 from store.core.records import columns, insert, load
 from store.core.records import put as put_row
+from store.memory import chat_summaries
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,13 @@ class Telemetry:
     helpfulness: float | None
 
 
-def put(connection: apsw.Connection, pack: StoredPack) -> None:
-    """Note what a turn tells the model, inside `Database.write()`."""
+def put(connection: apsw.Connection, pack: StoredPack) -> bool:
+    """Note what a turn tells the model, inside `Database.write()`; False where a chat that it tells of was
+    deleted meanwhile: then the words are not kept, and the turn is out of date.
+    """
+    is_there = chat_summaries.are_there(connection, pack.session_ids)
+    if not is_there:
+        pack = replace(pack, hash="", text="", record={})
     insert(
         connection, "context_packs",
         turn_id=pack.turn_id, session_id=pack.session_id, hash=pack.hash, text=pack.text,
@@ -58,6 +64,7 @@ def put(connection: apsw.Connection, pack: StoredPack) -> None:
         "insert into context_pack_sources (turn_id, session_id) values (?, ?)",
         [(pack.turn_id, number) for number in sorted(set(pack.session_ids))],
     )
+    return is_there
 
 
 def of_turn(database: Database, chat_id: int, n: int) -> StoredPack | None:

@@ -371,6 +371,40 @@ def test_deleting_a_frame_takes_what_another_chat_was_told_of_it(
             assert secret not in str(rows(connection, f'select * from "{table}"')), table
 
 
+@pytest.mark.parametrize("when", ["before the question is stored", "while it is answered"])
+def test_a_chat_that_is_deleted_meanwhile_is_told_of_nowhere(
+    deps: TurnServices,
+    stub: StubModel,
+    past: Past,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    when: str,
+) -> None:
+    secret = "xylophonequark"
+    earlier = past.window(f"What is the {secret}?", answers=[f"It was {secret}."], days_ago=1)
+    session = chat_sessions.get(database, earlier)
+    assert deps.context and session and session.chat_id
+    chat_id = session.chat_id
+    window = Window(replace(deps, context=paced(deps.context, min_user_turns=1)), stub)
+
+    def forgetful(request: object) -> dict[str, Any]:
+        conversations.delete(database, chat_id)
+        return {"answer_md": f"Earlier you spoke of {secret}.", "evidence": []}
+
+    if when == "while it is answered":
+        stub.reply(forgetful)
+    else:
+        add = conversations.add_turn
+        monkeypatch.setattr(conversations, "add_turn", lambda *a, **k: (forgetful(0), add(*a, **k))[1])
+    window.ask("What did we talk about?")
+    assert conversations.get(database, chat_id) is None
+    with database.read() as connection:
+        for (table,) in rows(connection, "select name from pragma_table_list where type = 'table'"):
+            if "_fts" in table or table.startswith("sqlite_"):
+                continue
+            assert secret not in str(rows(connection, f'select * from "{table}"')), table
+
+
 def test_a_window_is_of_one_chat(window: Window, database: Database) -> None:
     window.ask(QUESTIONS[0])
     other = conversations.create(database, "Another", NOW_MS)
