@@ -52,19 +52,26 @@ class Keyring:
         self._tried: dict[int, int] = {}  # key -> when its use was to be noted
         self._wrong: OrderedDict[str, tuple[int, int]] = OrderedDict()  # address -> (since, how many)
 
-    def make(self, connection: apsw.Connection, scope: str, name: str, port: int = 0) -> str:
-        """A new key's secret, which is kept nowhere. Call inside `Database.write()`."""
+    def make(self, connection: apsw.Connection, scope: str, name: str, port: int = 0, user: str = "") -> str:
+        """A new key's secret, which is kept nowhere. Call inside `Database.write()`.
+
+        With a `user` it is good for connections of that user of this machine only (`webapp.security.peers`).
+        """
         now_ms = self._clock()
         name = clean_text(name).strip()[:_MAX_NAME_CHARS] or scope
         access_keys.forget_browsers(connection, now_ms - LIFETIME_MS, now_ms - IDLE_MS)
         secret = secrets.token_urlsafe(32)
         used_ms = now_ms if scope == BROWSER else None
-        access_keys.add(connection, self._hash(secret), AccessKey(0, scope, name, port, now_ms, used_ms))
+        access_keys.add(
+            connection, self._hash(secret + user), AccessKey(0, scope, name, port, now_ms, used_ms)
+        )
         return secret
 
-    def browser(self, secret: str, port: int) -> AccessKey | None:
+    def browser(self, secret: str, port: int, user: str) -> AccessKey | None:
         """The browser that was signed in to the pages of this port with this cookie, while that is good."""
-        key = access_keys.by_hash(self._database, self._hash(secret))
+        key = access_keys.by_hash(self._database, self._hash(secret + user))
+        if key is None and user:  # nobody could tell whose browser it was
+            key = access_keys.by_hash(self._database, self._hash(secret))
         if key is None or key.scope != BROWSER or key.port != port or self._is_over(key):
             return None
         self._note_use(key)

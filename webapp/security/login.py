@@ -1,7 +1,9 @@
 """Browsers: signed in by a launch link, known by a cookie, signed out; and the CSRF token of their forms.
 
-Cookies do not look at ports. So the name of the cookie says the port, and it is good on the port it was made
-for only; what another server of this machine sets beside it is passed over.
+Cookies do not look at ports, so browsers show ours to every server of this host. The name of the cookie says
+the port, and it is good on the port it was made for only; what another server sets beside it is passed over.
+On Linux it is good for connections of that user of the machine only whose browser was signed in: the server
+of another user, which it was shown to, cannot use it.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from store.egress.access_keys import BROWSER, AccessKey
 from store.egress.access_log import use_login_code
 from webapp.core.errors import Problem
 from webapp.core.services import services
+from webapp.security import peers
 from webapp.security.access import check_launch_code, derive_key, is_loopback, public
 from webapp.security.keys import LIFETIME_MS, Keyring
 
@@ -78,7 +81,8 @@ def _signed_in() -> tuple[AccessKey | None, str]:
     """The browser and its secret, looked up once a request."""
     if "browser" not in g:
         shown = request.cookies.getlist(_cookie_name())[:_MAX_COOKIES]
-        found = ((keyring().browser(secret, _port()), secret) for secret in shown)
+        user = _user() if shown else ""
+        found = ((keyring().browser(secret, _port(), user), secret) for secret in shown)
         g.browser = next((each for each in found if each[0]), (None, ""))
     return cast(tuple[AccessKey | None, str], g.browser)
 
@@ -90,6 +94,11 @@ def _cookie_name() -> str:
     https://developer.mozilla.org/en-US/docs/Web/HTTP/Headers/Set-Cookie#cookie_prefixes
     """
     return f"{'__Host-' if request.is_secure else ''}recollect_{_port()}"
+
+
+def _user() -> str:
+    """Whose program of this machine asks: the browser, or whoever has copied its cookie."""
+    return peers.user_of(request.environ.get("werkzeug.socket"))
 
 
 def _port() -> int:
@@ -120,7 +129,7 @@ def launch() -> Response:
             raise _refused()
         if before:
             access_keys.revoke(connection, before.id)
-        secret = keyring().make(connection, BROWSER, _device(), _port())
+        secret = keyring().make(connection, BROWSER, _device(), _port(), _user())
     response = redirect("/", 303)
     response.set_cookie(
         _cookie_name(),
