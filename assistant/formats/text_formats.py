@@ -9,6 +9,7 @@ import html
 import re
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from assistant.formats.json_values import Broken, after_space, decoded, read_value, type_of
 from assistant.formats.reader import Reader, Stop, is_call, name_of
@@ -40,6 +41,20 @@ def first_marker(
             return None
         at = line.end()
     return None
+
+
+def _values(text: str) -> list[Any]:
+    """The JSON values that a text is made of, with ``;`` or nothing between them; [] for any other text."""
+    values, at = [], after_space(text, 0)
+    try:
+        while at < len(text):
+            value, end = read_value(text, at)
+            values.append(value)
+            at = after_space(text, end)
+            at = after_space(text, at + text.startswith(";", at))
+    except Broken:
+        return []
+    return values
 
 
 # -- Functionary ------------------------------------------------------------------------------
@@ -176,22 +191,21 @@ def read_command_r(reader: Reader) -> None:
 
 def _is_calls_to_the_end(reader: Reader, fence: re.Match[str]) -> bool:
     """Whether a plain fence of known calls is all that is left; else it is an example in an answer."""
-    if not PLAIN_FENCE.match(fence[0]):
+    body, closing, after = reader.text[fence.end() :].rpartition("```")
+    if not PLAIN_FENCE.match(fence[0]) or not closing or after.strip():
         return False
-    try:
-        value, end = read_value(reader.text, after_space(reader.text, fence.end()))
-    except Broken:
-        return False
-    known = isinstance(value, list) and value and all(name_of(call) in reader.known_tools for call in value)
-    return bool(known) and reader.text[end:].strip() == "```"
+    match _values(body):
+        case [[_, *_] as calls]:
+            return all(name_of(call) in reader.known_tools for call in calls)
+    return False
 
 
 def _is_bare(whole: str) -> bool:
     """Whether the whole output is an array of calls: a list of people with names is none."""
-    try:
-        return all(map(is_call, decoded(whole)))
-    except Broken:
-        return False
+    match _values(whole):
+        case [list() as calls]:
+            return all(map(is_call, calls))
+    return False
 
 
 def _read_marked(reader: Reader, *, is_tagged: bool) -> None:
@@ -223,10 +237,10 @@ def read_llama31(reader: Reader) -> None:
     reader.text = reader.prose = END_TOKENS.sub("", reader.text)
     marker = first_marker(reader.text, LLAMA31)
     if marker is None:
-        if not _is_bare_row(reader):
-            return
-        reader.prose, reader.at = "", 0
-        _read_row(reader)
+        calls = _values(reader.text)  # the whole output, known calls one after another
+        if calls and all(is_call(call) and name_of(call) in reader.known_tools for call in calls):
+            reader.prose = ""
+            _read_row(reader)
         return
     reader.prose, reader.at = reader.text[: marker.start()], marker.start()
     if marker[0] == "<|python_tag|>":
@@ -236,28 +250,11 @@ def read_llama31(reader: Reader) -> None:
         _read_functions(reader)
 
 
-def _is_bare_row(reader: Reader) -> bool:
-    """Whether the whole output is known calls, one after another."""
-    try:
-        while reader.starts("{"):
-            value = reader.value()
-            if not is_call(value) or name_of(value) not in reader.known_tools:
-                return False
-            _pass_separator(reader)
-    except Broken:
-        return False
-    return bool(reader.at) and reader.at == len(reader.text)
-
-
-def _pass_separator(reader: Reader) -> None:
-    if reader.starts(";"):
-        reader.at += 1
-
-
 def _read_row(reader: Reader) -> None:
     while reader.starts("{"):
         reader.attempt(reader.json_calls)
-        _pass_separator(reader)
+        if reader.starts(";"):
+            reader.at += 1
 
 
 def _read_body(reader: Reader) -> None:

@@ -189,13 +189,13 @@ def _going_on(whole: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, An
     parts = {name: len(kept[name]) for name in whole if kept[name] != whole[name]}
     says = [f"{name}: the first {n:,} of {len(whole[name]):,}" for name, n in parts.items()]
     offset = next((name for name in ("offset", "text_start") if name in whole), None)
-    [*_, longest] = parts
-    if offset:
-        following = whole[offset] + parts[longest]
+    counted = next((name for name in ("text", "entries") if name in parts), None)
+    if offset and counted:  # a cut of anything else beside it moves no offset
+        following = whole[offset] + parts[counted]
         return {"cut": f"{'; '.join(says)}. Go on with {offset}={following}.", "next_offset": following}
     if whole.get("next_cursor"):
         # The page's cursor would pass over what was cut from it.
-        how = f"Ask again with limit={max(1, parts[longest])}, and go on from page to page."
+        how = f"Ask again with limit={max(1, *parts.values())}, and go on from page to page."
         return {"cut": f"{'; '.join(says)}. {how}", "next_cursor": None}
     return {"cut": f"{'; '.join(says)}. Ask for less at a time: a smaller limit or a narrower range."}
 

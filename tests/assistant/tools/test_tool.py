@@ -102,6 +102,10 @@ def test_a_long_result_is_cut_and_says_how_to_go_on() -> None:
     assert rows["next_cursor"] is None and f"limit={len(rows['rows'])}" in rows["cut"]
     huge = json.loads(as_json({"rows": [{"text": '"' * 50_000, "n": 1}], "offset": 7}))
     assert huge["rows"][0]["n"] == 1 and len(huge["rows"][0]["text"]) > 7_000
+    frame = {"text": "x" * 6_000, "text_start": 5, "urls": ["https://example.org/a"] * 1_000}
+    assert "next_offset" not in json.loads(as_json(frame))
+    both = json.loads(as_json({**frame, "text": "x" * 20_000, "urls": ["https://example.org/a"] * 900}))
+    assert both["next_offset"] == 5 + len(both["text"]) < 20_000 and len(both["urls"]) < 900
 
 
 def test_files_and_folders_are_read_piece_by_piece_to_their_end(tmp_path: Path) -> None:
