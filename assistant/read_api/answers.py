@@ -5,9 +5,7 @@ Every time is RFC 3339 on the clock of who asks, with its offset, and may be giv
 
 from __future__ import annotations
 
-import math
 from dataclasses import fields
-from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -20,8 +18,7 @@ from pydantic import (
     Field,
 )
 
-from assistant.read_api.calls import ReadCall, ReadRefused
-from store.core.times import MAX_EPOCH_SECONDS, to_ms
+from assistant.read_api.calls import ReadCall
 
 _TIME = Field(description="RFC 3339 with its zone (2026-11-20T13:00:00+01:00), or epoch seconds.")
 
@@ -235,38 +232,3 @@ class TimelineRow(MemoryRow):
 class ContextTimeline(Reading):
     anchor: Moment
     entries: list[TimelineRow] = Field(description="In the order of time.")
-
-
-# -- times ------------------------------------------------------------------------------------
-#
-# A written time must carry its zone: "today" read in UTC is the oldest mistake of such tools.
-
-
-def parse(value: float | str, name: str) -> int:
-    """Epoch milliseconds of epoch seconds or of an RFC 3339 time with its zone. Raises `ReadRefused`."""
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = _written(str(value).strip())
-    if not 0 <= seconds <= MAX_EPOCH_SECONDS:  # nor NaN
-        example = "2026-11-20T13:00:00+01:00 (the zone is needed) or epoch seconds"
-        raise ReadRefused("invalid", f"{name} must be like {example}, not {str(value)[:40]!r}")
-    return to_ms(seconds)
-
-
-def _written(text: str) -> float:
-    """Epoch seconds; NaN for what is no time with its zone."""
-    try:
-        at = datetime.fromisoformat(text)
-        return at.timestamp() if at.tzinfo else math.nan
-    except (ValueError, OverflowError):
-        return math.nan
-
-
-def span(start: float | str | None, end: float | str | None, now_ms: int) -> tuple[int, int]:
-    """``[start, end)`` in milliseconds: from the beginning where no start is given, up to now."""
-    start_ms = 0 if start is None else parse(start, "start")
-    end_ms = now_ms + 1 if end is None else parse(end, "end")
-    if end_ms <= start_ms:
-        raise ReadRefused("invalid", "end must be later than start")
-    return start_ms, end_ms

@@ -13,11 +13,12 @@ is read, what the rules keep back is taken out, and the next page fills the spac
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import Literal
 
 from assistant.core.query_embedder import QueryEmbedder
@@ -29,6 +30,7 @@ from store.core.errors import DeadlineExceeded, MediaGone, NotFound, StoreBusy
 from store.core.paths import DataDir
 from store.core.preferences import day_clock
 from store.core.settings import Settings
+from store.core.times import MAX_EPOCH_SECONDS, to_ms
 from store.egress import access_log
 from store.egress.access_log import Access, Outcome
 from store.embeddings.knn import RetrievalQuery
@@ -39,10 +41,10 @@ from store.frames.media import Media
 from store.memory.timeline import BadAnchor, UnknownAnchor
 from store.privacy import rules as privacy
 from store.privacy.rules import RuleSet, WindowFacts
+from store.search import query as queries
 from store.search import search
 from store.search.filters import Filters
 from store.search.hits import BadCursor, Hit
-from store.search.query import parse
 from store.search.sample import SampledFrame
 from store.search.search import Page
 from store.search.semantic import Order
@@ -71,11 +73,16 @@ class ReadSources:
 
 
 class ReadCall:
-    """What one call may see, and how much of it it got."""
+    """What one call may see, and how much of it it got. Outside of `range_ms`, where it has one, it sees
+    nothing.
+    """
 
-    def __init__(self, library: ReadSources, rules: RuleSet, zone: tzinfo) -> None:
+    def __init__(
+        self, library: ReadSources, rules: RuleSet, zone: tzinfo, range_ms: tuple[int, int] | None
+    ) -> None:
         self.library = library
         self.zone = zone
+        self.range_ms = range_ms
         self.database = library.database
         self.now_ms = library.clock()
         self.returned = 0
@@ -86,6 +93,37 @@ class ReadCall:
     def local(self, at_ms: int) -> str:
         """A moment on the clock of who asks."""
         return times.rfc3339(at_ms, self.zone)
+
+    def holds(self, start_ms: int, end_ms: int) -> bool:
+        """Whether a span lies in the range."""
+        return self.range_ms is None or (self.range_ms[0] <= start_ms and end_ms <= self.range_ms[1])
+
+    def within(self, start_ms: int, end_ms: int) -> tuple[int, int]:
+        """A span cut to the range. Raises `ReadRefused` when nothing of it is left."""
+        low, high = self.range_ms or (start_ms, end_ms)
+        start_ms, end_ms = max(start_ms, low), min(end_ms, high)
+        if end_ms <= start_ms:
+            between = f"{self.local(low)} to {self.local(high)}"
+            raise ReadRefused("invalid", f"This conversation is about {between} only, and that lies outside.")
+        return start_ms, end_ms
+
+    def span(self, start: float | str | None, end: float | str | None) -> tuple[int, int]:
+        """``[start, end)`` in milliseconds, cut to the range: from the beginning where no start is given, up
+        to now.
+        """
+        start_ms = 0 if start is None else parse(start, "start")
+        end_ms = self.now_ms + 1 if end is None else parse(end, "end")
+        if end_ms <= start_ms:
+            raise ReadRefused("invalid", "end must be later than start")
+        return self.within(start_ms, end_ms)
+
+    def span_or_none(
+        self, start: float | str | None, end: float | str | None
+    ) -> tuple[int, int] | tuple[None, None]:
+        """The same; (None, None) where nothing bounds it."""
+        if start is None and end is None and self.range_ms is None:
+            return None, None
+        return self.span(start, end)
 
     def shows(self, what: FrameRow | Hit | SampledFrame | Segment) -> bool:
         """Whether today's rules let this out; what they keep back is counted."""
@@ -115,7 +153,13 @@ def is_permitted(rules: RuleSet, what: FrameRow | Hit | SampledFrame | Segment) 
 
 
 @contextmanager
-def call(library: ReadSources, door: str, tool: str, zone: tzinfo | None = None) -> Iterator[ReadCall]:
+def call(
+    library: ReadSources,
+    door: str,
+    tool: str,
+    zone: tzinfo | None = None,
+    range_ms: tuple[int, int] | None = None,
+) -> Iterator[ReadCall]:
     """A call, with its audit row at the end. Refusals of the store are raised as `ReadRefused`.
 
     Without a `zone` times are told on the clock by which the person's days are counted.
@@ -125,7 +169,7 @@ def call(library: ReadSources, door: str, tool: str, zone: tzinfo | None = None)
     try:
         with _refusing():
             rules = privacy.load_rules(library.database.data_dir, library.settings.privacy)
-            made = ReadCall(library, rules, zone or day_clock(library.database).zone)
+            made = ReadCall(library, rules, zone or day_clock(library.database).zone, range_ms)
             if rules.unreadable:
                 raise ReadRefused("rules_unreadable", rules.unreadable)
             yield made
@@ -188,13 +232,39 @@ def _refusing() -> Iterator[None]:
         raise ReadRefused(code, sentence.format(error)) from error
 
 
+# -- times ------------------------------------------------------------------------------------
+#
+# A written time must carry its zone: "today" read in UTC is the oldest mistake of such tools.
+
+
+def parse(value: float | str, name: str) -> int:
+    """Epoch milliseconds of epoch seconds or of an RFC 3339 time with its zone. Raises `ReadRefused`."""
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = _written(str(value).strip())
+    if not 0 <= seconds <= MAX_EPOCH_SECONDS:  # nor NaN
+        example = "2026-11-20T13:00:00+01:00 (the zone is needed) or epoch seconds"
+        raise ReadRefused("invalid", f"{name} must be like {example}, not {str(value)[:40]!r}")
+    return to_ms(seconds)
+
+
+def _written(text: str) -> float:
+    """Epoch seconds; NaN for what is no time with its zone."""
+    try:
+        at = datetime.fromisoformat(text)
+        return at.timestamp() if at.tzinfo else math.nan
+    except (ValueError, OverflowError):
+        return math.nan
+
+
 # -- reading past the rules -------------------------------------------------------------------
 
 
 def is_question(query: str) -> bool:
     """Whether a query is asked as a question, and not typed as words to look for."""
     is_asked = "?" in query or "？" in query or form_of(query) is not Form.YES_NO
-    return is_asked and not parse(query).is_exact
+    return is_asked and not queries.parse(query).is_exact
 
 
 def searched_for(query: str) -> str:
@@ -277,18 +347,24 @@ def find(
 
 
 def frame(call: ReadCall, frame_id: int) -> FrameRow:
-    """One frame. Raises `ReadRefused` when a rule leaves its window out, and `NotFound`."""
+    """One frame. Raises `ReadRefused` when a rule leaves its window out or it lies outside of the range, and
+    `NotFound`.
+    """
     row = frames.get(call.database, frame_id)
+    call.within(row.captured_ms, row.captured_ms + 1)
     if not call.shows(row):
         raise ReadRefused("withheld", f"an exclusion rule of today leaves out the window of frame {frame_id}")
     return row
 
 
 def neighbours(call: ReadCall, of: FrameRow) -> tuple[int | None, int | None]:
-    """(previous, next) frame ids on the same monitor; None also where a rule hides that frame."""
+    """(previous, next) frame ids on the same monitor; None also where a rule hides that frame, or it lies
+    outside of the range.
+    """
     ids = frames.neighbours(call.database, of)
     rows_by_id = frames.get_many(call.database, [frame_id for frame_id in ids if frame_id is not None])
-    seen = {frame_id for frame_id, row in rows_by_id.items() if call.shows(row)}
+    in_range = (row for row in rows_by_id.values() if call.holds(row.captured_ms, row.captured_ms + 1))
+    seen = {row.id for row in in_range if call.shows(row)}
     previous, following = (frame_id if frame_id in seen else None for frame_id in ids)
     return previous, following
 

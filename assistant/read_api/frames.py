@@ -50,11 +50,11 @@ def search_frames(
     asking are not looked for, and one that finds nothing gives frames from all over the range. Without
     `start` everything is searched; `end` is now.
     """
-    start_ms, end_ms = answers.span(start, end, call.now_ms)
+    start_ms, end_ms = call.span(start, end)
     filters = Filters(
         start_ms=start_ms,
         # With an open end the first page settles it, for all pages after it.
-        end_ms=None if end is None else end_ms,
+        end_ms=None if end is None and call.range_ms is None else end_ms,
         app_name=app_name,
         window_name=window_name,
         browser_url=browser_url,
@@ -116,7 +116,7 @@ def activity_summary(
 
     The range is half-open, and `end` is now when left out.
     """
-    start_ms, end_ms = answers.span(start, end, call.now_ms)
+    start_ms, end_ms = call.span(start, end)
     totals = of_segments(calls.segments(call, start_ms, end_ms), start_ms, end_ms)
     holes = gaps.gaps(call.database, start_ms, end_ms, call.now_ms)
     holes = sorted(holes, key=lambda gap: gap.start_ms - gap.end_ms)[:limit]

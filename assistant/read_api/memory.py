@@ -165,6 +165,7 @@ def get_context_timeline(
     entries = permitted_entries(call, around.entries)
     if around.anchor.type != "time" and not any(around.is_anchor(entry) for entry in entries):
         raise ReadRefused("withheld", "an exclusion rule of today keeps back the entry that was asked about")
+    entries = _in_range(call, entries)
     call.returned = len(entries)
     rows = [
         answers.TimelineRow.of(
@@ -206,10 +207,8 @@ def _search(
 
     For a question that finds none they are from all over the range.
     """
-    filters = MemoryFilters(**narrowed)  # type: ignore[arg-type]  # fields of it that are texts
-    if start is not None or end is not None:  # else the store's own window holds
-        start_ms, end_ms = answers.span(start, end, call.now_ms)
-        filters = replace(filters, start_ms=start_ms, end_ms=end_ms)
+    # Where nothing bounds it, the store's own window holds.
+    filters = MemoryFilters(*call.span_or_none(start, end), **narrowed)  # type: ignore[arg-type]
 
     def found(asked: RetrievalQuery, most: int) -> MemoryPage:
         # What has the concept, file or kind follows behind what answers the question, too.
@@ -223,7 +222,7 @@ def _search(
     if is_question(query) and not (asked.text and page.entries):
         page = found(RetrievalQuery(""), _SPREAD_OVER)
         page = replace(page, entries=tuple(evenly(page.entries, limit)))
-    entries = permitted_entries(call, page.entries)[:limit]
+    entries = _in_range(call, permitted_entries(call, page.entries))[:limit]
     call.returned = len(entries)
     return MemoryFound.of(call, page, entries=[MemoryRow.of(call, entry) for entry in entries])
 
@@ -266,6 +265,11 @@ def permitted_entries(call: ReadCall, entries: Iterable[MemoryEntry]) -> list[Me
     permitted = [entry for entry in entries if _permits(call, entry)]
     call.withheld += len(entries) - len(permitted)
     return permitted
+
+
+def _in_range(call: ReadCall, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
+    """The entries of which nothing lies outside of the call's range."""
+    return [each for each in entries if call.holds(each.start_ms, max(each.end_ms, each.start_ms + 1))]
 
 
 def _permits(call: ReadCall, entry: MemoryEntry) -> bool:

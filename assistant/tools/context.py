@@ -16,7 +16,7 @@ from typing import Any
 
 from assistant.core.endpoints import Endpoint
 from assistant.core.strings import local_time
-from assistant.read_api import answers, calls
+from assistant.read_api import calls
 from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.measured_facts import MeasuredDuration, MeasuredFacts
@@ -152,7 +152,7 @@ DOOR = "chat"
 
 @dataclass(frozen=True, slots=True)
 class SourceQuery:
-    """One call of a tool that reads what is kept here, past today's rules and on record."""
+    """One call of a tool that reads what is kept here."""
 
     call: ReadCall
     context: ToolContext
@@ -162,34 +162,9 @@ class SourceQuery:
         self.context.findings.moments.add(at_ms)
         return self.call.local(at_ms)
 
-    def within(self, start_ms: int, end_ms: int) -> tuple[int, int]:
-        """A span cut to the range of the turn. Raises `ToolFailed` when nothing of it is left."""
-        low, high = self.context.range_ms or (start_ms, end_ms)
-        start_ms, end_ms = max(start_ms, low), min(end_ms, high)
-        if end_ms <= start_ms:
-            between = " to ".join(self.call.local(at) for at in (low, high))
-            raise ToolFailed(f"This conversation is about {between} only, and that lies outside.")
-        return start_ms, end_ms
-
-    def span(self, start: float | str | None, end: float | str | None) -> tuple[int, int]:
-        """What a call asks for, cut to the range of the turn.
-
-        Raises `ToolFailed`, and `ReadRefused` for what is no time.
-        """
-        return self.within(*answers.span(start, end, self.call.now_ms))
-
-    def span_or_none(
-        self, start: float | str | None, end: float | str | None
-    ) -> tuple[int, int] | tuple[None, None]:
-        """The same; (None, None) where neither the call nor the turn names a time."""
-        if start is None and end is None and self.context.range_ms is None:
-            return None, None
-        return self.span(start, end)
-
     def frame(self, frame_id: int) -> FrameRow:
-        """A frame that may be seen. Raises `ReadRefused`, `NotFound`; `ToolFailed` out of range."""
+        """A frame that may be seen. Raises `ReadRefused` and `NotFound`."""
         frame = calls.frame(self.call, frame_id)
-        self.within(frame.captured_ms, frame.captured_ms + 1)
         self.context.findings.shown(frame.captured_ms, frame.captured_ms + 1)
         return frame
 
@@ -204,7 +179,7 @@ class SourceQuery:
 def reading(context: ToolContext, tool: str) -> Iterator[SourceQuery]:
     """A call of a tool as the doors read: past today's rules, on record. A refusal fails the tool."""
     try:
-        with calls.call(context.library, DOOR, tool, context.zone) as call:
+        with calls.call(context.library, DOOR, tool, context.zone, context.range_ms) as call:
             yield SourceQuery(call, context)
     except ReadRefused as error:
         raise ToolFailed(str(error)) from error

@@ -232,7 +232,7 @@ def search_rag(
     them every day is searched. What a day's summary says is proven by its frames only: find them with
     search_ocr. Examples: {"query": "budget meeting"};
     {"query": "", "start": "2026-11-16T00:00:00+01:00", "end": "2026-11-21T00:00:00+01:00"}"""
-    start_ms, end_ms = lookup.span_or_none(start, end)
+    start_ms, end_ms = lookup.call.span_or_none(start, end)
     asked = asking(lookup.call, query)
     days, strategy, reason = daily_summaries.search(
         lookup.call.database,
@@ -244,8 +244,7 @@ def search_rag(
     )
     rows = []
     for day in days:
-        low, high = lookup.context.range_ms or (day.start_ms, day.end_ms)
-        if day.start_ms < low or high < day.end_ms:
+        if not lookup.call.holds(day.start_ms, day.end_ms):
             continue
         if not gate.permits_windows(lookup.call, day.start_ms, day.end_ms, None):
             lookup.call.withheld += 1
@@ -286,7 +285,7 @@ def search_chats(
     screen. For single questions use search_user_prompts. The last 90 days are searched unless a range is
     given."""
     call, context = lookup.call, lookup.context
-    filters = MemoryFilters(*lookup.span_or_none(start, end))
+    filters = MemoryFilters(*lookup.call.span_or_none(start, end))
     asked = asking(call, query)
     page = search.search_memory(call.database, asked, ("chat",), filters, now_ms=call.now_ms, limit=limit + 1)
     chats = [entry for entry in page.entries if _chat(entry).chat_id != context.chat_id][:limit]

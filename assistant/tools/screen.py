@@ -7,8 +7,7 @@ with a given range nothing outside it is shown.
 from __future__ import annotations
 
 import hashlib
-import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from typing import Annotated, Any
@@ -18,8 +17,8 @@ from pydantic import BaseModel, Field
 from assistant.core.egress_log import SentLedger
 from assistant.core.strings import duration
 from assistant.read_api import answers, frames, memory
-from assistant.read_api.answers import MemoryRow, Moment, Usage
-from assistant.read_api.calls import ReadCall
+from assistant.read_api.answers import Moment, Usage
+from assistant.read_api.calls import ReadCall, parse
 from assistant.read_api.frames import FrameId
 from assistant.retrieval.measured_facts import TOTAL
 from assistant.retrieval.retrieval import Searched
@@ -35,16 +34,11 @@ REACHES = "what was recorded on this computer, past your exclusion rules"
 
 
 def _screen(function: Callable[..., BaseModel], name: str = "") -> Tool:
-    """A tool of a door's function; the span of one that takes `start` and `end` stays in the turn's range."""
-    has_span = "start" in inspect.signature(function).parameters
+    """A tool of a door's function."""
 
     @wraps(function)
     def answered(lookup: SourceQuery, **values: Any) -> object:
-        context = lookup.context
-        with lookup.call.database.read(context.settings.timeout_s):
-            if has_span and context.range_ms:
-                start_ms, end_ms = lookup.span(values.get("start"), values.get("end"))
-                values |= {"start": start_ms / 1000, "end": end_ms / 1000}
+        with lookup.call.database.read(lookup.context.settings.timeout_s):
             return _as_answer(lookup, function(lookup.call, **values), str(values.get("query", "")))
 
     answered.__name__ = name or function.__name__
@@ -73,15 +67,16 @@ def _as_answer(lookup: SourceQuery, answer: BaseModel, asked: str) -> dict[str, 
             findings.shown(_ms(answer.start), _ms(answer.end))
             _measure(findings, fields, answer)
         case answers.MemoryFound() | answers.ContextTimeline():
-            fields["entries"] = _entries(lookup.context, fields["entries"], answer.entries)
+            for entry in answer.entries:
+                findings.shown(_ms(entry.start), max(_ms(entry.end), _ms(entry.start) + 1))
     return fields
 
 
 def _cite(lookup: SourceQuery, rows: list[dict[str, Any]], seen: list[tuple[int, Moment]]) -> None:
-    """Give the rows of frames their ids. Raises `ToolFailed` for a frame outside the range."""
+    """Give the rows of frames their ids."""
     findings = lookup.context.findings
     for _, at in seen:
-        findings.shown(*lookup.within(_ms(at), _ms(at) + 1))
+        findings.shown(_ms(at), _ms(at) + 1)
     ids = findings.cite(lookup.call.database, [frame_id for frame_id, _ in seen])
     for row, (frame_id, _) in zip(rows, seen, strict=True):
         if frame_id in ids:
@@ -103,21 +98,8 @@ def _measure(findings: Findings, fields: dict[str, Any], answer: answers.Activit
     findings.moments |= {_ms(at) for gap in answer.gaps for at in (gap.start, gap.end)}
 
 
-def _entries(
-    context: ToolContext, rows: list[dict[str, Any]], entries: Iterable[MemoryRow]
-) -> list[dict[str, Any]]:
-    """Entries of memory that lie within the range."""
-    kept = []
-    for row, entry in zip(rows, entries, strict=True):
-        start_ms, end_ms = _ms(entry.start), max(_ms(entry.end), _ms(entry.start) + 1)
-        if not context.range_ms or (context.range_ms[0] <= start_ms and end_ms <= context.range_ms[1]):
-            context.findings.shown(start_ms, end_ms)
-            kept.append(row)
-    return kept
-
-
 def _ms(at: Moment) -> int:
-    return answers.parse(at, "time")
+    return parse(at, "time")
 
 
 SCREEN_TOOLS = (

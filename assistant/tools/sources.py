@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from assistant.read_api import answers, calls
+from assistant.read_api import calls
 from assistant.read_api.answers import Time, TimeOrNone, Words
 from assistant.read_api.calls import asking
 from assistant.tools.context import SourceQuery, row, source_tool, truncated
@@ -52,11 +52,11 @@ def get_sms_messages(
     given beside `contact_id`; of too many messages those nearest to `date` are given. For words in
     messages use search_messages. Examples: {"date": "2023-11-16T19:00:00+01:00"};
     {"date": 1700000000, "contact_id": 42, "days_radius": 1}"""
-    at_ms = lookup.call.now_ms if date is None else answers.parse(date, "date")
+    at_ms = lookup.call.now_ms if date is None else calls.parse(date, "date")
     contact_or_choice = _contact(lookup, contact_id, contact)
     if isinstance(contact_or_choice, dict):
         return contact_or_choice
-    start_ms, end_ms = lookup.within(at_ms - days_radius * _DAY_MS, at_ms + days_radius * _DAY_MS)
+    start_ms, end_ms = lookup.call.within(at_ms - days_radius * _DAY_MS, at_ms + days_radius * _DAY_MS)
     shown, total = messages.nearest_to(
         lookup.call.database,
         at_ms,
@@ -88,7 +88,7 @@ def search_messages(
     {"query": "trader joe's"};
     {"query": "dinner", "contact_id": 42, "start_ts": 1700000000, "end_ts": 1700604800};
     {"query": "NEAR(meeting work, 5)"}"""
-    start_ms, end_ms = lookup.span_or_none(start_ts, end_ts)
+    start_ms, end_ms = lookup.call.span_or_none(start_ts, end_ts)
     filters = Filters(start_ms, end_ms, contact_id)
     asked = asking(lookup.call, query) if mode != "fts5" else RetrievalQuery(calls.searched_for(query))
     page = messages.search_messages(
@@ -165,7 +165,7 @@ def get_calendar_events(
     """Gives the person's calendar events that overlap a range, earliest first; call it for what was planned,
     also in the future. `start` and `end` are half-open. An event that was planned need not have taken
     place: look with search_ocr or get_sms_messages for what was done."""
-    start_ms, end_ms = lookup.span(start, end)
+    start_ms, end_ms = lookup.call.span(start, end)
     events, total = calendars.events_between(
         lookup.call.database, start_ms, end_ms, query, limit, lookup.context.settings.timeout_s
     )
@@ -204,7 +204,7 @@ def get_location_history(
     """Gives where the person's devices were in a range, in the order of time; call it for where something
     happened. `start` and `end` are half-open; positions are WGS 84 degrees, accuracy is in metres. Name a
     position with reverse_geocode."""
-    start_ms, end_ms = lookup.span(start, end)
+    start_ms, end_ms = lookup.call.span(start, end)
     points, total = locations.points_between(
         lookup.call.database, start_ms, end_ms, limit, lookup.context.settings.timeout_s
     )

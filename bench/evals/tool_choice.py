@@ -30,7 +30,7 @@ from assistant.core.prompt_blocks import system_messages
 from assistant.core.records import TurnRequest
 from assistant.core.texts import Language
 from assistant.formats.parsing import Call
-from assistant.read_api import answers
+from assistant.read_api import calls
 from assistant.read_api.calls import ReadRefused
 from assistant.tools.general import calculate
 from assistant.tools.tool import Tool, ToolFailed
@@ -255,7 +255,7 @@ def _is_value(expression: str, value: float) -> bool:
 
 def _is_near(value: Any, rule: Mapping[str, Any]) -> bool:
     try:
-        given_ms = answers.parse(value, "time")
+        given_ms = calls.parse(value, "time")
     except (ReadRefused, TypeError):
         return False
     return bool(abs(given_ms - _ms(rule["at"])) <= rule["within_s"] * 1000)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 from flask import request
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from assistant.read_api import answers
+from assistant.read_api import calls
 from assistant.read_api.calls import ReadRefused
 from store.core import times
 from webapp.api.values import Text
@@ -40,7 +40,7 @@ def _time(text: str) -> int:
     if ago:
         return max(0, now_ms - int(ago[1]) * _UNITS_MS[ago[2][0]])
     try:
-        return answers.parse(text, "it")
+        return calls.parse(text, "it")
     except ReadRefused as error:
         raise ValueError("must be RFC 3339 with its zone, or like 16h ago") from error
 
