@@ -140,16 +140,8 @@ class ReadCall:
 
 
 def is_permitted(rules: RuleSet, what: FrameRow | Hit | SampledFrame | Segment) -> bool:
-    """Whether rules let this out.
-
-    A frame whose app nobody knows was kept on purpose (an import, an upload, a screen with its
-    unknown windows painted over): not knowing is no rule about it. A known browser whose address
-    is unknown, where a rule names a site, stays back.
-    """
-    window = WindowFacts(what.app_name, what.window_name, what.browser_url)
-    decision = rules.decide(window)
-    nobody_knows = decision.reason == "unknown_window" and not window.app_name
-    return decision.action == "keep" or nobody_knows
+    """Whether rules let this out."""
+    return rules.permits(what.app_name, what.window_name, what.browser_url)
 
 
 @contextmanager

@@ -3,7 +3,12 @@
 ``frames.json`` has each frame with its text, ``pictures/`` each picture as PNG, ``days/`` Markdown of what
 each day was about, with the text that stood there last in each stretch. As iCalendar ``calendar.ics`` has
 imported events and ``activity.ics`` those stretches. Chats are Markdown, too, and with all other records
-JSON. It is written as it is read, batch by batch. What `permits` refuses is left out and counted.
+JSON. It is written as it is read, batch by batch.
+
+What a privacy rule of today leaves out is left out of all of it, and counted: the frames of a window, its
+stretches, and as a whole what may tell of them. That is a day's summary, an insight or a fact of a time in
+which such a window was shown, and an answer that looked at such a frame or time, with those after it in its
+chat.
 """
 
 from __future__ import annotations
@@ -11,10 +16,12 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 from zoneinfo import ZoneInfo
@@ -29,35 +36,54 @@ from store.core.paths import FILE_MODE
 from store.core.preferences import day_clock
 from store.frames import frames
 from store.frames.activity_intervals import Segment
-from store.frames.frames import FrameRow
+from store.frames.frames import MAX_CAPTURED_MS, FrameRow
 from store.frames.media import Media
+from store.privacy.rules import RuleSet
 from store.timeline import segments
+from store.timeline.gaps import Interval, merge_intervals
 
-Permits = Callable[[FrameRow | Segment], bool]
-
+EXCLUDED = "Left out: a privacy rule of today covers what it may tell of."
 _AT_ONCE = 200
+_WINDOWS_KNOWN = 100_000
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|!])")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 _TOLD = "monitor", "app_name", "window_name", "browser_url", "sha256"
-# Columns that end in _ms become times as people and programs write them.
+_HIDDEN = "select 1 from frames h where is_hidden(h.app_name, h.window_name, h.browser_url) and h.id"
+_TURNS = f"""
+select c.id as chat, c.title, t.n, t.created_ms, t.model, t.status, t.question, t.answer_md,
+    max(
+        exists ({_HIDDEN} in (select e.frame_id from evidence e where e.turn_id = t.id))
+        or exists (
+            select 1 from tool_calls k
+            where k.turn_id = t.id and was_hidden(k.shown_from_ms, k.shown_until_ms)
+        )
+        or json_type(t.payload, '$.measured') is not null and was_hidden(t.start_ms, t.end_ms)
+    ) over (partition by c.id order by t.n) as is_hidden
+from turns t join conversations c on c.id = t.conversation_id
+"""
+# Columns that end in _ms become times as people and programs write them. What `is_hidden` stays out.
 _RECORDS = {
-    "chats": """
-        select c.id as chat, c.title, t.n, t.created_ms, t.model, t.status, t.question, t.answer_md
-        from turns t join conversations c on c.id = t.conversation_id
-        where t.created_ms >= :start and t.created_ms < :end order by c.id, t.n
+    "chats": f"""
+        select * from ({_TURNS}) where created_ms >= :start and created_ms < :end order by chat, n
     """,
-    "insights": """
-        select id, title, summary, frame_id, start_ms, end_ms, created_ms from insights
-        where is_current = 1 and start_ms < :end and end_ms >= :start order by start_ms, id
+    "insights": f"""
+        select i.id, i.title, i.summary, i.frame_id, i.start_ms, i.end_ms, i.created_ms,
+            was_hidden(i.start_ms, i.end_ms)
+            or exists ({_HIDDEN} in (select e.frame_id from evidence e where e.turn_id = i.turn_id))
+            as is_hidden
+        from insights i
+        where i.is_current = 1 and i.start_ms < :end and i.end_ms >= :start order by i.start_ms, i.id
     """,
     "summaries": """
-        select day, zone, start_ms, end_ms, text from daily_summaries
-        where start_ms < :end and end_ms > :start order by start_ms
+        select day, zone, start_ms, end_ms, text, was_hidden(start_ms, end_ms) as is_hidden
+        from daily_summaries where start_ms < :end and end_ms > :start order by start_ms
     """,
-    "facts": """
+    "facts": f"""
         select s.kind, s.name as subject, f.predicate, coalesce(o.name, f.object_value) as object,
-            f.source_frame_id, f.created_ms
+            f.source_frame_id, f.created_ms,
+            exists ({_HIDDEN} = f.source_frame_id)
+            or was_hidden(f.shown_from_ms, f.shown_until_ms) as is_hidden
         from facts f join entities s on s.id = f.subject_id left join entities o on o.id = f.object_entity_id
         where f.retracted_ms is null and f.created_ms >= :start and f.created_ms < :end order by f.id
     """,
@@ -79,11 +105,14 @@ _RECORDS = {
 
 @dataclass(slots=True)
 class Exported:
-    """What went into an export; `left_out` frames are those that a rule of today leaves out."""
+    """What went into an export; `left_out` frames are those that a rule of today leaves out, `texts_left_out`
+    what may tell of them.
+    """
 
     frames: int = 0
     pictures: int = 0
     left_out: int = 0
+    texts_left_out: int = 0
 
 
 def export(
@@ -92,7 +121,7 @@ def export(
     start_ms: int,
     end_ms: int,
     now_ms: int,
-    permits: Permits,
+    rules: RuleSet,
     *,
     with_pictures: bool = True,
 ) -> Exported:
@@ -103,6 +132,7 @@ def export(
     """
     copies.note_elsewhere(database, target.absolute(), now_ms)
     generation = copies.generation(database)
+    permits = lru_cache(_WINDOWS_KNOWN)(rules.permits)
     with replacing(target) as partial:
         span, zone = {"start": start_ms, "end": end_ms}, day_clock(database).zone
         with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as bundle:
@@ -119,11 +149,15 @@ class _Export:
     bundle: zipfile.ZipFile
     span: dict[str, int]
     zone: ZoneInfo
-    permits: Permits
+    permits: Callable[..., bool]
     with_pictures: bool
     done: Exported = field(default_factory=Exported)
 
     def write(self) -> Exported:
+        hidden = _hidden_times(self.database, self.permits)
+        connection = self.database.connection()
+        connection.create_scalar_function("is_hidden", lambda *window: not self.permits(*window), 3)
+        connection.create_scalar_function("was_hidden", lambda *span_ms: _meets(hidden, *span_ms), 2)
         self._json("frames.json", self._frames())
         for name, sql in _RECORDS.items():
             self._json(f"{name}.json", self._records(sql))
@@ -156,11 +190,19 @@ class _Export:
         with self.database.read() as connection:
             found = connection.execute(sql, self.span)
             for row in found:
-                named = zip((each[0] for each in found.get_description()), row, strict=True)
-                yield {name.removesuffix("_ms"): self._told(name, value) for name, value in named}
+                named = dict(zip((each[0] for each in found.get_description()), row, strict=True))
+                if named.pop("is_hidden", False):
+                    self.done.texts_left_out += 1
+                    if "answer_md" not in named:
+                        continue
+                    named["answer_md"] = EXCLUDED
+                yield {name.removesuffix("_ms"): self._told(name, value) for name, value in named.items()}
 
     def _told(self, name: str, value: Any) -> Any:
         return _iso(value, self.zone) if name.endswith("_ms") and value is not None else value
+
+    def _permits(self, what: FrameRow | Segment) -> bool:
+        return self.permits(what.app_name, what.window_name, what.browser_url)
 
     # -- frames and their pictures --------------------------------------------------------
 
@@ -179,7 +221,7 @@ class _Export:
 
     def _frames(self) -> Iterator[dict[str, Any]]:
         for frame in self._rows():
-            if not self.permits(frame):
+            if not self._permits(frame):
                 self.done.left_out += 1
                 continue
             self.done.frames += 1
@@ -201,7 +243,7 @@ class _Export:
 
     def _pictures(self) -> None:
         media = Media(self.database.data_dir.media, self.database)
-        for frame in filter(self.permits, self._rows()):
+        for frame in filter(self._permits, self._rows()):
             try:
                 image = media.image(frame)
             except MediaGone:
@@ -220,7 +262,7 @@ class _Export:
         while at is not None and at < last:
             day = times.day_of(at, self.zone)
             start, end = max(day.start_ms, self.span["start"]), min(day.end_ms, self.span["end"])
-            found = [each for each in segments.segments(self.database, start, end) if self.permits(each)]
+            found = [each for each in segments.segments(self.database, start, end) if self._permits(each)]
             if found:
                 yield day, found
             at = day.end_ms
@@ -228,7 +270,7 @@ class _Export:
     def _days(self) -> None:
         for day, found in self._each_day():
             with self._member(f"days/{day.date}.md") as file:
-                sql = "select text from daily_summaries where day = ?"
+                sql = "select text from daily_summaries where day = ? and not was_hidden(start_ms, end_ms)"
                 told = self.database.scalar(sql, (day.date.isoformat(),))
                 _say(file, f"# {day.date}", _plain(told or ""))
                 for each in found:
@@ -239,10 +281,10 @@ class _Export:
     def _chats(self) -> None:
         asked = "select distinct conversation_id from turns where created_ms >= :start and created_ms < :end"
         for chat in self.database.column(asked, self.span):
-            sql = "select n, question, answer_md from turns where conversation_id = ? order by n"
+            sql = f"select question, answer_md, is_hidden from ({_TURNS} where c.id = ?) order by n"
             with self._member(f"chats/{chat}.md") as file:
-                for _, question, answer in self.database.rows(sql, (chat,)):
-                    _say(file, f"## {_escaped(question)}", _plain(answer))
+                for question, answer, is_hidden in self.database.rows(sql, (chat,)):
+                    _say(file, f"## {_escaped(question)}", EXCLUDED if is_hidden else _plain(answer))
 
     # -- iCalendar ------------------------------------------------------------------------
 
@@ -267,6 +309,22 @@ class _Export:
                 if each.browser_url:
                     event.add("url", each.browser_url)
                 yield event
+
+
+def _hidden_times(database: Database, permits: Callable[..., bool]) -> list[Interval]:
+    """When windows were shown that may not go out, in order and apart."""
+    sql = "select app_name, window_name, browser_url, start_ms, end_ms from segments order by start_ms"
+    with database.read() as connection:
+        found = connection.execute(sql)
+        return merge_intervals((start, end) for *window, start, end in found if not permits(*window))
+
+
+def _meets(times_ms: list[Interval], start_ms: int | None, end_ms: int | None) -> bool:
+    """Whether a span, if there is one, touches one of some times."""
+    if start_ms is None or end_ms is None:
+        return False
+    before = bisect_right(times_ms, (end_ms, MAX_CAPTURED_MS))
+    return before > 0 and times_ms[before - 1][1] >= start_ms
 
 
 def _iso(ms: int, zone: ZoneInfo) -> str:

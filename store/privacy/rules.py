@@ -279,6 +279,16 @@ class RuleSet:
             return Decision("mask", "unknown_window", detail=unknown, private=private)
         return Decision("keep", private=private)
 
+    def permits(self, app_name: str | None, window_name: str | None, browser_url: str | None) -> bool:
+        """Whether what was recorded of such a window may go out.
+
+        A frame whose app nobody knows was kept on purpose (an import, an upload, a screen with its unknown
+        windows painted over): not knowing is no rule about it. A known browser whose address is unknown,
+        where a rule names a site, stays back.
+        """
+        decision = self.decide(WindowFacts(app_name, window_name, browser_url))
+        return decision.action == "keep" or (decision.reason == "unknown_window" and not app_name)
+
     def decide_on_screen(self, window: WindowFacts) -> Decision:
         """What becomes of a window that is in view now: `decide`, and a doubt about private windows.
 

@@ -115,7 +115,6 @@ def export(
     """Write what was recorded, or a range of it, as the zip FILE of Markdown, JSON, PNG and iCalendar."""
     import dataclasses
 
-    from assistant.read_api.calls import is_permitted
     from store.backup.export import export as write
     from store.privacy.rules import load_rules
     from webapp.core.formatting import count
@@ -124,11 +123,16 @@ def export(
         raise click.ClickException("--to must be later than --from")
     here = open_home(home)
     rules, at_ms = load_rules(here.data_dir, here.settings.privacy), now_ms()
+    if rules.unreadable:
+        raise click.ClickException(f"nothing is exported: {rules.unreadable}")
     done = write(
         open_database(here.data_dir), file, start_ms, at_ms if end_ms is None else end_ms, at_ms,
-        lambda what: is_permitted(rules, what), with_pictures=not no_pictures,
+        rules, with_pictures=not no_pictures,
     )  # fmt: skip
     if as_json:
         return print_json({"path": str(file), **dataclasses.asdict(done)})
-    left_out = f"; left out by your rules: {count(done.left_out, 'frame')}" if done.left_out else ""
+    left_out = ""
+    if done.left_out or done.texts_left_out:
+        texts = count(done.texts_left_out, "text that may tell of them", "texts that may tell of them")
+        left_out = f"; left out by your rules: {count(done.left_out, 'frame')}, {texts}"
     click.echo(f"{file}: {count(done.frames, 'frame')}, {count(done.pictures, 'picture')}{left_out}")

@@ -16,6 +16,7 @@ from PIL import Image
 from store.backup import export as exporting
 from store.backup.export import Exported, export
 from store.chats import conversations
+from store.chats.records import StoredEvidence
 from store.core import copies
 from store.core.database import Database
 from store.core.errors import StoreBusy
@@ -23,12 +24,15 @@ from store.core.paths import DataDir
 from store.deletion import deletion
 from store.frames import frames
 from store.frames.media import Media
+from store.privacy.rules import RuleSet, validate
 from store.timeline import segments
 from tests.factories import NOON_MS, picture, store_frame
 from tests.sources import put_messages
 from tests.store.sources.test_sources import message
 
 HOUR_MS = 3_600_000
+EVERYTHING = RuleSet(defaults=False)
+WITHOUT_SECRET = RuleSet(validate([{"app": "Secret"}]), defaults=False)
 
 
 @pytest.fixture
@@ -62,7 +66,7 @@ def read(path: Path) -> dict[str, bytes]:
 
 def test_everything_that_may_go_out_is_there(filled: Database, tmp_path: Path) -> None:
     target = tmp_path / "out.zip"
-    done = export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, lambda what: what.app_name != "Secret")
+    done = export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, WITHOUT_SECRET)
     assert done == Exported(frames=2, pictures=2, left_out=1)
     files = read(target)
     assert b"hidden" not in b"".join(files.values()) and b"Secret" not in b"".join(files.values())
@@ -82,9 +86,38 @@ def test_everything_that_may_go_out_is_there(filled: Database, tmp_path: Path) -
     assert target.stat().st_mode & 0o777 == 0o600
 
 
+def test_what_may_tell_of_a_window_that_a_rule_leaves_out_stays_out(filled: Database, tmp_path: Path) -> None:
+    secret = filled.scalar("select id from frames where app_name = 'Secret'")
+    for n, evidence in enumerate(([], [StoredEvidence(None, secret, NOON_MS)], [])):
+        turn = conversations.add_turn(
+            filled, 1, mode="auto", model="m", question=f"Question {n}?", start_ms=None, end_ms=None,
+            timezone="UTC", now_ms=NOON_MS,
+        )  # fmt: skip
+        told = "hidden" if n else "in the open"
+        conversations.finish_turn(filled, turn.id, f"It was {told}.", {}, evidence, NOON_MS)
+    for day, start_ms in (("2026-11-20", NOON_MS), ("2026-11-21", NOON_MS + 90_001)):
+        told = "hidden" if start_ms == NOON_MS else "in the open"
+        filled.change(
+            "insert into daily_summaries (day, zone, start_ms, end_ms, text, source, updated_ms)"
+            " values (?, 'UTC', ?, ?, ?, 'rule', 0)",
+            (day, start_ms, start_ms + HOUR_MS, told),
+        )
+    target = tmp_path / "out.zip"
+    done = export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, WITHOUT_SECRET)
+    assert (done.left_out, done.texts_left_out) == (1, 3)
+    files = read(target)
+    assert b"hidden" not in b"".join(files.values())
+    answers = [each["answer_md"] for each in json.loads(files["chats.json"])]
+    assert answers[1:] == ["It was in the open.", exporting.EXCLUDED, exporting.EXCLUDED]
+    assert files["chats/1.md"].decode().count(exporting.EXCLUDED) == 2
+    assert [each["day"] for each in json.loads(files["summaries.json"])] == ["2026-11-21"]
+    assert export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, EVERYTHING).texts_left_out == 0
+    assert read(target)["chats.json"].count(b"hidden") == 2
+
+
 def test_a_range_is_half_open_and_pictures_may_stay(filled: Database, tmp_path: Path) -> None:
     target = tmp_path / "out.zip"
-    done = export(filled, target, NOON_MS, NOON_MS + 120_000, NOON_MS, lambda _: True, with_pictures=False)
+    done = export(filled, target, NOON_MS, NOON_MS + 120_000, NOON_MS, EVERYTHING, with_pictures=False)
     assert done == Exported(frames=2)
     files = read(target)
     assert not any(name.startswith("pictures/") for name in files)
@@ -92,13 +125,13 @@ def test_a_range_is_half_open_and_pictures_may_stay(filled: Database, tmp_path: 
 
 
 def test_an_empty_home_is_a_whole_file(database: Database, tmp_path: Path) -> None:
-    assert export(database, tmp_path / "out.zip", 0, NOON_MS, NOON_MS, lambda _: True) == Exported()
+    assert export(database, tmp_path / "out.zip", 0, NOON_MS, NOON_MS, EVERYTHING) == Exported()
     assert json.loads(read(tmp_path / "out.zip")["frames.json"]) == []
 
 
 def test_it_reads_in_batches(filled: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "_AT_ONCE", 1)
-    assert export(filled, tmp_path / "out.zip", 0, NOON_MS + HOUR_MS, NOON_MS, lambda _: True).frames == 3
+    assert export(filled, tmp_path / "out.zip", 0, NOON_MS + HOUR_MS, NOON_MS, EVERYTHING).frames == 3
 
 
 def test_a_full_disk_leaves_what_was_there(
@@ -112,14 +145,14 @@ def test_a_full_disk_leaves_what_was_there(
 
     monkeypatch.setattr(Media, "image", full)
     with pytest.raises(OSError, match="No space"):
-        export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, lambda _: True)
+        export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, EVERYTHING)
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["out.zip"]
     assert target.read_bytes() == b"before"
 
 
 def test_a_later_deletion_names_the_file(filled: Database, data_dir: DataDir, tmp_path: Path) -> None:
     target = tmp_path / "out.zip"
-    export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, lambda _: True)
+    export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, EVERYTHING)
     frame = frames.nearest(filled, NOON_MS)
     assert frame is not None
     receipt = deletion.delete_frames(filled, Media(data_dir.media), [frame.id])
@@ -139,6 +172,6 @@ def test_a_deletion_meanwhile_leaves_no_export_and_names_it(
 
     monkeypatch.setattr(Media, "image", image)
     with pytest.raises(StoreBusy, match="deleted"):
-        export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, lambda _: True)
+        export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, EVERYTHING)
     assert receipts[0].elsewhere == (str(target),)
     assert not [path for path in tmp_path.iterdir() if path.is_file()]
