@@ -94,6 +94,11 @@ def remembered(database: Database, endpoint: Endpoint) -> Endpoint:
     return replace(endpoint, found=Abilities(**kept))
 
 
+def remember(database: Database, endpoint: Endpoint) -> None:
+    """Keep what was found out of an endpoint for later."""
+    set_preference(database, _key(endpoint), asdict(endpoint.found))
+
+
 def forget(database: Database, endpoint: Endpoint) -> None:
     """Keep no more what was found out of an endpoint."""
     delete_preference(database, _key(endpoint))
@@ -111,7 +116,7 @@ def find_out(
     *,
     forget: bool = False,
 ) -> Report:
-    """What of an endpoint works, and what its model can do; kept for later. `timeout_s` bounds each answer.
+    """What of an endpoint works, and what its model can do. `timeout_s` bounds each answer.
 
     What is remembered is not asked again unless to `forget`. Without a model it goes as far as that
     goes. Raises `StoreError` when a request cannot be noted.
@@ -135,8 +140,6 @@ def find_out(
     endpoint = replace(endpoint, found=NOTHING_KNOWN) if forget else remembered(database, endpoint)
     asked = partial(_asked, endpoint, database, clock, timeout_s)
     report = _of_model(endpoint, models, asked, SentLedger(database, clock, endpoint, "test"))
-    if report.found != NOTHING_KNOWN:
-        set_preference(database, _key(endpoint), asdict(report.found))
     return replace(report, steps=(answers, *report.steps), model=endpoint.model, models=models)
 
 

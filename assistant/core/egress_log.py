@@ -19,7 +19,7 @@ from assistant.core.prompt_blocks import Block
 from assistant.core.texts import estimate_tokens
 from engines.chat.protocol import ChatModel, Completion, Message, ModelError, Usage
 from store.core.database import Database
-from store.egress.egress_log import EgressRecorder, Purpose, RequestContext, Sending, cost_of
+from store.egress.egress_log import EgressRecorder, Purpose, RequestContext, cost_of
 
 
 class SentLedger(EgressRecorder):
@@ -39,8 +39,7 @@ class SentLedger(EgressRecorder):
         is_current: Callable[[apsw.Connection], bool] | None = None,
     ) -> None:
         """`blocks` are what the system prompt is made of; `shows`, `named` and `is_current` as in
-        `RequestContext` and `EgressRecorder`. From the built-in model nothing leaves, and there is nothing
-        to note.
+        `RequestContext` and `EgressRecorder`.
         """
         about = RequestContext(
             purpose,
@@ -54,11 +53,6 @@ class SentLedger(EgressRecorder):
         )
         super().__init__(database, clock, about, is_current)
         self._endpoint = endpoint
-
-    def __call__(self, sending: Sending) -> None:
-        """Note a request that is about to leave. Raises `StoreError` when that cannot be done."""
-        if not self._endpoint.is_extractive:
-            super().__call__(sending)
 
     def complete(
         self, model: ChatModel, messages: Sequence[Message], **options: Any

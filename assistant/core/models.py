@@ -23,7 +23,7 @@ from engines.cancellation import Cancellation
 from engines.chat.client import WAITS_S
 from engines.chat.completions import OpenAIChatModel
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.protocol import ChatModel
+from engines.chat.protocol import NOTHING_KNOWN, ChatModel
 from store.core.database import Database
 from store.core.errors import StoreError, existing
 from store.core.paths import DataDir
@@ -65,6 +65,13 @@ class _Entry:
         if self.model is not None:
             self.model.context_tokens = known.context_tokens
             self.model.format_level = 0 if known.supports_json_schema else 1
+
+    def end(self) -> None:
+        """Send nothing more; whoever has an answer under way gets it."""
+        if self.model is not None:
+            self.model.retire()
+        if self.search is not None:
+            self.search.cancellation.now()
 
 
 class ChatModels:
@@ -108,12 +115,13 @@ class ChatModels:
         with self._lock:
             before = self._entries
             entries = {name: self._entry(endpoint, before.get(name)) for name, endpoint in named.items()}
+            # Nothing more goes where it may no longer go, before its name means something else.
+            for name, entry in before.items():
+                if entries.get(name) is not entry:
+                    entry.end()
             self._entries, self._chosen, self.problem = entries, chosen, problem
         places = {entry.place for entry in entries.values()}
-        for name, entry in before.items():
-            # Whoever has an answer under way gets it; nothing more goes where it may no longer go.
-            if entry.model is not None and entries.get(name) is not entry:
-                entry.model.retire()
+        for entry in before.values():
             if self._database and not problem and entry.place not in places:
                 abilities.forget(self._database, entry.as_set)
 
@@ -235,17 +243,20 @@ class ChatModels:
     def _report(self, entry: _Entry, timeout_s: float, *, forget: bool = False) -> Report:
         assert self._database is not None
         report = abilities.find_out(entry.as_set, self._database, self._clock, timeout_s, forget=forget)
-        with self._lock:
-            for each in self._entries.values():
-                if each.place == entry.place:
-                    each.learn(report)
+        with self._lock:  # what has gone meanwhile is not remembered any more
+            known = [each for each in self._entries.values() if each.place == entry.place]
+            for each in known:
+                each.learn(report)
+            if known and report.found != NOTHING_KNOWN:
+                abilities.remember(self._database, known[0].endpoint)
         return report
 
     def close(self) -> None:
         """End what is being found out."""
         for entry in self._entries.values():
             if entry.search:
-                entry.search.stop()
+                entry.search.cancellation.now()
+                entry.search.join()
 
 
 class _Search(threading.Thread):
@@ -254,19 +265,15 @@ class _Search(threading.Thread):
     def __init__(self, find_out: Callable[[], None], pause_s: float) -> None:
         super().__init__(name="abilities", daemon=True)
         self._find_out = find_out
-        self._cancellation = Context().run(Cancellation)  # not a part of the turn that began it
+        self.cancellation = Context().run(Cancellation)  # not a part of the turn that began it
         self.pause_s = pause_s
         self._ended_s = 0.0
 
     def run(self) -> None:
-        with self._cancellation.here():
+        with self.cancellation.here():
             self._find_out()
         self._ended_s = time.monotonic()
 
     def is_due(self) -> bool:
         """Whether it has ended long enough ago for another one."""
         return bool(self._ended_s) and time.monotonic() - self._ended_s >= self.pause_s
-
-    def stop(self) -> None:
-        self._cancellation.now()
-        self.join()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from assistant.core import abilities
 from assistant.core import models as core_models
 from assistant.core.abilities import Report
 from assistant.core.endpoints import Endpoint
@@ -97,6 +98,27 @@ def test_what_was_found_of_a_provider_goes_with_its_model(models: Any, data_dir:
             made.reload()
             assert made.endpoint("own").found == Abilities()
         assert found(made, "own").supports_vision
+
+
+def test_what_is_found_of_a_provider_that_has_gone_meanwhile_is_not_kept(
+    models: Any, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find_out = abilities.find_out
+
+    def late(*arguments: Any, **options: Any) -> Report:
+        report = find_out(*arguments, **options)
+        providers.remove(data_dir, own.id)
+        made.reload()
+        return report
+
+    monkeypatch.setattr(abilities, "find_out", late)
+    with StubModel(can=ALL) as stub:
+        own = providers.add(data_dir, Provider(0, "own", stub.base_url, "stub"))
+        made = models("")
+        assert made.test("own").found.supports_vision
+        providers.add(data_dir, own)
+        made.reload()
+        assert made.endpoint("own").found == Abilities()
 
 
 def test_what_is_set_counts_and_is_not_asked_for(models: Any) -> None:

@@ -179,6 +179,15 @@ def test_a_file_that_cannot_be_read_leaves_the_settings_and_says_so(data_dir: Da
     assert "providers.json" in models.problem
 
 
+def test_a_model_ends_before_its_name_is_unknown(data_dir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    models = with_added(data_dir, HERE)
+    ended: list[str] = []
+    monkeypatch.setattr(models.get("here"), "retire", lambda: ended.append(models.endpoint("here").base_url))
+    providers.remove(data_dir, 1)
+    models.reload()
+    assert ended == [HERE.base_url]
+
+
 def test_a_model_that_went_gives_the_answer_under_way_and_asks_no_more(data_dir: DataDir) -> None:
     may_answer = threading.Event()
     with StubModel() as stub:
