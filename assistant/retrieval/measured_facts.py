@@ -95,13 +95,14 @@ class MeasuredFacts:
 
 def facts(retrieval: Retrieval, start_ms: int, end_ms: int, zone: tzinfo) -> MeasuredFacts:
     """What a model is given of a range beside its frames."""
-    apps = retrieval.totals.by_app if retrieval.totals else ()
+    totals = retrieval.totals()
+    apps = totals.by_app if totals else ()
     gaps = [at for gap in retrieval.gaps for at in (gap.start_ms, gap.end_ms)]
     moments = {start_ms, end_ms, *gaps, *(at for app in apps for at in (app.first_ms, app.last_ms))}
     return MeasuredFacts(
         tuple(
             MeasuredDuration(name, told)
-            for _, durations in (longest(retrieval.totals) if retrieval.totals else ())
+            for _, durations in (longest(totals) if totals else ())
             for name, told in durations
         ),
         tuple(local_time(at, zone) for at in sorted(moments)),

@@ -115,7 +115,8 @@ def barred_lines(shown: Excerpt) -> Iterator[str]:
 
 def _measured(retrieval: Retrieval, zone: tzinfo) -> Iterator[str]:
     """What code has counted, so that the model need not."""
-    for label, durations in measured_facts.longest(retrieval.totals) if retrieval.totals else ():
+    totals = retrieval.totals()
+    for label, durations in measured_facts.longest(totals) if totals else ():
         times = "; ".join(
             f"{sanitized_inline(name, MAX_TITLE_CHARS)} {duration(spent_ms)}" for name, spent_ms in durations
         )

@@ -21,8 +21,9 @@ question:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
 
 import apsw
 
@@ -74,22 +75,27 @@ class Entry:
     excerpt: Excerpt
 
 
+def no_totals() -> None:
+    """Of a range that is looked at in part."""
+
+
 @dataclass(frozen=True, slots=True)
 class Retrieval:
     """What was found, and what it was looked for with.
 
-    `totals` is None when filters narrow it: totals count every app. `relevant` entries were found by
-    a search, the others are spread over the range. `is_found` is false when the question has words
-    and no frame of the range shows one. `unread` and `unembedded` frames of the range cannot be
-    found yet: by words, by meaning. `best` are the frames that a search found, best first.
+    `totals` counts every app, and so gives None when filters narrow the range. It adds up when it is called
+    first: years take a second, which the first cards do not wait for. `relevant` entries were found by a
+    search, the others are spread over the range. `is_found` is false when the question has words and no
+    frame of the range shows one. `unread` and `unembedded` frames of the range cannot be found yet: by
+    words, by meaning. `best` are the frames that a search found, best first.
     """
 
     filters: Filters
     entries: tuple[Entry, ...]
     frames_in_range: int
     gaps: tuple[Gap, ...]
-    totals: Totals | None
     index_fresh_to_ms: int | None
+    totals: Callable[[], Totals | None] = field(default=no_totals, compare=False)
     searched: tuple[Searched, ...] = ()
     relevant: int = 0
     is_found: bool = True
@@ -136,7 +142,9 @@ def retrieve(
             entries=tuple(_entries(sample.load(connection, sorted({*ids, *also})), words)),
             frames_in_range=in_range,
             gaps=tuple(gaps.gaps(database, start_ms, end_ms, now_ms)),
-            totals=None if is_narrowed(filters) else segments.totals(database, start_ms, end_ms),
+            totals=no_totals
+            if is_narrowed(filters)
+            else cache(partial(segments.totals, database, start_ms, end_ms)),
             index_fresh_to_ms=readings.index_fresh_to_ms(database),
             searched=(*searched, Searched("", "spread", in_range)),
             relevant=len(best),

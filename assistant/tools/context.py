@@ -132,7 +132,6 @@ class TurnFindings(Findings):
             entries=entries,
             frames_in_range=len(entries),
             gaps=(),
-            totals=None,
             index_fresh_to_ms=readings.index_fresh_to_ms(database),
             searched=tuple(self.searched),
             relevant=len(entries),

@@ -13,7 +13,7 @@ from assistant.evidence import citations, marks, replies
 from assistant.retrieval import coverage
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.measured_facts import facts
-from assistant.retrieval.retrieval import Entry, Retrieval, is_narrowed, retrieve
+from assistant.retrieval.retrieval import Entry, Retrieval, is_narrowed, no_totals, retrieve
 from assistant.retrieval.sampling import select_in, spread_in
 from assistant.turns import scope
 from assistant.turns.anchor_facts import AnchorFacts
@@ -55,7 +55,7 @@ def look(turn: RunningTurn) -> Retrieval:
         retrieval = replace(retrieval, entries=entries)
     if services.permits:  # totals tell of every app
         entries = tuple(entry for entry in retrieval.entries if services.permits(entry.frame))
-        retrieval = replace(retrieval, entries=entries, totals=None)
+        retrieval = replace(retrieval, entries=entries, totals=no_totals)
     turn.coverage = coverage.of(retrieval, plan.filters)
     turn.evidence = citations.items(retrieval.entries, (), (), plan.zone)
     turn.plan = replace(plan, scope=scope.counted(plan.scope, retrieval.frames_in_range, plan.language))
@@ -72,7 +72,7 @@ def _of_anchor(turn: RunningTurn, about: AnchorFacts) -> Retrieval:
 
 def _nothing(turn: RunningTurn) -> Retrieval:
     fresh_to_ms = readings.index_fresh_to_ms(turn.database)
-    return Retrieval(_filters(turn.plan), (), 0, (), None, fresh_to_ms, is_found=False)
+    return Retrieval(_filters(turn.plan), (), 0, (), fresh_to_ms, is_found=False)
 
 
 def _meaning(turn: RunningTurn) -> RetrievalQuery:

@@ -7,16 +7,17 @@ clock, whatever the frames and however many monitors. Time that no segment cover
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
 from store.core.database import Database, rows, scalar
-from store.frames.activity_intervals import Segment
+from store.frames.activity_intervals import Segment, window
 from store.frames.frames import id_range
 
 Kind = Literal["app", "window", "url", "site"]
+_Window = tuple[str | None, str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +49,20 @@ def of_segments(segments: Iterable[Segment], start_ms: int, end_ms: int) -> Tota
     A URL's time is listed only where there is a URL, and so is its site's; a window belongs to its
     app, a site to every browser.
     """
-    found = list(segments)
+    # By window first: months are a hundred thousand segments of a few thousand windows.
+    windows: dict[_Window, list[int]] = {}
+    for segment in segments:
+        share = windows.setdefault(window(segment), [0, segment.start_ms, 0])
+        share[0] += segment.duration_ms
+        share[2] = segment.end_ms
+    sites = {url: site(url) for _, _, url in windows}
     return Totals(
-        by_app=_grouped(found, lambda s: s.app_name, lambda s: s.app_name),
-        by_window=_grouped(found, lambda s: (s.app_name, s.window_name), lambda s: s.window_name),
-        by_url=_grouped(
-            [s for s in found if s.browser_url],
-            lambda s: (s.app_name, s.browser_url),
-            lambda s: s.browser_url,
-        ),
-        by_site=_grouped(
-            [s for s in found if site(s.browser_url)],
-            lambda s: site(s.browser_url),
-            lambda s: site(s.browser_url),
-        ),
+        by_app=_grouped(windows, lambda app, _, __: (app,)),
+        by_window=_grouped(windows, lambda app, title, _: (app, title)),
+        by_url=_grouped(windows, lambda app, _, url: (app, url) if url else None),
+        by_site=_grouped(windows, lambda _, __, url: (sites[url],) if sites[url] else None),
         wall_ms=max(0, end_ms - start_ms),
-        covered_ms=sum(s.duration_ms for s in found),
+        covered_ms=sum(duration_ms for duration_ms, _, _ in windows.values()),
     )
 
 
@@ -96,22 +95,22 @@ def site(browser_url: str | None) -> str | None:
 
 
 def _grouped(
-    segments: Iterable[Segment], key: Callable[[Segment], Hashable], name: Callable[[Segment], str | None]
+    windows: Mapping[_Window, Sequence[int]], key: Callable[..., tuple[str | None, ...] | None]
 ) -> tuple[Total, ...]:
-    groups: dict[Hashable, list[Segment]] = {}
-    for segment in segments:
-        groups.setdefault(key(segment), []).append(segment)
-    found = (
-        Total(
-            name=name(group[0]),
-            duration_ms=sum(s.duration_ms for s in group),
-            first_ms=group[0].start_ms,
-            last_ms=group[-1].end_ms,
-            app_name=group[0].app_name,
+    """Totals of what `key` makes of a window: its name last; None leaves a window out."""
+    groups: dict[tuple[str | None, ...], Total] = {}
+    for shown, (duration_ms, first_ms, last_ms) in windows.items():
+        if (group := key(*shown)) is None:
+            continue
+        total = groups.get(group)
+        groups[group] = Total(
+            name=group[-1],
+            duration_ms=duration_ms + (total.duration_ms if total else 0),
+            first_ms=total.first_ms if total else first_ms,
+            last_ms=max(last_ms, total.last_ms) if total else last_ms,
+            app_name=total.app_name if total else shown[0],
         )
-        for group in groups.values()
-    )
-    return tuple(sorted(found, key=lambda t: (-t.duration_ms, t.first_ms, t.name or "")))
+    return tuple(sorted(groups.values(), key=lambda t: (-t.duration_ms, t.first_ms, t.name or "")))
 
 
 # -- stats --------------------------------------------------------------------------------

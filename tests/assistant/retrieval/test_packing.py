@@ -107,7 +107,7 @@ def retrieval(count: int, text: str = ENGLISH, **columns: Any) -> Retrieval:
         frame = SampledFrame(at_ms * 1024, at_ms, "Code", "main.py", None, True, "DP-1", n, f"{text} {n}")
         frame = replace(frame, **columns)
         entries.append(Entry(f"e{n}", frame, excerpt(frame.text)))
-    return Retrieval(Filters(START_MS, NOW_MS), tuple(entries), count * 10, (), None, None)
+    return Retrieval(Filters(START_MS, NOW_MS), tuple(entries), count * 10, (), None)
 
 
 @for_each("budget", [2_000, 8_000, 32_000])

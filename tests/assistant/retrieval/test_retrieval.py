@@ -22,15 +22,15 @@ def test_a_retrieval_knows_frames_gaps_totals_and_freshness(database: Database, 
     assert found.entries[0].frame.id == first.id
     assert found.frames_in_range == 2
     assert {gap.reason for gap in found.gaps} == {"not_running"}
-    assert found.totals is not None
-    assert [(total.name, total.duration_ms) for total in found.totals.by_app] == [("Code", 30_000)]
+    assert (totals := found.totals())
+    assert [(total.name, total.duration_ms) for total in totals.by_app] == [("Code", 30_000)]
     assert found.index_fresh_to_ms == START_MS + 200 * 60_000
 
 
 def test_filtered_frames_get_no_totals_of_everything(database: Database, afternoon: Afternoon) -> None:
     afternoon.show(0, "one")
     found = retrieve(database, Filters(RANGE.start_ms, RANGE.end_ms, app_name="code"), (), NOW_MS)
-    assert (len(found.entries), found.totals) == (1, None)
+    assert (len(found.entries), found.totals()) == (1, None)
 
 
 def test_the_deadline_stops_the_search_inside_the_database(
