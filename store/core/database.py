@@ -173,7 +173,7 @@ class Database:
 
         Raises `StoreBusy` when another process keeps the write lock for `BUSY_TIMEOUT_MS`.
         """
-        with self._writing, self._transaction(BUSY_TIMEOUT_MS) as connection:
+        with self._writing, self._transaction() as connection:
             yield connection
 
     @contextmanager
@@ -182,20 +182,18 @@ class Database:
         if not self._writing.acquire(blocking=False):
             raise StoreBusy("another thread writes")
         try:
-            with self._transaction(0) as connection:
+            self.connection().set_busy_timeout(0)
+            with self._transaction() as connection:
                 yield connection
         finally:
+            self.connection().set_busy_timeout(BUSY_TIMEOUT_MS)
             self._writing.release()
 
     @contextmanager
-    def _transaction(self, wait_ms: int) -> Iterator[apsw.Connection]:
+    def _transaction(self) -> Iterator[apsw.Connection]:
         connection = self.connection()
         with _translated():
-            connection.set_busy_timeout(wait_ms)
-            try:
-                connection.execute("begin immediate")
-            finally:
-                connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+            connection.execute("begin immediate")
             try:
                 yield connection
                 connection.execute("commit")

@@ -197,11 +197,7 @@ def test_checkpoint_empties_the_log(database: Database, data_dir: DataDir) -> No
     assert log.stat().st_size == 0
 
 
-def test_checkpoint_says_when_a_reader_keeps_the_log_in_use(
-    data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store_database, "BUSY_TIMEOUT_MS", 50)
-    impatient = open_database(data_dir)
+def test_checkpoint_says_when_a_reader_keeps_the_log_in_use(database: Database, data_dir: DataDir) -> None:
     reader = Database(data_dir)
     begun, done = threading.Event(), threading.Event()
 
@@ -215,11 +211,10 @@ def test_checkpoint_says_when_a_reader_keeps_the_log_in_use(
     thread = threading.Thread(target=read)
     thread.start()
     begun.wait(60)
-    conversations.create(impatient, "title", 1)
-    assert impatient.checkpoint() is False
+    conversations.create(database, "title", 1)
+    assert database.checkpoint(50) is False
     done.set()
     thread.join()
-    impatient.close_thread()
 
 
 # -- files that are none ------------------------------------------------------------------

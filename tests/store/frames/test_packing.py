@@ -244,6 +244,7 @@ def test_what_is_deleted_while_it_is_packed_is_in_no_pack(
 
     with monkeypatch.context() as patch:
         patch.setattr(pending, "write", meanwhile)
+        patch.setattr(deletion, "_WAIT_S", 0.0)  # for the pictures' lock, which is held here
         with pytest.raises(StoreBusy, match="went while it was being packed"):
             packing.pack_next(database, media, LATER_MS)
     deletion.empty_trash(database, media)
