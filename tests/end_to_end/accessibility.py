@@ -1,4 +1,4 @@
-"""What axe finds wrong with a page as it stands in the browser, in both themes."""
+"""What is wrong with a page as it stands in the browser: by axe in both themes, and by its width."""
 
 from __future__ import annotations
 
@@ -6,6 +6,16 @@ from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
+
+WIDTHS = {390: 844, 768: 1024, 1440: 900}
+PHONE, DESK = min(WIDTHS), max(WIDTHS)
+FOR_AXE: dict[str, Any] = {
+    "viewport": {"width": PHONE, "height": WIDTHS[PHONE]},
+    "color_scheme": "light",
+    "reduced_motion": "reduce",
+}
+"""Of a visit whose pages are checked at every width. Without motion a theme is there at once, never faded in.
+"""
 
 # The rules that look at colours: all that the two themes of a page differ in.
 _COLOURS = ("color-contrast", "link-in-text-block")
@@ -28,14 +38,27 @@ def violations(page: Page, only: tuple[str, ...] = ()) -> list[tuple[str, list[s
 
 
 def assert_clean(page: Page, name: object) -> None:
-    """axe finds nothing in either theme, and nothing scrolls sideways.
-
-    The page is in the light theme, and without motion (``reduced_motion``): then a theme is there at
-    once, and not faded in.
-    """
+    """axe finds nothing in either theme, and nothing scrolls sideways. The page is in the light theme."""
     assert violations(page) == [], name
     page.emulate_media(color_scheme="dark")
     assert violations(page, _COLOURS) == [], (name, "dark")
     page.emulate_media(color_scheme="light")
+    assert_fits(page, name)
+
+
+def assert_clean_at_every_width(page: Page, name: object) -> None:
+    """The page as a phone loads it, and as its window grows to that of a desk: it fits all the way.
+
+    axe looks at both ends, which are laid out differently; themes differ in colours, and these in no width.
+    """
+    assert violations(page) == [], (name, "phone")
+    for width, height in WIDTHS.items():
+        page.set_viewport_size({"width": width, "height": height})
+        assert_fits(page, (name, width))
+    assert_clean(page, (name, "desk"))
+    page.set_viewport_size(FOR_AXE["viewport"])
+
+
+def assert_fits(page: Page, name: object) -> None:
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wide <= 0, (name, wide)

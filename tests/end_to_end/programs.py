@@ -59,13 +59,15 @@ def eventually(ask: Callable[[], T], *, what: str, within_s: float = PATIENCE_S)
     While it waits nothing that a page says is heard, unless `ask` asks the page.
     """
     deadline = time.monotonic() + within_s
+    pause_s = 0.01
     while True:
         answer = ask()
         if answer:
             return answer
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {within_s} s: {what}")
-        time.sleep(0.2)
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, 0.2)
 
 
 class Recollect:

@@ -11,9 +11,9 @@ from store.core.paths import DataDir
 from store.search.filters import Filters
 from store.search.search import search
 from tests.end_to_end import demo_home, demo_memories
-from tests.end_to_end.accessibility import assert_clean
+from tests.end_to_end.accessibility import FOR_AXE, assert_clean_at_every_width
 from tests.end_to_end.pages_site import Site, served, visit
-from tests.end_to_end.test_pages_browser import WIDTHS, assert_accessible
+from tests.end_to_end.test_pages_browser import assert_accessible
 
 
 @pytest.fixture(scope="module")
@@ -32,23 +32,20 @@ def remembering(
         yield site, [*(told | demo_memories.pages(database)).values()]
 
 
-@pytest.mark.parametrize("width", WIDTHS)
 def test_pages_with_content_are_accessible_and_fit(
-    browser: Browser, remembering: tuple[Site, list[str]], width: int
+    browser: Browser, remembering: tuple[Site, list[str]]
 ) -> None:
     site, paths = remembering
-    assert_accessible(browser, site, paths, width)
+    assert_accessible(browser, site, paths)
 
 
 def test_what_a_persona_would_say_is_accessible_and_fits(
     browser: Browser, remembering: tuple[Site, list[str]]
 ) -> None:
     site, _ = remembering
-    for width, height in WIDTHS.items():
-        size = {"width": width, "height": height}
-        found = visit(browser, site, viewport=size, color_scheme="light", reduced_motion="reduce")
-        page = found.go("/personas/2")
-        page.get_by_role("button", name="Try it before saving").click()
-        page.locator("#tried").wait_for()
-        assert_clean(page, ("tried", width))
-        found.context.close()
+    found = visit(browser, site, **FOR_AXE)
+    page = found.go("/personas/2")
+    page.get_by_role("button", name="Try it before saving").click()
+    page.locator("#tried").wait_for()
+    assert_clean_at_every_width(page, "tried")
+    found.context.close()

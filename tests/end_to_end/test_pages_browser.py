@@ -13,15 +13,12 @@ from playwright.sync_api import Browser, Request, Route, expect
 
 from store.search.filters import Filters
 from store.search.search import search
-from tests.end_to_end.accessibility import assert_clean, violations
+from tests.end_to_end.accessibility import FOR_AXE, assert_clean_at_every_width, violations
 from tests.end_to_end.pages_site import NOW_MS, Site, Visit, visit
 from tests.end_to_end.programs import eventually
 from tests.factories import CASES
 
 pytestmark = pytest.mark.end_to_end
-
-WIDTHS = {390: 844, 768: 1024, 1440: 900}
-PARTS = 2  # of all pages, so that each has room within the time of a test
 
 
 @pytest.fixture
@@ -35,24 +32,20 @@ def visitor(browser: Browser, site: Site) -> Iterator[Visit]:
 # -- every page, every width, both themes ------------------------------------------------------
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("width", WIDTHS)
-def test_every_page_is_accessible_and_fits(browser: Browser, answered: Site, width: int, part: int) -> None:
+def test_every_page_is_accessible_and_fits(browser: Browser, answered: Site) -> None:
     """axe finds nothing in either theme, nothing scrolls sideways, no content policy report."""
-    assert_accessible(browser, answered, addresses(answered)[part::PARTS], width)
+    assert_accessible(browser, answered, addresses(answered))
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_every_page_of_models_is_accessible_and_fits(browser: Browser, site: Site, width: int) -> None:
+def test_every_page_of_models_is_accessible_and_fits(browser: Browser, site: Site) -> None:
     models = ["/settings/models", "/settings/models/1", "/settings/models/2"]
     listed = ["/settings/sent", "/settings/sent?purpose=embed", "/settings/sent?purpose=refine"]
-    assert_accessible(browser, site, [*models, *listed, "/settings/sent/1", "/settings/sent/2"], width)
+    assert_accessible(browser, site, [*models, *listed, "/settings/sent/1", "/settings/sent/2"])
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_every_page_of_sources_is_accessible_and_fits(browser: Browser, site: Site, width: int) -> None:
+def test_every_page_of_sources_is_accessible_and_fits(browser: Browser, site: Site) -> None:
     kinds = ["messages", "messages?q=message", "calendar", "location", "places"]
-    assert_accessible(browser, site, ["/sources", *(f"/sources/{kind}" for kind in kinds)], width)
+    assert_accessible(browser, site, ["/sources", *(f"/sources/{kind}" for kind in kinds)])
 
 
 def test_a_file_is_imported_and_its_source_deleted_without_scripts(
@@ -71,11 +64,10 @@ def test_a_file_is_imported_and_its_source_deleted_without_scripts(
     expect(page.get_by_text("Nothing imported yet")).to_be_visible()
 
 
-def assert_accessible(browser: Browser, site: Site, paths: list[str], width: int) -> None:
-    size = {"width": width, "height": WIDTHS[width]}
-    found = visit(browser, site, viewport=size, color_scheme="light", reduced_motion="reduce")
+def assert_accessible(browser: Browser, site: Site, paths: list[str]) -> None:
+    found = visit(browser, site, **FOR_AXE)
     for path in paths:
-        assert_clean(found.go(path), path)
+        assert_clean_at_every_width(found.go(path), path)
     found.context.close()
     expected = "Failed to load resource: the server responded with a status of 4"
     assert [text for text in found.complaints if not text.startswith(expected)] == []

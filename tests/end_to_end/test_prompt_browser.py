@@ -21,7 +21,7 @@ from store.core.settings import Settings
 from store.core.times import now_ms
 from store.egress import providers
 from store.egress.providers import Provider
-from tests.end_to_end.accessibility import assert_clean
+from tests.end_to_end.accessibility import FOR_AXE, assert_clean_at_every_width
 from tests.end_to_end.programs import eventually
 from tests.factories import store_frame
 from tests.stub_model import StubModel
@@ -31,7 +31,6 @@ from webapp.serving.server import Server
 
 pytestmark = pytest.mark.end_to_end
 
-WIDTHS = {390: 844, 768: 1024, 1440: 900}
 QWEN = "library/qwen3:8b"
 EDITOR = f"/settings/models?model={QWEN}#prompt"
 SAVED = re.compile("^Saved ")
@@ -272,10 +271,8 @@ def test_what_a_model_was_told_is_a_page_of_its_answer(browser: Browser, asked: 
     page.context.close()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_every_page_of_prompts_is_accessible_and_fits(browser: Browser, asked: Site, width: int) -> None:
-    size = {"width": width, "height": WIDTHS[width]}
-    page = visit(browser, asked, viewport=size, color_scheme="light", reduced_motion="reduce")
+def test_every_page_of_prompts_is_accessible_and_fits(browser: Browser, asked: Site) -> None:
+    page = visit(browser, asked, **FOR_AXE)
     complaints: list[str] = []
     page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
     for path, opened in (
@@ -288,6 +285,6 @@ def test_every_page_of_prompts_is_accessible_and_fits(browser: Browser, asked: S
         page.goto(f"{asked.origin}{path}")
         if opened:
             page.locator(opened).click()
-        assert_clean(page, path)
+        assert_clean_at_every_width(page, path)
     page.context.close()
     assert complaints == []

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.end_to_end.accessibility import assert_clean
+from tests.end_to_end.accessibility import FOR_AXE, assert_clean_at_every_width
 from tests.end_to_end.talk_site import TalkSite, talk, talk_site
 
 pytestmark = pytest.mark.end_to_end
 
-WIDTHS = {390: 844, 768: 1024, 1440: 900}
 STATES = {
     "running": ".draft",
     "approval": "[data-waits]",
@@ -60,31 +59,24 @@ def _made(browser: Browser, site: TalkSite, name: str) -> str:
     return address
 
 
-@pytest.mark.parametrize("width", WIDTHS)
 def test_every_state_is_accessible_and_fits(
-    browser: Browser, states: tuple[TalkSite, dict[str, str]], width: int
+    browser: Browser, states: tuple[TalkSite, dict[str, str]]
 ) -> None:
     site, addresses = states
-    found = talk(
-        browser,
-        site,
-        viewport={"width": width, "height": WIDTHS[width]},
-        color_scheme="light",
-        reduced_motion="reduce",
-    )
+    found = talk(browser, site, **FOR_AXE)
     for name, address in addresses.items():
         page = found.go(address)
         expect(page.locator(STATES[name]).first).to_be_visible()
         if name == "approval":
             page.get_by_text("Always allow…").first.click()
-        assert_clean(page, name)
+        assert_clean_at_every_width(page, name)
     page = found.go(f"{addresses['stopped'].partition('#')[0]}?edit=1")
     expect(page.locator("#editing")).to_be_visible()
-    assert_clean(page, "editing")
+    assert_clean_at_every_width(page, "editing")
     found.go(addresses["running"])
     found.ask("And what comes after that?")
     expect(page.locator("[data-queued]")).to_be_visible()
-    assert_clean(page, "queued")
+    assert_clean_at_every_width(page, "queued")
     page.locator("[data-take-back]").click()
     found.context.close()
     assert found.complaints == []

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from assistant.core.models import ChatModels
@@ -21,6 +20,7 @@ from store.egress import providers
 from store.egress.providers import Provider
 from store.memory import chat_sessions, chat_summaries
 from store.memory.chat_sessions import ChatSession
+from tests.end_to_end.accessibility import FOR_AXE, assert_clean_at_every_width
 from tests.end_to_end.programs import eventually
 from tests.factories import store_frame
 from tests.stub_model import StubModel
@@ -31,7 +31,6 @@ from webapp.serving.server import Server
 
 pytestmark = pytest.mark.end_to_end
 
-WIDTHS = {390: 844, 768: 1024, 1440: 900}
 QUESTIONS = ("What did I set retention to?", "Who changed the retention policy?", "Is the retention final?")
 
 
@@ -169,13 +168,8 @@ def test_the_console_says_it_only_while_it_is_wanted(page: Page, site: Site) -> 
         chat_sessions.set_verbose(site.database, False, now_ms())
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_pages_are_accessible_and_fit_every_width(
-    browser: Browser, site: Site, width: int, scheme: str
-) -> None:
-    size = {"width": width, "height": WIDTHS[width]}
-    page = visit(browser, site, viewport=size, color_scheme=scheme, reduced_motion="reduce")
+def test_the_pages_are_accessible_and_fit_every_width(browser: Browser, site: Site) -> None:
+    page = visit(browser, site, **FOR_AXE)
     page.goto(f"{site.origin}/chat")
     for message in QUESTIONS:
         ask(page, message)
@@ -195,20 +189,12 @@ def test_the_pages_are_accessible_and_fit_every_width(
         f"{site.origin}/memory/digests", f"{chat}/turns/3/context", f"{site.origin}/memory/search?type=chat",
     ):  # fmt: skip
         page.goto(path)
-        check_page(page)
+        assert_clean_at_every_width(page, path)
     page.context.close()
 
 
 def is_in(site: Site, session: ChatSession, state: str) -> None:
     eventually(lambda: current(site, session).state == state, what=f"a session that is {state}")
-
-
-def check_page(page: Page) -> None:
-    """It is accessible and no wider than its window."""
-    found = Axe().run(page)
-    assert found.violations_count == 0, (page.url, found.generate_report())
-    wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert wide <= 0, page.url
 
 
 def check_drawer(page: Page) -> None:
@@ -221,7 +207,7 @@ def check_drawer(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(drawer.locator(".told-pack")).to_be_visible()
     expect(drawer.locator(".told-pack > p").first).to_contain_text(".")
-    check_page(page)
+    assert_clean_at_every_width(page, "drawer")
     page.keyboard.press("Enter")
     expect(drawer.locator(".told-pack")).to_be_hidden()
 
