@@ -25,6 +25,7 @@ from store.embeddings import vectors
 from store.frames.activity_intervals import PIECE_MS
 from store.frames.frames import ID_STEP
 from store.search.filters import Filters
+from store.timeline import totals
 
 WORDS = 150
 VOCABULARY = 20_000
@@ -103,6 +104,7 @@ def _in_bulk(database: Database) -> Iterator[apsw.Connection]:
     connection.execute("delete from frames_fts_config where k = 'hashsize'")
     for *_, sql in put_off:
         connection.execute(sql)
+    connection.execute(totals.RECOUNT)
     connection.execute("pragma journal_mode = wal")
     connection.close()
     _tokenize(path, "unicode61", tokenizer.NAME)

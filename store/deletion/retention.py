@@ -95,10 +95,7 @@ from frames f indexed by frames_with_preview
 where f.preview_path is not null and f.id not in ({KEPT})
 """
 _WHOLE = f"from frames f where f.id < :before and f.id not in ({KEPT})"
-_BYTES = """
-select (select coalesce(sum(size_bytes), 0) from frames where media_path is not null)
-    + (select coalesce(sum(preview_bytes), 0) from frames where preview_path is not null)
-"""
+_BYTES = "select sum(picture_bytes + preview_bytes) from frame_totals"
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +339,7 @@ def growth(database: Database, room_bytes: float, now_ms: int) -> Growth | None:
     )[0]
     if not number or now_ms - oldest < _DAY_MS:
         return None
-    stored = database.data_dir.database.stat().st_size / database.scalar("select count(*) from frames")
+    in_all = database.scalar("select sum(frames) from frame_totals")
+    stored = database.data_dir.database.stat().st_size / in_all
     month_bytes = (size + number * stored) * _MONTH_DAYS * _DAY_MS / (now_ms - oldest)
     return Growth(month_bytes, max(0.0, room_bytes) / month_bytes)

@@ -363,7 +363,7 @@ def pending_frames(database: Database, now_ms: int, limit: int, since_ms: int = 
 
 def count_pending(database: Database) -> int:
     """How many frames wait to be read."""
-    return int(database.scalar("select count(*) from frames where reading_state = 'pending'"))
+    return int(database.scalar("select frames from frame_totals where reading_state = 'pending'"))
 
 
 def count_unread(connection: apsw.Connection, start_ms: int, end_ms: int) -> int:

@@ -24,7 +24,7 @@ from store.frames.frames import ID_STEP, FrameRow, get_many
 from store.frames.media import Media
 from store.spool import residual_files
 from store.spool.queue import Spool
-from store.timeline import ledger, segments
+from store.timeline import ledger, segments, totals
 
 _UNDER_WAY_S = 60.0
 _AT_ONCE = 1_000
@@ -153,6 +153,13 @@ _PROBLEMS = {
     "addresses are kept of no frame": _without("browser_urls", "frames", "o.browser_url = t.name"),
     "frames are not in the index": _without("frames", "frames_fts_docsize", "o.id = t.id"),
     "rows of the index have no frame": _without("frames_fts_docsize", "frames", "o.id = t.id"),
+    "totals of frames are not those of the frames": f"""
+        from (
+            select reading_state from ({totals.COUNTED} except select * from frame_totals)
+            union
+            select reading_state from (select * from frame_totals where frames <> 0 except {totals.COUNTED})
+        )
+        """,
     # Vectors: of what exists, as long as their model's, and of characters that the text has.
     "vectors are of frames that do not exist":
         _without("vectors", "frames", "o.id = t.thing_id", "t.kind = 'frame'"),

@@ -25,7 +25,7 @@ from engines.ocr.protocol import OcrUnavailable, open_ocr
 from engines.registry import UnknownName
 from store.backup.backup import advice
 from store.core.database import open_database
-from store.core.errors import DatabaseDamaged, StoreError
+from store.core.errors import DatabaseDamaged, DeadlineExceeded, StoreError
 from store.core.paths import DataDir
 from store.core.settings import CompatSettings, EmbeddingSettings, OcrSettings, Settings
 from store.core.times import now_ms
@@ -251,6 +251,9 @@ def check_database(data_dir: DataDir) -> Check:
         damage = totals.damage(database)
         if damage:
             raise DatabaseDamaged(f"{data_dir.database.name} is damaged: {damage}")
+    except DeadlineExceeded:
+        sentence = f"{frames} frames; it is too large to be checked here"
+        return Check("Database", "!", sentence, "`recollect verify` checks it, however long that takes.")
     except StoreError as error:
         action = advice(data_dir, error) or "It was left as it is."
         return Check("Database", "X", str(error), action)

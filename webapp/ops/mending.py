@@ -20,7 +20,7 @@ from store.frames import text_index
 from store.frames.media import Media
 from store.memory import documents
 from store.spool.queue import Spool
-from store.timeline import segments
+from store.timeline import segments, totals
 from store.verify import verify
 from webapp.core.formatting import count
 from webapp.ops.control import forget_dead_address
@@ -38,6 +38,7 @@ _STATEMENTS = {
         "insert or ignore into window_names select window_name from frames where window_name is not null",
     "frames have an address that filters do not know":
         "insert or ignore into browser_urls select browser_url from frames where browser_url is not null",
+    "totals of frames are not those of the frames": totals.RECOUNT,
     "vectors are of frames that do not exist":
         "delete from vectors where kind = 'frame' and thing_id not in (select id from frames);"
         "delete from vector_counts where kind = 'frame' and thing_id not in (select id from frames)",

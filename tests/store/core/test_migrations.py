@@ -121,9 +121,14 @@ def test_the_first_migration_makes_what_39_steps_made(older: DataDir, data_dir: 
     opened.close_thread()
 
 
-def test_a_blank_database_holds_nothing_but_how_its_indexes_work(database: Database) -> None:
+def test_a_blank_database_holds_nothing_but_zeros_and_how_its_indexes_work(database: Database) -> None:
     found = {name for name, held in contents(database.connection()).items() if held}
-    assert found == {f"{index}_{part}" for index in _INDEXES for part in ("config", "data")}
+    assert found == {
+        "frame_totals",
+        *(f"{index}_{part}" for index in _INDEXES for part in ("config", "data")),
+    }
+    totals = database.column("select frames + picture_bytes + preview_bytes from frame_totals")
+    assert set(totals) == {0}
 
 
 @pytest.mark.usefixtures("folder")

@@ -852,4 +852,4 @@ def test_frames_go_in_several_transactions(
 
 def test_no_migration_is_newer_than_these_tests() -> None:
     """A later one may add a place where something of a frame lives: look at `purge.PLACES`."""
-    assert migrations.names()[-1] == "007_vector_counts"
+    assert migrations.names()[-1] == "008_frame_totals"

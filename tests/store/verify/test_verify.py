@@ -106,6 +106,10 @@ def test_empty_home_has_no_problems(database: Database, data_dir: DataDir) -> No
             sql("update ingest_records set frame_id = 3 where frame_id = :id"),
             "1 captures count as stored and have no frame.",
         ),
+        (
+            sql("update frame_totals set frames = 9 where reading_state = 'failed'"),
+            "1 totals of frames are not those of the frames.",
+        ),
         (sql("update frames set ended_ms = 3 where id = :id"), "1 frames end before they begin."),
         (
             sql("insert into media_trash (path) values ('a.webp')"),
