@@ -70,7 +70,7 @@ def parse(text: str, form: str, known_tools: Mapping[str, Mapping[str, Any]]) ->
     """
     read, reader = _FORMATS[form].read, Reader(text, known_tools)
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        reader.error("too_long", f"The output is longer than {MAX_BYTES} bytes.", text)
+        reader.error("too_long", f"The output is longer than {MAX_BYTES} bytes.")
     else:
         with suppress(Stop):
             read(reader)
@@ -110,11 +110,11 @@ def parse_message(message: Mapping[str, Any], known_tools: Mapping[str, Mapping[
             call = given if isinstance(given, Mapping) else {}
             function = call.get("function")
             function = function if isinstance(function, Mapping) else {}
-            name, arguments = function.get("name"), function.get("arguments")
+            name = function.get("name")
             if isinstance(name, str):
-                reader.add(name, arguments, repr(arguments), call.get("id"))
+                reader.add(name, function.get("arguments"), call.get("id"))
             else:
-                reader.error("malformed", "A call names a function.", repr(given), given_id=call.get("id"))
+                reader.error("malformed", "A call names a function.", given_id=call.get("id"))
     return reader.parsed
 
 

@@ -15,13 +15,12 @@ _IDS = ("id", "tool_call_id")
 MAX_ID_CHARS = 64
 """Of a call's id, as providers take it."""
 _NAME_CHARS = 100
-_RAW_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as the model wants it. With an `error`, which the model is told, it cannot be made: `code` names
-    the error for programs, and `raw` is the piece of text that could not be used.
+    """A call as the model wants it. With an `error`, which the model is told and `code` names for programs,
+    it cannot be made.
     """
 
     id: str
@@ -29,7 +28,6 @@ class Call:
     arguments: Mapping[str, Any]
     error: str = ""
     code: ErrorCode | None = None
-    raw: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +40,6 @@ class Parsed:
     @property
     def calls(self) -> list[Call]:
         return [call for call in self.wanted if not call.error]
-
-    @property
-    def errors(self) -> list[Call]:
-        return [call for call in self.wanted if call.error]
 
 
 class Stop(Exception):
@@ -100,11 +94,10 @@ class Reader:
 
         Raises `Stop` where it may not.
         """
-        start = self.at
         try:
             read()
         except Broken as problem:
-            self.error(problem.code, str(problem), self.text[start : start + _RAW_CHARS])
+            self.error(problem.code, str(problem))
             if problem.resume is None:
                 raise Stop from problem
             self.at = problem.resume
@@ -116,10 +109,8 @@ class Reader:
 
         Raises `Broken` and `Stop`.
         """
-        start = self.at
         if depth or not self.starts("["):
-            value = self.value(depth)
-            self.add_object(value, self.text[start : self.at])
+            self.add_object(self.value(depth))
             return
         self.at += 1
         while not self.starts("]"):
@@ -138,23 +129,20 @@ class Reader:
     def parsed(self) -> Parsed:
         return Parsed(self.prose.strip(), tuple(self.wanted))
 
-    def error(
-        self, code: ErrorCode, message: str, raw: str, name: str | None = None, given_id: object = None
-    ) -> None:
+    def error(self, code: ErrorCode, message: str, name: str = "unknown", given_id: object = None) -> None:
         call_id = self._id(given_id, f"unusable_{len(self.wanted) + 1}")
-        name = name or "unknown"
-        self.wanted.append(Call(call_id, name[:_NAME_CHARS], {}, message, code, raw[:_RAW_CHARS]))
+        self.wanted.append(Call(call_id, name[:_NAME_CHARS], {}, message, code))
 
-    def add_object(self, value: object, raw: str) -> None:
+    def add_object(self, value: object) -> None:
         """A call as a JSON object; anything else is malformed. `parameters` count more than `arguments`."""
         name = name_of(value)
         if not name or not isinstance(value, dict):
-            self.error("malformed", "A call is an object with the name of a tool.", raw)
+            self.error("malformed", "A call is an object with the name of a tool.")
             return
         arguments = value["parameters"] if "parameters" in value else value.get("arguments")
-        self.add(name, arguments, raw, next((value[key] for key in _IDS if key in value), None))
+        self.add(name, arguments, next((value[key] for key in _IDS if key in value), None))
 
-    def add(self, name: str, arguments: object, raw: str, given_id: object = None) -> None:
+    def add(self, name: str, arguments: object, given_id: object = None) -> None:
         """Take a call in, or note why not. Arguments are an object, or a JSON string of one; none are {}.
 
         Raises `Stop` when there are too many calls, or too deep ones.
@@ -163,20 +151,20 @@ class Reader:
             return
         if name not in self.known_tools:
             problem = f"There is no tool {name[:_NAME_CHARS]!r} in this turn."
-            self.error("unknown_tool", problem, raw, name, given_id)
+            self.error("unknown_tool", problem, name, given_id)
             return
         try:
             usable = _as_object(arguments)
         except Broken as problem:
             if problem.code == "too_deep":
-                self.error(problem.code, str(problem), raw, name, given_id)
+                self.error(problem.code, str(problem), name, given_id)
                 raise Stop from problem
             usable = None
         if not isinstance(usable, dict):
-            self.error("bad_arguments", "The arguments must be a JSON object.", raw, name, given_id)
+            self.error("bad_arguments", "The arguments must be a JSON object.", name, given_id)
             return
         if self._made == MAX_CALLS:
-            self.error("too_many_calls", f"Only the first {MAX_CALLS} calls are used.", raw, name, given_id)
+            self.error("too_many_calls", f"Only the first {MAX_CALLS} calls are used.", name, given_id)
             raise Stop
         self._made += 1
         call_id = self._id(given_id, f"call_{self._made}")

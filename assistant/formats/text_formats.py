@@ -111,7 +111,7 @@ def _read_block(reader: Reader) -> None:
 def _item(reader: Reader) -> None:
     start = reader.at
     if tag := reader.match(_INVOKE):
-        _invoke(reader, tag[1], start)
+        _invoke(reader, tag[1])
     elif tag := reader.match(_CALL):
         _tagged(reader, tag[1], "</function_call>")
     elif start == len(reader.text):
@@ -122,16 +122,15 @@ def _item(reader: Reader) -> None:
 
 def _tagged(reader: Reader, name: str, end_tag: str) -> None:
     """What stands in a tag: an object, or nothing. The call counts, however its tag is closed."""
-    start = reader.at
     has_object = reader.starts("{")
     if has_object:
-        reader.add(name, reader.value(), reader.text[start : reader.at])
+        reader.add(name, reader.value())
     reader.expect(end_tag)
     if not has_object:
-        reader.add(name, {}, end_tag)
+        reader.add(name, {})
 
 
-def _invoke(reader: Reader, name: str, start: int) -> None:
+def _invoke(reader: Reader, name: str) -> None:
     """An invoke with its parameters; it counts only when it is closed."""
     text, schema = reader.text, reader.known_tools.get(name, {})
     arguments: dict[str, object] = {}
@@ -145,7 +144,7 @@ def _invoke(reader: Reader, name: str, start: int) -> None:
         arguments[parameter[1]] = _parameter(said.strip(), type_of(schema, parameter[1]))
         reader.at = end.end()
     reader.expect("</invoke>")
-    reader.add(name, arguments, text[start : reader.at])
+    reader.add(name, arguments)
 
 
 def _parameter(written: str, kind: str | None) -> object:
@@ -264,8 +263,7 @@ def _read_body(reader: Reader) -> None:
     elif reader.starts("{"):
         _read_row(reader)
     elif builtin := reader.match(_BUILTIN):
-        query = reader.value()
-        reader.add(builtin[1], {"query": query}, builtin[0])
+        reader.add(builtin[1], {"query": reader.value()})
         reader.expect(")")
     else:
         raise Broken("malformed", "Only a call may stand behind the tag; code is never run.")
