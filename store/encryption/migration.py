@@ -55,7 +55,7 @@ def encrypt(
     """
     cipher.check_build()
     linked: Linked = {}
-    with stopped(data_dir, "spool/capture.lock"):
+    with _telling_if_full(), stopped(data_dir, "spool/capture.lock"):
         _check_whole(data_dir)
         lock = keys.read(data_dir.home)
         if lock is None:
@@ -91,7 +91,7 @@ def decrypt(data_dir: DataDir, on_file: Told = lambda _: None) -> None:
     does.
     """
     cipher.check_build()
-    with stopped(data_dir, "spool/capture.lock"):
+    with _telling_if_full(), stopped(data_dir, "spool/capture.lock"):
         _check_whole(data_dir)
         lock = keys.read(data_dir.home)
         if lock is None:
@@ -151,13 +151,31 @@ def _check_room(data_dir: DataDir) -> None:
 
 
 @contextmanager
+def _telling_if_full() -> Iterator[None]:
+    """Where the room goes meanwhile nothing is lost, and nothing is damaged."""
+    try:
+        yield
+    except (OSError, apsw.FullError, apsw.IOError) as error:
+        if not _is_full(error):
+            raise
+        raise StoreBusy("the disk is full; make room and run this again to go on") from error
+
+
+def _is_full(error: OSError | apsw.Error) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    # Beside its log SQLite maps a small file, for which there is no room either.
+    return isinstance(error, apsw.FullError) or error.extendedresult == apsw.SQLITE_IOERR_SHMSIZE
+
+
+@contextmanager
 def _named(path: Path) -> Iterator[None]:
     """Say which file it was that could not be worked on: the system's error for a read does not."""
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StoreBusy("the disk is full; make room and run this again to go on") from error
+        if _is_full(error):
+            raise
         raise StoreError(
             f"{path}: {error.strerror or error}. Nothing is lost: mend it or move it out of the home folder, "
             "and run this again; `recollect decrypt` takes back an encryption that was broken off"
@@ -307,6 +325,16 @@ def _copy(path: Path, old_key: str | None, ready: Path, new_key: str | None) -> 
     """Write the database anew; the file has its name only when it is whole, checked and durable."""
     part = _part(path)
     part.unlink(missing_ok=True)
+    try:
+        _write_copy(path, old_key, part, new_key)
+    except Exception:
+        part.unlink(missing_ok=True)  # of no use, and as large as the room that was left
+        raise
+    part.replace(ready)
+    sync_directory(ready.parent)
+
+
+def _write_copy(path: Path, old_key: str | None, part: Path, new_key: str | None) -> None:
     with _sound(), closing(_connection(path, old_key)) as connection:
         try:
             # No program that had the home open before comes back to it meanwhile.
@@ -319,8 +347,6 @@ def _copy(path: Path, old_key: str | None, ready: Path, new_key: str | None) -> 
     part.chmod(FILE_MODE)
     with part.open("rb+") as file:
         os.fsync(file.fileno())
-    part.replace(ready)
-    sync_directory(ready.parent)
 
 
 def _check_sound(path: Path, key: str | None) -> None:
@@ -338,12 +364,12 @@ def _sound() -> Iterator[None]:
     try:
         yield
     except (apsw.CorruptError, apsw.NotADBError, apsw.IOError) as error:
+        if _is_full(error):
+            raise
         raise DatabaseDamaged(
             f"the database is damaged ({error}). It stays as it is: restore a backup first, and where an "
             "encryption was broken off, run `recollect decrypt` before that"
         ) from error
-    except apsw.FullError as error:
-        raise StoreBusy("the disk is full; make room and run this again to go on") from error
 
 
 def _address(path: Path, key: str | None) -> str:

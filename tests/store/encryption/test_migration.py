@@ -297,19 +297,40 @@ class Killer:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def is_killed(work: Callable[[DataDir], None], data_dir: DataDir, at: int) -> bool:
-    """Whether work on a home that was to be killed at a step was; False when it came to its end before."""
+class Filler(Killer):
+    """Lets the disk be full from such a step on: what is written in place is half written, too."""
+
+    def _event(self, name: str, arguments: tuple[Any, ...]) -> None:
+        if name == "open" and isinstance(arguments[2], int) and arguments[2] & os.O_CREAT:
+            self.step()
+
+    def step(self, first: Callable[[], object] = lambda: None) -> None:
+        self.left -= 1
+        if self.left <= 0:
+            first()
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def is_killed(
+    work: Callable[[DataDir], None], data_dir: DataDir, at: int, fault: type[Killer] = Killer
+) -> bool:
+    """Whether work on a home that was to be broken off at a step was; False when it came to its end before.
+
+    Where it was not killed it says why it stops.
+    """
     child = os.fork()
     if child == 0:
         try:
-            Killer(at).install()
+            fault(at).install()
             work(data_dir)
+        except StoreBusy as error:
+            os._exit(4 if "the disk is full" in str(error) else 3)
         except BaseException:
             os._exit(3)
         os._exit(0)
     _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
-    return os.WIFSIGNALED(status)
+    assert os.WIFSIGNALED(status) if fault is Killer and status else os.WEXITSTATUS(status) in (0, 4)
+    return bool(status)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a process is forked for each step")
@@ -371,3 +392,26 @@ def test_encrypting_that_was_killed_is_taken_back(
         assert [path.name for path in copy.home.rglob("*.crypt*")] == [], at
         assert homes.frames_found(copy) == 3, at
     assert at > 50
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a process is forked for each step")
+@pytest.mark.parametrize("work", [encrypt, migration.decrypt])
+def test_a_disk_that_fills_is_told_and_the_next_run_finishes(
+    tmp_path: Path, data_dir: DataDir, work: Callable[[DataDir], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(keys.PASSPHRASE, PASSPHRASE)
+    homes.fill(data_dir)
+    before = homes.contents(data_dir)
+    if work is migration.decrypt:
+        encrypt(data_dir)
+    for at in range(1, 200, 7):
+        copy = DataDir(tmp_path / "copy")
+        shutil.rmtree(copy.home, ignore_errors=True)
+        shutil.copytree(data_dir.home, copy.home)
+        if not is_killed(work, copy, at, Filler):
+            break
+        assert not (copy.home / ".recollect.db.crypt.part").exists()
+        work(copy)
+        assert homes.contents(copy) == before, at
+        assert homes.frames_found(copy) == 3, at
+    assert at > 20
