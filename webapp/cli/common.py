@@ -35,6 +35,12 @@ class Home:
     data_dir: DataDir
     settings: Settings
 
+    def open_database(self) -> Database:
+        from store.core import database
+
+        with explained(self.data_dir):
+            return database.open_database(self.data_dir)
+
 
 def home_option(command: _Command) -> _Command:
     return click.option(
@@ -61,13 +67,6 @@ def open_home(home: Path | None, arguments: Mapping[str, Any] | None = None) -> 
     restrict_umask()
     data_dir = find_home(home).create()
     return Home(data_dir, settings.load(data_dir, arguments=arguments))
-
-
-def open_database(data_dir: DataDir) -> Database:
-    from store.core import database
-
-    with explained(data_dir):
-        return database.open_database(data_dir)
 
 
 @contextmanager

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from store.core.times import now_ms, to_seconds
-from webapp.cli.common import (
-    MOMENT,
-    find_home,
-    home_and_json,
-    local_text,
-    open_database,
-    open_home,
-    print_json,
-)
+from webapp.cli.common import MOMENT, find_home, home_and_json, local_text, open_home, print_json
 
 if TYPE_CHECKING:
     from store.core.paths import DataDir
@@ -34,7 +26,7 @@ def backup(home: Path | None, as_json: bool, file: Path | None) -> None:
     from webapp.core.formatting import count
 
     here = open_home(home)
-    database = open_database(here.data_dir)
+    database = here.open_database()
     if file:
         path, made = file, backups.archive(database, file, now_ms())
     else:
@@ -126,7 +118,7 @@ def export(
     if rules.unreadable:
         raise click.ClickException(f"nothing is exported: {rules.unreadable}")
     done = write(
-        open_database(here.data_dir), file, start_ms, at_ms if end_ms is None else end_ms, at_ms,
+        here.open_database(), file, start_ms, at_ms if end_ms is None else end_ms, at_ms,
         rules, with_pictures=not no_pictures,
     )  # fmt: skip
     if as_json:

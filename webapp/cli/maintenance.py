@@ -10,14 +10,7 @@ from typing import Any
 import click
 
 from store.core.errors import DatabaseUnusable
-from webapp.cli.common import (
-    home_and_json,
-    local_text,
-    open_database,
-    open_home,
-    pass_on,
-    print_json,
-)
+from webapp.cli.common import home_and_json, local_text, open_home, pass_on, print_json
 
 
 @click.command()
@@ -57,9 +50,9 @@ def verify(home: Path | None, as_json: bool) -> None:
     from store.spool.queue import Spool
     from store.verify.verify import verify as compare
 
-    data_dir = open_home(home).data_dir
-    database = open_database(data_dir)
-    report = compare(database, Media(data_dir.media, database), Spool(data_dir.spool))
+    here = open_home(home)
+    database = here.open_database()
+    report = compare(database, Media(here.data_dir.media, database), Spool(here.data_dir.spool))
     if as_json:
         print_json(dataclasses.asdict(report))
     else:
@@ -123,7 +116,7 @@ def run_retention(home: Path | None, as_json: bool, dry_run: bool) -> None:
     from webapp.core.formatting import count, size
 
     here = open_home(home)
-    database = open_database(here.data_dir)
+    database = here.open_database()
     policy = keeping.chosen(database, here.settings.retention)
     if dry_run:
         done = keeping.plan(database, policy, now_ms()).run

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webapp.cli.common import MOMENT, home_and_json, local_text, open_database, open_home, print_json
+from webapp.cli.common import MOMENT, home_and_json, local_text, open_home, print_json
 
 if TYPE_CHECKING:
     from store.core.database import Database
@@ -28,7 +28,7 @@ def delete(home: Path | None, as_json: bool, start_ms: int, end_ms: int, app: st
 
     if end_ms <= start_ms:
         raise click.ClickException("--to must be later than --from")
-    database = open_database(open_home(home).data_dir)
+    database = open_home(home).open_database()
     asked = Request(start_ms, end_ms, app)
     if not yes:
         frames = count(deletion.preview(database, asked).frames, "frame")
@@ -104,10 +104,10 @@ def add(
 
     parts = {"app": app, "title": title, "url": url, "action": "mask" if mask else "drop"}
     added = validate([{name: value for name, value in parts.items() if value}])
-    data_dir = open_home(home).data_dir
-    database = open_database(data_dir)
-    own = own_choices(data_dir)
-    save_choices(data_dir, replace(own, rules=own.rules + added))
+    here = open_home(home)
+    database = here.open_database()
+    own = own_choices(here.data_dir)
+    save_choices(here.data_dir, replace(own, rules=own.rules + added))
     found = request.recorded(database, added)
     click.echo(f"from now on: {added[0].sentence}", err=as_json)
     earlier = f"it would have hidden {count(found, 'frame')} recorded earlier"

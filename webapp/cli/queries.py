@@ -11,15 +11,7 @@ from unicodedata import east_asian_width
 
 import click
 
-from webapp.cli.common import (
-    MOMENT,
-    explained,
-    home_and_json,
-    local_text,
-    open_database,
-    open_home,
-    print_json,
-)
+from webapp.cli.common import MOMENT, explained, home_and_json, local_text, open_home, print_json
 
 if TYPE_CHECKING:
     from assistant.core.records import TurnRequest, TurnResult
@@ -162,7 +154,7 @@ def search(
     if end_ms is not None and end_ms <= start_ms:
         raise click.ClickException("--to must be later than --from")
     here = open_home(home)
-    database = open_database(here.data_dir)
+    database = here.open_database()
     filters = Filters(start_ms, now_ms() if end_ms is None else end_ms, **window)
     meaning = QueryEmbedder(here.settings.embedding, database).asked(text, mode=mode)
     if meaning.vector is not None:
@@ -212,7 +204,7 @@ def day(home: Path | None, as_json: bool, again: bool, day: datetime | None) -> 
     """Print what a day was about; the latest that was told without a DATE."""
     from store.memory import daily_hours, daily_summaries
 
-    database = open_database(open_home(home).data_dir)
+    database = open_home(home).open_database()
     on = None if day is None else day.date()
     summary = (
         daily_summaries.of_day(database, on) if on else next(iter(daily_summaries.listed(database)), None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webapp.cli.common import home_and_json, local_text, open_database, open_home, print_json
+from webapp.cli.common import home_and_json, local_text, open_home, print_json
 
 if TYPE_CHECKING:
     from store.core.database import Database
@@ -75,6 +75,6 @@ def _keys(home: Path | None) -> tuple[Keyring, Database]:
     from webapp.security.access import load_token
     from webapp.security.keys import Keyring
 
-    data_dir = open_home(home).data_dir
-    database = open_database(data_dir)
-    return Keyring(database, load_token(data_dir), now_ms), database
+    here = open_home(home)
+    database = here.open_database()
+    return Keyring(database, load_token(here.data_dir), now_ms), database

@@ -258,6 +258,15 @@ STEPS = [
     (backup, "write_file"),
     (Path, "rename"),
 ]
+at_each_step = pytest.mark.parametrize(("owner", "step"), STEPS, ids=[step for _, step in STEPS])
+
+
+@pytest.fixture
+def good(database: Database, data_dir: DataDir) -> Path:
+    """A backup that was made before."""
+    put(database)
+    data_dir.config.write_text("")
+    return backup.make(database, NOON_MS)[0]
 
 
 @pytest.fixture
@@ -268,13 +277,15 @@ def no_tidying(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize(("owner", "step"), STEPS, ids=[step for _, step in STEPS])
+@at_each_step
 def test_a_kill_leaves_no_half_backup(
-    database: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch, owner: Any, step: str
+    database: Database,
+    data_dir: DataDir,
+    good: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: Any,
+    step: str,
 ) -> None:
-    put(database)
-    data_dir.config.write_text("")
-    good, _ = backup.make(database, NOON_MS)
     for is_after in (False, True):
         real = getattr(owner, step)
 
@@ -298,13 +309,15 @@ def test_a_kill_leaves_no_half_backup(
     assert copies.leavings(data_dir) == []
 
 
-@pytest.mark.parametrize(("owner", "step"), STEPS, ids=[step for _, step in STEPS])
+@at_each_step
 def test_a_full_disk_leaves_what_was_there(
-    database: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch, owner: Any, step: str
+    database: Database,
+    data_dir: DataDir,
+    good: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: Any,
+    step: str,
 ) -> None:
-    put(database)
-    data_dir.config.write_text("")
-    good, _ = backup.make(database, NOON_MS)
 
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

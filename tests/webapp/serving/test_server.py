@@ -298,7 +298,8 @@ def test_an_answer_without_a_length_comes_in_chunks(start: Start) -> None:
     connection.close()
 
 
-def test_a_request_that_is_being_answered_is_finished_before_the_end(start: Start) -> None:
+def being_answered(start: Start) -> tuple[Running, http.client.HTTPConnection, threading.Event]:
+    """A server, a connection whose request it has begun to answer, and the event that lets it go on."""
     entered, go_on = threading.Event(), threading.Event()
 
     def slow(app: Flask) -> None:
@@ -312,6 +313,11 @@ def test_a_request_that_is_being_answered_is_finished_before_the_end(start: Star
     connection = running.connect()
     connection.request("GET", "/slow", headers=running.auth())
     assert entered.wait(60)
+    return running, connection, go_on
+
+
+def test_a_request_that_is_being_answered_is_finished_before_the_end(start: Start) -> None:
+    running, connection, go_on = being_answered(start)
     running.server.stop()
     go_on.set()
     assert connection.getresponse().read() == b"done"
@@ -346,19 +352,7 @@ def test_many_connections_that_say_little_keep_nobody_out(start: Start, beginnin
 
 
 def test_who_is_being_answered_is_not_ended_to_make_room(start: Start) -> None:
-    entered, go_on = threading.Event(), threading.Event()
-
-    def slow(app: Flask) -> None:
-        @app.get("/slow")
-        def wait() -> str:
-            entered.set()
-            go_on.wait(60)
-            return "done"
-
-    running = start(slow)
-    asked = running.connect()
-    asked.request("GET", "/slow", headers=running.auth())
-    assert entered.wait(60)
+    running, asked, go_on = being_answered(start)
     with ExitStack() as others:
         for _ in range(2 * MAX_CONNECTIONS):
             others.enter_context(socket.create_connection(("127.0.0.1", running.port), timeout=60))
