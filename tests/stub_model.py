@@ -46,6 +46,7 @@ class _Scripted:
     pace_s: float = 0.0  # between two pieces of a streamed answer
     hurry: threading.Event = field(default_factory=threading.Event)  # once set, without that pause
     drips: bool = False  # the body again and again, without end
+    fits: Callable[[Request], bool] = lambda _: True  # whose answer it may be
 
 
 class StubModel:
@@ -141,13 +142,19 @@ class StubModel:
         self._script.append(_Scripted(status=status, body=body, content_type=content_type))
         return self
 
-    def drip(self, *, pace_s: float = 0.02, said: str = "") -> Self:
-        """Add an answer that never ends: a stream that says something, then a sign of life now and then."""
+    def drip(
+        self, *, pace_s: float = 0.02, said: str = "", fits: Callable[[Request], bool] = lambda _: True
+    ) -> Self:
+        """Add an answer that never ends: a stream that says something, then a sign of life now and then.
+
+        Only a request that it `fits` is answered so; for others it is not there.
+        """
         begun = (
             _stream({"model": "stub"}, said).splitlines(keepends=True)[:-4] if said else []
         )  # without how it ends
         body = b"".join([*begun, _ALIVE])
-        self._script.append(_Scripted(body=body, content_type="text/event-stream", drips=True, pace_s=pace_s))
+        scripted = _Scripted(body=body, content_type="text/event-stream", drips=True, pace_s=pace_s)
+        self._script.append(replace(scripted, fits=fits))
         return self
 
     def anew(self) -> Self:
@@ -177,11 +184,12 @@ class StubModel:
         self._server.server_close()
         self._thread.join(5)
 
-    def _next(self) -> _Scripted:
+    def _next(self, request: Request) -> _Scripted:
         with self._lock:
-            if not self._script:
+            at = next((at for at, each in enumerate(self._script) if each.fits(request)), None)
+            if at is None:
                 raise AssertionError("the stub model was asked and has no reply")
-            return self._script.pop(0) if len(self._script) > 1 else self._script[0]
+            return self._script.pop(at) if len(self._script) > 1 else self._script[at]
 
     def _answer(self, request: Request, headers: dict[str, str]) -> _Scripted:
         self.headers.append(headers)
@@ -202,7 +210,7 @@ class StubModel:
         if previous and previous not in self.known:
             self.refused.append(request)
             return _error(400, f"Previous response with id '{previous}' not found.")
-        scripted = self._next()
+        scripted = self._next(request)
         if scripted.wait_for is not None:
             scripted.wait_for.wait(120)  # longer than any test waits for anything
         if scripted.answer is None:

@@ -114,14 +114,15 @@ def test_a_device_is_told_in_plain_words(app: Flask, own: Services, stranger: Ac
     assert names == ["A browser", "A browser, 1", "Chrome, X11, Linux x86_64"]
 
 
-def test_nobody_waits_for_a_note_of_use(browser: Actor, database: Database, now: Clock) -> None:
+def test_nobody_waits_for_a_note_of_use(
+    browser: Actor, database: Database, now: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another program may keep the write lock for long, and pages open all the same."""
     made_ms = now.now_ms
-    with Database(database.data_dir).write():
+    with Database(database.data_dir).write(), monkeypatch.context() as patch:
+        patch.setattr(Database, "write", Mock(side_effect=AssertionError("it waits for the lock")))
         now.now_ms += 11 * 60_000
-        began_s = time.monotonic()
         assert [browser.get(STATS).status_code for _ in range(5)] == [200] * 5
-        assert time.monotonic() - began_s < 5
     [key] = access_keys.listed(database)
     assert key.used_ms == made_ms
     now.now_ms += 60_000

@@ -382,35 +382,60 @@ def test_a_request_that_drips_in_is_given_up(
                 break
 
 
-def _upload(running: Running, parts: Iterator[bytes], length: int) -> tuple[int, str]:
-    """The status and code of an answer to a body that comes so."""
+def _upload(running: Running, begun: bytes, length: int) -> tuple[int, str]:
+    """The status and text of an answer to a body of this length that begins so."""
     with socket.create_connection(("127.0.0.1", running.port), timeout=60) as raw:
         head = f"POST /upload HTTP/1.1\r\nHost: 127.0.0.1:{running.port}\r\nContent-Length: {length}\r\n"
         raw.sendall(f"{head}Authorization: Bearer {running.token}\r\n\r\n".encode())
-        for part in parts:
-            raw.sendall(part)
+        raw.sendall(begun)
         answer = b"".join(iter(lambda: raw.recv(65536), b""))
     return int(answer.split()[1]), answer.partition(b"\r\n\r\n")[2].decode()
 
 
 def test_a_body_may_come_slowly_but_not_drip_in(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What has come counts however long the door took, and what comes steadily at 40 kB a second."""
+    """What has come counts however long the door took."""
     monkeypatch.setattr(server_module, "REQUEST_S", 0.3)
 
     def upload(app: Flask) -> None:
         app.before_request(lambda: time.sleep(0.5))
         app.add_url_rule("/upload", "upload", lambda: str(len(request.get_data())), methods=["POST"])
 
-    def paced(part: bytes, count: int) -> Iterator[bytes]:
-        for _ in range(count):
-            time.sleep(0.1)
-            yield part
-
     running = start(upload)
-    assert _upload(running, iter([bytes(3_000)]), 3_000) == (200, "3000")
-    assert _upload(running, paced(bytes(4_000), 20), 80_000) == (200, "80000")
-    status, page = _upload(running, iter([b"x"]), 3_000)
+    assert _upload(running, bytes(3_000), 3_000) == (200, "3000")
+    status, page = _upload(running, b"x", 3_000)
     assert status == 408 and "came too slowly" in page
+
+
+class _Paced:
+    """A connection on which so many bytes come every tenth of a second, by a clock of its own."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.now_s = count, 0.0
+
+    def settimeout(self, seconds: float) -> None:
+        self.timeout_s = seconds
+
+    def recv_into(self, _: object) -> int:
+        if self.timeout_s < 0.1:
+            raise TimeoutError
+        self.now_s += 0.1
+        return self.count
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+
+def test_what_comes_steadily_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 40 kB a second for an hour; at ten bytes a second no longer than was allowed."""
+    for count, most in ((4_000, 36_000), (1, 3)):
+        paced = _Paced(count)
+        monkeypatch.setattr(server_module, "time", paced)
+        waiting = server_module._Input(paced)  # type: ignore[arg-type]
+        waiting.allow(0.35)
+        for _ in range(most):
+            assert waiting.readinto(b"") == count
+    with pytest.raises(TimeoutError):
+        waiting.readinto(b"")
 
 
 # -- sockets --------------------------------------------------------------------------------
