@@ -39,7 +39,7 @@ from store.deletion import registry, reserve
 from store.deletion.request import DeletionScope, Request
 from store.frames import packing, packs, pending, text_index
 from store.frames.activity_intervals import CONTINUOUS_MS
-from store.frames.frames import MAX_CAPTURED_MS, captured_ms_of
+from store.frames.frames import MAX_CAPTURED_MS, captured_ms_of, id_range
 from store.frames.media import Media, possible_paths
 from store.spool import residual_files, window_hints
 from store.spool.residual_files import Waiting
@@ -231,9 +231,11 @@ def settle(database: Database, media: Media, is_stopped: Callable[[], bool] = la
     done = tuple(sentence for sentence, is_done in settled.items() if is_done)
     for tombstone, receipt in unsettled:
         now = [each for each in receipt["left"] if not each.endswith(done)]
+        others = [each for each in now if not each.endswith((_FRAMES_LEFT, _CAPTURES_LEFT))]
         if asked := receipt.get("asked"):
-            others = [each for each in now if not each.endswith((_FRAMES_LEFT, _CAPTURES_LEFT))]
             now = _still_there(database, Request.read(asked)) + others
+        elif others != now and _is_empty(database, receipt["start_ms"], receipt["end_ms"]):
+            now = others  # receipts of before do not say what was asked
         if now != receipt["left"]:
             kept = {**receipt, "left": now, "verified": not now, "asked": asked if now else None}
             database.change(_KEEP, (json.dumps(kept), tombstone))
@@ -471,6 +473,13 @@ class Erasure:
         if pictures:
             found.append(f"{pictures} {_PICTURES_LEFT}")
         return found
+
+
+def _is_empty(database: Database, start_ms: int, end_ms: int) -> bool:
+    """Whether nothing at all is there of a time, whatever was asked of it."""
+    stored = "select 1 from frames where id >= ? and id < ? limit 1"
+    is_waiting = bool(Request(start_ms, end_ms).waiting(database.data_dir))
+    return not is_waiting and not database.column(stored, id_range(start_ms, end_ms))
 
 
 def _still_there(database: Database, request: Request) -> list[str]:

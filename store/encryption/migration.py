@@ -165,7 +165,9 @@ def _is_full(error: OSError | apsw.Error) -> bool:
     if isinstance(error, OSError):
         return error.errno in (errno.ENOSPC, errno.EDQUOT)
     # Beside its log SQLite maps a small file, for which there is no room either.
-    return isinstance(error, apsw.FullError) or error.extendedresult == apsw.SQLITE_IOERR_SHMSIZE
+    return (
+        isinstance(error, apsw.FullError) or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
+    )
 
 
 @contextmanager

@@ -782,6 +782,23 @@ def test_what_comes_late_of_an_app_is_counted_until_it_is_gone(
     assert "mail" not in str(database.column("select receipt from deletions"))
 
 
+def test_an_old_receipt_comes_true_when_nothing_is_left_of_its_time(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    """It does not say whose frames it was about."""
+    deletion.delete_range(database, media, NOON_MS, END_MS, "mail")
+    left = json.dumps(["1 frames are still stored."])
+    database.change(
+        "update deletions set receipt = json_set(receipt, '$.verified', 0, '$.left', json(?))", (left,)
+    )
+    store_frame(database, data_dir, NOON_MS, "word", app_name="Files")
+    deletion.settle(database, media)
+    assert noted_receipts(database) == [("1 frames are still stored.",)]
+    database.change("delete from frames")
+    deletion.settle(database, media)
+    assert noted_receipts(database) == [()]
+
+
 def noted_receipts(database: Database) -> list[tuple[str, ...]]:
     """What the receipts that are kept say was left."""
     kept = database.column("select receipt from deletions where json_extract(receipt, '$.part_of') is null")
