@@ -5,29 +5,35 @@ dark ink on white by itself, twice the size, and Tesseract gets it as a single l
 whatever stands around it, and a row that was read lately is known by its pixels wherever it stands now.
 Sparse text (psm 11) is left for pictures, in which text may stand anywhere.
 
-Each other script is read in a pass of its own. Asking Tesseract for ``eng+chi_sim`` at once costs 60 % more
-and mixes the scripts inside a line; the Latin pass alone reads Chinese as nonsense of very low confidence,
-which tells exactly which rows to read again. Square characters are read as a raw line (psm 13): Tesseract's
-search for their base line cuts some.
+Each other script is read in a pass of its own (`scripts`): the Latin pass alone reads Chinese as nonsense of
+very low confidence, which tells exactly which rows to read again. Square characters are read as a raw line
+(psm 13): Tesseract's search for their base line cuts some.
 """
 
 from __future__ import annotations
 
-import unicodedata
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from babel.core import get_global
 from PIL import Image
 
 from engines.ocr.ink import Grey, ink_of
-from engines.ocr.protocol import Box, OcrError, OcrLine, OcrWord, in_reading_order, line_of, lines_of
-from engines.ocr.rows import PICTURE, Block, blocks_of, rows_of, strokes, upright
+from engines.ocr.protocol import (
+    Box,
+    OcrError,
+    OcrLine,
+    OcrWord,
+    in_reading_order,
+    line_of,
+    lines_of,
+)
+from engines.ocr.rows import PICTURE, Block, blocks_of, has_strokes, rows_of, strokes, upright
+from engines.ocr.scripts import confidence, passes, script_of, shows_other_script, surest, syllables_joined
 
 PSM_SPARSE_TEXT, PSM_LINE, PSM_RAW_LINE = 11, 7, 13
 
@@ -35,8 +41,7 @@ _SCALE = 2.0
 _LARGEST_PAGE = 16_000_000  # pixels: a 4K screen is enlarged less, it has larger letters or none to spare
 _LARGEST_SIDE = 32_000  # Tesseract refuses 32,767
 _UNSURE = 0.8  # a line below this may be another script; most Latin lines are above .9
-_SURE = 0.8  # a Latin word above this keeps its place in a row of another script
-_SURE_ENOUGH = 0.5  # for a row of another script
+_UNSURE_RUN = 1.0  # heights of a row: a few letters that may be of another script
 _PROBE = 8  # heights of a row that tell its script
 _INK = 96
 _AROUND = (3, 2)  # pixels beside, above and below a row that belong to its strokes
@@ -50,22 +55,6 @@ Recognise = Callable[[Sequence[Image.Image], str, int], list[list[OcrWord]]]
 """Words of several pages in one language, all laid out as the page segmentation mode says."""
 Known = OrderedDict[bytes, list[OcrWord]]
 """What was read in rows seen lately, by their pixels; words stand as in a row at 0, 0."""
-
-
-def passes(languages: Sequence[str]) -> tuple[str, ...]:
-    """The Tesseract languages of each pass: those of one script together, Latin first."""
-    by_script: dict[str, list[str]] = {"Latn": []}
-    for language in languages:
-        by_script.setdefault(script_of(language), []).append(language)
-    return tuple("+".join(group) for group in by_script.values() if group)
-
-
-def script_of(language: str) -> str:
-    """The usual script (ISO 15924) of a Tesseract language, by CLDR; ``Hani`` for all that write Han."""
-    code, _, _kind = language.partition("_")
-    code = get_global("language_aliases").get(code, code)
-    script = str(get_global("likely_subtags").get(code, "_Latn")).split("_")[1]
-    return "Hani" if script in ("Hans", "Hant", "Jpan") else script
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +100,7 @@ def read_page(
     ink, walls = strokes(grey)
     blocks = blocks_of(ink if shown is None else ink & shown)
     rows = [_row(box, block, grey, shown) for block in blocks for box in rows_of(block, walls)]
+    rows = [row for row in rows if has_strokes(row.grey, row.shown)]
     keys = [row.key for row in rows]
     unread = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
     for key, words in zip(unread, _read_rows(list(unread.values()), languages, recognise), strict=True):
@@ -148,52 +138,58 @@ def _read_rows(
         unsure = _unsure_rows(inks, found, language, recognise)
         again = _recognised([inks[number] for number in unsure], language, recognise)
         for number, words in zip(unsure, again, strict=True):
-            other_script = any(_is_not_latin(character) for word in words for character in word.text)
-            if other_script and _confidence(words) >= max(_SURE_ENOUGH, _confidence(found[number])):
-                found[number] = _with_latin(words, found[number])
+            found[number] = surest(found[number], words)
     for words, ink in zip(found, inks, strict=True):
-        yield [_tightened(word, ink > _INK) for word in words if not _is_junk(word)]
+        is_ink = ink > _INK
+        yield syllables_joined([_tightened(word, is_ink) for word in words if not _is_junk(word)], is_ink)
 
 
 def _unsure_rows(
     inks: Sequence[Grey], found: Sequence[list[OcrWord]], language: str, recognise: Recognise
 ) -> list[int]:
-    """Numbers of rows that may be of this language's script; a part of a long one is read that tells."""
-    unsure = [number for number, words in enumerate(found) if _confidence(words) < _UNSURE]
+    """Numbers of rows that may hold this language's script; of a long one a part is read that tells."""
+    unsure = [number for number, ink in enumerate(inks) if _is_unsure(found[number], ink)]
     long = [number for number in unsure if inks[number].shape[1] > 2 * _PROBE * inks[number].shape[0]]
     parts = [_least_sure(inks[number], found[number]) for number in long]
     probed = dict(zip(long, _recognised(parts, language, recognise), strict=True))
-    return [number for number in unsure if number not in probed or _shows_other_script(probed[number])]
+    return [number for number in unsure if number not in probed or shows_other_script(probed[number])]
+
+
+def _is_unsure(words: Sequence[OcrWord], ink: Grey) -> bool:
+    unsure_width = sum(word.box.w for word in words if word.confidence < _UNSURE)
+    return confidence(words) < _UNSURE or unsure_width > _UNSURE_RUN * len(ink)
 
 
 def _least_sure(ink: Grey, words: Sequence[OcrWord]) -> Grey:
+    """The part of a row around its least sure word, from a blank to a blank where there is one near."""
     height, width = ink.shape
     worst = min(words, key=lambda word: word.confidence).box if words else Box(0, 0, width, height)
     left = min(max(0, worst.x + worst.w // 2 - _PROBE * height // 2), width - _PROBE * height)
-    return ink[:, left : left + _PROBE * height]
-
-
-def _shows_other_script(words: Iterable[OcrWord]) -> bool:
-    return any(word.confidence >= _SURE_ENOUGH and any(map(_is_not_latin, word.text)) for word in words)
-
-
-def _confidence(words: Sequence[OcrWord]) -> float:
-    return line_of(words).confidence if words else 0.0
+    right = left + _PROBE * height
+    within = [word.box for word in words if left <= word.box.x + word.box.w // 2 < right]
+    if within:
+        left, right = min(box.x for box in within), max(box.right for box in within)
+    return ink[:, max(0, left - _AROUND[0]) : right + _AROUND[0]]
 
 
 def _recognised(inks: Sequence[Grey], language: str, recognise: Recognise) -> list[list[OcrWord]]:
     """Words of each row in one language, in order."""
-    as_line = PSM_RAW_LINE if script_of(language.split("+")[0]) in _SQUARE else PSM_LINE
-    by_mode = defaultdict(list)
-    for number, ink in enumerate(inks):
-        by_mode[PSM_SPARSE_TEXT if len(ink) > PICTURE else as_line].append(number)
+    script = script_of(language.split("+")[0])
+    as_line = PSM_RAW_LINE if script in _SQUARE else PSM_LINE
     found: list[list[OcrWord]] = [[] for _ in inks]
-    for mode, numbers in by_mode.items():
+
+    def read(numbers: Sequence[int], mode: int) -> None:
         border = _RAW_BORDER if mode == PSM_RAW_LINE else _BORDER
         scales = [min(_SCALE, (_LARGEST_PAGE / inks[number].size) ** 0.5) for number in numbers]
         pages = [_page(inks[number], border, scale) for number, scale in zip(numbers, scales, strict=True)]
         for number, scale, words in zip(numbers, scales, recognise(pages, language, mode), strict=True):
             found[number] = [_on_the_row(word, scale, border, inks[number].shape) for word in words]
+
+    rows = [number for number, ink in enumerate(inks) if len(ink) <= PICTURE]
+    read(rows, as_line)
+    read([number for number, ink in enumerate(inks) if len(ink) > PICTURE], PSM_SPARSE_TEXT)
+    if script != "Latn" and as_line == PSM_LINE:  # its search for lines takes some rows of Arabic for none
+        read([number for number in rows if not found[number]], PSM_RAW_LINE)
     return found
 
 
@@ -217,26 +213,6 @@ def _on_the_row(word: OcrWord, scale: float, border: int, shape: tuple[int, ...]
         min(bottom, height),
     )
     return replace(word, box=Box(left, top, max(1, right - left), max(1, bottom - top)))
-
-
-def _with_latin(found: list[OcrWord], latin: Iterable[OcrWord]) -> list[OcrWord]:
-    """A row, its Latin words as the model for them read them where that was sure."""
-    for word in latin:
-        if word.confidence >= _SURE and any(map(str.isalpha, word.text)):
-            covered = [other for other in found if _covers_any(word.box, [other])]
-            if covered and not any(_is_not_latin(c) for other in covered for c in other.text):
-                at = found.index(covered[0])
-                found = [other for other in found if other not in covered]
-                found.insert(at, word)
-    return found
-
-
-def _is_not_latin(character: str) -> bool:
-    return character.isalpha() and not unicodedata.name(character, "").startswith("LATIN")
-
-
-def _covers_any(box: Box, words: Iterable[OcrWord]) -> bool:
-    return any(box.holds_centre_of(word.box) or word.box.holds_centre_of(box) for word in words)
 
 
 def _is_a_rule(line: OcrLine) -> bool:

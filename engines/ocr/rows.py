@@ -29,9 +29,13 @@ _SOFT_EDGE = 4  # of a wall: less is a shade
 _WALL = 60  # pixels; strokes of letters are shorter
 _BORDER = 28  # pixels of an upright edge that is no stroke if nothing says so
 _THIN, _STEM = 2, 14  # pixels: lines are no wider than the one, strokes of letters no wider than the other
+_OTHER_SIDE = 0.25  # of the one side's pixels: soft shadows beside letters leave more
 _STEM_WIDTH = 0.3  # of its height: bold ones are narrower, and what is written on a button keeps away more
 _STEM_ROWS = 0.3  # of its rows show both sides: of a bold E a third
 _GAP = 20  # pixels of blank that a row goes over
+_LEAST_PADDING, _PADDING = 4, 0.2  # pixels and heights of blank between a button's side and its text
+_OVER = 2  # pixels by which it is higher, above and below
+_RIM = 0.25  # of its height: wider ones may be an icon or a letter
 _CELL_GAP = 1.5  # row heights; wider spaces separate cells, columns and windows
 _LOWEST, _NARROWEST = 5, 3  # pixels; letters are larger
 _TALLER = 1.3  # than other rows: no two of them are one
@@ -59,6 +63,15 @@ def strokes(grey: Grey) -> tuple[Ink, Ink]:
             of[top:bottom, column] = True
     walls &= ~stems
     return (darker | lighter) & ~walls, walls
+
+
+def has_strokes(grey: Grey, shown: Ink | None) -> bool:
+    """Whether edges have two sides, as strokes have: the corner of a filled button has but one."""
+    rises = np.diff(grey.astype(np.int16))
+    if shown is not None:
+        rises[~shown[:, 1:]] = 0
+    sides = int(np.count_nonzero(rises >= _EDGE)), int(np.count_nonzero(rises <= -_EDGE))
+    return min(sides) >= _OTHER_SIDE * max(sides)
 
 
 def _runs(mask: Ink) -> Iterator[tuple[int, int, int]]:
@@ -162,7 +175,12 @@ def rows_of(block: Block, walls: Ink) -> list[Box]:
 
 
 def _rows(ink: Ink, walls: Ink) -> list[Box]:
-    parts = [row for part in _Parts(ink, _GAP, walls).boxes() for row in _told_apart(ink, part)]
+    parts = [
+        row
+        for part in _Parts(ink, _GAP, walls).boxes()
+        for piece in _without_rims(ink, part)
+        for row in _told_apart(ink, piece)
+    ]
     if not parts:
         return []
     usual = median(box.h for box in parts for _ in range(1 + box.w // 16))  # a long row counts more
@@ -172,6 +190,30 @@ def _rows(ink: Ink, walls: Ink) -> list[Box]:
 
 def _from_the_top(box: Box) -> tuple[int, int]:
     return box.y, box.x
+
+
+def _without_rims(ink: Ink, part: Box) -> list[Box]:
+    """Text without the sides of its button, and apart from an icon: both stick out above and below it."""
+    columns = part.x + np.flatnonzero(ink[part.y : part.bottom, part.x : part.right].any(0))
+    blanks = np.flatnonzero(np.diff(columns) > _LEAST_PADDING)
+    for before, after in zip((columns[blanks] + 1).tolist(), columns[blanks + 1].tolist(), strict=True):
+        if min(before - part.x, part.right - after) > part.h:
+            continue
+        pieces = _inked(ink, part, part.x, before), _inked(ink, part, after, part.right)
+        rest, end = sorted(pieces, key=lambda piece: piece.h)
+        if _sticks_out(end, rest) and after - before >= _PADDING * end.h:
+            return [*([end] if end.w >= _RIM * end.h else []), *_without_rims(ink, rest)]
+    return [part]
+
+
+def _inked(ink: Ink, part: Box, left: int, right: int) -> Box:
+    rows = np.flatnonzero(ink[part.y : part.bottom, left:right].any(1)).tolist()
+    return Box(left, part.y + rows[0], right - left, rows[-1] + 1 - rows[0])
+
+
+def _sticks_out(end: Box, rest: Box) -> bool:
+    above, below = rest.y - end.y, end.bottom - rest.bottom
+    return min(above, below) >= _OVER and rest.h >= _LOWEST and end.w <= end.h
 
 
 def _told_apart(ink: Ink, part: Box) -> list[Box]:

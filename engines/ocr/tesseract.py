@@ -17,8 +17,9 @@ from typing import Any
 
 from PIL import Image
 
-from engines.ocr.page import Known, passes, read_page
-from engines.ocr.protocol import Box, OcrError, OcrLine, OcrUnavailable, OcrWord, around, is_cjk
+from engines.ocr.page import Known, read_page
+from engines.ocr.protocol import Box, OcrError, OcrLine, OcrUnavailable, OcrWord, around, is_cjk, is_hangul
+from engines.ocr.scripts import passes
 
 RESOLUTION_DPI = 150  # said explicitly: screens carry none, and guessing prints warnings
 VARIABLES = {"tessedit_do_invert": "0"}  # normalised ink is dark on white: a second try saves nobody
@@ -50,7 +51,8 @@ def _evenly_spaced(line: list[OcrWord]) -> list[OcrWord]:
     for chinese, run in groupby(line, key=lambda word: all(map(is_cjk, word.text))):
         words = list(run)
         result += _divided(words) if chinese else words
-    return _apart(result) if any(is_cjk(character) for word in line for character in word.text) else result
+    is_square = any(is_cjk(character) or is_hangul(character) for word in line for character in word.text)
+    return _apart(result) if is_square else result
 
 
 def _apart(line: list[OcrWord]) -> list[OcrWord]:

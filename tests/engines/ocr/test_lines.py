@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from engines.ocr.page import passes
 from engines.ocr.protocol import OCR_ENGINES, Box, OcrLine, OcrWord, line_of, lines_of, open_ocr
+from engines.ocr.scripts import passes
 from engines.ocr.tesseract import words_from_tsv
 from tests.tables import for_each
 

@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from engines.ocr.protocol import Box
-from engines.ocr.rows import blocks_of, rows_of, strokes
+from engines.ocr.rows import blocks_of, has_strokes, rows_of, strokes
 from tests.tables import for_each
 
 
@@ -44,6 +44,8 @@ ROW = (20, 40, 139, 16)
         ([(50, 50, 30, 2)], []),  # too low for letters
         ([*LINE, (164, 10, 1, 200), *letters(170, 40, count=4)], [ROW, (170, 40, 67, 16)]),  # a wall
         ([*LINE, (10, 30, 1, 36), (8, 30, 300, 1), (8, 66, 300, 1)], [ROW]),  # a field
+        ([*LINE, (10, 33, 1, 30), (166, 33, 1, 30)], [ROW]),  # a button's sides
+        ([*LINE, (166, 34, 3, 26), (166, 36, 12, 3)], [(166, 34, 13, 26), ROW]),  # an icon
         (letters(20, 40, h=40), [(20, 40, 139, 40)]),  # a heading
         ([box for x in (20, 60, 100) for box in bowled(x, 40)], [(20, 40, 106, 40)]),  # "b" is no wall
     ],
@@ -67,3 +69,12 @@ def test_blocks_hold_all_ink_and_are_cut_apart_by_blanks() -> None:
         together[box.y : box.bottom, box.x : box.right] |= block.ink
         assert not (block.ink & ~block.shown).any()
     assert (together == ink).all()
+
+
+def test_strokes_have_two_sides_and_the_corner_of_a_button_one() -> None:
+    corner = picture((50, 50, 200, 100))[40:80, 40:80]
+    assert not has_strokes(corner, None)
+    assert has_strokes(picture(*LINE)[30:70, 10:170], None)
+    beside = np.ones(corner.shape, np.bool_)
+    beside[:, :20] = False
+    assert has_strokes(corner, beside)  # nothing is shown of its side
