@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ from store.deletion import deletion, request, retention
 from store.deletion.deletion import Receipt
 from store.frames import frames, packing, text_index
 from store.frames.frames import FrameRow
+from store.privacy.rules import OwnChoices, save_choices, validate
 from store.spool import queue
 from store.timeline import segments
 from store.verify.verify import verify
@@ -482,7 +484,15 @@ class Tried:
     steps: dict[str, int]
 
 
-def tried(name: str, choose: Choice, folder: Path) -> Tried:
+ASKED: dict[str, dict[str, Any]] = {
+    "range": {},
+    "app": {"app_name": f"app {SECRET}"},
+    "rule": {"rules": validate([{"app": f"^app {SECRET[:4]}", "match": "regex"}])},
+}
+"""What deletions ask for: everything of the range, what is of one app, or what a new rule fits."""
+
+
+def tried(name: str, choose: Choice, folder: Path, asked: str = "range") -> Tried:
     """One writer against one deletion, in this order of steps."""
     with world(folder) as own, small_patience():
         run = WRITERS[name](own)
@@ -497,9 +507,10 @@ def tried(name: str, choose: Choice, folder: Path) -> Tried:
             baton.step()
             try:
                 until_ms = LATER_MS if name == "capture_and_store" else UNTIL_MS
-                found.append(
-                    deletion.delete_range(own.database, own.home.media, FROM_MS, until_ms, now_ms=LATER_MS)
-                )
+                rules = ASKED[asked].get("rules", ())
+                save_choices(own.home.data_dir, OwnChoices(rules))
+                goes = request.Request(FROM_MS, until_ms, **ASKED[asked])
+                found.append(deletion.delete(own.database, own.home.media, goes, now_ms=LATER_MS))
             except BaseException as error:
                 found.append(error)
             finally:
@@ -578,22 +589,22 @@ def say(sentence: str) -> None:
     sys.stdout.flush()
 
 
-def main(number: int = 20, seed: int = 1) -> int:
+def main(number: int = 7, seed: int = 1) -> int:
     chance, failures, tries, started = random.Random(seed), 0, 0, time.monotonic()
     logging.disable(logging.ERROR)
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
-        for name in WRITERS:
+        for name, asked in product(WRITERS, ASKED):
             before, wrong = tries, 0
             for told, choose in schedules(chance, name, number, Path(folder) / "probe"):
                 shutil.rmtree(folder, ignore_errors=True)
-                done = tried(name, choose, Path(folder) / "home")
+                done = tried(name, choose, Path(folder) / "home", asked)
                 tries += 1
                 if done.problems:
                     wrong += 1
                     if wrong <= 3:
-                        say(f"  {name}, {told}: {done.problems[:4]}")
+                        say(f"  {name}, {asked}, {told}: {done.problems[:4]}")
             failures += wrong
-            say(f"{name}: {tries - before} interleavings, {wrong} wrong")
+            say(f"{name}, {asked}: {tries - before} interleavings, {wrong} wrong")
     say(f"{tries} interleavings, {failures} wrong, {time.monotonic() - started:.0f} s")
     return 1 if failures else 0
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interleavings import WRITERS, at_random, deletion_before, tried, writer_before
+from tests.interleavings import ASKED, WRITERS, at_random, deletion_before, tried, writer_before
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -17,5 +17,6 @@ def test_no_writer_brings_back_what_is_deleted_meanwhile(name: str, tmp_path: Pa
     assert alone.problems == []
     chance = random.Random(name)
     at = chance.randrange(alone.steps["writer"]), chance.randrange(alone.steps["deletion"])
-    for n, choose in enumerate((deletion_before(at[0]), writer_before(at[1]), at_random(chance))):
-        assert tried(name, choose, tmp_path / str(n)).problems == [], (n, at)
+    choices = deletion_before(at[0]), writer_before(at[1]), at_random(chance)
+    for asked, choose in zip(ASKED, choices, strict=True):
+        assert tried(name, choose, tmp_path / asked, asked).problems == [], (asked, at)
