@@ -37,8 +37,7 @@ def utc_offset_min(at_ms: int) -> int:
 
 def rfc3339(ms: int, zone: tzinfo) -> str:
     """``2026-11-20T13:00:00+01:00`` on the clock of `zone`."""
-    at = datetime.fromtimestamp(ms / 1000, UTC).astimezone(zone)
-    return at.isoformat(timespec="milliseconds" if ms % 1000 else "seconds")
+    return to_local(ms, zone).isoformat(timespec="milliseconds" if ms % 1000 else "seconds")
 
 
 # -- days ---------------------------------------------------------------------------------

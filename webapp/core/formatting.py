@@ -17,11 +17,6 @@ WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-def iso(ms: int, zone: tzinfo) -> str:
-    """RFC 3339 with the zone's offset, for `<time datetime>`."""
-    return times.to_local(ms, zone).isoformat(timespec="milliseconds" if ms % 1000 else "seconds")
-
-
 def clock(ms: int, zone: tzinfo) -> str:
     """``14:32:08``"""
     return times.to_local(ms, zone).strftime("%H:%M:%S")

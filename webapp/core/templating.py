@@ -78,7 +78,7 @@ def install(app: Flask) -> None:
     """Give requests their `htmx` headers and templates the filters: `formatting` on the request's clock."""
     Htmx(app)
     app.jinja_env.filters.update(
-        iso=lambda ms: formatting.iso(ms, viewer().zone),
+        iso=lambda ms: times.rfc3339(ms, viewer().zone),
         clock=lambda ms: formatting.clock(ms, viewer().zone),
         clock_short=lambda ms: formatting.clock_short(ms, viewer().zone),
         moment=lambda ms: formatting.moment(ms, viewer().zone),

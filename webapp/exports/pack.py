@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 from assistant.core.records import EvidenceItem, TurnResult
 from assistant.read_api.calls import is_permitted
 from store.chats import attachments
+from store.core import times
 from store.core.database import Database
 from store.core.errors import AttachmentGone, MediaGone
 from store.frames import frames
@@ -25,7 +26,6 @@ from store.frames.frames import FrameRow
 from store.frames.media import SUFFIXES, Media
 from store.ocr.readings import Box
 from store.privacy.rules import RuleSet
-from webapp.core import formatting
 from webapp.views.frames import crop_around, unavailable_text
 
 Size = Literal["crop", "full", "none"]
@@ -136,7 +136,7 @@ class Pack:
 
 def when(ms: int, zone: ZoneInfo) -> str:
     """``2026-11-20 14:32:08 +08:00``"""
-    stamp = formatting.iso(ms - ms % 1000, zone)
+    stamp = times.rfc3339(ms - ms % 1000, zone)
     return f"{stamp[:10]} {stamp[11:19]} {stamp[19:]}"
 
 

@@ -14,6 +14,7 @@ from engines.chat.extractive import ExtractiveModel
 from store.chats import tool_calls
 from store.chats.feedback import Report
 from store.chats.tool_calls import ToolCall
+from store.core import times
 from store.core.database import Database
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
@@ -113,7 +114,7 @@ def evidence_cards(
             anchor=f"t{turn.turn_id}e{n}" if n else "",
             address=_address(turn, item, frame),
             at=formatting.day_and_clock(item.captured_ms, zone, now_ms),
-            iso=formatting.iso(item.captured_ms, zone),
+            iso=times.rfc3339(item.captured_ms, zone),
             frame=frame,
             boxes=boxes,
             crop=_crop(boxes, frame) if frame else None,

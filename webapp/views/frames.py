@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 from assistant.core.errors import UnknownChat
 from assistant.core.records import EvidenceItem, TurnResult
 from assistant.turns.stored_turns import stored_turn
+from store.core import times
 from store.core.database import Database
 from store.core.errors import MediaGone
 from store.frames.frames import FrameRow
@@ -24,7 +25,6 @@ from store.ocr import readings
 from store.ocr.readings import Box, Line, Reading, Source
 from store.search import fuzzy, query
 from store.search.snippet import spans
-from webapp.core import formatting
 from webapp.core.parameters import number
 
 MAX_HITS = 200
@@ -39,7 +39,7 @@ _GONE = {
 
 def citation_text(words: str, place: str, captured_ms: int, frame_id: int | None, zone: tzinfo) -> str:
     """What "Copy citation" copies, beside the address."""
-    at = formatting.iso(captured_ms - captured_ms % 1000, zone).replace("T", " ")
+    at = times.rfc3339(captured_ms - captured_ms % 1000, zone).replace("T", " ")
     return f"{words}{place}, {at}, frame {frame_id}"
 
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from flask import Flask
 
-from store.core import preferences
+from store.core import preferences, times
 from store.core.preferences import zone_named
 from tests.tables import for_each
 from webapp.core import formatting
@@ -31,14 +31,14 @@ def test_one_instant_reads_differently_in_two_zones(zone: ZoneInfo, expected: tu
     """Two zones show the same frame under different labels."""
     found = tuple(
         each(FRI_1432, zone)
-        for each in (formatting.iso, formatting.clock, formatting.moment, preferences.utc_offset)
+        for each in (times.rfc3339, formatting.clock, formatting.moment, preferences.utc_offset)
     )
     assert found == expected
 
 
 def test_the_repeated_hour_carries_its_offset() -> None:
     first = 1_793_511_000_000  # 2026-11-01 01:30 EDT
-    stamps = [formatting.iso(ms, NEW_YORK) for ms in (first, first + HOUR)]
+    stamps = [times.rfc3339(ms, NEW_YORK) for ms in (first, first + HOUR)]
     assert stamps == ["2026-11-01T01:30:00-04:00", "2026-11-01T01:30:00-05:00"]
 
 
