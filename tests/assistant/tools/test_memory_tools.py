@@ -12,6 +12,7 @@ from assistant.tools.tool import ToolFailed
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import ToolsSettings
+from store.egress import access_log
 from store.frames import tags
 from store.memory import daily_summaries
 from store.privacy import rules
@@ -20,6 +21,7 @@ from store.sources.entities import Provenance
 from tests.assistant.helpers import NOW_MS
 from tests.assistant.looking import Turn
 from tests.factories import save_rules, store_frame
+from tests.memories import put_observation
 from tests.store.deletion.test_deletion import put
 from tests.tables import for_each
 
@@ -223,8 +225,28 @@ def test_what_is_recalled_is_forgotten_with_the_frames_it_came_from(
 def test_a_frame_outside_the_range_is_not_looked_at(database: Database, data_dir: DataDir) -> None:
     frame = store_frame(database, data_dir, NOW_MS, "Anna")
     turn = Turn(database, range_ms=(NOW_MS + 1, NOW_MS + 10))
-    for tool in ("recall_facts_for_frame", "get_frame_tags"):
+    for tool in ("recall_facts_for_frame", "get_frame_tags", "get_frame"):
         assert "lies outside" in turn.error(tool, frame_id=frame.id)
+    assert [row.outcome for row in access_log.latest(database)] == ["refused"] * 3
+
+
+def test_memory_outside_the_range_is_neither_given_nor_counted(database: Database) -> None:
+    put_observation(database, start_ms=NOW_MS - 1_000_000)
+    for range_ms, given in ((None, 1), ((0, NOW_MS), 1), ((NOW_MS - 900_000, NOW_MS), 0)):
+        told = Turn(database, range_ms=range_ms).answer("get_recent_context")
+        assert (len(told["entries"]), told["withheld"]) == (given, 0)
+        assert access_log.latest(database)[0].returned == given
+
+
+def test_a_frame_tells_of_no_neighbour_outside_the_range(database: Database, data_dir: DataDir) -> None:
+    before, frame, after = (store_frame(database, data_dir, NOW_MS + n * 1_000, str(n)) for n in range(3))
+    beside = ("previous_frame_id", "next_frame_id")
+    for range_ms, ids in (
+        (None, [before.id, after.id]),
+        ((NOW_MS + 1_000, NOW_MS + 3_000), [None, after.id]),
+    ):
+        told = Turn(database, range_ms=range_ms).answer("get_frame", frame_id=frame.id)
+        assert [told.get(name) for name in beside] == ids
 
 
 def test_tags_of_a_frame(database: Database, data_dir: DataDir) -> None:

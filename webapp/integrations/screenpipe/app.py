@@ -12,7 +12,7 @@ from flask import Flask, Response, current_app, g, jsonify, request
 from werkzeug.exceptions import HTTPException
 
 from assistant.read_api import calls
-from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
+from assistant.read_api.calls import ReadCall, ReadRefused
 from store.core.errors import StoreError
 from store.frames.activity_intervals import Segment
 from store.frames.frames import captured_ms_of, newest_id
@@ -71,9 +71,7 @@ def _recorded(view: Callable[..., Any]) -> Callable[..., Response]:
 
     @functools.wraps(view)
     def run(**values: Any) -> Response:
-        own = services()
-        library = ReadSources(own.database, own.media, own.settings, own.embedder, own.clock)
-        with calls.call(library, DOOR, view.__name__) as call:
+        with calls.call(services().agent.library, DOOR, view.__name__) as call:
             answer = view(call, **values)
         return answer if isinstance(answer, Response) else jsonify(answer)
 
