@@ -591,6 +591,7 @@ def test_a_new_rule_offers_to_delete_what_it_would_have_hidden(
     assert "1 frame deleted" in visitor.post("/privacy/erase", data=form).text
     page(visitor, f"/frames/{hidden.id}", 404)
     page(visitor, f"/frames/{kept.id}")
+    assert "Nothing that is stored fits" in words(page(visitor, answer.headers["Location"]))
     assert visitor.post("/privacy/erase", data={**form, "rule": "app Code"}).status_code == 422
 
 
