@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Literal
 
-from assistant.core.records import Coverage, Query, TurnFilters, TurnResult
+from assistant.core.records import Coverage, TurnResult
 from assistant.core.strings import duration, reason, text
 from assistant.core.texts import Language, language_of
-from assistant.retrieval.retrieval import Retrieval
 from store.core import times
 from store.timeline.gaps import Gap
 
@@ -32,26 +31,6 @@ class Statement:
 
     kind: Kind
     text: str
-
-
-def of(retrieval: Retrieval, asked: TurnFilters) -> Coverage:
-    """The coverage of a retrieval."""
-    start_ms, end_ms = retrieval.filters.start_ms, retrieval.filters.end_ms or 0
-    queries = (
-        Query(start_ms, end_ms, asked, done.hits, done.text, done.way, done.is_exact, done.fallback)
-        for done in retrieval.searched
-    )
-    return Coverage(
-        frames_in_range=retrieval.frames_in_range,
-        frames_sampled=len(retrieval.entries),
-        gaps=retrieval.gaps,
-        queries=tuple(queries),
-        index_fresh_to_ms=retrieval.index_fresh_to_ms,
-        relevant=retrieval.relevant,
-        is_found=retrieval.is_found,
-        unread=retrieval.unread,
-        unembedded=retrieval.unembedded,
-    )
 
 
 def causes(gaps: Sequence[Gap]) -> dict[str, int]:

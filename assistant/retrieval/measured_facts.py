@@ -97,7 +97,7 @@ def facts(retrieval: Retrieval, start_ms: int, end_ms: int, zone: tzinfo) -> Mea
     """What a model is given of a range beside its frames."""
     totals = retrieval.totals()
     apps = totals.by_app if totals else ()
-    gaps = [at for gap in retrieval.gaps for at in (gap.start_ms, gap.end_ms)]
+    gaps = [at for gap in retrieval.coverage.gaps for at in (gap.start_ms, gap.end_ms)]
     moments = {start_ms, end_ms, *gaps, *(at for app in apps for at in (app.first_ms, app.last_ms))}
     return MeasuredFacts(
         tuple(

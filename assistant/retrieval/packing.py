@@ -81,11 +81,12 @@ def _message(retrieval: Retrieval, blocks: Sequence[str], count: int, question: 
 
 def _chosen(retrieval: Retrieval) -> str:
     """How the frames were chosen, so that a model can tell "not found" from "not looked for"."""
-    total = retrieval.frames_in_range
-    if len(retrieval.searched) < 2:
+    looked = retrieval.coverage
+    total = looked.frames_in_range
+    if len(looked.queries) < 2:
         return f"chosen evenly from {total} in the range"
-    how = f"{retrieval.relevant} found by a search for what is asked, the others chosen evenly"
-    return f"of {total} in the range: {how if retrieval.is_found else 'none has the words asked for'}"
+    how = f"{looked.relevant} found by a search for what is asked, the others chosen evenly"
+    return f"of {total} in the range: {how if looked.is_found else 'none has the words asked for'}"
 
 
 def _block(entry: Entry, zone: tzinfo) -> str:
@@ -121,7 +122,7 @@ def _measured(retrieval: Retrieval, zone: tzinfo) -> Iterator[str]:
             f"{sanitized_inline(name, MAX_TITLE_CHARS)} {duration(spent_ms)}" for name, spent_ms in durations
         )
         yield f"time by {label}: {times}"
-    longest: list[Gap] = sorted(retrieval.gaps, key=lambda gap: gap.start_ms - gap.end_ms)[:MAX_GAPS]
+    longest: list[Gap] = sorted(retrieval.coverage.gaps, key=lambda gap: gap.start_ms - gap.end_ms)[:MAX_GAPS]
     for gap in sorted(longest, key=lambda gap: gap.start_ms):
         times_of = f"{local_time(gap.start_ms, zone)} to {local_time(gap.end_ms, zone)}"
         kind = gap.reason if gap.reason in ("excluded", "deleted", "idle") else "not recorded"

@@ -21,12 +21,13 @@ question:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 import apsw
 
+from assistant.core.records import Coverage, Query, TurnFilters
 from assistant.retrieval.excerpts import Excerpt, excerpt, line_forms
 from assistant.retrieval.sampling import MAX_FRAMES, STANDARD, Sampler, select_in
 from store.core.database import Database
@@ -39,7 +40,6 @@ from store.search.hits import Hit
 from store.search.sample import SampledFrame
 from store.search.search import Page
 from store.timeline import gaps, segments
-from store.timeline.gaps import Gap
 from store.timeline.totals import Totals
 
 RETRIEVAL_TIMEOUT_S = 30.0
@@ -50,20 +50,6 @@ HITS = 120
 """How many hits of a search are looked at: enough to fill the places though many are alike."""
 
 HITS_PER_BUCKET = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """One search of the range: its text ('' for the spread), how it was done, how much it found.
-
-    `way` is a strategy of `store.search.search` or ``spread``; `fallback` says why meaning played no part.
-    """
-
-    text: str
-    way: str
-    hits: int
-    is_exact: bool = True
-    fallback: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,24 +70,20 @@ class Retrieval:
     """What was found, and what it was looked for with.
 
     `totals` counts every app, and so gives None when filters narrow the range. It adds up when it is called
-    first: years take a second, which the first cards do not wait for. `relevant` entries were found by a
-    search, the others are spread over the range. `is_found` is false when the question has words and no
-    frame of the range shows one. `unread` and `unembedded` frames of the range cannot be found yet: by
-    words, by meaning. `best` are the frames that a search found, best first.
+    first: years take a second, which the first cards do not wait for. `best` are the frames that a search
+    found, best first.
     """
 
     filters: Filters
     entries: tuple[Entry, ...]
-    frames_in_range: int
-    gaps: tuple[Gap, ...]
-    index_fresh_to_ms: int | None
+    coverage: Coverage
     totals: Callable[[], Totals | None] = field(default=no_totals, compare=False)
-    searched: tuple[Searched, ...] = ()
-    relevant: int = 0
-    is_found: bool = True
-    unread: int = 0
-    unembedded: int = 0
     best: tuple[int, ...] = ()
+
+    def only(self, shows: Callable[[SampledFrame], bool]) -> Retrieval:
+        """Without the frames that are not to be shown."""
+        entries = tuple(entry for entry in self.entries if shows(entry.frame))
+        return replace(self, entries=entries, coverage=replace(self.coverage, frames_sampled=len(entries)))
 
 
 def retrieve(
@@ -133,26 +115,22 @@ def retrieve(
             ids = (select_in if words else spread)(connection, filters, max_frames)
         chosen = set(ids)
         best = tuple(hit.frame_id for hit in hits if hit.frame_id in chosen)
-        searched = (
-            Searched(text, page.strategy, page.total, page.total_is_exact, page.fallback_reason or "")
-            for text, page in pages
-        )
-        return Retrieval(
-            filters=filters,
-            entries=tuple(_entries(sample.load(connection, sorted({*ids, *also})), words)),
+        entries = tuple(entries_of(sample.load(connection, sorted({*ids, *also})), words))
+        where = TurnFilters(filters.app_name, filters.window_name, filters.browser_url, filters.focused)
+        queries = [query(start_ms, end_ms, where, text, page) for text, page in pages]
+        coverage = Coverage(
             frames_in_range=in_range,
+            frames_sampled=len(entries),
             gaps=tuple(gaps.gaps(database, start_ms, end_ms, now_ms)),
-            totals=no_totals
-            if is_narrowed(filters)
-            else cache(partial(segments.totals, database, start_ms, end_ms)),
+            queries=(*queries, Query(start_ms, end_ms, where, in_range)),
             index_fresh_to_ms=readings.index_fresh_to_ms(database),
-            searched=(*searched, Searched("", "spread", in_range)),
             relevant=len(best),
             is_found=not words or any(map(_is_by_words, hits)),
-            best=best,
             unread=readings.count_unread(connection, start_ms, end_ms),
             unembedded=vectors.count_waiting(connection, start_ms, end_ms),
         )
+        totals = cache(partial(segments.totals, database, start_ms, end_ms))
+        return Retrieval(filters, entries, coverage, no_totals if is_narrowed(filters) else totals, best)
 
 
 def is_narrowed(filters: Filters) -> bool:
@@ -160,13 +138,18 @@ def is_narrowed(filters: Filters) -> bool:
     return filters != Filters(filters.start_ms, filters.end_ms)
 
 
-def _entries(selected: Sequence[SampledFrame], words: Sequence[str]) -> list[Entry]:
+def query(start_ms: int, end_ms: int, where: TurnFilters, text: str, page: Page) -> Query:
+    """A search for `text`, as a person can run it again."""
+    fallback = page.fallback_reason or ""
+    return Query(start_ms, end_ms, where, page.total, text, page.strategy, page.total_is_exact, fallback)
+
+
+def entries_of(selected: Iterable[SampledFrame], words: Sequence[str] = (), **limits: int) -> Iterator[Entry]:
+    """Frames in order of time, each with an excerpt of what is new on it, within the `limits` of those."""
     seen: frozenset[str] = frozenset()
-    entries = []
     for n, frame in enumerate(selected, 1):
-        entries.append(Entry(f"e{n}", frame, excerpt(frame.text, words, seen)))
+        yield Entry(f"e{n}", frame, excerpt(frame.text, words, seen, **limits))
         seen = line_forms(frame.text)
-    return entries
 
 
 # -- the frames that fit a question best, and the range around them -----------------------------

@@ -15,12 +15,13 @@ from functools import wraps
 from typing import Any
 
 from assistant.core.endpoints import Endpoint
+from assistant.core.records import Coverage, Query
 from assistant.core.strings import local_time
 from assistant.read_api import calls
 from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.measured_facts import MeasuredDuration, MeasuredFacts
-from assistant.retrieval.retrieval import Entry, Retrieval, Searched
+from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.tools.tool import Tool, ToolFailed, tool
 from engines.chat.protocol import ChatModel, Usage
 from store.core.database import Database
@@ -61,7 +62,7 @@ class Findings:
 
     known: dict[int, str] = field(default_factory=dict)
     frames: dict[int, SampledFrame] = field(default_factory=dict)
-    searched: list[Searched] = field(default_factory=list)
+    queries: list[Query] = field(default_factory=list)
     durations: list[MeasuredDuration] = field(default_factory=list)
     moments: set[int] = field(default_factory=set)
     sources: set[str] = field(default_factory=set)
@@ -115,7 +116,7 @@ class TurnFindings(Findings):
         """Take in what a call has found."""
         self.known = findings.known
         self.frames |= findings.frames
-        self.searched += findings.searched
+        self.queries += findings.queries
         self.durations += findings.durations
         self.moments |= findings.moments
         self.sources |= findings.sources
@@ -127,16 +128,15 @@ class TurnFindings(Findings):
             Entry(self.known[frame.id], frame, excerpt(frame.text, words, frozenset()))
             for frame in self.frames.values()
         )
-        return Retrieval(
-            filters=Filters(*range_ms),
-            entries=entries,
+        looked = Coverage(
             frames_in_range=len(entries),
-            gaps=(),
+            frames_sampled=len(entries),
+            queries=tuple(self.queries),
             index_fresh_to_ms=readings.index_fresh_to_ms(database),
-            searched=tuple(self.searched),
             relevant=len(entries),
-            is_found=bool(entries) or not any(search.text for search in self.searched),
+            is_found=bool(entries) or not any(query.text for query in self.queries),
         )
+        return Retrieval(Filters(*range_ms), entries, looked)
 
     def facts(self, zone: tzinfo, also_ms: Iterable[int] = ()) -> MeasuredFacts:
         """The durations and moments that tools gave."""

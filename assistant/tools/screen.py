@@ -7,7 +7,7 @@ with a given range nothing outside it is shown.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from typing import Annotated, Any
@@ -15,13 +15,13 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from assistant.core.egress_log import SentLedger
+from assistant.core.records import Query, TurnFilters
 from assistant.core.strings import duration
 from assistant.read_api import answers, frames, memory
 from assistant.read_api.answers import Moment, Usage
 from assistant.read_api.calls import ReadCall, parse
 from assistant.read_api.frames import FrameId
 from assistant.retrieval.measured_facts import TOTAL
-from assistant.retrieval.retrieval import Searched
 from assistant.tools.context import Findings, SourceQuery, ToolContext, reading, source_tool
 from assistant.tools.tool import Tool, ToolFailed, tool
 from engines.chat.protocol import ChatModel, Message, ModelError, Picture
@@ -39,7 +39,7 @@ def _screen(function: Callable[..., BaseModel], name: str = "") -> Tool:
     @wraps(function)
     def answered(lookup: SourceQuery, **values: Any) -> object:
         with lookup.call.database.read(lookup.context.settings.timeout_s):
-            return _as_answer(lookup, function(lookup.call, **values), str(values.get("query", "")))
+            return _as_answer(lookup, function(lookup.call, **values), values)
 
     answered.__name__ = name or function.__name__
     return source_tool(reaches=REACHES)(answered)
@@ -48,15 +48,18 @@ def _screen(function: Callable[..., BaseModel], name: str = "") -> Tool:
 # -- telling --------------------------------------------------------------------------------
 
 
-def _as_answer(lookup: SourceQuery, answer: BaseModel, asked: str) -> dict[str, Any]:
+def _as_answer(lookup: SourceQuery, answer: BaseModel, asked: Mapping[str, Any]) -> dict[str, Any]:
     """The answer for the model: its frames with ids to cite, its times in words."""
     findings = lookup.context.findings
     fields: dict[str, Any] = answer.model_dump(exclude_none=True)
     match answer:
         case answers.FramesFound():
-            why = answer.fallback_reason or ""
-            findings.searched.append(
-                Searched(asked, answer.strategy, answer.total, answer.total_is_exact, why)
+            span = lookup.call.span(asked.get("start"), asked.get("end"))
+            names = ("app_name", "window_name", "browser_url")
+            where = TurnFilters(**{name: asked[name] for name in names if asked.get(name)})
+            words, why = str(asked.get("query", "")), answer.fallback_reason or ""
+            findings.queries.append(
+                Query(*span, where, answer.total, words, answer.strategy, answer.total_is_exact, why)
             )
             _cite(lookup, fields["frames"], [(row.frame_id, row.time) for row in answer.frames])
         case answers.FrameContext():

@@ -16,7 +16,6 @@ from zoneinfo import ZoneInfo
 
 from assistant.core.records import TurnRequest
 from assistant.core.strings import clock, local_time, moment
-from assistant.retrieval.excerpts import excerpt, line_forms
 from assistant.retrieval.packing import (
     CLOSE,
     MAX_TITLE_CHARS,
@@ -26,6 +25,7 @@ from assistant.retrieval.packing import (
     frame_labels,
     sanitized_inline,
 )
+from assistant.retrieval.retrieval import entries_of
 from assistant.retrieval.sampling import select_in
 from store.chats.records import Anchor, AnchoredChat
 from store.core import times
@@ -63,11 +63,6 @@ class AnchorFacts:
     @property
     def anchor(self) -> Anchor:
         return self.anchored.anchor
-
-    @property
-    def ids(self) -> dict[int, str]:
-        """Ids to cite the frames by."""
-        return {frame.id: f"e{n}" for n, frame in enumerate(self.frames, 1)}
 
     @property
     def range_ms(self) -> tuple[int, int]:
@@ -134,14 +129,11 @@ def is_label(said: str) -> bool:
 def _visual(anchor: Anchor, frames: Sequence[SampledFrame], zone: tzinfo) -> Iterator[str]:
     """Each frame with its id, and of a moment its time: app, window, URL, focus, text."""
     most = MAX_FRAME_CHARS if anchor.kind == "frame" else MAX_MOMENT_CHARS
-    seen: frozenset[str] = frozenset()
-    for n, frame in enumerate(frames, 1):
-        at = "" if anchor.kind == "frame" else f" {local_time(frame.captured_ms, zone)}"
-        yield f"[[e{n}]]{at}"
-        yield from frame_labels(frame)
-        shown = excerpt(frame.text, seen=seen, limit=most, limit_tokens=most // 2)
-        yield from barred_lines(shown)
-        seen = line_forms(frame.text)
+    for entry in entries_of(frames, limit=most, limit_tokens=most // 2):
+        at = "" if anchor.kind == "frame" else f" {local_time(entry.frame.captured_ms, zone)}"
+        yield f"[[{entry.id}]]{at}"
+        yield from frame_labels(entry.frame)
+        yield from barred_lines(entry.excerpt)
 
 
 def _place_in_time(anchor: Anchor, zone: tzinfo) -> list[str]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from assistant.core.records import Coverage
 from assistant.core.strings import moment, text
 from assistant.evidence import citations, marks, replies
 from assistant.retrieval import coverage
-from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.measured_facts import facts
-from assistant.retrieval.retrieval import Entry, Retrieval, is_narrowed, no_totals, retrieve
+from assistant.retrieval.retrieval import Retrieval, entries_of, is_narrowed, no_totals, retrieve
 from assistant.retrieval.sampling import select_in, spread_in
 from assistant.turns import scope
 from assistant.turns.anchor_facts import AnchorFacts
@@ -51,28 +51,26 @@ def look(turn: RunningTurn) -> Retrieval:
             spread=spread,
         )
     if plan.request.without:
-        entries = tuple(entry for entry in retrieval.entries if entry.frame.id not in plan.request.without)
-        retrieval = replace(retrieval, entries=entries)
+        retrieval = retrieval.only(lambda frame: frame.id not in plan.request.without)
     if services.permits:  # totals tell of every app
-        entries = tuple(entry for entry in retrieval.entries if services.permits(entry.frame))
-        retrieval = replace(retrieval, entries=entries, totals=no_totals)
-    turn.coverage = coverage.of(retrieval, plan.filters)
+        retrieval = replace(retrieval.only(services.permits), totals=no_totals)
+    turn.coverage = retrieval.coverage
     turn.evidence = citations.items(retrieval.entries, (), (), plan.zone)
-    turn.plan = replace(plan, scope=scope.counted(plan.scope, retrieval.frames_in_range, plan.language))
+    turn.plan = replace(plan, scope=scope.counted(plan.scope, turn.coverage.frames_in_range, plan.language))
     return retrieval
 
 
 def _of_anchor(turn: RunningTurn, about: AnchorFacts) -> Retrieval:
-    entries = tuple(
-        Entry(about.ids[frame.id], frame, excerpt(frame.text, turn.plan.words)) for frame in about.frames
-    )
+    entries = tuple(entries_of(about.frames, turn.plan.words))
     count = len(entries)
-    return replace(_nothing(turn), entries=entries, frames_in_range=count, relevant=count, is_found=count > 0)
+    nothing = _nothing(turn)
+    looked = replace(nothing.coverage, frames_in_range=count, frames_sampled=count, relevant=count)
+    return replace(nothing, entries=entries, coverage=replace(looked, is_found=count > 0))
 
 
 def _nothing(turn: RunningTurn) -> Retrieval:
     fresh_to_ms = readings.index_fresh_to_ms(turn.database)
-    return Retrieval(_filters(turn.plan), (), 0, (), fresh_to_ms, is_found=False)
+    return Retrieval(_filters(turn.plan), (), Coverage(0, 0, index_fresh_to_ms=fresh_to_ms, is_found=False))
 
 
 def _meaning(turn: RunningTurn) -> RetrievalQuery:
@@ -152,7 +150,7 @@ def no_captures(turn: RunningTurn, retrieval: Retrieval) -> CheckedAnswer:
     if plan.is_to_come:
         return CheckedAnswer(text("future", plan.language))
     start, end = moment(plan.start_ms, plan.zone), moment(plan.end_ms, plan.zone)
-    if is_narrowed(retrieval.filters) and retrieval.frames_in_range == 0:
+    if is_narrowed(retrieval.filters) and turn.coverage.frames_in_range == 0:
         given = plan.filters.given().items()
         names = [(name.removesuffix("_name").removeprefix("browser_"), value) for name, value in given]
         filters = ", ".join(f"{name} = {value}" for name, value in names)

@@ -18,7 +18,6 @@ from assistant.core.strings import text
 from assistant.evidence.off_screen import OffScreen
 from assistant.evidence.replies import StreamBuffer
 from assistant.formats.parsing import Call, Parsed, call_as_text
-from assistant.retrieval import coverage
 from assistant.retrieval.measured_facts import MeasuredFacts, facts
 from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.tools import registry
@@ -92,7 +91,7 @@ def _session(turn: RunningTurn, model: ChatModel, retrieval: Retrieval) -> Model
     shown = session.packed.entries
     session.findings.take(Findings({entry.frame.id: entry.id for entry in shown}))
     session.findings.seen |= {shot.frame.id for shot in pictures.shots}
-    session.off_screen.has_looked = bool(shown) and (retrieval.is_found or plan.has_range)
+    session.off_screen.has_looked = bool(shown) and (retrieval.coverage.is_found or plan.has_range)
     session.off_screen.known += session.files.texts
     session.off_screen.quotable += session.files.texts
     if session.files.texts or plan.attached.images:
@@ -219,8 +218,8 @@ def _answer(session: ModelSession, completion: Completion) -> UncheckedAnswer:
     turn.frames_read = len(shown)
     by_tools = plan.shows_anchor or not session.retrieval.entries
     sampled = len(retrieval.entries if by_tools else session.retrieval.entries)
-    looked = coverage.of(retrieval, plan.filters)
-    turn.coverage = replace(looked, frames_sampled=sampled, by_tools=by_tools and plan.uses_tools)
+    by_tools = by_tools and plan.uses_tools
+    turn.coverage = replace(retrieval.coverage, frames_sampled=sampled, by_tools=by_tools)
     turn.usage, turn.sources = total_of(session.usages), tuple(sorted(session.findings.sources))
     return UncheckedAnswer(
         completion,
@@ -241,9 +240,9 @@ def _all_shown(session: ModelSession) -> tuple[Retrieval, tuple[Entry, ...]]:
         return found, shown
     new = {entry.frame.id for entry in found.entries}
     entries = (*(entry for entry in first.entries if entry.frame.id not in new), *found.entries)
-    searched = (*first.searched, *found.searched)
-    is_found = first.is_found or bool(new)
-    return replace(first, entries=entries, searched=searched, is_found=is_found), shown
+    queries = (*first.coverage.queries, *found.coverage.queries)
+    looked = replace(first.coverage, queries=queries, is_found=first.coverage.is_found or bool(new))
+    return replace(first, entries=entries, coverage=looked), shown
 
 
 def _measured(session: ModelSession) -> MeasuredFacts:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.core.models import ChatModels
-from assistant.core.records import TurnRequest
+from assistant.core.records import Coverage, TurnRequest
 from assistant.core.texts import estimate_tokens, matches
 from assistant.retrieval.excerpts import (
     MAX_OCR_CHARS_PER_FRAME,
@@ -107,7 +107,7 @@ def retrieval(count: int, text: str = ENGLISH, **columns: Any) -> Retrieval:
         frame = SampledFrame(at_ms * 1024, at_ms, "Code", "main.py", None, True, "DP-1", n, f"{text} {n}")
         frame = replace(frame, **columns)
         entries.append(Entry(f"e{n}", frame, excerpt(frame.text)))
-    return Retrieval(Filters(START_MS, NOW_MS), tuple(entries), count * 10, (), None)
+    return Retrieval(Filters(START_MS, NOW_MS), tuple(entries), Coverage(count * 10, count))
 
 
 @for_each("budget", [2_000, 8_000, 32_000])

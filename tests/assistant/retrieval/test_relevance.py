@@ -64,8 +64,8 @@ def test_a_summary_is_the_even_spread_of_the_sampler(database: Database, busy: N
     candidates = [(START_MS + n * STEP_MS, n) for n in range(240)]
     chosen = even_selection(candidates, RANGE.start_ms, RANGE.end_ms or 0)
     assert [round(at * 60_000 / STEP_MS) for at in minutes(retrieval)] == chosen
-    assert [(each.text, each.way, each.hits) for each in retrieval.searched] == [("", "spread", 240)]
-    assert retrieval.relevant == 0
+    assert [(each.text, each.way, each.hits) for each in retrieval.coverage.queries] == [("", "spread", 240)]
+    assert retrieval.coverage.relevant == 0
 
 
 def test_what_is_asked_for_is_always_among_the_frames(database: Database, busy: None) -> None:
@@ -73,7 +73,11 @@ def test_what_is_asked_for_is_always_among_the_frames(database: Database, busy: 
     texts = [entry.frame.text for entry in retrieval.entries]
     planted = [f"retention set to {n} days" for n in (10, 101, 203)]
     assert [line for line in planted if any(line in text for text in texts)] == planted
-    assert (retrieval.searched[0].text, retrieval.searched[0].hits, retrieval.relevant) == ("retention", 3, 3)
+    assert (
+        retrieval.coverage.queries[0].text,
+        retrieval.coverage.queries[0].hits,
+        retrieval.coverage.relevant,
+    ) == ("retention", 3, 3)
     # Not one of the three is in the even spread, which a summary gets.
     spread = {entry.frame.id for entry in found(database).entries}
     assert {entry.frame.id for entry in retrieval.entries if "retention" in entry.frame.text}.isdisjoint(
@@ -86,7 +90,7 @@ def test_the_range_stays_covered_around_the_hits(database: Database, busy: None)
     at = minutes(retrieval)
     assert MAX_FRAMES - 8 < len(at) <= MAX_FRAMES
     assert at == sorted(at)
-    assert 36 <= retrieval.relevant <= 48
+    assert 36 <= retrieval.coverage.relevant <= 48
     # Every quarter of an hour of the three hours has a frame that was looked at.
     assert {int(minute // 15) for minute in at} == set(range(12))
     assert all(len(entry.excerpt.text) <= MAX_OCR_CHARS_PER_FRAME for entry in retrieval.entries)
@@ -99,19 +103,19 @@ def test_frames_that_show_the_same_take_one_place_before_others(database: Databa
 
 def test_with_little_found_any_of_the_words_is_looked_for(database: Database, busy: None) -> None:
     retrieval = found(database, "invoice", "retention")
-    assert [(each.text, each.hits) for each in retrieval.searched[:2]] == [
+    assert [(each.text, each.hits) for each in retrieval.coverage.queries[:2]] == [
         ("invoice retention", 0),
         ("invoice OR retention", 5),
     ]
-    assert retrieval.relevant == 4  # two of the five show the same
-    assert retrieval.is_found
+    assert retrieval.coverage.relevant == 4  # two of the five show the same
+    assert retrieval.coverage.is_found
 
 
 def test_words_that_are_nowhere_are_not_found_and_the_range_is_still_shown(
     database: Database, busy: None
 ) -> None:
     retrieval = found(database, "zeppelin")
-    assert (retrieval.is_found, retrieval.relevant) == (False, 0)
+    assert (retrieval.coverage.is_found, retrieval.coverage.relevant) == (False, 0)
     assert [entry.frame.id for entry in retrieval.entries] == [
         entry.frame.id for entry in found(database).entries
     ]
@@ -125,7 +129,7 @@ def test_few_frames_are_all_kept(database: Database, afternoon: Afternoon) -> No
     for n in range(5):
         afternoon.show(n, f"text {n}")
     retrieval = found(database, "text", max_frames=5)
-    assert (len(retrieval.entries), retrieval.relevant) == (5, 5)
+    assert (len(retrieval.entries), retrieval.coverage.relevant) == (5, 5)
 
 
 def test_meaning_finds_what_no_word_does(database: Database, busy: None) -> None:
@@ -138,7 +142,11 @@ def test_meaning_finds_what_no_word_does(database: Database, busy: None) -> None
     meaning = RetrievalQuery("", direction[0], "test")
     retrieval = found(database, "expiry", meaning=meaning)
     assert wanted in [entry.frame.id for entry in retrieval.entries]
-    assert (retrieval.searched[0].fallback, retrieval.relevant, retrieval.is_found) == ("", 1, False)
+    assert (
+        retrieval.coverage.queries[0].fallback,
+        retrieval.coverage.relevant,
+        retrieval.coverage.is_found,
+    ) == ("", 1, False)
 
 
 @pytest.mark.parametrize(
