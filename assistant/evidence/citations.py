@@ -150,7 +150,7 @@ def _item(entry: Entry, n: int | None, checked: CheckedFrame, zone: tzinfo) -> E
         window_name=frame.window_name,
         focused=frame.focused,
         browser_url=frame.browser_url,
-        snippet=entry.excerpt.text,
+        snippet=entry.excerpt,
         quote=checked.quote,
         boxes=checked.boxes,
         state=checked.state,

@@ -89,27 +89,17 @@ def _looked(coverage: Coverage, language: Language) -> Iterator[Statement]:
 
 
 def _gaps(gaps: Sequence[Gap], zone: tzinfo, language: Language) -> Iterator[Statement]:
-    by_kind: dict[Kind, list[Gap]] = {
-        "not_recorded": [], "excluded": [], "deleted": [], "idle": [],
-    }  # fmt: skip
+    by_kind: dict[Kind, dict[str, list[Gap]]]
+    by_kind = {"not_recorded": {}, "excluded": {}, "deleted": {}, "idle": {}}
     for gap in gaps:
         if gap.end_ms - gap.start_ms >= LEAST_TOLD_MS:
-            kind: Kind = "not_recorded"
-            if gap.reason in ("excluded", "deleted", "idle"):
-                kind = gap.reason  # type: ignore[assignment]
-            by_kind[kind].append(gap)
-    is_one_day = (
-        len({times.to_local(ms, zone).date() for gap in gaps for ms in (gap.start_ms, gap.end_ms - 1)}) < 2
-    )
-    for kind, gaps_of_kind in by_kind.items():
-        by_reason: dict[str, list[Gap]] = {}
-        for gap in gaps_of_kind:
-            by_reason.setdefault(gap.reason, []).append(gap)
-        parts = [
-            _reason(why if kind == "not_recorded" else "", stretches, zone, language, is_one_day)
-            for why, stretches in by_reason.items()
-        ]
-        if parts:
+            kind: Kind = next((one for one in by_kind if one == gap.reason), "not_recorded")
+            why = gap.reason if kind == "not_recorded" else ""
+            by_kind[kind].setdefault(why, []).append(gap)
+    days = {times.to_local(ms, zone).date() for gap in gaps for ms in (gap.start_ms, gap.end_ms - 1)}
+    for kind, by_reason in by_kind.items():
+        if by_reason:
+            parts = [_reason(*told, zone, language, len(days) < 2) for told in by_reason.items()]
             joined = ("; " if language == "en" else "；").join(parts)
             yield Statement(kind, text(kind, language, "coverage", stretches=joined))
 

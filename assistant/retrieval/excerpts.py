@@ -1,4 +1,4 @@
-"""The few lines of a frame that say most, as spans of its text.
+"""The few lines of a frame that say most.
 
 An excerpt is made of whole lines, so a quote never runs across a cut that was not on the screen, and every
 part of it can be found again in the stored text. Lines that name what the question asks for come first, then
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 
 from assistant.core.texts import CJK, estimate_tokens, matches, normalize, position
 
@@ -24,22 +23,14 @@ _BREAK = re.compile(r"[\s,.;:!?，。；：！？、]")
 _NEAR = 24  # characters, to the end of a word
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """Some lines of a text. ``text[start:end]`` of each span, joined by newlines, is `text`."""
-
-    text: str
-    spans: tuple[tuple[int, int], ...]
-
-
 def excerpt(
     text: str,
     words: Sequence[str] = (),
     seen: Collection[str] = frozenset(),
     limit: int = MAX_OCR_CHARS_PER_FRAME,
     limit_tokens: int = MAX_OCR_TOKENS_PER_FRAME,
-) -> Excerpt:
-    """At most `limit` characters and `limit_tokens` tokens of `text`, in its order.
+) -> str:
+    """At most `limit` characters and `limit_tokens` tokens of `text`: lines of it, in its order.
 
     `words` are what the question is about, `seen` the normal forms of the lines that the frame
     before showed. A line longer than the limit is cut around its first match, between words.
@@ -56,13 +47,7 @@ def excerpt(
             room, room_tokens = room - size, room_tokens - cost
         if room < 8 or room_tokens < 4:
             break
-    chosen.sort()
-    return Excerpt("\n".join(text[start:end] for start, end in chosen), tuple(chosen))
-
-
-def shortened(line: str, words: Sequence[str], limit: int) -> str:
-    """At most `limit` characters of one line, cut as an excerpt is."""
-    return excerpt(line, words, limit=limit).text
+    return "\n".join(text[start:end] for start, end in sorted(chosen))
 
 
 def line_forms(text: str) -> frozenset[str]:

@@ -18,7 +18,6 @@ from assistant.core.records import frame_url
 from assistant.core.strings import duration, local_time, reason
 from assistant.core.texts import estimate_tokens, matches, neutralized
 from assistant.retrieval import measured_facts
-from assistant.retrieval.excerpts import Excerpt
 from assistant.retrieval.retrieval import Entry, Retrieval
 from store.search.sample import SampledFrame
 from store.timeline.gaps import Gap
@@ -109,9 +108,9 @@ def frame_labels(frame: SampledFrame) -> Iterator[str]:
         yield f"focused: {'yes' if frame.focused else 'no'}"
 
 
-def barred_lines(shown: Excerpt) -> Iterator[str]:
+def barred_lines(shown: str) -> Iterator[str]:
     """The lines of an excerpt, each behind a bar."""
-    return (f"| {sanitized_inline(line, len(line))}" for line in shown.text.split("\n") if line)
+    return (f"| {sanitized_inline(line, len(line))}" for line in shown.split("\n") if line)
 
 
 def _measured(retrieval: Retrieval, zone: tzinfo) -> Iterator[str]:
@@ -132,7 +131,7 @@ def _measured(retrieval: Retrieval, zone: tzinfo) -> Iterator[str]:
 def _by_rank(entries: Sequence[Entry], words: Sequence[str]) -> list[Entry]:
     """Most matches first; among equals an order whose every beginning spreads over the range."""
     spread = [entries[i] for i in _spread_order(len(entries))]
-    return sorted(spread, key=lambda entry: -matches(words, entry.excerpt.text))
+    return sorted(spread, key=lambda entry: -matches(words, entry.excerpt))
 
 
 def _spread_order(count: int) -> list[int]:

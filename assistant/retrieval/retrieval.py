@@ -28,7 +28,7 @@ from functools import cache, partial
 import apsw
 
 from assistant.core.records import Coverage, Query, TurnFilters
-from assistant.retrieval.excerpts import Excerpt, excerpt, line_forms
+from assistant.retrieval.excerpts import excerpt, line_forms
 from assistant.retrieval.sampling import MAX_FRAMES, STANDARD, Sampler, select_in
 from store.core.database import Database
 from store.embeddings import vectors
@@ -58,7 +58,7 @@ class Entry:
 
     id: str
     frame: SampledFrame
-    excerpt: Excerpt
+    excerpt: str
 
 
 def no_totals() -> None:

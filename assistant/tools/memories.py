@@ -261,7 +261,7 @@ def _excerpt(text: str, query: str) -> str:
     """A day's first line, and lines with words of the query before the others; … stands for the rest."""
     first, _, rest = text.partition("\n")
     room = _DAY_CHARS - len(first)
-    shown = excerpt(rest, asked_words(query), limit=room, limit_tokens=room).text
+    shown = excerpt(rest, asked_words(query), limit=room, limit_tokens=room)
     return "\n".join(part for part in (first, shown, "…" if len(shown) < len(rest) else "") if part)
 
 

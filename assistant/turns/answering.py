@@ -6,18 +6,27 @@ names: whoever wrote it (a model, the built-in extractive one, or code alone), i
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from assistant.core.records import Coverage
 from assistant.core.strings import moment, text
 from assistant.evidence import citations, marks, replies
+from assistant.evidence.off_screen import OffScreen
 from assistant.retrieval import coverage
-from assistant.retrieval.measured_facts import facts
-from assistant.retrieval.retrieval import Retrieval, entries_of, is_narrowed, no_totals, retrieve
+from assistant.retrieval.measured_facts import MeasuredFacts, facts
+from assistant.retrieval.retrieval import (
+    Entry,
+    Retrieval,
+    entries_of,
+    is_narrowed,
+    no_totals,
+    retrieve,
+)
 from assistant.retrieval.sampling import select_in, spread_in
 from assistant.turns import scope
 from assistant.turns.anchor_facts import AnchorFacts
-from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, UncheckedAnswer
+from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import Completion, ModelError
 from store.embeddings.knn import WORDS_ONLY, RetrievalQuery
@@ -83,19 +92,32 @@ def _filters(plan: TurnPlan) -> Filters:
     return Filters(plan.start_ms, plan.end_ms, left_out=plan.scope.left_out, **plan.filters.given())
 
 
-def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
+def check(
+    turn: RunningTurn,
+    said: Completion,
+    retrieval: Retrieval,
+    entries: Sequence[Entry],
+    *,
+    opening: str = "",
+    measured: MeasuredFacts | None = None,
+    off_screen: OffScreen | None = None,
+    seen: Collection[int] = (),
+) -> CheckedAnswer:
     """The answer with its citations numbered, its quotes looked for on the frames and its sentences marked.
 
-    Raises `ModelMalformed` where nothing that was said can be read as an answer.
+    `entries` are those of the retrieval that the speaker was shown, `seen` the frames whose pictures it was,
+    and `off_screen` what it had beside them. `measured` are durations from elsewhere than the retrieval.
+    `opening` stands before the answer in place of a remark that nothing in it is confirmed. Raises
+    `ModelMalformed` where nothing that was said can be read as an answer.
     """
-    plan, retrieval, language = turn.plan, answer.retrieval, turn.plan.language
-    reply = replies.read_reply(answer.completion.text)
-    by_id = {entry.id: entry for entry in answer.entries}
+    plan, language = turn.plan, turn.plan.language
+    reply = replies.read_reply(said.text)
+    by_id = {entry.id: entry for entry in entries}
     quoted_ids = [entry_id for entry_id, _ in reply.quotes]
     numbered = citations.number(reply.answer_md, by_id, quoted_ids, text("evidence", language))
     cited = citations.verify(turn.database, [by_id[name] for name in numbered.order], reply.quotes)
     evidence = citations.items(retrieval.entries, numbered.order, cited, plan.zone)
-    measured = answer.measured or facts(retrieval, plan.start_ms, plan.end_ms, plan.zone)
+    measured = measured or facts(retrieval, plan.start_ms, plan.end_ms, plan.zone)
     claims = marks.check(
         numbered.answer_md,
         range(1, len(cited) + 1),
@@ -106,18 +128,18 @@ def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
         },
         {n: one.misquoted for n, one in enumerate(cited, 1)},
         measured,
-        [n for n, name in enumerate(numbered.order, 1) if by_id[name].frame.id in answer.seen],
+        [n for n, name in enumerate(numbered.order, 1) if by_id[name].frame.id in seen],
     )
-    is_plain = answer.completion.model == ExtractiveModel.name
+    is_plain = said.model == ExtractiveModel.name
     if is_plain:  # what it says beside its quotes, code has worked out
         claims = tuple(claim for claim in claims if claim.citations)
-    if answer.off_screen:
-        claims = answer.off_screen.judged(claims)
-    is_confirmed = answer.opening or marks.is_confirmed(claims)
-    opening = answer.opening if is_confirmed else text("unconfirmed", language)
+    if off_screen:
+        claims = off_screen.judged(claims)
+    if not opening and not marks.is_confirmed(claims):
+        opening = text("unconfirmed", language)
     answer_md = f"{opening}\n\n{numbered.answer_md}" if opening else numbered.answer_md
-    turn.usage = turn.usage or answer.completion.usage
-    unread = sum(entry.frame.reading_id is None for entry in answer.entries)
+    turn.usage = turn.usage or said.usage
+    unread = sum(entry.frame.reading_id is None for entry in entries)
     warnings = (
         *turn.warnings,
         text("unknown_ids", language, count=numbered.unknown) if numbered.unknown else "",
@@ -134,7 +156,7 @@ def check(turn: RunningTurn, answer: UncheckedAnswer) -> CheckedAnswer:
         tuple(filter(None, warnings)),
         numbered.unknown,
         measured,
-        answer.completion.response_id,
+        said.response_id,
     )
 
 

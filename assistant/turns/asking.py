@@ -25,11 +25,11 @@ from assistant.tools.context import Findings, TurnFindings
 from assistant.tools.registry import offered
 from assistant.tools.tool import Tool
 from assistant.turns import attachments, prompts, tool_execution
-from assistant.turns.answering import partial_completion
+from assistant.turns.answering import check, partial_completion
 from assistant.turns.model_session import ModelSession
 from assistant.turns.pictures import of_turn as pictures_of_turn
 from assistant.turns.plain_answers import quotation
-from assistant.turns.plan import RunningTurn, UncheckedAnswer
+from assistant.turns.plan import CheckedAnswer, RunningTurn
 from assistant.turns.tool_execution import carry_out
 from engines.cancellation import Cancelled, iterate_until_cancelled
 from engines.chat.extractive import ExtractiveModel
@@ -40,8 +40,8 @@ MAX_SHRINKS = 2
 """How often a request that was too long is made smaller."""
 
 
-def ask(turn: RunningTurn, retrieval: Retrieval) -> Generator[TurnEvent, None, UncheckedAnswer]:
-    """The turn's events, then all that was said; frames alone where no model can answer.
+def ask(turn: RunningTurn, retrieval: Retrieval) -> Generator[TurnEvent, None, CheckedAnswer]:
+    """The turn's events, then the answer with its marks; frames alone where no model can answer.
 
     Raises `StoreError`, and `ModelError` or `Cancelled` when it ended before anything was
     said.
@@ -53,7 +53,7 @@ def ask(turn: RunningTurn, retrieval: Retrieval) -> Generator[TurnEvent, None, U
         if own := attachments.names(plan.attached.own):
             turn.warnings.append(text("files_unread", plan.language, names=own))
         turn.frames_read = len(retrieval.entries)
-        return quotation(turn, retrieval, text("extractive", plan.language))
+        return quotation(turn, retrieval)
     session = _session(turn, plan.model, retrieval)
     try:
         completion = yield from _rounds(session)
@@ -206,7 +206,7 @@ def _pieces(session: ModelSession, ledger: SentLedger) -> Generator[str | Comple
     yield from model.stream(messages, schema=schema, tools=tools, timeout_s=timeout_s, on_send=ledger)
 
 
-def _answer(session: ModelSession, completion: Completion) -> UncheckedAnswer:
+def _answer(session: ModelSession, completion: Completion) -> CheckedAnswer:
     """What was said, on the frames that it was shown; the turn notes what it looked at."""
     turn, plan = session.turn, session.plan
     session.warn()
@@ -221,13 +221,14 @@ def _answer(session: ModelSession, completion: Completion) -> UncheckedAnswer:
     by_tools = by_tools and plan.uses_tools
     turn.coverage = replace(retrieval.coverage, frames_sampled=sampled, by_tools=by_tools)
     turn.usage, turn.sources = total_of(session.usages), tuple(sorted(session.findings.sources))
-    return UncheckedAnswer(
+    return check(
+        turn,
         completion,
         retrieval,
         shown,
         measured=_measured(session),
         off_screen=session.off_screen,
-        seen=frozenset(session.findings.seen),
+        seen=session.findings.seen,
     )
 
 

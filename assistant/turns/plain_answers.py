@@ -17,10 +17,11 @@ from assistant.core.texts import HAN, normalize
 from assistant.language.questions import Form
 from assistant.retrieval import answer_lines, usage
 from assistant.retrieval.answer_lines import Moment, Question, Screen, Synonyms, without_figures
-from assistant.retrieval.excerpts import shortened
+from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.retrieval.usage import Block, Window
-from assistant.turns.plan import RunningTurn, UncheckedAnswer
+from assistant.turns.answering import check
+from assistant.turns.plan import CheckedAnswer, RunningTurn
 from engines.chat.extractive import ExtractiveModel, Item, Quote, plain
 from store.core import times
 from store.embeddings import knn
@@ -40,10 +41,11 @@ MAX_VISITS = 8
 _MEASURED = (Form.DURATION, Form.VISITS, Form.APPS)
 
 
-def quotation(turn: RunningTurn, retrieval: Retrieval, opening: str) -> UncheckedAnswer:
+def quotation(turn: RunningTurn, retrieval: Retrieval) -> CheckedAnswer:
     """The answer that needs no model, behind a sentence that says so."""
     completion = ExtractiveModel().compose(_Composing(turn, retrieval).answer())
-    return UncheckedAnswer(completion, retrieval, retrieval.entries, opening)
+    opening = text("extractive", turn.plan.language)
+    return check(turn, completion, retrieval, retrieval.entries, opening=opening)
 
 
 @dataclass
@@ -200,7 +202,7 @@ class _Composing:
     def _moment(self, found: Moment) -> Item:
         """When, and the lines; where they stood is said by the source of each."""
         screen, words = found.screen, self.turn.plan.words
-        quotes = (Quote(screen.id, shortened(line.text, words, MAX_QUOTE_CHARS)) for line in found.lines)
+        quotes = (Quote(screen.id, excerpt(line.text, words, limit=MAX_QUOTE_CHARS)) for line in found.lines)
         return Item(self._when(screen.captured_ms), tuple(quotes))
 
     def _synonyms(self, screens: Sequence[Screen], nearness: Mapping[str, float]) -> Synonyms:
@@ -278,4 +280,4 @@ def _standing_out(entries: Sequence[Entry], everywhere: Counter[str]) -> Quote:
     quotes = [Quote(e.id, line.strip()) for e in entries for line in e.frame.text.split("\n") if line.strip()]
     title = entries[0].frame.window_name or entries[0].frame.app_name or ""
     best = max(quotes, key=lambda quote: worth(quote.text), default=Quote(entries[0].id, title))
-    return Quote(best.id, shortened(best.text, (), MAX_QUOTE_CHARS))
+    return Quote(best.id, excerpt(best.text, limit=MAX_QUOTE_CHARS))

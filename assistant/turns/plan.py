@@ -1,5 +1,5 @@
 """What is handed on from step to step of a turn: what it works with, what was settled before it began,
-the turn under way, what was said in it, and what of that stood the checks.
+the turn under way, and what of what was said in it stood the checks.
 """
 
 from __future__ import annotations
@@ -30,15 +30,13 @@ from assistant.core.records import (
 )
 from assistant.core.strings import text
 from assistant.core.texts import Language
-from assistant.evidence.off_screen import OffScreen
 from assistant.language.questions import Form
 from assistant.read_api.calls import ReadCall, ReadSources
 from assistant.retrieval.measured_facts import MeasuredFacts
-from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.tools.registry import AgentServices, registry
 from assistant.turns.anchor_facts import AnchorFacts
 from engines.cancellation import Cancelled, CancelToken, run_with_timeout
-from engines.chat.protocol import Completion, Message, ModelError, Usage
+from engines.chat.protocol import Message, ModelError, Usage
 from store.chats import conversations
 from store.chats.attachments import Attachment
 from store.chats.personas import Persona
@@ -250,23 +248,6 @@ class RunningTurn:
         """Tells that the turn has reached a stage."""
         sentence = text(stage, self.plan.language, **values)
         return StatusEvent(stage, sentence, self.stored.chat_id, self.stored.n)
-
-
-@dataclass(frozen=True, slots=True)
-class UncheckedAnswer:
-    """What was said, by a model or by code, and what it may cite: nothing of it is believed yet.
-
-    `entries` are those of the retrieval that the speaker was shown. `opening` stands before the answer in
-    place of a remark that nothing in it is confirmed.
-    """
-
-    completion: Completion
-    retrieval: Retrieval
-    entries: tuple[Entry, ...]
-    opening: str = ""
-    measured: MeasuredFacts | None = None  # durations from elsewhere than the retrieval
-    off_screen: OffScreen | None = None  # what the speaker had beside the screen
-    seen: frozenset[int] = frozenset()  # frames whose pictures the speaker was shown
 
 
 @dataclass(frozen=True, slots=True)

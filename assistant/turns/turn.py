@@ -28,7 +28,7 @@ from assistant.core.records import (
 )
 from assistant.turns import insights, second_reading, transcript
 from assistant.turns.admission import admit, settled
-from assistant.turns.answering import check, look, no_captures
+from assistant.turns.answering import look, no_captures
 from assistant.turns.asking import ask
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServices
 from assistant.turns.stored_turns import begin, fail, finish, stored_turn
@@ -108,5 +108,4 @@ def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, Checked
     turn.plan = turn.wait_for(lambda: settled(turn.services, turn.plan))
     if not retrieval.entries and not turn.plan.asks_without_frames:
         return no_captures(turn, retrieval)
-    said = yield from ask(turn, retrieval)
-    return check(turn, said)
+    return (yield from ask(turn, retrieval))

@@ -93,7 +93,7 @@ def test_the_range_stays_covered_around_the_hits(database: Database, busy: None)
     assert 36 <= retrieval.coverage.relevant <= 48
     # Every quarter of an hour of the three hours has a frame that was looked at.
     assert {int(minute // 15) for minute in at} == set(range(12))
-    assert all(len(entry.excerpt.text) <= MAX_OCR_CHARS_PER_FRAME for entry in retrieval.entries)
+    assert all(len(entry.excerpt) <= MAX_OCR_CHARS_PER_FRAME for entry in retrieval.entries)
 
 
 def test_frames_that_show_the_same_take_one_place_before_others(database: Database, busy: None) -> None:

@@ -18,13 +18,13 @@ def test_a_retrieval_knows_frames_gaps_totals_and_freshness(database: Database, 
     afternoon.show(0.5, "two")
     afternoon.show(200, "outside")
     found = retrieve(database, RANGE, (), NOW_MS)
-    assert [(entry.id, entry.excerpt.text) for entry in found.entries] == [("e1", "one"), ("e2", "two")]
+    assert [(entry.id, entry.excerpt) for entry in found.entries] == [("e1", "one"), ("e2", "two")]
     assert found.entries[0].frame.id == first.id
-    assert found.frames_in_range == 2
-    assert {gap.reason for gap in found.gaps} == {"not_running"}
+    assert found.coverage.frames_in_range == 2
+    assert {gap.reason for gap in found.coverage.gaps} == {"not_running"}
     assert (totals := found.totals())
     assert [(total.name, total.duration_ms) for total in totals.by_app] == [("Code", 30_000)]
-    assert found.index_fresh_to_ms == START_MS + 200 * 60_000
+    assert found.coverage.index_fresh_to_ms == START_MS + 200 * 60_000
 
 
 def test_filtered_frames_get_no_totals_of_everything(database: Database, afternoon: Afternoon) -> None:
@@ -40,4 +40,4 @@ def test_the_deadline_stops_the_search_inside_the_database(
     monkeypatch.setattr("store.core.database._STEPS_BETWEEN_CHECKS", 1)
     with pytest.raises(DeadlineExceeded):
         retrieve(database, RANGE, (), NOW_MS, deadline_s=-1)
-    assert retrieve(database, RANGE, (), NOW_MS).frames_in_range == 1
+    assert retrieve(database, RANGE, (), NOW_MS).coverage.frames_in_range == 1
