@@ -30,6 +30,7 @@ from assistant.core.texts import HAN, normalize, terms_of
 from assistant.language import cldr
 from assistant.language.questions import Form
 from assistant.language.values import values
+from assistant.retrieval.retrieval import Entry
 
 MIN_SHARED = 4
 """Letters that two forms of a word begin with alike, or that a part of a compound has."""
@@ -76,16 +77,6 @@ Synonyms = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Screen:
-    """The text of a frame, what its window is called, and when it was taken."""
-
-    id: str
-    title: str
-    text: str
-    captured_ms: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Question:
     """What is asked: its words of content, and the form of the answer. `nearness` is that of lines, by their
     normal form; `synonyms` are of each word the terms of the screens that mean the same, with their nearness.
@@ -106,19 +97,15 @@ class Line:
     the question its frame has.
     """
 
-    screen: Screen
+    entry: Entry
     at: int
     text: str
     weight: float
     coverage: float
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A frame and those of its lines that answer, the best first."""
-
-    screen: Screen
-    lines: list[Line]
+Moment = list[Line]
+"""Lines that answer and stand on the frame of the first one, the best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +120,9 @@ class Answers:
     is_found: bool
 
 
-def answering(question: Question, screens: Sequence[Screen]) -> Answers:
+def answering(question: Question, entries: Sequence[Entry]) -> Answers:
     """At most as many as `LINES`, each fact once. The same for the same frames."""
-    weighing = _Weighing(question, screens)
+    weighing = _Weighing(question, entries)
     about = nlargest(LOOKED_AT, weighing.lines(), key=_by_weight)
     likely = (replace(line, weight=line.weight * weighing.likelihood(line)) for line in about)
     best_first = sorted(likely, key=_by_weight, reverse=True)
@@ -156,7 +143,8 @@ def _facts(best_first: Iterable[Line]) -> list[Line]:
         same = next((n for n, fact in enumerate(facts) if _says_the_same(line.text, fact.text)), None)
         if same is None:
             facts.append(line)
-        elif line.screen.captured_ms > facts[same].screen.captured_ms:  # "[x] call them" of "[ ] call them"
+        elif line.entry.frame.captured_ms > facts[same].entry.frame.captured_ms:
+            # "[x] call them" of "[ ] call them"
             facts[same] = replace(line, weight=facts[same].weight)
     return facts
 
@@ -165,11 +153,11 @@ def _moments(facts: Iterable[Line], weighing: _Weighing) -> list[Moment]:
     """The facts under the frames that show them: a run of frames that look alike is one moment."""
     moments: list[Moment] = []
     for line in facts:
-        at = next((at for at, m in enumerate(moments) if weighing.shows(m.screen, line.text)), len(moments))
+        at = next((n for n, m in enumerate(moments) if weighing.shows(m[0].entry, line.text)), len(moments))
         if at == len(moments) < len(LINES):
-            moments.append(Moment(line.screen, [line]))
-        elif at < len(moments) and len(moments[at].lines) < LINES[at]:
-            moments[at].lines.append(line)
+            moments.append([line])
+        elif at < len(moments) and len(moments[at]) < LINES[at]:
+            moments[at].append(line)
     return moments
 
 
@@ -181,29 +169,29 @@ def _latest_first(moments: list[Moment], question: Question) -> list[Moment]:
     """
     if not moments:
         return []
-    best = moments[0].lines[0]
+    best = moments[0][0]
 
     def bears(moment: Moment) -> bool:
-        line = moment.lines[0]
+        line = moment[0]
         is_nearly = line.weight >= NEARLY * best.weight and line.coverage >= NEARLY_ALL * best.coverage
         return is_nearly and fits(question.form, line.text, question.text)
 
     bearing = [moment for moment in moments if moment is moments[0] or bears(moment)]
     others = [moment for moment in moments if moment not in bearing]
-    return sorted(bearing, key=lambda moment: -moment.screen.captured_ms) + others
+    return sorted(bearing, key=lambda moment: -moment[0].entry.frame.captured_ms) + others
 
 
 class _Weighing:
     """The lines of some frames, weighed for one question."""
 
-    def __init__(self, question: Question, screens: Sequence[Screen]) -> None:
+    def __init__(self, question: Question, entries: Sequence[Entry]) -> None:
         self._question = question
-        self._screens = screens
-        self._lines = {screen.id: _lines_of(screen.text) for screen in screens}
-        texts = {line for lines in self._lines.values() for line in lines}.union(s.title for s in screens)
+        self._entries = entries
+        self._lines = {entry.id: lines_of(entry.frame.text) for entry in entries}
+        texts = {line for lines in self._lines.values() for line in lines}.union(map(title_of, entries))
         self._named = {text: named(question.words, text, question.synonyms) for text in texts}
         self.counts = Counter(word for words in self._named.values() for word in words)
-        self._furniture = _furniture(screens, self._lines)
+        self._furniture = _furniture(entries, self._lines)
         self.weights = self._weights()
         self.total = sum(self.weights.values()) or 1.0
 
@@ -214,17 +202,17 @@ class _Weighing:
             for word in without_miscuts(self._question.words, self.counts)
         }
 
-    def shows(self, screen: Screen, line: str) -> bool:
+    def shows(self, entry: Entry, line: str) -> bool:
         """Whether a line stands on a frame."""
-        return line in self._lines[screen.id]
+        return line in self._lines[entry.id]
 
     def lines(self) -> Iterator[Line]:
         """Every line that has something of the question."""
-        return (line for screen in self._screens for line in self._weighed(screen))
+        return (line for entry in self._entries for line in self._weighed(entry))
 
-    def _weighed(self, screen: Screen) -> Iterator[Line]:
-        lines = self._lines[screen.id]
-        title = self._named[screen.title]
+    def _weighed(self, entry: Entry) -> Iterator[Line]:
+        lines = self._lines[entry.id]
+        title = self._named[title_of(entry)]
         around = {word: self._shares(word, lines, title.get(word, 0.0)) for word in self.weights}
         coverage = sum(self.weights[word] * max(shares, default=0.0) for word, shares in around.items())
         for at, line in enumerate(lines):
@@ -234,7 +222,7 @@ class _Weighing:
             near = max(0.0, self._question.nearness.get(normalize(line), 0.0))
             weight = words + _MEANING * near
             if weight > 0:
-                yield Line(screen, at, line, weight, coverage / self.total)
+                yield Line(entry, at, line, weight, coverage / self.total)
 
     def _shares(self, word: str, lines: Sequence[str], in_title: float) -> list[float]:
         """How much of a word each line has, by itself, from lines around it and from the title."""
@@ -250,14 +238,14 @@ class _Weighing:
         kind = 1.0 if fits(self._question.form, line.text, self._question.text) else _WRONG_KIND
         if line.text.endswith(_ASKS):
             kind *= _ASKED_ITSELF
-        known = _tokens(self._question.text) | _tokens(line.screen.title)
+        known = _tokens(self._question.text) | _tokens(title_of(line.entry))
         return kind if _tokens(line.text) - known else kind * _NOTHING_NEW
 
 
-def _furniture(screens: Sequence[Screen], lines: Mapping[str, Sequence[str]]) -> set[str]:
+def _furniture(entries: Sequence[Entry], lines: Mapping[str, Sequence[str]]) -> set[str]:
     """Lines that most windows have, whatever their figures: a clock in the corner, a bar of menus."""
-    titles = {screen.title for screen in screens}
-    windows = {(without_figures(line), s.title) for s in screens for line in lines[s.id]}
+    titles = set(map(title_of, entries))
+    windows = {(without_figures(line), title_of(entry)) for entry in entries for line in lines[entry.id]}
     counts = Counter(form for form, _ in windows)
     return {form for form, count in counts.items() if count >= FEW_WINDOWS and count > len(titles) / 2}
 
@@ -273,7 +261,7 @@ def without_figures(line: str) -> str:
 
 def _by_weight(line: Line) -> tuple[float, int, int]:
     """The order of lines: of equal ones the latest first."""
-    return line.weight, line.screen.captured_ms, -line.at
+    return line.weight, line.entry.frame.captured_ms, -line.at
 
 
 def _says_the_same(text: str, other: str) -> bool:
@@ -293,13 +281,12 @@ def _tokens(text: str) -> frozenset[str]:
     return frozenset(_TOKEN.findall(normalize(text)))
 
 
-def terms(screens: Iterable[Screen], nearness: Mapping[str, float]) -> list[str]:
+def terms(lines: Iterable[str], nearness: Mapping[str, float]) -> list[str]:
     """Words of the screens that a word of a question may be said by, at most `MAX_TERMS`: those of the lines
     nearest to it first. Chinese in pairs of signs, as questions are cut.
     """
-    lines = {normalize(line) for screen in screens for line in (*_lines_of(screen.text), screen.title)}
     found: dict[str, None] = {}
-    for line in sorted(lines, key=lambda line: (-nearness.get(line, -1.0), line)):
+    for line in sorted(set(map(normalize, lines)), key=lambda line: (-nearness.get(line, -1.0), line)):
         found.update(dict.fromkeys(terms_of(line)))
         if len(found) >= MAX_TERMS:
             break
@@ -384,5 +371,9 @@ def names_somebody(line: str, question: str) -> bool:
     return any(map(all, pairwise(is_name))) or _SPEAKER.match(line) is not None
 
 
-def _lines_of(text: str) -> list[str]:
+def lines_of(text: str) -> list[str]:
     return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def title_of(entry: Entry) -> str:
+    return entry.frame.window_name or ""

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assistant.retrieval.answer_lines import Screen, Synonyms, named, without_miscuts
+from assistant.retrieval.answer_lines import Synonyms, named, without_miscuts
 from store.frames.activity_intervals import Segment
 from store.timeline.totals import site
 
@@ -75,9 +75,9 @@ def blocks(activity: Iterable[Segment], break_ms: int = BREAK_MS) -> Iterator[Bl
         yield _block(together)
 
 
-def titles(activity: Iterable[Segment]) -> list[Screen]:
-    """What is written on the windows, as screens without text."""
-    return [Screen("", " ".join(place), "") for place in dict.fromkeys(map(_place, activity))]
+def titles(activity: Iterable[Segment]) -> set[str]:
+    """What is written on the windows."""
+    return {" ".join(_place(segment)) for segment in activity}
 
 
 def by_app(activity: Iterable[Segment]) -> list[tuple[str, int]]:

@@ -68,9 +68,7 @@ class AnchorFacts:
     def range_ms(self) -> tuple[int, int]:
         """What is looked at where a range has to be."""
         anchor = self.anchor
-        if anchor.kind == "moment":
-            return anchor.start_ms, anchor.end_ms
-        return max(times.MIN_MS, anchor.start_ms - AROUND_MS), anchor.start_ms + AROUND_MS
+        return (anchor.start_ms, anchor.end_ms) if anchor.kind == "moment" else around(anchor.start_ms)
 
     def message(self, said: str, *, has_tools: bool) -> str:
         """What a question is when nothing was said before it. The label asks for the insight itself."""
@@ -82,6 +80,11 @@ class AnchorFacts:
         else:
             parts.insert(0, said)
         return "\n".join(parts)
+
+
+def around(at_ms: int) -> tuple[int, int]:
+    """What is looked at beside one frame."""
+    return max(times.MIN_MS, at_ms - AROUND_MS), at_ms + AROUND_MS
 
 
 def of(database: Database, anchored: AnchoredChat, zone: tzinfo) -> AnchorFacts:

@@ -16,7 +16,7 @@ from assistant.core.strings import clock, day, duration, text
 from assistant.core.texts import HAN, normalize
 from assistant.language.questions import Form
 from assistant.retrieval import answer_lines, usage
-from assistant.retrieval.answer_lines import Moment, Question, Screen, Synonyms, without_figures
+from assistant.retrieval.answer_lines import Moment, Question, Synonyms, lines_of, title_of, without_figures
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.retrieval.usage import Block, Window
@@ -178,20 +178,17 @@ class _Composing:
     # -- the lines that answer
 
     def _lines(self, form: Form) -> Iterator[Item]:
-        plan = self.turn.plan
-        screens = [
-            Screen(entry.id, entry.frame.window_name or "", entry.frame.text, entry.frame.captured_ms)
-            for entry in self.retrieval.entries
-        ]
+        plan, entries = self.turn.plan, self.retrieval.entries
         nearness, stands_out = self._nearness()
-        synonyms = self._synonyms(screens, nearness)
+        lines = {line for e in entries for line in (*lines_of(e.frame.text), title_of(e))}
+        synonyms = self._synonyms(lines, nearness)
         asked = Question(plan.searched_for, form, plan.words, nearness, synonyms, stands_out)
-        found = answer_lines.answering(asked, screens)
+        found = answer_lines.answering(asked, entries)
         self._note_found(found.is_found)
         if not found.is_found:
             name = "nothing_found" if found.missing else "nothing_together"
             words = plain(", ".join(_joined(found.missing or plan.words)))
-            sentence = text(name, plan.language, words=words, count=len(self.retrieval.entries))
+            sentence = text(name, plan.language, words=words, count=len(entries))
             after = text("nearest" if found.moments else "none_near", plan.language)
             yield Item(sentence + after, is_point=False)
             if form in _MEASURED and self._activity:  # no window of that name: what there is instead
@@ -201,16 +198,16 @@ class _Composing:
 
     def _moment(self, found: Moment) -> Item:
         """When, and the lines; where they stood is said by the source of each."""
-        screen, words = found.screen, self.turn.plan.words
-        quotes = (Quote(screen.id, excerpt(line.text, words, limit=MAX_QUOTE_CHARS)) for line in found.lines)
-        return Item(self._when(screen.captured_ms), tuple(quotes))
+        entry, words = found[0].entry, self.turn.plan.words
+        quotes = (Quote(entry.id, excerpt(line.text, words, limit=MAX_QUOTE_CHARS)) for line in found)
+        return Item(self._when(entry.frame.captured_ms), tuple(quotes))
 
-    def _synonyms(self, screens: Sequence[Screen], nearness: Mapping[str, float]) -> Synonyms:
-        """Of each word of the question the words of the screens that mean the same."""
+    def _synonyms(self, lines: Iterable[str], nearness: Mapping[str, float]) -> Synonyms:
+        """Of each word of the question the words of these lines that mean the same."""
         embedder, words = self.turn.services.embedder, self.turn.plan.words
         if embedder is None:
             return {}
-        found = embedder.same_in_meaning(words, answer_lines.terms(screens, nearness))
+        found = embedder.same_in_meaning(words, answer_lines.terms(lines, nearness))
         # A pair of Chinese signs is seldom just one word: alike with other pairs means little.
         return {
             word: {term: near for term, near in terms.items() if not (HAN.match(word) and HAN.match(term))}

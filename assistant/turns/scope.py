@@ -21,7 +21,7 @@ from assistant.language import time_phrases
 from assistant.language.questions import Form, asked_words, form_of, goes_on
 from assistant.language.time_phrases import Calendar, Found, Refusal
 from assistant.turns import anchor_facts
-from assistant.turns.anchor_facts import AROUND_MS, AnchorFacts
+from assistant.turns.anchor_facts import AnchorFacts, around
 from store.chats import conversations
 from store.core import times
 from store.core.database import Database
@@ -207,11 +207,6 @@ def _first_ms(database: Database, now_ms: int) -> int:
     with database.read() as connection:
         first = sample.load(connection, sample.first_ids(connection, Filters(0, now_ms), 1))
     return first[0].captured_ms if first else now_ms - 1
-
-
-def around(at_ms: int) -> tuple[int, int]:
-    """What is looked at beside one frame."""
-    return max(times.MIN_MS, at_ms - AROUND_MS), at_ms + AROUND_MS
 
 
 # -- in words ---------------------------------------------------------------------------------

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from assistant.language.questions import Form, asked_words, form_of
 from assistant.retrieval import usage
-from assistant.retrieval.answer_lines import Answers, Question, Screen, answering, fits, named, terms
+from assistant.retrieval.answer_lines import Answers, Question, answering, fits, named, terms
+from assistant.retrieval.retrieval import Entry
 from store.frames.activity_intervals import Segment
+from store.search.sample import SampledFrame
 from tests.tables import for_each
 
 
-def answers(question: str, *screens: Screen, nearness: dict[str, float] | None = None) -> Answers:
+def screen(name: str, title: str, text: str, captured_ms: int = 0) -> Entry:
+    return Entry(name, SampledFrame(0, captured_ms, None, title, None, None, "", 1, text), "")
+
+
+def answers(question: str, *screens: Entry, nearness: dict[str, float] | None = None) -> Answers:
     form, words = form_of(question), asked_words(question)
     asked = Question(question, form, words, nearness or {}, has_near=bool(nearness))
     return answering(asked, list(screens))
 
 
 def best(question: str, *lines: str, title: str = "main.py") -> list[str]:
-    found = answers(question, Screen("e1", title, "\n".join(lines)))
-    return [line.text for moment in found.moments for line in moment.lines]
+    found = answers(question, screen("e1", title, "\n".join(lines)))
+    return [line.text for moment in found.moments for line in moment]
 
 
 @for_each(
@@ -73,58 +79,58 @@ def test_chance_likenesses_are_not(word: str, line: str) -> None:
 def test_a_fact_is_told_once_and_its_last_state_first() -> None:
     found = answers(
         "What does the ticket cost?",
-        Screen("e1", "Shop", "Ticket price: 89 EUR", 1000),
-        Screen("e2", "Shop", "Ticket price: 69 EUR", 2000),
-        Screen("e3", "Shop", "Ticket price: 69 EUR", 3000),
+        screen("e1", "Shop", "Ticket price: 89 EUR", 1000),
+        screen("e2", "Shop", "Ticket price: 69 EUR", 2000),
+        screen("e3", "Shop", "Ticket price: 69 EUR", 3000),
     )
-    texts = [line.text for moment in found.moments for line in moment.lines]
+    texts = [line.text for moment in found.moments for line in moment]
     assert texts == ["Ticket price: 69 EUR", "Ticket price: 89 EUR"]
 
 
 def test_a_task_that_was_done_later_is_told_as_done() -> None:
     found = answers(
         "Have I ordered the caps?",
-        Screen("e1", "Tasks", "[ ] order caps", 1000),
-        Screen("e2", "Tasks", "[x] order caps", 2000),
+        screen("e1", "Tasks", "[ ] order caps", 1000),
+        screen("e2", "Tasks", "[x] order caps", 2000),
     )
-    assert [line.text for moment in found.moments for line in moment.lines] == ["[x] order caps"]
+    assert [line.text for moment in found.moments for line in moment] == ["[x] order caps"]
 
 
 def test_what_was_shown_later_comes_first_where_it_is_about_all_that_the_best_line_is_about() -> None:
-    first = Screen("e1", "Chat", "The visit of the auditors is on 4 May", 1000)
-    moved = Screen("e2", "Chat", "The visit of our auditors: now 9 May", 2000)
-    other = Screen("e3", "Chat", "The visit of the plumber is on 7 May", 3000)
+    first = screen("e1", "Chat", "The visit of the auditors is on 4 May", 1000)
+    moved = screen("e2", "Chat", "The visit of our auditors: now 9 May", 2000)
+    other = screen("e3", "Chat", "The visit of the plumber is on 7 May", 3000)
     found = answers("When is the visit of the auditors?", first, moved, other)
-    assert [moment.screen.id for moment in found.moments][:2] == ["e2", "e1"]
+    assert [moment[0].entry.id for moment in found.moments][:2] == ["e2", "e1"]
 
 
 def test_a_run_of_frames_that_look_alike_is_one_moment() -> None:
     text = "Visitor parking: deck 4\nThe code of visitors is 7781"
-    screens = [Screen(f"e{n}", "Site", text, n) for n in range(9)]
+    screens = [screen(f"e{n}", "Site", text, n) for n in range(9)]
     found = answers("What is the code for visitor parking?", *screens)
-    assert [len(moment.lines) for moment in found.moments] == [2]
+    assert [len(moment) for moment in found.moments] == [2]
 
 
 def test_words_that_are_on_no_frame_are_named_and_most_of_them_missing_is_nothing_found() -> None:
-    screen = Screen("e1", "Garden", "Compost: 4 bags\nPrice of compost: 12 EUR")
-    missing = answers("How much was the compost mower?", screen)
+    shown = screen("e1", "Garden", "Compost: 4 bags\nPrice of compost: 12 EUR")
+    missing = answers("How much was the compost mower?", shown)
     assert missing.missing == ("mower",)
     assert not missing.is_found
     assert missing.moments
-    assert answers("How much was the compost?", screen).is_found
+    assert answers("How much was the compost?", shown).is_found
 
 
 def test_meaning_finds_a_line_that_has_none_of_the_words() -> None:
-    screen = Screen("e1", "Notes", "dinner with Bo\nbooked two seats on the night train")
+    shown = screen("e1", "Notes", "dinner with Bo\nbooked two seats on the night train")
     near = {"booked two seats on the night train": 0.8}
-    found = answers("When did I reserve the sleeper?", screen, nearness=near)
-    assert found.moments[0].lines[0].text == "booked two seats on the night train"
+    found = answers("When did I reserve the sleeper?", shown, nearness=near)
+    assert found.moments[0][0].text == "booked two seats on the night train"
 
 
 def test_a_word_in_another_language_stands_for_the_one_that_was_asked_for() -> None:
     screens = [
-        Screen("e1", "Bank", "Rechnung der Pumpe\n486,20 EUR"),
-        Screen("e2", "Mail", "lunch at noon\nsee you there"),
+        screen("e1", "Bank", "Rechnung der Pumpe\n486,20 EUR"),
+        screen("e2", "Mail", "lunch at noon\nsee you there"),
     ]
     words = ("invoice", "pump")
     plain = answering(Question("How much was the invoice?", Form.FIGURE, words, {}), screens)
@@ -132,19 +138,19 @@ def test_a_word_in_another_language_stands_for_the_one_that_was_asked_for() -> N
     found = answering(asked, screens)
     assert (plain.is_found, plain.missing) == (False, ("invoice",))
     assert (found.is_found, found.missing) == (True, ())
-    assert found.moments[0].screen.id == "e1"
+    assert found.moments[0][0].entry.id == "e1"
 
 
 def test_what_means_the_question_beyond_chance_is_found_without_its_words() -> None:
-    screen = Screen("e1", "Notes", "booked two seats on the night train")
+    shown = screen("e1", "Notes", "booked two seats on the night train")
     near = {"booked two seats on the night train": 0.8}
     asked = Question("When did I reserve the sleeper?", Form.MOMENT, ("reserve", "sleeper"), near, {}, True)
-    assert answering(asked, [screen]).is_found
+    assert answering(asked, [shown]).is_found
 
 
 def test_terms_are_words_of_the_nearest_lines_and_pairs_of_chinese_signs() -> None:
-    screens = [Screen("e1", "Plan", "a far line\nit is nearest of 12\n番茄苗 12")]
-    assert terms(screens, {"it is nearest of 12": 0.9}) == ["nearest", "far", "line", "plan", "番茄", "茄苗"]
+    lines = ["Plan", "a far line", "it is nearest of 12", "番茄苗 12"]
+    assert terms(lines, {"it is nearest of 12": 0.9}) == ["nearest", "far", "line", "plan", "番茄", "茄苗"]
 
 
 def test_a_window_is_not_meant_by_the_name_of_another_app() -> None:

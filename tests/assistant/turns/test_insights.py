@@ -414,7 +414,7 @@ STEPS = (
     "assistant.turns.tool_execution._outcome",
     "assistant.turns.tool_execution.result_messages",
     "assistant.turns.asking._answer",
-    "assistant.turns.turn.check",
+    "assistant.turns.asking.check",
     "assistant.turns.stored_turns.payload",
     "assistant.turns.stored_turns.conversations.finish_turn",
 )

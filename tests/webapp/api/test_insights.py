@@ -252,7 +252,7 @@ def test_every_mouth_amends(
 BREAKS = (
     ("assistant.turns.asking._generate", False),
     ("assistant.turns.tool_execution._outcome", False),
-    ("assistant.turns.turn.check", False),
+    ("assistant.turns.asking.check", False),
     ("assistant.turns.asking._generate", True),
 )
 
