@@ -161,16 +161,17 @@ def _certain(database: Database, request: TurnRequest, refusal: Refusal) -> Scop
 
     Where nothing is ("on Tuesdays"), everything is looked at, and what was not read is said.
     """
+    phrase, now_ms = refusal.phrase, request.now_ms
     if request.mode != "evidence" and refusal.also:
         first, *others = [(reading.start_ms, reading.end_ms) for reading in refusal.also]
-        unread = "" if refusal.problem == "ambiguous" else refusal.phrase
-        return Scope("", *first, also=tuple(others), phrase=refusal.phrase, unread=unread)
+        unread = "" if refusal.problem == "ambiguous" else phrase
+        return Scope("", *first, also=tuple(others), phrase=phrase, unread=unread)
     if request.mode != "evidence" and refusal.problem == "unread":
-        everything = Scope("", _first_ms(database, request.now_ms), request.now_ms, is_everything=True)
-        return replace(everything, phrase=refusal.phrase, unread=refusal.phrase)
+        first_ms = _first_ms(database, now_ms)
+        return Scope("", first_ms, now_ms, is_everything=True, phrase=phrase, unread=phrase)
     if request.mode != "evidence" and refusal.problem == "future":
-        return Scope("", request.now_ms, request.now_ms, phrase=refusal.phrase)
-    raise TimeRangeRequired(refusal.phrase, refusal.problem)
+        return Scope("", now_ms, now_ms, phrase=phrase)
+    raise TimeRangeRequired(phrase, refusal.problem)
 
 
 def _read(phrase: Found, start_ms: int, end_ms: int) -> Scope:
@@ -280,42 +281,32 @@ class Mentions:
     rest: str
 
 
-_AT = re.compile(r"(?<![A-Za-z0-9_.+-])@(app:)?", re.IGNORECASE)
-_SELECTION = re.compile(r"selection(?![A-Za-z0-9])|选区", re.IGNORECASE)
-_NAMED = re.compile(r"\"([^\"\n]{1,100})\"|([^\s\",，。;；:：?？!！]{1,100})")
+_SELECTION = r"(?P<selection>selection(?![A-Za-z0-9])|选区)"
+_SAID = r"app:(?:\"(?P<quoted>[^\"\n]{1,100})\"|(?P<bare>[^\s\",，。;；:：?？!！]{1,100}))"
 
 
 def read_mentions(message: str, app_names: Iterable[str]) -> Mentions:
     """The mentions of a message; `app_names` are those that were recorded."""
-    longest_first = sorted(app_names, key=lambda name: (-len(name), name))
+    known = {re.sub("[ -]", "-", name.lower()): name for name in sorted(app_names, reverse=True) if name}
+    longest_first = sorted(map(re.escape, known), key=len, reverse=True)
+    written = "|".join(longest_first).replace(r"\-", "[ -]")
+    # A name does not run on into another word.
+    named = rf"(?:app:)?(?P<name>{written or '(?!)'})(?!(?<=[A-Za-z0-9])[A-Za-z0-9])"
+    sign = re.compile(rf"(?<![A-Za-z0-9_.+-])@(?:{_SELECTION}|{named}|{_SAID})", re.IGNORECASE)
     app: str | None = None
     has_selection = False
-    rest: list[str] = []
-    at = 0
-    for sign in _AT.finditer(message):
-        if sign.start() < at:
-            continue
-        name, end = None, None
-        if not sign[1] and (selection := _SELECTION.match(message, sign.end())):
-            has_selection, end = True, selection.end()
-        elif app is None:
-            name, end = _app(message, sign.end(), longest_first, is_explicit=bool(sign[1]))
-        if end is not None:
-            app = app or name
-            rest.append(message[at : sign.start()])
-            at = end
-    return Mentions(app, has_selection, " ".join([*rest, message[at:]]) if rest else message)
 
+    def take(mention: re.Match[str]) -> str:
+        nonlocal app, has_selection
+        if mention["selection"]:
+            has_selection = True
+            return " "
+        name = known.get(re.sub("[ -]", "-", (mention["name"] or "").lower()))
+        name = name or mention["quoted"] or mention["bare"]
+        if app is not None or name is None:
+            return mention[0]
+        app = name
+        return " "
 
-def _app(
-    message: str, at: int, longest_first: Iterable[str], *, is_explicit: bool
-) -> tuple[str | None, int | None]:
-    """(an app's name, where its mention ends) behind the @."""
-    for name in longest_first:
-        end = at + len(name)
-        written = message[at:end].lower()
-        runs_on = re.match(r"[A-Za-z0-9]{2}", message[end - 1 : end + 1])
-        if name and not runs_on and written in (name.lower(), name.lower().replace(" ", "-")):
-            return name, end
-    written_name = _NAMED.match(message, at) if is_explicit else None
-    return (written_name[1] or written_name[2], written_name.end()) if written_name else (None, None)
+    rest = sign.sub(take, message)
+    return Mentions(app, has_selection, rest)
