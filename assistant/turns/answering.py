@@ -10,19 +10,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from assistant.core.records import Coverage
-from assistant.core.strings import moment, text
+from assistant.core.strings import text
 from assistant.evidence import citations, marks, replies
 from assistant.evidence.off_screen import OffScreen
 from assistant.retrieval import coverage
 from assistant.retrieval.measured_facts import MeasuredFacts, facts
-from assistant.retrieval.retrieval import (
-    Entry,
-    Retrieval,
-    entries_of,
-    is_narrowed,
-    no_totals,
-    retrieve,
-)
+from assistant.retrieval.retrieval import Entry, Retrieval, entries_of, no_totals, retrieve
 from assistant.retrieval.sampling import select_in, spread_in
 from assistant.turns import scope
 from assistant.turns.anchor_facts import AnchorFacts
@@ -166,18 +159,11 @@ def partial_completion(said: str, plan: TurnPlan, form: str = "") -> Completion 
     return Completion(answer, None, plan.model.name) if answer.strip() else None
 
 
-def no_captures(turn: RunningTurn, retrieval: Retrieval) -> CheckedAnswer:
+def no_captures(turn: RunningTurn) -> CheckedAnswer:
     """The honest answer to an empty range: not recorded, excluded and deleted differ."""
     plan = turn.plan
     if plan.is_to_come:
         return CheckedAnswer(text("future", plan.language))
-    start, end = moment(plan.start_ms, plan.zone), moment(plan.end_ms, plan.zone)
-    if is_narrowed(retrieval.filters) and turn.coverage.frames_in_range == 0:
-        given = plan.filters.given().items()
-        names = [(name.removesuffix("_name").removeprefix("browser_"), value) for name, value in given]
-        filters = ", ".join(f"{name} = {value}" for name, value in names)
-        sentence = text("no_match", plan.language, start=start, end=end, filters=filters)
-    else:
-        sentence = text("no_captures", plan.language, start=start, end=end)
+    sentence = text("no_captures", plan.language, scope=plan.scope.text)
     missing = (statement.text for statement in coverage.missing(turn.coverage, plan.zone, plan.language))
     return CheckedAnswer(" ".join([sentence, *missing]))

@@ -107,5 +107,5 @@ def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, Checked
         yield EvidenceEvent(turn.evidence, turn.coverage, turn.plan.scope)
     turn.plan = turn.wait_for(lambda: settled(turn.services, turn.plan))
     if not retrieval.entries and not turn.plan.asks_without_frames:
-        return no_captures(turn, retrieval)
+        return no_captures(turn)
     return (yield from ask(turn, retrieval))

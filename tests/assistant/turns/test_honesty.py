@@ -22,7 +22,7 @@ def test_an_empty_range_is_said_so_and_no_model_is_asked(
         ledger.add_report(connection, report)
     result = ask()
     assert stub.requests == []
-    assert "There are no captures between 2026-11-20 14:00 and 2026-11-20 17:00" in result.answer_md
+    assert "No captures: today, 14:00–17:00." in result.answer_md
     assert "recording was paused" in result.answer_md
     assert result.evidence == result.claims == ()
     assert (result.coverage.frames_in_range, result.usage) == (0, None)
@@ -35,7 +35,7 @@ def test_an_empty_range_is_said_in_the_language_of_the_question(ask: Ask) -> Non
 def test_filters_that_nothing_passes_are_named(ask: Ask, afternoon: Afternoon, stub: StubModel) -> None:
     afternoon.show(1, "one")
     result = ask(filters=TurnFilters(app_name="Doom"))
-    assert "passes these filters: app = Doom" in result.answer_md
+    assert "No captures: today, 14:00–17:00, in Doom." in result.answer_md
     assert stub.requests == []
 
 
