@@ -243,7 +243,7 @@ def loaded(
         told |= chat_sessions.ids_of_chat(database, session.chat_id)
     recent = [(line_of(summary), *best[session_id]) for session_id, summary in summaries.items()]
     history = topics.history(database, now_ms).lines
-    about = topics.digest(database, topic, now_ms) if topic else ()
+    about = topics.digest(database, topic.tag, topic.title, topic.score, now_ms) if topic else ()
     return sections(
         [Part.of("recent", line, why, score) for line, score, why in recent],
         [Part.of("history", line, "before the recent days") for line in history],

@@ -58,11 +58,6 @@ def topic_of_session(metadata: Mapping[str, Any]) -> Topic | None:
     return Topic(**kept) if kept else None
 
 
-def as_window_topic(known: chat_digests.Topic) -> Topic:
-    """A topic that is known, as if a window were about it."""
-    return Topic(known.topic, known.title, known.score, "inferred", known.built_ms)
-
-
 def is_dismissed(metadata: Mapping[str, Any]) -> bool:
     """Whether the person wants no topic in this window."""
     return bool(metadata.get("no_topic"))
@@ -141,16 +136,16 @@ def scores(
     return sure_by_tag
 
 
-def digest(database: Database, topic: Topic, now_ms: int) -> tuple[Line, ...]:
+def digest(database: Database, tag: str, title: str, score: float, now_ms: int) -> tuple[Line, ...]:
     """What earlier chats came to about a topic; made again when missing, too old or surer."""
-    known = chat_digests.topic(database, topic.tag)
-    is_stronger = known is not None and topic.score > known.score + DRIFT_BY
+    known = chat_digests.topic(database, tag)
+    is_stronger = known is not None and score > known.score + DRIFT_BY
     if known is not None and known.expires_ms > now_ms and not is_stronger:
         return known.lines
     expires_ms = now_ms + DIGEST_TTL_MS
     with database.write() as connection:  # a summary that goes takes along only what is there
-        lines = _lines(database, chat_digests.about(database, topic.tag, MAX_SESSIONS))
-        chat_digests.put_topic(connection, topic.tag, topic.title, lines, topic.score, now_ms, expires_ms)
+        lines = _lines(database, chat_digests.about(database, tag, MAX_SESSIONS))
+        chat_digests.put_topic(connection, tag, title, lines, score, now_ms, expires_ms)
     return lines
 
 

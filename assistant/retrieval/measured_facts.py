@@ -7,7 +7,7 @@ to stand on a frame that it cites.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import tzinfo
 from decimal import Decimal
@@ -72,20 +72,18 @@ class MeasuredFacts:
             and all(name.casefold() in known for name in names)
         )
 
-    def tell(self, value: Value, sentence: str, places: Sequence[str] = ()) -> bool:
-        """Whether a value of a sentence was given: a moment, or a duration of what the sentence names.
-        `places` are apps and windows of the frames it cites, for a sentence that names none.
-        """
-        return self._is_told(value, sentence, places) or any(shown.holds(value) for shown in self._moments)
+    def tell(self, value: Value, sentence: str) -> bool:
+        """Whether a value of a sentence was given: a moment, or a duration of what the sentence names."""
+        return self._is_told(value, sentence) or any(shown.holds(value) for shown in self._moments)
 
-    def _is_told(self, value: Value, sentence: str, places: Sequence[str] = ()) -> bool:
+    def _is_told(self, value: Value, sentence: str) -> bool:
         if value.kind not in ("number", "clock"):
             return False
         # "2 h" is a length, or an hour of the day.
         numbers = {Decimal(number) for number in _NUMBER.findall(sentence[value.start : value.end])}
         form = sentence.casefold()
         named = [measured for measured in self.durations if _is_named(measured.name, form)]
-        of_all = [measured for measured in self.durations if measured.name in (TOTAL, *places)]
+        of_all = [measured for measured in self.durations if measured.name == TOTAL]
         return bool(numbers) and any(numbers <= measured.numbers() for measured in named or of_all)
 
     @cached_property

@@ -51,8 +51,9 @@ class LiveTurn:
             self._changed.wait_for(lambda: len(self._events) > seq or self.is_over, timeout_s)
             return list(enumerate(self._events[seq:], seq + 1))
 
-    def follow(self, seq: int = 0) -> Iterator[tuple[int, TurnEvent]]:
-        """All events beyond `seq` until the turn is over."""
+    def follow(self) -> Iterator[tuple[int, TurnEvent]]:
+        """All events until the turn is over."""
+        seq = 0
         while True:
             for number, event in self.after(seq, 1.0):
                 seq = number

@@ -129,7 +129,7 @@ def listed() -> Response:
 def topic(topic_id: int) -> Response:
     """What chats came to about one topic."""
     own, shown = services(), chat_digests.topic_of_id(services().database, topic_id)
-    lines = topics.digest(own.database, topics.as_window_topic(shown), own.clock())
+    lines = topics.digest(own.database, shown.topic, shown.title, shown.score, own.clock())
     return templating.render_page(
         "memory/topic.html",
         topic=shown,

@@ -63,7 +63,7 @@ def test_a_digest_is_made_kept_and_made_again(past: Past, context: ContextServic
     topic = Topic("retention", "Retention", 0.5, "inferred", now())
 
     def digest(topic: Topic) -> list[int]:
-        lines = topics.digest(context.database, topic, now())
+        lines = topics.digest(context.database, topic.tag, topic.title, topic.score, now())
         return [session for line in lines for session in line.sessions]
 
     assert digest(topic) == [one]  # it was missing
