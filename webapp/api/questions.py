@@ -353,9 +353,9 @@ def start_check(chat_id: int, n: int, model: str | None) -> LiveTurn:
 @endpoint("POST", f"{TURN}/stop", "Stop a turn", {409: "turn_finished"}, status=202)
 def stop(chat_id: int, turn_id: int) -> RunningAnswer:
     """It ends within a moment and keeps what was said."""
-    turn_or_404(chat_id, turn_id)
+    turn = turn_or_404(chat_id, turn_id)  # of one that failed, only the last event may be to come
     live = services().turns.get(chat_id, turn_id)
-    if live is None or live.is_over:
+    if live is None or live.is_over or turn.status == "failed":
         raise Problem(409, "turn_finished", f"Turn {turn_id} of chat {chat_id} does not run here any more.")
     live.stop.set()
     return running_answer(chat_id, turn_id)
