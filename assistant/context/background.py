@@ -18,7 +18,7 @@ from assistant.context import packs, topics
 from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import FAULTS, ContextPace, ContextServices, off_by_settings
 from assistant.context.topics import Topic
-from assistant.core.cancellation import CancelToken, run_with_timeout
+from engines.cancellation import CancelToken, run_with_timeout
 from store.chats import conversations
 from store.chats.records import StoredTurn
 from store.core.database import Database
