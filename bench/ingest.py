@@ -19,6 +19,7 @@ from pathlib import Path
 from PIL import Image
 
 from bench.report import Report, cpu_s, percentile, rss_mb, timed_ms
+from bench.wire import environment
 from engines.ocr.protocol import open_ocr
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
@@ -37,7 +38,7 @@ _PATIENCE_S = 180
 def main(report: Report) -> None:
     pictures = sorted(PICTURES.glob("*.webp"))
     raw_ms = _raw(report, pictures)
-    with _home() as (data_dir, spool, database), _worker(data_dir) as pid:
+    with _home() as (data_dir, spool, database), worker(data_dir) as pid:
         _wait_until_read(database, [_put(spool, pictures[0], "warm-up")])
         before_s, started = cpu_s(pid), time.monotonic()
         peak_mb = _paced(report, spool, database, pictures[:SECONDS], pid)
@@ -119,10 +120,10 @@ def _home() -> Iterator[tuple[DataDir, Spool, Database]]:
 
 
 @contextmanager
-def _worker(data_dir: DataDir) -> Iterator[int]:
+def worker(data_dir: DataDir) -> Iterator[int]:
     command = [sys.executable, "-m", "ingest", "--home", str(data_dir.home)]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as worker:
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment()) as process:
         try:
-            yield worker.pid
+            yield process.pid
         finally:
-            worker.terminate()
+            process.terminate()

@@ -52,20 +52,21 @@ class Wire:
         return self._connection.getresponse()
 
 
+def environment() -> dict[str, str]:
+    """For programs of ours, which take the variables of the benches for settings they do not know."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_BENCH_")}
+
+
 @contextmanager
 def served(home: DataDir) -> Iterator[Wire]:
     """The web process of `home` as long as the block lasts."""
     announced = home.home / "web.json"
     announced.unlink(missing_ok=True)  # of a process that was killed
-    # The web process would take the variables of the benches for settings it does not know.
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_BENCH_")
-    }
     process = subprocess.Popen(
         [sys.executable, "-m", "webapp", "web", "--home", str(home.home), "--port", "0"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env=environment,
+        env=environment(),
     )
     try:
         yield Wire(home, process.pid)
