@@ -162,10 +162,14 @@ def _is_due(pace: ContextPace, kept: Mapping[str, Any], topic: Topic | None, tur
 # -- what is kept once the turn is there ------------------------------------------------------
 
 
-def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn) -> None:
-    """Keep what a turn was told, and that its window is in use. The answer does not depend on it."""
+def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn) -> PreparedContext:
+    """Keep what a turn is told, and that its window is in use; returns what it is told.
+
+    That is nothing where it could not be kept, or a chat that it is of was deleted meanwhile: what nobody
+    knows to have been told would outlive it. The answer does not depend on it.
+    """
     if prepared.session_id is None:
-        return
+        return prepared
     now_ms = services.clock()
     try:
         if chat_sessions.verbose_until_ms(services.database, now_ms) is not None:
@@ -176,7 +180,7 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
         with services.database.write() as connection:
             chat_sessions.use(connection, prepared.session_id, now_ms)
             if prepared.has_failed or not conversations.is_current(connection, turn.id):
-                return
+                return prepared
             record = {**prepared.pack.record, "reason": prepared.reason, "is_new": prepared.is_new}
             pack = replace(
                 prepared.pack,
@@ -186,14 +190,16 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
                 created_ms=now_ms,
             )
             if not context_packs.put(connection, pack):
-                return
+                return replace(prepared, pack=NO_PACK)
             chat_sessions.put_note(connection, prepared.session_id, _changes(prepared, now_ms))
             if random.random() < services.pace.telemetry_sample:
                 context_packs.sample(
                     connection, turn.id, pack.tokens, prepared.prompt_tokens, pack.build_ms, now_ms
                 )
     except FAULTS as error:
-        log.warning("what turn %d was told is not kept: %s", turn.id, type(error).__name__)
+        log.warning("turn %d is told of no earlier chat: %s", turn.id, type(error).__name__)
+        return replace(prepared, pack=NO_PACK)
+    return prepared
 
 
 def _changes(prepared: PreparedContext, now_ms: int) -> dict[str, Any]:

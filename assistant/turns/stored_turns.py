@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from assistant.context import background
+from assistant.context.background import PreparedContext
 from assistant.core.errors import UnknownChat, turn_error
 from assistant.core.records import (
     Box,
@@ -48,8 +49,8 @@ from store.ocr import readings
 log = logging.getLogger(__name__)
 
 
-def begin(services: TurnServices, plan: TurnPlan) -> StoredTurn:
-    """The question, stored as a running turn of its chat; a new chat when none was named.
+def begin(services: TurnServices, plan: TurnPlan) -> tuple[StoredTurn, PreparedContext]:
+    """The question, stored as a running turn of its chat (a new one when none was named), and its background.
 
     Raises `UnknownChat` and `TurnRefused` for what was deleted since the request was admitted.
     """
@@ -84,9 +85,8 @@ def begin(services: TurnServices, plan: TurnPlan) -> StoredTurn:
         if plan.chat_id is None:
             conversations.delete(database, chat_id)
         raise not_there(error) from error
-    if services.context:
-        background.note(services.context, plan.context, turn)
-    return turn
+    context = background.note(services.context, plan.context, turn) if services.context else plan.context
+    return turn, context
 
 
 def finish(turn: RunningTurn, answer: CheckedAnswer) -> TurnError | None:

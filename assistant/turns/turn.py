@@ -69,7 +69,8 @@ def run_admitted(services: TurnServices, plan: TurnPlan, stop: CancelToken) -> I
     history, question = transcript.before(services, plan)
     model = transcript.chained_model(services.database, plan, history)
     plan = replace(plan, asked=question, model=model)
-    turn = RunningTurn(services, plan, begin(services, plan), history, stop)
+    stored, context = begin(services, plan)
+    turn = RunningTurn(services, replace(plan, context=context), stored, history, stop)
     try:
         checked = yield from _look_ask_and_check(turn)
         failure = finish(turn, checked)

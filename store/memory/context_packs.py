@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import apsw
@@ -48,12 +48,11 @@ class Telemetry:
 
 
 def put(connection: apsw.Connection, pack: StoredPack) -> bool:
-    """Note what a turn tells the model, inside `Database.write()`; False where a chat that it tells of was
-    deleted meanwhile: then the words are not kept, and the turn is out of date.
+    """Note what a turn tells the model, inside `Database.write()`; False, and nothing is noted, where a chat
+    that it tells of was deleted meanwhile.
     """
-    is_there = chat_summaries.are_there(connection, pack.session_ids)
-    if not is_there:
-        pack = replace(pack, hash="", text="", record={})
+    if not chat_summaries.are_there(connection, pack.session_ids):
+        return False
     insert(
         connection, "context_packs",
         turn_id=pack.turn_id, session_id=pack.session_id, hash=pack.hash, text=pack.text,
@@ -64,7 +63,7 @@ def put(connection: apsw.Connection, pack: StoredPack) -> bool:
         "insert into context_pack_sources (turn_id, session_id) values (?, ?)",
         [(pack.turn_id, number) for number in sorted(set(pack.session_ids))],
     )
-    return is_there
+    return True
 
 
 def of_turn(database: Database, chat_id: int, n: int) -> StoredPack | None:

@@ -25,6 +25,7 @@ from engines.embeddings.protocol import EmbeddingError
 from store.chats import conversations
 from store.chats.records import StoredEvidence
 from store.core.database import Database, rows
+from store.core.errors import StoreBusy
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.egress import egress_log
@@ -403,6 +404,21 @@ def test_a_chat_that_is_deleted_meanwhile_is_told_of_nowhere(
             if "_fts" in table or table.startswith("sqlite_"):
                 continue
             assert secret not in str(rows(connection, f'select * from "{table}"')), table
+
+
+def test_what_cannot_be_noted_is_not_told(window: Window, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody would know what to forget with the chat that it is of."""
+
+    def busy(*_: object) -> bool:
+        raise StoreBusy("another program writes")
+
+    window.deps = replace(window.deps, context=paced(_context(window), min_user_turns=1))
+    with monkeypatch.context() as patch:
+        patch.setattr(context_packs, "put", busy)
+        assert window.ask(QUESTIONS[0]).status == "done"
+    assert window.told() == ""
+    window.ask(QUESTIONS[1])
+    assert LEARNED in window.told()
 
 
 def test_a_window_is_of_one_chat(window: Window, database: Database) -> None:
