@@ -90,6 +90,9 @@ def get_frame_context(
     text = reading.text if reading else ""
     previous, following = calls.neighbours(call, frame)
     segment = segments.segment_of(call.database, frame)
+    if segment:
+        start_ms, end_ms = call.within(segment.start_ms, max(segment.end_ms, frame.captured_ms + 1))
+        segment = replace(segment, start_ms=start_ms, end_ms=end_ms)
     call.returned = 1
     return answers.FrameContext.of(
         call,

@@ -162,6 +162,7 @@ def get_context_timeline(
         unit=unit,
         project=project,
     )
+    call.within(around.anchor.at_ms, around.anchor.at_ms + 1)
     entries = permitted_entries(call, around.entries)
     if around.anchor.type != "time" and not any(around.is_anchor(entry) for entry in entries):
         raise ReadRefused("withheld", "an exclusion rule of today keeps back the entry that was asked about")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date
 from typing import Any
 
 import pytest
 
 from assistant.tools.registry import registry
 from assistant.tools.tool import ToolFailed
+from store.core import times
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import ToolsSettings
@@ -233,13 +234,15 @@ def test_a_frame_outside_the_range_is_not_looked_at(database: Database, data_dir
 def test_memory_outside_the_range_is_neither_given_nor_counted(database: Database) -> None:
     put_observation(database, start_ms=NOW_MS - 1_000_000)
     for range_ms, given in ((None, 1), ((0, NOW_MS), 1), ((NOW_MS - 900_000, NOW_MS), 0)):
-        told = Turn(database, range_ms=range_ms).answer("get_recent_context")
+        turn = Turn(database, range_ms=range_ms)
+        told = turn.answer("get_recent_context")
         assert (len(told["entries"]), told["withheld"]) == (given, 0)
         assert access_log.latest(database)[0].returned == given
+    assert "lies outside" in turn.error("get_context_timeline", anchor=times.rfc3339(NOW_MS - 1_000_000, UTC))
 
 
 def test_a_frame_tells_of_no_neighbour_outside_the_range(database: Database, data_dir: DataDir) -> None:
-    before, frame, after = (store_frame(database, data_dir, NOW_MS + n * 1_000, str(n)) for n in range(3))
+    before, frame, after = (put(database, data_dir, NOW_MS + n * 1_000, str(n)) for n in range(3))
     beside = ("previous_frame_id", "next_frame_id")
     for range_ms, ids in (
         (None, [before.id, after.id]),
@@ -247,6 +250,7 @@ def test_a_frame_tells_of_no_neighbour_outside_the_range(database: Database, dat
     ):
         told = Turn(database, range_ms=range_ms).answer("get_frame", frame_id=frame.id)
         assert [told.get(name) for name in beside] == ids
+        assert told["activity"]["start"] == times.rfc3339(max(NOW_MS, (range_ms or (0,))[0]), UTC)
 
 
 def test_tags_of_a_frame(database: Database, data_dir: DataDir) -> None:
