@@ -30,6 +30,8 @@ from webapp.security import access, login
 
 EXTENSION_FOLDER = Path(__file__).resolve().parents[2] / "capture" / "browser_extension"
 CONFIRMATION = "DELETE"
+BUILTIN = "password managers"
+"""What the built-in rules are called, which are switched as one."""
 _MAX_CHARS = 500
 
 
@@ -69,8 +71,13 @@ def add() -> Response:
         errors = {name or "app": message for _, name, message in error.errors}
         return _page(422, rule=given, errors=errors)
     privacy.save_choices(services().data_dir, replace(own, rules=own.rules + added))
-    if recorded(services().database, added):  # it is asked whether these frames go, too
-        return templating.redirect_to(f"/privacy/erase?{urlencode({'rule': _words(added[0])})}#erase")
+    return _ask_about_recorded(added, _words(added[0]))
+
+
+def _ask_about_recorded(rules: tuple[Rule, ...], words: str) -> Response:
+    """Go on to ask whether frames go, too, that these rules would have hidden; where there are none, back."""
+    if recorded(services().database, rules):
+        return templating.redirect_to(f"/privacy/erase?{urlencode({'rule': words})}#erase")
     return templating.redirect_to("/privacy#rules")
 
 
@@ -87,8 +94,9 @@ def remove(index: int) -> Response:
 @templating.post("/privacy/defaults")
 def defaults() -> Response:
     """Switch the built-in rules (password managers, private windows) on or off."""
-    privacy.save_choices(services().data_dir, replace(_own(), defaults=request.form.get("defaults") == "on"))
-    return templating.redirect_to("/privacy#rules")
+    are_on = request.form.get("defaults") == "on"
+    privacy.save_choices(services().data_dir, replace(_own(), defaults=are_on))
+    return _ask_about_recorded(_rules_called(BUILTIN), BUILTIN)
 
 
 @templating.post("/privacy/maybe-private")
@@ -162,7 +170,7 @@ class EraseForm:
 def _erase_form(values: Mapping[str, str]) -> EraseForm:
     words = values.get("rule", "")
     if words:
-        rules = tuple(rule for rule in _loaded().rules if _words(rule) == words)
+        rules = _rules_called(words)
         if not rules:
             return EraseForm(problem="That rule is not there any more.")
         return EraseForm(rule=words, asked=Request(*EVER, rules=rules))
@@ -237,6 +245,12 @@ def _page(status: int = 200, **changes: object) -> Response:
         "confirmation": CONFIRMATION,
     }
     return templating.render_page("privacy/privacy.html", status, **context | changes)
+
+
+def _rules_called(words: str) -> tuple[Rule, ...]:
+    """The rules in force that the page calls so."""
+    found = _loaded().all_rules()
+    return tuple(rule for rule in found if words == (BUILTIN if rule.builtin else _words(rule)))
 
 
 def _loaded() -> RuleSet:

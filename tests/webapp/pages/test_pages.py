@@ -592,7 +592,25 @@ def test_a_new_rule_offers_to_delete_what_it_would_have_hidden(
     page(visitor, f"/frames/{hidden.id}", 404)
     page(visitor, f"/frames/{kept.id}")
     assert "Nothing that is stored fits" in words(page(visitor, answer.headers["Location"]))
+    shoot(3, browser_url="https://bank.example/")
+    answer = visitor.post("/privacy/rules", data={**token, "url": "bank.example"})
+    assert "whose URL is not known are not among them" in words(page(visitor, answer.headers["Location"]))
     assert visitor.post("/privacy/erase", data={**form, "rule": "app Code"}).status_code == 422
+
+
+def test_the_built_in_rules_ask_about_the_past_when_they_are_switched_on_again(
+    app: Flask, visitor: Actor, shoot: Callable[..., FrameRow]
+) -> None:
+    token = {"csrf_token": csrf_of(app, visitor)}
+    assert (
+        visitor.post("/privacy/defaults", data={**token, "defaults": "off"})
+        .headers["Location"]
+        .endswith("#rules")
+    )
+    shoot(1, app_name="Code")
+    shoot(2, app_name="KeePassXC")
+    answer = visitor.post("/privacy/defaults", data={**token, "defaults": "on"})
+    assert "password managers would have hidden 1 frame" in words(page(visitor, answer.headers["Location"]))
 
 
 def test_theme_and_zone_are_kept_in_the_browser(app: Flask, visitor: Actor) -> None:
