@@ -7,7 +7,7 @@ were found in their frames; what was asked stands there shortened, never as a tr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -213,19 +213,14 @@ def _cut(text: str) -> str:
 
 def _checked(answer: str, turns: Sequence[SessionTurn]) -> Fields:
     """The fields of an answer. Raises `ModelMalformed` where it says nothing."""
-    document = object_in(answer)
-    said = {name: document.get(name) for name in SUMMARY_FIELDS}
-    fields = {
-        name: _line_of(value, turns) if isinstance(value, str) else None for name, value in said.items()
-    }
+    document, fields = object_in(answer), Fields()
+    for name in SUMMARY_FIELDS:
+        said = document.get(name)
+        line = " ".join(neutralized(said).split()) if isinstance(said, str) else ""
+        fields[name] = one_line(_without_messages(line, turns), MAX_FIELD_CHARS) or None
     if not fields["request"]:
         raise ModelMalformed("the summary does not say what was wanted")
     return fields
-
-
-def _line_of(said: str, turns: Sequence[SessionTurn]) -> str | None:
-    line = " ".join(neutralized(said).split())
-    return one_line(_without_messages(line, turns), MAX_FIELD_CHARS) or None
 
 
 # -- which questions and frames each sentence is from -----------------------------------------
@@ -243,7 +238,12 @@ _FIGURE = re.compile(r"\d[\d.,:/-]*\d|\d")
 def trace_by_words(fields: Fields, turns: Sequence[SessionTurn]) -> Traces:
     """The traces of what no rule of today wrote."""
     words = [(turn, _words(f"{turn.question}\n{turn.answer_md}")) for turn in turns]
-    return {name: tuple(_traced(text, words)) for name, text in fields.items() if text}
+    traces = {}
+    for name, text in fields.items():
+        if text:
+            spans = [(said.start, said.end) for said in split_statements(text)] or [(0, len(text))]
+            traces[name] = tuple(_trace_by_words(text, *span, words) for span in spans)
+    return traces
 
 
 def of_summary(summary: ChatSummary, turns: Sequence[SessionTurn]) -> Traces:
@@ -286,12 +286,6 @@ def _parts(summary: ChatSummary) -> tuple[str, Mapping[str, str]]:
     fields = {name: summary.fields[name] for name in ("request", came, "next_steps")}
     day = local_time(summary.ended_ms, ZoneInfo(summary.timezone))[:10]
     return f"{day}: ", {name: text for name, text in fields.items() if text}
-
-
-def _traced(text: str, turns: Sequence[tuple[SessionTurn, frozenset[str]]]) -> Iterator[Trace]:
-    spans = [(statement.start, statement.end) for statement in split_statements(text)] or [(0, len(text))]
-    for start, end in spans:
-        yield _trace_by_words(text, start, end, turns)
 
 
 def _trace_by_words(

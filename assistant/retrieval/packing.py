@@ -46,7 +46,7 @@ def pack(
     evenly covered. Without room for any frame, `entries` is empty.
     """
     total = len(retrieval.entries)
-    frame_texts = {entry.id: _block(entry, zone) for entry in retrieval.entries}
+    frame_texts = {entry.id: block(entry, zone, is_addressed=True) for entry in retrieval.entries}
     room = budget_tokens - estimate_tokens(_message(retrieval, [], total, question, zone))
     kept: set[str] = set()
     for entry in _by_rank(retrieval.entries, words):
@@ -88,16 +88,16 @@ def _chosen(retrieval: Retrieval) -> str:
     return f"of {total} in the range: {how if looked.is_found else 'none has the words asked for'}"
 
 
-def _block(entry: Entry, zone: tzinfo) -> str:
-    """One frame: time, app, window, URL and focus if known, excerpt, id and address."""
+def block(entry: Entry, zone: tzinfo | None, *, is_addressed: bool = False) -> str:
+    """One frame: id, time in a zone, app, window, URL and focus if known, address if wanted, excerpt."""
     frame = entry.frame
-    head = f"[[{entry.id}]] {local_time(frame.captured_ms, zone)}"
-    address = f"frame: {frame.id} {frame_url(frame.id)}"
-    return "\n".join([head, *frame_labels(frame), address, *barred_lines(entry.excerpt)])
+    head = f"[[{entry.id}]] {local_time(frame.captured_ms, zone)}" if zone else f"[[{entry.id}]]"
+    address = [f"frame: {frame.id} {frame_url(frame.id)}"] if is_addressed else []
+    lines = (f"| {sanitized_inline(line, len(line))}" for line in entry.excerpt.split("\n") if line)
+    return "\n".join([head, *_labels(frame), *address, *lines])
 
 
-def frame_labels(frame: SampledFrame) -> Iterator[str]:
-    """Where a frame was taken: app, window, URL and focus, if known."""
+def _labels(frame: SampledFrame) -> Iterator[str]:
     labels = (
         ("app", frame.app_name, MAX_TITLE_CHARS),
         ("window", frame.window_name, MAX_TITLE_CHARS),
@@ -106,11 +106,6 @@ def frame_labels(frame: SampledFrame) -> Iterator[str]:
     yield from (f"{label}: {sanitized_inline(value, limit)}" for label, value, limit in labels if value)
     if frame.focused is not None:
         yield f"focused: {'yes' if frame.focused else 'no'}"
-
-
-def barred_lines(shown: str) -> Iterator[str]:
-    """The lines of an excerpt, each behind a bar."""
-    return (f"| {sanitized_inline(line, len(line))}" for line in shown.split("\n") if line)
 
 
 def _measured(retrieval: Retrieval, zone: tzinfo) -> Iterator[str]:

@@ -21,8 +21,7 @@ from assistant.retrieval.packing import (
     MAX_TITLE_CHARS,
     MAX_URL_CHARS,
     OPEN,
-    barred_lines,
-    frame_labels,
+    block,
     sanitized_inline,
 )
 from assistant.retrieval.retrieval import entries_of
@@ -131,12 +130,10 @@ def is_label(said: str) -> bool:
 
 def _visual(anchor: Anchor, frames: Sequence[SampledFrame], zone: tzinfo) -> Iterator[str]:
     """Each frame with its id, and of a moment its time: app, window, URL, focus, text."""
-    most = MAX_FRAME_CHARS if anchor.kind == "frame" else MAX_MOMENT_CHARS
+    is_frame = anchor.kind == "frame"
+    most = MAX_FRAME_CHARS if is_frame else MAX_MOMENT_CHARS
     for entry in entries_of(frames, limit=most, limit_tokens=most // 2):
-        at = "" if anchor.kind == "frame" else f" {local_time(entry.frame.captured_ms, zone)}"
-        yield f"[[{entry.id}]]{at}"
-        yield from frame_labels(entry.frame)
-        yield from barred_lines(entry.excerpt)
+        yield block(entry, None if is_frame else zone)
 
 
 def _place_in_time(anchor: Anchor, zone: tzinfo) -> list[str]:

@@ -18,7 +18,6 @@ from assistant.retrieval.measured_facts import MeasuredFacts, facts
 from assistant.retrieval.retrieval import Entry, Retrieval, entries_of, no_totals, retrieve
 from assistant.retrieval.sampling import select_in, spread_in
 from assistant.turns import scope
-from assistant.turns.anchor_facts import AnchorFacts
 from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import Completion, ModelError
@@ -35,9 +34,9 @@ def look(turn: RunningTurn) -> Retrieval:
     """
     plan, services = turn.plan, turn.services
     if plan.about and plan.shows_anchor:
-        retrieval = _of_anchor(turn, plan.about)
+        retrieval = _given(turn, tuple(entries_of(plan.about.frames, plan.words)))
     elif plan.mode == "agent" or plan.is_to_come:
-        retrieval = _nothing(turn)
+        retrieval = _given(turn)
     else:
         # An endpoint of vectors may be slow, too.
         meaning = turn.wait_for(lambda: _meaning(turn))
@@ -62,17 +61,11 @@ def look(turn: RunningTurn) -> Retrieval:
     return retrieval
 
 
-def _of_anchor(turn: RunningTurn, about: AnchorFacts) -> Retrieval:
-    entries = tuple(entries_of(about.frames, turn.plan.words))
-    count = len(entries)
-    nothing = _nothing(turn)
-    looked = replace(nothing.coverage, frames_in_range=count, frames_sampled=count, relevant=count)
-    return replace(nothing, entries=entries, coverage=replace(looked, is_found=count > 0))
-
-
-def _nothing(turn: RunningTurn) -> Retrieval:
-    fresh_to_ms = readings.index_fresh_to_ms(turn.database)
-    return Retrieval(_filters(turn.plan), (), Coverage(0, 0, index_fresh_to_ms=fresh_to_ms, is_found=False))
+def _given(turn: RunningTurn, entries: tuple[Entry, ...] = ()) -> Retrieval:
+    """Frames that nothing was looked up for."""
+    count, fresh_to_ms = len(entries), readings.index_fresh_to_ms(turn.database)
+    looked = Coverage(count, count, relevant=count, is_found=count > 0, index_fresh_to_ms=fresh_to_ms)
+    return Retrieval(_filters(turn.plan), entries, looked)
 
 
 def _meaning(turn: RunningTurn) -> RetrievalQuery:
