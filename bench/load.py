@@ -24,6 +24,8 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 from PIL import Image, ImageDraw, ImageFont
+from werkzeug.datastructures import FileStorage
+from werkzeug.test import encode_multipart
 
 from bench.ingest import worker
 from bench.report import Report, percentile, rss_mb
@@ -75,7 +77,10 @@ class Load:
         chance, connection = random.Random(seed), self._connection()
         while not self.is_over.wait(_EACH_S):
             capture_id = str(uuid.uuid4())
-            body, kind = _multipart(capture_id, f"program {seed}", _picture(chance))
+            about = {"capture_id": capture_id, "captured_at": time.time(), "app_name": f"program {seed}"}
+            picture = FileStorage(_picture(chance), "picture.png", content_type="image/png")
+            boundary, body = encode_multipart({"metadata": json.dumps(about), "image": picture})
+            kind = f"multipart/form-data; boundary={boundary}"
             headers = {"Authorization": f"Bearer {self._token}", "Content-Type": kind}
             if self._ask(connection, "POST", "/api/v1/ingest", headers, body) is not None:
                 with self._lock:
@@ -170,29 +175,14 @@ def _stored(report: Report, load: Load, database: Database) -> None:
     report.row("of them stored, once each", str(stored), goal=str(len(load.handed_in)))
 
 
-def _picture(chance: random.Random) -> bytes:
+def _picture(chance: random.Random) -> io.BytesIO:
     image = Image.new("RGB", _SIZE_PX, "white")
     lines = "\n".join(" ".join(chance.choices(_WORDS, k=8)) for _ in range(6))
     ImageDraw.Draw(image).multiline_text((40, 40), lines, "black", ImageFont.load_default(24))
     buffer = io.BytesIO()
     image.save(buffer, "PNG")
-    return buffer.getvalue()
-
-
-def _multipart(capture_id: str, app_name: str, picture: bytes) -> tuple[bytes, str]:
-    """(body, content type) of what `POST /ingest` takes."""
-    metadata = json.dumps({"capture_id": capture_id, "captured_at": time.time(), "app_name": app_name})
-    boundary = uuid.uuid4().hex
-    parts = (
-        ('name="metadata"', "application/json", metadata.encode()),
-        ('name="image"; filename="picture.png"', "image/png", picture),
-    )
-    body = b"".join(
-        f"--{boundary}\r\nContent-Disposition: form-data; {name}\r\nContent-Type: {kind}\r\n\r\n".encode()
-        + content + b"\r\n"
-        for name, kind, content in parts
-    )  # fmt: skip
-    return body + f"--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
+    buffer.seek(0)
+    return buffer
 
 
 @contextmanager

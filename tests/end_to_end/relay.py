@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import socket
+import ssl
 import struct
 import threading
 from types import TracebackType
@@ -22,8 +23,11 @@ class Relay:
     the others stay.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        """With `tls` it takes TLS off what comes, as a reverse proxy does."""
         self._listener = socket.create_server(("127.0.0.1", 0))
+        if tls:
+            self._listener = tls.wrap_socket(self._listener, server_side=True)
         self.port: int = self._listener.getsockname()[1]
         self.target = 0
         self.opened = 0

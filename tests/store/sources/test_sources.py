@@ -283,7 +283,7 @@ def test_database_stays_whole(database: Database) -> None:
         ("insert into daily_summaries_fts (rowid, text) values (99, 'x')", "have no summary"),
         (
             "insert into vectors (kind, thing_id, model_id, chunk_start, chunk_end, vector) "
-            "values ('day', 99, 1, 0, 1, x'01')",
+            "values ('day', 99, 1, 0, 1, x'01'); insert into vector_counts values ('day', 99, 1)",
             "no message and no day",
         ),
         ("insert into entity_frames (entity_id, frame_id) values (1, 99)", "frames that do not exist"),

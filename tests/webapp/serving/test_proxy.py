@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import http.client
 import re
-import socket
 import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from email.message import Message
 from http.cookies import SimpleCookie
@@ -22,40 +21,12 @@ from assistant.core.models import ChatModels
 from store.core.database import Database
 from store.core.errors import SettingsError
 from store.core.settings import Settings, WebSettings
+from tests.end_to_end.relay import Relay
 from tests.tables import for_each
 from tests.webapp.mouths import SocketClient
 from webapp import create_app
 from webapp.security.access import check_address, launch_link, listen, public_host
 from webapp.serving.server import Server
-
-PIECE = 65_536
-
-
-def _pass_on(source: socket.socket, target: socket.socket) -> None:
-    with suppress(OSError):  # one of them has left
-        while piece := source.recv(PIECE):
-            target.sendall(piece)
-    with suppress(OSError):
-        target.shutdown(socket.SHUT_RDWR)
-
-
-def _relay(outside: socket.socket, target: int) -> None:
-    with outside, socket.create_connection(("127.0.0.1", target)) as inside:
-        answers = threading.Thread(target=_pass_on, args=(inside, outside))
-        answers.start()
-        _pass_on(outside, inside)
-        answers.join()
-
-
-def _serve_tls(listener: ssl.SSLSocket, target: int) -> None:
-    """Take TLS off whatever comes and pass it on to a port of this machine, until the listener is shut."""
-    relays = []
-    with suppress(OSError):
-        while True:
-            relays.append(threading.Thread(target=_relay, args=(listener.accept()[0], target)))
-            relays[-1].start()
-    for relay in relays:
-        relay.join()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,23 +73,18 @@ def proxied(database: Database, tmp_path: Path) -> Iterator[Proxied]:
     subprocess.run(command, check=True, capture_output=True)
     own = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     own.load_cert_chain(files[1], files[0])
-    listener, front = listen("127.0.0.1", 0), listen("127.0.0.1", 0)
-    inner_port, port = listener.getsockname()[1], front.getsockname()[1]
-    url = f"https://localhost:{port}"
-    settings = Settings(web=replace(WebSettings(), port=inner_port, public_url=url))
-    app = create_app(settings, database, chat_models=ChatModels(settings.chat, {}))
-    with listener:
+    with listen("127.0.0.1", 0) as listener, Relay(own) as relay:
+        relay.target = listener.getsockname()[1]
+        url = f"https://localhost:{relay.port}"
+        settings = Settings(web=replace(WebSettings(), port=relay.target, public_url=url))
+        app = create_app(settings, database, chat_models=ChatModels(settings.chat, {}))
         server = Server(app, listener, thread_done=database.close_thread)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    with own.wrap_socket(front, server_side=True) as tls:
-        proxy = threading.Thread(target=_serve_tls, args=(tls, inner_port))
-        proxy.start()
-        yield Proxied(url, port, inner_port, ssl.create_default_context(cafile=files[1]), database)
-        tls.shutdown(socket.SHUT_RDWR)
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        trust = ssl.create_default_context(cafile=files[1])
+        yield Proxied(url, relay.port, relay.target, trust, database)
         server.stop()
         thread.join(60)
-        proxy.join(60)
 
 
 def test_a_browser_signs_in_reads_and_changes_through_the_proxy(proxied: Proxied) -> None:
