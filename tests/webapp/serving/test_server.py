@@ -76,6 +76,12 @@ def start(database: Database) -> Iterator[Start]:
             running.stop()
 
 
+@pytest.fixture
+def running(start: Start) -> Running:
+    """One server for all cases of a table."""
+    return start()
+
+
 # -- the address ----------------------------------------------------------------------------
 
 
@@ -240,9 +246,8 @@ ODD = [
 
 @for_each("request", ODD, ids=lambda request: repr(request[:90]))
 def test_odd_requests_are_refused_and_break_nothing(
-    start: Start, caplog: pytest.LogCaptureFixture, request: bytes
+    running: Running, caplog: pytest.LogCaptureFixture, request: bytes
 ) -> None:
-    running = start()
     caplog.clear()
     host = b"Host: 127.0.0.1:%d\r\n" % running.port
     for authorization in (b"", b"Authorization: Bearer %s\r\n" % running.token.encode()):
@@ -258,7 +263,6 @@ def test_odd_requests_are_refused_and_break_nothing(
         assert b"Traceback" not in answer and b"[project]" not in answer
         assert authorization or not status.startswith(b"2"), answer[:200]
     assert [record for record in caplog.records if record.exc_info] == []
-    running.stop()
 
 
 def test_the_server_does_not_say_what_it_is_made_of(start: Start) -> None:
