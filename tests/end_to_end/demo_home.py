@@ -40,6 +40,9 @@ ZONE = ZoneInfo("Asia/Shanghai")
 NOW = datetime(2026, 11, 20, 18, 3, 0, tzinfo=ZONE)
 SCREENS = CASES / "screens" / "frames"
 
+EARLIER = 4
+"""Each frame of the days before is shown for so much longer: they are seen as days, not frame by frame."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scene:
@@ -75,7 +78,7 @@ def fill(data_dir: DataDir, days: int = 3, seed: int = 7) -> Database:
     for back in range(days):
         morning = (NOW - timedelta(days=back)).replace(hour=8, minute=32, second=10)
         end = min(NOW - timedelta(seconds=20), morning.replace(hour=18, minute=40))
-        _day(database, shelf, choice, morning, end)
+        _day(database, shelf, choice, morning, end, EARLIER if back else 1)
     with database.write() as connection:
         apps.assign_slots(connection, _ms(NOW))
     remember(database)
@@ -108,7 +111,9 @@ def recording(data_dir: DataDir, now_ms: int) -> None:
     process_state.write_capture_state(data_dir.spool, state)
 
 
-def _day(database: Database, shelf: Media, choice: random.Random, morning: datetime, end: datetime) -> None:
+def _day(
+    database: Database, shelf: Media, choice: random.Random, morning: datetime, end: datetime, pace: int
+) -> None:
     at = morning
     while at < end:
         if 12 <= at.hour < 13:
@@ -116,7 +121,7 @@ def _day(database: Database, shelf: Media, choice: random.Random, morning: datet
         scene = choice.choices(SCENES, [s.weight for s in SCENES])[0]
         stop = min(end, at + timedelta(seconds=choice.randint(40, 600)))
         while at < stop:
-            until = min(stop, at + timedelta(seconds=choice.randint(20, 90)))
+            until = min(stop, at + pace * timedelta(seconds=choice.randint(20, 90)))
             _frame(database, shelf, choice, scene, at, until)
             at = until
         if choice.random() < 0.06:

@@ -108,9 +108,14 @@ def said(page: Page) -> list[str]:
     return found
 
 
+def draft(page: Page) -> str:
+    """What stands in it now."""
+    return str(page.evaluate("window.seen.at(-1) ?? ''"))
+
+
 def grown(page: Page, length: int = 0) -> None:
     """Wait until more than `length` characters stand there. (The policy forbids `wait_for_function`.)"""
-    eventually(lambda: len((said(page) or [""])[-1]) > length, what="more text")
+    eventually(lambda: len(draft(page)) > length, what="more text")
 
 
 def assert_only_appended(found: list[str], whole: str) -> None:
@@ -142,7 +147,7 @@ def test_fifty_drops_lose_and_double_nothing(visitor: Talk, site: TalkSite) -> N
     for n in range(1, 51):
         assert site.relay.drop() == 1, n
         eventually(lambda n=n: site.relay.opened > n, what="another connection")
-        grown(page, len(said(page)[-1]))
+        grown(page, len(draft(page)))
     assert page.locator("#t1").get_attribute("aria-busy") == "true", "it ended before all drops"
     all_dropped.set()
     ended(page)
@@ -155,7 +160,6 @@ def test_fifty_drops_lose_and_double_nothing(visitor: Talk, site: TalkSite) -> N
     # The last words and the whole answer may come in one piece: then the draft is drawn over unseen.
     shown = page.locator("#t1 .answer").inner_text()
     assert shown.count("The same words again and again") == LONG.count("The same words again and again")
-    assert page.locator("#t1 .answer").inner_text().count("The same words again and again") == 160
     assert page.evaluate("window.removed") == 0
     heard: list[int] = page.evaluate("window.heard")
     assert heard == sorted(set(heard)), "words came twice"
@@ -184,7 +188,7 @@ def test_a_page_that_nobody_sees_hears_nothing(visitor: Talk, site: TalkSite) ->
     grown(page)
     see(page, "hidden")
     eventually(lambda: not site.relay.running, what="the connection to end")
-    before = said(page)[-1]
+    before = draft(page)
     see(page, "visible")
     grown(page, len(before))
     is_seen.set()
@@ -198,7 +202,7 @@ def test_a_reload_in_the_middle_keeps_everything(visitor: Talk, site: TalkSite) 
     page = begun(visitor)
     for _ in range(3):
         grown(page, 50)
-        before = said(page)[-1]
+        before = draft(page)
         page.reload()
         now = page.locator("#t1 .draft").text_content() or ""
         assert now.startswith(before)

@@ -40,8 +40,8 @@ def _made(browser: Browser, site: TalkSite, name: str) -> str:
     elif name == "failed call":
         stub.call(*files, ("calculator", {"expression": "7/0"})).reply("Only one of them is there.")
     else:
-        pace_s = 5 if name == "running" else 0.2
-        stub.reply("A first line.\n\n" + "and words behind it, one after the other " * 40, pace_s=pace_s)
+        pace_s = 1 if name == "running" else 0.05
+        stub.reply("A first line.\n\n" + "and words behind it, one after the other " * 200, pace_s=pace_s)
     found.ask(f"A question that ends as: {name}?")
     page.wait_for_url("**/chat/*#t1")
     if name == "failed call":

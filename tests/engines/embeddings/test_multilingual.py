@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,30 +21,32 @@ from engines.embeddings.multilingual import (
 from tests.relevance.paraphrases import KINDS
 from tests.tables import for_each
 
-TOKENS = SentencePiece((multilingual_folder() / "sp.model").read_bytes())
-REFERENCE = USE(threads=1)
-ENCODER = MultilingualEncoder()
 LINES = [
     *(text for some in KINDS.values() for each in some for text in each),
     "日本語のテスト", "한국어 문장", "ภาษาไทย", "مرحبا بالعالم", "Привет, мир", "Straße déjà vu",
     "ｆｕｌｌ width ①②", "ﬁ ligature ½", "wide ～ tilde", "tabs\tand\u3000spaces", "a" * 300,
 ]  # fmt: skip
 
+# Loaded by the process that runs these tests, not by each that collects them.
+pieces = cache(lambda: SentencePiece((multilingual_folder() / "sp.model").read_bytes()))
+reference = cache(lambda: USE(threads=1))
+encoder = cache(MultilingualEncoder)
+
 
 @for_each("line", LINES)
 def test_pieces_are_those_of_the_package(line: str) -> None:
-    assert TOKENS.ids(line, 1_000) == REFERENCE._tokenizer.encode(line)
+    assert pieces().ids(line, 1_000) == reference()._tokenizer.encode(line)
 
 
 def test_vectors_are_those_of_the_package() -> None:
-    cosines = (ENCODER.embed(LINES) * REFERENCE.encode([line[:200] for line in LINES])).sum(axis=1)
+    cosines = (encoder().embed(LINES) * reference().encode([line[:200] for line in LINES])).sum(axis=1)
     assert cosines[:-1].min() > 0.999_99
 
 
 @given(st.text(max_size=60), st.integers(3, 40))
 @settings(max_examples=200)
 def test_any_text_has_pieces(text: str, at_most: int) -> None:
-    found = TOKENS.ids(text, at_most)
+    found = pieces().ids(text, at_most)
     assert (found[0], found[-1]) == (BEGIN, END)
     assert len(found) <= at_most
 
@@ -55,8 +59,8 @@ def test_one_form_of_a_text(text: str) -> None:
 
 
 def test_vectors_do_not_depend_on_neighbours() -> None:
-    together = ENCODER.embed(LINES)
-    alone = np.concatenate([ENCODER.embed([line]) for line in LINES])
+    together = encoder().embed(LINES)
+    alone = np.concatenate([encoder().embed([line]) for line in LINES])
     assert np.allclose((together * alone).sum(axis=1), 1, atol=1e-5)
 
 
