@@ -212,10 +212,13 @@ class Screen:
 
     def shows(self, particular: Particular, behind: str) -> bool:
         """Whether a particular stands here as it is; `behind` is what follows it. A time that was rounded
-        does not, nor a figure at which another unit stands everywhere: "640 Mo" is not ``640G``.
+        does not, nor a number in words, which may count something else, nor a figure at which another unit
+        stands everywhere: "640 Mo" is not ``640G``.
         """
         if not particular.value:
             return self.has(particular)
+        if particular.value.kind == "spelled":
+            return False
         units = self._shown.unit(particular.value)
         unit = behind.strip()[:1].casefold()
         return self._shown.holds(particular.value) and (not units or unit in units)

@@ -414,29 +414,8 @@ def _placed(used: list[Piece]) -> Piece | None:
     """Spans of clock times with the day or the part of the day that stands beside them."""
     is_before = used[0].kind != "Z"
     point, spans = (used[0].value, used[1].value) if is_before else (used[1].value, used[0].value)
-    placed = [_span_at(span, point, is_before) for span in spans]
+    placed = [span.placed(point, is_before=is_before) for span in spans]
     return None if None in placed else _made("Z", tuple(placed), used)
-
-
-def _span_at(span: Span, place: Point, is_before: bool) -> Span | None:
-    if span.mode in ("rolling", "ago", "ahead") or any(point.is_now for point in span.points):
-        return None
-    start, end = span.start, span.end
-    if not place.date and start and end and start.date != end.date:
-        return None  # the mornings from Monday to Wednesday
-    if start and (end is None or is_before):
-        start = _point_at(start, place)
-        end = _point_at(end, Point(place.date)) if end else None
-    elif start and end:
-        end = _point_at(end, place)
-        start = _point_at(start, Point(place.date))
-    return replace(span, start=start, end=end) if start and (end or not span.end) else None
-
-
-def _point_at(point: Point, place: Point) -> Point | None:
-    if point.part or (point.clock and point.clock.half):
-        place = Point(place.date)
-    return point.merged(place)
 
 
 def _listed(used: list[Piece]) -> Piece:
@@ -449,7 +428,7 @@ def _listed(used: list[Piece]) -> Piece:
     for at, span in enumerate(spans):
         dated = [point.date for point in span.points if point.date]
         if not dated and span.points and said:
-            spans[at] = _span_at(span, Point(said), True) or span
+            spans[at] = span.placed(Point(said), is_before=True) or span
         said = dated[-1] if dated else said
     for at, span in enumerate(spans):  # "Monday and Tuesday from 9 to 11"
         if span.mode == "point" and span.start and span.start.is_day and spans[-1].has_time:

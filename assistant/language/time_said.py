@@ -140,6 +140,11 @@ class Point:
         clock, part = self.clock or other.clock, self.part or other.part
         return Point(day, clock, part, self.half or other.half)
 
+    def placed(self, place: Point) -> Point | None:
+        """On a day and in a part of it, where its own words leave the part open."""
+        is_told = bool(self.part or (self.clock and self.clock.half))
+        return self.merged(Point(place.date) if is_told else place)
+
     @property
     def has_time(self) -> bool:
         return bool(self.clock or self.part)
@@ -165,6 +170,22 @@ class Span:
     @property
     def has_time(self) -> bool:
         return any(point.has_time for point in self.points)
+
+    def placed(self, place: Point, *, is_before: bool) -> Span | None:
+        """The same times on a day and in a part of it, which stand before them or behind; None where they
+        contradict. What stands beside one end tells the part of the day of that end.
+        """
+        if self.mode in ("rolling", "ago", "ahead") or any(point.is_now for point in self.points):
+            return None
+        start, end = self.start, self.end
+        if not start or (not place.date and end and start.date != end.date):
+            return None  # the mornings from Monday to Wednesday
+        day = Point(place.date)
+        if end:
+            start, end = start.placed(place if is_before else day), end.placed(day if is_before else place)
+        else:
+            start = start.placed(place)
+        return replace(self, start=start, end=end) if start and (end or not self.end) else None
 
     def on(self, day: Date | None) -> Span:
         """The same times on another day."""

@@ -69,9 +69,8 @@ def chinese_words(run: str) -> list[str]:
     """A run of Han cut into as few words as can be; what is no word, sign by sign."""
     spans = [(at, end) for end in range(len(run) + 1) for at in range(max(0, end - LONGEST), end - 1)]
     known = set(compress(spans, _found(_chinese()[0], [run[at:end] for at, end in spans])))
-    best = [
-        (0, 0, 0)
-    ]  # up to each sign: the words, less than none; the squares of their sizes; where the last begins
+    # Up to each sign: the words, less than none; the squares of their sizes; where the last of them begins.
+    best = [(0, 0, 0)]
     for end in range(1, len(run) + 1):
         starts = (at for at in range(max(0, end - LONGEST), end) if at == end - 1 or (at, end) in known)
         best.append(max((best[at][0] - 1, best[at][1] + (end - at) ** 2, at) for at in starts))
