@@ -74,7 +74,10 @@ def talk_site(
     database = database or open_database(DataDir(folder / "home").create())
     with StubModel() as stub, Relay() as relay, socket.create_server(("127.0.0.1", 0)) as listener:
         relay.target = listener.getsockname()[1]
-        entry = ChatModelSettings("stub", stub.base_url, "stub", supports_tools=True, supports_vision=sees)
+        entry = ChatModelSettings(
+            "stub", stub.base_url, "stub",
+            supports_tools=True, supports_vision=sees, context_tokens=32_768,  # room for every tool
+        )  # fmt: skip
         settings = Settings(
             chat=ChatSettings(models=(entry,), timeout_s=answer_s),
             tools=ToolsSettings(read_file_roots=(str(notes),)),
