@@ -163,7 +163,8 @@ def tiles_of(different: Ink) -> Ink:
 
 
 def with_neighbours(tiles: Ink) -> Ink:
-    padded = np.pad(tiles, 1)
+    padded = np.zeros((tiles.shape[0] + 2, tiles.shape[1] + 2), np.bool_)  # np.pad takes ten times as long
+    padded[1:-1, 1:-1] = tiles
     across = padded[:, :-2] | padded[:, 1:-1] | padded[:, 2:]
     return np.asarray(across[:-2] | across[1:-1] | across[2:])
 

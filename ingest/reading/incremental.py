@@ -172,7 +172,8 @@ class IncrementalReader:
 
 
 def _pixels(image: Image.Image) -> Pixels:
-    rgbx = image.convert("RGB").tobytes("raw", "RGBX")
+    rgb = image if image.mode == "RGB" else image.convert("RGB")  # which copies it, too
+    rgbx = rgb.tobytes("raw", "RGBX")
     return np.frombuffer(rgbx, np.uint32).reshape(image.height, image.width)
 
 
