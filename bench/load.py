@@ -165,14 +165,16 @@ def _minute(report: Report, minute: int, load: Load, wire: Wire, worker_pid: int
 
 def _stored(report: Report, load: Load, database: Database) -> None:
     """Whether all that was taken in is there, once each."""
-    spool, deadline = Spool(load.home.spool), time.monotonic() + _STORED_S
-    while spool.waiting() and time.monotonic() < deadline:
-        time.sleep(0.5)
-    asked = (json.dumps(load.handed_in),)
+    deadline, asked = time.monotonic() + _STORED_S, (json.dumps(load.handed_in),)
     sql = "select count(*) from {} where capture_id in (select value from json_each(?))"
-    stored = database.scalar(sql.format("frames"), asked)
+    while time.monotonic() < deadline:
+        if database.scalar(sql.format("ingest_records"), asked) == len(load.handed_in):
+            break
+        time.sleep(0.5)
     report.row("pictures taken in", str(len(load.handed_in)))
-    report.row("of them stored, once each", str(stored), goal=str(len(load.handed_in)))
+    # An id is one frame's at most.
+    stored, waiting = database.scalar(sql.format("frames"), asked), Spool(load.home.spool).usage()[0]
+    report.row("stored, and still in the spool", f"{stored}, {waiting}", goal=f"{len(load.handed_in)}, 0")
 
 
 def _picture(chance: random.Random) -> io.BytesIO:
