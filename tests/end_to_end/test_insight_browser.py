@@ -65,9 +65,7 @@ def said(request: Request) -> str | dict[str, object]:
 
 
 @pytest.fixture
-def site(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    for page in ("insights", "chats.routes", "chats.turns"):  # every answer is followed, however quick it is
-        monkeypatch.setattr(f"webapp.pages.{page}.PATIENCE_S", 0)
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     data_dir = DataDir(tmp_path_factory.mktemp("insights") / "home").create()
     database = open_database(data_dir)
     frame = store_frame(database, data_dir, now_ms() - 60_000, text="retention set to 14 days")
@@ -98,7 +96,7 @@ def arrive(browser: Browser, site: Site, scripts: bool) -> Page:
 def told(page: Page, asked_on: str) -> int:
     """The number of the insight that was asked for on a page, once it can be opened.
 
-    Without scripts the page of the answer loads itself anew, every three seconds, until the link is there.
+    Without scripts the page of an answer that takes its time loads itself anew until the link is there.
     """
     expect(page).not_to_have_url(asked_on)
     if "/chat/" in page.url:
@@ -110,7 +108,12 @@ def told(page: Page, asked_on: str) -> int:
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-def test_from_a_persona_to_an_insight_put_back(browser: Browser, site: Site, scripts: bool) -> None:
+def test_from_a_persona_to_an_insight_put_back(
+    browser: Browser, site: Site, scripts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("insights", "chats.routes", "chats.turns") if scripts else ():
+        # Every answer is followed, however quick it is.
+        monkeypatch.setattr(f"webapp.pages.{module}.PATIENCE_S", 0)
     page = arrive(browser, site, scripts)
 
     # A persona: tried before it is saved, made, chosen.
