@@ -95,11 +95,11 @@ def _is_german(word: str, listed: _Hashes, head: int) -> bool:
 # -- as they are held -------------------------------------------------------------------------
 
 
-def _hashes(words: Iterable[str | bytes], count: int = -1) -> _Hashes:
-    """The hashes of `count` words, or of all, in order. Words come one by one: a list of them would stay in
-    the process, and so would the table that numpy's `unique` makes.
+def _hashes(words: Iterable[str | bytes]) -> _Hashes:
+    """The hashes of words, in order. Words come one by one: a list of them would stay in the process, and so
+    would the table that numpy's `unique` makes.
     """
-    return _in_order(np.fromiter(map(_hash, words), np.int32, count))
+    return _in_order(np.fromiter(map(_hash, words), np.int32))
 
 
 def _in_order(hashes: _Hashes) -> _Hashes:
@@ -118,16 +118,17 @@ def _found(listed: _Hashes, words: Sequence[str | bytes]) -> np.ndarray[tuple[in
     return np.asarray(listed.take(listed.searchsorted(hashes), mode="clip") == hashes)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)  # languages, of at most three megabytes each
 def _words(language: str) -> _Hashes:
     """The words, in UTF-8, of a language that simplemma knows the first forms of."""
     with suppress(ModuleNotFoundError, FileNotFoundError):
         from simplemma.strategies.dictionaries import dictionary_factory, frontcode
 
         data = lzma.decompress((dictionary_factory.DATA_FOLDER / f"{language}.plzma").read_bytes())
-        is_reversed, count, start = frontcode._read_header(data)
-        step = -1 if is_reversed else 1
-        return _hashes((key[::step] for _, key, _ in frontcode._iter_records(data, start)), count)
+        is_reversed, _, start = frontcode._read_header(data)
+        step, first = (-1, -1) if is_reversed else (1, 0)
+        keys = (key for _, key, _ in frontcode._iter_records(data, start))
+        return _hashes(key[::step] for key in keys if not 65 <= key[first] <= 90)  # A to Z: names, or nouns
     return _hashes(())
 
 
