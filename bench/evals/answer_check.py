@@ -34,7 +34,7 @@ from bench.sample_truth import Question, Truth
 from store.chats import conversations, feedback
 from store.chats.feedback import WHOLE_ANSWER, ReportedTurn
 from store.core.database import Database
-from webapp.cli.common import home_and_json, open_database, open_home, print_json
+from webapp.cli.common import home_and_json, open_home, print_json
 
 GROUNDED = frozenset({"cited", "measured"})
 """Claim states that rest on something and carry no warning."""
@@ -358,7 +358,7 @@ def open_cases(home: Path | None) -> tuple[Any, list[Case]]:
     from store.core.times import now_ms
 
     here = open_home(home)
-    database = open_database(here.data_dir)
+    database = here.open_database()
     week = sample_truth.read(here.data_dir)
     cases = [*(of_sample(week) if week else ()), *of_reports(database)]
     if not cases:

@@ -40,7 +40,7 @@ from assistant.turns.plan import TurnPlan, TurnServices
 from assistant.turns.tool_execution import result_text
 from bench.evals.answer_check import Share
 from engines.chat.protocol import ChatModel, Completion, Message, ModelError
-from webapp.cli.common import home_and_json, open_database, open_home, print_json
+from webapp.cli.common import home_and_json, open_home, print_json
 
 if TYPE_CHECKING:
     from bench.evals.answer_check import Share
@@ -359,7 +359,7 @@ def _deps(home: Path | None) -> Any:
     from store.frames.media import Media
 
     here = open_home(home)
-    database = open_database(here.data_dir)
+    database = here.open_database()
     settings = here.settings
     library = ReadSources(
         database, Media(here.data_dir.media), settings, QueryEmbedder(settings.embedding, database), now_ms
