@@ -237,14 +237,14 @@ def test_a_locked_database_at_the_digest_of_the_pack(
     check_repaired(context, window)
 
 
-def test_what_was_told_is_not_kept_and_the_answer_comes(
+def test_what_cannot_be_noted_is_not_told_and_the_answer_comes(
     deps: TurnServices, stub: StubModel, past: Past, context: ContextServices, fault: Fault
 ) -> None:
     context = paced(context, min_user_turns=1)
     long_windows(past, 12)
     # The first look at the clock after the meaning is that of `note`.
     window = asked(deps, stub, after_embedding(context, fault, 1))
-    assert len(fault.lines) == 1 and "is not kept" in fault.lines[0]
+    assert len(fault.lines) == 1 and "is told of no earlier chat" in fault.lines[0]
     assert window.chat_id is not None
     assert context_packs.of_turn(context.database, window.chat_id, 1) is None
     check_repaired(context, window)
