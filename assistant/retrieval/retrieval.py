@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 
 import apsw
 
@@ -102,7 +102,7 @@ def retrieve(
 
     `words` are what the question is about, none for a summary; `meaning` is the question as a vector. The
     frames in `also` are among the entries whatever the question is.
-    ``filters.end_ms`` must be set. Raises `DeadlineExceeded` after `deadline_s`.
+    ``filters.end_ms`` must be set. Raises `DeadlineExceeded` after `deadline_s`, as the totals do.
     """
     start_ms, end_ms = filters.start_ms, filters.end_ms or now_ms
     with database.read(deadline_s=deadline_s) as connection:
@@ -129,8 +129,13 @@ def retrieve(
             unread=readings.count_unread(connection, start_ms, end_ms),
             unembedded=vectors.count_waiting(connection, start_ms, end_ms),
         )
-        totals = cache(partial(segments.totals, database, start_ms, end_ms))
-        return Retrieval(filters, entries, coverage, no_totals if is_narrowed(filters) else totals, best)
+
+    @cache
+    def totals() -> Totals:
+        with database.read(deadline_s=deadline_s):
+            return segments.totals(database, start_ms, end_ms)
+
+    return Retrieval(filters, entries, coverage, no_totals if is_narrowed(filters) else totals, best)
 
 
 def is_narrowed(filters: Filters) -> bool:
