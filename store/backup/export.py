@@ -58,7 +58,7 @@ select c.id as chat, c.title, t.n, t.created_ms, t.model, t.status, t.question, 
             select 1 from tool_calls k
             where k.turn_id = t.id and was_hidden(k.shown_from_ms, k.shown_until_ms)
         )
-        or json_type(t.payload, '$.measured') is not null and was_hidden(t.start_ms, t.end_ms)
+        or was_hidden(t.start_ms, t.end_ms)
     ) over (partition by c.id order by t.n) as is_hidden
 from turns t join conversations c on c.id = t.conversation_id
 """

@@ -115,6 +115,23 @@ def test_what_may_tell_of_a_window_that_a_rule_leaves_out_stays_out(filled: Data
     assert read(target)["chats.json"].count(b"hidden") == 2
 
 
+def test_an_answer_about_a_time_with_a_hidden_window_stays_out_though_its_measured_facts_went(
+    filled: Database, data_dir: DataDir, tmp_path: Path
+) -> None:
+    turn = conversations.add_turn(
+        filled, conversations.create(filled, "How long?", NOON_MS), mode="auto", model="m",
+        question="How long?", start_ms=NOON_MS, end_ms=NOON_MS + HOUR_MS, timezone="UTC", now_ms=NOON_MS,
+    )  # fmt: skip
+    answer = "You were in Secret for 30 s."
+    conversations.finish_turn(filled, turn.id, answer, {"measured": {"durations": []}}, [], NOON_MS)
+    last = frames.nearest(filled, NOON_MS + 120_000)
+    assert last is not None and last.app_name == "Code"
+    deletion.delete_frames(filled, Media(data_dir.media), [last.id])
+    assert filled.scalar("select payload from turns where id = ?", (turn.id,)) == "{}"
+    export(filled, tmp_path / "out.zip", 0, NOON_MS + HOUR_MS, NOON_MS, WITHOUT_SECRET)
+    assert b"Secret" not in b"".join(read(tmp_path / "out.zip").values())
+
+
 def test_a_range_is_half_open_and_pictures_may_stay(filled: Database, tmp_path: Path) -> None:
     target = tmp_path / "out.zip"
     done = export(filled, target, NOON_MS, NOON_MS + 120_000, NOON_MS, EVERYTHING, with_pictures=False)
