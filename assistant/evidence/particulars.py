@@ -18,11 +18,10 @@ from assistant.core.texts import CJK
 from assistant.evidence import quotes
 from assistant.evidence.sign_names import Signs, family_names
 from assistant.language import cldr
-from assistant.language.small_words import bare, has_capital_nouns, is_small
+from assistant.language.small_words import bare, has_capital_nouns, is_german_name, is_german_noun, is_small
 from assistant.language.statements import QUOTED
 from assistant.language.time_tables import latin
 from assistant.language.values import Shown, Value, values, without
-from assistant.language.word_lists import is_german_name, is_german_noun, is_word
 
 Kind = Literal["quotation", "address", "value", "name"]
 
@@ -142,18 +141,15 @@ def _may_name(word: str, leads: bool, language: str) -> bool:
 
 def _is_name(words: Sequence[re.Match[str]], at: int, leads: bool, sentence: str, language: str) -> bool:
     """Whether a word with a capital is a name: inside a sentence, and where one opens in front of another
-    ("Anna Keller called") or when the language has no such word. Where nouns have capitals, too, only at the
-    end of a row of them: "Firma Keller", but not "am Montag Abend".
+    ("Anna Keller called"). Where nouns have capitals, too, only at the end of a row of them: "Firma Keller",
+    but not "am Montag Abend".
     """
-    if _opens(sentence, words[at].start()):
-        word = _JOINTS.split(words[at][0])[-1]
-        if _is_no_word(word, words, language):
-            return True
-        return leads and not has_capital_nouns(language) and not is_small(word, language)
     if not has_capital_nouns(language):
-        return True
+        return not _opens(sentence, words[at].start()) or (
+            leads and not is_small(_JOINTS.split(words[at][0])[-1], language)
+        )
     before = words[at - 1] if at else None
-    if before is None:
+    if before is None or _opens(sentence, words[at].start()):
         return False
     if not is_german_noun(words[at][0]):
         return latin("de").get(bare(before[0]), ("",))[0] not in _ARTICLES
@@ -162,16 +158,6 @@ def _is_name(words: Sequence[re.Match[str]], at: int, leads: bool, sentence: str
     is_joined = sentence[before.end() : words[at].start()] != " "
     may_be = is_joined or is_german_name(words[at][0]) or not is_german_noun(before[0])
     return is_last and may_be and not cldr.is_common(before[0])
-
-
-def _is_no_word(word: str, words: Sequence[re.Match[str]], language: str) -> bool:
-    """Whether a language that has most of the words beside it surely has no such word, nor such a noun."""
-    if is_word(word, language) is not False or is_small(word, language):
-        return False
-    if has_capital_nouns(language) and is_german_noun(word):
-        return False
-    beside = [is_word(each[0], language) for each in words if each[0].islower()]
-    return 2 * sum(map(bool, beside)) > len(beside)
 
 
 def _is_row(first: re.Match[str], second: re.Match[str], sentence: str) -> bool:

@@ -4,8 +4,8 @@ A name is *altered* when what is around it on the frame stands in the sentence w
 in an altered quote: one sign anywhere ("王建军" beside "王建国", "司机孟师傅" beside "司机马师傅"), or up
 to three at the head of a run ("北海市法院" beside "南京市法院"). An end of the run counts as a sign that
 stays. What was put in is no word of grammar, and what stays is no word that the frame has elsewhere, too.
-That needs no dictionary. A wholly different name is told by the family name that it begins with: in Japanese
-one of the two thousand commonest, in Chinese one of a sign or two before signs that make no word.
+That needs no dictionary. A wholly different name is told in Japanese only, where family names are long
+enough to be known: the two thousand commonest.
 """
 
 from __future__ import annotations
@@ -15,24 +15,17 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import accumulate, takewhile
 from typing import NamedTuple
 
 from stopwordsiso import stopwords
 
 from assistant.core.texts import CJK
-from assistant.language import cldr
-from assistant.language.time_tables import han
-from assistant.language.values import TAKEN, flattened
-from assistant.language.word_lists import chinese_family_names, chinese_words
+from assistant.language.values import flattened
 
 Span = tuple[int, int]
 
 MOST_ALTERED = 3
 """Signs at the head of a run that may be others."""
-
-MOST_GIVEN = 2
-"""Signs of a given name in Chinese."""
 
 AROUND = 4
 """Signs and ends of a run that stay around those that are altered."""
@@ -52,36 +45,11 @@ _SPACE = re.compile(r"[^\S\n]")
 
 
 def family_names(text: str) -> Iterator[Span]:
-    """Where a sentence has family names: Japanese ones where Han begins, Chinese ones with the given name."""
-    has_kana = _KANA.search(text)
-    for run in _HAN_RUN.finditer(text):
-        if not has_kana:
-            yield from _full_names(text, run)
-        elif name := next((run[0][:size] for size in (4, 3, 2) if run[0][:size] in _family_names()), ""):
+    """Where a Japanese sentence has family names: at the beginning of a run of Han."""
+    for run in _HAN_RUN.finditer(text) if _KANA.search(text) else ():
+        name = next((run[0][:size] for size in (4, 3, 2) if run[0][:size] in _family_names()), "")
+        if name:
             yield run.start(), run.start() + len(name)
-
-
-def _full_names(text: str, run: re.Match[str]) -> Iterator[Span]:
-    """Chinese names: a family name where a word may begin, and one or two signs up to the next word. Behind a
-    number a sign is a unit.
-    """
-    names, signs = chinese_family_names(), run[0]
-    if not any(signs[at : at + size] in names for at in range(len(signs) - 1) for size in (1, 2)):
-        return
-    words = chinese_words(signs)
-    starts = list(accumulate(map(len, words), initial=run.start()))
-    before = text[: run.start()][-1:]
-    for at, word in enumerate(words):
-        given = list(takewhile(_is_loose, words[at + 1 : at + 2 + MOST_GIVEN]))
-        is_unit = before[-1:] == TAKEN or bool(cldr.numeric(before[-1:] or "x"))
-        if word in names and not is_unit and not _is_loose(before) and 0 < len(given) <= MOST_GIVEN:
-            yield starts[at], starts[at + 1 + len(given)]
-        before = word
-
-
-def _is_loose(word: str) -> bool:
-    """Whether a word is one sign, and none of grammar or of time."""
-    return len(word) == 1 and _may_name(word) and word not in han(is_japanese=False)
 
 
 class _Place(NamedTuple):
@@ -110,12 +78,10 @@ class Signs:
 
     def has_family(self, name: str) -> bool:
         """Whether a name is here; a family name of Japan in Han, kana or Latin letters, and without kana here
-        nobody knows. The last sign of a Chinese one may be of the next word.
+        nobody knows.
         """
         if name in self.text or name not in _family_names():
-            less = name[:-1]
-            is_cut = len(less) > 1 and less not in chinese_family_names()
-            return name in self.text or (is_cut and less in self.text)
+            return name in self.text
         return not self.has_kana or any(map(self._folded.__contains__, _family_names()[name]))
 
     def altered(self, text: str) -> Iterator[Span]:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import unicodedata
 from collections import Counter
+from contextlib import suppress
 from functools import cache, lru_cache
+from importlib.resources import files
 
+import numpy as np
 from babel import localedata
 from babel.units import format_unit
 from stopwordsiso import langs, stopwords
 
+HEAD = 4
+"""Letters of a noun by which a compound that ends in it is known."""
+
 _WORD = re.compile(r"[^\W\d_]+")
+_ENDINGS = ("", "e", "n", "s", "en", "er", "es", "ern")
+"""Of German nouns in other cases."""
+
+_OF_NAMES = frozenset(("Eigenname", "Nachname", "Straßenname", "Toponym", "Vorname"))
+
+_Hashes = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 def language_of(text: str) -> str:
@@ -35,6 +48,36 @@ def has_capital_nouns(language: str) -> bool:
     if not localedata.exists(language):
         return False
     return format_unit(2, "duration-hour", "long", locale=language).split()[-1][0].isupper()
+
+
+@lru_cache(maxsize=8192)
+def is_german_noun(word: str) -> bool:
+    """Whether a word is a German noun and not only a name, or ends in one as compounds do; yes, where the
+    nouns are not installed.
+    """
+    return _is_listed(word, _german_words()[True], HEAD)
+
+
+def is_german_name(word: str) -> bool:
+    """Whether a word is the name of a person or place that German dictionaries have; likewise."""
+    return _is_listed(word, _german_words()[False], len(word))
+
+
+def _is_listed(word: str, listed: _Hashes, head: int) -> bool:
+    stems = {bare(word).removesuffix(ending) for ending in _ENDINGS}
+    forms = [hash(stem[start:]) for stem in stems for start in range(max(1, len(stem) - head + 1))]
+    return not len(listed) or bool((listed.take(listed.searchsorted(forms), mode="clip") == forms).any())
+
+
+@cache
+def _german_words() -> tuple[_Hashes, _Hashes]:
+    """The hashes of names and of nouns in their first forms: a megabyte, where the words would take ten."""
+    found: tuple[list[int], list[int]] = [], []
+    with suppress(ModuleNotFoundError), (files("german_nouns") / "nouns.csv").open(encoding="utf-8") as rows:
+        for lemma, kinds, *_ in csv.reader(rows):
+            found[_OF_NAMES.isdisjoint(kinds.split(","))].append(hash(bare(lemma)))
+    names, nouns = (np.sort(np.array(words, np.int64)) for words in found)
+    return names, nouns
 
 
 @lru_cache(maxsize=8192)

@@ -33,9 +33,6 @@ Day = tuple[int | None, int | None, int | None]
 _TELLING = frozenset("nqKRPC")
 """Kinds of words, one of which is in each clock time in words: numbers, halves, parts of a day."""
 
-TAKEN = "\u0001"
-"""Stands in place of a sign that is a part of a value."""
-
 _HAN_HOUR = re.compile("[点點時时零午]")
 
 _CLOCK_KINDS = frozenset("CPRZ")
@@ -147,7 +144,7 @@ def without(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """The text, as long as it was, with signs that mean nothing in place of some parts."""
     signs = list(text)
     for start, end in spans:
-        signs[start:end] = TAKEN * (end - start)
+        signs[start:end] = "\u0001" * (end - start)
     return "".join(signs)
 
 
@@ -459,7 +456,7 @@ class Shown:
     @cached_property
     def _spoken_clocks(self) -> frozenset[Any]:
         """Clock times in words. They are rare on screens, so none is looked for before one is missed."""
-        lines = (_DIGITS.sub(TAKEN, line) for text in self._texts for line in flattened(text).splitlines())
+        lines = (_DIGITS.sub("\u0001", line) for text in self._texts for line in flattened(text).splitlines())
         clocks = (value.readings for line in lines for value in _composed_clocks(line))
         return frozenset().union(*clocks)
 

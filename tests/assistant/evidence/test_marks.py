@@ -75,9 +75,6 @@ def test_claims_are_parts_of_the_answer_in_order(text: str) -> None:
         ("Benno Weber signed [1].", ("Benno",)),
         ("Mrs Weber sent it to Bob as PDF on Mon, and I’ll pay [1].", ("Bob",)),
         ("The bill is from J. Keller [1].", ("Keller",)),
-        ("Philippa pays the invoice [1].", ("Philippa",)),
-        ("Payment of the invoice is still open [1].", ()),
-        ("Zusammenfassung der Rechnung: Philippa zahlt [1].", ("Philippa",)),
         ("We had both Invoices from Webers, by Counters [1].", ()),
         ("Die Rechnung kam von Keller & Söhne [1].", ("Söhne",)),
     ],
@@ -154,8 +151,6 @@ def test_a_language_that_writes_nouns_with_capitals_has_no_names_by_capitals() -
         ("Die Zahlung kam von Ilaria Fontanesi, mit Dr. Berg [1].", ("Ilaria", "Fontanesi", "Berg")),
         ("Das Ersatzgerät bringt die Feuerwache auf dem Weg, wenn man ihr Bescheid gibt [1].", ()),
         ("Dafür hat das Zwigorad zwei Mängel [1].", ()),
-        ("Lennart bedient heute den Verfolger [1].", ("Lennart",)),
-        ("Offene Mängel hat das Zwigorad keine [1].", ()),
     ],
 )
 def test_a_german_name_is_what_is_no_noun(sentence: str, missing: tuple[str, ...]) -> None:
@@ -326,8 +321,6 @@ SIGNS = Screen(
         ("判决的是北海市中级人民法院 [1]。", ("北海市中级人民法院",)),
         ("早上来的是司机孟师傅 [1]。", ("司机孟师傅",)),
         ("北京市的法院已经判了 [1]。", ()),
-        ("由欧阳静负责，联系人还是王建国 [1]。", ("欧阳静",)),
-        ("费用是86万元整，关闭三号楼 [1]。", ("86万",)),
         ("返却したのは森下さんです [1]。", ()),
         ("返却したのは杉山さんです [1]。", ("杉山",)),
         ("報告書はまだです [1]。", ()),
