@@ -13,7 +13,7 @@ from bench.report import SETS
     [
         (("open", "second", "third", "fourth"), 0.975, 0.015, 0),
         # Nobody who wrote the code has read these. What is reached; the goals are 0.98 and 0.02.
-        (("sealed",), 0.95, 0.042, 0),
+        (("sealed",), 0.95, 0.03, 0),
     ],
 )
 def test_what_is_false_is_warned_of_and_what_is_true_is_not(
