@@ -48,7 +48,6 @@ class Keyring:
         self._database = database
         self._token = token
         self._clock = clock
-        self._hash_key = derive_key(token, "access keys")
         self._tried: dict[int, int] = {}  # key -> when its use was to be noted
         self._wrong: OrderedDict[str, tuple[int, int]] = OrderedDict()  # address -> (since, how many)
 
@@ -63,13 +62,13 @@ class Keyring:
         secret = secrets.token_urlsafe(32)
         used_ms = now_ms if scope == BROWSER else None
         access_keys.add(
-            connection, self._hash(secret + user), AccessKey(0, scope, name, port, now_ms, used_ms)
+            connection, self._hash(secret, user), AccessKey(0, scope, name, port, now_ms, used_ms)
         )
         return secret
 
     def browser(self, secret: str, port: int, user: str) -> AccessKey | None:
         """The browser that was signed in to the pages of this port with this cookie, while that is good."""
-        key = access_keys.by_hash(self._database, self._hash(secret + user))
+        key = access_keys.by_hash(self._database, self._hash(secret, user))
         if key is None and user:  # nobody could tell whose browser it was
             key = access_keys.by_hash(self._database, self._hash(secret))
         if key is None or key.scope != BROWSER or key.port != port or self._is_over(key):
@@ -98,8 +97,10 @@ class Keyring:
         """Those that are good, the newest first."""
         return [key for key in access_keys.listed(self._database) if not self._is_over(key)]
 
-    def _hash(self, secret: str) -> bytes:
-        return hmac.digest(self._hash_key, secret.encode("utf-8", "surrogatepass"), "sha256")
+    def _hash(self, secret: str, user: str = "") -> bytes:
+        """Each user has a key: whatever another one shows, nothing makes this user's hash of it."""
+        key = derive_key(self._token, f"access keys of {user}" if user else "access keys")
+        return hmac.digest(key, secret.encode("utf-8", "surrogatepass"), "sha256")
 
     def _is_over(self, key: AccessKey) -> bool:
         """Also where it was made far ahead, on a clock that was wrong: it would live for so much longer."""

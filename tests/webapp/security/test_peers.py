@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 
 from tests.tables import for_each
-from tests.webapp.conftest import browser_of
+from tests.webapp.conftest import PORT, browser_of
 from webapp.security import peers
 from webapp.security.access import listen
 
@@ -41,3 +41,17 @@ def test_a_cookie_is_refused_to_another_user(
     browser = browser_of(app)
     monkeypatch.setattr(peers, "user_of", lambda connection: asks)
     assert browser.get("/timeline").status_code == status
+
+
+@for_each("asks", ["1001", ""])
+@for_each("shown", ["{secret}1000", "1000{secret}", "1000\0{secret}"])
+def test_a_cookie_with_its_user_beside_it_is_refused_to_another(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, shown: str, asks: str
+) -> None:
+    monkeypatch.setattr(peers, "user_of", lambda connection: "1000")
+    browser = browser_of(app)
+    cookie = browser.client.get_cookie(f"recollect_{PORT}", domain="127.0.0.1")
+    assert cookie
+    monkeypatch.setattr(peers, "user_of", lambda connection: asks)
+    browser.client.set_cookie(cookie.key, shown.format(secret=cookie.value), domain="127.0.0.1")
+    assert browser.get("/timeline").status_code == 401
