@@ -8,7 +8,7 @@ JSON. It is written as it is read, batch by batch.
 What a privacy rule of today leaves out is left out of all of it, and counted: the frames of a window, its
 stretches, and as a whole what may tell of them. That is a day's summary, an insight or a fact of a time in
 which such a window was shown, and an answer that looked at such a frame or time, with those after it in its
-chat.
+chat and those that were told what came of it.
 """
 
 from __future__ import annotations
@@ -50,28 +50,71 @@ _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 _TOLD = "monitor", "app_name", "window_name", "browser_url", "sha256"
 _HIDDEN = "select 1 from frames h where is_hidden(h.app_name, h.window_name, h.browser_url) and h.id"
-_TURNS = f"""
-select c.id as chat, c.title, t.n, t.created_ms, t.model, t.status, t.question, t.answer_md,
-    max(
-        exists ({_HIDDEN} in (select e.frame_id from evidence e where e.turn_id = t.id))
+# Turns that may tell of a hidden window, and chats that have one, with a null: those that looked at it, all
+# after them in their chat, and those that were told what came of them. Deletion follows the same ways
+# (`store.deletion.chat_hooks`, `memory_hooks`).
+_OPEN_TURNS = f"""
+with recursive telling (chat, turn) as (
+    select t.conversation_id, t.id
+    from turns t
+    where was_hidden(t.start_ms, t.end_ms)
+        or exists ({_HIDDEN} in (select e.frame_id from evidence e where e.turn_id = t.id))
         or exists (
             select 1 from tool_calls k
             where k.turn_id = t.id and was_hidden(k.shown_from_ms, k.shown_until_ms)
         )
-        or was_hidden(t.start_ms, t.end_ms)
-    ) over (partition by c.id order by t.n) as is_hidden
+        or exists (
+            select 1 from anchors a
+            where a.conversation_id = t.conversation_id
+                and (was_hidden(a.start_ms, a.end_ms) or exists ({_HIDDEN} = a.frame_id))
+        )
+    union
+    select chat, null from telling
+    union
+    select t.conversation_id, t.id
+    from telling
+    cross join turns o on o.id = telling.turn
+    cross join turns t on t.conversation_id = o.conversation_id and t.n = (
+        select min(n) from turns where conversation_id = o.conversation_id and n > o.n
+    )
+    union
+    -- As background.
+    select t.conversation_id, t.id
+    from telling
+    cross join chat_sessions s on telling.turn is null and s.conversation_id = telling.chat
+    cross join context_pack_sources p on p.session_id = s.id
+    cross join turns t on t.id = p.turn_id
+    union
+    -- By a tool.
+    select t.conversation_id, t.id
+    from telling
+    cross join chat_sessions s on telling.turn is null and s.conversation_id = telling.chat
+    cross join chat_uses u on u.session_id = s.id
+    cross join turns t on t.id = u.turn_id
+    union
+    -- To amend it.
+    select t.conversation_id, t.id
+    from telling
+    cross join insights i on i.turn_id = telling.turn
+    cross join anchors a on a.amends_id = i.id
+    cross join turns t on t.conversation_id = a.conversation_id
+)
+select id from turns
+where status <> 'running' and id not in (select turn from telling where turn is not null)
+"""
+_TURNS = """
+select c.id as chat, c.title, t.n, t.created_ms, t.model, t.status, t.question, t.answer_md,
+    tells(t.id) as is_hidden
 from turns t join conversations c on c.id = t.conversation_id
 """
 # Columns that end in _ms become times as people and programs write them. What `is_hidden` stays out.
 _RECORDS = {
     "chats": f"""
-        select * from ({_TURNS}) where created_ms >= :start and created_ms < :end order by chat, n
+        {_TURNS} where t.created_ms >= :start and t.created_ms < :end order by chat, n
     """,
-    "insights": f"""
+    "insights": """
         select i.id, i.title, i.summary, i.frame_id, i.start_ms, i.end_ms, i.created_ms,
-            was_hidden(i.start_ms, i.end_ms)
-            or exists ({_HIDDEN} in (select e.frame_id from evidence e where e.turn_id = i.turn_id))
-            as is_hidden
+            was_hidden(i.start_ms, i.end_ms) or tells(i.turn_id) as is_hidden
         from insights i
         where i.is_current = 1 and i.start_ms < :end and i.end_ms >= :start order by i.start_ms, i.id
     """,
@@ -154,10 +197,13 @@ class _Export:
     done: Exported = field(default_factory=Exported)
 
     def write(self) -> Exported:
-        hidden = _hidden_times(self.database, self.permits)
-        connection = self.database.connection()
-        connection.create_scalar_function("is_hidden", lambda *window: not self.permits(*window), 3)
-        connection.create_scalar_function("was_hidden", lambda *span_ms: _meets(hidden, *span_ms), 2)
+        with self.database.read() as connection:
+            hidden = _hidden_times(self.database, self.permits)
+            connection.create_scalar_function("is_hidden", lambda *window: not self.permits(*window), 3)
+            connection.create_scalar_function("was_hidden", lambda *span_ms: _meets(hidden, *span_ms), 2)
+            # What is asked or answered from now on was not looked at, so it does not go out.
+            open_turns = set(self.database.rows(_OPEN_TURNS))
+            connection.create_scalar_function("tells", lambda *turn: turn not in open_turns, 1)
         self._json("frames.json", self._frames())
         for name, sql in _RECORDS.items():
             self._json(f"{name}.json", self._records(sql))

@@ -16,14 +16,16 @@ from PIL import Image
 from store.backup import export as exporting
 from store.backup.export import Exported, export
 from store.chats import conversations
-from store.chats.records import StoredEvidence
+from store.chats.records import Anchor, AnchoredChat, StoredEvidence
 from store.core import copies
 from store.core.database import Database
 from store.core.errors import StoreBusy
 from store.core.paths import DataDir
+from store.core.records import insert
 from store.deletion import deletion
 from store.frames import frames
 from store.frames.media import Media
+from store.memory import chat_sessions, insights
 from store.privacy.rules import RuleSet, validate
 from store.timeline import segments
 from tests.factories import NOON_MS, picture, store_frame
@@ -130,6 +132,52 @@ def test_an_answer_about_a_time_with_a_hidden_window_stays_out_though_its_measur
     assert filled.scalar("select payload from turns where id = ?", (turn.id,)) == "{}"
     export(filled, tmp_path / "out.zip", 0, NOON_MS + HOUR_MS, NOON_MS, WITHOUT_SECRET)
     assert b"Secret" not in b"".join(read(tmp_path / "out.zip").values())
+
+
+def test_an_answer_that_was_told_of_a_hidden_window_by_others_stays_out(
+    filled: Database, tmp_path: Path
+) -> None:
+    def ask(name: str, anchored: AnchoredChat | None = None) -> tuple[int, int]:
+        chat = conversations.create(filled, name, NOON_MS, "", anchored)
+        turn = conversations.add_turn(
+            filled, chat, mode="agent", model="m", question=name, start_ms=None, end_ms=None,
+            timezone="UTC", now_ms=NOON_MS,
+        )  # fmt: skip
+        conversations.finish_turn(filled, turn.id, f"{name} told.", {}, [], NOON_MS)
+        return turn.id, chat_sessions.create(filled, NOON_MS, chat)
+
+    def insight(name: str, amends: int | None = None) -> tuple[int, int]:
+        moment = Anchor("moment", NOON_MS + 90_001 + len(name), NOON_MS + 100_000)
+        turn, _ = ask(name, AnchoredChat(moment, amends))
+        number = insights.put(filled, turn, moment, name, [], NOON_MS)
+        assert number is not None
+        return turn, number
+
+    (looked, first), (packed, second), (searched, _), _ = map(ask, ("looked", "packed", "searched", "open"))
+    deep, base = insight("deep")
+    insight("amended", base)
+    insight("plain")
+    day = {"turn_id": 0, "iteration": 1, "call_id": "", "tool": "activity", "arguments": "{}",
+           "arguments_sha256": "", "state": "completed", "created_ms": NOON_MS,
+           "shown_from_ms": 0, "shown_until_ms": NOON_MS + HOUR_MS}  # fmt: skip
+    with filled.write() as connection:
+        insert(connection, "tool_calls", **{**day, "turn_id": looked})
+        insert(connection, "tool_calls", **{**day, "turn_id": deep})
+        insert(
+            connection, "context_packs", turn_id=packed, session_id=second, hash="", text="", record="{}",
+            tokens=0, build_ms=0, created_ms=NOON_MS,
+        )  # fmt: skip
+        insert(connection, "context_pack_sources", turn_id=packed, session_id=first)
+        insert(connection, "chat_uses", turn_id=searched, session_id=second)
+    target = tmp_path / "out.zip"
+    export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, WITHOUT_SECRET)
+    files = read(target)
+    told = {each["question"] for each in json.loads(files["chats.json"]) if "told." in each["answer_md"]}
+    assert told == {"open", "plain"}
+    assert [each["title"] for each in json.loads(files["insights.json"])] == ["plain"]
+    assert b"searched told." not in b"".join(files.values())
+    export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, EVERYTHING)
+    assert len(json.loads(read(target)["insights.json"])) == 3
 
 
 def test_a_range_is_half_open_and_pictures_may_stay(filled: Database, tmp_path: Path) -> None:
