@@ -179,15 +179,16 @@ class Database:
     @contextmanager
     def write_at_once(self) -> Iterator[apsw.Connection]:
         """The same for what can be written later as well: raises `StoreBusy` while anybody else writes."""
+        connection = self.connection()
         if not self._writing.acquire(blocking=False):
             raise StoreBusy("another thread writes")
         try:
-            self.connection().set_busy_timeout(0)
-            with self._transaction() as connection:
+            connection.set_busy_timeout(0)
+            with self._transaction():
                 yield connection
         finally:
-            self.connection().set_busy_timeout(BUSY_TIMEOUT_MS)
-            self._writing.release()
+            self._writing.release()  # first: nothing that fails here may keep others from writing
+            connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
     @contextmanager
     def _transaction(self) -> Iterator[apsw.Connection]:

@@ -112,6 +112,20 @@ def test_writers_of_one_process_take_turns(database: Database) -> None:
     assert len(keys(database)) == 30
 
 
+def test_a_write_at_once_without_a_connection_keeps_nobody_from_writing(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_more_files() -> None:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "connection", no_more_files)
+        with pytest.raises(OSError, match="too many"), database.write_at_once():
+            pass
+    with database.write_at_once():  # raises `StoreBusy` while anybody else writes
+        pass
+
+
 def test_peewee_joins_the_transaction_it_finds(database: Database) -> None:
     with pytest.raises(KeyError), database.write():
         Conversation.insert(title="a", created_ms=1, updated_ms=1).execute(database.peewee)
