@@ -293,7 +293,8 @@ def broken_off(home: Home) -> None:
     erasure = deletion.Erasure(home.database, home.media, request.Request(FROM_MS, UNTIL_MS), LATER_MS)
     with home.database.write() as connection:
         erasure.add_tombstones(connection, [(FROM_MS, UNTIL_MS)])
-    erasure._remove_some(merge_later=False)
+    erasure._find()
+    erasure._remove_some(-1, merge_later=False)
 
 
 PREPARED["sweeping"] = broken_off

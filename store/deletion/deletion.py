@@ -103,9 +103,10 @@ def preview(database: Database, request: Request) -> Counts:
     """What `delete` would remove now."""
     counts = Counts()
     with database.read() as connection:
+        request.scope.select_all(connection)
         last = -1
-        while request.scope.select(connection, last):
-            last = int(scalar(connection, "select max(id) from deletion_scope"))
+        while (found := request.scope.select(connection, last)) is not None:
+            last = found
             counts = counts.plus({**registry.count(connection), "bytes": picture_bytes(connection)})
     waiting = request.waiting(database.data_dir)
     return counts.plus({"spool": len(waiting), "copies": len(copies.copies(database.data_dir))})
@@ -383,14 +384,24 @@ class Erasure:
 
     def remove(self) -> None:
         """Remove the frames from the database, then their pictures."""
-        with self._database.write() as connection:  # what a read puts into a table goes with its end
-            number = self._scope.select_all(connection)
+        number = self._find()
         is_waited_for = number > _ERASED_AT_ONCE and not self._is_narrowed
         merge_later = number > 1 and (is_waited_for or number * _MERGE_WORTH > self._in_index())
-        while self._remove_some(merge_later):
-            self._freed += empty_trash(self._database, self._media)
+        while number:
+            last: int | None = -1
+            while last is not None:
+                last = self._remove_some(last, merge_later)
+                self._freed += empty_trash(self._database, self._media)
+            number = self._find()  # what was stored meanwhile
         if merge_later:
             self._erase_words()
+
+    def _find(self) -> int:
+        """Look through the frames once, and keep nobody from writing; returns how many go."""
+        with self._database.read() as connection:
+            number = self._scope.select_all(connection)
+            connection.execute("commit")  # a table of this connection's own goes with a read that is undone
+        return number
 
     def _erase_words(self) -> None:
         """Merge the index, or leave that to `settle`."""
@@ -401,11 +412,12 @@ class Erasure:
     def _in_index(self) -> int:
         return int(self._database.scalar("select count(*) from frames_fts_docsize"))
 
-    def _remove_some(self, merge_later: bool) -> bool:
-        """One transaction; False when there was nothing left to do."""
+    def _remove_some(self, after_id: int, merge_later: bool) -> int | None:
+        """One transaction; returns the last id that it looked at, None when there was nothing left to do."""
         with self._database.write() as connection:
-            if not self._scope.select(connection):
-                return False
+            last = self._scope.select(connection, after_id)
+            if last is None:
+                return None
             # Each gets a number: what was read before it, though after the first, is out of date, too.
             none = self._request.start_ms
             shown = [(none, none)] if self._is_whole else registry.intervals(connection, CONTINUOUS_MS)
@@ -418,7 +430,7 @@ class Erasure:
             self._counts = self._counts.plus({**counts, "bytes": size})
             self._places.update(registry.leftovers(connection))
             self._keep(connection, self._under_way())
-        return True
+        return last
 
     def discard_captures(self, waiting: list[Waiting]) -> None:
         """Remove captures from the spool."""

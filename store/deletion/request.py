@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 
 from store.core import tombstones
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, column, rows, scalar
 from store.core.paths import DataDir
 from store.deletion import registry
 from store.frames.frames import MAX_CAPTURED_MS, id_range
@@ -43,21 +43,26 @@ class DeletionScope:
         if self.fits:
             connection.create_scalar_function("fits", self.fits, 3, deterministic=True)
 
-    def select(self, connection: apsw.Connection, after_id: int = -1) -> int:
-        """Put the next `FRAMES_AT_ONCE` frames above an id into ``deletion_scope``; returns how many."""
-        self.bind(connection)
-        return registry.select_frames(
-            connection,
-            f"select f.id {self.source} and f.id > :after_id order by f.id limit :limit",
-            {**self.parameters, "after_id": after_id, "limit": FRAMES_AT_ONCE},
-        )
-
     def select_all(self, connection: apsw.Connection) -> int:
         """Put every frame into ``deletion_request``; returns how many."""
         self.bind(connection)
         return registry.select_frames(
             connection, f"select f.id {self.source}", self.parameters, "deletion_request"
         )
+
+    def select(self, connection: apsw.Connection, after_id: int) -> int | None:
+        """Put the next `FRAMES_AT_ONCE` frames of ``deletion_request`` above an id that are still to go into
+        ``deletion_scope``; returns the last id that was looked at, None at the end.
+        """
+        while chunk := column(connection, _NEXT, (after_id, FRAMES_AT_ONCE)):
+            after_id = chunk[-1]
+            if registry.select_frames(
+                connection,
+                f"select f.id {self.source} and f.id in (select value from json_each(:chunk))",
+                {**self.parameters, "chunk": json.dumps(chunk)},
+            ):
+                return after_id
+        return None
 
     def count(self, connection: apsw.Connection) -> int:
         """How many frames there are in all."""
@@ -157,6 +162,7 @@ def recorded(database: Database, rules: tuple[Rule, ...]) -> int:
         return Request(*EVER, rules=rules).scope.count(connection)
 
 
+_NEXT = "select id from deletion_request where id > ? order by id limit ?"
 _REACHING = """
 with recursive monitors (name) as (
     select min(monitor) from frames

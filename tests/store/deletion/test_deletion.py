@@ -867,6 +867,30 @@ def test_frames_go_in_several_transactions(
     assert (receipt.frames, receipt.verified) == (5, True)
 
 
+def test_what_stays_is_looked_at_outside_of_those_transactions(
+    database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request, "FRAMES_AT_ONCE", 1)
+    for n, app in enumerate(("Code", "Code", "Notes", "Notes", "Notes")):
+        put(database, data_dir, NOON_MS + n * 1000, f"word{n}", app_name=app)
+    asked, other = [], open_database(data_dir)
+
+    def fits(app: str, *_: str) -> bool:
+        if app == "Code":
+            with other.write_at_once():
+                asked.append(app)
+        return app == "Notes"
+
+    source = "from frames f where fits(f.app_name, f.window_name, f.browser_url)"
+    ever = Request(*EVER)
+    erasure = deletion.Erasure(database, media, ever, None, request.DeletionScope(source, {}, fits))
+    erasure.begin()
+    erasure.remove()
+    other.close_thread()
+    assert database.column("select app_name from frames") == ["Code"] * 2
+    assert len(asked) == 4  # before, and whether more has come since
+
+
 def test_no_migration_is_newer_than_these_tests() -> None:
     """A later one may add a place where something of a frame lives: look at `purge.PLACES`."""
     assert migrations.names()[-1] == "008_frame_totals"
