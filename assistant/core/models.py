@@ -104,6 +104,7 @@ class ChatModels:
         self._clock = clock
         self._waits_s = waits_s
         self._lock = threading.Lock()
+        self._keeping = threading.Lock()  # around the other one; nobody who asks a model waits for it
         self._chosen = ""
         self._entries: dict[str, _Entry] = {}
         self._extractive = ExtractiveModel()
@@ -121,9 +122,10 @@ class ChatModels:
                     entry.end()
             self._entries, self._chosen, self.problem = entries, chosen, problem
         places = {entry.place for entry in entries.values()}
-        for entry in before.values():
-            if self._database and not problem and entry.place not in places:
-                abilities.forget(self._database, entry.as_set)
+        with self._keeping:  # what was found out before is kept by now
+            for entry in before.values():
+                if self._database and not problem and entry.place not in places:
+                    abilities.forget(self._database, entry.as_set)
 
     def _named(self) -> tuple[dict[str, Endpoint], str, str]:
         """The endpoints as they are set, which of them was chosen, and what is wrong with those added."""
@@ -243,10 +245,11 @@ class ChatModels:
     def _report(self, entry: _Entry, timeout_s: float, *, forget: bool = False) -> Report:
         assert self._database is not None
         report = abilities.find_out(entry.as_set, self._database, self._clock, timeout_s, forget=forget)
-        with self._lock:  # what has gone meanwhile is not remembered any more
-            known = [each for each in self._entries.values() if each.place == entry.place]
-            for each in known:
-                each.learn(report)
+        with self._keeping:  # what has gone meanwhile is not remembered any more
+            with self._lock:
+                known = [each for each in self._entries.values() if each.place == entry.place]
+                for each in known:
+                    each.learn(report)
             if known and report.found != NOTHING_KNOWN:
                 abilities.remember(self._database, known[0].endpoint)
         return report

@@ -121,6 +121,32 @@ def test_what_is_found_of_a_provider_that_has_gone_meanwhile_is_not_kept(
         assert made.endpoint("own").found == Abilities()
 
 
+def test_nobody_waits_until_what_was_found_is_written(
+    models: Any, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what goes while it is written is forgotten after."""
+    remember = abilities.remember
+
+    def slowly(database: Database, endpoint: Endpoint) -> None:
+        assert not made._lock.locked()
+        providers.remove(data_dir, own.id)
+        going.start()
+        while "own" in made.names:
+            going.join(0.001)
+        remember(database, endpoint)
+
+    monkeypatch.setattr(abilities, "remember", slowly)
+    with StubModel(can=ALL) as stub:
+        own = providers.add(data_dir, Provider(0, "own", stub.base_url, "stub"))
+        made = models("")
+        going = threading.Thread(target=made.reload)
+        assert made.test("own").found.supports_vision
+        going.join()
+        providers.add(data_dir, own)
+        made.reload()
+        assert made.endpoint("own").found == Abilities()
+
+
 def test_what_is_set_counts_and_is_not_asked_for(models: Any) -> None:
     with StubModel(can=ALL) as stub:
         entry = ChatModelSettings(
