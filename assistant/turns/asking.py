@@ -48,7 +48,7 @@ def ask(turn: RunningTurn, retrieval: Retrieval) -> Generator[TurnEvent, None, C
     """
     plan = turn.plan
     if isinstance(plan.model, ExtractiveModel):
-        yield turn.status("thinking", model=plan.model.name)
+        yield turn.status("thinking", "comparing")
         turn.stop.check()
         if own := attachments.names(plan.attached.own):
             turn.warnings.append(text("files_unread", plan.language, names=own))

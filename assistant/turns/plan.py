@@ -244,9 +244,9 @@ class RunningTurn:
         """
         return run_with_timeout(work, timeout_s, self.stop, self.database.close_thread)
 
-    def status(self, stage: Stage, **values: str) -> StatusEvent:
-        """Tells that the turn has reached a stage."""
-        sentence = text(stage, self.plan.language, **values)
+    def status(self, stage: Stage, name: str = "", **values: str) -> StatusEvent:
+        """Tells that the turn has reached a stage, by the sentence of that name or of the stage."""
+        sentence = text(name or stage, self.plan.language, **values)
         return StatusEvent(stage, sentence, self.stored.chat_id, self.stored.n)
 
 
