@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
@@ -12,6 +13,7 @@ import apsw
 
 from store.core import tombstones
 from store.core.database import Database, column, rows, scalar
+from store.core.errors import StoreError
 from store.core.paths import DataDir
 from store.deletion import registry
 from store.frames.frames import MAX_CAPTURED_MS, id_range
@@ -20,11 +22,14 @@ from store.spool import residual_files
 from store.spool.residual_files import Waiting
 from store.timeline import segments
 
+log = logging.getLogger(__name__)
+
 Parameters = dict[str, int | str | None]
 
 EVER = 0, MAX_CAPTURED_MS
 FRAMES_AT_ONCE = 1_000
 _WINDOWS_KNOWN = 100_000
+_COUNT_DEADLINE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +159,19 @@ class Request:
             segments.rebuild(connection, captured_ms, ended_ms + 1)
 
 
-def recorded(database: Database, rules: tuple[Rule, ...]) -> int:
-    """How many frames that one of the rules fits are stored."""
+def recorded(database: Database, rules: tuple[Rule, ...]) -> int | None:
+    """How many frames that one of the rules fits are stored; None where that cannot be told, or not soon.
+
+    It is asked of rules that are saved already: not to know the number is no reason to fail.
+    """
     if not rules:
         return 0
-    with database.read() as connection:
-        return Request(*EVER, rules=rules).scope.count(connection)
+    try:
+        with database.read(_COUNT_DEADLINE_S) as connection:
+            return Request(*EVER, rules=rules).scope.count(connection)
+    except StoreError as error:
+        log.warning("the frames that privacy rules fit could not be counted: %s", error)
+        return None
 
 
 _NEXT = "select id from deletion_request where id > ? order by id limit ?"

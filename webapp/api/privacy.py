@@ -141,9 +141,9 @@ class RulesAnswer(Answer):
     mask_maybe_private: bool
     configured: list[RuleAnswer] = Field(description="Rules from the settings; changed in config.toml.")
     builtin: list[RuleAnswer] = Field(description="Left out from the start while `defaults` is true.")
-    recorded_frames: int = Field(
-        description="Frames that the person's own rules fit and that were recorded before there were these"
-        " rules; `POST /delete` with `rules` deletes them."
+    recorded_frames: int | None = Field(
+        description="Stored frames that the person's own rules fit; `POST /delete` with `rules` deletes them."
+        " Null where they could not be counted in time."
     )
 
 

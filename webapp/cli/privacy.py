@@ -108,14 +108,18 @@ def add(
     database = here.open_database()
     own = own_choices(here.data_dir)
     save_choices(here.data_dir, replace(own, rules=own.rules + added))
-    found = request.recorded(database, added)
     click.echo(f"from now on: {added[0].sentence}", err=as_json)
-    earlier = f"it would have hidden {count(found, 'frame')} recorded earlier"
-    if found and (recorded == "delete" or (recorded == "ask" and _is_agreed(f"{earlier}: delete, too?"))):
+    found = request.recorded(database, added)
+    earlier = "frames recorded earlier that it would have hidden could not be counted"
+    if found is not None:
+        earlier = f"it would have hidden {count(found, 'frame')} recorded earlier"
+    if found != 0 and (
+        recorded == "delete" or (recorded == "ask" and _is_agreed(f"{earlier}: delete, too?"))
+    ):
         return _delete(database, request.Request(*request.EVER, rules=added), as_json)
     if as_json:
         return print_json({"recorded_frames": found})
-    if found:
+    if found != 0:
         click.echo(f"{earlier}; they stay")
 
 

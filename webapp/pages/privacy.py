@@ -76,7 +76,7 @@ def add() -> Response:
 
 def _ask_about_recorded(rules: tuple[Rule, ...], words: str) -> Response:
     """Go on to ask whether frames go, too, that these rules would have hidden; where there are none, back."""
-    if recorded(services().database, rules):
+    if recorded(services().database, rules) != 0:
         return templating.redirect_to(f"/privacy/erase?{urlencode({'rule': words})}#erase")
     return templating.redirect_to("/privacy#rules")
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import errno
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from store.chats import conversations
 from store.core.database import Database
+from store.core.errors import DeadlineExceeded
 from store.core.paths import DataDir
+from store.privacy.rules import Rule
 from store.spool.process_state import read_pause
 from store.spool.queue import DecisionRun, LookReport
 from store.timeline import ledger, segments
@@ -146,6 +148,19 @@ def test_what_rules_would_have_hidden_is_counted_and_deleted(
     assert program.get("/api/v1/privacy/rules").get_json()["recorded_frames"] == 0
     wrong = program.post("/api/v1/delete", json={**span, "rules": [{"title": "(", "match": "regex"}]})
     assert wrong.get_json()["errors"][0]["field"] == "rules.0.title"
+
+
+def test_rules_are_saved_though_nobody_can_count_what_they_fit(
+    program: Actor, database: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fits(*_: object) -> NoReturn:
+        raise DeadlineExceeded("too slow")
+
+    monkeypatch.setattr(Rule, "fits", fits)
+    store_frame(database, data_dir, NOON_MS, app_name="Bank")
+    put = program.ask("PUT", "/api/v1/privacy/rules", json={"rules": [{"app": "Bank"}]})
+    assert (put.status_code, put.get_json()["recorded_frames"]) == (200, None)
+    assert put.get_json()["rules"][0]["app"] == "Bank"
 
 
 @for_each(
