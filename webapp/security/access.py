@@ -143,7 +143,13 @@ def check_address(settings: WebSettings) -> None:
 
     Raises `SettingsError` with what would have to be set.
     """
-    name = urlsplit("//" + public_host(settings)).hostname
+    url = urlsplit("https://" + public_host(settings))
+    name = url.hostname
+    if name in ("localhost", "127.0.0.1", "::1", settings.host) and (url.port or 443) == settings.port:
+        raise SettingsError(
+            f"web.public_url {settings.public_url!r} is the address of the pages themselves; "
+            "let the proxy listen on another port"
+        )
     if name and not is_loopback(name) and not settings.allow_lan:
         raise SettingsError(
             f"web.public_url {settings.public_url!r} can be reached by other machines; "
@@ -170,6 +176,10 @@ def public_host(settings: WebSettings) -> str:
     if not settings.public_url:
         return ""
     found = _PUBLIC_URL.fullmatch(settings.public_url.lower())
+    try:
+        _ = found and urlsplit(found[0]).port
+    except ValueError:  # a port beyond 65535, or brackets around something else than an address
+        found = None
     if found is None:
         raise SettingsError(
             f"web.public_url {settings.public_url!r} is no address such as https://recollect.example:8443"

@@ -130,7 +130,10 @@ def test_a_host_that_is_not_configured_is_refused(proxied: Proxied, host: str) -
 
 @for_each(
     "url",
-    ["http://box.lan", "box.lan", "https://", "https://a/b", "https://a:0", "https://u@a", "https://a b"],
+    [
+        *("http://box.lan", "box.lan", "https://", "https://a/b", "https://u@a", "https://a b"),
+        *("https://a:0", "https://a:99999", "https://[::::]"),
+    ],
 )
 def test_only_an_address_with_tls_can_be_configured(url: str) -> None:
     with pytest.raises(SettingsError, match=r"https://recollect\.example"):
@@ -142,4 +145,6 @@ def test_an_address_beyond_this_machine_is_permitted_by_name() -> None:
         check_address(WebSettings(public_url="https://box.lan"))
     check_address(WebSettings(public_url="https://Box.lan:443/", allow_lan=True))
     check_address(WebSettings(public_url="https://[::1]:8443"))
+    with pytest.raises(SettingsError, match="another port"):
+        check_address(WebSettings(public_url="https://localhost:8420"))
     assert public_host(WebSettings(public_url="https://Box.lan:443/")) == "box.lan"
