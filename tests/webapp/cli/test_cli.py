@@ -353,6 +353,14 @@ def test_a_rule_takes_the_past_only_after_a_clear_yes(
     assert recollect.json("privacy", "test", "--app", "Code")["action"] == "keep"
 
 
+def test_rules_that_cannot_be_read_are_not_written_over(recollect: Recollect, data_dir: DataDir) -> None:
+    data_dir.privacy_rules.write_text("{", encoding="utf-8")
+    for words in (["privacy"], ["privacy", "add", "--app", "Mail"]):
+        code, _, err = recollect(*words)
+        assert code == 1 and "the privacy rules cannot be read" in err and "unexpected" not in err
+    assert data_dir.privacy_rules.read_text(encoding="utf-8") == "{"
+
+
 def test_retention_runs_dry_and_for_real(
     recollect: Recollect, database: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
