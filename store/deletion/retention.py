@@ -339,7 +339,8 @@ def growth(database: Database, room_bytes: float, now_ms: int) -> Growth | None:
     )[0]
     if not number or now_ms - oldest < _DAY_MS:
         return None
-    in_all = database.scalar("select sum(frames) from frame_totals")
+    # Totals may be wrong until they are mended: there are at least those just counted.
+    in_all = max(number, database.scalar("select sum(frames) from frame_totals"))
     stored = database.data_dir.database.stat().st_size / in_all
     month_bytes = (size + number * stored) * _MONTH_DAYS * _DAY_MS / (now_ms - oldest)
     return Growth(month_bytes, max(0.0, room_bytes) / month_bytes)
