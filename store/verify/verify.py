@@ -173,7 +173,7 @@ _PROBLEMS = {
                 select 1 from embedding_queue q where q.kind = c.kind and q.thing_id = c.thing_id
             )
         """,
-    "vectors were counted of no thing":
+    "vectors are not counted":
         _without("vectors", "vector_counts", "o.kind = t.kind and o.thing_id = t.thing_id"),
     "vectors are of characters that their frame's text does not have":
         """

@@ -45,6 +45,8 @@ _STATEMENTS = {
     "things have lost some of their vectors":  # they are made anew
         "insert or ignore into embedding_queue select kind, thing_id from vector_counts c where number <> "
         "(select count(*) from vectors v where v.kind = c.kind and v.thing_id = c.thing_id)",
+    "vectors are not counted":
+        "insert or ignore into vector_counts select kind, thing_id, count(*) from vectors group by 1, 2",
     "deleted frames wait for vectors":
         "delete from embedding_queue where kind = 'frame' and thing_id not in (select id from frames)",
     "messages are not in their index":

@@ -139,6 +139,17 @@ def test_a_lost_vector_is_told_whichever_it_is_and_made_anew(
     assert check(database, data_dir).problems == ()
 
 
+def test_vectors_that_no_count_knows_are_counted(
+    database: Database, data_dir: DataDir, frame: frames.FrameRow
+) -> None:
+    with database.write() as connection:
+        vectors.add(connection, "frame", frame.id, "m", [(0, 1, np.ones(4, np.int8))])
+    database.change("delete from vector_counts")
+    assert check(database, data_dir).problems == ("1 vectors are not counted.",)
+    assert "1 vectors are not counted: mended." in list(mend(data_dir))
+    assert check(database, data_dir).problems == ()
+
+
 def test_damage_of_the_file_is_told(database: Database, data_dir: DataDir, frame: frames.FrameRow) -> None:
     with database.write() as connection:
         connection.execute("delete from frames_fts_data where id > 10")
