@@ -251,7 +251,10 @@ class ChatModels:
                 for each in known:
                     each.learn(report)
             if known and report.found != NOTHING_KNOWN:
-                abilities.remember(self._database, known[0].endpoint)
+                try:
+                    abilities.remember(self._database, known[0].endpoint)
+                except (StoreError, OSError) as error:  # it is known, until this process ends
+                    log.warning("what %s can do could not be kept: %s", entry.as_set.name, error)
         return report
 
     def close(self) -> None:

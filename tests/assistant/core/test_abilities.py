@@ -17,6 +17,7 @@ from assistant.core.endpoints import Endpoint
 from assistant.core.models import ChatModels
 from engines.chat.protocol import Abilities, ModelNoKey, ModelUnauthorized, ModelUnknown, ModelUnreachable
 from store.core.database import Database
+from store.core.errors import StoreBusy
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings
 from store.egress import egress_log, providers
@@ -145,6 +146,16 @@ def test_nobody_waits_until_what_was_found_is_written(
         providers.add(data_dir, own)
         made.reload()
         assert made.endpoint("own").found == Abilities()
+
+
+def test_what_cannot_be_kept_is_told_all_the_same(models: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*_: object) -> None:
+        raise StoreBusy("another program writes")
+
+    monkeypatch.setattr(abilities, "remember", busy)
+    with StubModel(can=ALL) as stub:
+        made = models(stub.base_url, model="stub")
+        assert made.test("stub").is_complete and made.endpoint("stub").supports_vision
 
 
 def test_what_is_set_counts_and_is_not_asked_for(models: Any) -> None:
