@@ -80,7 +80,8 @@ class Request:
     """Frames by id, or those captured in ``[start_ms, end_ms)``.
 
     With `app_name` only that app's, compared as a whole without regard to case; with `rules` only those in
-    windows that one of them fits, as when a window is on the screen.
+    windows that one of them fits, as when a window is on the screen. The rules must be in force: they
+    keep out what is on its way while the rest is deleted.
     """
 
     start_ms: int
@@ -104,7 +105,7 @@ class Request:
 
     @property
     def app_digest(self) -> str | None:
-        """What a tombstone knows a named app by; rules are in force themselves."""
+        """What a tombstone knows a named app by; what rules fit is kept out by the rules."""
         return tombstones.digest(self.app_name) if self.app_name and not self.rules else None
 
     @cached_property

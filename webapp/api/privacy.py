@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Literal
 
 from pydantic import Field
@@ -35,7 +36,10 @@ class DeleteRequest(Ranged):
     end_time: Seconds = Field(description="End of the range, not included.")
     app_name: Text | None = Field(None, description="Only frames of this app, by its whole name.")
     rules: list[RuleBody] = Field(
-        [], max_length=_MAX_RULES, description="Only frames in windows that one of these rules fits."
+        [],
+        max_length=_MAX_RULES,
+        description="Only frames in windows that one of these rules fits. They must be in force, or what is"
+        " being captured meanwhile would be stored afterwards; a dry run tries any.",
     )
     dry_run: bool = Field(False, description="Count what would go; delete nothing.")
 
@@ -94,6 +98,7 @@ def delete(body: DeleteRequest) -> ReceiptAnswer:
     if body.dry_run:
         counts = deletion.preview(own.database, asked)
         return ReceiptAnswer.of(body, counts=counts, bytes=counts.bytes, deleted_at=None, verification=None)
+    _require_in_force(asked.rules)
     receipt = deletion.delete(own.database, own.media, asked, now_ms=own.clock())
     return receipt_answer(receipt, body.app_name)
 
@@ -183,6 +188,19 @@ def _validated(bodies: list[RuleBody]) -> tuple[Rule, ...]:
     except RuleInvalid as error:
         errors = [(f"rules.{index}.{name}", message) for index, name, message in error.errors]
         raise invalid(422, "invalid_rule", *errors) from error
+
+
+def _require_in_force(asked: tuple[Rule, ...]) -> None:
+    """Refuse rules that let the windows they fit be stored; whether they drop or mask is the same here."""
+    loaded = privacy.load_rules(services().data_dir, services().settings.privacy).all_rules()
+    fitting = {dataclasses.replace(rule, action="drop", builtin=False) for rule in loaded}
+    errors = [
+        (f"rules.{index}", "not in force; save it first")
+        for index, rule in enumerate(asked)
+        if dataclasses.replace(rule, action="drop") not in fitting
+    ]
+    if errors:
+        raise invalid(422, "invalid_rule", *errors)
 
 
 def _rule(rule: Rule) -> RuleAnswer:

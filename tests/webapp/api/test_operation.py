@@ -146,6 +146,9 @@ def test_what_rules_would_have_hidden_is_counted_and_deleted(
     done = program.post("/api/v1/delete", json={**span, **rules}).get_json()
     assert (tried["counts"]["frames"], done["counts"]["frames"], done["verification"]["ok"]) == (2, 2, True)
     assert program.get("/api/v1/privacy/rules").get_json()["recorded_frames"] == 0
+    other = program.post("/api/v1/delete", json={**span, "rules": [{"app": "bank"}, {"app": "Code"}]})
+    assert (other.status_code, [each["field"] for each in other.get_json()["errors"]]) == (422, ["rules.1"])
+    assert database.column("select app_name from frames") == ["Code"]
     wrong = program.post("/api/v1/delete", json={**span, "rules": [{"title": "(", "match": "regex"}]})
     assert wrong.get_json()["errors"][0]["field"] == "rules.0.title"
 
