@@ -92,10 +92,9 @@ def delete(database: Database, chat_id: int) -> bool:
     with database.write() as connection:
         removed = Conversation.delete().where(Conversation.id == chat_id).execute(database.peewee)
         if removed:
-            # A topic is called by the words of its chats.
+            # A topic is called by the words of its chats; so is one that was dismissed.
             connection.execute(
-                "delete from user_topic_summaries"
-                " where is_dismissed = 0 and topic not in (select tag from session_tags)"
+                "delete from user_topic_summaries where topic not in (select tag from session_tags)"
             )
             copies.outdate(connection)
     if removed:

@@ -71,13 +71,18 @@ def test_a_question_about_the_time_of_a_deleted_frame_is_summarised_again(
 def test_deleting_a_chat_forgets_it_in_every_digest(
     past: Past, context: ContextServices, database: Database
 ) -> None:
-    session_id = past.window("What was it?", answers=[f"It was {SECRET}."])
+    session_id = past.window(f"What was {SECRET}?", answers=[f"It was {SECRET}."])
     past.window("And the lunch?", answers=["Pizza."])
+    with database.write() as connection:
+        for name in (SECRET, "lunch"):
+            chat_digests.put_topic(connection, name, name, (), 0.5, NOON_MS, NOON_MS)
+    database.change("update user_topic_summaries set is_dismissed = 1")
     session = chat_sessions.get(database, session_id)
     assert session is not None and session.chat_id is not None
     assert SECRET in everywhere(database)
     conversations.delete(database, session.chat_id)
     assert SECRET not in everywhere(database)
+    assert chat_digests.dismissed(database) == {"lunch"}
     assert len(topics.recent(database, NOON_MS).lines) == 1
 
 
