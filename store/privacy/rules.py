@@ -376,8 +376,8 @@ def own_choices(data_dir: DataDir) -> OwnChoices:
 
 
 def save_choices(data_dir: DataDir, own: OwnChoices) -> None:
-    """Replace the person's choices durably; capture re-reads them at its next look."""
-    document = asdict(own) | {"rules": [as_document(rule) for rule in own.rules]}
+    """Replace the person's choices durably, each rule once; capture re-reads them at its next look."""
+    document = asdict(own) | {"rules": [as_document(rule) for rule in dict.fromkeys(own.rules)]}
     given = {name: value for name, value in document.items() if value is not None}
     content = json.dumps(given, ensure_ascii=False, indent=1).encode()
     replace_file(data_dir.privacy_rules, content + b"\n")

@@ -225,7 +225,7 @@ def test_a_rule_that_could_not_work_is_refused(document: object, field: str) -> 
 
 
 def test_saved_rules_are_loaded_beside_the_settings_ones(data_dir: DataDir) -> None:
-    save_rules(data_dir, [Rule(app="Diary", action="mask")], defaults=False)
+    save_rules(data_dir, 2 * [Rule(app="Diary", action="mask")], defaults=False)
     rules = load_rules(data_dir, PrivacySettings(exclude=({"title": "salary"},)))
     assert rules == RuleSet((Rule(title="salary"), Rule(app="Diary", action="mask")), defaults=False)
     assert own_choices(data_dir) == OwnChoices((Rule(app="Diary", action="mask"),), False)
