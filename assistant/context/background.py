@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import logging
 import random
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from assistant.context import packs, topics
 from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import FAULTS, ContextPace, ContextServices, off_by_settings
 from assistant.context.topics import Topic
-from engines.cancellation import CancelToken, run_with_timeout
 from store.chats import conversations
 from store.chats.records import StoredTurn
 from store.core.database import Database
@@ -28,6 +29,7 @@ from store.memory.context_packs import StoredPack
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 VERSION = "v2"
 _MINUTE_MS = 60_000
 
@@ -71,8 +73,7 @@ def prepare(services: ContextServices, asking: ContextRequest) -> PreparedContex
     fallbacks = [replace(failed, reason="it took too long, and nothing was told before")]
     try:
         work = partial(_prepared, services, asking, fallbacks)
-        budget_s = services.pace.build_budget_ms / 1_000
-        return run_with_timeout(work, budget_s, CancelToken(), services.database.close_thread)
+        return _within(work, services.pace.build_budget_ms / 1_000, services.database)
     except TimeoutError:
         log.warning("background took too long; what was told before is told again")
         return fallbacks[-1]
@@ -157,6 +158,26 @@ def _is_due(pace: ContextPace, kept: Mapping[str, Any], topic: Topic | None, tur
     age_ms, turns = now_ms - kept["pack_ms"], turn - kept["pack_turn"]
     is_old = turns >= pace.refresh_turns or age_ms >= pace.refresh_minutes * _MINUTE_MS
     return bool(is_old and age_ms >= pace.refresh_cooldown_s * 1_000)
+
+
+def _within(work: Callable[[], T], timeout_s: float, database: Database) -> T:
+    """What `work` gives in a thread of its own, which is left to itself when the time is up.
+
+    Raises `TimeoutError`, and what it raises. No request of it is cut off: the embedder that it asks is
+    everyone's, and would count as one that cannot be reached.
+    """
+    outcome: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:  # handed to the waiting thread, whatever it is
+            outcome.set_exception(error)
+        finally:
+            database.close_thread()
+
+    threading.Thread(target=run, name="background", daemon=True).start()
+    return outcome.result(timeout_s)
 
 
 # -- what is kept once the turn is there ------------------------------------------------------

@@ -251,7 +251,7 @@ def test_when_it_takes_too_long_the_last_pack_is_told_again(
     never.set()
     assert window.told() == first != ""
     assert time.monotonic() - began_s < 30
-    assert "what was told before is told again" in caplog.messages[-1]
+    assert len(caplog.records) == 1
     assert window.chat_id is not None
     stored = context_packs.of_turn(window.deps.database, window.chat_id, 2)
     assert stored is not None and "took too long" in stored.record["reason"]
