@@ -101,7 +101,7 @@ class Request:
 
     @property
     def is_whole_range(self) -> bool:
-        return not (self.app_name or self.frame_ids or self.rules)
+        return self.app_name is None and not self.frame_ids and not self.rules
 
     @property
     def app_digest(self) -> str | None:
@@ -118,22 +118,25 @@ class Request:
         first, after = id_range(self.start_ms, self.end_ms)
         return DeletionScope(
             f"from frames f where f.id >= :first and f.id < :after {self._condition}",
-            {"first": first, "after": after, "app": self.app_name},
-            self._fits if self.rules else None,
+            {"first": first, "after": after},
+            None if self.is_whole_range else self._fits,
         )
 
     @property
     def _condition(self) -> str:
-        fits = "and fits(f.app_name, f.window_name, f.browser_url)" if self.rules else ""
-        return f"and (:app is null or f.app_name = :app collate nocase) {fits}"
+        return "" if self.is_whole_range else "and fits(f.app_name, f.window_name, f.browser_url)"
 
     @cached_property
     def _fits(self) -> Callable[..., bool]:
-        """Of the many frames of a window the rules are asked once."""
+        """Of the many frames of a window this is asked once."""
+        named = None if self.app_name is None else self.app_name.casefold()
 
         @lru_cache(_WINDOWS_KNOWN)
         def fits(app: str | None, title: str | None, url: str | None) -> bool:
-            return any(rule.fits(WindowFacts(app, title, url)) for rule in self.rules)
+            is_app = named is None or (app is not None and app.casefold() == named)
+            return is_app and (
+                not self.rules or any(rule.fits(WindowFacts(app, title, url)) for rule in self.rules)
+            )
 
         return fits
 
@@ -142,19 +145,12 @@ class Request:
         if self.frame_ids:
             return []
         found = residual_files.captures(data_dir, self.start_ms, self.end_ms)
-        return [entry for entry in found if entry.window is None or self._is_of(entry.window)]
-
-    def _is_of(self, window: WindowFacts) -> bool:
-        app, title, url = window.app_name, window.window_name, window.browser_url
-        is_app = self.app_name is None or (app or "").casefold() == self.app_name.casefold()
-        return is_app and (not self.rules or self._fits(app, title, url))
+        return [entry for entry in found if entry.window is None or self._fits(*_names(entry.window))]
 
     def truncate_frames(self, connection: apsw.Connection) -> None:
         """Frames that were still on the screen when the range began: their time ends before it."""
         self.scope.bind(connection)
-        reaching = rows(
-            connection, _REACHING + self._condition, {"start": self.start_ms, "app": self.app_name}
-        )
+        reaching = rows(connection, _REACHING + self._condition, {"start": self.start_ms})
         for frame_id, captured_ms, ended_ms in reaching:
             connection.execute("update frames set ended_ms = ? where id = ?", (self.start_ms - 1, frame_id))
             segments.rebuild(connection, captured_ms, ended_ms + 1)
@@ -173,6 +169,10 @@ def recorded(database: Database, rules: tuple[Rule, ...]) -> int | None:
     except StoreError as error:
         log.warning("the frames that privacy rules fit could not be counted: %s", error)
         return None
+
+
+def _names(window: WindowFacts) -> tuple[str | None, str | None, str | None]:
+    return window.app_name, window.window_name, window.browser_url
 
 
 _NEXT = "select id from deletion_request where id > ? order by id limit ?"

@@ -296,16 +296,17 @@ def test_frame_that_reaches_into_the_range_loses_that_time(
 def test_only_the_named_app_is_deleted(
     database: Database, data_dir: DataDir, media: Media, spool: Spool
 ) -> None:
-    mail = put(database, data_dir, NOON_MS, "a", app_name="Mail")
+    mail = put(database, data_dir, NOON_MS, "a", app_name="Émail")
     code = put(database, data_dir, NOON_MS + 100, "b", app_name="Code")
-    spool.put(capture(NOON_MS + 200, app_name="mail"), webp(noise(1)))
+    spool.put(capture(NOON_MS + 200, app_name="émail"), webp(noise(1)))
     spool.put(capture(NOON_MS + 300, app_name="Code"), webp(noise(2)))
-    receipt = deletion.delete_range(database, media, NOON_MS, END_MS, "MAIL", now_ms=LATER_MS)
+    assert deletion.delete_range(database, media, NOON_MS, END_MS, "", now_ms=LATER_MS).frames == 0
+    receipt = deletion.delete_range(database, media, NOON_MS, END_MS, "éMAIL", now_ms=LATER_MS)
     assert list(frames.get_many(database, [mail.id, code.id])) == [code.id]
     assert (receipt.frames, receipt.counts.spool, len(spool.waiting())) == (1, 1, 1)
     with database.read() as connection:
         assert rows(connection, "select name from apps") == [("Code",)]
-        assert "ail" not in str(rows(connection, "select * from deletions"))
+        assert "mail" not in str(rows(connection, "select * from deletions")).casefold()
 
 
 def test_rules_take_what_they_would_have_hidden_and_nothing_else(
