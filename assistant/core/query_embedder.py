@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assistant.core.texts import question_words, terms_of
+from engines.cancellation import current
 from engines.embeddings.protocol import (
     Embedder,
     EmbedderOptions,
@@ -88,7 +89,9 @@ class QueryEmbedder:
                         return RetrievalQuery(text, problem="language_not_embedded")
                     vector = embedder.embed([text])[0]
                 except (EmbeddingError, StoreError) as error:
-                    self._lost(error)
+                    asker = current()
+                    if asker is None or not asker.is_over:  # one cut off says nothing of the endpoint
+                        self._lost(error)
                     return RetrievalQuery(text, problem="embedder_unavailable")
                 self._known[key] = vector, embedder.name
                 self.problem = ""

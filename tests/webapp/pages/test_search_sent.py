@@ -11,6 +11,7 @@ from flask import Flask
 
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
+from engines.cancellation import Cancellation
 from store.chats import conversations
 from store.core.database import Database
 from store.core.errors import StoreBusy
@@ -56,6 +57,15 @@ def test_a_question_is_kept_to_the_byte(
     assert json.loads(endpoint.bodies[1])["input"] == [QUESTION]
     assert (newest.purpose, newest.outcome, newest.texts, newest.turn) == ("search", "answered", 1, None)
     assert (newest.at_ms, newest.provider, newest.model) == (NOON_MS, "embedding", "m")
+
+
+def test_a_question_that_is_stopped_takes_the_embedder_from_nobody(asking: QueryEmbedder) -> None:
+    stopped = Cancellation()
+    stopped.now()
+    with stopped.here():
+        assert asking.asked(QUESTION).problem == "embedder_unavailable"
+    assert asking.asked(QUESTION).vector is not None
+    assert asking.problem == ""
 
 
 def test_what_cannot_be_noted_is_not_sent(
