@@ -40,7 +40,9 @@ def cover(connection: apsw.Connection, captured_ms: int, app_name: str | None) -
 
 
 def digest(app_name: str) -> str:
-    """What a receipt knows an app by, because names of what was deleted stay nowhere."""
+    """What a receipt knows an app by while something of it may be on its way: names of what was deleted stay
+    nowhere.
+    """
     return hashlib.sha256(app_name.casefold().encode("utf-8", "replace")).hexdigest()
 
 

@@ -29,7 +29,7 @@ from typing import Any
 
 import apsw
 
-from store.core import copies, times
+from store.core import copies, times, tombstones
 from store.core.database import Database, rows, scalar
 from store.core.errors import StoreBusy
 from store.core.paths import only_holder
@@ -211,8 +211,9 @@ def resume(database: Database, media: Media) -> None:
 
 def settle(database: Database, media: Media, is_stopped: Callable[[], bool] = lambda: False) -> None:
     """Do what deletions had to leave, where a pack was in use, a log was read or the index is large; their
-    receipts say so.
+    receipts say so. What they know apps by goes, too.
     """
+    _forget_digests(database)
     unsettled = [(tombstone, json.loads(noted)) for tombstone, noted in database.rows(_UNVERIFIED)]
     if not unsettled and not database.column("select 1 from media_trash limit 1"):
         return
@@ -240,6 +241,17 @@ def settle(database: Database, media: Media, is_stopped: Callable[[], bool] = la
         if now != receipt["left"]:
             kept = {**receipt, "left": now, "verified": not now, "asked": asked if now else None}
             database.change(_KEEP, (json.dumps(kept), tombstone))
+
+
+def _forget_digests(database: Database) -> None:
+    """Drop what receipts know an app by, once nothing of it can be on its way: a list of apps tells whose it
+    is.
+    """
+    until_ms = times.now_ms() - tombstones.ON_ITS_WAY_MS
+    for tombstone, deleted_ms in database.rows(_WITH_DIGEST, (until_ms,)):
+        oldest_ms = deleted_ms - tombstones.ON_ITS_WAY_MS
+        if not any(residual_files.captures(database.data_dir, oldest_ms, deleted_ms + 1)):
+            database.change(_FORGET_DIGEST, (tombstone,))
 
 
 def is_unfinished(database: Database) -> bool:
@@ -508,6 +520,11 @@ _UNDER_WAY = (
     "select id, deleted_ms, receipt from deletions where json_extract(receipt, '$.under_way') is not null"
 )
 _UNVERIFIED = "select id, receipt from deletions where json_extract(receipt, '$.verified') = 0"
+_WITH_DIGEST = """
+select id, deleted_ms from deletions
+where deleted_ms < ? and receipt ->> '$.app' is not null and receipt -> '$.under_way' is null
+"""
+_FORGET_DIGEST = "update deletions set receipt = json_remove(receipt, '$.app') where id = ?"
 _KEEP = "update deletions set receipt = ? where id = ?"
 _SETTLE_MS = 100
 _OUTCOME = "select outcome from ingest_records where capture_id = ?"

@@ -18,7 +18,7 @@ from PIL import Image
 from store.chats import conversations
 from store.chats.conversations import DELETED_ANSWER
 from store.chats.records import StoredEvidence
-from store.core import copies, migrations
+from store.core import copies, migrations, times
 from store.core.database import Database, column, open_database, rows, scalar
 from store.core.errors import NotFound
 from store.core.paths import DataDir
@@ -781,6 +781,22 @@ def test_what_comes_late_of_an_app_is_counted_until_it_is_gone(
     deletion.settle(database, media)
     assert set(noted_receipts(database)) == {()}
     assert "mail" not in str(database.column("select receipt from deletions"))
+
+
+def test_what_a_receipt_knows_an_app_by_goes_when_nothing_of_it_is_on_its_way(
+    database: Database, media: Media, spool: Spool
+) -> None:
+    now_ms = times.now_ms()
+    for before_ms in (-3_600_000, 61_000):
+        deletion.delete_range(database, media, NOON_MS, END_MS, "Mail", now_ms=now_ms - before_ms)
+    late = spool.put(capture(now_ms - 61_500, app_name="Mail"), webp(noise(1)))
+    digests = "select receipt ->> '$.app' is not null from deletions order by id"
+    deletion.settle(database, media)
+    assert database.column(digests) == [1, 1]
+    spool.take(late)
+    spool.finish(late)
+    deletion.settle(database, media)
+    assert database.column(digests) == [1, 0]
 
 
 def test_an_old_receipt_comes_true_when_nothing_is_left_of_its_time(
