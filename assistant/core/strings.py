@@ -64,11 +64,9 @@ def clock(ms: int, zone: tzinfo) -> str:
 
 
 def day(ms: int, zone: tzinfo, now_ms: int, language: Language) -> str:
-    """``today``, ``Tuesday 13 Oct``, ``13 Oct 2025`` where it is of another year."""
-    on, today = (times.to_local(at, zone).date() for at in (ms, now_ms))
-    if on == today:
-        return text("today", language, "scope")
-    is_near = on.year == today.year
+    """``Tuesday 13 Oct``, ``13 Oct 2025`` where it is of another year."""
+    on = times.to_local(ms, zone).date()
+    is_near = on.year == times.to_local(now_ms, zone).year
     if language == "zh":
         return f"{on.month}月{on.day}日" if is_near else f"{on.year}年{on.month}月{on.day}日"
     return f"{on:%A} {on.day} {on:%b}" if is_near else f"{on.day} {on:%b %Y}"

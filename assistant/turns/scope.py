@@ -8,8 +8,9 @@ where words of time stay unread, the answer keeps to what is certain, and is nev
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
@@ -216,24 +217,34 @@ def _first_ms(database: Database, now_ms: int) -> int:
 def told(
     scope: Scope,
     filters: TurnFilters,
-    zone: ZoneInfo,
+    zone: tzinfo,
     now_ms: int,
     language: Language,
     is_of_frame: bool = False,
+    *,
+    says_today: bool = True,
 ) -> str:
     """``everything, 12 Oct – today``; ``Tuesday 13 Oct, 10:00–12:30, in Code``."""
+
+    def named(ms: int) -> str:
+        is_today = times.to_local(ms, zone).date() == times.to_local(now_ms, zone).date()
+        is_said = says_today and is_today
+        return text("today", language, "scope") if is_said else day(ms, zone, now_ms, language)
+
     edges = [scope.start_ms, *(ms for span in scope.left_out for ms in span), scope.end_ms]
     spans = zip(edges[::2], edges[1::2], strict=True) if scope.start_ms < now_ms else ()
-    parts = [_span(*span, scope.is_everything, zone, now_ms, language) for span in spans]
+    parts = [_span(*span, scope.is_everything, zone, language, named) for span in spans]
     if scope.is_everything:
         parts.insert(0, text("everything", language, "scope"))
     if scope.start_ms >= now_ms or (scope.is_everything and scope.phrase and not scope.unread):
-        named = scope.phrase or day(scope.start_ms, zone, now_ms, language)
-        parts.append(text("not_recorded", language, "scope", phrase=named))
+        phrase = scope.phrase or named(scope.start_ms)
+        parts.append(text("not_recorded", language, "scope", phrase=phrase))
     if is_of_frame:
         parts.insert(0, text("frame", language, "scope"))
     where = (filters.app_name, filters.window_name, filters.browser_url)
     parts += [text("in", language, "scope", name=name) for name in where if name]
+    if filters.focused is not None:
+        parts.append(text("focused" if filters.focused else "unfocused", language, "scope"))
     if scope.unread:
         parts.append(text("unread", language, "scope", words=scope.unread))
     if scope.follows:
@@ -250,11 +261,16 @@ def counted(scope: Scope, frames: int, language: Language) -> Scope:
 
 
 def _span(
-    start_ms: int, end_ms: int, is_everything: bool, zone: ZoneInfo, now_ms: int, language: Language
+    start_ms: int,
+    end_ms: int,
+    is_everything: bool,
+    zone: tzinfo,
+    language: Language,
+    named: Callable[[int], str],
 ) -> str:
     """Days alone where they are whole, or where everything is meant."""
     start, end = (times.to_local(ms, zone) for ms in (start_ms, end_ms))
-    first, last = (day(ms, zone, now_ms, language) for ms in (start_ms, end_ms - 1))
+    first, last = (named(ms) for ms in (start_ms, end_ms - 1))
     days = first if first == last else f"{first} – {last}"
     is_whole = not (start.hour or start.minute or end.hour or end.minute)
     if is_whole or is_everything:

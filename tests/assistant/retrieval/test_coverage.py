@@ -116,7 +116,7 @@ def test_every_cause_is_told_in_its_own_words(
 def test_an_empty_range_names_what_was_excluded_and_deleted(ask: Ask, database: Database) -> None:
     looked(database, ("excluded", "rule", 0, 30), ("paused", "asleep", 60, 80))
     english = ask("What did I do?", end_ms=START_MS + 2 * HOUR_MS).answer_md
-    assert "No captures: today, 14:00–16:00." in english
+    assert "No captures: Friday 20 Nov, 14:00–16:00." in english
     assert "Excluded by a privacy rule: 30 min (14:00–14:30)." in english
     assert "Not recorded: 20 min, the computer was asleep (15:00–15:20)." in english
     chinese = ask("我做了什么", end_ms=START_MS + 2 * HOUR_MS).answer_md

@@ -22,7 +22,7 @@ def test_an_empty_range_is_said_so_and_no_model_is_asked(
         ledger.add_report(connection, report)
     result = ask()
     assert stub.requests == []
-    assert "No captures: today, 14:00–17:00." in result.answer_md
+    assert "No captures: Friday 20 Nov, 14:00–17:00." in result.answer_md
     assert "recording was paused" in result.answer_md
     assert result.evidence == result.claims == ()
     assert (result.coverage.frames_in_range, result.usage) == (0, None)
@@ -35,7 +35,9 @@ def test_an_empty_range_is_said_in_the_language_of_the_question(ask: Ask) -> Non
 def test_filters_that_nothing_passes_are_named(ask: Ask, afternoon: Afternoon, stub: StubModel) -> None:
     afternoon.show(1, "one")
     result = ask(filters=TurnFilters(app_name="Doom"))
-    assert "No captures: today, 14:00–17:00, in Doom." in result.answer_md
+    assert "No captures: Friday 20 Nov, 14:00–17:00, in Doom." in result.answer_md
+    result = ask(filters=TurnFilters(focused=False))
+    assert "14:00–17:00, on monitors without the focus." in result.answer_md
     assert stub.requests == []
 
 
