@@ -176,11 +176,14 @@ def export(
     copies.note_elsewhere(database, target.absolute(), now_ms)
     generation = copies.generation(database)
     permits = lru_cache(_WINDOWS_KNOWN)(rules.permits)
-    with replacing(target) as partial:
-        span, zone = {"start": start_ms, "end": end_ms}, day_clock(database).zone
-        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as bundle:
-            done = _Export(database, bundle, span, zone, permits, with_pictures).write()
-        refuse_deletion_since(database, generation)
+    try:
+        with replacing(target) as partial:
+            span, zone = {"start": start_ms, "end": end_ms}, day_clock(database).zone
+            with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as bundle:
+                done = _Export(database, bundle, span, zone, permits, with_pictures).write()
+            refuse_deletion_since(database, generation)
+    finally:
+        permits.cache_clear()  # the connection keeps its functions, and with them titles and addresses
     return done
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -43,17 +44,21 @@ class DeletionScope:
     parameters: Parameters
     fits: Callable[..., bool] | None = None
 
-    def bind(self, connection: apsw.Connection) -> None:
-        """Let a connection know the function, before anything is selected."""
-        if self.fits:
-            connection.create_scalar_function("fits", self.fits, 3, deterministic=True)
+    @contextmanager
+    def bound(self, connection: apsw.Connection) -> Iterator[None]:
+        """Let a connection know the function for this block: it remembers the windows it was asked about."""
+        connection.create_scalar_function("fits", self.fits, 3, deterministic=True)
+        try:
+            yield
+        finally:
+            connection.create_scalar_function("fits", None, 3)
 
     def select_all(self, connection: apsw.Connection) -> int:
         """Put every frame into ``deletion_request``; returns how many."""
-        self.bind(connection)
-        return registry.select_frames(
-            connection, f"select f.id {self.source}", self.parameters, "deletion_request"
-        )
+        with self.bound(connection):
+            return registry.select_frames(
+                connection, f"select f.id {self.source}", self.parameters, "deletion_request"
+            )
 
     def select(self, connection: apsw.Connection, after_id: int) -> int | None:
         """Put the next `FRAMES_AT_ONCE` frames of ``deletion_request`` above an id that are still to go into
@@ -61,18 +66,17 @@ class DeletionScope:
         """
         while chunk := column(connection, _NEXT, (after_id, FRAMES_AT_ONCE)):
             after_id = chunk[-1]
-            if registry.select_frames(
-                connection,
-                f"select f.id {self.source} and f.id in (select value from json_each(:chunk))",
-                {**self.parameters, "chunk": json.dumps(chunk)},
-            ):
-                return after_id
+            found = f"select f.id {self.source} and f.id in (select value from json_each(:chunk))"
+            with self.bound(connection):
+                parameters = {**self.parameters, "chunk": json.dumps(chunk)}
+                if registry.select_frames(connection, found, parameters):
+                    return after_id
         return None
 
     def count(self, connection: apsw.Connection) -> int:
         """How many frames there are in all."""
-        self.bind(connection)
-        return int(scalar(connection, f"select count(*) {self.source}", self.parameters))
+        with self.bound(connection):
+            return int(scalar(connection, f"select count(*) {self.source}", self.parameters))
 
 
 @dataclass(frozen=True)
@@ -149,8 +153,8 @@ class Request:
 
     def truncate_frames(self, connection: apsw.Connection) -> None:
         """Frames that were still on the screen when the range began: their time ends before it."""
-        self.scope.bind(connection)
-        reaching = rows(connection, _REACHING + self._condition, {"start": self.start_ms})
+        with self.scope.bound(connection):
+            reaching = rows(connection, _REACHING + self._condition, {"start": self.start_ms})
         for frame_id, captured_ms, ended_ms in reaching:
             connection.execute("update frames set ended_ms = ? where id = ?", (self.start_ms - 1, frame_id))
             segments.rebuild(connection, captured_ms, ended_ms + 1)

@@ -307,6 +307,10 @@ def test_only_the_named_app_is_deleted(
     with database.read() as connection:
         assert rows(connection, "select name from apps") == [("Code",)]
         assert "mail" not in str(rows(connection, "select * from deletions")).casefold()
+        with pytest.raises(
+            apsw.SQLError, match="no such function"
+        ):  # it would keep the names it was asked about
+            rows(connection, "select fits('Code', '', '')")
 
 
 def test_rules_take_what_they_would_have_hidden_and_nothing_else(
