@@ -141,7 +141,9 @@ def _read_rows(
             found[number] = surest(found[number], words)
     for words, ink in zip(found, inks, strict=True):
         is_ink = ink > _INK
-        yield syllables_joined([_tightened(word, is_ink) for word in words if not _is_junk(word)], is_ink)
+        tightened = [_tightened(word, is_ink) for word in words if not _is_junk(word)]
+        # In a picture the blanks of a line are filled by other lines.
+        yield tightened if len(ink) > PICTURE else syllables_joined(tightened, is_ink)
 
 
 def _unsure_rows(

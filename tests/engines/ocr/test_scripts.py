@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections import OrderedDict
 
+import numpy as np
+from PIL import Image
+
+from engines.ocr.page import read_page
 from engines.ocr.protocol import Box, OcrWord, line_of
 from engines.ocr.scripts import surest, syllables_joined
 from tests.tables import for_each
@@ -64,3 +68,12 @@ def test_syllables_become_words_where_the_pixels_show_no_blank() -> None:
     joined = syllables_joined(read, ink)
     assert [word.text for word in joined] == ["1번에", "왔다"]
     assert line_of(joined).text == "1번에 왔다"
+
+
+def test_syllables_in_a_picture_stay_apart_across_gaps_and_lines() -> None:
+    noise = np.random.default_rng(1).integers(0, 2, (140, 200), np.uint8) * 255
+    read = [OcrWord("안녕", Box(x, y, 80, 40), 0.9) for y in (20, 160) for x in (20, 280)]
+    lines = read_page(
+        Image.fromarray(noise), None, ["kor"], lambda pages, *_: [read for _ in pages], OrderedDict()
+    )
+    assert [line.text for line in lines] == ["안녕"] * 4
