@@ -303,11 +303,11 @@ _SAID = r"app:(?:\"(?P<quoted>[^\"\n]{1,100})\"|(?P<bare>[^\s\",，。;；:：?�
 
 def read_mentions(message: str, app_names: Iterable[str]) -> Mentions:
     """The mentions of a message; `app_names` are those that were recorded."""
-    known = {re.sub("[ -]", "-", name.lower()): name for name in sorted(app_names, reverse=True) if name}
-    longest_first = sorted(map(re.escape, known), key=len, reverse=True)
-    written = "|".join(longest_first).replace(r"\-", "[ -]")
-    # A name does not run on into another word.
-    named = rf"(?:app:)?(?P<name>{written or '(?!)'})(?!(?<=[A-Za-z0-9])[A-Za-z0-9])"
+    names = sorted(filter(None, app_names), key=lambda name: (-len(name), name))
+    known = [(re.sub(r"\\[ -]", "[ -]", re.escape(name)), name) for name in names]
+    written = "|".join(pattern for pattern, _ in known) or "(?!)"
+    # What follows "app:" is the name, also where an app is called "app"; none runs on into another word.
+    named = rf"(?:app:|(?!app:))(?P<name>{written})(?!(?<=[A-Za-z0-9])[A-Za-z0-9])"
     sign = re.compile(rf"(?<![A-Za-z0-9_.+-])@(?:{_SELECTION}|{named}|{_SAID})", re.IGNORECASE)
     app: str | None = None
     has_selection = False
@@ -317,11 +317,11 @@ def read_mentions(message: str, app_names: Iterable[str]) -> Mentions:
         if mention["selection"]:
             has_selection = True
             return " "
-        name = known.get(re.sub("[ -]", "-", (mention["name"] or "").lower()))
-        name = name or mention["quoted"] or mention["bare"]
-        if app is not None or name is None:
+        if app is not None:
             return mention[0]
-        app = name
+        said = mention["name"] or ""
+        matching = (name for pattern, name in known if re.fullmatch(pattern, said, re.IGNORECASE))
+        app = next(matching, None) or mention["quoted"] or mention["bare"]
         return " "
 
     rest = sign.sub(take, message)

@@ -20,6 +20,14 @@ def test_a_mention_means_what_the_vector_says(case: dict[str, Any]) -> None:
     assert (found.app, found.has_selection, found.rest) == (case["app"], case["selection"], case["rest"])
 
 
+def test_an_app_may_be_called_app_or_be_written_with_any_letter() -> None:
+    names = ["app", "İTunes"]
+    assert scope.read_mentions('@app:"My App" q', names) == scope.Mentions("My App", False, "  q")
+    assert scope.read_mentions("@app q", names) == scope.Mentions("app", False, "  q")
+    for written in ("@İTunes q", "@app:itunes q"):
+        assert scope.read_mentions(written, names) == scope.Mentions("İTunes", False, "  q")
+
+
 @for_each("case", VECTORS["phrases"], ids=lambda case: case["phrase"])
 def test_a_mentioned_time_means_what_the_vector_says(case: dict[str, Any]) -> None:
     read = in_message if case.get("in") == "message" else in_field
