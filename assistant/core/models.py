@@ -207,9 +207,9 @@ class ChatModels:
     def find_out(self, name: str, patience_s: float = PATIENCE_S) -> Endpoint:
         """`endpoint`, after it was found out what the model can do.
 
-        The server is asked once a process, the model only for what is not known from before. All who
-        wait for a model wait for one search, `patience_s` at most: it goes on, and who comes later
-        knows more. What no answer came to stays unknown, and is tried again later.
+        The server is asked once a process for each model as it is set, the model only for what is not
+        known from before. All who wait for a model wait for one search, `patience_s` at most: it goes on,
+        and who comes later knows more. What no answer came to stays unknown, and is tried again later.
         """
         entry = self._entries.get(name)
         if entry is None or self._database is None or entry.model is None or entry.as_set.key_problem:

@@ -197,7 +197,7 @@ def _going_on(whole: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, An
         # The page's cursor would pass over what was cut from it.
         how = f"Ask again with limit={max(1, *parts.values())}, and go on from page to page."
         return {"cut": f"{'; '.join(says)}. {how}", "next_cursor": None}
-    return {"cut": f"{'; '.join(says)}. Ask for less at a time: a smaller limit or a narrower range."}
+    return {"cut": f"{'; '.join(says)}. Ask for less at a time, where the tool takes a limit or a range."}
 
 
 def _model_of(function: Callable[..., object]) -> type[BaseModel]:
