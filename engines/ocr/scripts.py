@@ -19,7 +19,7 @@ from babel.core import get_global
 
 from engines.ocr.protocol import OcrWord, around, is_hangul, line_of
 
-_SURE_ENOUGH = 0.5  # for a word of another script
+_SURE_ENOUGH = 0.5  # for a word of another script, or in its row where its model reads no letter of it
 _SURE = 0.9  # a word in a row of another script
 _CLEARLY = 1.1  # times as sure as the model of that script
 _SPACE = 0.18  # heights of a row; syllables of one word are nearer
@@ -48,7 +48,8 @@ def surest(first: Sequence[OcrWord], second: Sequence[OcrWord]) -> list[OcrWord]
     for mine, others in _side_by_side(first, second):
         weights = sum(word.confidence * word.box.w for word in mine), _weight(others)
         if is_of_second:
-            second_is_surer = confidence(mine) < _SURE or weights[0] <= _CLEARLY * weights[1]
+            least = _SURE if any(_is_not_latin(c) for word in others for c in word.text) else _SURE_ENOUGH
+            second_is_surer = confidence(mine) < least or weights[0] <= _CLEARLY * weights[1]
         else:
             second_is_surer = weights[1] > weights[0] and shows_other_script(others)
         parts.append((second_is_surer, others if second_is_surer else mine))

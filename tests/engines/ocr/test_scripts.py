@@ -32,6 +32,8 @@ def text(found: list[OcrWord]) -> str:
             [("Вопрос", 0, 0.97), ("о", 70, 0.96), ("тмоке", 100, 0.2), ("{оцг", 180, 0.7)],
             "Вопрос о invoice four",
         ),
+        # The other model reads nothing there.
+        ([("Bonpoc", 0, 0.3), ("invoice", 100, 0.89)], [("Вопрос", 0, 0.97)], "Вопрос invoice"),
         # A few words at the end of a sure row.
         (
             [("Please", 0, 0.97), ("open", 70, 0.96), ("the", 120, 0.97), ("OKHo", 160, 0.4)],
