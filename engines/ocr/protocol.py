@@ -183,7 +183,7 @@ def _first_available(languages: tuple[str, ...]) -> OcrEngine:
 
 
 _GAP = 1.5  # line heights; wider spaces separate cells, columns and windows
-_HANGUL_SPACE = 0.25  # of a line's height; syllables of one word are nearer
+HANGUL_SPACE = 0.25  # of a word's height; syllables of one word are nearer
 _NEAR = 4  # words that tell how high a line is
 _BUCKET = 32  # pixels; only words of neighbouring buckets can share a line
 _COLUMN_GAP = 1.2  # line heights of emptiness that make a column
@@ -243,7 +243,7 @@ def _touch(left: OcrWord, right: OcrWord) -> bool:
     """Written without a space: between Chinese characters, also where the engine saw a gap."""
     before, after = left.text[-1], right.text[0]
     if is_hangul(before) and is_hangul(after):
-        return right.box.x - left.box.right < _HANGUL_SPACE * max(left.box.h, right.box.h)
+        return right.box.x - left.box.right < HANGUL_SPACE * max(left.box.h, right.box.h)
     if is_cjk(before) and is_cjk(after):
         return True
     if not is_cjk(before) and not is_cjk(after):

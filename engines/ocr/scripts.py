@@ -17,12 +17,11 @@ import numpy as np
 import numpy.typing as npt
 from babel.core import get_global
 
-from engines.ocr.protocol import OcrWord, around, is_hangul, line_of
+from engines.ocr.protocol import HANGUL_SPACE, OcrWord, around, is_hangul, line_of
 
 _SURE_ENOUGH = 0.5  # for a word of another script, or in its row where its model reads no letter of it
 _SURE = 0.9  # a word in a row of another script
 _CLEARLY = 1.1  # times as sure as the model of that script
-_SPACE = 0.18  # heights of a row; syllables of one word are nearer
 
 
 def passes(languages: Sequence[str]) -> tuple[str, ...]:
@@ -123,4 +122,4 @@ def _is_one_word(left: OcrWord, right: OcrWord, ink: npt.NDArray[Any]) -> bool:
         return False
     between = ink[:, left.box.x + left.box.w // 2 : right.box.x + right.box.w // 2].any(0)
     blanks = np.diff(np.flatnonzero(np.pad(between, 1, constant_values=True))) - 1
-    return bool(blanks.max() < _SPACE * len(ink))
+    return bool(blanks.max() < HANGUL_SPACE * max(left.box.h, right.box.h))

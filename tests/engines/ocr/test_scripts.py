@@ -72,6 +72,16 @@ def test_syllables_become_words_where_the_pixels_show_no_blank() -> None:
     assert line_of(joined).text == "1번에 왔다"
 
 
+@for_each(("blank", "read"), [(4, "안녕"), (5, "안 녕")])  # of a height of 18
+def test_syllables_that_the_pixels_part_are_written_apart(blank: int, read: str) -> None:
+    ink = np.zeros((22, 60), np.bool_)
+    ink[2:20, 2:20] = ink[2:20, 20 + blank : 38 + blank] = True
+    joined = syllables_joined(
+        [OcrWord("안", Box(2, 2, 18, 18), 0.9), OcrWord("녕", Box(20 + blank, 2, 18, 18), 0.9)], ink
+    )
+    assert line_of(joined).text == " ".join(word.text for word in joined) == read
+
+
 def test_syllables_in_a_picture_stay_apart_across_gaps_and_lines() -> None:
     noise = np.random.default_rng(1).integers(0, 2, (140, 200), np.uint8) * 255
     read = [OcrWord("안녕", Box(x, y, 80, 40), 0.9) for y in (20, 160) for x in (20, 280)]
