@@ -70,8 +70,10 @@ def has_strokes(grey: Grey, shown: Ink | None) -> bool:
     rises = np.diff(grey.astype(np.int16))
     if shown is not None:
         rises[~shown[:, 1:]] = 0
-    sides = int(np.count_nonzero(rises >= _EDGE)), int(np.count_nonzero(rises <= -_EDGE))
-    return min(sides) >= _OTHER_SIDE * max(sides)
+    up, down = int(np.count_nonzero(rises >= _EDGE)), int(np.count_nonzero(rises <= -_EDGE))
+    # The other side of a faint stroke may be softer.
+    other = np.count_nonzero(rises <= -_EDGE // 2) if up > down else np.count_nonzero(rises >= _EDGE // 2)
+    return bool(other >= _OTHER_SIDE * max(up, down))
 
 
 def _runs(mask: Ink) -> Iterator[tuple[int, int, int]]:

@@ -75,6 +75,9 @@ def test_strokes_have_two_sides_and_the_corner_of_a_button_one() -> None:
     corner = picture((50, 50, 200, 100))[40:80, 40:80]
     assert not has_strokes(corner, None)
     assert has_strokes(picture(*LINE)[30:70, 10:170], None)
+    faint = np.full((20, 20), 245, np.uint8)
+    faint[5:15, 9:12] = 215, 215, 230  # a pale stroke between two pixels
+    assert has_strokes(faint, None)
     beside = np.ones(corner.shape, np.bool_)
     beside[:, :20] = False
     assert has_strokes(corner, beside)  # nothing is shown of its side
