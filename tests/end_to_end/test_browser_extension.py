@@ -138,7 +138,13 @@ LEDGER = """<!doctype html><title>Ledger</title><body style="font: 30px sans-ser
 <p>Seven crates of walnuts left the harbour</p><p style="color: white">invisible marmalade</p>
 <p>although nobody has asked for them since</p><p>before the bridge was closed on Monday</p>
 <input value="typed-by-somebody"><input type="password" value="secret-of-somebody"><p id="now"></p>
-<script>setInterval(() => { now.textContent = `It is number ${Date.now() % 97}`; }, 3000)</script>"""
+<script>setInterval(() => {
+  now.textContent = `It is number ${Date.now() % 97}`;
+  now.style.margin = `${Date.now() % 300}px`;
+}, 2700)</script>"""
+"""What changes is elsewhere each time: a clock would be left alone. And it is not in step with the looks: a
+page that changes while its picture is taken tells nothing.
+"""
 
 
 @pytest.fixture
