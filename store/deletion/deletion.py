@@ -399,7 +399,11 @@ class Erasure:
         number = self._find()
         is_waited_for = number > _ERASED_AT_ONCE and not self._is_narrowed
         merge_later = number > 1 and (is_waited_for or number * _MERGE_WORTH > self._in_index())
-        while number:
+        for _ in range(
+            _ROUNDS
+        ):  # what is recorded meanwhile, up to an end that is to come, may go on for ever
+            if not number:
+                break
             last: int | None = -1
             while last is not None:
                 last = self._remove_some(last, merge_later)

@@ -170,7 +170,7 @@ def recorded(database: Database, rules: tuple[Rule, ...]) -> int | None:
     try:
         with database.read(_COUNT_DEADLINE_S) as connection:
             return Request(*EVER, rules=rules).scope.count(connection)
-    except StoreError as error:
+    except (StoreError, OSError, apsw.Error) as error:
         log.warning("the frames that privacy rules fit could not be counted: %s", error)
         return None
 

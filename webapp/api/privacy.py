@@ -34,7 +34,9 @@ class RuleBody(Request):
 class DeleteRequest(Ranged):
     start_time: Seconds
     end_time: Seconds = Field(description="End of the range, not included.")
-    app_name: Text | None = Field(None, description="Only frames of this app, by its whole name.")
+    app_name: Text | None = Field(
+        None, min_length=1, description="Only frames of this app, by its whole name."
+    )
     rules: list[RuleBody] = Field(
         [],
         max_length=_MAX_RULES,

@@ -28,6 +28,8 @@ def delete(home: Path | None, as_json: bool, start_ms: int, end_ms: int, app: st
 
     if end_ms <= start_ms:
         raise click.ClickException("--to must be later than --from")
+    if app == "":
+        raise click.ClickException("--app names no app; leave it out to delete what all apps showed")
     database = open_home(home).open_database()
     asked = Request(start_ms, end_ms, app)
     if not yes:

@@ -280,6 +280,7 @@ def test_only_the_named_app_is_deleted(program: Actor, database: Database, data_
         ('{"start_time": 1, "end_time": 2, "everything": true}', 422, "unknown_field"),
         ('{"start_time": 1, "end_time": 2, "dry_run": "yes"}', 422, "invalid_dry_run"),
         ('{"start_time": 1, "end_time": 2, "app_name": 3}', 422, "invalid_app_name"),
+        ('{"start_time": 1, "end_time": 2, "app_name": ""}', 422, "invalid_app_name"),
         ("[" * 100_000, 400, "invalid_json"),
         ('{"start_time": ' + "9" * 5000 + ', "end_time": 2}', 400, "invalid_json"),
         ('{"app_name": "\\ud800", "start_time": 1, "end_time": 2}', 400, "invalid_json"),
