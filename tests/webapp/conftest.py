@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,22 +70,26 @@ def compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> FileSystemBy
 @pytest.fixture
 def make_app(
     database: Database, now: Clock, compiled_templates: FileSystemBytecodeCache
-) -> Callable[..., Flask]:
-    def make(settings: Settings | None = None, **web: Any) -> Flask:
-        settings = settings or Settings()
-        settings = replace(settings, web=replace(settings.web, port=PORT, **web))
-        app = create_app(
-            settings,
-            database,
-            chat_models=ChatModels(settings.chat, {}, database=database, clock=now, waits_s=()),
-            embedder=QueryEmbedder(settings.embedding, database, FakeEmbedder),
-            clock=now,
-        )
-        app.jinja_env.bytecode_cache = compiled_templates
-        app.config["TESTING"] = False  # errors are answered as they are to everybody
-        return app
+) -> Iterator[Callable[..., Flask]]:
+    with ExitStack() as ended:  # what is being found out of a model would write into a home that is gone
 
-    return make
+        def make(settings: Settings | None = None, **web: Any) -> Flask:
+            settings = settings or Settings()
+            settings = replace(settings, web=replace(settings.web, port=PORT, **web))
+            models = ChatModels(settings.chat, {}, database=database, clock=now, waits_s=())
+            ended.callback(models.close)
+            app = create_app(
+                settings,
+                database,
+                chat_models=models,
+                embedder=QueryEmbedder(settings.embedding, database, FakeEmbedder),
+                clock=now,
+            )
+            app.jinja_env.bytecode_cache = compiled_templates
+            app.config["TESTING"] = False  # errors are answered as they are to everybody
+            return app
+
+        yield make
 
 
 @pytest.fixture(autouse=True)
