@@ -6,7 +6,7 @@ names: whoever wrote it (a model, the built-in extractive one, or code alone), i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from assistant.core.records import Coverage
@@ -125,25 +125,29 @@ def check(
         opening = text("unconfirmed", language)
     answer_md = f"{opening}\n\n{numbered.answer_md}" if opening else numbered.answer_md
     turn.usage = turn.usage or said.usage
-    unread = sum(entry.frame.reading_id is None for entry in entries)
-    warnings = (
-        *turn.warnings,
-        text("unknown_ids", language, count=numbered.unknown) if numbered.unknown else "",
-        "" if is_plain else coverage.not_found(turn.coverage, language),
-        text("unread", language, count=unread) if unread else "",
-        text("broke_off" if isinstance(turn.ending, ModelError) else "stopped", language)
-        if turn.ending
-        else "",
-    )
     return CheckedAnswer(
         answer_md,
         evidence,
         tuple(marks.moved(claims, len(answer_md) - len(numbered.answer_md))),
-        tuple(filter(None, warnings)),
+        tuple(filter(None, _warnings(turn, entries, numbered.unknown, is_plain=is_plain))),
         numbered.unknown,
         measured,
         said.response_id,
     )
+
+
+def _warnings(turn: RunningTurn, entries: Sequence[Entry], unknown: int, *, is_plain: bool) -> Iterator[str]:
+    """What is said beside an answer; "" for what there is no need to say. `unknown` is how many ids that it
+    cites name nothing.
+    """
+    language = turn.plan.language
+    unread = sum(entry.frame.reading_id is None for entry in entries)
+    yield from turn.warnings
+    yield text("unknown_ids", language, count=unknown) if unknown else ""
+    yield "" if is_plain else coverage.not_found(turn.coverage, language)
+    yield text("unread", language, count=unread) if unread else ""
+    if turn.ending:
+        yield text("broke_off" if isinstance(turn.ending, ModelError) else "stopped", language)
 
 
 def partial_completion(said: str, plan: TurnPlan, form: str = "") -> Completion | None:
