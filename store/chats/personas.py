@@ -297,7 +297,8 @@ BUILT_IN = MappingProxyType(
     {
         "assistant": PersonaText(
             "Assistant",
-            "Voice: plain and matter-of-fact, in the second person, without praise and without filler.\n"
+            "Voice: plain and matter-of-fact, in the language of the question and the second person, without "
+            "praise and without filler.\n"
             "Shape: the answer to the question first, in one or two sentences; then, only where there is "
             "more to tell, bullets in the order of time, one thing each.\n"
             "Length: under 120 words for a question, under 250 for a summary of a day or more.",
