@@ -5,8 +5,9 @@ compared by its whole name, a title by whole words, a site by host and path, so 
 ``purchase.com`` and ``bit`` never meets ``Rabbit``. They come from three places: the settings, the person's
 own file ``privacy.json`` and the built-in table.
 
-Everything fails closed. While any rule exists a window that cannot be identified is left out, and rules that
-cannot be read leave out everything. Exclusion always wins; there is no allow list.
+Everything fails closed. While any rule exists a window that cannot be identified is left out, rules that
+cannot be read leave out everything, and a regular expression that is not done in time fits. Exclusion always
+wins; there is no allow list.
 
 The capture daemon applies this to windows and pixels (`capture.privacy`); the web app uses it to store rules
 and to answer what a window would get.
@@ -21,6 +22,8 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from typing import Any, Literal, cast
 from urllib.parse import unquote, urlsplit
+
+import regex
 
 from store.core.errors import StoreError
 from store.core.paths import DataDir, replace_file
@@ -41,6 +44,10 @@ MATCHES: tuple[Match, ...] = ("auto", "exact", "contains", "regex")
 PATTERNS = ("app", "title", "url")
 ACTIONS: tuple[Action, ...] = ("drop", "mask")
 MAX_PATTERN = 500
+# A search takes microseconds. One that goes through every way to part a text takes hours, and `re` cannot be
+# interrupted.
+_SEARCH_S = 0.02
+_LITERAL_BRACE = re.compile(r"(\\.)|\{(?!\d+(?:,\d*)?\}|,\d*\})", re.DOTALL)
 
 # The two edges of a word. Han, kana and hangul are written without blanks: no edge is asked of them.
 _UNSPACED = "぀-ヿ㐀-鿿豈-﫿가-힯"
@@ -185,7 +192,7 @@ def _rule(document: Mapping[str, Any]) -> Rule:
 def _fits(part: Callable[[str, Match, str], bool], pattern: str, match: Match, text: str | None) -> bool:
     if not text:
         return False
-    return _searched(pattern, text) if match == "regex" else part(pattern, match, text)
+    return _found(pattern, text) if match == "regex" else part(pattern, match, text)
 
 
 def _app_fits(pattern: str, match: Match, name: str) -> bool:
@@ -212,15 +219,26 @@ def _url_fits(pattern: str, match: Match, url: str) -> bool:
     return same_host and (not wanted_path or path == wanted_path or path.startswith(wanted_path + "/"))
 
 
-def _searched(pattern: str, text: str) -> bool:
-    return re.search(pattern, text, re.IGNORECASE) is not None
+def _found(pattern: str, text: str) -> bool:
+    """Whether a person's regular expression stands in a text; also where that is not told in `_SEARCH_S`."""
+    try:
+        return _expression(pattern).search(text, timeout=_SEARCH_S, concurrent=True) is not None
+    except TimeoutError:
+        return True
+
+
+@lru_cache(maxsize=256)
+def _expression(pattern: str) -> regex.Pattern[str]:
+    """What `re` makes of a pattern, by an engine that can be stopped; to which some braces are no signs."""
+    literal = _LITERAL_BRACE.sub(lambda found: found[1] or r"\{", pattern)
+    return regex.compile(literal, regex.IGNORECASE)
 
 
 def _has_words(phrase: str, text: str) -> bool:
     phrase = phrase.strip()
     before = rf"(?<!{_WORD})" if re.match(_WORD, phrase[0]) else ""
     after = rf"(?!{_WORD})" if re.match(_WORD, phrase[-1]) else ""
-    return _searched(before + re.escape(phrase) + after, text)
+    return re.search(before + re.escape(phrase) + after, text, re.IGNORECASE) is not None
 
 
 def _site(address: str) -> tuple[str, str]:

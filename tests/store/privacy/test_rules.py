@@ -50,6 +50,8 @@ def decide(window: WindowFacts, *rules: Rule, defaults: bool = False) -> tuple[s
         ("bit", "contains", "My bit editor", True),
         ("bit", "exact", "bit editor", False),
         ("^kee", "regex", "KeePassXC", True),
+        ("^notes{e}", "regex", "Notepad", False),
+        ("^(a|a)*$", "regex", f"{'a' * 300} b", True),  # undecided for hours: left out
         ("Code", "auto", None, False),
     ],
 )
