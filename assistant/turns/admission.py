@@ -160,7 +160,13 @@ def resolve_voice(database: Database, request: TurnRequest) -> Voice:
     if persona is not None:
         return Voice(persona.system_prompt, persona, note)
     stored = "" if request.chat_id is None else conversations.identity(database, request.chat_id)
-    return Voice(stored or NEUTRAL, None, note)
+    return Voice(stored or NEUTRAL, _stored_persona(database, request.chat_id) if stored else None, note)
+
+
+def _stored_persona(database: Database, chat_id: int | None) -> Persona | None:
+    """Whose words a chat began with, as they were then; None for an override, or nobody."""
+    version = chat_id and personas.of_turn(database, chat_id, 1).version
+    return replace(personas.get(database, version.persona_id), version=version.version) if version else None
 
 
 def _persona(database: Database, request: TurnRequest) -> Persona | None:

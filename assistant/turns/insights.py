@@ -23,6 +23,7 @@ from engines.cancellation import Cancelled
 from engines.chat.completions import in_request
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import ChatModel, Message, ModelError, ModelMalformed, object_in
+from store.chats import conversations
 from store.core.errors import StoreError
 from store.memory import insights
 
@@ -46,11 +47,20 @@ def write_insight(turn: RunningTurn, answer_md: str) -> int | None:
         return None
     # Before the title, so that what is deleted meanwhile counts.
     messages = training_messages(turn, about)
-    title = _title_of(turn, about, answer_md)
-    return insights.put(turn.database, turn.stored.id, about.anchor, title, messages, turn.now_ms())
+    title = _amended_title(turn, about) or _title_of(turn, about, answer_md)
+    made = insights.put(turn.database, turn.stored.id, about.anchor, title, messages, turn.now_ms())
+    for chat_id in conversations.untold(turn.database, about.anchor) if made else ():
+        conversations.delete(turn.database, chat_id)
+    return made
 
 
 # -- the title ------------------------------------------------------------------------------
+
+
+def _amended_title(turn: RunningTurn, about: AnchorFacts) -> str:
+    """What the insight is called that this one amends; "" where it begins anew, or that one has gone."""
+    amended = insights.get_many(turn.database, filter(None, [about.anchored.amends_id]))
+    return amended[0].title if amended else ""
 
 
 def _title_of(turn: RunningTurn, about: AnchorFacts, answer_md: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import apsw
@@ -19,6 +19,7 @@ from peewee import fn
 from store.chats import attachments, records
 from store.chats.personas import Persona
 from store.chats.records import (
+    Anchor,
     AnchoredChat,
     Chat,
     Conversation,
@@ -371,18 +372,34 @@ def _json(value: dict[str, Any]) -> str:
 
 MAX_WORDS = 12
 
-_CHATS = """
-select c.id, c.title, c.created_ms, c.updated_ms,
+# The chat of an insight is called as that is, and one that was to become an insight is listed once it has an
+# answer: until then it is of no use but to ask again on its page.
+_TITLE = """coalesce(
+    (
+        select nullif(i.title, '')
+        from insights i
+        join turns t on t.id = i.turn_id
+        where t.conversation_id = c.id
+    ),
+    c.title
+)"""
+_CHATS = f"""
+select c.id, {_TITLE}, c.created_ms, c.updated_ms,
     (select count(*) from turns t where t.conversation_id = c.id)
 from conversations c
+"""
+_UNTOLD = """
+exists (select 1 from anchors a where a.conversation_id = c.id)
+and not exists (select 1 from turns t where t.conversation_id = c.id and t.status <> 'failed')
 """
 _FOUND = f"""
 {_CHATS}
 where (:before_ms is null or (c.updated_ms, c.id) < (:before_ms, :before_id))
+    and not ({_UNTOLD})
     and not exists (
         select 1
         from json_each(:words) word
-        where instr(recollect_casefold(c.title), word.value) = 0 and not exists (
+        where instr(recollect_casefold({_TITLE}), word.value) = 0 and not exists (
             select 1
             from turns t
             where t.conversation_id = c.id
@@ -405,6 +422,18 @@ def list_chats(
     before_ms, before_id = before or (None, None)
     values = {"words": json.dumps(words), "before_ms": before_ms, "before_id": before_id, "limit": limit}
     return database.records(Chat, _FOUND, values)
+
+
+def untold(database: Database, anchor: Anchor) -> list[int]:
+    """The chats in which an insight of this anchor was asked for and none was told."""
+    sql = f"""
+        select c.id
+        from conversations c
+        join anchors x on x.conversation_id = c.id
+        where {_UNTOLD} and x.kind = :kind
+            and (x.frame_id = :frame_id or (x.start_ms = :start_ms and x.end_ms = :end_ms))
+        """
+    return [chat_id for (chat_id,) in database.rows(sql, asdict(anchor))]
 
 
 # -- drafts -------------------------------------------------------------------------------

@@ -136,9 +136,9 @@ def test_a_persona_that_is_not_there_asks_nobody(program: Actor, stub: StubModel
 
 
 def hidden(html: str, name: str) -> str:
-    found = re.search(rf'name="{name}" value="([^"]*)"', html)
+    found = re.search(rf'name="{name}" value="([^"]*)"|name="{name}".*?value="([^"]*)" selected', html, re.S)
     assert found, name
-    return found[1]
+    return found[1] or found[2] or ""
 
 
 def test_every_turn_of_the_page_names_the_active_persona(

@@ -322,7 +322,7 @@ def test_an_append_turn_sends_the_override_and_keeps_the_transcript(
 def test_amending_makes_a_new_current_version_with_what_was_sent(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database
 ) -> None:
-    stub.reply("You set retention [[e1]].").reply("Retention").reply("Arr, retention.").reply("Arr")
+    stub.reply("You set retention [[e1]].").reply("Retention").reply("Arr, retention.")
     first = tell(deps, frame_anchor(afternoon), system_prompt="Voice: calm.")
     made, talked = insights.messages(database, first.id), conversations.messages(database, first.chat_id)
     override = " Voice: a pirate's.\n\nIn one line. "
@@ -331,7 +331,7 @@ def test_amending_makes_a_new_current_version_with_what_was_sent(
     assert kept[0] == {"role": "system", "content": override}
     assert kept[1:-2] == made[1:]
     assert [each["content"] for each in kept[-2:]] == ["Tell it as a pirate.", second.summary]
-    assert (second.title, second.is_current, second.amends_id) == ("Arr", True, first.id)
+    assert (second.title, second.is_current, second.amends_id) == ("Retention", True, first.id)
     shown = insights.versions(database, first.anchor)
     assert [(each.id, each.is_current) for each in shown] == [(second.id, True), (first.id, False)]
     # Nothing of the first one has changed.
@@ -367,7 +367,7 @@ def test_the_note_is_kept_with_an_amended_insight_as_it_was_sent(
 def test_amending_an_amended_one_goes_on_from_all_of_it(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database
 ) -> None:
-    for said in ("You set retention [[e1]].", "One", "Because.", "Two told.", "Two", "Three told.", "Three"):
+    for said in ("You set retention [[e1]].", "One", "Because.", "Two told.", "Three told."):
         stub.reply(said)
     first = tell(deps, frame_anchor(afternoon))
     say(deps, first, "Why?")
@@ -377,6 +377,24 @@ def test_amending_an_amended_one_goes_on_from_all_of_it(
     assert [c.split(" ")[0] for c in contents[3:]] == ["Why?", contents[4].split(" ")[0], "Second.",
         contents[6].split(" ")[0], "Third.", contents[8].split(" ")[0]]  # fmt: skip
     assert third.version == 3
+
+
+def test_an_amendment_keeps_title_and_voice_and_a_failed_one_leaves_no_chat(
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database
+) -> None:
+    stub.reply("You set retention [[e1]].").reply("Retention")
+    journal = personas.create(database, BUILT_IN["journal"], NOW_MS)
+    first = tell(deps, frame_anchor(afternoon), persona_id=journal.id)
+    stub.anew().fail(500)
+    failed = say(deps, first, "Shorter.", amend=True)
+    assert failed.error
+    listed = [(chat.id, chat.title) for chat in conversations.list_chats(database)]
+    assert listed == [(first.chat_id, "Retention")]
+    stub.anew().reply("Shorter.")
+    second = held(deps, say(deps, first, "Shorter.", amend=True))
+    assert (second.title, second.persona, second.persona_version) == ("Retention", journal.name, 1)
+    assert [chat.title for chat in conversations.list_chats(database, text="retention")] == ["Retention"] * 2
+    assert conversations.get(database, failed.chat_id) is None
 
 
 def test_only_the_chat_of_an_insight_can_be_amended(deps: TurnServices, database: Database) -> None:

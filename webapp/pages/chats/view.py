@@ -144,6 +144,7 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         models=own.chat_models.describe(),
         suggestions=None if chat else suggestions(database, viewer),
         persona=personas.active(database),
+        personas=personas.list_personas(database),
         topic=topic_view(own, chat.id) if chat else None,
         asks_for_pictures=_asks_for_pictures(own.chat_models),
         is_verbose=chat_sessions.verbose_until_ms(database, viewer.now_ms) is not None,
