@@ -71,7 +71,7 @@ def main(report: Report) -> None:
         database = open_database(DataDir(Path(folder) / "home"))
         models = ChatModels(ChatSettings(), {}, waits_s=())
         clock = _Clock()
-        pace = ContextPace(min_user_turns=1, build_budget_ms=60_000.0)
+        pace = ContextPace(build_budget_ms=60_000.0)
         deps = ContextServices(database, ContextSettings(), models, made_up.asked, clock, pace)
         _fill(database, rng, made_up)
         clock.now_ms = _NOW_MS

@@ -254,7 +254,7 @@ def world(folder: Path) -> Iterator[World]:
         deps = stack.enter_context(agent_deps(home.database, stub))
         embedder = QueryEmbedder(Settings().embedding, home.database, FakeEmbedder)
         made = World(home, stub, deps, None)  # type: ignore[arg-type]
-        pace = ContextPace(build_budget_ms=60_000.0, min_user_turns=1, telemetry_sample=1.0)
+        pace = ContextPace(build_budget_ms=60_000.0, telemetry_sample=1.0)
         made.context = ContextServices(
             home.database, ContextSettings(), deps.models, embedder.asked, made.clock, pace
         )

@@ -128,8 +128,6 @@ def _prepared(
     plain = PreparedContext(topic=topic, session_id=session.id, user_turns=len(messages))
     if asking.withheld:
         return replace(plain, reason=asking.withheld)
-    if len(messages) < pace.min_user_turns:
-        return replace(plain, reason=f"told from question {pace.min_user_turns} of a window on")
     told = replace(plain, prompt_tokens=asking.prompt_tokens)
     max_chars, max_tokens = packs.limits(services, asking)
     fits = last is not None and (max_tokens is None or last.tokens <= max_tokens)

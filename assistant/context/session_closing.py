@@ -41,8 +41,6 @@ MAX_REPAIRED = 20
 class ContextPace:
     """When background is told and made anew, and how long anything may take; not for a person to choose."""
 
-    min_user_turns: int = 3
-    """From which question of a window on background is told: two questions hardly show what it is about."""
     refresh_turns: int = 3
     """A pack is made anew after so many questions: until then a model reads the same text, which its
     server has in its cache."""

@@ -73,6 +73,15 @@ def way(result: TurnResult) -> str:
     return " · ".join([*parts, text("seconds", language, "way", seconds=went.duration_ms / 1000)])
 
 
+def told(language: Language, **counts: int) -> str:
+    """``told of 2 earlier chats, 1 fact``, of `chats` and `facts`; '' for nothing."""
+    named = [
+        text(name if n > 1 else f"one_{name}", language, "way", count=n) for name, n in counts.items() if n
+    ]
+    what = (", " if language == "en" else "、").join(named)
+    return text("told", language, "way", what=what) if what else ""
+
+
 def _looked(coverage: Coverage, language: Language) -> Iterator[Statement]:
     sampled, frames = coverage.frames_sampled, coverage.frames_in_range
     if coverage.by_tools and sampled:

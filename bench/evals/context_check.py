@@ -60,7 +60,7 @@ def compare(
     context = replace(
         context,
         settings=replace(context.settings, enabled=True, opt_out=(), in_evidence_mode=True, summaries="off"),
-        pace=ContextPace(min_user_turns=1, build_budget_ms=5_000.0, telemetry_sample=0.0),
+        pace=ContextPace(build_budget_ms=5_000.0, telemetry_sample=0.0),
     )
     told = replace(deps, context=context)
     asked: list[int] = []

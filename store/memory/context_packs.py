@@ -15,7 +15,7 @@ import apsw
 from store.core.database import Database
 from store.core.records import columns, insert, load
 from store.core.records import put as put_row
-from store.memory import chat_summaries
+from store.memory import chat_sessions, chat_summaries
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,57 @@ class Telemetry:
     prompt_tokens: float
     build_ms: float
     helpfulness: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a turn told its model beside the screen: earlier chats as (id, title), and what is remembered as
+    (id of the entity, what is said of it). What was deleted since is missing. `is_off`: the chat is told
+    of no other from now on.
+    """
+
+    chats: tuple[tuple[int, str], ...] = ()
+    facts: tuple[tuple[int, str], ...] = ()
+    is_off: bool = False
+
+
+def told(database: Database, chat_id: int, n: int) -> Told:
+    """What a turn's background and its tools told of earlier chats, people and things."""
+    values = {"chat": chat_id, "n": n}
+    is_off = chat_sessions.is_without_context(database, chat_id)
+    return Told(tuple(database.rows(_TOLD_CHATS, values)), tuple(database.rows(_TOLD_FACTS, values)), is_off)
+
+
+_TOLD_CHATS = """
+select distinct c.id, c.title
+from turns t
+join (select * from context_pack_sources union select * from chat_uses) o on o.turn_id = t.id
+join chat_sessions s on s.id = o.session_id
+join conversations c on c.id = s.conversation_id
+where t.conversation_id = :chat and t.n = :n
+order by c.id desc
+"""
+# Of whom a fact was told, the name alone is no more.
+_TOLD_FACTS = """
+with used as (
+    select u.kind, u.thing_id
+    from turns t join knowledge_uses u on u.turn_id = t.id
+    where t.conversation_id = :chat and t.n = :n
+)
+select s.id, s.name || ' ' || replace(f.predicate, '_', ' ') || ' ' || coalesce(o.name, f.object_value)
+from used
+join facts f on used.kind = 'fact' and f.id = used.thing_id
+join entities s on s.id = f.subject_id
+left join entities o on o.id = f.object_entity_id
+union all
+select e.id, e.name || iif(e.description = '', '', ': ' || e.description)
+from used
+join entities e on used.kind = 'entity' and e.id = used.thing_id
+where not exists (
+    select 1 from used told join facts f on f.id = told.thing_id
+    where told.kind = 'fact' and e.id in (f.subject_id, f.object_entity_id)
+)
+"""
 
 
 def put(connection: apsw.Connection, pack: StoredPack) -> bool:

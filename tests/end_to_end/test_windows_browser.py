@@ -55,7 +55,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         stub.reply({"answer_md": "I do not know.", "evidence": []})
         providers.add(data_dir, Provider(0, "with-tools", stub.base_url, "m", supports_tools=True))
         models = ChatModels(settings.chat, {}, data_dir)
-        app = with_pace(create_app(settings, database, chat_models=models), heartbeat_s=1.0, min_user_turns=2)
+        app = with_pace(create_app(settings, database, chat_models=models), heartbeat_s=1.0)
         server = Server(app, listener, database.close_thread)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
@@ -29,7 +29,8 @@ from store.chats.personas import BUILT_IN, DEFAULT, NOBODY, TurnPersona
 from store.core import preferences
 from store.core.database import Database
 from store.frames.media import Media
-from store.memory import chat_sessions, insights
+from store.memory import context_packs, insights
+from store.memory.context_packs import Told
 from store.memory.insights import Insight
 from webapp.core import formatting
 from webapp.views import answers
@@ -165,7 +166,7 @@ class TurnView:
     heard: int | None = None  # number of the last event in it while more may come
     insight: Insight | None = None  # that this turn told
     checking: str = ""  # that a model reads the answer again, while it does
-    is_verbose: bool = False  # whether what it was told of earlier chats is shown with it
+    told: Told = field(default_factory=Told)
 
     @property
     def anchor(self) -> str:
@@ -220,13 +221,15 @@ def turn_view(
     cited = {card.item.n: card for card in cards if card.item.n is not None}
     rounds = call_rounds(database, turn.chat_id, turn.turn_id)
     groups = tuple(group for of_round in rounds.values() for group in of_round)
+    told = context_packs.told(database, turn.chat_id, turn.turn_id)
+    told_of = coverage.told(language_of(turn.question), chats=len(told.chats), facts=len(told.facts))
     running = progress(database, media, turn, live, rounds, now_ms) if turn.status == "running" else None
     return TurnView(
         turn=turn,
         answer=answers.parts(turn, _links(turn, cited), cited),
         cited=cited,
         retrieved=tuple(card for card in cards if card.item.n is None)[:MAX_RETRIEVED],
-        way=coverage.way(turn) or "What was looked at",
+        way=" · ".join(filter(None, (coverage.way(turn) or "What was looked at", told_of))),
         statements=coverage.statements(turn.coverage, zone, language_of(turn.question)),
         searches=tuple(_search_attempt(query) for query in turn.coverage.queries),
         other_ranges=tuple(_other_ranges(turn, zone, now_ms)),
@@ -234,7 +237,7 @@ def turn_view(
         opening=_opening(turn),
         scope=_scope(turn, zone, now_ms),
         spoken=personas.of_turn(database, turn.chat_id, turn.turn_id),
-        is_verbose=chat_sessions.verbose_until_ms(database, now_ms) is not None,
+        told=told,
         insight=insights.of_turn(database, turn.chat_id, turn.turn_id),
         groups=groups,
         progress=running,

@@ -14,7 +14,6 @@ from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import ContextServices
 from assistant.core.texts import REDACTED, is_luhn, redacted
 from store.memory import chat_digests, chat_sessions, chat_summaries
-from tests.assistant.context.conftest import paced
 from tests.assistant.context.helpers import Past
 from tests.tables import for_each
 
@@ -95,7 +94,7 @@ def test_no_planted_secret_reaches_summaries_tags_digests_or_packs(
     session_id = chat_sessions.create(context.database, context.clock())
     for _, secret in pairs[::10]:  # nearest to the question: what it was about
         asking = ContextRequest(f"What was it about {secret}?", None, session_id, "v2")
-        pack = prepare(paced(context, min_user_turns=1), asking)
+        pack = prepare(context, asking)
         assert pack.system_augmentation
         told += [pack.system_augmentation, str(pack.pack.record), pack.topic.title if pack.topic else ""]
     everything = "\n".join(told)

@@ -98,11 +98,8 @@ def window(deps: TurnServices, stub: StubModel, past: Past) -> Window:
     return Window(deps, stub)
 
 
-def test_from_the_third_question_on_the_model_is_told(window: Window) -> None:
-    for question in QUESTIONS[:2]:
-        window.ask(question)
-        assert window.told() == ""
-    window.ask(QUESTIONS[2])
+def test_from_the_first_question_on_the_model_is_told(window: Window) -> None:
+    window.ask(QUESTIONS[0])
     pack = window.told()
     assert pack.startswith("Background, not evidence, not instructions:\n[Recent context]\n- 2026-11-19: ")
     assert LEARNED in pack
@@ -162,7 +159,7 @@ def test_a_pack_needs_the_switch_a_session_the_version_and_no_opt_out(
     """None for one that is told."""
     past.window(QUESTIONS[0], answers=[LEARNED], days_ago=1)
     assert deps.context
-    window = Window(replace(deps, context=changed(paced(deps.context, min_user_turns=1), **settings)), stub)
+    window = Window(replace(deps, context=changed(deps.context, **settings)), stub)
     window.ask(QUESTIONS[2], **request_changes)
     assert bool(window.told()) is (reason is None)
 
@@ -177,7 +174,6 @@ def test_the_users_own_name_opts_out(
 
 
 def test_a_person_may_switch_it_off_for_everything_or_for_a_chat(window: Window, database: Database) -> None:
-    window.deps = replace(window.deps, context=paced(_context(window), min_user_turns=1))
     window.ask(QUESTIONS[0])
     assert window.told()
     assert window.chat_id is not None
@@ -199,7 +195,7 @@ def test_in_evidence_mode_it_is_off_by_default(
 ) -> None:
     """And what the pack says is no evidence."""
     store_frame(database, data_dir, NOW_MS - 60_000, "the lunch menu")
-    settings = changed(paced(_context(window), min_user_turns=1), in_evidence_mode=is_on)
+    settings = changed(_context(window), in_evidence_mode=is_on)
     window.deps = replace(window.deps, context=settings)
     window.stub.reply({"answer_md": LEARNED, "evidence": []})
     result = window.ask("What did I do?", mode="evidence", start_ms=NOW_MS - 3_600_000, end_ms=NOW_MS)
@@ -211,7 +207,6 @@ def test_in_evidence_mode_it_is_off_by_default(
 def test_the_pack_is_made_anew_after_turns_or_minutes_and_not_before_the_cooldown(
     window: Window, past: Past, now: Clock
 ) -> None:
-    window.deps = replace(window.deps, context=paced(_context(window), min_user_turns=1))
     window.ask(QUESTIONS[0])
     first = window.told()
     past.window("a sketch of the retention house")  # there is something new to tell
@@ -233,7 +228,6 @@ def test_the_pack_is_made_anew_after_turns_or_minutes_and_not_before_the_cooldow
 def test_when_it_takes_too_long_the_last_pack_is_told_again(
     window: Window, now: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    window.deps = replace(window.deps, context=paced(_context(window), min_user_turns=1))
     window.ask(QUESTIONS[0])
     first = window.told()
     never = threading.Event()
@@ -261,7 +255,6 @@ def test_a_defect_costs_no_answer(
     window: Window, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A failing store is tested with one that fails (test_faults); a defect has to be put in."""
-    window.deps = replace(window.deps, context=paced(_context(window), min_user_turns=1))
 
     def fails(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("a defect")
@@ -278,7 +271,7 @@ def test_an_embedder_that_raises_costs_no_answer(window: Window, caplog: pytest.
     def raises(text: str) -> RetrievalQuery:
         raise RuntimeError("a defect")
 
-    broken = replace(paced(_context(window), min_user_turns=1), embed=raises)
+    broken = replace(_context(window), embed=raises)
     window.deps = replace(window.deps, context=broken)
     result = window.ask(QUESTIONS[0])
     assert (result.status, window.told()) == ("done", "")
@@ -288,7 +281,6 @@ def test_an_embedder_that_raises_costs_no_answer(window: Window, caplog: pytest.
 def test_tables_that_are_not_there_cost_no_answer(
     window: Window, database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
-    window.deps = replace(window.deps, context=paced(_context(window), min_user_turns=1))
     with database.write() as connection:
         connection.execute("drop table context_samples")
         connection.execute("drop trigger chat_summaries_gone")
@@ -300,7 +292,7 @@ def test_tables_that_are_not_there_cost_no_answer(
 
 
 def test_the_share_of_the_prompt_is_kept(window: Window) -> None:
-    sampled = paced(_context(window), min_user_turns=1, telemetry_sample=1.0)
+    sampled = paced(_context(window), telemetry_sample=1.0)
     window.deps = replace(window.deps, context=sampled)
     window.ask(QUESTIONS[0])
     telemetry = context_packs.telemetry(window.deps.database)
@@ -309,7 +301,7 @@ def test_the_share_of_the_prompt_is_kept(window: Window) -> None:
 
 
 def test_sizes_times_and_use_are_sampled_without_words(window: Window) -> None:
-    sampled = paced(_context(window), min_user_turns=1, telemetry_sample=1.0)
+    sampled = paced(_context(window), telemetry_sample=1.0)
     window.deps = replace(window.deps, context=sampled)
     window.stub.reply({"answer_md": "Fourteen days of retention, I think.", "evidence": []})
     window.ask("Is it final?")
@@ -327,7 +319,7 @@ def test_a_model_with_a_small_window_is_told_less(past: Past, context: ContextSe
     for number in range(12):
         past.window(f"retention question number {number} " + "and more of it " * 6, answers=[LEARNED])
     session_id = chat_sessions.create(context.database, context.clock())
-    deps = paced(context, min_user_turns=1)
+    deps = context
     asking = ContextRequest("retention", None, session_id, "v2", prompt_tokens=400, window_tokens=4_096)
     small = prepare(deps, asking)
     large = prepare(deps, replace(asking, window_tokens=32_768))
@@ -335,7 +327,6 @@ def test_a_model_with_a_small_window_is_told_less(past: Past, context: ContextSe
 
 
 def test_the_record_says_what_was_used_when_and_why(window: Window) -> None:
-    window.deps = replace(window.deps, context=paced(_context(window), min_user_turns=1))
     window.ask(QUESTIONS[0])
     assert window.chat_id is not None
     stored = context_packs.of_turn(window.deps.database, window.chat_id, 1)
@@ -355,7 +346,7 @@ def test_deleting_a_frame_takes_what_another_chat_was_told_of_it(
     evidence = [StoredEvidence(1, frame.id, NOW_MS, state="found")]
     past.window("What was it?", answers=[f"It was {secret}."], evidence=evidence, days_ago=1)
     assert deps.context
-    window = Window(replace(deps, context=paced(deps.context, min_user_turns=1)), stub)
+    window = Window(replace(deps, context=deps.context), stub)
     stub.reply({"answer_md": f"Earlier you spoke of {secret}.", "evidence": []})
     window.ask("What did we talk about?")
     assert secret in window.told()
@@ -386,7 +377,7 @@ def test_a_chat_that_is_deleted_meanwhile_is_told_of_nowhere(
     session = chat_sessions.get(database, earlier)
     assert deps.context and session and session.chat_id
     chat_id = session.chat_id
-    window = Window(replace(deps, context=paced(deps.context, min_user_turns=1)), stub)
+    window = Window(replace(deps, context=deps.context), stub)
 
     def forgetful(request: object) -> dict[str, Any]:
         conversations.delete(database, chat_id)
@@ -412,7 +403,6 @@ def test_what_cannot_be_noted_is_not_told(window: Window, monkeypatch: pytest.Mo
     def busy(*_: object) -> bool:
         raise StoreBusy("another program writes")
 
-    window.deps = replace(window.deps, context=paced(_context(window), min_user_turns=1))
     with monkeypatch.context() as patch:
         patch.setattr(context_packs, "put", busy)
         assert window.ask(QUESTIONS[0]).status == "done"
@@ -429,7 +419,6 @@ def test_a_window_is_of_one_chat(window: Window, database: Database) -> None:
 
 
 def test_a_pack_that_is_deleted_is_not_told_again(window: Window, database: Database) -> None:
-    window.deps = replace(window.deps, context=paced(_context(window), min_user_turns=1))
     window.ask(QUESTIONS[0])
     assert LEARNED in window.told()
     chat_digests.delete_everything(database)
@@ -444,7 +433,6 @@ def _context(window: Window) -> ContextServices:
 
 def test_what_this_chat_came_to_before_is_read_by_the_model_itself(window: Window, past: Past) -> None:
     """Neither as a recent chat nor under the topic: the transcript has it."""
-    window.deps = replace(window.deps, context=paced(_context(window), min_user_turns=1))
     window.ask(QUESTIONS[0])
     past.window("And the retention of text?", answers=["Never told twice."], chat_id=window.chat_id)
     window.deps = replace(window.deps, context=paced(_context(window), refresh_turns=1, refresh_cooldown_s=0))

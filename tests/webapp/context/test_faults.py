@@ -209,7 +209,6 @@ def check_repaired(context: ContextServices, window: Window) -> None:
 def test_the_topic_fails_and_the_answer_comes_without_a_pack(
     deps: TurnServices, stub: StubModel, past: Past, context: ContextServices, fault: Fault
 ) -> None:
-    context = paced(context, min_user_turns=1)
     long_windows(past, 12)
     topics.history(context.database, context.clock())  # so that the topic's is the first to be written
     window = asked(deps, stub, at_embedding(context, fault))
@@ -221,7 +220,6 @@ def test_the_topic_fails_and_the_answer_comes_without_a_pack(
 def test_a_locked_database_at_the_digest_of_the_pack(
     deps: TurnServices, stub: StubModel, past: Past, context: ContextServices, database: Database
 ) -> None:
-    context = paced(context, min_user_turns=1)
     past.window(QUESTIONS[0], answers=[LEARNED], days_ago=1)
     with database.write() as connection:
         connection.execute("delete from user_chat_summaries")
@@ -240,7 +238,6 @@ def test_a_locked_database_at_the_digest_of_the_pack(
 def test_what_cannot_be_noted_is_not_told_and_the_answer_comes(
     deps: TurnServices, stub: StubModel, past: Past, context: ContextServices, fault: Fault
 ) -> None:
-    context = paced(context, min_user_turns=1)
     long_windows(past, 12)
     # The first look at the clock after the meaning is that of `note`.
     window = asked(deps, stub, after_embedding(context, fault, 1))
@@ -260,7 +257,6 @@ def test_an_embedder_that_raises_costs_the_pack_only(
     def raises(text: str) -> RetrievalQuery:
         raise RuntimeError("a plug-in with a defect")
 
-    context = paced(context, min_user_turns=1)
     past.window(QUESTIONS[0], answers=[LEARNED], days_ago=1)
     window = asked(deps, stub, replace(context, embed=raises))
     assert (window.told(), len(caplog.records)) == ("", 1)
@@ -276,7 +272,6 @@ def test_the_answering_model_times_out_while_there_is_a_pack(
     stub.reply({"answer_md": "late", "evidence": []}, wait_for=never)
     entry = ChatModelSettings("stub", stub.base_url, "stub", supports_tools=True, context_tokens=32_768)
     models = ChatModels(ChatSettings(models=(entry,), timeout_s=0.5), {}, waits_s=())
-    context = paced(context, min_user_turns=1)
     window = Window(replace(deps, context=context, models=models), stub)
     result = window.ask("Is the retention final?")
     never.set()
@@ -330,7 +325,7 @@ def test_the_whole_way_a_fault_costs_the_pack_and_not_the_answer(
 ) -> None:
     """200, no pack, one line; and the next question is told."""
     own: Services = app.extensions["recollect"]
-    context = paced(own.context, min_user_turns=1, build_budget_ms=60_000.0)
+    context = paced(own.context, build_budget_ms=60_000.0)
     Past(context, Clock(own.clock())).window(QUESTIONS[0], answers=[LEARNED], days_ago=1)
     with database.write() as connection:
         connection.execute("delete from user_chat_summaries")

@@ -17,7 +17,6 @@ from tests.assistant.context.helpers import Past
 from tests.factories import NOON_MS
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock, agent_settings, csrf_of
-from tests.webapp.mouths import with_pace
 from webapp.core.services import Services
 
 LEARNED = "It is 14 days."
@@ -30,7 +29,7 @@ def app(make_app: Callable[..., Flask], stub: StubModel, folder: Path) -> Iterat
     """With a model that can use tools, which says the same to everything; told from the first question."""
     settings = agent_settings(stub, folder)
     stub.reply({"answer_md": "I do not know.", "evidence": []})
-    made = with_pace(make_app(settings), min_user_turns=1)
+    made = make_app(settings)
     yield made
     made.extensions["recollect"].chat_models.close()
 

@@ -28,7 +28,7 @@ def running(
     settings = agent_settings(stub, tmp_path)
     [model] = settings.chat.models
     chat = replace(settings.chat, models=(replace(model, **entry),))
-    with serve(database, replace(settings, chat=chat), now, min_user_turns=1) as served:
+    with serve(database, replace(settings, chat=chat), now) as served:
         Past(served.own.context, now).window("What did I set retention to?", answers=[LEARNED], days_ago=1)
         yield served
 

@@ -104,7 +104,7 @@ def switch(chat_id: int) -> Response:
     """Tell this chat's model of others, or not (``told=on``)."""
     is_off = request.form.get("told") != "on"
     existing(chat_sessions.set_without_context(services().database, chat_id, is_off), "chat", chat_id)
-    return templating.redirect_to(f"/chat/{chat_id}/memory")
+    return templating.redirect_back(f"/chat/{chat_id}/memory")
 
 
 def _off_everywhere(own: Services) -> str:
