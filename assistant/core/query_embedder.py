@@ -128,6 +128,27 @@ class QueryEmbedder:
             for own in of_texts
         ]
 
+    def nearness(self, text: str, others: Sequence[str]) -> list[float]:
+        """How near each of the others is to a text in meaning, as a cosine. Empty where that cannot be told.
+
+        Nothing is sent for it: an endpoint is not asked.
+        """
+        if not self._is_local():
+            return []
+        vector, *vectors = (self.asked(each).vector for each in (text, *others))
+        if vector is None:
+            return []
+        return [0.0 if other is None else float(vector @ other) for other in vectors]
+
+    def _is_local(self) -> bool:
+        """Whether there is an embedder in this process."""
+        with self._lock:
+            try:
+                return not self.is_off and isinstance(self._ready(), WordEmbedder)
+            except (EmbeddingError, StoreError) as error:
+                self._lost(error)
+                return False
+
     def _word_cosines(self, words: Sequence[str], terms: Sequence[str]) -> npt.NDArray[np.float32]:
         """``float32[len(words), len(terms)]``; empty without an embedder in this process."""
         with self._lock:

@@ -20,7 +20,7 @@ from pydantic import (
 
 from assistant.read_api.calls import ReadCall
 
-_TIME = Field(description="RFC 3339 with its zone (2026-11-20T13:00:00+01:00), or epoch seconds.")
+_TIME = Field(description="RFC 3339 with its zone, or epoch seconds.")
 
 Time = Annotated[float | str, _TIME]
 TimeOrNone = Annotated[float | str | None, _TIME]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 import time
@@ -11,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from assistant.core.texts import estimate_tokens
 from assistant.read_api.calls import ReadSources
 from assistant.tools import files, general, memories, screen, sources, web
 from assistant.tools.tool import Tool
@@ -21,6 +19,9 @@ from store.core.database import Database
 from store.core.settings import ToolsSettings
 from store.sources import locations
 from store.sources.inventory import is_present
+
+Nearness = Callable[[Sequence[str]], Sequence[float]]
+"""How near each text is in meaning to what is asked; nothing where that cannot be told."""
 
 APPROVAL_LIFETIME_MS = 15 * 60_000
 """How long a call waits for a person; then it counts as not allowed."""
@@ -114,19 +115,30 @@ WINDOW_SHARE = 3
 """Definitions of tools may take one part in so many of a model's window: the rest is for what is read."""
 
 
-def fitting(tools: Sequence[Tool], window_tokens: int, wanted: str = "") -> list[Tool]:
-    """As many tools as a window has room to tell of: of those that reach the same, the most give up their
-    last one first. The one that is `wanted` stays.
+BASIC = ("search_ocr", "get_frame", "activity_summary")
+"""Without these no answer has evidence, whatever is asked."""
+
+
+def fitting(
+    tools: Sequence[Tool], window_tokens: int, wanted: str = "", nearness: Nearness = lambda texts: ()
+) -> list[Tool]:
+    """As many tools as a window has room to tell of: the one that is `wanted`, the basic ones, and then those
+    whose purpose is nearest to what is asked; the first ones where `nearness` cannot tell.
     """
-    max_tokens = window_tokens // WINDOW_SHARE
-    kept = {tool.name: estimate_tokens(json.dumps(tool.definition())) for tool in tools}
-    families: dict[str, list[str]] = {}
-    for tool in tools:
-        if tool.name != wanted:
-            families.setdefault(tool.reaches, []).append(tool.name)
-    while sum(kept.values()) > max_tokens and any(families.values()):
-        del kept[max(reversed(families.values()), key=len).pop()]
+    room = window_tokens // WINDOW_SHARE
+    if sum(tool.tokens for tool in tools) <= room:
+        return list(tools)
+    near = nearness([tool.purpose for tool in tools]) or [0.0] * len(tools)
+    kept = set[str]()
+    for _, tool in sorted(zip(near, tools, strict=True), key=lambda pair: _rank(wanted, *pair)):
+        if tool.tokens <= room or tool.name == wanted:
+            kept.add(tool.name)
+            room -= tool.tokens
     return [tool for tool in tools if tool.name in kept]
+
+
+def _rank(wanted: str, near: float, tool: Tool) -> tuple[bool, bool, float]:
+    return tool.name != wanted, tool.name not in BASIC, -near
 
 
 # -- which tools one turn has -----------------------------------------------------------------

@@ -25,6 +25,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
+from assistant.core.texts import estimate_tokens
 from store.chats.tool_permissions import Mode
 
 log = logging.getLogger(__name__)
@@ -76,6 +77,16 @@ class Tool:
     def definition(self) -> dict[str, Any]:
         """Name, description and parameters, as a model is told."""
         return {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
+
+    @property
+    def purpose(self) -> str:
+        """The first sentence of its description: what it does, and when to call it."""
+        return self.description.partition(". ")[0]
+
+    @property
+    def tokens(self) -> int:
+        """About how much of a model's window its definition takes."""
+        return estimate_tokens(json.dumps(self.definition(), separators=(",", ":")))
 
     def values(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments as the function gets them. Raises `ToolFailed` where they do not fit the schema."""
@@ -132,7 +143,7 @@ def tool(
         description = " ".join((inspect.getdoc(function) or "").split())
         if not description:
             raise TypeError(f"{name} needs a docstring")
-        parameters = _without_titles(arguments.model_json_schema())
+        parameters = _told(arguments.model_json_schema())
         return Tool(name, description, parameters, reaches, risk, function, arguments, tells, covers)
 
     return make
@@ -210,16 +221,30 @@ def _model_of(function: Callable[..., object]) -> type[BaseModel]:
     return create_model(function.__name__, __base__=_Arguments, **fields)
 
 
-def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without pydantic's titles, and an optional value as its type alone."""
+def _told(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema as far as a model has to know it: it takes room of the window in every request. Arguments
+    are checked against all of it.
+    """
     properties = {name: _property(value) for name, value in schema.get("properties", {}).items()}
     required = schema.get("required", [])
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+
+
+_UNTOLD = {"title", "anyOf", "minLength", "maxLength"}
+_LONGEST_ID = 2**32
 
 
 def _property(value: dict[str, Any]) -> dict[str, Any]:
+    """An optional value as its type alone, what may be a number or a text as a text; without bounds and
+    defaults that go without saying.
+    """
     kinds = [kind for kind in value.get("anyOf", []) if kind != {"type": "null"}]
-    rest = {key: inner for key, inner in value.items() if key not in ("title", "anyOf")}
-    if rest.get("default", "") is None:
-        del rest["default"]
-    return {**kinds[0], **rest} if len(kinds) == 1 else {**rest, **({"anyOf": kinds} if kinds else {})}
+    one = kinds[-1] if kinds else {}
+    told = {key: inner for key, inner in {**one, **value}.items() if key not in _UNTOLD}
+    if told.get("default", "") in ("", None, False):
+        told.pop("default", None)
+    if told.get("minimum") in (0, 1):
+        del told["minimum"]
+    if told.get("maximum", 0) > _LONGEST_ID:
+        del told["maximum"]
+    return told

@@ -102,8 +102,8 @@ class ModelSession:
     @property
     def room(self) -> int:
         """Tokens that the messages of a request may have."""
-        definitions = [] if self.form else [json.dumps(tool.definition()) for tool in self.tools]
-        return self.window - reserve(self.window) - sum(map(estimate_tokens, definitions))
+        definitions = 0 if self.form else sum(tool.tokens for tool in self.tools)
+        return self.window - reserve(self.window) - definitions
 
     def compose(self) -> None:
         """Make the head for the window. Raises `ContextTooLong` where a question that rests on frames alone
