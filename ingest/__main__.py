@@ -10,6 +10,7 @@ python -m ingest [--home DIR] reindex [--text] [--vectors [--all]]
 
 from __future__ import annotations
 
+import ctypes
 import json
 import logging
 import os
@@ -34,6 +35,8 @@ log = logging.getLogger("ingest")
 
 
 _NICE = 10
+_MALLOPT = {-1: 1 << 20, -3: 1 << 20, -8: 2}
+"""Of malloc.h: M_TRIM_THRESHOLD and M_MMAP_THRESHOLD in bytes, M_ARENA_MAX."""
 _HELP: dict[Kind, str] = {
     "messages": "Import messages of FILE: SMS, iMessage, WhatsApp, Telegram, e-mail or CSV.",
     "calendar": "Import the events of an .ics FILE, those that repeat worked out.",
@@ -227,6 +230,7 @@ def _work(home: Home, once: bool) -> int:
     with only_worker(home.data_dir):
         if hasattr(os, "nice"):
             os.nice(_NICE)  # what the person does comes first
+        _give_back_freed_memory()
         worker = Worker(
             home,
             import_runner.engine_of(home),
@@ -241,6 +245,16 @@ def _work(home: Home, once: bool) -> int:
             code = SOME_FAILED
         import_runner.leave_at_once(worker, code)
         return code
+
+
+def _give_back_freed_memory() -> None:
+    """Pictures of megabytes come and go: glibc would keep their pages, a quarter of what is held at rest."""
+    if sys.platform != "linux":
+        return
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):  # another library than glibc has its own ways
+        for parameter, value in _MALLOPT.items():
+            libc.mallopt(parameter, value)
 
 
 def main() -> int:
