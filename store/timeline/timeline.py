@@ -8,8 +8,7 @@ bounded lists. Nothing is cached: every answer is read from the database.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from operator import attrgetter
+from dataclasses import asdict, dataclass, replace
 
 from store.core.database import Database, scalar
 from store.frames import apps
@@ -62,38 +61,39 @@ def timeline(
         first, after = id_range(start_ms, end_ms)
         count = scalar(connection, "select count(*) from frames where id >= ? and id < ?", (first, after))
         holes = gaps.gaps(database, start_ms, end_ms, now_ms)
-    runs = [_run_of(segment, slots) for segment in segments]
-    if width_px is not None:
-        runs = merged(runs, start_ms, end_ms, width_px)
+    shown = segments if width_px is None else merged(segments, start_ms, end_ms, width_px)
+    runs = tuple(_run_of(segment, slots) for segment in shown)
     return Timeline(
-        start_ms, end_ms, tuple(runs), tuple(holes), of_segments(segments, start_ms, end_ms), slots, count
+        start_ms, end_ms, runs, tuple(holes), of_segments(segments, start_ms, end_ms), slots, count
     )
 
 
-def merged(runs: Sequence[Run], start_ms: int, end_ms: int, width_px: int) -> list[Run]:
-    """Runs for a band `width_px` wide: each pixel goes to the app with most time in it.
+def merged(runs: Sequence[Segment], start_ms: int, end_ms: int, width_px: int) -> list[Segment]:
+    """Segments for a band `width_px` wide: each pixel goes to the app with most time in it.
 
     At most `MAX_RUNS`; where the pixels give more, they are made wider. Edges stay exact, and
     holes under a pixel are closed.
     """
     columns = max(1, width_px)
-    found = _at_width(runs, start_ms, (end_ms - start_ms) / columns, columns)
+    found = _at_width(runs, start_ms, end_ms, columns)
     if len(found) > MAX_RUNS:  # a run owns a pixel, so this many pixels cannot give more
-        found = _at_width(runs, start_ms, (end_ms - start_ms) / MAX_RUNS, MAX_RUNS)
+        found = _at_width(found, start_ms, end_ms, MAX_RUNS)
     return found
 
 
-def _at_width(runs: Sequence[Run], start_ms: int, pixel_ms: float, columns: int) -> list[Run]:
+def _at_width(runs: Sequence[Segment], start_ms: int, end_ms: int, columns: int) -> list[Segment]:
+    width_ms = end_ms - start_ms
+    pixel_ms = width_ms / columns
     # The first and the last pixel that each run touches; its end is exclusive.
     spans = [
         (
-            min(columns - 1, int((run.start_ms - start_ms) / pixel_ms)),
-            min(columns - 1, int((max(run.end_ms - 1, run.start_ms) - start_ms) / pixel_ms)),
+            (run.start_ms - start_ms) * columns // width_ms,
+            (max(run.end_ms - 1, run.start_ms) - start_ms) * columns // width_ms,
         )
         for run in runs
     ]
     winners = _winners(runs, spans, start_ms, pixel_ms, columns)
-    found: list[Run] = []
+    found: list[Segment] = []
     for run, (first, last) in zip(runs, spans, strict=True):
         # Inside a run every pixel is its own; only the two at its ends are shared.
         first += winners[first] != run.app_name
@@ -114,7 +114,7 @@ def _at_width(runs: Sequence[Run], start_ms: int, pixel_ms: float, columns: int)
 
 
 def _winners(
-    runs: Sequence[Run], spans: Sequence[tuple[int, int]], start_ms: int, pixel_ms: float, columns: int
+    runs: Sequence[Segment], spans: Sequence[tuple[int, int]], start_ms: int, pixel_ms: float, columns: int
 ) -> list[str | None]:
     """The app with most time in each pixel; None where there is none (or its name is unknown)."""
     times: list[dict[str | None, float]] = [{} for _ in range(columns)]
@@ -132,7 +132,7 @@ def _winners(
     return [max(time, key=lambda app: time[app]) if time else None for time in times]
 
 
-def _joined(before: Run, run: Run, end_ms: int) -> Run:
+def _joined(before: Segment, run: Segment, end_ms: int) -> Segment:
     same_window = before.window_name == run.window_name
     same_url = before.browser_url == run.browser_url
     return replace(
@@ -147,10 +147,7 @@ def _joined(before: Run, run: Run, end_ms: int) -> Run:
 
 def _run_of(segment: Segment, slots: dict[str, int | None]) -> Run:
     slot = slots.get(segment.app_name) if segment.app_name else None
-    return Run(*(*_OF_SEGMENT(segment), slot))
-
-
-_OF_SEGMENT = attrgetter(*(field.name for field in fields(Segment)))  # a month has thousands
+    return Run(**asdict(segment), colour_slot=slot)
 
 
 def frames_between(

@@ -8,8 +8,9 @@ clock, whatever the frames and however many monitors. Time that no segment cover
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from store.core.database import Database, rows, scalar
@@ -31,39 +32,47 @@ class Total:
     app_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: a list is made when it is first asked for, and kept
 class Totals:
-    """Each list longest first. ``covered_ms`` is the sum over `by_app`, and at most `wall_ms`."""
+    """Each list longest first. ``covered_ms`` is the sum over `by_app`, and at most `wall_ms`.
 
-    by_app: tuple[Total, ...]
-    by_window: tuple[Total, ...]
-    by_url: tuple[Total, ...]
-    by_site: tuple[Total, ...]
+    `shown` is what they are made of: of each window how long, and when first and last, in milliseconds. A
+    URL's time is listed only where there is a URL, and so is its site's; a window belongs to its app, a site
+    to every browser.
+    """
+
+    shown: Mapping[_Window, Sequence[int]] = field(repr=False)
     wall_ms: int
     covered_ms: int
 
+    @cached_property
+    def by_app(self) -> tuple[Total, ...]:
+        return _grouped(self.shown, lambda app, _, __: (app,))
+
+    @cached_property
+    def by_window(self) -> tuple[Total, ...]:
+        return _grouped(self.shown, lambda app, title, _: (app, title))
+
+    @cached_property
+    def by_url(self) -> tuple[Total, ...]:
+        return _grouped(self.shown, lambda app, _, url: (app, url) if url else None)
+
+    @cached_property
+    def by_site(self) -> tuple[Total, ...]:
+        sites = {url: site(url) for _, _, url in self.shown}
+        return _grouped(self.shown, lambda _, __, url: (sites[url],) if sites[url] else None)
+
 
 def of_segments(segments: Iterable[Segment], start_ms: int, end_ms: int) -> Totals:
-    """The totals of segments that lie in ``[start_ms, end_ms)``, in order and without overlap.
-
-    A URL's time is listed only where there is a URL, and so is its site's; a window belongs to its
-    app, a site to every browser.
-    """
+    """The totals of segments that lie in ``[start_ms, end_ms)``, in order and without overlap."""
     # By window first: months are a hundred thousand segments of a few thousand windows.
-    windows: dict[_Window, list[int]] = {}
+    shown: dict[_Window, list[int]] = {}
     for segment in segments:
-        share = windows.setdefault(window(segment), [0, segment.start_ms, 0])
+        share = shown.setdefault(window(segment), [0, segment.start_ms, 0])
         share[0] += segment.duration_ms
         share[2] = segment.end_ms
-    sites = {url: site(url) for _, _, url in windows}
-    return Totals(
-        by_app=_grouped(windows, lambda app, _, __: (app,)),
-        by_window=_grouped(windows, lambda app, title, _: (app, title)),
-        by_url=_grouped(windows, lambda app, _, url: (app, url) if url else None),
-        by_site=_grouped(windows, lambda _, __, url: (sites[url],) if sites[url] else None),
-        wall_ms=max(0, end_ms - start_ms),
-        covered_ms=sum(duration_ms for duration_ms, _, _ in windows.values()),
-    )
+    covered_ms = sum(duration_ms for duration_ms, _, _ in shown.values())
+    return Totals(shown, max(0, end_ms - start_ms), covered_ms)
 
 
 def intervals(
@@ -98,19 +107,15 @@ def _grouped(
     windows: Mapping[_Window, Sequence[int]], key: Callable[..., tuple[str | None, ...] | None]
 ) -> tuple[Total, ...]:
     """Totals of what `key` makes of a window: its name last; None leaves a window out."""
-    groups: dict[tuple[str | None, ...], Total] = {}
+    groups: dict[tuple[str | None, ...], list[Any]] = {}
     for shown, (duration_ms, first_ms, last_ms) in windows.items():
         if (group := key(*shown)) is None:
             continue
-        total = groups.get(group)
-        groups[group] = Total(
-            name=group[-1],
-            duration_ms=duration_ms + (total.duration_ms if total else 0),
-            first_ms=total.first_ms if total else first_ms,
-            last_ms=max(last_ms, total.last_ms) if total else last_ms,
-            app_name=total.app_name if total else shown[0],
-        )
-    return tuple(sorted(groups.values(), key=lambda t: (-t.duration_ms, t.first_ms, t.name or "")))
+        total = groups.setdefault(group, [0, first_ms, last_ms, shown[0]])
+        total[0] += duration_ms
+        total[2] = max(total[2], last_ms)
+    totals = (Total(group[-1], *total) for group, total in groups.items())
+    return tuple(sorted(totals, key=lambda t: (-t.duration_ms, t.first_ms, t.name or "")))
 
 
 # -- stats --------------------------------------------------------------------------------
