@@ -31,7 +31,7 @@ from playwright.sync_api import BrowserContext, Page, sync_playwright
 
 import capture.page_text
 from bench.report import Report
-from capture.page_text import PageTextDoor, PageWindow
+from capture.page_text import PageTextDoor, PageWindow, Tellers
 from capture.screens.protocol import Screenshot
 from capture.screens.x11 import X11Screens
 from capture.windows.protocol import WindowInfo
@@ -300,7 +300,7 @@ class _Desk:
         """What pages tell of a picture, and how long that took."""
         shown = [w for w in self.windows.windows() if "chromium" in (w.app_name or "").lower()]
         began = time.perf_counter()
-        collect = self.door.ask([_page_window(window) for window in shown[:1]], shot.captured_ms)
+        collect = Tellers(self.door).ask([_page_window(window) for window in shown[:1]], shot, 1.0)
         return (collect() if collect else None), time.perf_counter() - began
 
     def open(self, path: str) -> None:

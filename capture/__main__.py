@@ -15,8 +15,8 @@ from pathlib import Path
 
 from capture.core.clock import SystemClock
 from capture.daemon import Daemon, Parts, Sources
-from capture.page_text import PageTextDoor
-from capture.platforms import open_sources, parse_source
+from capture.page_text import PageTextDoor, Tellers
+from capture.platforms import open_accessible_text, open_sources, parse_source
 from capture.privacy import Rules
 from capture.status import DiskFloor
 from capture.windows import processes
@@ -81,14 +81,16 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event) -> None:
 
     rules = Rules(data_dir, settings.privacy)
     door = PageTextDoor(data_dir.spool, lambda page: rules.current().decide_on_screen(page).action == "keep")
+    also = open_accessible_text() if settings.capture.accessible_text else []
+    tellers = Tellers(door, *also)
     parts = Parts(
         open_sources=open_observed, spool=spool, rules=rules, settings=settings.capture, clock=clock,
-        disk=DiskFloor(data_dir.spool, settings.capture.min_free_gb), page_text=door,
+        disk=DiskFloor(data_dir.spool, settings.capture.min_free_gb), page_text=tellers,
     )  # fmt: skip
     try:
         Daemon(parts).run(stop)
     finally:
-        door.close()
+        tellers.close()
 
 
 def _stop_on_signals() -> threading.Event:

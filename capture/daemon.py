@@ -17,7 +17,7 @@ from capture.core.clock import Clock, LapseWatch
 from capture.core.errors import SourceFailed
 from capture.difference import is_uniform
 from capture.frame_recorder import Candidate, FrameRecorder
-from capture.page_text import PageTextDoor
+from capture.page_text import Tellers
 from capture.privacy import Windows
 from capture.screens.protocol import Monitor, Pixels, Screenshot, ScreenSource
 from capture.status import (
@@ -59,7 +59,7 @@ class Parts:
     settings: CaptureSettings
     clock: Clock
     disk: DiskFloor
-    page_text: PageTextDoor | None = None
+    page_text: Tellers | None = None
 
 
 @dataclass(frozen=True, slots=True)

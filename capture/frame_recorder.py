@@ -11,6 +11,7 @@ import io
 import logging
 import uuid
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -22,7 +23,7 @@ from PIL import Image
 from capture.core.clock import Clock
 from capture.difference import TILE, FlickerFilter, changed_tiles
 from capture.ledger import Ledger
-from capture.page_text import Collect, PageTextDoor, PageWindow
+from capture.page_text import PageWindow, Tellers
 from capture.screens.protocol import Pixels, Screenshot
 from capture.status import Backoff, spool_cause
 from capture.windows.idle import Activity, Inactivity
@@ -74,7 +75,7 @@ class FrameRecorder:
     """The frames and counts of one daemon."""
 
     def __init__(
-        self, spool: Spool, settings: CaptureSettings, clock: Clock, page_text: PageTextDoor | None = None
+        self, spool: Spool, settings: CaptureSettings, clock: Clock, page_text: Tellers | None = None
     ) -> None:
         self.backoff = Backoff()
         self.looks = 0
@@ -120,7 +121,7 @@ class FrameRecorder:
         verdict = trigger.judge(candidate, is_active=activity.is_active, is_writing=name in self._writing)
         if isinstance(verdict, Keep):
             kept = verdict.candidate
-            text = self._page_text.ask(kept.pages, kept.shot.captured_ms) if self._page_text else None
+            text = self._page_text.ask(kept.pages, kept.shot, trigger.news) if self._page_text else None
             capture = self._capture(verdict, source)
             trigger.kept(verdict, capture.capture_id, candidate.due_s)
             self._writing[name] = self._writer.submit(capture, kept.shot.pixels, text)
@@ -287,6 +288,11 @@ class FrameTrigger:
             return None
         return verdict
 
+    @property
+    def news(self) -> float:
+        """How much of the picture that was judged last is other than the frame before it."""
+        return 1.0 if self._changed is None else float(self._changed.mean())
+
     def extended_at(self, due_s: float, *, is_active: bool) -> Extend | None:
         """What a look of the same pixels as the last one comes to; None where a picture is needed."""
         return None if self._kept is None or self._is_floor(due_s, is_active) else self._extended
@@ -378,6 +384,9 @@ def encode(pixels: Pixels) -> bytes:
     return buffer.getvalue()
 
 
+CollectText = Callable[[], bytes | None]
+
+
 class Writer:
     """One thread that encodes and writes. At most one frame per monitor is handed over at a time."""
 
@@ -385,7 +394,7 @@ class Writer:
         self._spool = spool
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writer")
 
-    def submit(self, capture: Capture, pixels: Pixels, text: Collect | None = None) -> PendingWrite:
+    def submit(self, capture: Capture, pixels: Pixels, text: CollectText | None = None) -> PendingWrite:
         """Hand over a frame. The pixels must not be changed any more; `text` is collected when they are
         encoded.
         """
@@ -395,7 +404,7 @@ class Writer:
         """Finish what was handed over."""
         self._thread.shutdown(wait=True)
 
-    def _write(self, capture: Capture, pixels: Pixels, text: Collect | None) -> None:
+    def _write(self, capture: Capture, pixels: Pixels, text: CollectText | None) -> None:
         image = encode(pixels)
         capture = replace(capture, sha256=hashlib.sha256(image).hexdigest())
         self._spool.put(capture, image, text() if text else None)

@@ -21,10 +21,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from simple_websocket import ConnectionClosed, Server
 
+from capture.screens.protocol import Screenshot
 from capture.windows.browser_extension import fits
 from capture.windows.protocol import WindowInfo
 from store.privacy.rules import WindowFacts
@@ -44,15 +45,51 @@ _SEND_LIMIT = struct.pack("l", 100) if os.name == "nt" else struct.pack("ll", 0,
 
 @dataclass(frozen=True, slots=True)
 class PageWindow:
-    """An ordinary browser window whose pixels are kept: its place in the picture, and where it shows."""
+    """A window whose pixels are kept, surely not private: its place in the picture, and where it shows."""
 
     window: WindowInfo
     area: Area
     parts: tuple[Area, ...]
 
 
-Collect = Callable[[], bytes | None]
-"""The text for one frame as it goes to the spool, once it is there; None where there is none."""
+Collect = Callable[[], list[PageText]]
+"""What was told for one frame, once it is there."""
+
+
+class Teller(Protocol):
+    """Somebody who can be asked what windows show."""
+
+    def ask(self, windows: Sequence[PageWindow], shot: Screenshot, news: float) -> Collect | None:
+        """Ask now about a picture, of which the share `news` is new; None when nobody is to be asked."""
+
+    def close(self) -> None:
+        """Ask no more."""
+
+
+class Tellers:
+    """All of them as one. What they tell goes to the spool together."""
+
+    def __init__(self, *tellers: Teller) -> None:
+        self._tellers = tellers
+
+    def ask(
+        self, windows: Sequence[PageWindow], shot: Screenshot, news: float
+    ) -> Callable[[], bytes | None] | None:
+        """What gives the text for a frame, or None where there is none."""
+        asked = [collect for one in self._tellers if (collect := one.ask(windows, shot, news))]
+        return (lambda: _encoded([page for collect in asked for page in collect()])) if asked else None
+
+    def close(self) -> None:
+        for one in self._tellers:
+            one.close()
+
+
+def _encoded(pages: Sequence[PageText]) -> bytes | None:
+    try:
+        return page_text.encode(pages) if pages else None
+    except ValueError as error:
+        log.warning("the text of pages is left out: %s", error)
+        return None
 
 
 class PageTextDoor:
@@ -73,8 +110,9 @@ class PageTextDoor:
         threading.Thread(target=self._http.serve_forever, name="page text", daemon=True).start()
         page_text.write_door(spool_folder, door)
 
-    def ask(self, windows: Sequence[PageWindow], captured_ms: int) -> Collect | None:
-        """Ask now for what these windows show; None when nobody can be asked."""
+    def ask(self, windows: Sequence[PageWindow], shot: Screenshot, news: float) -> Collect | None:
+        # Titles of other programs are no business of a browser.
+        windows = [window for window in windows if window.window.incognito is False]
         with self._lock:
             sockets = list(self._sockets)
             if not windows or not sockets:
@@ -89,10 +127,9 @@ class PageTextDoor:
             except (ConnectionClosed, OSError):
                 request.answered([])
                 self._leave(ws)
-        return lambda: self._collected(request, windows, captured_ms)
+        return lambda: self._collected(request, windows, shot.captured_ms)
 
     def close(self) -> None:
-        """Listen no more."""
         page_text.write_door(self._folder, None)
         self._http.shutdown()
         self._http.server_close()
@@ -136,16 +173,13 @@ class PageTextDoor:
         if request is not None:
             request.answered(pages)
 
-    def _collected(self, request: _Request, windows: Sequence[PageWindow], captured_ms: int) -> bytes | None:
+    def _collected(
+        self, request: _Request, windows: Sequence[PageWindow], captured_ms: int
+    ) -> list[PageText]:
         told = request.wait()
         with self._lock:
             del self._requests[request.number]
-        pages = list(pages_of(told, windows, captured_ms, self._is_kept))
-        try:
-            return page_text.encode(pages) if pages else None
-        except ValueError as error:
-            log.warning("the text of pages is left out: %s", error)
-            return None
+        return list(pages_of(told, windows, captured_ms, self._is_kept))
 
 
 class _Request:

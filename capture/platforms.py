@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import shutil
 import sys
@@ -15,11 +16,14 @@ from typing import Any, Literal
 from capture.core.clock import Clock
 from capture.core.errors import BackendRefused, NoDisplay
 from capture.daemon import Sources
+from capture.page_text import Teller
 from capture.screens.protocol import ScreenSource
 from capture.windows.idle import LinuxActivity, Logind, Present
 from capture.windows.protocol import NoWindows, UnknownWindows, WindowSource, WindowsWithTimeout
 from store.core.errors import SettingsError
 from store.core.settings import CaptureSettings
+
+log = logging.getLogger(__name__)
 
 
 def open_sources(
@@ -39,6 +43,18 @@ def open_sources(
     environ = os.environ if environ is None else environ
     installed = {tool for tool in TOOLS if shutil.which(tool)}
     return _open_screen(choose(sys.platform, environ, installed), environ)
+
+
+def open_accessible_text(environ: Mapping[str, str] | None = None) -> list[Teller]:
+    """Who asks programs for their text, where they know their places on the screen."""
+    environ = os.environ if environ is None else environ
+    if choose(sys.platform, environ, TOOLS).backend != "x11":
+        log.warning("capture.accessible_text does nothing here: it needs X11")
+        return []
+    from capture.accessibility import AccessibleText
+    from capture.screens.x11 import open_grab
+
+    return [AccessibleText(lambda: open_grab(environ["DISPLAY"]))]
 
 
 def parse_source(source: str) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from capture.screens.protocol import Monitor, Pixels
 from capture.windows.protocol import Identity, WindowInfo
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
+from store.privacy.defaults import is_browser
 from store.privacy.rules import RuleSet, load_rules
 from store.spool.page_text import Area
 
@@ -37,7 +38,7 @@ class Verdict:
 
     `reason` is "" when the look may be kept, else a ledger reason without names. `masks` are on
     the desktop, in its units. `identity` never names a window that is left out. `pages` may be asked for
-    their text: ordinary browser windows that are kept and stood still.
+    their text: windows that are kept and stood still, and no browser's unless it is surely an ordinary one.
     """
 
     reason: str = ""
@@ -85,18 +86,18 @@ def judge(
             if decision.action == "mask":
                 masks += parts
                 reason = decision.reason
-            elif (
-                before == after
-                and window.incognito is False
-                and window.kind == "window"
-                and not window.passed
-            ):
+            elif before == after and _may_tell(window):
                 shown = tuple(_area(part, monitor) for part in parts)
                 pages.append(PageWindow(window, _area(window.rect, monitor), shown))
     if masks and not uncovered(monitor.area, masks):
         return Verdict(reason)  # nothing is left to see
     identity = identity_on(rules, monitor, monitors, after)
     return Verdict("", tuple(masks), identity, tuple(pages))
+
+
+def _may_tell(window: WindowInfo) -> bool:
+    is_ordinary = window.incognito is False or (window.incognito is None and not is_browser(window.app_name))
+    return is_ordinary and window.kind == "window" and not window.passed
 
 
 def visible_parts(windows: Iterable[WindowInfo], area: Rect) -> list[tuple[WindowInfo, list[Rect]]]:

@@ -1,4 +1,4 @@
-"""Proves on the pixels what a browser told of its pages, so that only the rest of a picture is to be read.
+"""Proves on the pixels what programs told of their text, so that only the rest of a picture is to be read.
 
 Where the page stands in its window is found by laying the places of its words over the ink of the picture.
 A word counts if it is wholly where its window shows and ink fills its place from end to end. Some lines are
@@ -194,7 +194,7 @@ def _standing(page: PageText, ink: Mask) -> Iterator[OcrWord]:
             continue
         box = _inked(place, ink[place.y : place.bottom, place.x : place.right])
         if box is not None:
-            yield OcrWord(told.text, box, 1.0, "browser", "ink")
+            yield OcrWord(told.text, box, 1.0, page.source, "ink")
 
 
 def _inked(place: Box, ink: Mask) -> Box | None:

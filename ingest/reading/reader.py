@@ -186,7 +186,7 @@ class ReaderLoop(StepLoop):
             self._crash_guard.end()
 
     def _told(self, frame: FrameRow, image: Image.Image) -> Told | None:
-        """What a browser told of the frame, to be proved, or what was proved of it before."""
+        """What programs told of the frame, to be proved, or what was proved of it before."""
         assert self._engine is not None
         pages = page_texts.of_frame(self._home.database, frame.id)
         if pages:

@@ -236,13 +236,13 @@ def store_entry(home: Home, entry: Entry, now_ms: int) -> Result:
 
 
 def _pages_told(entry: Entry) -> list[PageText]:
-    """What the browser told of the pages on the picture; where that is unusable the picture is read whole."""
+    """What programs told of the picture; where that is unusable the picture is read whole."""
     if entry.text is None:
         return []
     try:
         return page_text.decode(read_file(entry.text, page_text.MAX_BYTES))
     except (SpoolEntryInvalid, ValueError) as error:
-        log.warning("what the browser told of a frame cannot be used: %s", error)
+        log.warning("what was told of a frame cannot be used: %s", error)
         return []
 
 

@@ -71,6 +71,11 @@ class CaptureSettings:
     )
     source: str = _setting("screen", "screen, folder:DIR or video:FILE.")
     monitors: tuple[str, ...] = _setting([], "Names of the monitors to look at; empty means all.")
+    accessible_text: bool = _setting(
+        False,
+        "Ask the program in front for its words over the accessibility bus (Linux, X11); what it tells is "
+        "taken where the pixels prove it. Browsers are asked through their extension.",
+    )
     min_free_gb: float = _setting(
         1.0, "Below this much free disk space capture pauses and says so.", unit="GB", low=0
     )

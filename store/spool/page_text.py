@@ -1,8 +1,8 @@
-"""The words of web pages that travel with a frame, as the browser told them: not proved yet.
+"""The words of web pages and windows that travel with a frame, as programs told them: not proved yet.
 
 They lie in the spool beside the picture (``page_text.json``) and, until the frame was read, in the table
-``page_texts``. What a page says of itself is hostile: `decode` bounds and checks all of it, at either end.
-Where a page stands inside its window is not told; `ingest.reading.page_text` finds it on the pixels.
+``page_texts``. What a program says of itself is hostile: `decode` bounds and checks all of it, at either end.
+Where a web page stands inside its window is not told; `ingest.reading.page_text` finds it on the pixels.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from store.core.paths import replace_file
 
@@ -22,6 +22,9 @@ _MAX_WORDS = 20_000
 _MAX_WORD = 200
 _MAX_PARTS = 400
 _MAX_SIDE = 32_000
+
+
+TextSource = Literal["browser", "accessibility"]
 
 
 class Area(NamedTuple):
@@ -45,19 +48,22 @@ class PageWord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """One page: the window it is in, where that shows, the size of the page's visible part, its words."""
+    """One page: the window it is in, where that shows, the size of the page's visible part, its words, and
+    who told them. A window that told of itself is a page of its size.
+    """
 
     window: Area
     parts: tuple[Area, ...]
     width: int
     height: int
     words: tuple[PageWord, ...]
+    source: TextSource = "browser"
 
 
 def encode(pages: Iterable[PageText]) -> bytes:
     """At most `MAX_BYTES`; `ValueError` when it is more."""
     content = json.dumps(
-        [[p.window, p.parts, p.width, p.height, p.words] for p in pages],
+        [[p.window, p.parts, p.width, p.height, p.words, p.source] for p in pages],
         ensure_ascii=False, separators=(",", ":"),
     ).encode()  # fmt: skip
     if len(content) > MAX_BYTES:
@@ -76,8 +82,9 @@ def decode(content: bytes) -> list[PageText]:
                 tuple(map(_area, parts[:_MAX_PARTS])),
                 *_size(width, height),
                 tuple(words(told)),
+                *map(_source, source[:1]),  # none where it was written before there were two
             )
-            for window, parts, width, height, told in json.loads(content)[:MAX_PAGES]
+            for window, parts, width, height, told, *source in json.loads(content)[:MAX_PAGES]
         ]
     except (TypeError, KeyError, RecursionError) as error:
         raise ValueError(f"the text of pages is unusable: {type(error).__name__}") from error
@@ -93,6 +100,13 @@ def words(told: Any) -> Iterator[PageWord]:
             raise ValueError("a word must be printable")
         if w > 0 and h > 0:
             yield PageWord(text, x, y, w, h)
+
+
+def _source(told: Any) -> TextSource:
+    if told not in get_args(TextSource):
+        raise ValueError("nobody else tells text")
+    known: TextSource = told
+    return known
 
 
 def _area(told: Any) -> Area:

@@ -18,16 +18,18 @@ from simple_websocket import Client
 
 from capture import privacy
 from capture.core.geometry import Rect
-from capture.page_text import PAINT_MS, PageTextDoor, PageWindow, pages_of
+from capture.page_text import PAINT_MS, PageTextDoor, PageWindow, Tellers, pages_of
+from capture.screens.protocol import Screenshot
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
 from store.privacy.rules import Rule, RuleSet
 from store.spool import page_text
 from store.spool.page_text import Area, PageText, PageWord
-from tests.capture.fakes import MONITOR, Bench, window
+from tests.capture.fakes import MONITOR, Bench, screen, window
 from tests.tables import for_each
 
 NOW_MS = 1_000_000
+SHOT = Screenshot(screen(), MONITOR, NOW_MS)
 AREA = Area(0, 0, 320, 192)
 PAGE = {
     "title": "Quay", "url": "https://quay.example/", "settled": NOW_MS - 500, "at": NOW_MS + 20,
@@ -81,7 +83,17 @@ def test_two_windows_or_two_pages_of_one_title_are_in_doubt() -> None:
     assert kept(PAGE, windows=(shown(), shown(number=2))) == []
 
 
-@for_each("content", [b"{", b"[[1]]", b"null", b"[" * 100_000, b"0" * (page_text.MAX_BYTES + 1)])
+@for_each(
+    "content",
+    [
+        b"{",
+        b"[[1]]",
+        b"null",
+        b"[" * 100_000,
+        b'[[[0,0,9,9],[],9,9,[],"anybody"]]',
+        b"0" * (page_text.MAX_BYTES + 1),
+    ],
+)
 def test_what_lies_in_the_spool_is_checked_again(content: bytes) -> None:
     with pytest.raises(ValueError):
         page_text.decode(content)
@@ -98,6 +110,10 @@ def test_only_ordinary_windows_whose_pixels_are_kept_are_asked() -> None:
     assert [(p.window.window_id, p.area) for p in verdict.pages] == [(1, Area(0, 0, 160, 192))]
     unknown = [replace(listed[0], incognito=None)]
     assert privacy.judge(rules, MONITOR, [MONITOR], unknown, unknown).pages == ()
+    editor = window("Editor", "crates.txt")
+    assert [p.window for p in privacy.judge(rules, MONITOR, [MONITOR], [editor], [editor]).pages] == [editor]
+    private = [replace(editor, incognito=True)]
+    assert privacy.judge(rules, MONITOR, [MONITOR], private, private).pages == ()
     moved = [replace(listed[0], rect=right)]
     assert privacy.judge(rules, MONITOR, [MONITOR], listed[:1], moved).pages == ()
 
@@ -108,7 +124,7 @@ class Asked:
     def __init__(self) -> None:
         self.titles: list[str | None] = []
 
-    def ask(self, windows: Sequence[PageWindow], captured_ms: int) -> Any:
+    def ask(self, windows: Sequence[PageWindow], shot: Screenshot, news: float) -> Any:
         self.titles += [page.window.window_name for page in windows]
         return lambda: b"[]"
 
@@ -140,16 +156,18 @@ def test_the_extension_is_asked_through_its_socket(door: PageTextDoor, tmp_path:
     assert where is not None
     with pytest.raises(HTTPError):
         urlopen(f"http://127.0.0.1:{where.port}/guess")
-    assert door.ask([shown()], NOW_MS) is None  # nobody listens
+    assert door.ask([shown()], SHOT, 1.0) is None  # nobody listens
     extension = Client(f"ws://127.0.0.1:{where.port}/{where.key}")
     extension.send("")
-    asked = _until(lambda: door.ask([shown()], NOW_MS))
+    editor = replace(shown(), window=window("Editor", "crates.txt"))
+    asked = _until(lambda: door.ask([editor, shown()], SHOT, 1.0))
     request = json.loads(extension.receive(30))
     assert (request["word"], request["titles"]) == (where.word, ["Quay - Chromium"])
     extension.send("no JSON")
     extension.send(json.dumps({"id": request["id"], "pages": [PAGE]}))
-    assert page_text.decode(asked() or b"") == kept(PAGE)
-    assert door.ask([], NOW_MS) is None  # nothing is kept of which to ask
+    assert asked() == kept(PAGE)
+    assert Tellers(door).ask([editor], SHOT, 1.0) is None
+    assert door.ask([], SHOT, 1.0) is None  # nothing is kept of which to ask
     extension.close()
 
 
@@ -157,7 +175,7 @@ def test_who_does_not_answer_costs_a_tenth_of_a_second(door: PageTextDoor, tmp_p
     where = page_text.read_door(tmp_path)
     assert where is not None
     extension = Client(f"ws://127.0.0.1:{where.port}/{where.key}")
-    assert _until(lambda: door.ask([shown()], NOW_MS))() is None
+    assert _until(lambda: door.ask([shown()], SHOT, 1.0))() == []
     extension.close()
 
 
@@ -179,6 +197,6 @@ def test_a_browser_that_was_stopped_does_not_stop_the_looking(door: PageTextDoor
         head += "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
         browser.sendall(head.encode())
         title = "".join(Random(0).choices("abcdefghijklmnop", k=100_000))
-        _until(lambda: door.ask([shown()], NOW_MS))
-        while door.ask([shown(title)], NOW_MS):  # until the connection holds no more
+        _until(lambda: door.ask([shown()], SHOT, 1.0))
+        while door.ask([shown(title)], SHOT, 1.0):  # until the connection holds no more
             continue

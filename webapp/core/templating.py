@@ -112,7 +112,7 @@ def install(app: Flask) -> None:
 _PROVENANCE = {
     "read": "read from the picture",
     "browser": "told by the browser",
-    "accessibility": "told by the program",
+    "accessibility": "told by the system",
 }
 """By `store.ocr.readings.SOURCES`."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -85,6 +86,8 @@ def test_the_words_of_a_page_are_found_where_they_stand(engine: OcrEngine) -> No
         assert abs(box.x - left) <= 3 and abs(box.right - left - word.w) <= 3
         assert top <= box.y and box.bottom <= top + word.h + 2
     assert {word.source for word in found} == {"browser"}
+    by_system = replace(told(words), source="accessibility")
+    assert {word.source for word in proved(by_system, shown(words), engine)} == {"accessibility"}
     assert {word.checked for word in found} <= {"ink", "read"}
 
 
