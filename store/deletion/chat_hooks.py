@@ -20,7 +20,9 @@ import apsw
 from store.chats.conversations import DELETED_ANSWER, redact_answer
 from store.core import tokenizer
 from store.core.database import rows, scalar
+from store.core.records import insert
 from store.frames.activity_intervals import MERGE_GAP_MS, overlaps_deletion
+from store.memory.documents import SUMMARY_FIELDS
 
 _RUN = 3
 
@@ -115,12 +117,20 @@ select id from told
 """
 """SQL for the sessions whose summaries may say what a deleted frame showed."""
 
-CHAT_SUMMARIES_COUNT = f"select count(*) from chat_summaries where session_id in ({_AFFECTED_SESSIONS})"
+# What was traced is what a summary said before a person wrote in it; the rest was typed, and stays.
+_AFFECTED_SUMMARIES = f"""
+from chat_summaries
+where session_id in ({_AFFECTED_SESSIONS}) and (is_edited = 0 or coalesce(traces, '{{}}') <> '{{}}')
+"""
+CHAT_SUMMARIES_COUNT = f"select count(*) {_AFFECTED_SUMMARIES}"
 
 
 def forget_chat_summaries(connection: apsw.Connection) -> int:
     """Erase the summaries that may tell of the frames in ``deletion_scope``; returns how many."""
-    affected = f"select session_id from chat_summaries where session_id in ({_AFFECTED_SESSIONS})"
+    affected = f"select session_id {_AFFECTED_SUMMARIES}"
+    names = ", ".join(SUMMARY_FIELDS)
+    found = f"select session_id, ended_ms, is_retracted, traces, {names} {_AFFECTED_SUMMARIES}"
+    edited = rows(connection, f"{found} and is_edited = 1")
     connection.execute(
         f"update chat_sessions set summary_state = 'pending' where id in ({affected}) and state = 'closed'"
     )
@@ -136,7 +146,16 @@ def forget_chat_summaries(connection: apsw.Connection) -> int:
         """
     )
     connection.execute(f"delete from chat_summaries where session_id in ({affected})")
-    return connection.changes()
+    gone = connection.changes()
+    for session_id, ended_ms, is_retracted, traces, *texts in edited:
+        fields = zip(SUMMARY_FIELDS, texts, strict=True)
+        typed = {name: text for name, text in fields if text and name not in json.loads(traces)}
+        if typed:
+            insert(
+                connection, "chat_summaries", session_id=session_id, ended_ms=ended_ms, made_by="person",
+                is_edited=1, is_retracted=is_retracted, updated_ms=ended_ms, traces="{}", **typed,
+            )  # fmt: skip
+    return gone
 
 
 # -- answers ------------------------------------------------------------------------------

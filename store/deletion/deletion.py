@@ -23,7 +23,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -35,7 +35,7 @@ from store.core.errors import StoreBusy
 from store.core.paths import only_holder
 from store.core.records import insert
 from store.core.times import now_ms as wall_clock_ms
-from store.deletion import registry, reserve
+from store.deletion import memory_hooks, registry, reserve
 from store.deletion.request import DeletionScope, Request
 from store.frames import packing, packs, pending, text_index
 from store.frames.activity_intervals import CONTINUOUS_MS
@@ -110,6 +110,27 @@ def preview(database: Database, request: Request) -> Counts:
             counts = counts.plus({**registry.count(connection), "bytes": picture_bytes(connection)})
     waiting = request.waiting(database.data_dir)
     return counts.plus({"spool": len(waiting), "copies": len(copies.copies(database.data_dir))})
+
+
+MOST_NAMED = 2_000
+"""Frames of which what goes with them is told by name: to find it takes as long as to forget it."""
+
+
+class _TakenBack(Exception):
+    """The transaction was only to look."""
+
+
+def names_of(database: Database, request: Request) -> list[tuple[str, str]]:
+    """Answers and what was learned that `delete` would take now, as (kind, name); of more frames than
+    `MOST_NAMED` none.
+    """
+    found: list[tuple[str, str]] = []
+    with suppress(_TakenBack), database.write() as connection:
+        request.scope.select_all(connection)
+        if 0 < registry.select_frames(connection, "select id from deletion_request", {}) <= MOST_NAMED:
+            found = memory_hooks.would_forget(connection)
+        raise _TakenBack
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 Observations that were made from a deleted frame, or of its app in its hour, go with their facts,
 terms and documents; so do the summaries of sessions it was on. Ingest derives the hour again from
-the frames that are left. A person's own words stay, except a field that says something which only
-the deleted frames said: in doubt it goes, as with answers.
+the frames that are left. What a person wrote stays, whatever it says: `origin` and the like decide.
 
 Call everything here inside `Database.write()`, after the answers are forgotten and while the frames'
 rows, the evidence and the tool calls are still there.
@@ -17,7 +16,7 @@ import apsw
 
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import rows, scalar
-from store.deletion.chat_hooks import DeletedWords
+from store.deletion.chat_hooks import DeletedWords, forget_answers, forget_chat_summaries
 from store.frames.activity_intervals import overlaps_deletion
 from store.memory import observation_writer
 from store.memory.insights import redacted
@@ -33,16 +32,14 @@ cross join observation_frames o on o.frame_id = d.id
 def forget_memory(connection: apsw.Connection) -> int:
     """Forget what memory made of the frames in ``deletion_scope``; returns how many entries that are."""
     affected = rows(connection, _OBSERVATIONS)
-    words = DeletedWords(connection)
     for observation_id, edits in affected:
-        if not scalar(connection, _FRAMES_LEFT, {"id": observation_id}):
+        if not scalar(connection, _STAYS, {"id": observation_id}):
             connection.execute("delete from observations where id = ?", (observation_id,))
             continue
-        kept = {
-            name: value
-            for name, value in json.loads(edits).items()
-            if not words.are_in("\n".join(value) if isinstance(value, list) else str(value or ""))
-        }
+        kept = json.loads(edits)
+        if "facts" in kept:  # lines that the person left as they were are the frame's
+            learned = {line for (line,) in rows(connection, _LINES, (observation_id,))}
+            kept["facts"] = [line for line in kept["facts"] if line not in learned]
         sql = "update observations set edits = ? where id = ?"
         connection.execute(sql, (json.dumps(kept, ensure_ascii=False, sort_keys=True), observation_id))
         observation_writer.blank(connection, observation_id)
@@ -65,8 +62,12 @@ where o.id in (
 )
 """
 
-# Without an edit to keep, or without a frame that is left of it, an observation goes as a whole.
-_FRAMES_LEFT = observation_writer.STILL_SHOWN.format(but="and f.id not in (select id from deletion_scope)")
+_STAYS = observation_writer.STAYS.format(but="and f.id not in (select id from deletion_scope)")
+_LINES = """
+select f.text
+from observation_facts f
+where f.observation_id = ? and f.frame_id in (select id from deletion_scope)
+"""
 
 _DELETE_SESSIONS = """
 delete from session_summaries
@@ -152,8 +153,9 @@ where base.is_forgotten = 1 and i.is_forgotten = 0
 # -- entities and facts -------------------------------------------------------------------
 # A fact that names a deleted frame as its source goes. So does a fact or an entity that a chat stored after
 # it had been shown such a frame, when it says something that only the deleted frames said. An entity that
-# was found only on deleted frames goes with its facts, unless facts from elsewhere are left about it, or an
-# imported file names it.
+# was found only on deleted frames goes with its facts, unless facts from elsewhere are left about it. What a
+# person stated stays and no longer names the frame; so does whom or what it is about, without the description
+# that a chat gave, and whom an imported file names.
 
 KNOWLEDGE_COUNT = """
 select
@@ -165,6 +167,12 @@ select
 def forget_knowledge(connection: apsw.Connection) -> int:
     """Forget what was learned from the frames in ``deletion_scope``; returns how much went."""
     before = _total(connection)
+    connection.execute(
+        """
+        update or replace facts set source_frame_id = null
+        where origin = 'person' and source_frame_id in (select id from deletion_scope)
+        """
+    )
     connection.execute("delete from facts where source_frame_id in (select id from deletion_scope)")
     on_deleted = rows(
         connection,
@@ -181,25 +189,77 @@ def forget_knowledge(connection: apsw.Connection) -> int:
 def _forget_said(connection: apsw.Connection) -> None:
     """Delete what chats stored that says what only the deleted frames said."""
     words = DeletedWords(connection)
-    for table, said in (("facts", "predicate, object_value"), ("entities", "name, description")):
-        for number, *texts in rows(connection, _SAID.format(table=table, texts=said)):
-            if words.are_in("\n".join(text or "" for text in texts)):
-                connection.execute(f"delete from {table} where id = ?", (number,))
+    facts = _SAID.format(table="facts", values="predicate, object_value")
+    for number, predicate, value in rows(connection, f"{facts} and thing.origin <> 'person'"):
+        if words.are_in(f"{predicate}\n{value or ''}"):
+            connection.execute("delete from facts where id = ?", (number,))
+    known = _SAID.format(table="entities", values=f"name, description, described_by = 'person', {_OWN}")
+    for number, name, description, is_described, is_own in rows(connection, known):
+        if is_own and not is_described and words.are_in(description):
+            connection.execute("update entities set description = '' where id = ?", (number,))
+        elif not is_own and words.are_in(f"{name}\n{description}"):
+            connection.execute("delete from entities where id = ?", (number,))
 
 
 def _total(connection: apsw.Connection) -> int:
     return int(scalar(connection, "select (select count(*) from facts) + (select count(*) from entities)"))
 
 
-_DELETE_UNKNOWN = """
-delete from entities
-where id = :id and not exists (select 1 from entity_frames o where o.entity_id = :id)
-    and not exists (select 1 from entity_imports i where i.entity_id = :id)
+_OWN = """(
+    thing.origin = 'person' or (thing.described_by = 'person' and thing.description <> '')
+    or exists (select 1 from entity_imports i where i.entity_id = thing.id)
+    or exists (
+        select 1 from facts f where f.origin = 'person' and thing.id in (f.subject_id, f.object_entity_id)
+    )
+)"""
+"""SQL: a person's words rest on the entity ``thing``."""
+
+_DELETE_UNKNOWN = f"""
+delete from entities as thing
+where id = :id and not {_OWN}
+    and not exists (select 1 from entity_frames o where o.entity_id = :id)
     and not exists (select 1 from facts f where f.subject_id = :id or f.object_entity_id = :id)
 """
 
 _SAID = f"""
-select thing.id, {{texts}}
+select thing.id, {{values}}
 from {{table}} thing
 where thing.shown_from_ms is not null and {overlaps_deletion("thing.shown_from_ms", "thing.shown_until_ms")}
 """
+
+
+# -- by name ------------------------------------------------------------------------------
+
+_NAMED = """
+select 'Answer' as what, t.id, t.question as name, t.answer_md as said from turns t where t.answer_md <> ''
+union all
+select 'Insight', id, title, summary || is_forgotten from insights
+union all
+select 'What a chat came to', session_id, coalesce(request, ''), concat_ws(' ', investigated, learned, notes)
+from chat_summaries
+union all
+select 'Done', o.id, o.title, o.fingerprint || o.edits from observations o
+where not exists (
+    select 1 from observation_frames f
+    where f.observation_id = o.id and f.frame_id not in (select id from deletion_request)
+)
+union all
+select 'Fact', f.id, s.name || ' ' || replace(f.predicate, '_', ' ') || ' ' || coalesce(o.name, f.object_value), ''
+from facts f join entities s on s.id = f.subject_id left join entities o on o.id = f.object_entity_id
+union all
+select 'Person or thing', id, name, description from entities
+"""
+
+
+def would_forget(connection: apsw.Connection) -> list[tuple[str, str]]:
+    """What would go, or lose what it says, of answers and memory with the frames in ``deletion_scope``, as
+    (kind, name): found by forgetting it, so call it in a transaction that is taken back.
+    """
+    connection.execute(f"create temp table named_before as {_NAMED}")
+    forget_answers(connection)
+    forget_insights(connection)
+    forget_chat_summaries(connection)
+    forget_memory(connection)
+    forget_knowledge(connection)
+    gone = f"select * from named_before except select * from ({_NAMED})"
+    return rows(connection, f"select what, name from ({gone}) where trim(name) <> '' order by what, id")

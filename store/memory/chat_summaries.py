@@ -141,17 +141,34 @@ def put_empty(database: Database, session_id: int) -> None:
 def edit(database: Database, session_id: int, fields: Mapping[str, str | None], now_ms: int) -> bool:
     """Keep the person's words; what is made of the session later leaves them. False when there is none.
 
-    The vector and the traces of the words before go with them.
+    Fields that are left as they were keep their traces, by which they are known not to be the person's. The
+    vector goes.
     """
+    known = get(database, [session_id]).get(session_id)
+    if known is None:
+        return False
+    traces = known.traces or {}
+    was = {
+        name: text
+        for name, text in known.fields.items()
+        if text and (not known.is_edited or name in traces)
+        and " ".join(text.split()) == " ".join((fields.get(name) or "").split())
+    }  # fmt: skip
     changed = database.change(
         f"""
         update chat_summaries
         set {", ".join(f"{name} = :{name}" for name in SUMMARY_FIELDS)},
-            made_by = '{BY_PERSON}', is_edited = 1, vector = null, vector_model = null, traces = null,
-            updated_ms = :now
+            made_by = '{BY_PERSON}', is_edited = 1, vector = null, vector_model = null,
+            traces = :traces, updated_ms = :now
         where session_id = :session
     """,
-        {"session": session_id, "now": now_ms, **{name: fields.get(name) for name in SUMMARY_FIELDS}},
+        {
+            "session": session_id,
+            "now": now_ms,
+            "traces": _packed({name: traces.get(name, ()) for name in was}),
+            **{name: fields.get(name) for name in SUMMARY_FIELDS},
+            **was,
+        },
     )
     return changed > 0
 

@@ -122,8 +122,8 @@ def put_documents(connection: apsw.Connection, observation_id: int) -> int:
 
 
 def _drop(connection: apsw.Connection, observation_id: int) -> None:
-    """Remove what the frames no longer say; a person's words stay while there are frames of that time."""
-    if scalar(connection, STILL_SHOWN.format(but=""), {"id": observation_id}):
+    """Remove what the frames no longer say; a person's words stay."""
+    if scalar(connection, STAYS.format(but=""), {"id": observation_id}):
         blank(connection, observation_id)
         put_documents(connection, observation_id)
     else:
@@ -146,14 +146,15 @@ def blank(connection: apsw.Connection, observation_id: int, *, keep_fingerprint:
         connection.execute(f"delete from {table} where observation_id = ?", (observation_id,))
 
 
-STILL_SHOWN = """
+STAYS = """
 select 1
 from observations o
-where o.id = :id and (o.edits <> '{{}}' or o.is_hidden = 1) and exists (
+where o.id = :id and (o.edits <> '{{}}' or o.is_hidden = 1 and exists (
     select 1 from frames f
     where f.id >= o.start_ms * 1024 and f.id < o.end_ms * 1024 + 1024 and f.app_name is o.app_name {but}
-)
+))
 """
+"""SQL that gives a row for an observation that a person wrote in, or hid while it could be made again."""
 
 
 # -- edits --------------------------------------------------------------------------------

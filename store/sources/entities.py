@@ -114,6 +114,9 @@ def store_fact(
         created_ms=learned.at_ms, origin=learned.origin,
     )  # fmt: skip
     same = " and ".join(f"{name} is :{name}" for name in said)
+    if not is_new and learned.origin == "person":
+        sql = f"update facts set origin = 'person', turn_id = null, shown_from_ms = null where {same}"
+        connection.execute(sql, said)
     return int(scalar(connection, f"select id from facts where {same}", said)), is_new
 
 
@@ -289,10 +292,12 @@ set description = :description, described_by = :origin, updated_ms = :now, turn_
 where id = :id and (:origin = 'person' or described_by <> 'person' or description = '')
 """
 
+# What a chat had learned of it stays known as that: a description may have to go.
 _ADOPT = """
 update entities
-set origin = :origin, turn_id = :turn, shown_from_ms = :low, shown_until_ms = :high
-where id = :id and origin = 'import'
+set origin = :origin, turn_id = coalesce(:turn, turn_id), shown_from_ms = coalesce(:low, shown_from_ms),
+    shown_until_ms = coalesce(:high, shown_until_ms)
+where id = :id and (origin = 'import' or :origin = 'person')
 """
 
 

@@ -126,8 +126,11 @@ def confirm(frame_id: int) -> Response:
     """What deleting this frame takes along; nothing is done yet."""
     own = services()
     frame = frames.get(own.database, frame_id)
-    counts = deletion.preview(own.database, Request(*EVER, frame_ids=(frame.id,)))
-    return templating.render("frames/delete.html", "frames/_delete.html", frame=frame, counts=counts)
+    asked = Request(*EVER, frame_ids=(frame.id,))
+    counts, names = deletion.preview(own.database, asked), deletion.names_of(own.database, asked)
+    return templating.render(
+        "frames/delete.html", "frames/_delete.html", frame=frame, counts=counts, names=names
+    )
 
 
 @templating.post("/frames/<id:frame_id>/delete")

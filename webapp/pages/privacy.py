@@ -132,7 +132,8 @@ def test() -> Response:
 def preview() -> Response:
     """What would go; nothing is done yet."""
     form = _erase_form(request.args)
-    return _page(422 if form.problem else 200, erase=form, counts=form.counts())
+    names = deletion.names_of(services().database, form.asked) if form.asked else []
+    return _page(422 if form.problem else 200, erase=form, counts=form.counts(), names=names)
 
 
 @templating.post("/privacy/erase")
@@ -240,7 +241,7 @@ def _page(status: int = 200, **changes: object) -> Response:
         "app_names": sorted(apps.colour_slots(own.database), key=str.casefold),
         "rule": {},
         "errors": {},
-        **dict.fromkeys(("tried", "decision", "counts", "receipt", "made", "made_for")),
+        **dict.fromkeys(("tried", "decision", "counts", "names", "receipt", "made", "made_for")),
         "erase": EraseForm(),
         "confirmation": CONFIRMATION,
     }

@@ -365,7 +365,7 @@ def test_a_deletion_takes_along_what_was_made_of_its_frames(
     assert home_has(data_dir, SECRET) == []
 
 
-def test_an_edit_that_only_the_deleted_frames_said_goes_and_others_stay(
+def test_what_a_person_wrote_stays_whatever_the_deleted_frames_said(
     database: Database, data_dir: DataDir, shoot: Shoot, clock: Clock
 ) -> None:
     _, secret = put_secret(database, shoot, clock)
@@ -374,10 +374,11 @@ def test_an_edit_that_only_the_deleted_frames_said_goes_and_others_stay(
     for one in (harmless, about):
         observation_writer.edit(database, one.id, words, clock())
     deletion.delete_frames(database, Media(data_dir.media), [secret.id])
-    assert home_has(data_dir, SECRET) == []
     derive(database, clock)
-    [one] = [one for one in everything(database) if one.frame_ids]
-    assert (one.id, one.title, one.edited) == (harmless.id, "My own title", ("title",))
+    left = [(one.id, one.title, one.narrative, one.facts) for one in everything(database)]
+    assert {number for number, *_ in left} == {harmless.id, about.id}
+    assert all((title, said) == ("My own title", words["narrative"]) for _, title, said, _ in left)
+    assert SECRET not in str([facts for *_, facts in left])
 
 
 def test_a_frame_deleted_while_its_hour_is_derived_comes_to_nothing(

@@ -1,0 +1,118 @@
+"""What a person wrote outlives the frames it was written beside, and what was learned from them does not."""
+
+from __future__ import annotations
+
+from store.chats import conversations
+from store.chats.records import StoredEvidence
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.deletion.request import EVER, Request
+from store.frames.frames import FrameRow
+from store.frames.media import Media
+from store.memory import chat_sessions, chat_summaries, observation_writer, observations
+from store.sources import entities
+from store.sources.entities import Provenance
+from tests.factories import NOON_MS, store_frame
+from tests.memories import put_observation
+
+HOUR_MS = 3_600_000
+# A veterinary practice, a luthier, a ferry: nothing of the product, each word on one frame alone.
+SUBJECTS = tuple(
+    (f"{animal}{n}", f"{keeper}{n}")
+    for n in range(10)
+    for animal, keeper in (
+        ("Zwergotter", "Quillfeather"),
+        ("Fichtendecke", "Lautenzeller"),
+        ("渡轮", "Kaimeister"),
+    )
+)
+
+
+def _learn(database: Database, frame: FrameRow, n: int) -> None:
+    """What a chat, the worker and a person make of one frame."""
+    animal, keeper = SUBJECTS[n]
+    at_ms = frame.captured_ms
+    chat = conversations.create(database, f"Whose is number {n}?", at_ms)
+    asked = conversations.add_turn(
+        database, chat, mode="agent", model="m", question=f"Whose is number {n}?", start_ms=at_ms,
+        end_ms=at_ms + 1, timezone="UTC", now_ms=at_ms,
+    )  # fmt: skip
+    session = chat_sessions.create(database, at_ms, chat)
+    learned, own = Provenance(at_ms, asked.id, frame.id), Provenance(at_ms)
+    with database.write() as connection:
+        keeper_id, _ = entities.store_entity(connection, "person", keeper, learned, f"keeps {animal}")
+        seen_id, _ = entities.store_entity(connection, "thing", animal, learned, f"seen with {keeper}")
+        entities.store_fact(connection, seen_id, "belongs to", learned, object_entity_id=keeper_id)
+        # By hand: a fact on the frame's page, one that a chat had learned before, a description, a new person.
+        entities.store_fact(
+            connection, keeper_id, "pays", Provenance(at_ms, frame_id=frame.id), object_value=keeper
+        )
+        entities.store_fact(connection, keeper_id, "likes", Provenance(at_ms, asked.id), object_value=animal)
+        entities.store_fact(connection, keeper_id, "likes", own, object_value=animal)
+        mine, _ = entities.store_entity(connection, "person", f"Mine {animal}", own, f"My words on {keeper}")
+        entities.store_fact(connection, mine, "knows", learned, object_value=f"{animal} by heart")
+        connection.execute(
+            "insert into chat_summaries (session_id, ended_ms, learned, notes, made_by, updated_ms, traces)"
+            " values (?, ?, ?, null, 'rules', ?, '{\"learned\": []}')", (session, at_ms, f"{animal} is {keeper}'s", at_ms),
+        )  # fmt: skip
+    words = {"learned": f"{animal} is {keeper}'s", "notes": f"I wrote {animal}"}
+    chat_summaries.edit(database, session, words, at_ms)
+    number = put_observation(
+        database,
+        start_ms=at_ms,
+        title=f"{animal} of {keeper}",
+        facts=[(f"{animal} line", frame.id)],
+        frame_ids=[frame.id],
+    )
+    given = {"title": f"My {animal}", "facts": [f"{animal} line", f"typed {keeper}"]}
+    observation_writer.edit(database, number, given, at_ms)
+    put_observation(database, start_ms=at_ms, title=f"{animal} alone", frame_ids=[frame.id])
+    shown = StoredEvidence(
+        n=1, captured_ms=at_ms, frame_id=frame.id, snippet=animal, quote=animal, state="found"
+    )
+    conversations.finish_turn(database, asked.id, f"{animal} is {keeper}'s [1].", {}, [shown], at_ms)
+
+
+def test_deleting_each_of_thirty_frames_takes_what_was_learned_and_nothing_that_was_typed(
+    database: Database, data_dir: DataDir
+) -> None:
+    shot = [
+        store_frame(database, data_dir, NOON_MS + n * HOUR_MS, f"{animal} belongs to {keeper} by heart")
+        for n, (animal, keeper) in enumerate(SUBJECTS)
+    ]
+    for n, frame in enumerate(shot):
+        _learn(database, frame, n)
+    lost = left = 0
+    for n, frame in enumerate(shot):
+        animal, keeper = SUBJECTS[n]
+        named = deletion.names_of(database, Request(*EVER, frame_ids=(frame.id,)))
+        wanted = {
+            ("Answer", f"Whose is number {n}?"), ("Fact", f"{animal} belongs to {keeper}"),
+            ("Fact", f"Mine {animal} knows {animal} by heart"), ("Done", f"{animal} alone"),
+            ("Person or thing", animal),
+        }  # fmt: skip
+        assert wanted <= set(named), named
+        kept = ("pays", "likes", "Mine")
+        assert [name for _, name in named if any(f"{word} " in name for word in kept)] == [
+            f"Mine {animal} knows {animal} by heart"
+        ]
+        receipt = deletion.delete_frames(database, Media(data_dir.media), [frame.id])
+        assert receipt.verified, receipt.left
+        facts = {f"{fact.subject} {fact.predicate}" for fact in entities.facts_of(database, None, 1_000)}
+        names = {
+            entity.name: entity.description for entity in entities.find_entities(database, "", None, 1_000)
+        }
+        [summary] = chat_summaries.get(database, [n + 1]).values()
+        done = {each.title: each for each in observations.between(database, 0, 2**52)}
+        typed = (
+            f"{keeper} pays" in facts, f"{keeper} likes" in facts, keeper in names,
+            names.get(f"Mine {animal}") == f"My words on {keeper}", summary.notes == f"I wrote {animal}",
+            f"My {animal}" in done and [f.text for f in done[f"My {animal}"].facts] == [f"typed {keeper}"],
+        )  # fmt: skip
+        learned = (
+            f"{animal} belongs to" in facts, f"Mine {animal} knows" in facts, animal in names,
+            bool(names.get(keeper)), bool(summary.learned), f"{animal} alone" in done,
+        )  # fmt: skip
+        lost, left = lost + typed.count(False), left + learned.count(True)
+    assert (lost, left) == (0, 0)
