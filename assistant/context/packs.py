@@ -268,7 +268,8 @@ def limits(services: ContextServices, asking: ContextRequest) -> tuple[int, int 
     tokens = None
     if asking.window_tokens <= _SMALL_WINDOW_TOKENS:
         tokens = int(asking.prompt_tokens * _SMALL_WINDOW_SHARE / (1 - _SMALL_WINDOW_SHARE))
-    return min(services.settings.pack_max_chars, BACKGROUND_ROOM), tokens
+    most = chat_sessions.pack_chars(services.database, services.settings.pack_max_chars)
+    return min(most, BACKGROUND_ROOM), tokens
 
 
 def record(pack: Pack, topic: Topic | None) -> dict[str, Any]:

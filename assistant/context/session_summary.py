@@ -249,7 +249,8 @@ def trace_by_words(fields: Fields, turns: Sequence[SessionTurn]) -> Traces:
 def of_summary(summary: ChatSummary, turns: Sequence[SessionTurn]) -> Traces:
     """What was kept, or found now for a summary that is older than traces or a person's."""
     # Its answers may be checked otherwise by now, so what rules would write now is no proof of what they did.
-    return trace_by_words(summary.fields, turns) if summary.traces is None else summary.traces
+    known = None if summary.is_edited else summary.traces
+    return trace_by_words(summary.fields, turns) if known is None else known
 
 
 MAX_LINE_CHARS = 260

@@ -6,6 +6,7 @@ frames it was learned from are left out now, and a day when a window in use in i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Literal
 
@@ -18,7 +19,7 @@ from assistant.read_api.answers import TimeOrNone, Words
 from assistant.read_api.calls import asking
 from assistant.read_api.frames import FrameId
 from assistant.retrieval.excerpts import excerpt
-from assistant.tools.context import SourceQuery, ToolContext, row, source_tool
+from assistant.tools.context import SourceQuery, ToolContext, reading, row, source_tool
 from assistant.tools.tool import ToolFailed
 from store.core.errors import NotFound
 from store.frames import frames
@@ -28,7 +29,7 @@ from store.memory import chat_summaries, daily_summaries, search
 from store.memory.chat_summaries import ChatSummary
 from store.memory.entries import MemoryEntry, MemoryFilters
 from store.ocr import readings
-from store.sources import entities, fact_curation
+from store.sources import entities, fact_curation, proposals
 from store.sources.entities import Entity, Fact, Provenance
 
 REMEMBERED = "what you let Recollect remember"
@@ -71,6 +72,9 @@ def recall_entities(
 
 
 def _tells_entity(context: ToolContext, kind: str, name: str, description: str, frame_id: int | None) -> str:
+    _check_frame(context, frame_id)
+    if not entities.name_key(name):
+        raise ToolFailed("A name has a word.")
     seen = f", found on frame {frame_id}" if frame_id is not None else ""
     described = f": {' '.join(description.split())}" if description.strip() else ""
     return f"Remembers the {kind} “{' '.join(name.split())}”{seen}{described}."
@@ -86,19 +90,35 @@ def _tells_fact(
 ) -> str:
     if (object_entity_id is None) == (object_value is None):
         raise ToolFailed("Give exactly one of object_entity_id and object_value.")
+    _check_frame(context, source_frame_id)
     what = object_value if object_entity_id is None else _entity_name(context, object_entity_id)
     seen = f", as frame {source_frame_id} shows" if source_frame_id is not None else ""
-    return f"Remembers: {_entity_name(context, subject_id)}, {' '.join(predicate.split())}, {what}{seen}."
+    relation = " ".join(predicate.replace("_", " ").split())
+    if not relation or not (what or "").strip():
+        raise ToolFailed("A predicate and a value have text.")
+    return f"Remembers: {_entity_name(context, subject_id)} {relation} {what}{seen}."
+
+
+def _check_frame(context: ToolContext, frame_id: int | None) -> None:
+    """Raises `ToolFailed` for a frame that nothing may be learned from."""
+    if frame_id is not None:
+        with reading(context, "get_frame") as lookup:
+            lookup.frame(frame_id)
 
 
 def _entity_name(context: ToolContext, entity_id: int) -> str:
-    """An entity as a person knows it. Raises `ToolFailed` when there is none."""
+    """An entity as a person knows it, also a proposed one. Raises `ToolFailed` when there is none."""
+    database = context.library.database
+    call = proposals.proposed_entity(database, entity_id)
+    if call and call.chat_id == context.chat_id and call.is_proposed:
+        return str(json.loads(call.arguments)["name"])
+    entity_id = proposals.real_id(database, entity_id)
     try:
         entity = entities.get(context.library.database, entity_id)
     except NotFound as error:
         raise ToolFailed(f"Nothing was stored: {error}.") from error
     _note(context, entity, [])
-    return f"{entity.name} ({entity.kind} {entity.id})"
+    return entity.name
 
 
 @source_tool(reaches=REMEMBERED, risk="changes", tells=_tells_entity)
@@ -130,7 +150,11 @@ def store_fact(
     `object_value` for a text, a date or a number. `source_frame_id` is the frame that shows it. Examples:
     {"subject_id": 3, "predicate": "works at", "object_entity_id": 7};
     {"subject_id": 3, "predicate": "birthday", "object_value": "12 May"}"""
+    database = lookup.call.database
+    if object_entity_id is not None:
+        object_entity_id = proposals.real_id(database, object_entity_id)
     object_ = {"object_entity_id": object_entity_id, "object_value": object_value}
+    subject_id = proposals.real_id(database, subject_id)
     return _stored(lookup, "fact_id", source_frame_id, entities.store_fact, subject_id, predicate, **object_)
 
 

@@ -23,6 +23,7 @@ from store.core import tombstones
 from store.core.database import Database
 from store.core.errors import NotFound
 from store.memory import insights
+from store.sources import entities
 
 
 def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
@@ -60,6 +61,7 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
         context=_context(services, request, message, voice.identity, model),
         about=about,
         attached=attached,
+        owner=owner.name if (owner := entities.owner(services.database)) else "",
         last_deletion_id=last_deletion_id,
     )
 

@@ -150,6 +150,8 @@ class TurnPlan:
     about: AnchorFacts | None = None
     asked: str = ""
     attached: Attached = Attached()
+    owner: str = ""
+    """Whose screen this is, as memory knows the person."""
     last_deletion_id: int = 0
     """The latest deletion before anything was looked up for the question."""
 

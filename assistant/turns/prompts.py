@@ -67,7 +67,7 @@ def blocks(
         model_prompt=plan.model_prompt,
         identity=plan.voice.identity,
         rules=_rules(plan, sees=sees),
-        guidance=guidance(tools, rounds, settings.owner, settings.examples) if tools else "",
+        guidance=guidance(tools, rounds, plan.owner or settings.owner, settings.examples) if tools else "",
         tools=tools_as_text([tool.definition() for tool in tools], form) if tools and form else "",
         time=time_block(plan),
         budget=BUDGET_NOTE.format(rounds=rounds) if tools else "",

@@ -27,8 +27,10 @@ from assistant.turns.prompts import RESULTS
 from engines.chat.protocol import Completion, Message, RequestedCall
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import NewToolCall, NotApproved, Outcome, ToolCall
+from store.sources import proposals
 
 CHANGED = "What this would do is not what was shown and approved any more."
+PROPOSED = "The person is asked whether to remember it once your answer stands. Go on."
 _LOOK_EVERY_S = 0.05
 
 WHY_NOT = {
@@ -58,7 +60,7 @@ def carry_out(
     for call in calls:
         if call.state == "approved":
             yield from _run(session, call, wanted_by_id[call.call_id])
-    waiting = [call for call in calls if call.state == "pending"]
+    waiting = [call for call in calls if call.state == "pending" and not call.is_proposed]
     if waiting:
         yield ApprovalEvent(tuple(waiting))
         yield session.turn.status("waiting", tools=", ".join(call.tool for call in waiting))
@@ -91,7 +93,9 @@ def _new_call(session: ModelSession, iteration: int, wanted: Call) -> NewToolCal
     if mode == "auto" and is_auto_approved(session, tool):
         return replace(call, approved_by="mode")
     approved_by = tool_permissions.use(database, session.turn.stored.chat_id, tool.name, call.scope)
-    expires_ms = None if approved_by else session.turn.now_ms() + APPROVAL_LIFETIME_MS
+    # What is only to be remembered is asked about when the answer stands.
+    waits = not approved_by and tool.risk != "changes"
+    expires_ms = session.turn.now_ms() + APPROVAL_LIFETIME_MS if waits else None
     return replace(call, approved_by=approved_by, expires_ms=expires_ms)
 
 
@@ -108,7 +112,7 @@ def _noticed(session: ModelSession, tool: Tool, call: NewToolCall) -> NewToolCal
     goes = "stay on this computer" if endpoint.is_local else f"go to {endpoint.host}"
     return replace(
         call,
-        notice=f"{does} Its results {goes}.",
+        notice=does if tool.risk == "changes" else f"{does} Its results {goes}.",
         scope=f"{scope}; results {goes}",
         shown_ms=(findings.from_ms, findings.until_ms),
     )
@@ -272,6 +276,11 @@ def result_of(call: ToolCall) -> str:
     """What a call that is over gave, as JSON: its output, or why there is none."""
     if call.output:
         return call.output
+    if call.is_proposed:
+        proposed: dict[str, object] = {"proposed": True, "note": PROPOSED}
+        if call.tool == "store_entity":
+            proposed["entity_id"] = proposals.provisional_id(call)
+        return json.dumps(proposed)
     why = "deleted" if call.is_forgotten else call.error or WHY_NOT.get(call.state, call.state)
     return json.dumps({"error": why}, ensure_ascii=False)
 

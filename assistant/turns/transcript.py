@@ -84,7 +84,7 @@ def _rounds(calls: Sequence[ToolCall]) -> Iterator[TranscriptMessage]:
         first = made[0]
         yield TranscriptMessage(first.turn, "assistant", first.said, first.created_ms, calls=made)
         for call in made:
-            if call.state not in OPEN:
+            if call.state not in OPEN or call.is_proposed:
                 at_ms = first.created_ms if call.finished_ms is None else call.finished_ms
                 yield TranscriptMessage(call.turn, "tool", result_of(call), at_ms, answers=call)
 

@@ -235,6 +235,14 @@ def require_current(connection: apsw.Connection, turn_id: int) -> None:
         raise Outdated("something was deleted while the question was answered")
 
 
+def renew(connection: apsw.Connection, turn_id: int) -> None:
+    """Let a turn that is over be current again, unless it was shown what was deleted since: what is stored of
+    it now is read back from the store, which every deletion has been through.
+    """
+    newest = f"update turns set last_deletion_id = {tombstones.NEWEST} where id = ? and status <> 'running'"
+    connection.execute(newest, (turn_id,))
+
+
 def fail_interrupted(database: Database, payload: dict[str, Any]) -> int:
     """At the start of the web app: no turn of a former process is running any more."""
     query = Turn.update(status="failed", payload=_json(payload)).where(Turn.status == "running")

@@ -4,7 +4,8 @@ A call's life, each step one conditional update, so that no step can be taken tw
 
     pending ──approve──► approved ──claim──► executing ──finish──► completed, failed, timed_out
        ├──deny──► denied
-       └──expire──► expired
+       ├──expire──► expired
+       └──settle──► completed, denied   of a proposal, which never expires
 
 `claim` is the only way to run a call: it wants the id of an approved call and the very arguments
 that were approved. A result may show the screen; `shown_from_ms` and `shown_until_ms` say of
@@ -70,6 +71,11 @@ class ToolCall:
     chat_id: int
     turn: int
     said: str  # by the model beside the calls of its round; with the first of them only
+
+    @property
+    def is_proposed(self) -> bool:
+        """Whether it waits for as long as it takes, and its turn does not (`store.sources.proposals`)."""
+        return self.state == "pending" and self.expires_ms is None
 
     @property
     def duration_ms(self) -> int | None:
@@ -148,7 +154,7 @@ def pending(database: Database, chat_id: int, n: int, now_ms: int) -> list[ToolC
     return [
         call
         for call in of_turn(database, chat_id, n)
-        if call.state == "pending" and (call.expires_ms is None or call.expires_ms > now_ms)
+        if call.state == "pending" and call.expires_ms is not None and call.expires_ms > now_ms
     ]
 
 
@@ -205,7 +211,10 @@ class ToolEvent:
 def _expire(database: Database, condition: str, values: dict[str, int | None], now_ms: int) -> int:
     with database.write() as connection:
         found = rows(
-            connection, f"select id, tool from tool_calls where state = 'pending' and {condition}", values
+            connection,
+            "select id, tool from tool_calls "
+            f"where state = 'pending' and expires_ms is not null and {condition}",
+            values,
         )
         for number, tool in found:
             sql = "update tool_calls set state = 'expired', finished_ms = ? where id = ?"
@@ -242,6 +251,22 @@ def _decide(database: Database, number: int, scope: ApprovalScope | None, now_ms
     if not is_decided:
         raise NotPending("expired" if call.state == "pending" else call.state)
     return call
+
+
+def settle(
+    connection: apsw.Connection, call: ToolCall, output: str, scope: ApprovalScope | None, now_ms: int
+) -> None:
+    """Note what became of a proposal, inside `database.write()`: what it gave, or with no scope that it was
+    refused.
+    """
+    connection.execute(
+        "update tool_calls set state = ?, decided_by = 'person', output = ?, finished_ms = ? where id = ?",
+        ("completed" if scope else "denied", output, now_ms, call.id),
+    )
+    record_event(connection, ToolEvent(now_ms, call.tool, _EVENTS[scope]))
+    if scope in ("chat", "always"):
+        chat_id = call.chat_id if scope == "chat" else None
+        tool_permissions.allow(connection, call.tool, chat_id, call.scope, now_ms)
 
 
 # -- running --------------------------------------------------------------------------------
@@ -327,7 +352,7 @@ def forget(connection: apsw.Connection) -> None:
         f"""
         update tool_calls
         set arguments = '{{}}', arguments_sha256 = '', output = '', error = '', said = '', notice = '',
-            is_forgotten = 1
+            is_forgotten = 1, state = iif(state = 'pending', 'expired', state)
         where id in (select c.id {_AFFECTED})
         """
     )

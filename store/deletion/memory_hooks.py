@@ -208,9 +208,8 @@ def _total(connection: apsw.Connection) -> int:
 _OWN = """(
     thing.origin = 'person' or (thing.described_by = 'person' and thing.description <> '')
     or exists (select 1 from entity_imports i where i.entity_id = thing.id)
-    or exists (
-        select 1 from facts f where f.origin = 'person' and thing.id in (f.subject_id, f.object_entity_id)
-    )
+    or exists (select 1 from facts s where s.subject_id = thing.id and s.origin = 'person')
+    or exists (select 1 from facts o where o.object_entity_id = thing.id and o.origin = 'person')
 )"""
 """SQL: a person's words rest on the entity ``thing``."""
 
@@ -244,7 +243,8 @@ where not exists (
     where f.observation_id = o.id and f.frame_id not in (select id from deletion_request)
 )
 union all
-select 'Fact', f.id, s.name || ' ' || replace(f.predicate, '_', ' ') || ' ' || coalesce(o.name, f.object_value), ''
+select 'Fact', f.id,
+    s.name || ' ' || replace(f.predicate, '_', ' ') || ' ' || coalesce(o.name, f.object_value), ''
 from facts f join entities s on s.id = f.subject_id left join entities o on o.id = f.object_entity_id
 union all
 select 'Person or thing', id, name, description from entities

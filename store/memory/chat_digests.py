@@ -15,7 +15,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from store.core import copies
+from store.core import copies, preferences
 from store.core.database import Database, scalar
 from store.core.errors import existing
 from store.core.records import columns
@@ -188,8 +188,11 @@ def split_topic(database: Database, session_id: int, tag: str, new_tag: str) -> 
     return True
 
 
-def delete_everything(database: Database) -> dict[str, int]:
-    """Forget all memory of chats; the chats stay. Returns how much went, by kind.
+def delete_everything(
+    database: Database, now_ms: int | None = None, *, with_entities: bool = False
+) -> dict[str, int]:
+    """Forget all memory of chats, with people, things and facts too; the chats stay. Returns how much went,
+    by kind; with a time that is kept as a receipt.
 
     Packs go with the summaries they were made of, by triggers; the empty ones of questions that are being
     answered say that those are out of date.
@@ -197,6 +200,7 @@ def delete_everything(database: Database) -> dict[str, int]:
     tables = ("chat_summaries", "session_tags", "user_chat_summaries", "user_topic_summaries")
     with database.write() as connection:
         counts = {}
+        tables += ("facts", "entities") if with_entities else ()
         answered = " where turn_id not in (select id from turns where status = 'running')"
         for table in (*tables, "context_packs", "context_samples"):
             connection.execute(f"delete from {table}{answered * table.startswith('context_')}")
@@ -205,9 +209,46 @@ def delete_everything(database: Database) -> dict[str, int]:
             "update chat_sessions set metadata = '{}', summary_state = 'empty' where state = 'closed'"
         )
         connection.execute("update chat_sessions set metadata = '{}' where state = 'open'")
+        if now_ms is not None:
+            preferences.put_preference(connection, FORGOTTEN, {"at_ms": now_ms, **counts})
         copies.outdate(connection)
     database.checkpoint()
     return counts
+
+
+FORGOTTEN = "memory_forgotten"
+
+
+def forgotten(database: Database) -> dict[str, int]:
+    """The receipt of the last time that everything was forgotten: when, and how much; {} for never."""
+    return dict(preferences.get_preference(database, FORGOTTEN, {}))
+
+
+def by_name(database: Database) -> dict[str, list[str]]:
+    """What `delete_everything` would take, by kind and name."""
+    return {
+        "Chats": database.column(_SUMMARISED),
+        "Topics": database.column("select title from user_topic_summaries order by title"),
+        "People and things": database.column("select name from entities order by name"),
+        "Facts": database.column(
+            """
+            select s.name || ' ' || replace(f.predicate, '_', ' ') || ' ' || coalesce(o.name, f.object_value)
+            from facts f
+            join entities s on s.id = f.subject_id
+            left join entities o on o.id = f.object_entity_id
+            order by 1
+            """
+        ),
+    }
+
+
+_SUMMARISED = """
+select distinct c.title
+from chat_summaries m
+join chat_sessions s on s.id = m.session_id
+join conversations c on c.id = s.conversation_id
+order by c.title
+"""
 
 
 _LINES = """(

@@ -196,7 +196,9 @@ def _changed(database: Database, sql: str, values: Any) -> bool:
 # -- preferences --------------------------------------------------------------------------
 # What a person chose about the memory of chats: whether a model is told of it, and how much is logged.
 
+SummarisedBy = Literal["local", "any", "off"]
 OFF = "context_off"
+SUMMARIES = "context_summaries"
 VERBOSE = "context_verbose_logging"
 VERBOSE_FOR_MS = 24 * 3_600_000
 """What is meant for a moment's look does not stay on unnoticed."""
@@ -211,6 +213,18 @@ def set_off(database: Database, is_off: bool) -> None:
     preferences.set_preference(database, OFF, is_off)
 
 
+def summarised_by(database: Database, in_settings: SummarisedBy) -> SummarisedBy:
+    """Which models may put closed chats into better words: what the person chose in the app, else what the
+    settings say. ``any`` lets questions and answers go to the endpoint of a cloud model.
+    """
+    chosen = preferences.get_preference(database, SUMMARIES)
+    return chosen if chosen in ("local", "any", "off") else in_settings
+
+
+def set_summarised_by(database: Database, who: SummarisedBy) -> None:
+    preferences.set_preference(database, SUMMARIES, who)
+
+
 def verbose_until_ms(database: Database, now_ms: int) -> int | None:
     """Until when what is told is logged; None when it is not."""
     until_ms = preferences.get_preference(database, VERBOSE)
@@ -220,3 +234,16 @@ def verbose_until_ms(database: Database, now_ms: int) -> int | None:
 def set_verbose(database: Database, is_on: bool, now_ms: int) -> None:
     """From now on, for a day at most."""
     preferences.set_preference(database, VERBOSE, now_ms + VERBOSE_FOR_MS if is_on else None)
+
+
+CHARS = "context_chars"
+
+
+def pack_chars(database: Database, in_settings: int) -> int:
+    """How much of earlier chats a question is told at most, in characters, as the person chose."""
+    chosen = preferences.get_preference(database, CHARS)
+    return chosen if isinstance(chosen, int) and chosen > 0 else in_settings
+
+
+def set_pack_chars(database: Database, most: int) -> None:
+    preferences.set_preference(database, CHARS, most)

@@ -15,7 +15,7 @@ from typing import Literal
 import apsw
 
 from store.chats import conversations
-from store.core import copies, tokenizer
+from store.core import copies, preferences, tokenizer
 from store.core.database import Database, clean_text, rows, scalar
 from store.core.errors import existing
 from store.core.records import columns, insert, insert_new
@@ -261,6 +261,22 @@ def fact(database: Database, fact_id: int) -> Fact:
     """One fact, taken back or not. Raises `NotFound`."""
     facts = load_facts(database, "f.id = :id", {"id": fact_id, "limit": 1})
     return existing(next(iter(facts), None), "fact", fact_id)
+
+
+_OWNER = "memory_owner"
+
+
+def owner(database: Database) -> Entity | None:
+    """Whose screen this is, as the person said; None where they did not, or it was forgotten."""
+    values = {"id": preferences.get_preference(database, _OWNER, 0), "limit": 1}
+    same = "e.id = (select coalesce(merged_root, id) from entities where id = :id)"
+    return next(iter(load_entities(database, same, values)), None)
+
+
+def set_owner(database: Database, entity_id: int | None) -> None:
+    """Let a person of memory be whose screen this is; None for nobody. Raises `NotFound`."""
+    number = get(database, entity_id).id if entity_id else 0
+    preferences.set_preference(database, _OWNER, number)
 
 
 _NAMED = """(

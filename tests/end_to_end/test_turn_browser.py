@@ -14,6 +14,7 @@ from simple_websocket import Client
 
 from assistant.core.records import DeltaEvent
 from store.chats import conversations
+from store.sources import entities
 from tests.end_to_end.programs import PATIENCE_S, eventually
 from tests.end_to_end.talk_site import Talk, TalkSite, talk, talk_site
 from webapp.api.event_stream import MAX_FOLLOWERS
@@ -260,18 +261,20 @@ def test_cards_change_in_place_and_a_decision_survives_a_reload(visitor: Talk, s
     expect(page.locator("#call-3")).to_contain_text("Denied")
 
 
-def test_a_call_of_a_later_round_that_asks_stands_below_what_is_done(visitor: Talk, site: TalkSite) -> None:
+def test_what_it_would_remember_is_one_card_after_the_answer(visitor: Talk, site: TalkSite) -> None:
     anna, ben = ({"kind": "person", "name": name} for name in ("Anna Bauer", "Ben Ho"))
     site.stub.call(("calculator", {"expression": "6*7"}), ("store_entity", anna))
     site.stub.call(("store_entity", ben))
     site.stub.reply("Done.")
     page = begun(visitor, "Remember Anna and Ben")
-    asking = page.locator("#t1 [data-waits]")
-    for name in ("Anna Bauer", "Ben Ho"):
-        expect(asking).to_contain_text(f"Remembers the person “{name}”.")
-        asking.get_by_role("button", name="Allow once").click()
     ended(page)
     expect(page.locator("#t1 .answer")).to_contain_text("Done.")
+    card = page.locator("#t1 .proposals")
+    expect(card).to_contain_text("Remember these 2?")
+    card.get_by_label("Remembers the person “Ben Ho”.").uncheck()
+    card.get_by_role("button", name="Remember", exact=True).click()
+    expect(card).to_have_count(0)
+    assert [each.name for each in entities.find_entities(site.own.database)] == ["Anna Bauer"]
 
 
 def test_a_failed_call_is_tried_again_below(visitor: Talk, site: TalkSite) -> None:

@@ -84,7 +84,8 @@ def split_by_source(text: str, traces: Sequence[Trace]) -> tuple[SourcedText, ..
 
 def _traces(database: Database, summary: ChatSummary) -> Traces:
     # Those of a summary that was traced when it was made need no look at its chat.
-    asked = [] if summary.traces is not None else chat_summaries.summary_input(database, summary.session_id)
+    is_traced = summary.traces is not None and not summary.is_edited
+    asked = [] if is_traced else chat_summaries.summary_input(database, summary.session_id)
     return session_summary.of_summary(summary, asked)
 
 

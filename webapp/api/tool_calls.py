@@ -16,7 +16,8 @@ from assistant.turns import tool_execution
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import ApprovalScope, NotPending, State, ToolCall
 from store.chats.tool_permissions import Mode
-from store.core.errors import NotFound
+from store.core.errors import NotFound, existing
+from store.sources import proposals
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Request, Timestamp
 from webapp.core.errors import Problem
@@ -143,7 +144,9 @@ _DECISION_PROBLEMS = {404: "tool_call_not_found", 409: "tool_call_decided"}
     body_required=False,
 )
 def approve(call_id: int, body: Decision) -> ToolCallAnswer:
-    """The call runs with the arguments that were shown and no others; the turn goes on by itself."""
+    """The call runs with the arguments that were shown and no others; the turn goes on by itself. What a
+    model proposed to remember is remembered, whenever that is.
+    """
     return ToolCallAnswer.of(decide(services(), call_id, body.scope))
 
 
@@ -156,6 +159,12 @@ def deny(call_id: int) -> ToolCallAnswer:
 def decide(own: Services, call_id: int, scope: ApprovalScope | None) -> ToolCall:
     """Approve a call, or deny it with no scope. Raises 404 and 409."""
     try:
+        call = tool_calls.get(own.database, call_id)
+        if call and call.is_proposed:
+            chosen = {call_id} if scope else set[int]()
+            now_ms, place = own.clock(), (call.chat_id, call.turn)
+            proposals.decide(own.database, *place, chosen, now_ms, among={call_id}, scope=scope or "once")
+            return existing(tool_calls.get(own.database, call_id), "tool call", call_id)
         if scope is None:
             call = tool_calls.deny(own.database, call_id, own.clock())
         else:

@@ -6,7 +6,6 @@ from flask import request
 from werkzeug.wrappers import Response
 
 from assistant.context import session_closing, topics
-from assistant.context.session_closing import off_by_settings
 from assistant.core.texts import normalize, redacted
 from store.core.errors import existing
 from store.memory import chat_digests, chat_sessions, chat_summaries
@@ -19,7 +18,6 @@ from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import services
-from webapp.pages.forms import form
 
 PAGE = 50
 _MAX_FIELD_CHARS = 1_000
@@ -39,24 +37,12 @@ def sessions() -> Response:
         "memory/sessions.html",
         rows=[(session, *_with_sources(summaries.get(session.id))) for session in shown],
         older=shown[-1].id if len(listed) > PAGE else None,
-        is_off=chat_sessions.is_off(database),
-        off=off_by_settings(own.context),
     )
 
 
 def _with_sources(summary: ChatSummary | None) -> tuple[ChatSummary | None, Fields]:
     """A summary, and its fields with where each sentence is from."""
     return summary, chat_memory.of_summary(services().database, summary) if summary else {}
-
-
-@templating.post("/memory/sessions")
-def switch() -> Response:
-    """Let models be told of earlier chats (``told=on``), or not."""
-    chat_sessions.set_off(services().database, request.form.get("told") != "on")
-    return templating.redirect_to("/memory/sessions")
-
-
-form("/memory/sessions/forget", chat_memory.forget, "/memory/sessions")
 
 
 @templating.get("/memory/digests")

@@ -26,6 +26,7 @@ from assistant.turns.live import LiveTurn
 from store.chats import conversations, feedback, personas
 from store.chats.feedback import Report
 from store.chats.personas import BUILT_IN, DEFAULT, NOBODY, TurnPersona
+from store.chats.tool_calls import ToolCall
 from store.core import preferences
 from store.core.database import Database
 from store.frames.media import Media
@@ -167,6 +168,7 @@ class TurnView:
     insight: Insight | None = None  # that this turn told
     checking: str = ""  # that a model reads the answer again, while it does
     told: Told = field(default_factory=Told)
+    proposals: tuple[ToolCall, ...] = ()  # what the model would remember
 
     @property
     def anchor(self) -> str:
@@ -238,6 +240,9 @@ def turn_view(
         scope=_scope(turn, zone, now_ms),
         spoken=personas.of_turn(database, turn.chat_id, turn.turn_id),
         told=told,
+        proposals=()
+        if running
+        else tuple(call for group in groups for call in group.calls if call.is_proposed),
         insight=insights.of_turn(database, turn.chat_id, turn.turn_id),
         groups=groups,
         progress=running,

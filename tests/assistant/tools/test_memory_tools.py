@@ -133,16 +133,14 @@ def test_a_person_is_told_what_would_be_remembered(database: Database) -> None:
     turn = Turn(database)
     for kind, name in (("person", "Anna"), ("thing", "Contoso")):
         turn.answer("store_entity", kind=kind, name=name)
-    assert turn.notice(
-        "store_entity", kind="person", name=" Ben  Ho ", description="a friend", frame_id=7
-    ) == ("Remembers the person “Ben Ho”, found on frame 7: a friend.")
+    assert turn.notice("store_entity", kind="person", name=" Ben  Ho ", description="a friend") == (
+        "Remembers the person “Ben Ho”: a friend."
+    )
+    with pytest.raises(ToolFailed, match="no frame 7"):
+        turn.notice("store_entity", kind="person", name="Ben Ho", frame_id=7)
     about = {"subject_id": 1, "predicate": "works at"}
-    assert turn.notice("store_fact", **about, object_entity_id=2) == (
-        "Remembers: Anna (person 1), works at, Contoso (thing 2)."
-    )
-    assert turn.notice("store_fact", **about, object_value="home", source_frame_id=7) == (
-        "Remembers: Anna (person 1), works at, home, as frame 7 shows."
-    )
+    assert turn.notice("store_fact", **about, object_entity_id=2) == ("Remembers: Anna works at Contoso.")
+    assert turn.notice("store_fact", **about, object_value="home") == "Remembers: Anna works at home."
 
 
 def test_a_fact_that_cannot_be_is_refused_before_anybody_is_asked(database: Database) -> None:

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from assistant.core.records import ApprovalEvent
+from assistant.core.records import ApprovalEvent, FinalEvent
 from assistant.turns.turn import run_turn
 from store.chats import conversations, tool_calls
 from store.chats.conversations import DELETED_ANSWER
+from store.chats.tool_calls import NotPending
 from store.core.database import Database
-from store.sources import entities, fact_curation, imports
+from store.sources import entities, fact_curation, imports, proposals
 from store.sources.calendars import EventRecord
 from store.sources.entities import Provenance
 from tests.assistant.agents import Ran, agent_deps, asked, run
@@ -95,26 +96,57 @@ def test_a_turn_over_an_empty_source_goes_on(database: Database, stub: StubModel
     assert ran.result.sources == ()
 
 
-def test_a_fact_is_stored_only_after_approval_and_with_its_turn(database: Database, stub: StubModel) -> None:
-    with agent_deps(database, stub) as deps:
-        for name in ("store_entity", "store_fact"):
-            assert deps.agent is not None
-            tool = deps.agent.tools.get(name)
-            assert tool is not None
-            assert (tool.mode, tool.risk) == ("ask", "changes")
-    arguments = {"kind": "person", "name": "Anna"}
-    stub.call(("store_entity", arguments))
-    stub.reply("Done.")
+def test_what_a_model_proposes_waits_for_no_answer_and_is_remembered_as_the_person_says(
+    database: Database, stub: StubModel
+) -> None:
+    def facts(request: Any) -> list[tuple[str, Any]]:
+        results = [json.loads(each["content"]) for each in request["messages"] if each["role"] == "tool"]
+        anna, firm = (result["entity_id"] for result in results)
+        lives = {"subject_id": anna, "predicate": "lives in", "object_value": "Delft"}
+        return [
+            ("store_fact", {"subject_id": anna, "predicate": "works at", "object_entity_id": firm}),
+            ("store_fact", lives),
+        ]
 
-    notices = []
+    stub.call(
+        ("store_entity", {"kind": "person", "name": "Anna"}),
+        ("store_entity", {"kind": "thing", "name": "Co"}),
+    )
+    stub.choose(facts)
+    stub.reply("Done.")
     with agent_deps(database, stub) as deps:
-        for event in run_turn(deps, asked(), None):
-            if isinstance(event, ApprovalEvent):
-                assert entities.find_entities(database) == []
-                notices += [call.notice for call in event.calls]
-                tool_calls.approve(database, event.calls[0].id, "once", NOW_MS)
-    assert notices == ["Remembers the person “Anna”. Its results stay on this computer."]
-    assert [entity.name for entity in entities.find_entities(database)] == ["Anna"]
+        events = list(run_turn(deps, asked(), None))
+        assert not any(isinstance(event, ApprovalEvent) for event in events)
+        [result] = [event.result for event in events if isinstance(event, FinalEvent)]
+        assert result.answer_md.endswith("Done.")
+        place = result.chat_id, result.turn_id
+        anna, _, works, lives = proposals.of_turn(database, *place)
+        assert lives.notice == "Remembers: Anna lives in Delft."
+        assert works.notice == "Remembers: Anna works at Co."
+        tool_calls.expire_all(database, NOW_MS)  # a restart ends what waits; a proposal is none
+        # Something else was deleted meanwhile. A fact is remembered with whom it is about.
+        with database.write() as connection:
+            connection.execute(
+                "insert into deletions (deleted_ms, start_ms, end_ms, receipt) values (1, 1, 2, '{}')"
+            )
+        proposals.decide(database, *place, {lives.id}, NOW_MS)
+        assert [entity.name for entity in entities.find_entities(database)] == ["Anna"]
+        [fact] = entities.facts_of(database)
+        assert (fact.subject, fact.object_value, fact.origin, fact.turn_id) == (
+            "Anna", "Delft", "chat", anna.turn_id,
+        )  # fmt: skip
+        states = [call.state for call in tool_calls.of_turn(database, *place)]
+        assert states == ["completed", "denied", "denied", "completed"]
+        with pytest.raises(NotPending):
+            proposals.decide(database, *place, {works.id}, NOW_MS)
+        # Allowed for its chat, it is not asked about again.
+        stub.anew().call(("store_entity", {"kind": "person", "name": "Ben"})).reply("Done.")
+        other = run(deps, chat_id=result.chat_id)
+        [ben] = proposals.of_turn(database, result.chat_id, other.result.turn_id)
+        proposals.decide(database, result.chat_id, ben.turn, {ben.id}, NOW_MS, scope="chat")
+        stub.anew().call(("store_entity", {"kind": "person", "name": "Cleo"})).reply("Done.")
+        run(deps, chat_id=result.chat_id)
+    assert {entity.name for entity in entities.find_entities(database)} == {"Anna", "Ben", "Cleo"}
 
 
 def test_what_was_taken_back_is_not_told_and_what_is_told_is_noted_with_its_turn(

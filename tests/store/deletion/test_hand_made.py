@@ -44,7 +44,7 @@ def _learn(database: Database, frame: FrameRow, n: int) -> None:
         keeper_id, _ = entities.store_entity(connection, "person", keeper, learned, f"keeps {animal}")
         seen_id, _ = entities.store_entity(connection, "thing", animal, learned, f"seen with {keeper}")
         entities.store_fact(connection, seen_id, "belongs to", learned, object_entity_id=keeper_id)
-        # By hand: a fact on the frame's page, one that a chat had learned before, a description, a new person.
+        # By hand: a fact on the frame's page, one that a chat had learned before, and a new person.
         entities.store_fact(
             connection, keeper_id, "pays", Provenance(at_ms, frame_id=frame.id), object_value=keeper
         )
@@ -54,7 +54,8 @@ def _learn(database: Database, frame: FrameRow, n: int) -> None:
         entities.store_fact(connection, mine, "knows", learned, object_value=f"{animal} by heart")
         connection.execute(
             "insert into chat_summaries (session_id, ended_ms, learned, notes, made_by, updated_ms, traces)"
-            " values (?, ?, ?, null, 'rules', ?, '{\"learned\": []}')", (session, at_ms, f"{animal} is {keeper}'s", at_ms),
+            " values (?, ?, ?, null, 'rules', ?, '{\"learned\": []}')",
+            (session, at_ms, f"{animal} is {keeper}'s", at_ms),
         )  # fmt: skip
     words = {"learned": f"{animal} is {keeper}'s", "notes": f"I wrote {animal}"}
     chat_summaries.edit(database, session, words, at_ms)

@@ -154,10 +154,11 @@ def test_what_was_learned_from_a_deleted_frame_goes(
 ) -> None:
     frame = store_frame(database, data_dir, NOON_MS, "Anna likes tea")
     kept = store_frame(database, data_dir, NOON_MS + DAY_MS, "Ben")
-    anna = remember(database, "Anna", frame_id=frame.id)
-    both = remember(database, "Ben", frame_id=frame.id)
-    remember(database, "Ben", frame_id=kept.id)
-    say(database, anna, "likes", "tea", frame_id=frame.id)
+    turn_id = turn_that_was_shown(database, NOON_MS, NOON_MS + 1000)
+    anna = remember(database, "Anna", frame_id=frame.id, turn_id=turn_id)
+    both = remember(database, "Ben", frame_id=frame.id, turn_id=turn_id)
+    remember(database, "Ben", frame_id=kept.id, turn_id=turn_id)
+    say(database, anna, "likes", "tea", frame_id=frame.id, turn_id=turn_id)
     say(database, both, "likes", "rum", frame_id=kept.id)
     with database.write() as connection:
         assert tags.add(connection, frame.id, "Work", NOON_MS)

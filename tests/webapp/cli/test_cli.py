@@ -284,7 +284,7 @@ def test_ask_uses_tools_and_allows_none_that_nobody_decides_about(
             f'[chat]\nbase_url = "{stub.base_url}"\n', encoding="utf-8"
         )
         answer = recollect.json("ask", "What about the retention?", "--tz", "UTC")
-        assert "denied by user" in stub.prompt() and "store_entity" in stub.prompt()
+        assert '"proposed": true' in stub.prompt() and "store_entity" in stub.prompt()
     assert [item["frame_id"] for item in answer["evidence"]] == [frame.id]
     assert answer["way"]["tools"] == 1 and answer["scope"]["everything"]
 

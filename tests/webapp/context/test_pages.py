@@ -8,6 +8,7 @@ from flask import Flask
 from store.chats.records import StoredEvidence
 from store.core.paths import DataDir
 from store.memory import chat_digests, chat_sessions, chat_summaries
+from store.sources import entities
 from tests.assistant.context.helpers import Past
 from tests.factories import NOON_MS, store_frame
 from tests.webapp.conftest import Actor, Clock, csrf_of
@@ -78,15 +79,32 @@ def test_a_summary_is_retracted_and_brought_back(
     assert chat_digests.recent(own.database, 0, 10) == [session_id]
 
 
-def test_a_person_switches_it_off_and_forgets_all_of_it(
+def test_what_a_person_decides_about_memory_is_one_page(
     browser: Actor, own: Services, session_id: int, form: dict[str, str]
 ) -> None:
-    browser.post("/memory/sessions", data={**form, "told": "off"})
+    where, told = "/settings/memory", {"chars": "2000", "summaries": "off"}
+    assert browser.post(where, data={**form, **told}).status_code == 303
     assert chat_sessions.is_off(own.database)
-    assert "You switched this off" in browser.get("/memory/sessions").text
-    browser.post("/memory/sessions", data={**form, "told": "on"})
+    assert (chat_sessions.pack_chars(own.database, 3_000), own.settings.context.summaries) == (2_000, "local")
+    assert chat_sessions.summarised_by(own.database, "local") == "off"
+    # Nothing leaves for a summary without a clear yes.
+    anywhere = {**form, **told, "told": "on", "summaries": "any"}
+    assert browser.post(where, data=anywhere).status_code == 422
+    assert chat_sessions.summarised_by(own.database, "local") == "off"
+    browser.post(where, data={**anywhere, "consent": "yes"})
+    assert chat_sessions.summarised_by(own.database, "local") == "any"
     assert not chat_sessions.is_off(own.database)
-    browser.post("/memory/sessions/forget", data=form)
+    # Whose screen it is, is a person of memory; one that is merged or forgotten is followed.
+    browser.post(f"{where}/owner", data={**form, "name": "Ida Okafor"})
+    ida = entities.owner(own.database)
+    assert ida is not None and (ida.name, ida.kind, ida.origin) == ("Ida Okafor", "person", "person")
+    # All of it is named before it goes, and counted after.
+    page = browser.get(where).text
+    assert "Ida Okafor" in page and "Chats: 1" in page
+    assert browser.post(f"{where}/forget", data={**form, "confirm": "yes"}).status_code == 422
+    browser.post(f"{where}/forget", data={**form, "confirm": "FORGET"})
+    assert "what 1 chat came to" in browser.get(where).text
+    assert entities.owner(own.database) is None and entities.find_entities(own.database) == []
     assert LEARNED not in browser.get("/memory/sessions").text
     assert browser.get("/chat/1").status_code == 200
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from zoneinfo import ZoneInfo
 
@@ -15,12 +16,13 @@ from assistant.formats.parsing import Call
 from assistant.turns import stored_turns
 from store.chats import feedback, tool_calls
 from store.chats.records import Chat
-from store.chats.tool_calls import ApprovalScope, ToolCall
+from store.chats.tool_calls import ApprovalScope, NotPending, ToolCall
+from store.sources import proposals
 from webapp.api.questions import start_check
 from webapp.api.tool_calls import decide
 from webapp.core import formatting, templating
 from webapp.core.errors import Problem
-from webapp.core.lookups import chat_or_404, stored_turn_or_404
+from webapp.core.lookups import chat_or_404, stored_turn_or_404, turn_or_404
 from webapp.core.services import Viewer, services, viewer
 from webapp.exports import files, formats
 from webapp.exports.pack import Size
@@ -125,6 +127,21 @@ def decide_call(chat_id: int, n: int, call_id: int) -> Response:
         if problem.status != 409 or not templating.wants_fragment():
             raise
     return followed(chat_id, n)
+
+
+@templating.post("/chat/<id:chat_id>/turns/<id:n>/remember")
+def remember(chat_id: int, n: int) -> Response:
+    """Remember what the person kept of the proposals, ``none``, or also later ones of this ``chat``."""
+    own, turn, decision = services(), turn_or_404(chat_id, n), request.form.get("decision")
+    kept = [int(text) for text in request.form.getlist("keep") if text.isdecimal() and len(text) < 19]
+    if decision not in ("keep", "none", "chat"):
+        raise Problem(400, "invalid_request", "A decision is keep, none or chat.")
+    if turn.status != "running":
+        with suppress(NotPending):  # decided elsewhere: the turn as it is now says so
+            chosen = [] if decision == "none" else kept
+            scope: ApprovalScope = "chat" if decision == "chat" else "once"
+            proposals.decide(own.database, chat_id, n, chosen, own.clock(), scope=scope)
+    return turn_fragment(chat_id, n) if templating.wants_fragment() else followed(chat_id, n)
 
 
 @templating.post("/chat/<id:chat_id>/turns/<id:n>/calls/<id:call_id>/retry")

@@ -24,6 +24,7 @@ from store.chats import prompts as stored_prompts
 from store.core.database import Database
 from store.egress import egress_log
 from store.egress.egress_log import SentRequest
+from store.sources import entities
 from webapp.api.tool_calls import gates_of
 from webapp.core import templating
 from webapp.core.errors import Problem
@@ -121,6 +122,7 @@ def prompt_preview(own: Services, info: Endpoint, mode: Mode, who: Viewer) -> Pr
         asked, who.zone, "", "en", Scope("", today.start_ms, who.now_ms), TurnFilters(),
         own.chat_models.get("extractive"), resolve_voice(own.database, asked), uses_tools=mode != "evidence",
         model_prompt=stored_prompts.get_prompt(own.database, info.name),
+        owner=owner.name if (owner := entities.owner(own.database)) else "",
     )  # fmt: skip
     if not plan.uses_tools:
         return _view(prompts.blocks(plan))

@@ -1,0 +1,114 @@
+"""What a model proposed to remember in a turn: asked about when the answer stands, all of it at once.
+
+A proposal is a call of ``store_entity`` or ``store_fact`` that waits without an end. The entity that one
+would store is known by a number of its own until then (`provisional_id`), so that facts about it can be
+proposed, too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any
+
+import apsw
+
+from store.chats import conversations, tool_calls
+from store.chats.tool_calls import ApprovalScope, NotPending, ToolCall
+from store.core.database import Database
+from store.sources import entities
+from store.sources.entities import Provenance
+
+_PROVISIONAL = 1_000_000_000
+_NAMED = ("subject_id", "object_entity_id")
+Arguments = dict[str, Any]
+
+
+def provisional_id(call: ToolCall) -> int:
+    """What the entity that a call proposes goes by until it is stored."""
+    return _PROVISIONAL + call.id
+
+
+def proposed_entity(database: Database, entity_id: int) -> ToolCall | None:
+    """The call that proposed an entity by its provisional id, decided or not; None where there is none."""
+    call = tool_calls.get(database, entity_id - _PROVISIONAL) if entity_id > _PROVISIONAL else None
+    return call if call and call.tool == "store_entity" and call.state not in ("denied", "failed") else None
+
+
+def of_turn(database: Database, chat_id: int, n: int) -> list[ToolCall]:
+    """What waits for the person's word, in the order in which it was proposed."""
+    return [call for call in tool_calls.of_turn(database, chat_id, n) if call.is_proposed]
+
+
+def decide(
+    database: Database,
+    chat_id: int,
+    n: int,
+    chosen: Collection[int],
+    now_ms: int,
+    *,
+    among: Collection[int] | None = None,
+    scope: ApprovalScope = "once",
+) -> None:
+    """Remember the proposals of a turn with these ids, and the entities that they are about; refuse the
+    others of it, or of those `among`.
+
+    With a `scope` other than once what these tools propose is remembered unasked from now on. Raises
+    `NotPending` where all was decided before, or forgotten with what it was learned from.
+    """
+    with database.write() as connection:
+        waiting = of_turn(database, chat_id, n)
+        if not waiting:
+            raise NotPending("decided")
+        kept = _with_subjects(waiting, set(chosen))
+        if kept:
+            # What was deleted since the question was asked took what it had shown along, in its transaction.
+            conversations.renew(connection, waiting[0].turn_id)
+        for call in waiting:
+            if call.id in kept:
+                output = json.dumps(_store(connection, database, call, now_ms))
+                tool_calls.settle(connection, call, output, scope, now_ms)
+            elif among is None or call.id in among:
+                tool_calls.settle(connection, call, "", None, now_ms)
+
+
+def _with_subjects(waiting: Collection[ToolCall], chosen: set[int]) -> set[int]:
+    """A fact is remembered with whom and what it is about."""
+    named = {
+        json.loads(call.arguments).get(name, 0) - _PROVISIONAL
+        for call in waiting
+        if call.id in chosen
+        for name in _NAMED
+        if json.loads(call.arguments).get(name)
+    }
+    return chosen | named
+
+
+def _store(connection: apsw.Connection, database: Database, call: ToolCall, now_ms: int) -> dict[str, object]:
+    given: Arguments = json.loads(call.arguments)
+    if call.tool == "store_entity":
+        learned = Provenance(now_ms, call.turn_id, given.get("frame_id"))
+        number, is_new = entities.store_entity(
+            connection, given["kind"], given["name"], learned, given.get("description", "")
+        )
+        return {"entity_id": number, "is_new": is_new}
+    subject, object_id = (_real_id(database, given.get(name)) for name in _NAMED)
+    learned = Provenance(now_ms, call.turn_id, given.get("source_frame_id"))
+    number, is_new = entities.store_fact(
+        connection, subject or 0, given["predicate"], learned,
+        object_entity_id=object_id, object_value=given.get("object_value"),
+    )  # fmt: skip
+    return {"fact_id": number, "is_new": is_new}
+
+
+def _real_id(database: Database, entity_id: int | None) -> int | None:
+    call = proposed_entity(database, entity_id or 0)
+    if call is None:
+        return entity_id
+    stored: int = json.loads(call.output or "{}").get("entity_id", 0)
+    return stored
+
+
+def real_id(database: Database, entity_id: int) -> int:
+    """The entity itself where it was stored meanwhile, else the id as it is."""
+    return _real_id(database, entity_id) or entity_id
