@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import apsw
 
 from store.core import full_text
-from store.core.database import column, rows, scalar
+from store.core.database import column, rows
 from store.core.full_text import Condition, Phrase, Statistics, match, matched_phrases, plain_words
 from store.core.times import MAX_EPOCH_SECONDS, to_ms
 from store.frames import frames
@@ -21,7 +22,11 @@ RANKED_BLOCK = 1_000
 """Matches that are put in order of relevance together: 3 to 20 ms, mostly for the scores."""
 
 FEW_FRAMES = 256
-"""Where a filter by name leaves no more, they are looked up one by one: 0.04 ms for each word."""
+"""Where a filter by name leaves no more, they are looked up one by one: 0.04 to 0.2 ms for each word."""
+
+ENOUGH_S = 0.02
+"""Processor time after which a page will do: of words that are frequent and rarely together, the thousand
+newest and a total would take a hundred times as long among ten million frames."""
 
 _HALF_LIFE_IDS = full_text.RECENT_HALF_LIFE_MS * frames.ID_STEP
 _LATEST_MS = to_ms(MAX_EPOCH_SECONDS)
@@ -54,6 +59,9 @@ class Finder:
         """The ids that the time of the filters allows."""
         on_frame = where(connection, filters)
         self._newest = self.range.high
+        self._enough_at = time.monotonic() + ENOUGH_S, time.thread_time() + ENOUGH_S
+        self.is_cut = False
+        """Whether there may be more than was counted, or ranked together, because that took too long."""
         self._few: list[int] | None = None
         self.is_narrowed = bool(on_frame.conditions)
         """Whether more than the time decides which frames match."""
@@ -86,13 +94,13 @@ class Finder:
         self._matches = f"{self._source} where {self._where}"
         self._order = self._id
         if self._few is not None:
-            self._parameters["few"] = json.dumps(self._few)
+            self._parameters["few"] = json.dumps(sorted(self._few, reverse=True))
             self._matches = f"json_each(:few) few cross join {self._matches} and {self._id} = few.value"
             # Asked for an order of its own, FTS5 would walk down to each of the few from the newest.
             self._order = "few.value"
 
     def count(self, at_most: int) -> int:
-        """How many frames match, counted no further than `at_most`.
+        """How many frames match, counted no further than `at_most`, nor for longer than `ENOUGH_S` allows.
 
         Quicker after the first page was found, which has seen some or all of them.
         """
@@ -105,12 +113,32 @@ class Finder:
                 f"json_each(:walk) n cross join frames f on f.{self._walk.column} = n.value"
                 f" where {self._where}"
             )
-        sql = f"select count(*) from (select 1 from {matches} limit :limit)"
-        return seen + int(scalar(self._connection, sql, self._bound(rest, limit=at_most - seen)))
+        return seen + len(
+            self._until_enough(f"select 1 from {matches} limit :limit", rest, 0, at_most - seen)
+        )
+
+    def _until_enough(self, sql: str, block: Block, enough: int, limit: int, **values: Any) -> list[Any]:
+        """Rows of a statement, `enough` of them at least, and `limit` at most."""
+        found: list[Any] = []
+        cursor = self._connection.execute(sql, self._bound(block, limit=limit, **values))
+        for row in cursor:
+            found.append(row)
+            if len(found) >= enough and self._is_late():
+                self.is_cut = len(found) != limit
+                cursor.close()
+                break
+        return found
+
+    def _is_late(self) -> bool:
+        """By the processor, so that a busy machine changes no answer; asking for that time takes longer."""
+        wall_s, processor_s = self._enough_at
+        return time.monotonic() > wall_s and time.thread_time() > processor_s
 
     def by_time(self, limit: int, offset: int, after: int | None, *, newest_first: bool) -> list[int]:
         """Ids in the order of time, beyond the id `after`."""
         block = self.range
+        if block.low >= block.high:  # to go there takes FTS5 long where a word is frequent
+            return []
         if after is not None:
             block = Block(block.low, after) if newest_first else Block(after + 1, block.high)
         direction = "desc" if newest_first else "asc"
@@ -157,9 +185,11 @@ class Finder:
         self, limit: int, offset: int, after: Ranked | None, statistics: Statistics
     ) -> list[Ranked]:
         """Matches in the order of relevance within blocks, the block of the newest first."""
-        if not statistics.weights:
+        if not statistics.weights or self.range.low >= self.range.high:
+            self._seen = (0, Block(self.range.low, self.range.low))  # the words are together nowhere
             return []
-        block, ranked = self._ranked(after.block if after else None, self.range.high, statistics)
+        enough = limit + offset
+        block, ranked = self._ranked(after.block if after else None, self.range.high, statistics, enough)
         self._known = (block, frozenset(frame_id for _, frame_id in ranked))
         if after is None:
             self._seen = (len(ranked), Block(self.range.low, block.low))
@@ -168,34 +198,38 @@ class Finder:
         found = [Ranked(*each, block) for each in ranked[offset : offset + limit]]
         while len(found) < limit and block.low > self.range.low:
             offset = max(0, offset - len(ranked))
-            block, ranked = self._ranked(None, block.low, statistics)
+            block, ranked = self._ranked(None, block.low, statistics, limit - len(found) + offset)
             found += [Ranked(*each, block) for each in ranked[offset : offset + limit - len(found)]]
         return found
 
     def _ranked(
-        self, settled: Block | None, high: int, statistics: Statistics
+        self, settled: Block | None, high: int, statistics: Statistics, enough: int
     ) -> tuple[Block, list[tuple[float, int]]]:
         """(score, id) of a settled block, or of as many below `high` as make one, best first."""
+        order = f"order by {self._order} desc" if self._few is None else ""  # which are in this order
         weights = {f"w{number}": weight for number, weight in enumerate(statistics.weights)}
         sql = f"""
             select recollect_score(
                     frames_fts, :newest, :half_life, :average,
                     {", ".join(f":{name}" for name in weights)}
                 ), {self._id}
-            from {self._matches} order by {self._order} desc limit :limit
+            from {self._matches} {order} limit :limit
         """
         values = {
             "newest": self._newest,
             "half_life": _HALF_LIFE_IDS,
             "average": statistics.average,
-            # A frame may come in late: a settled block is read whole, though it has grown.
-            "limit": -1 if settled else RANKED_BLOCK + 1,
             **weights,
         }
-        block = settled or Block(self.range.low, high)
-        found: list[Any] = rows(self._connection, sql, self._bound(block, **values))
-        if not settled and len(found) > RANKED_BLOCK:
+        if settled:  # a frame may come in late: it is read whole, though it has grown
+            whole: list[Any] = rows(self._connection, sql, self._bound(settled, limit=-1, **values))
+            return settled, sorted(whole, reverse=True)
+        block = Block(self.range.low, high)
+        found = self._until_enough(sql, block, enough, RANKED_BLOCK + 1, **values)
+        if len(found) > RANKED_BLOCK:
             found.pop()
+            block = Block(found[-1][1], high)
+        elif self.is_cut:
             block = Block(found[-1][1], high)
         return block, sorted(found, reverse=True)
 
@@ -208,9 +242,11 @@ class Finder:
             cross join frames f on f.{walk.column} = n.value and f.id >= :low and f.id < :high
             limit :limit
             """
-        bound = {"low": self.range.low, "high": self.range.high, "limit": FEW_FRAMES + 1}
+        # One word is looked for in the newest first, and not for longer than allowed.
+        most = FEW_FRAMES * 4 if len(words) == 1 else FEW_FRAMES
+        bound = {"low": self.range.low, "high": self.range.high, "limit": most + 1}
         few = column(self._connection, sql, {"names": json.dumps(walk.names), **bound})
-        if len(few) > FEW_FRAMES:
+        if len(few) > most:
             return None
         # One word is looked up at once. Asked for several that a frame does not have, FTS5 goes on to
         # the next frame that has them all, however far.

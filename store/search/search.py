@@ -48,7 +48,8 @@ from store.search.semantic import NEAR_LIMIT, Mode, Order, SemanticResult, neare
 log = logging.getLogger(__name__)
 
 TOTAL_LIMIT = 5_000
-"""Totals are exact up to here; above, `Page.total` is this number and `total_is_exact` false."""
+"""Totals are exact up to here; above, `Page.total` is this number and `total_is_exact` false. So it is with a
+lower one where counting on would take long (`finder.ENOUGH_S`): there are at least so many."""
 MAX_OFFSET = 10_000
 COMMON_LEAST = 100
 """So many frames and more are common when they are most of those that the filters let through."""
@@ -165,7 +166,7 @@ def _page(
         hits=tuple(hits),
         next_cursor=next_cursor,
         total=min(words.total, TOTAL_LIMIT),
-        total_is_exact=words.total < (NEAR_LIMIT if is_semantic else TOTAL_LIMIT + 1),
+        total_is_exact=words.is_whole and words.total < (NEAR_LIMIT if is_semantic else TOTAL_LIMIT + 1),
         near=NearGroup(near, len(leg.near) < NEAR_LIMIT),
         mode="browse" if asked.is_browse else mode if leg.near else "fts",
         strategy=words.strategy,
@@ -201,12 +202,15 @@ def _ways(
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """A page of what matches by words. `passed` rows of the offset were among them."""
+    """A page of what matches by words. `passed` rows of the offset were among them; there may be more than
+    `total` where that is not `is_whole`.
+    """
 
     rows: list[Cursor]
     total: int
     strategy: str
     passed: int = 0
+    is_whole: bool = True
 
 
 def _first_found(
@@ -245,15 +249,16 @@ def _by_words(
     is_ranked = order == "relevance" and (behind is None or behind.high > 0)
     rows = _rows(finder, "relevance", behind, start, limit, offset) if is_ranked else []
     total = finder.count(TOTAL_LIMIT + 1)
-    if order == "relevance" and (not is_ranked or (behind is None and _is_common(allow, total))):
+    is_whole = not finder.is_cut
+    if order == "relevance" and (not is_ranked or (behind is None and is_whole and _is_common(allow, total))):
         order = "newest"
     if order != "relevance":
         rows = _rows(finder, order, behind, start, limit, offset)
-    strategy = _strategy(way, asked_order, order, total)
+    strategy = _strategy(way, asked_order, order, total if is_whole else TOTAL_LIMIT)
     if is_over:
-        return _Words([], total, strategy)
+        return _Words([], total, strategy, is_whole=is_whole)
     passed = offset if rows or not offset else len(_rows(finder, order, behind, start, offset, 0))
-    return _Words(rows, total, strategy, passed)
+    return _Words(rows, total, strategy, passed, is_whole)
 
 
 def _is_common(allow: Callable[[], Finder], total: int) -> bool:
