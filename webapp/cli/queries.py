@@ -187,7 +187,7 @@ def _print_page(page: Page) -> None:
             click.echo(f"    {' '.join(hit.snippet.split())}")
     total = count(page.total, "frame")
     near = f", {page.near.total} near in meaning" if page.near.total and page.mode == "hybrid" else ""
-    click.echo((total if page.total_is_exact else f"more than {total}") + near, err=True)
+    click.echo((total if page.total_is_exact else f"at least {total}") + near, err=True)
 
 
 def _run(hit: Hit) -> str:

@@ -81,7 +81,7 @@ def _search_attempt(query: Query) -> SearchAttempt:
     count = (
         formatting.count(query.hits, "frame")
         if query.is_exact
-        else f"more than {formatting.count(query.hits)}"
+        else f"at least {formatting.count(query.hits)}"
     )
     if not query.text:
         return SearchAttempt("The range, evenly", count, address)
