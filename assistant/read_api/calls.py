@@ -72,19 +72,31 @@ class ReadSources:
         return cls(database, Media(data_dir.media, database), settings, embedder, times.now_ms)
 
 
+AROUND_MS = 12 * 3_600_000
+"""How far around a moment is looked where no range is named."""
+
+
 class ReadCall:
     """What one call may see, and how much of it it got. Outside of `range_ms`, where it has one, it sees
-    nothing.
+    nothing. What names no range is asked of the time around `at_ms`, and up to `until_ms`: of now, unless the
+    conversation is about another moment.
     """
 
     def __init__(
-        self, library: ReadSources, rules: RuleSet, zone: tzinfo, range_ms: tuple[int, int] | None
+        self,
+        library: ReadSources,
+        rules: RuleSet,
+        zone: tzinfo,
+        range_ms: tuple[int, int] | None,
+        at_ms: int | None,
     ) -> None:
         self.library = library
         self.zone = zone
         self.range_ms = range_ms
         self.database = library.database
         self.now_ms = library.clock()
+        self.at_ms = self.now_ms if at_ms is None else at_ms
+        self.until_ms = min(self.now_ms, self.at_ms + AROUND_MS)
         self.returned = 0
         self.withheld = 0
         self._rules = rules
@@ -93,6 +105,11 @@ class ReadCall:
     def local(self, at_ms: int) -> str:
         """A moment on the clock of who asks."""
         return times.rfc3339(at_ms, self.zone)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing keeps it from all there is, up to now and later."""
+        return self.range_ms is None and self.until_ms == self.now_ms
 
     def holds(self, start_ms: int, end_ms: int) -> bool:
         """Whether a span lies in the range."""
@@ -109,10 +126,10 @@ class ReadCall:
 
     def span(self, start: float | str | None, end: float | str | None) -> tuple[int, int]:
         """``[start, end)`` in milliseconds, cut to the range: from the beginning where no start is given, up
-        to now.
+        to now, or to shortly after the moment that it is about.
         """
         start_ms = 0 if start is None else parse(start, "start")
-        end_ms = self.now_ms + 1 if end is None else parse(end, "end")
+        end_ms = self.until_ms + 1 if end is None else parse(end, "end")
         if end_ms <= start_ms:
             raise ReadRefused("invalid", "end must be later than start")
         return self.within(start_ms, end_ms)
@@ -121,7 +138,7 @@ class ReadCall:
         self, start: float | str | None, end: float | str | None
     ) -> tuple[int, int] | tuple[None, None]:
         """The same; (None, None) where nothing bounds it."""
-        if start is None and end is None and self.range_ms is None:
+        if start is None and end is None and self.is_open:
             return None, None
         return self.span(start, end)
 
@@ -151,6 +168,7 @@ def call(
     tool: str,
     zone: tzinfo | None = None,
     range_ms: tuple[int, int] | None = None,
+    at_ms: int | None = None,
 ) -> Iterator[ReadCall]:
     """A call, with its audit row at the end. Refusals of the store are raised as `ReadRefused`.
 
@@ -161,7 +179,7 @@ def call(
     try:
         with _refusing():
             rules = privacy.load_rules(library.database.data_dir, library.settings.privacy)
-            made = ReadCall(library, rules, zone or day_clock(library.database).zone, range_ms)
+            made = ReadCall(library, rules, zone or day_clock(library.database).zone, range_ms, at_ms)
             if rules.unreadable:
                 raise ReadRefused("rules_unreadable", rules.unreadable)
             yield made

@@ -54,7 +54,7 @@ def search_frames(
     filters = Filters(
         start_ms=start_ms,
         # With an open end the first page settles it, for all pages after it.
-        end_ms=None if end is None and call.range_ms is None else end_ms,
+        end_ms=None if end is None and call.is_open else end_ms,
         app_name=app_name,
         window_name=window_name,
         browser_url=browser_url,

@@ -215,7 +215,7 @@ def _search(
         # What has the concept, file or kind follows behind what answers the question, too.
         fill = not narrowed.keys() <= {"project"}
         return search.search_memory(
-            call.database, asked, types, filters, now_ms=call.now_ms, limit=most, fill=fill
+            call.database, asked, types, filters, now_ms=call.until_ms, limit=most, fill=fill
         )
 
     asked = asking(call, query)

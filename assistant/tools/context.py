@@ -18,7 +18,7 @@ from assistant.core.endpoints import Endpoint
 from assistant.core.records import Coverage, Query
 from assistant.core.strings import local_time
 from assistant.read_api import calls
-from assistant.read_api.calls import ReadCall, ReadRefused, ReadSources
+from assistant.read_api.calls import AROUND_MS, ReadCall, ReadRefused, ReadSources
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.measured_facts import MeasuredDuration, MeasuredFacts
 from assistant.retrieval.retrieval import Entry, Retrieval
@@ -37,7 +37,8 @@ from store.search.sample import SampledFrame
 class ToolContext:
     """What one call of a tool is handed.
 
-    `range_ms` is what must not be left, None where all may be seen. `eyes` is the model that answers, at
+    `range_ms` is what must not be left, None where all may be seen, `at_ms` the moment that the conversation
+    is about, None for none. `eyes` is the model that answers, at
     `endpoint`, None where it cannot see.
     """
 
@@ -47,6 +48,7 @@ class ToolContext:
     now_ms: int
     zone: tzinfo
     range_ms: tuple[int, int] | None
+    at_ms: int | None
     eyes: ChatModel | None
     endpoint: Endpoint
     turn_id: int | None
@@ -161,6 +163,12 @@ class SourceQuery:
         self.context.findings.moments.add(at_ms)
         return self.call.local(at_ms)
 
+    def span_around(self, start: float | str | None, end: float | str | None) -> tuple[int, int]:
+        """``[start, end)`` in milliseconds; where neither is given, around the moment."""
+        if start is None and end is None:
+            return self.call.within(self.call.at_ms - AROUND_MS, self.call.at_ms + AROUND_MS)
+        return self.call.span(start, end)
+
     def frame(self, frame_id: int) -> FrameRow:
         """A frame that may be seen. Raises `ReadRefused` and `NotFound`."""
         frame = calls.frame(self.call, frame_id)
@@ -178,7 +186,7 @@ class SourceQuery:
 def reading(context: ToolContext, tool: str) -> Iterator[SourceQuery]:
     """A call of a tool as the doors read: past today's rules, on record. A refusal fails the tool."""
     try:
-        with calls.call(context.library, DOOR, tool, context.zone, context.range_ms) as call:
+        with calls.call(context.library, DOOR, tool, context.zone, context.range_ms, context.at_ms) as call:
             yield SourceQuery(call, context)
     except ReadRefused as error:
         raise ToolFailed(str(error)) from error

@@ -311,7 +311,9 @@ def search_chats(
     call, context = lookup.call, lookup.context
     filters = MemoryFilters(*lookup.call.span_or_none(start, end))
     asked = asking(call, query)
-    page = search.search_memory(call.database, asked, ("chat",), filters, now_ms=call.now_ms, limit=limit + 1)
+    page = search.search_memory(
+        call.database, asked, ("chat",), filters, now_ms=call.until_ms, limit=limit + 1
+    )
     chats = [entry for entry in page.entries if _chat(entry).chat_id != context.chat_id][:limit]
     if context.turn_id is not None and chats:
         with call.database.write() as connection:

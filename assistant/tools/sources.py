@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from assistant.read_api import calls
-from assistant.read_api.answers import Time, TimeOrNone, Words
+from assistant.read_api.answers import TimeOrNone, Words
 from assistant.read_api.calls import asking
 from assistant.tools.context import SourceQuery, row, source_tool, truncated
 from assistant.tools.tool import ToolFailed
@@ -47,12 +47,12 @@ def get_sms_messages(
     limit: Limit = 50,
 ) -> object:
     """Gives the person's imported messages around a date, in the order of time; call it to see what was
-    written at that time, or with somebody. The window runs from `date` (now, when left out) minus
-    `days_radius` days to `date` plus `days_radius` days, half-open. `contact` is looked up and may not be
-    given beside `contact_id`; of too many messages those nearest to `date` are given. For words in
-    messages use search_messages. Examples: {"date": "2023-11-16T19:00:00+01:00"};
-    {"date": 1700000000, "contact_id": 42, "days_radius": 1}"""
-    at_ms = lookup.call.now_ms if date is None else calls.parse(date, "date")
+    written at that time, or with somebody. The window runs from `date` (when left out: the moment that the
+    conversation is about, else now) minus `days_radius` days to `date` plus `days_radius` days, half-open.
+    `contact` is looked up and may not be given beside `contact_id`; of too many messages those nearest to
+    `date` are given. For words in messages use search_messages. Examples:
+    {"date": "2023-11-16T19:00:00+01:00"}; {"date": 1700000000, "contact_id": 42, "days_radius": 1}"""
+    at_ms = lookup.call.at_ms if date is None else calls.parse(date, "date")
     contact_or_choice = _contact(lookup, contact_id, contact)
     if isinstance(contact_or_choice, dict):
         return contact_or_choice
@@ -157,15 +157,16 @@ def _why_none(lookup: SourceQuery, contact_id: int | None) -> str:
 @source_tool(reaches="the calendars you imported", source="calendar")
 def get_calendar_events(
     lookup: SourceQuery,
-    start: Time,
-    end: Time,
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
     query: Annotated[Words, Field(description="Part of title, description, place or attendees.")] = "",
     limit: Annotated[int, Field(ge=1, le=100, description="Events at most, the earliest.")] = 50,
 ) -> object:
     """Gives the person's calendar events that overlap a range, earliest first; call it for what was planned,
-    also in the future. `start` and `end` are half-open. An event that was planned need not have taken
-    place: look with search_ocr or get_sms_messages for what was done."""
-    start_ms, end_ms = lookup.call.span(start, end)
+    also in the future. `start` and `end` are half-open; without them it is half a day on each side of the
+    moment that the conversation is about, else of now. An event that was planned need not have taken place:
+    look with search_ocr or get_sms_messages for what was done."""
+    start_ms, end_ms = lookup.span_around(start, end)
     events, total = calendars.events_between(
         lookup.call.database, start_ms, end_ms, query, limit, lookup.context.settings.timeout_s
     )
@@ -197,21 +198,23 @@ East = Annotated[float, Field(ge=-180, le=180, description="Degrees east, WGS 84
 @source_tool(reaches="the location history you imported", source="location")
 def get_location_history(
     lookup: SourceQuery,
-    start: Time,
-    end: Time,
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
     limit: Annotated[int, Field(ge=1, le=200, description="Points at most, spread over the range.")] = 50,
 ) -> object:
     """Gives where the person's devices were in a range, in the order of time; call it for where something
-    happened. `start` and `end` are half-open; positions are WGS 84 degrees, accuracy is in metres. Name a
-    position with reverse_geocode."""
-    start_ms, end_ms = lookup.call.span(start, end)
+    happened. `start` and `end` are half-open; without them it is half a day on each side of the moment
+    that the conversation is about, else of now. `place` is the person's own place that a position lies in;
+    other positions are WGS 84 degrees, accuracy in metres: name one with reverse_geocode."""
+    start_ms, end_ms = lookup.span_around(start, end)
     points, total = locations.points_between(
         lookup.call.database, start_ms, end_ms, limit, lookup.context.settings.timeout_s
     )
-    rows = [
-        row(point, "latitude", "longitude", "accuracy_m", chars=0, time=lookup.local(point.at_ms))
-        for point in points
-    ]
+    rows = []
+    for point in points:
+        place = locations.place_of(lookup.call.database, point)
+        where = {"place": place} if place else {"latitude": point.latitude, "longitude": point.longitude}
+        rows.append(row(point, "accuracy_m", chars=200, time=lookup.local(point.at_ms), **where))
     return lookup.told("points", rows, "No position is known of this range.", total=total)
 
 

@@ -34,6 +34,7 @@ from store.search import sample
 from store.search.filters import Filters
 from store.search.sample import SampledFrame
 from store.sources import entities, locations
+from store.sources.locations import Point
 
 GATHER = "Gather context with the available tools, then respond."
 """How the message of a generation ends."""
@@ -96,9 +97,7 @@ def of(database: Database, anchored: AnchoredChat, zone: tzinfo) -> AnchorFacts:
             ids = select_in(connection, Filters(anchor.start_ms, anchor.end_ms), MAX_FRAMES)
         frames = tuple(sample.load(connection, ids))
         point = locations.nearest_in_time(connection, anchor.start_ms)
-    position = (
-        [f"{point.latitude:.5f}, {point.longitude:.5f} at {local_time(point.at_ms, zone)}"] if point else []
-    )
+    position = [_position(database, point, zone)] if point else []
     facts = [
         *_place_in_time(anchor, zone),
         *_labelled("contact information", _contacts(database, frames)),
@@ -148,6 +147,13 @@ def _place_in_time(anchor: Anchor, zone: tzinfo) -> list[str]:
 def _labelled(name: str, values: Sequence[str]) -> list[str]:
     """One line, or none where there is nothing to say."""
     return [f"{name}: {'; '.join(values)}"] if values else []
+
+
+def _position(database: Database, point: Point, zone: tzinfo) -> str:
+    """Where and when, by the name of the place where it has one."""
+    name = sanitized_inline(locations.place_of(database, point), MAX_TITLE_CHARS)
+    where = name or f"{point.latitude:.5f}, {point.longitude:.5f}"
+    return f"{where} at {local_time(point.at_ms, zone)}"
 
 
 def _contacts(database: Database, frames: Sequence[SampledFrame]) -> list[str]:

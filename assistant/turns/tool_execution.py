@@ -183,6 +183,7 @@ def context_of(session: ModelSession, findings: Findings) -> ToolContext:
         now_ms=turn.now_ms(),
         zone=plan.zone,
         range_ms=(plan.start_ms, plan.end_ms) if plan.is_bounded else None,
+        at_ms=sum(plan.about.range_ms) // 2 if plan.about else None,
         turn_id=turn.stored.id,
         chat_id=turn.stored.chat_id,
         eyes=session.model if endpoint.supports_vision else None,

@@ -184,6 +184,14 @@ def nearest(
     return sorted(away, key=lambda pair: (pair[0], pair[1].id))[:limit]
 
 
+def place_of(database: Database, point: Point) -> str:
+    """The name of the nearest place that a point lies in; "" for none, and where places are switched off."""
+    if not are_enabled(database):
+        return ""
+    near = nearest(database, point.latitude, point.longitude, _CANDIDATES)
+    return next((place.name for away_m, place in near if away_m <= place.radius_m), "")
+
+
 def distance_m(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float:
     """Metres between two positions on a sphere: the haversine formula (Sinnott, "Virtues of the
     Haversine", Sky and Telescope 68, 1984), at most 0.6 % from the ellipsoid.
