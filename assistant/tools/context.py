@@ -48,11 +48,11 @@ class ToolContext:
     now_ms: int
     zone: tzinfo
     range_ms: tuple[int, int] | None
-    at_ms: int | None
     eyes: ChatModel | None
     endpoint: Endpoint
     turn_id: int | None
     chat_id: int
+    at_ms: int | None = None
 
 
 @dataclass(slots=True)

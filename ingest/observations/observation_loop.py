@@ -156,7 +156,7 @@ class ObservationLoop(StepLoop):
             return True
         with self._database.write() as connection:
             kept = observation_writer.accept(
-                connection, observation.id, fingerprint, title=better.title, narrative=better.narrative,
+                connection, observation.id, fingerprint, narrative=better.narrative,
                 facts=better.facts, concepts=better.concepts or observation.concepts,
                 now_ms=self._clock(),
             )  # fmt: skip

@@ -26,7 +26,7 @@ from store.frames.activity_intervals import Segment
 from store.memory import documents, observations
 from store.memory.daily_hours import Hour, Point, Quote
 from store.memory.documents import SESSION_GAP_MS
-from store.memory.observations import HOUR_MS, Draft, Fact, Observation
+from store.memory.observations import HOUR_MS, MODEL_SAYS, Draft, Fact, Observation
 from store.search import search
 from store.search.filters import Filters
 from store.search.sample import evenly
@@ -359,12 +359,12 @@ def _point(observation: Observation) -> Point:
 
 
 def _sentence(observation: Observation) -> str:
-    """A sentence of a person or a model as it is; of the rules, what was open and for how long."""
-    is_edited = observation.source == "user" and "narrative" in observation.edited
-    sentence = observation.narrative if is_edited or observation.source == "model" else ""
+    """A person's own sentence; of the rules, what was open and for how long, with what a model says of it."""
+    if observation.source == "user" and "narrative" in observation.edited and observation.narrative:
+        return " ".join(observation.narrative.split())[:_MAX_POINT_CHARS]
     spent = f", {duration_text(observation.active_ms)}" if observation.active_ms >= 1000 else ""
-    sentence = sentence or f"{observation.title}{spent}."
-    return " ".join(sentence.split())[:_MAX_POINT_CHARS]
+    _, mark, said = observation.narrative.partition(MODEL_SAYS)
+    return " ".join(f"{observation.title}{spent}. {mark}{said}".split())[:_MAX_POINT_CHARS]
 
 
 def _line(point: Point, zone: ZoneInfo) -> str:

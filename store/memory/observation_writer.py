@@ -20,7 +20,7 @@ import apsw
 from store.core.database import Database, column, rows, scalar
 from store.core.records import put as put_row
 from store.memory import documents, observations
-from store.memory.observations import Draft, Fact, Observation, load
+from store.memory.observations import MODEL_SAYS, Draft, Fact, Observation, load
 
 
 def put_hour(connection: apsw.Connection, hour: int, drafts: Iterable[Draft], now_ms: int) -> int:
@@ -111,7 +111,7 @@ def put_documents(connection: apsw.Connection, observation_id: int) -> int:
     [one] = found
     labels = [one.title, one.app_name or "", ", ".join(one.concepts), *one.files, *one.urls]
     fields = {
-        "narrative": one.narrative,
+        "narrative": one.narrative.partition(MODEL_SAYS)[0],  # found by what the screen said alone
         "facts": "\n".join(fact.text for fact in one.facts),
         "text": "\n".join(label for label in labels if label),
     }
@@ -251,25 +251,24 @@ def accept(
     observation_id: int,
     fingerprint: str,
     *,
-    title: str,
     narrative: str,
     facts: Sequence[Fact],
     concepts: Sequence[str],
     now_ms: int,
 ) -> bool:
-    """Keep a model's words; False when the frames changed meanwhile, and nothing is kept."""
+    """Keep a model's words behind those of the rules; False when the frames changed meanwhile, and nothing
+    is kept.
+    """
+    by_rules = scalar(connection, "select narrative from observations where id = ?", (observation_id,)) or ""
+    told = f"{by_rules.partition(MODEL_SAYS)[0].strip()}\n{MODEL_SAYS}{narrative}".strip()
     connection.execute(
         """
         update observations
-        set title = :title, narrative = :narrative, source = 'model', refine_next_ms = null,
-            refine_error = null, updated_ms = :now
+        set narrative = :told, source = 'model', refine_next_ms = null, refine_error = null, updated_ms = :now
         where id = :id and fingerprint = :fingerprint and is_hidden = 0
         """,
-        {
-            "id": observation_id, "fingerprint": fingerprint, "title": title, "narrative": narrative,
-            "now": now_ms,
-        },
-    )  # fmt: skip
+        {"id": observation_id, "fingerprint": fingerprint, "told": told, "now": now_ms},
+    )
     if not connection.changes():
         return False
     put_parts(connection, observation_id, facts, concepts)

@@ -23,6 +23,9 @@ HOUR_MS = 3_600_000
 
 Source = Literal["rule", "model", "user"]
 
+MODEL_SAYS = "In a model's words: "
+"""Opens what a chat model says of an observation, wherever that is told."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:

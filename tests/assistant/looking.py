@@ -52,6 +52,7 @@ class Turn:
         self.now_ms = now_ms
         self.zone = zone
         self.range_ms = range_ms
+        self.at_ms: int | None = None
         self.settings = ToolsSettings()
         self.eyes: AnyModel | None = None
         self.endpoint = built_in("")

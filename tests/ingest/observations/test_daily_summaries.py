@@ -27,7 +27,7 @@ from store.frames.media import Media
 from store.memory import daily_hours, daily_summaries, observation_writer, observations
 from store.memory.daily_hours import Hour, Point, Quote
 from store.memory.daily_summaries import DailySummary
-from store.memory.observations import HOUR_MS
+from store.memory.observations import HOUR_MS, MODEL_SAYS
 from store.spool.queue import Spool
 from store.verify.verify import verify
 from tests.factories import NOON_MS
@@ -74,7 +74,7 @@ def hours(database: Database, on: date = FRIDAY) -> list[Hour]:
 def refined(frame_id: int, line: str) -> str:
     """An answer for an observation, with a line that should stand on a frame."""
     facts = [{"frame_id": frame_id, "text": line}]
-    return json.dumps({"title": "Editing", "narrative": "Edited a policy.", "concepts": [], "facts": facts})
+    return json.dumps({"narrative": "Edited a policy.", "concepts": [], "facts": facts})
 
 
 # -- by rules -----------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def test_another_clock_asks_no_model_again(database: Database, shoot: Shoot, clo
     work(database, clock, model)
     preferences.choose_day_clock(database, DayClock(CALCUTTA))
     work(database, clock, model)
-    assert "17:30 Edited a policy." in day(database).text
+    assert f"17:30 main.py – Code, 1 min. {MODEL_SAYS}Edited a policy." in day(database).text
     assert len(model.asked) == 1
 
 
@@ -254,14 +254,17 @@ def test_what_a_model_says_of_observations_tells_their_hour(
     [hour] = [each for each in hours(database) if each.points]
     assert hour.source == "model" and day(database).source == "model"
     assert [(point.text, point.quotes) for point in hour.points] == [
-        ("Edited a policy.", (Quote(frame.id, "retention policy keeps frames"),))
+        (
+            f"main.py – Code, 1 min. {MODEL_SAYS}Edited a policy.",
+            (Quote(frame.id, "retention policy keeps frames"),),
+        )
     ]
-    assert "12:00 Edited a policy." in day(database).text
+    assert f"{MODEL_SAYS}Edited a policy." in day(database).text
     assert work(database, clock, model) == 0
     with database.write() as connection:
         daily_hours.redo(connection, 0, 2 * NOON_MS)
     work(database, clock, model)
-    assert len(model.asked) == 2 and "12:00 Edited a policy." in day(database).text
+    assert len(model.asked) == 2 and f"{MODEL_SAYS}Edited a policy." in day(database).text
 
 
 @pytest.mark.parametrize("failure", ["no json", refined(1, LINE)])

@@ -20,7 +20,7 @@ from store.embeddings.knn import RetrievalQuery
 from store.frames.frames import FrameRow
 from store.frames.media import Media
 from store.memory import observation_writer, observations, search
-from store.memory.observations import HOUR_MS, Fact, Observation
+from store.memory.observations import HOUR_MS, MODEL_SAYS, Fact, Observation
 from store.ocr import readings
 from store.spool.queue import Spool
 from store.timeline import ledger
@@ -402,13 +402,12 @@ def test_a_frame_deleted_while_its_hour_is_derived_comes_to_nothing(
 # -- better words -------------------------------------------------------------------------
 
 
-def better(*facts: tuple[int, str], title: str = "Better title") -> str:
+def better(*facts: tuple[int, str], narrative: str = "Set the retention.") -> str:
     """A good answer about the frame of noon, unless it has other facts."""
     facts = facts or ((NOON_MS * 1024, "words"),)
     return json.dumps(
         {
-            "title": title,
-            "narrative": "Set the retention.",
+            "narrative": narrative,
             "concepts": ["retention"],
             "facts": [{"frame_id": frame_id, "text": text} for frame_id, text in facts],
         }
@@ -428,12 +427,21 @@ def test_a_model_puts_settled_observations_into_better_words(
     )  # fmt: skip
     derive(database, clock, model)
     [one] = everything(database)
-    assert (one.title, one.narrative, one.source) == ("Better title", "Set the retention.", "model")
+    by_rules, mark, said = one.narrative.partition(MODEL_SAYS)
+    assert (one.title, said, one.source) == ("main.py – Code", "Set the retention.", "model")
+    assert mark and by_rules.startswith("2 min on Code.")
     # Only what stands on the frame it names is believed.
     assert one.facts == (Fact("Retention is set to 14 days", frame.id),)
     assert len(model.asked) == 1 and f"[frame {frame.id}]" in model.asked[0]
-    page = search.search_memory(database, RetrievalQuery('"better title"'), now_ms=clock())
-    assert [entry.id for entry in page.entries] == [one.id]
+    # Found by what stood on the screen, not by what the model says of it.
+    found = {
+        words: {
+            entry.id
+            for entry in search.search_memory(database, RetrievalQuery(words), now_ms=clock()).entries
+        }
+        for words in ('"set the retention"', '"retention is set"')
+    }
+    assert found == {'"set the retention"': set(), '"retention is set"': {one.id}}
     assert derive(database, clock, model) == 0
 
 
@@ -441,7 +449,7 @@ def test_a_bad_answer_is_tried_again_later_and_given_up_in_the_end(
     database: Database, shoot: Shoot, clock: Clock
 ) -> None:
     shoot(NOON_MS)
-    model = Scripted("no json", ModelMalformed("x"), better())
+    model = Scripted("no json", ModelMalformed("x"), better(narrative="The words."))
     derive(database, clock, model)
     [one] = everything(database)
     assert (one.source, one.refine_error, len(model.asked)) == ("rule", "model_malformed", 1)
@@ -476,7 +484,7 @@ def test_frames_that_change_while_the_model_thinks_win(
             deletion.delete_frames(database, Media(data_dir.media), [frame.id])
             return super().complete(*arguments, **options)
 
-    derive(database, clock, Slow(better((frame.id, f"the {SECRET} stands here"), title=SECRET)))
+    derive(database, clock, Slow(better((frame.id, f"the {SECRET} stands here"), narrative=SECRET)))
     assert everything(database) == []
     assert home_has(data_dir, SECRET) == []
 
@@ -498,26 +506,60 @@ def test_the_screen_cannot_end_its_own_quotation(database: Database, shoot: Shoo
         "",
         "[]",
         "{",
-        '{"title": ""}',
-        '{"title": "t", "narrative": 7}',
-        '{"title": "t"}',
+        '{"narrative": 7}',
+        '{"facts": []}',
         "[" * 10_000,
-        '{"title": "t", "narrative": "n", "facts": [{"frame_id": 1, "text": "never seen"}]}',
+        '{"narrative": "seen", "facts": [{"frame_id": 1, "text": "never seen"}]}',
     ],
 )
-def test_an_answer_without_title_narrative_or_a_line_of_a_frame_is_none(answer: str) -> None:
+def test_an_answer_without_narrative_or_a_line_of_a_frame_is_none(answer: str) -> None:
     with pytest.raises(ModelMalformed):
         refinement.checked_refinement(answer, {1: "seen"})
 
 
+SHOWN = "Retention is set to 14 days for buoy Ana in Saltmere.\n一号浮标的时钟偏差由四十毫秒降到三毫秒"
+
+
+@for_each(
+    ("said", "kept"),
+    [
+        ("You set it to 14 days. On 31 February Zaphod paid 77,777 crowns.", "You set it to 14 days."),
+        ("The retention is 15 days.", ""),
+        ("Die Aufbewahrung verkaufte Brunhilde 4711 Kamele.", ""),
+        ("The moon danced with a silver spoon.", ""),
+        ("The retention of buoy Zaphod is set.", ""),
+        ("二〇三三年张飞卖出了八千头大象给诸葛亮。", ""),
+        ("一号浮标的时钟偏差降到三毫秒。", "一号浮标的时钟偏差降到三毫秒。"),
+    ],
+)  # fmt: skip
+def test_only_sentences_that_the_screen_bears_out_are_kept(said: str, kept: str) -> None:
+    answer = json.dumps(
+        {
+            "narrative": said,
+            "concepts": ["buoy", "camel"],
+            "facts": [{"frame_id": 1, "text": "set to 14 days"}],
+        }
+    )
+    if not kept:
+        with pytest.raises(ModelMalformed):
+            refinement.checked_refinement(answer, {1: SHOWN})
+        return
+    found = refinement.checked_refinement(answer, {1: SHOWN})
+    assert (found.narrative, found.concepts) == (kept, ("buoy",))
+
+
 def test_parts_that_are_not_what_they_should_be_are_left_out() -> None:
     answer = {
-        "title": " a\nb ", "narrative": "n", "concepts": ["x", 7, "", "x"],
+        "narrative": "some words", "concepts": ["here", 7, "", "here"],
         "facts": [7, {}, {"frame_id": True, "text": "words here"}, {"frame_id": 1, "text": ["words"]},
                   {"frame_id": 1, "text": "Words here"}],
     }  # fmt: skip
     found = refinement.checked_refinement(f"```json\n{json.dumps(answer)}\n```", {1: "words here"})
-    assert (found.title, found.concepts, found.facts) == ("a b", ("x",), (Fact("Words here", 1),))
+    assert (found.narrative, found.concepts, found.facts) == (
+        "some words",
+        ("here",),
+        (Fact("Words here", 1),),
+    )
 
 
 LOCAL, CLOUD = "http://127.0.0.1:8080/v1", "https://api.example.com/v1"

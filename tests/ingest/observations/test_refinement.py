@@ -36,7 +36,7 @@ from tests.stub_model import StubModel
 
 SECRET = "xylophonequark"
 FACTS = [{"frame_id": NOON_MS * 1024, "text": "stands here"}]
-BETTER = json.dumps({"title": "Better", "narrative": "It was done.", "concepts": [], "facts": FACTS})
+BETTER = json.dumps({"narrative": "It stands there.", "concepts": [], "facts": FACTS})
 CLOUD = Provider(0, "cloud", "https://api.example/v1", "big", "sk-1", "api.example")
 
 
@@ -102,7 +102,7 @@ def test_what_is_asked_for_better_words_is_kept_to_the_byte_and_goes_with_its_fr
     frame_id = observed(home)
     worked(home, refiners)
     assert noted == ["sent"]
-    assert only_observation(home.database).title == "Better"
+    assert only_observation(home.database).narrative.endswith("It stands there.")
     [kept] = egress_log.latest(home.database)
     assert kept.body is not None and SECRET in kept.body
     assert json.loads(kept.body) == stub.requests[0]
