@@ -174,7 +174,7 @@ def call(
 
     Without a `zone` times are told on the clock by which the person's days are counted.
     """
-    at_ms, made = library.clock(), None
+    called_ms, made = library.clock(), None
     outcome: Outcome = "failed"
     try:
         with _refusing():
@@ -190,7 +190,8 @@ def call(
     finally:
         returned = made.returned if made and outcome == "answered" else 0
         _record(
-            library, Access(at_ms, door, tool, outcome, returned, made.withheld if made else 0, caller.get())
+            library,
+            Access(called_ms, door, tool, outcome, returned, made.withheld if made else 0, caller.get()),
         )
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from assistant.context.background import NO_CONTEXT, PreparedContext
-from assistant.core.errors import UnknownChat
+from assistant.core.errors import TurnRefused, UnknownChat
 from assistant.core.records import ApprovalEvent, ErrorEvent, FinalEvent, StatusEvent, TurnEvent, TurnRequest
 from assistant.turns import second_reading
 from assistant.turns.admission import admit
@@ -21,6 +21,8 @@ from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
 from assistant.turns.turn import run_admitted
 from engines.cancellation import CancelToken
+from store.chats import tool_calls
+from store.core.errors import StoreError
 
 log = logging.getLogger(__name__)
 
@@ -82,10 +84,35 @@ class LiveTurn:
             self._changed.notify_all()
 
 
+class TurnSeries:
+    """Questions that are asked one after the other, until it `is_stopped`. `over` of them are; `failed` of
+    these have no answer.
+    """
+
+    def __init__(self, requests: Sequence[TurnRequest]) -> None:
+        self.requests = requests
+        self.over = 0
+        self.failed = 0
+        self.is_stopped = False
+        self.now: LiveTurn | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return not self.is_stopped and self.over < len(self.requests)
+
+    def stop(self) -> None:
+        """Ask no further question, and end the one that is being answered."""
+        self.is_stopped = True
+        if self.now:
+            self.now.stop.set()
+
+
 class LiveTurns:
     """The turns of this process, by chat and number. Safe to share between threads."""
 
     def __init__(self) -> None:
+        self.series: dict[str, TurnSeries] = {}
+        """The latest series of each name."""
         self._turns: OrderedDict[tuple[int, int], LiveTurn] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -112,6 +139,30 @@ class LiveTurns:
         turn = LiveTurn(CancelToken(), NO_CONTEXT)
         return self._begun(turn, second_reading.run(services, chat_id, n, model, turn.stop), services)
 
+    def start_series(self, name: str, services: TurnServices, requests: Sequence[TurnRequest]) -> None:
+        """Ask these one after the other; where a series of that name runs, it goes on instead.
+
+        Nobody is asked meanwhile: a call that has to be approved is denied.
+        """
+        with self._lock:
+            if name in self.series and self.series[name].is_running:
+                return
+            self.series[name] = series = TurnSeries(requests)
+        threading.Thread(target=self._ask_all, args=(series, services), name="turns", daemon=True).start()
+
+    def _ask_all(self, series: TurnSeries, services: TurnServices) -> None:
+        for request in series.requests:
+            if series.is_stopped:
+                break
+            try:
+                series.now = turn = self.start(services, request)
+                series.failed += not _followed_to_an_answer(turn, services)
+            except (TurnRefused, TooManyTurns, StoreError) as refusal:
+                log.warning("a question of a series was not asked: %s", type(refusal).__name__)
+                series.failed += 1
+            series.over += 1
+        services.database.close_thread()
+
     def _refuse_too_many(self) -> None:
         with self._lock:
             if sum(not turn.is_over for turn in self._turns.values()) >= MAX_RUNNING:
@@ -131,6 +182,17 @@ class LiveTurns:
         name = f"turn-{turn.chat_id}-{turn.n}"
         threading.Thread(target=_drain, args=(turn, events, services), name=name, daemon=True).start()
         return turn
+
+
+def _followed_to_an_answer(turn: LiveTurn, services: TurnServices) -> bool:
+    result = None
+    for _, event in turn.follow():
+        if isinstance(event, ApprovalEvent):
+            for call in event.calls:
+                tool_calls.deny(services.database, call.id, services.clock())
+        elif isinstance(event, FinalEvent):
+            result = event.result
+    return result is not None and result.error is None
 
 
 def _drain(turn: LiveTurn, events: Iterator[TurnEvent], services: TurnServices) -> None:

@@ -5,21 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from flask import Response, request
 from werkzeug.wrappers import Response as BaseResponse
 
+from assistant.turns import anchor_facts
+from store.chats import personas
+from store.chats.records import Anchor
 from store.core import preferences, times
 from store.core.preferences import DayClock, day_clock
 from store.frames import frames
-from store.memory import daily_hours, daily_summaries
+from store.memory import daily_hours, daily_summaries, insights
 from store.memory.daily_hours import Hour, Point
 from store.memory.daily_summaries import DailySummary
+from store.memory.insights import InsightFilter
 from store.memory.observations import HOUR_MS
 from store.sources import inventory
 from webapp.api import days as api
 from webapp.api.days import DayAnswer, day_or_404
+from webapp.api.questions import turn_services
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import day_named
@@ -81,7 +87,7 @@ def show(on: date) -> Response:
     return templating.render_page(
         "days/day.html",
         200 if summary or held else 404,
-        on=on,
+        **_insights(on, summary),
         is_today=on == who.today.date,
         summary=summary,
         lead=_lead(summary) if summary else "",
@@ -93,6 +99,55 @@ def show(on: date) -> Response:
         other_clock=_other_clock(clock, who),
         held=held,
     )
+
+
+# -- insights of all its hours ----------------------------------------------------------------
+
+
+def _untold_hours(summary: DailySummary) -> list[Anchor]:
+    """The hours of a day with activity in them that no insight tells."""
+    database = services().database
+    with database.read() as connection:
+        hours = daily_hours.between(connection, summary.start_ms, summary.end_ms)
+    anchors = [Anchor("moment", hour.start_ms, hour.start_ms + HOUR_MS) for hour in hours if hour.points]
+    return [anchor for anchor in anchors if insights.current(database, anchor) is None]
+
+
+@templating.post("/days/<day:on>/insights")
+def tell(on: date) -> BaseResponse:
+    """Have an insight told of every hour that has none, one after the other; ``stop`` ends that."""
+    own, who, name = services(), viewer(), on.isoformat()
+    if request.form.get("stop") and name in own.turns.series:
+        own.turns.series[name].stop()
+    elif not request.form.get("stop"):
+        asked = [anchor_facts.request(a, who.zone_name, who.now_ms) for a in _untold_hours(day_or_404(on))]
+        own.turns.start_series(name, turn_services(own), asked)
+    return templating.redirect_to(f"/days/{name}#insights")
+
+
+@templating.get("/days/<day:on>/insights")
+def told(on: date) -> BaseResponse:
+    """How far they are, as a fragment of the day's page."""
+    if not templating.wants_fragment():
+        return templating.redirect_to(f"/days/{on.isoformat()}#insights")
+    return templating.render_page(
+        "days/told.html", **_insights(on, daily_summaries.of_day(services().database, on))
+    )
+
+
+def _insights(on: date, summary: DailySummary | None) -> dict[str, Any]:
+    """What `days/_insights.html` draws."""
+    own = services()
+    span = (summary.start_ms, summary.end_ms) if summary else (0, 0)
+    return {
+        "on": on,
+        "insights": insights.list_insights(own.database, InsightFilter(*span))[::-1] if summary else [],
+        "untold": len(_untold_hours(summary)) if summary else 0,
+        "series": own.turns.series.get(on.isoformat()),
+        "teller": own.chat_models.endpoint(own.chat_models.default),
+        "rounds": own.settings.tools.max_iterations,
+        "voice": personas.active(own.database),
+    }
 
 
 def _lead(day: DailySummary) -> str:

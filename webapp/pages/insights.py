@@ -83,7 +83,7 @@ def new() -> Response:
 def generate() -> Response:
     """Have it told. The answer leads to the insight, or to its conversation while it is being told."""
     who = viewer()
-    anchor = _anchor(request.form, who)
+    anchor = _anchor(request.values, who)
     if anchor is None:
         return _new(None, who, 422, refusal="Say which time it should be about.")
     question = anchor_facts.request(anchor, who.zone_name, who.now_ms, **_voice())

@@ -145,6 +145,8 @@ def activate() -> Response:
     """Let a persona speak from the next turn on, or with no id nobody."""
     persona_id = number(request.form, "persona_id")
     personas.activate(services().database, persona_id)
+    if templating.wants_fragment():  # chosen in the composer, which shows it already
+        return Response(status=204)
     return templating.redirect_to(f"/personas/{persona_id}" if persona_id else "/personas")
 
 

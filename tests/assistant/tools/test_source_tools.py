@@ -13,6 +13,7 @@ from store.egress import access_log
 from store.sources import messages
 from store.sources.calendars import EventRecord
 from store.sources.locations import PlaceRecord, PointRecord
+from store.sources.messages import MessageRecord
 from tests.assistant.helpers import NOW_MS
 from tests.assistant.looking import Turn
 from tests.sources import message, put_events, put_messages, put_places, put_points
@@ -194,7 +195,7 @@ def test_events_of_a_range_in_the_zone_of_the_person(database: Database) -> None
     assert "note" in turn.answer("get_calendar_events", start=0, end=1)
 
 
-@pytest.mark.parametrize("arguments", [{"start": 5, "end": 5}, {"start": 0}, {"start": "now", "end": 1}])
+@pytest.mark.parametrize("arguments", [{"start": 5, "end": 5}, {"start": "now", "end": 1}])
 def test_a_range_needs_two_ends_in_order(database: Database, arguments: dict[str, Any]) -> None:
     for tool in ("get_calendar_events", "get_location_history"):
         assert Turn(database).error(tool, **arguments)
@@ -215,7 +216,8 @@ def test_where_somebody_was_and_which_place_that_is(database: Database) -> None:
     turn = Turn(database)
     told = turn.answer("get_location_history", start=NOW_MS / 1000, end=NOW_MS / 1000 + 1, limit=5)
     assert (len(told["points"]), told["total"]) == (5, 10)
-    where = {key: told["points"][0][key] for key in ("latitude", "longitude")}
+    assert {point["place"] for point in told["points"]} == {"Home"} and "latitude" not in str(told)
+    where = {"latitude": 52.52, "longitude": 13.405}
     assert [place["name"] for place in turn.answer("get_place_at", **where)["places"]] == ["Home"]
     outside = {"latitude": 52.5215, "longitude": 13.405}
     assert turn.answer("get_place_at", **outside) == {
@@ -224,6 +226,22 @@ def test_where_somebody_was_and_which_place_that_is(database: Database) -> None:
     }
     near = turn.answer("reverse_geocode", **outside)["places"]
     assert [(place["name"], place["distance_m"]) for place in near] == [("Home", 167), ("Work", 945)]
+
+
+def test_what_names_no_range_is_asked_of_the_time_around_the_moment(database: Database) -> None:
+    long_ago = NOW_MS - 60 * 24 * 3_600_000
+    put_messages(database, [MessageRecord("sms", at, False, text, "1", "Ana") for at, text in
+                            ((long_ago, "then"), (NOW_MS - 1, "now"))])  # fmt: skip
+    put_points(database, [PointRecord(long_ago, 1.0, 2.0), PointRecord(NOW_MS - 1, 3.0, 4.0)])
+    turn = Turn(database)
+    turn.at_ms = long_ago
+    assert [message["text"] for message in turn.answer("get_sms_messages")["messages"]] == ["then"]
+    assert [message["text"] for message in turn.answer("search_messages", query="then")["messages"]] == [
+        "then"
+    ]
+    assert [point["latitude"] for point in turn.answer("get_location_history")["points"]] == [1.0]
+    turn.at_ms = None
+    assert [message["text"] for message in turn.answer("get_sms_messages")["messages"]] == ["now"]
 
 
 def test_without_places_nothing_is_named(database: Database) -> None:
