@@ -19,6 +19,7 @@ from store.core.paths import DataDir
 from store.deletion import registry
 from store.frames.frames import MAX_CAPTURED_MS, id_range
 from store.privacy.rules import Rule, WindowFacts, as_document, validate
+from store.search.filters import APP_NAMES
 from store.spool import residual_files
 from store.spool.residual_files import Waiting
 from store.timeline import segments
@@ -121,7 +122,7 @@ class Request:
             )
         first, after = id_range(self.start_ms, self.end_ms)
         return DeletionScope(
-            f"from frames f where f.id >= :first and f.id < :after {self._condition}",
+            f"from frames f where f.id >= :first and f.id < :after {self._of_app or self._condition}",
             {"first": first, "after": after},
             None if self.is_whole_range else self._fits,
         )
@@ -129,6 +130,13 @@ class Request:
     @property
     def _condition(self) -> str:
         return "" if self.is_whole_range else "and fits(f.app_name, f.window_name, f.browser_url)"
+
+    @property
+    def _of_app(self) -> str:
+        """The condition where an app is all that is asked for: an index lists its frames."""
+        if self.app_name is None or self.rules:
+            return ""
+        return f"and f.app_name collate nocase in ({APP_NAMES} and fits(name, null, null))"
 
     @cached_property
     def _fits(self) -> Callable[..., bool]:

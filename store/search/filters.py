@@ -148,23 +148,25 @@ _MAX_LIKE_CHARS = 1_000
 _TABLES = {"window_name": "window_names", "browser_url": "browser_urls"}
 
 
-def apps(connection: apsw.Connection, needle: str) -> list[str]:
-    """The apps whose name contains `needle`: one step per app in the index, not per frame."""
-    folded = needle.casefold()
-    names = connection.execute(
-        """
-        with recursive names (name) as (
-            select min(app_name collate nocase) from frames
-            union all
-            select (
-                select app_name from frames where app_name > names.name collate nocase
-                order by app_name collate nocase limit 1
-            )
-            from names where name is not null
-        )
-        select name from names where name is not null
-        """
+APP_NAMES = """
+with recursive names (name) as (
+    select min(app_name collate nocase) from frames
+    union all
+    select (
+        select app_name from frames where app_name > names.name collate nocase
+        order by app_name collate nocase limit 1
     )
+    from names where name is not null
+)
+select name from names where name is not null
+"""
+"""The apps of all frames, in one case each: a step per app in the index, not per frame."""
+
+
+def apps(connection: apsw.Connection, needle: str) -> list[str]:
+    """The apps whose name contains `needle`."""
+    folded = needle.casefold()
+    names = connection.execute(APP_NAMES)
     return [name for (name,) in names if folded in name.casefold()]
 
 

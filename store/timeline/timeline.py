@@ -8,7 +8,8 @@ bounded lists. Nothing is cached: every answer is read from the database.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 
 from store.core.database import Database, scalar
 from store.frames import apps
@@ -100,7 +101,7 @@ def _at_width(runs: Sequence[Segment], start_ms: int, end_ms: int, columns: int)
         for run in runs
     ]
     winners = _winners(runs, spans, start_ms, pixel_ms, columns)
-    found: list[Segment] = []
+    found: list[tuple[int, int, list[Segment]]] = []
     for run, (first, last) in zip(runs, spans, strict=True):
         # Inside a run every pixel is its own; only the two at its ends are shared.
         first += winners[first] != run.app_name
@@ -109,15 +110,15 @@ def _at_width(runs: Sequence[Segment], start_ms: int, end_ms: int, columns: int)
             continue
         start = max(run.start_ms, round(start_ms + first * pixel_ms))
         end = min(run.end_ms, round(start_ms + (last + 1) * pixel_ms))
-        before = found[-1] if found else None
-        near = before is not None and start - before.end_ms < pixel_ms
-        if before and near and before.app_name == run.app_name:
-            found[-1] = _joined(before, run, end)
-            continue
-        if before and near:
-            found[-1] = replace(before, end_ms=start)
-        found.append(replace(run, start_ms=start, end_ms=end))
-    return found
+        if found and start - found[-1][1] < pixel_ms:
+            begun, ended, parts = found.pop()
+            if parts[0].app_name == run.app_name:
+                parts.append(run)
+                found.append((begun, max(ended, end), parts))
+                continue
+            found.append((begun, start, parts))
+        found.append((start, end, [run]))
+    return [_joined(*each) for each in found]
 
 
 def _winners(
@@ -139,22 +140,27 @@ def _winners(
     return [max(time, key=lambda app: time[app]) if time else None for time in times]
 
 
-def _joined(before: Segment, run: Segment, end_ms: int) -> Segment:
-    same_window = before.window_name == run.window_name
-    same_url = before.browser_url == run.browser_url
+def _joined(start_ms: int, end_ms: int, parts: Sequence[Segment]) -> Segment:
+    """One of several segments in one app; with a window or an address where all have the same."""
+    windows, urls = ({name(part) for part in parts} for name in (_WINDOW, _URL))
     return replace(
-        before,
-        end_ms=max(before.end_ms, end_ms),
-        window_name=before.window_name if same_window else None,
-        browser_url=before.browser_url if same_url else None,
-        last_frame_id=max(before.last_frame_id, run.last_frame_id),
-        frames=before.frames + run.frames,
+        parts[0],
+        start_ms=start_ms,
+        end_ms=end_ms,
+        window_name=windows.pop() if len(windows) == 1 else None,
+        browser_url=urls.pop() if len(urls) == 1 else None,
+        last_frame_id=max(part.last_frame_id for part in parts),
+        frames=sum(part.frames for part in parts),
     )
+
+
+_WINDOW, _URL = attrgetter("window_name"), attrgetter("browser_url")
+_OF_SEGMENT = attrgetter(*(field.name for field in fields(Segment)))
 
 
 def _run_of(segment: Segment, slots: dict[str, int | None]) -> Run:
     slot = slots.get(segment.app_name) if segment.app_name else None
-    return Run(**asdict(segment), colour_slot=slot)
+    return Run(*(*_OF_SEGMENT(segment), slot))
 
 
 def frames_between(
