@@ -95,11 +95,7 @@ def open_window(services: ContextServices, chat_id: int | None, previous: int | 
         if chat_sessions.resume(services.database, previous, chat_id, services.clock(), services.stale_ms):
             return previous
         close(services, previous, "new")
-    if chat_id is not None:
-        asked_in = chat_sessions.claim(services.database, chat_id, services.clock(), services.stale_ms)
-        if asked_in is not None:
-            return asked_in
-    return chat_sessions.create(services.database, services.clock(), chat_id)
+    return chat_sessions.of_window(services.database, chat_id, services.clock(), services.stale_ms)
 
 
 def window_for(services: ContextServices, chat_id: int | None, given: int | None) -> int | None:
@@ -111,10 +107,7 @@ def window_for(services: ContextServices, chat_id: int | None, given: int | None
         named = chat_sessions.get(services.database, given) if given else None
         if named and named.chat_id in (None, chat_id):
             return named.id
-        last = chat_sessions.latest_of_chat(services.database, chat_id) if chat_id else None
-        if last and last.state == "open" and last.seen_ms >= services.clock() - services.stale_ms:
-            return last.id
-        return chat_sessions.create(services.database, services.clock(), chat_id, is_unclaimed=True)
+        return chat_sessions.of_question(services.database, chat_id, services.clock(), services.stale_ms)
     except FAULTS as error:
         log.warning("a question is asked in no window: %s", type(error).__name__)
         return None

@@ -68,7 +68,8 @@ class TurnRequest:
     `amend` asks for a new version of the insight that the chat holds. `session_id` is the window that it is
     asked in; one of another chat is passed over. `attachments` are ids of files that it brings;
     `previous_response_id` names what the endpoint keeps of the conversation. `first_call` is made before a
-    model with tools is asked: one that failed, tried again.
+    model with tools is asked: one that failed, tried again. `said` is what was said before a new chat, as
+    (role, text).
     """
 
     message: str
@@ -93,6 +94,7 @@ class TurnRequest:
     context_version: str = ""
     attachments: tuple[int, ...] = ()
     previous_response_id: str = ""
+    said: tuple[tuple[str, str], ...] = ()
     frame_id: int | None = None
     pictures: bool = False
 

@@ -70,13 +70,18 @@ def search_sessions(
 
 
 def search_user_prompts(
-    call: ReadCall, query: Asked, start: TimeOrNone = None, end: TimeOrNone = None, limit: Limit = 20
+    call: ReadCall,
+    query: Asked,
+    start: TimeOrNone = None,
+    end: TimeOrNone = None,
+    project: Project = None,
+    limit: Limit = 20,
 ) -> MemoryFound:
     """Find what the person asked Recollect before; call it when they refer to an earlier question.
 
     The last 90 days are searched unless a range is given.
     """
-    return _search(call, ("prompt",), query, start, end, limit)
+    return _search(call, ("prompt",), query, start, end, limit, project=project)
 
 
 def find_by_concept(

@@ -106,7 +106,8 @@ def before(services: TurnServices, plan: TurnPlan) -> tuple[list[Exchange], str]
     database, about = services.database, plan.about
     own = [] if plan.chat_id is None else answered(database, plan.chat_id)
     if about is None:
-        return [_exchange(services, plan, turn) for turn in own], plan.message
+        said = _said(plan) if plan.chat_id is None else []
+        return [*said, *(_exchange(services, plan, turn) for turn in own)], plan.message
     based = [
         turn
         for base in bases(database, about.anchored, plan.chat_id)
@@ -118,6 +119,16 @@ def before(services: TurnServices, plan: TurnPlan) -> tuple[list[Exchange], str]
     asked = Message("user", about.message(first.question, has_tools=plan.uses_tools))
     opening = (asked, _answer(first, MAX_INSIGHT_CHARS))
     return [opening, *(_exchange(services, plan, turn) for turn in rest)], plan.message
+
+
+def _said(plan: TurnPlan) -> list[Exchange]:
+    """What the request itself says was said before: a question with all that followed it."""
+    exchanges: list[list[Message]] = []
+    for role, content in plan.request.said:
+        if role == "user" or not exchanges:
+            exchanges.append([])
+        exchanges[-1].append(Message(cast(Role, role), content))
+    return [each for each in exchanges if each[0].role == "user" and len(each) > 1]
 
 
 def bases(database: Database, anchored: AnchoredChat, chat_id: int | None) -> list[tuple[Insight, int]]:

@@ -9,6 +9,7 @@ error) that belongs to the caller, of which this module knows only the key `clai
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
@@ -35,6 +36,8 @@ from store.core.database import Database, rows, scalar
 from store.core.errors import Outdated
 from store.core.records import columns, insert, load
 from store.core.tokenizer import estimate_tokens
+
+log = logging.getLogger(__name__)
 
 MAX_TITLE_CHARS = 80
 ANSWERED = 20
@@ -307,16 +310,20 @@ def redact_answer(connection: apsw.Connection, turn_id: int) -> None:
 
 
 def _of_chat(connection: apsw.Connection, session_id: int | None, chat_id: int) -> int | None:
-    """The window, where it is one of this chat or of none yet; it is one of this chat from now on."""
+    """The window, where it is one of this chat or of none yet; it is one of this chat from now on. None where
+    windows cannot be read: a question is asked without one.
+    """
     if session_id is None:
         return None
-    connection.execute(
-        """
+    sql = """
         update chat_sessions set conversation_id = :chat
         where id = :id and coalesce(conversation_id, :chat) = :chat
-        """,
-        {"id": session_id, "chat": chat_id},
-    )
+        """
+    try:
+        connection.execute(sql, {"id": session_id, "chat": chat_id})
+    except (apsw.SQLError, apsw.CorruptError) as error:
+        log.warning("a question is asked in no window: %s", type(error).__name__)
+        return None
     return session_id if connection.changes() else None
 
 

@@ -197,7 +197,9 @@ def delete_everything(
     Packs go with the summaries they were made of, by triggers; the empty ones of questions that are being
     answered say that those are out of date.
     """
-    tables = ("chat_summaries", "session_tags", "user_chat_summaries", "user_topic_summaries")
+    tables: tuple[str, ...] = (
+        "chat_summaries", "session_tags", "user_chat_summaries", "user_topic_summaries",
+    )  # fmt: skip
     with database.write() as connection:
         counts = {}
         tables += ("facts", "entities") if with_entities else ()

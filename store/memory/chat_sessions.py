@@ -46,17 +46,19 @@ class ChatSession:
 _SELECT = f"select {columns(ChatSession, chat_id='conversation_id')} from chat_sessions"
 
 
-def create(database: Database, now_ms: int, chat_id: int | None = None, *, is_unclaimed: bool = False) -> int:
-    """A new open session; returns its id. Raises `apsw.ConstraintError` when the chat has gone.
-
-    One that `is_unclaimed` was opened by a question and not by its window, which may `claim` it.
-    """
+def create(database: Database, now_ms: int, chat_id: int | None = None) -> int:
+    """A new open session; returns its id. Raises `apsw.ConstraintError` when the chat has gone."""
     with database.write() as connection:
-        metadata = json.dumps({"unclaimed": True} if is_unclaimed else {})
-        return insert(
-            connection, "chat_sessions",
-            conversation_id=chat_id, created_ms=now_ms, seen_ms=now_ms, metadata=metadata,
-        )  # fmt: skip
+        return _insert(connection, now_ms, chat_id, {})
+
+
+def _insert(
+    connection: apsw.Connection, now_ms: int, chat_id: int | None, metadata: Mapping[str, Any]
+) -> int:
+    return insert(
+        connection, "chat_sessions",
+        conversation_id=chat_id, created_ms=now_ms, seen_ms=now_ms, metadata=json.dumps(metadata),
+    )  # fmt: skip
 
 
 def get(database: Database, session_id: int) -> ChatSession | None:
@@ -104,8 +106,11 @@ def resume(
     return _changed(database, sql, values)
 
 
-def claim(database: Database, chat_id: int, now_ms: int, stale_after_ms: int) -> int | None:
-    """Take over the open session of a chat whose question was quicker than its window; None without one."""
+def of_window(database: Database, chat_id: int | None, now_ms: int, stale_after_ms: int) -> int:
+    """The session of a window that just opened: the one of a question that was quicker, or a new one.
+
+    In one transaction, as is `of_question`: whichever comes first, both get the same. Raises as `create`.
+    """
     sql = """
         update chat_sessions set metadata = json_remove(metadata, '$.unclaimed'), seen_ms = :now
         where id = (select max(id) from chat_sessions where conversation_id = :chat)
@@ -114,7 +119,21 @@ def claim(database: Database, chat_id: int, now_ms: int, stale_after_ms: int) ->
         """
     with database.write() as connection:
         found = scalar(connection, sql, {"chat": chat_id, "now": now_ms, "stale": stale_after_ms})
-    return None if found is None else int(found)
+        return int(found or _insert(connection, now_ms, chat_id, {}))
+
+
+def of_question(database: Database, chat_id: int | None, now_ms: int, stale_after_ms: int) -> int:
+    """The session of a question that names none: the one its chat was last asked in, or a new one, which the
+    window may take. Raises as `create`.
+    """
+    sql = """
+        select id from chat_sessions
+        where id = (select max(id) from chat_sessions where conversation_id = :chat)
+            and state = 'open' and seen_ms >= :now - :stale
+        """
+    with database.write() as connection:
+        found = scalar(connection, sql, {"chat": chat_id, "now": now_ms, "stale": stale_after_ms})
+        return int(found or _insert(connection, now_ms, chat_id, {"unclaimed": True}))
 
 
 def close(database: Database, session_id: int, by: ClosedBy, now_ms: int) -> bool:

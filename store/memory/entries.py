@@ -76,6 +76,17 @@ def conditions(types: Sequence[EntryType], filters: MemoryFilters) -> tuple[str,
     return " and ".join(parts), values
 
 
+PROMPT_PROJECT = """exists (
+    select 1
+    from messages asked
+    join turns t on t.conversation_id = asked.conversation_id and t.n = asked.turn
+    join evidence e on e.turn_id = t.id and e.n is not null
+    join observation_frames shown on shown.frame_id = e.frame_id
+    join observations work on work.id = shown.observation_id
+    where asked.id = {message} and coalesce(work.edits ->> 'project', work.project) = :project collate nocase
+)"""
+"""SQL: the answer to a question cites a frame of work on the project, which makes the question one of it."""
+
 _OF_OBSERVATION = (
     "m.doc_type = 'observation' and exists (select 1 from observations o where o.id = m.sqlite_id and {})"
 )
@@ -85,7 +96,8 @@ _CONDITIONS = {
     "end_ms": "m.created_ms < :end_ms",
     "frame_id": _OF_INSIGHT.format("i.frame_id = :frame_id"),
     "persona_id": _OF_INSIGHT.format("i.persona_id = :persona_id"),
-    "project": "m.project = :project collate nocase",
+    "project": "(m.project = :project collate nocase or m.doc_type = 'user_prompt' and "
+    f"{PROMPT_PROJECT.format(message='m.sqlite_id')})",
     "kind": _OF_OBSERVATION.format("coalesce(o.edits ->> 'kind', o.kind) = :kind collate nocase"),
     # What a person wrote as concepts stands in place of the derived ones.
     "concept": _OF_OBSERVATION.format(

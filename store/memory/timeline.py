@@ -12,7 +12,7 @@ import apsw
 from store.core.database import Database, rows
 from store.memory import entries as memory_entries
 from store.memory.documents import parse_id
-from store.memory.entries import RECORD_TYPES, Key, MemoryEntry, RecordType
+from store.memory.entries import PROMPT_PROJECT, RECORD_TYPES, Key, MemoryEntry, RecordType
 
 TIMELINE_DEPTH = 10
 MAX_DEPTH = 50
@@ -23,7 +23,10 @@ _MOST = 500
 """Entries per side with ``unit=hours``; those nearest to the anchor."""
 
 Unit = Literal["records", "hours"]
-_NAMED = re.compile(r"(?:(observation|session|prompt|frame|chat|insight)[: ]\s*#?|#)?([0-9]{1,18})", re.ASCII)
+_NAMED = re.compile(
+    r"(?:(observation|obs|session(?:_summary)?|(?:user_)?prompt|frame|chat|insight)[:_\s]*#?|#)?([0-9]{1,18})",
+    re.ASCII | re.IGNORECASE,
+)
 
 
 class BadAnchor(ValueError):
@@ -92,12 +95,12 @@ def get_context_timeline(
 
 def resolve(connection: apsw.Connection, anchor: int | str) -> Anchor:
     """The moment an anchor stands for. Raises `BadAnchor` and `UnknownAnchor`."""
-    text = str(anchor).strip()
+    text = str(anchor).strip().strip("[]()").strip()
     named, document = _NAMED.fullmatch(text), parse_id(text)
-    if named is not None:
-        return _entry(connection, named[1], int(named[2]))
     if document is not None:
         return _entry(connection, *document)
+    if named is not None:
+        return _entry(connection, named[1] and named[1].lower(), int(named[2]))
     try:
         at = datetime.fromisoformat(text)
         at = at if at.tzinfo else at.replace(tzinfo=UTC)
@@ -161,9 +164,11 @@ _TABLES: dict[RecordType, tuple[str, str, str]] = {
     "prompt": ("messages", "created_ms", "role = 'user'"),
 }
 _PROMPT = "select 'prompt', id, created_ms from messages where id = ? and role = 'user'"
+_OBSERVATION = "select 'observation', id, start_ms from observations where id = ? and is_hidden = 0"
 _SESSION = "select 'session', id, start_ms from session_summaries where id = ?"
 _ANCHORS = {
-    "observation": "select 'observation', id, start_ms from observations where id = ? and is_hidden = 0",
+    "observation": _OBSERVATION,
+    "obs": _OBSERVATION,
     "session": _SESSION,
     "session_summary": _SESSION,
     "prompt": _PROMPT,
@@ -180,6 +185,5 @@ _ANCHORS = {
 _PROJECT: dict[RecordType, str] = {
     "observation": "(:project is null or coalesce(edits ->> 'project', project) = :project collate nocase)",
     "session": "(:project is null or project = :project collate nocase)",
-    # Chats carry no project yet.
-    "prompt": ":project is null",
+    "prompt": f"(:project is null or {PROMPT_PROJECT.format(message='messages.id')})",
 }

@@ -81,6 +81,21 @@ def store_entity(
     return number, known is None
 
 
+def edit(connection: apsw.Connection, entity_id: int, name: str, description: str, now_ms: int) -> None:
+    """Let a person's words be its name and description; what is left as it was stays whose it was.
+
+    Raises `ValueError` as `store_entity`, and for a name that another of its kind has.
+    """
+    name = " ".join(clean_text(name).split())
+    key, values = name_key(name), {"id": entity_id, "name": name, "now": now_ms}
+    if not key or len(name) > MAX_NAME_CHARS:
+        raise ValueError(f"a name has a word and at most {MAX_NAME_CHARS} characters")
+    if scalar(connection, _OTHER, (entity_id, key, entity_id)) is not None:
+        raise ValueError("another one has that name; merge the two")
+    values |= {"key": key, "description": clean_text(description).strip()[:MAX_TEXT_CHARS]}
+    connection.execute(_EDIT, values)
+
+
 def store_fact(
     connection: apsw.Connection,
     subject_id: int,
@@ -215,6 +230,12 @@ def on_frame(database: Database, frame_id: int, said: str) -> list[Entity]:
     return load_entities(database, condition, {"frame": frame_id, "words": words, "limit": 100})
 
 
+def of_frame(database: Database, frame_id: int) -> list[Fact]:
+    """The facts that a frame shows, latest first."""
+    among = "f.source_frame_id = :frame and f.retracted_ms is null"
+    return load_facts(database, among, {"frame": frame_id, "limit": 100})
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A fact, with names. One of the two objects is None; the span is that of `Entity`.
@@ -288,6 +309,18 @@ _NAMED = """(
 _MEANT = """
     select a.id from entities a
     where a.id in (select value from json_each(:ids)) or a.merged_root in (select value from json_each(:ids))
+"""
+
+_OTHER = """
+select 1 from entities where kind = (select kind from entities where id = ?) and name_key = ? and id <> ?
+"""
+
+_EDIT = """
+update entities
+set origin = iif(name = :name, origin, 'person'),
+    described_by = iif(description = :description, described_by, 'person'),
+    name = :name, name_key = :key, description = :description, updated_ms = :now
+where id = :id
 """
 
 _KNOWN = "select coalesce(merged_root, id) from entities where kind = ? and name_key = ?"

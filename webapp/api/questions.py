@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import quote
 
 from flask import Response, request, stream_with_context
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from assistant.context.background import PreparedContext
 from assistant.core.records import (
@@ -225,9 +225,20 @@ def turn(chat_id: int, turn_id: int) -> TurnAnswer | RunningAnswer:
 # -- as a stream of events, and stopped ---------------------------------------------------------
 
 
+class SaidMessage(Request):
+    role: Literal["system", "user", "assistant"]
+    content: Question
+
+
 class StreamRequest(ChatRequest):
     """A question of a chat window."""
 
+    message: Question = Field("", description="The question; the last of `messages` when missing.")
+    messages: Annotated[list[SaidMessage], Field(max_length=200)] = Field(
+        default_factory=list,
+        description="The conversation as a client keeps it. What was said before its last question is "
+        "told to the model where no `chat_id` names a stored chat; a system message is the `system_prompt`.",
+    )
     session_id: Annotated[str, StringConstraints(max_length=100)] | None = Field(
         None, description="The window's context session; one that is not of this chat is passed over."
     )
@@ -239,6 +250,12 @@ class StreamRequest(ChatRequest):
         description="`response_id` of an answer to go on from, where the provider keeps its own transcript; "
         "the conversation's last when missing, and without effect at others.",
     )
+
+    @model_validator(mode="after")
+    def _asks(self) -> Self:
+        if not self.message and (not self.messages or self.messages[-1].role != "user"):
+            raise ValueError("give a message, or messages that end with one of the user")
+        return self
 
 
 @endpoint(
@@ -267,11 +284,18 @@ def stream(body: StreamRequest) -> Response:
 
 def start_in_window(body: StreamRequest) -> LiveTurn:
     """The question of a window as a turn that runs by itself. Raises what it is refused for."""
+    said = body.messages if body.message else body.messages[:-1]
+    told = "\n\n".join(each.content for each in said if each.role == "system")[:MAX_PROMPT_CHARS]
+    taken = {
+        "message": body.message or body.messages[-1].content,
+        "system_prompt": body.system_prompt or told,
+    }
     return start_question(
-        body,
+        body.model_copy(update=taken),
         session_id=number_of(body.session_id or ""),
         context_version=body.context_version or "",
         previous_response_id=body.previous_response_id or "",
+        said=tuple((each.role, each.content) for each in said if each.role != "system"),
     )
 
 

@@ -18,6 +18,7 @@ from store.frames.frames import FrameRow
 from store.sources import entities, fact_curation
 from store.sources.entities import Entity, EntityKind, Fact, Provenance
 from webapp.api import entities as api
+from webapp.api.endpoint import refusing
 from webapp.api.entities import merge
 from webapp.core import templating
 from webapp.core.errors import Problem
@@ -76,13 +77,33 @@ def show_entity(entity_id: int) -> Response:
     return _entity_page(entity)
 
 
+@templating.post("/memory/entities")
+def add() -> Response:
+    """Remember somebody or something by hand, with a fact where one is said, and the ``frame`` of it."""
+    own, form, frame_id = services(), request.form, number(request.form, "frame")
+    kind = next((kind for kind in KINDS if kind == form.get("kind")), KINDS[0])
+    says, value = form.get("predicate", "").strip(), form.get("value", "").strip()
+    if frame_id is not None:
+        frames.get(own.database, frame_id)
+    learned, words = Provenance(own.clock(), frame_id=frame_id), form.get("description", "")
+    with refusing(ValueError, "invalid_entity", "name"), own.database.write() as connection:
+        entity_id, _ = entities.store_entity(connection, kind, form.get("name", ""), learned, words)
+        if says or value:
+            entities.store_fact(connection, entity_id, says, learned, object_value=value)
+    return templating.redirect_back(f"/memory/entities/{entity_id}")
+
+
 @templating.post("/memory/entities/<id:entity_id>/describe")
 def describe(entity_id: int) -> Response:
-    """Keep the person's description; no chat replaces it."""
+    """Keep the person's name for it and description; no chat replaces these."""
     own, entity = services(), entities.get(services().database, entity_id)
     words = request.form.get("description", "").replace("\r\n", "\n")
-    with own.database.write() as connection:
-        entities.store_entity(connection, entity.kind, entity.name, Provenance(own.clock()), words)
+    name = request.form.get("name", entity.name)
+    with (
+        refusing(ValueError, "invalid_entity", "name"),
+        own.database.write() as connection,
+    ):
+        entities.edit(connection, entity.id, name, words, own.clock())
     return templating.redirect_to(f"/memory/entities/{entity.id}")
 
 

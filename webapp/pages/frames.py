@@ -16,6 +16,7 @@ from store.frames import apps, frames, tags
 from store.frames.frames import FrameRow
 from store.memory import insights
 from store.ocr import readings
+from store.sources import entities
 from store.timeline import timeline
 from webapp.api import frames as api
 from webapp.core import formatting, markdown, templating
@@ -74,6 +75,8 @@ def show(frame_id: int) -> Response:
         readings=versions if len(versions) > 1 else (),
         insight=insights.current(database, anchor),
         tags=tags.listed(database, frame_id),
+        known=entities.on_frame(database, frame_id, ""),
+        facts=entities.of_frame(database, frame_id),
         is_waiting=frame.reading_state == "pending",
     )
 

@@ -59,7 +59,7 @@ def save() -> Response:
     database, form = services().database, request.form
     who = form.get("summaries", "")
     most = number(form, "chars", 6)
-    if who not in get_args(SummarisedBy) or most not in AMOUNTS.values():
+    if who not in get_args(SummarisedBy) or most is None or most not in AMOUNTS.values():
         raise Problem(400, "invalid_request", "Choose how much is told and who summarises.")
     was = chat_sessions.summarised_by(database, services().settings.context.summaries)
     if who == "any" and was != "any" and form.get("consent") != "yes":

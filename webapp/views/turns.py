@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from itertools import groupby
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
+from assistant.context.session_closing import FAULTS
 from assistant.core.records import (
     DeltaEvent,
     EvidenceEvent,
@@ -37,6 +39,8 @@ from webapp.core import formatting
 from webapp.views import answers
 from webapp.views.answers import AnswerPart, Links
 from webapp.views.evidence import CallGroup, EvidenceCard, call_rounds, evidence_cards, is_retryable
+
+log = logging.getLogger(__name__)
 
 _FALLBACKS = {
     "embeddings_off": "search by meaning is off",
@@ -223,7 +227,7 @@ def turn_view(
     cited = {card.item.n: card for card in cards if card.item.n is not None}
     rounds = call_rounds(database, turn.chat_id, turn.turn_id)
     groups = tuple(group for of_round in rounds.values() for group in of_round)
-    told = context_packs.told(database, turn.chat_id, turn.turn_id)
+    told = _told(database, turn)
     told_of = coverage.told(language_of(turn.question), chats=len(told.chats), facts=len(told.facts))
     running = progress(database, media, turn, live, rounds, now_ms) if turn.status == "running" else None
     return TurnView(
@@ -249,6 +253,15 @@ def turn_view(
         checking=_checking(turn, live) if live and goes_on else "",
         heard=running.seq if running else len(live.after(0)) if live and goes_on else None,
     )
+
+
+def _told(database: Database, turn: TurnResult) -> Told:
+    """What it was told; nothing where memory cannot be read, which costs no answer."""
+    try:
+        return context_packs.told(database, turn.chat_id, turn.turn_id)
+    except FAULTS as error:
+        log.warning("turn %d is shown without what it was told: %s", turn.turn_id, type(error).__name__)
+        return Told()
 
 
 def _checking(turn: TurnResult, live: LiveTurn) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from store.chats import conversations
+from store.chats.records import StoredEvidence
 from store.core.database import Database, scalar
 from store.core.paths import DataDir
 from store.memory import observation_writer
@@ -89,8 +90,32 @@ def test_whatever_is_shown_by_an_id_is_an_anchor(
         assert names(found, mixed) == ["session", "first", "prompt"]
     chat = database.scalar("select conversation_id from messages where id = ?", (mixed["prompt"],))
     assert get_context_timeline(database, f"chat:{chat}").anchor.id == mixed["prompt"]
-    for anchor in (f"observation:{mixed['first']}", f"obs_{mixed['first']}_facts"):
+    for anchor in (
+        f"observation:{mixed['first']}",
+        f"obs_{mixed['first']}_facts",
+        f"[Observation {mixed['first']}]",
+    ):
         assert get_context_timeline(database, anchor).anchor.id == mixed["first"]
+    for name in ("session", "prompt"):
+        for form in (f"{name} {mixed[name]}", f"{name.title()} #{mixed[name]}", f"{name}_{mixed[name]}"):
+            assert get_context_timeline(database, form).anchor.id == mixed[name]
+
+
+def test_a_question_is_of_the_project_whose_frame_its_answer_cites(
+    database: Database, data_dir: DataDir, mixed: dict[str, int]
+) -> None:
+    frame = store_frame(database, data_dir, NOON_MS, "a page")
+    put_observation(database, start_ms=NOON_MS, project="Recall", frame_ids=[frame.id])
+    assert "prompt" not in names_of(get_context_timeline(database, NOON, project="recall"))
+    cited = StoredEvidence(n=1, frame_id=frame.id, captured_ms=NOON_MS)
+    turn = conversations.turns(database, 1)[0]
+    conversations.finish_turn(database, turn.id, "It was a page [1].", {}, [cited], NOON_MS)
+    assert "prompt" in names_of(get_context_timeline(database, NOON, project="recall"))
+    assert "prompt" not in names_of(get_context_timeline(database, NOON, project="other"))
+
+
+def names_of(found: ContextTimeline) -> list[str]:
+    return [entry.type for entry in found.entries]
 
 
 def test_a_numeric_string_is_the_number(database: Database, mixed: dict[str, int]) -> None:

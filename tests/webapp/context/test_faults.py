@@ -30,7 +30,7 @@ from tests.assistant.context.conftest import paced
 from tests.assistant.context.helpers import Past
 from tests.assistant.context.test_turns import LEARNED, QUESTIONS, Window, deps, now, stub
 from tests.stub_model import StubModel
-from tests.webapp.conftest import Actor, Clock
+from tests.webapp.conftest import Actor, Clock, csrf_of
 from webapp.core.services import Services
 
 __all__ = ["deps", "now", "stub"]
@@ -341,6 +341,23 @@ def test_the_whole_way_a_fault_costs_the_pack_and_not_the_answer(
         told.append(LEARNED in str(stub.requests[-1]["messages"]))
     log.removeHandler(fault)
     assert (told, len(fault.lines)) == ([False, True], 1)
+
+
+def test_without_the_table_of_windows_there_is_an_answer_and_its_page(
+    app: Flask, browser: Actor, program: Actor, stub: StubModel, database: Database
+) -> None:
+    session = program.post("/api/v1/chat/new").get_json()["session_id"]
+    stub.reply({"answer_md": "I do not know.", "evidence": []})
+    with database.write() as connection:
+        connection.execute("pragma legacy_alter_table = on")
+        connection.execute("alter table chat_sessions rename to lost_sessions")
+    body = {"message": "Is it final?", "timezone": "UTC", "mode": "agent", "context_version": "v2"}
+    answer = program.post("/api/v1/ai/chat/stream", json={**body, "session_id": session})
+    assert answer.status_code == 200, answer.text
+    assert "I do not know." in answer.text
+    assert "I do not know." in browser.get("/chat/1").text
+    form = {"csrf_token": csrf_of(app, browser), "message": "And now?", "tz": "UTC"}
+    assert browser.post("/chat/1", data=form).status_code == 303
 
 
 def ask_in_window(program: Actor) -> TestResponse:

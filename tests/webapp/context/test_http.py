@@ -57,6 +57,19 @@ def test_the_stream_says_what_the_window_is_about(program: Actor, earlier: int) 
     assert "X-Reggie-Topic" not in headers
 
 
+def test_a_conversation_of_the_client_is_taken_as_it_keeps_it(program: Actor, stub: StubModel) -> None:
+    said = [("system", "Be brief."), ("user", "Which day?"), ("assistant", "Monday."), ("user", "And then?")]
+    body = {**ASK, "messages": [{"role": role, "content": text} for role, text in said]}
+    answer = program.post(STREAM, json=body)
+    assert answer.status_code == 200, answer.text
+    sent = [(each["role"], each["content"]) for each in stub.requests[-1]["messages"]]
+    assert "Be brief." in sent[0][1]
+    assert [each for each in sent[1:3]] == said[1:3] and sent[3][1].startswith("And then?")
+    assert program.post(STREAM, json={**ASK, "messages": body["messages"][:3]}).status_code == 422
+    [chat] = program.get("/api/v1/chats").get_json()["data"]
+    assert chat["title"] == "And then?"
+
+
 def test_below_the_threshold_there_is_no_header(program: Actor) -> None:
     headers = asked(program, "what did I do").headers
     assert not [name for name in dict(headers) if name.startswith("X-Recollect-Topic")]

@@ -151,11 +151,35 @@ def test_what_was_stored_is_only_text(browser: Actor, database: Database) -> Non
         assert "<img src=x" not in html and "<script>alert" not in html, path
 
 
+def test_people_and_facts_are_added_and_edited_by_hand_and_stand_on_their_frame(
+    app: Flask, browser: Actor, database: Database, data_dir: DataDir
+) -> None:
+    frame, form = store_frame(database, data_dir, NOON_MS, "a page"), {"csrf_token": csrf_of(app, browser)}
+    given = {"kind": "place", "name": "Quay 7", "predicate": "closes at", "value": "18:00", "frame": frame.id}
+    assert browser.post(PEOPLE, data={**form, **given}).status_code == 303
+    [quay] = entities.find_entities(database)
+    [fact] = entities.facts_of(database)
+    assert (quay.name, quay.origin, fact.origin, fact.source_frame_id) == (
+        "Quay 7", "person", "person", frame.id,
+    )  # fmt: skip
+    assert "Quay 7 closes at 18:00" in words(page(browser, f"/frames/{frame.id}"))
+    where = f"{PEOPLE}/{quay.id}"
+    browser.post(f"{where}/describe", data={**form, "name": "Quay Seven", "description": "By the old crane"})
+    assert "Quay Seven" in page(browser, where) and "By the old crane" in page(browser, where)
+    learn(database, "Bo")
+    [bo] = entities.find_entities(database, "bo")
+    learn(database, "Bea")
+    taken = browser.post(f"{PEOPLE}/{bo.id}/describe", data={**form, "name": "bea"})
+    assert taken.status_code == 422 and "merge the two" in taken.text
+    assert browser.post(PEOPLE, data={**form, "kind": "person", "name": " "}).status_code == 422
+
+
 def test_a_deleted_frame_takes_along_what_was_learned_from_it_also_when_merged(
     browser: Actor, database: Database, data_dir: DataDir
 ) -> None:
     frame = store_frame(database, data_dir, NOON_MS, "Anna Bauer lives in Ulm")
-    bauer, _ = learn(database, "Anna Bauer", ("lives in", "Ulm"), frame_id=frame.id)
+    said = ("lives in", "Ulm")
+    bauer, _ = learn(database, "Anna Bauer", said, frame_id=frame.id, turn_id=turn(database))
     middle, _ = learn(database, "Annie", ("likes", "tea"))
     anna, _ = learn(database, "Anna", ("likes", "rum"))
     with database.write() as connection:

@@ -10,7 +10,7 @@ from flask import request
 from werkzeug.wrappers import Response
 
 from assistant.context import topics
-from assistant.context.session_closing import off_by_settings
+from assistant.context.session_closing import FAULTS, off_by_settings
 from store.core.errors import existing
 from store.memory import chat_sessions, context_packs
 from store.memory.context_packs import StoredPack
@@ -55,7 +55,10 @@ class PackView:
 
 def topic_view(own: Services, chat_id: int) -> TopicView:
     """The topic of the window that the chat was last asked in."""
-    session = chat_sessions.latest_of_chat(own.database, chat_id)
+    try:
+        session = chat_sessions.latest_of_chat(own.database, chat_id)
+    except FAULTS:  # the chat is shown without its topic
+        session = None
     if session is None:
         return TopicView(chat_id)
     topic = topics.topic_of_session(session.metadata)

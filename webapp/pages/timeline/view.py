@@ -13,6 +13,8 @@ from store.core.database import Database
 from store.frames import frames
 from store.frames.activity_intervals import Segment
 from store.frames.frames import captured_ms_of
+from store.memory import insights
+from store.memory.insights import InsightFilter
 from store.timeline import segments, timeline
 from store.timeline.timeline import Mark
 from webapp.core.services import Viewer
@@ -128,6 +130,7 @@ def page(database: Database, ask: StageQuery, viewer: Viewer) -> dict[str, Any]:
         gap_rects=band.gap_rects(drawn.gaps, view),
         gaps=band.gap_texts(drawn.gaps, covered, (view.end_ms - view.start_ms) // 240),
         ticks=band.ticks(view, viewer),
+        insights=insights.list_insights(database, InsightFilter(view.start_ms, view.end_ms)),
         chips=_chips(ask, drawn, shown_stage),
         rows=runs[:MAX_ROWS],
         rows_left_out=max(0, len(runs) - MAX_ROWS),
