@@ -15,7 +15,7 @@ import click
 from engines.ocr.protocol import OcrError
 from engines.registry import UnknownName
 from ingest.core.home import Home
-from ingest.demo import drawing
+from ingest.demo import drawing, memories
 from ingest.demo.days import NoClockChange, Options
 from ingest.demo.drawing import Fonts
 from ingest.demo.generator import SampleWeekGenerator
@@ -61,6 +61,9 @@ def demo(
     if feed.is_over:
         generator.finish()
         _print_result(home, generator, as_json)
+        dates = {day.date.weekday(): day.date for day in generator.days}
+        if hours is None and len(dates) >= 5:  # after the pages can be opened: nobody waits for it
+            memories.add(home.database, zone, seed, dates)
     summary = feed.summary()
     click.get_current_context().exit(code or (SOME_FAILED if summary["failed"] or summary["queued"] else 0))
 

@@ -31,7 +31,7 @@ from store.sources.upserts import BATCH, Upserted
 MAX_NOTES = 100
 """Records left out that are told one by one; all of them are counted by reason."""
 
-_UPSERT: dict[Kind, tuple[type[Any], Callable[..., Upserted]]] = {
+UPSERT: dict[Kind, tuple[type[Any], Callable[..., Upserted]]] = {
     "messages": (messages.MessageRecord, messages.upsert_messages),
     "calendar": (calendars.EventRecord, calendars.upsert_events),
     "location": (stored_locations.PointRecord, stored_locations.upsert_points),
@@ -94,7 +94,7 @@ def import_file(
 
     Raises `CannotImport`, and then nothing was stored.
     """
-    record_type, _ = _UPSERT[kind]
+    record_type, _ = UPSERT[kind]
     with (
         opened(path, SUFFIXES[kind], name) as source,
         Staging(home.data_dir.spool / "tmp", record_type) as staging,
@@ -130,7 +130,7 @@ def _store(
     home: Home, kind: Kind, form: str, name: str, staging: Staging, reasons: Counter[str],
     notes: list[Skipped], on_stored: OnProgress,
 ) -> Receipt:  # fmt: skip
-    _, put = _UPSERT[kind]
+    _, put = UPSERT[kind]
     with home.database.write() as connection:
         import_id = imports.begin(connection, kind, name, form, now_ms())
         imports.count(connection, import_id, Upserted(skipped=reasons.total()))

@@ -14,17 +14,20 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from ingest.core.home import Home, open_home
-from ingest.demo import days, drawing, generator
+from ingest.demo import days, drawing, generator, memories
 from ingest.demo.days import NoClockChange, Options, Visit, plan
 from ingest.demo.drawing import Fonts
 from ingest.demo.generator import SampleWeekGenerator
 from ingest.demo.story import story
 from ingest.importers.items import CannotImport
 from ingest.worker.storing import store_entry
+from store.chats import conversations
 from store.core.database import open_database, scalar
 from store.core.settings import Settings
 from store.frames import frames
 from store.frames.media import Media
+from store.memory import insights
+from store.sources import entities, imports
 from store.spool.queue import Spool
 from store.timeline import gaps, ledger, sample_week, segments
 from store.verify.verify import verify
@@ -206,6 +209,20 @@ def stored(demo: DemoHome) -> tuple[int, int]:
         looks = scalar(connection, "select sum(looks) from look_batches")
     database.close_thread()
     return frames_kept, looks
+
+
+def test_the_week_has_chats_insights_people_and_sources_once(home: Home) -> None:
+    """Without its pictures, so that no sentence has one to cite."""
+    week = {day: FRIDAY - timedelta(days=4 - day) for day in range(5)}
+    for _ in range(2):
+        memories.add(home.database, BERLIN, 1, week)
+    chats = conversations.list_chats(home.database)
+    told = insights.list_insights(home.database)
+    assert {chat.title for chat in chats} > {insight.title for insight in told} and len(told) == 2
+    assert all("$" not in insight.summary and insight.persona == "Journal" for insight in told)
+    assert {entity.kind for entity in entities.find_entities(home.database)} == {"person", "thing"}
+    assert all(facts for facts in [entities.facts_of(home.database, [1])])
+    assert {each.kind for each in imports.listed(home.database)} == set(imports.KINDS)
 
 
 @pytest.mark.parametrize(
