@@ -12,17 +12,15 @@ very low confidence, which tells exactly which rows to read again. Square charac
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from hashlib import blake2b
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from engines.ocr.ink import Grey, ink_of
+from engines.ocr.ink import Grey
 from engines.ocr.protocol import (
     Box,
     OcrError,
@@ -32,7 +30,8 @@ from engines.ocr.protocol import (
     line_of,
     lines_of,
 )
-from engines.ocr.rows import PICTURE, Block, blocks_of, has_strokes, rows_of, strokes, upright
+from engines.ocr.remembered import INK, UNSURE, Remembered, Row
+from engines.ocr.rows import PICTURE, Block, blocks_of, has_strokes, rows_of, strokes
 from engines.ocr.scripts import confidence, passes, script_of, shows_other_script, surest, syllables_joined
 
 PSM_SPARSE_TEXT, PSM_LINE, PSM_RAW_LINE = 11, 7, 13
@@ -40,51 +39,14 @@ PSM_SPARSE_TEXT, PSM_LINE, PSM_RAW_LINE = 11, 7, 13
 _SCALE = 2.0
 _LARGEST_PAGE = 16_000_000  # pixels: a 4K screen is enlarged less, it has larger letters or none to spare
 _LARGEST_SIDE = 32_000  # Tesseract refuses 32,767
-_UNSURE = 0.8  # a line below this may be another script; most Latin lines are above .9
 _UNSURE_RUN = 1.0  # heights of a row: a few letters that may be of another script
 _PROBE = 8  # heights of a row that tell its script
-_INK = 96
 _AROUND = (3, 2)  # pixels beside, above and below a row that belong to its strokes
 _BORDER, _RAW_BORDER = 4, 2  # pixels of white that Tesseract wants around a line
-_SURROUNDINGS = 8  # pixels of a row's own edges that tell what is background there
-_RULE = 60  # pixels of a line across; strokes of letters are shorter
 _SQUARE = ("Hani", "Kore")  # scripts whose characters all fill the row
-_REMEMBERED = 45_000  # words of rows: some 16 MB
 
 Recognise = Callable[[Sequence[Image.Image], str, int], list[list[OcrWord]]]
 """Words of several pages in one language, all laid out as the page segmentation mode says."""
-Known = OrderedDict[bytes, list[OcrWord]]
-"""What was read in rows seen lately, by their pixels; words stand as in a row at 0, 0."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A row's own pixels, and which of them are shown if not all are."""
-
-    box: Box
-    grey: Grey
-    shown: npt.NDArray[np.bool_] | None
-
-    @property
-    def key(self) -> bytes:
-        digest = blake2b(repr(self.grey.shape).encode(), digest_size=20)
-        digest.update(self.grey.tobytes())
-        if self.shown is not None:
-            digest.update(np.packbits(self.shown).tobytes())
-        return digest.digest()
-
-    @property
-    def is_picture(self) -> bool:
-        return self.box.h > PICTURE
-
-    def ink(self) -> Grey:
-        """Without what is not shown, and without lines across: they are no strokes."""
-        n = _SURROUNDINGS
-        ink = ink_of(np.pad(self.grey, n, "edge"))[n:-n, n:-n].copy()
-        ink[upright((ink > _INK).T, _RULE).T] = 0
-        if self.shown is not None:
-            ink[~self.shown] = 0
-        return ink
 
 
 def read_page(
@@ -92,43 +54,36 @@ def read_page(
     mask: Image.Image | None,
     languages: Sequence[str],
     recognise: Recognise,
-    known: Known,
+    known: Remembered,
 ) -> list[OcrLine]:
-    """Lines of a picture. Only rows that are not in `known` are read."""
+    """Lines of a picture. Only what is not in `known` of its rows is read."""
     grey = np.asarray(image.convert("L"))
     shown = None if mask is None else np.asarray(mask)
     ink, walls = strokes(grey)
     blocks = blocks_of(ink if shown is None else ink & shown)
     rows = [_row(box, block, grey, shown) for block in blocks for box in rows_of(block, walls)]
     rows = [row for row in rows if has_strokes(row.grey, row.shown)]
-    keys = [row.key for row in rows]
-    unread = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
-    for key, words in zip(unread, _read_rows(list(unread.values()), languages, recognise), strict=True):
-        known[key] = words
     lines: list[OcrLine] = []
-    for row, key in zip(rows, keys, strict=True):
-        known.move_to_end(key)
-        words = [word.moved(row.box.x, row.box.y) for word in known[key]]
+    found = known.read(rows, lambda unknown: _read_rows(unknown, languages, recognise))
+    for row, words in zip(rows, found, strict=True):
         if words:
-            lines += lines_of(words) if row.is_picture else [line_of(words)]
-    held = sum(map(len, known.values())) + len(known)
-    while held > _REMEMBERED:
-        held -= len(known.popitem(last=False)[1]) + 1
+            moved = [word.moved(row.box.x, row.box.y) for word in words]
+            lines += lines_of(moved) if row.is_picture else [line_of(moved)]
     return in_reading_order([line for line in lines if not _is_a_rule(line)])
 
 
-def _row(box: Box, block: Block, grey: Grey, shown: npt.NDArray[np.bool_] | None) -> _Row:
+def _row(box: Box, block: Block, grey: Grey, shown: npt.NDArray[np.bool_] | None) -> Row:
     x, y = max(0, box.x - _AROUND[0]), max(0, box.y - _AROUND[1])
     w, h = min(grey.shape[1], box.right + _AROUND[0]) - x, min(grey.shape[0], box.bottom + _AROUND[1]) - y
     part, left, top = (slice(y, y + h), slice(x, x + w)), x - block.box.x, y - block.box.y
     own = block.shown[top : top + h, left : left + w]
     if shown is not None:
         own = own & shown[part]
-    return _Row(Box(x, y, w, h), grey[part], None if own.all() else own)
+    return Row(Box(x, y, w, h), grey[part], None if own.all() else own)
 
 
 def _read_rows(
-    rows: Sequence[_Row], languages: Sequence[str], recognise: Recognise
+    rows: Sequence[Row], languages: Sequence[str], recognise: Recognise
 ) -> Iterator[list[OcrWord]]:
     """Words of each row, as in one at 0, 0. What one model is unsure of the next one reads, too."""
     inks = [row.ink() for row in rows]
@@ -140,7 +95,7 @@ def _read_rows(
         for number, words in zip(unsure, again, strict=True):
             found[number] = surest(found[number], words)
     for words, ink in zip(found, inks, strict=True):
-        is_ink = ink > _INK
+        is_ink = ink > INK
         tightened = [_tightened(word, is_ink) for word in words if not _is_junk(word)]
         # In a picture the blanks of a line are filled by other lines.
         yield tightened if len(ink) > PICTURE else syllables_joined(tightened, is_ink)
@@ -158,8 +113,8 @@ def _unsure_rows(
 
 
 def _is_unsure(words: Sequence[OcrWord], ink: Grey) -> bool:
-    unsure_width = sum(word.box.w for word in words if word.confidence < _UNSURE)
-    return confidence(words) < _UNSURE or unsure_width > _UNSURE_RUN * len(ink)
+    unsure_width = sum(word.box.w for word in words if word.confidence < UNSURE)
+    return confidence(words) < UNSURE or unsure_width > _UNSURE_RUN * len(ink)
 
 
 def _least_sure(ink: Grey, words: Sequence[OcrWord]) -> Grey:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby
@@ -17,8 +17,9 @@ from typing import Any
 
 from PIL import Image
 
-from engines.ocr.page import Known, read_page
+from engines.ocr.page import read_page
 from engines.ocr.protocol import Box, OcrError, OcrLine, OcrUnavailable, OcrWord, around, is_cjk, is_hangul
+from engines.ocr.remembered import Remembered
 from engines.ocr.scripts import passes
 
 RESOLUTION_DPI = 150  # said explicitly: screens carry none, and guessing prints warnings
@@ -124,7 +125,8 @@ class TesserocrEngine:
         # Leptonica complains on stderr about boxes it then handles; our errors come as exceptions.
         tesserocr.set_leptonica_log_level(tesserocr.LeptLogLevel.NONE)
         folder = folder_with(self.languages, list(usual_folders()))
-        self._known: Known = OrderedDict()
+        self._known = Remembered()
+        self.forget_patched = self._known.forget_patched
         self._apis = {
             language: tesserocr.PyTessBaseAPI(
                 path=f"{folder}{os.sep}", lang=language, oem=tesserocr.OEM.LSTM_ONLY, variables=VARIABLES
@@ -207,7 +209,8 @@ class TesseractEngine:
         # The program inherits it. Set for the whole process: nothing else here uses OpenMP.
         os.environ.setdefault("OMP_THREAD_LIMIT", "1")
         self._pytesseract = pytesseract
-        self._known: Known = OrderedDict()
+        self._known = Remembered()
+        self.forget_patched = self._known.forget_patched
         self._open = True
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:

@@ -93,6 +93,7 @@ class IncrementalReader:
         lines = in_reading_order([*lines_of(words), *self._read_blocks(image, pixels, shown)])
         self.since_whole += 1
         if self.since_whole >= (AUDIT_AT_REST if at_rest else AUDIT_EVERY):
+            getattr(self._engine, "forget_patched", lambda: None)()
             whole = in_reading_order([*lines_of(words), *self._engine.read(image, _mask(shown))])
             self._audit(lines, whole)
             lines = whole

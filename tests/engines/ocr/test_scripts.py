@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-
 import numpy as np
 from PIL import Image
 
 from engines.ocr.page import read_page
 from engines.ocr.protocol import Box, OcrWord, line_of
+from engines.ocr.remembered import Remembered
 from engines.ocr.scripts import surest, syllables_joined
 from tests.tables import for_each
 
@@ -86,6 +85,6 @@ def test_syllables_in_a_picture_stay_apart_across_gaps_and_lines() -> None:
     noise = np.random.default_rng(1).integers(0, 2, (140, 200), np.uint8) * 255
     read = [OcrWord("안녕", Box(x, y, 80, 40), 0.9) for y in (20, 160) for x in (20, 280)]
     lines = read_page(
-        Image.fromarray(noise), None, ["kor"], lambda pages, *_: [read for _ in pages], OrderedDict()
+        Image.fromarray(noise), None, ["kor"], lambda pages, *_: [read for _ in pages], Remembered()
     )
     assert [line.text for line in lines] == ["안녕"] * 4
