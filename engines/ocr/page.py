@@ -40,6 +40,7 @@ _SCALE = 2.0
 _LARGEST_PAGE = 16_000_000  # pixels: a 4K screen is enlarged less, it has larger letters or none to spare
 _LARGEST_SIDE = 32_000  # Tesseract refuses 32,767
 _UNSURE_RUN = 1.0  # heights of a row: a few letters that may be of another script
+_ALONE, _SURE_ALONE = 2, 0.65  # heights of a row of one or two letters; of 515 such cells 2 are less sure
 _PROBE = 8  # heights of a row that tell its script
 _AROUND = (3, 2)  # pixels beside, above and below a row that belong to its strokes
 _BORDER, _RAW_BORDER = 4, 2  # pixels of white that Tesseract wants around a line
@@ -66,7 +67,7 @@ def read_page(
     lines: list[OcrLine] = []
     found = known.read(rows, lambda unknown: _read_rows(unknown, languages, recognise))
     for row, words in zip(rows, found, strict=True):
-        if words:
+        if words and not _is_debris(row, words):
             moved = [word.moved(row.box.x, row.box.y) for word in words]
             lines += lines_of(moved) if row.is_picture else [line_of(moved)]
     return in_reading_order([line for line in lines if not _is_a_rule(line)])
@@ -170,6 +171,14 @@ def _on_the_row(word: OcrWord, scale: float, border: int, shape: tuple[int, ...]
         min(bottom, height),
     )
     return replace(word, box=Box(left, top, max(1, right - left), max(1, bottom - top)))
+
+
+def _is_debris(row: Row, words: Sequence[OcrWord]) -> bool:
+    """An icon or a cursor that stands alone is taken for a letter or two, not surely, and not for figures."""
+    if row.is_picture or row.box.w > _ALONE * row.box.h:
+        return False
+    text = line_of(words).text
+    return confidence(words) < _SURE_ALONE and not (len(text) > 1 and text.isdecimal())
 
 
 def _is_a_rule(line: OcrLine) -> bool:
