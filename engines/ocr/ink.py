@@ -58,7 +58,11 @@ def _background(grey: Grey) -> Grey:
     flat = _flat_colour(grey)
     chosen, by_flat = np.zeros_like(points), np.zeros(points.shape, np.bool_)
     least = np.full_like(points, 255)
+    tried = set()
     for number, guess in enumerate(_guesses(grey, flat)):
+        if (colours := guess.tobytes()) in tried:
+            continue  # on plain paper all are alike
+        tried.add(colours)
         left_over = np.where(guess < 0, 255, np.abs(guess - points)).astype(np.uint8)
         nearby = np.asarray(Image.fromarray(left_over).filter(ImageFilter.BoxBlur(_REACH)))
         if number > 0:  # within a dense letter, ink may explain more than paper does
