@@ -50,7 +50,7 @@ class PreparedContext:
     """Whether the pack was made for this question, and not told before."""
     user_turns: int = 0
     has_failed: bool = False
-    """Whether nothing was found out, so that nothing is to be kept of it."""
+    """Whether nothing was found out, so that nothing but that is to be kept of it."""
 
     @property
     def system_augmentation(self) -> str:
@@ -198,7 +198,7 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
             log.info(line, *place, size, topic)
         with services.database.write() as connection:
             chat_sessions.use(connection, prepared.session_id, now_ms)
-            if prepared.has_failed or not conversations.is_current(connection, turn.id):
+            if not conversations.is_current(connection, turn.id):
                 return prepared
             record = {**prepared.pack.record, "reason": prepared.reason, "is_new": prepared.is_new}
             pack = replace(
@@ -210,6 +210,8 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
             )
             if not context_packs.put(connection, pack):
                 return replace(prepared, pack=NO_PACK)
+            if prepared.has_failed:  # why nothing was told is kept, what the window is about stays
+                return prepared
             chat_sessions.put_note(connection, prepared.session_id, _changes(prepared, now_ms))
             if random.random() < services.pace.telemetry_sample:
                 context_packs.sample(

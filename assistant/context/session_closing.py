@@ -48,8 +48,9 @@ class ContextPace:
     """Or after so long."""
     refresh_cooldown_s: float = 60.0
     """But no sooner than after this, nor does the topic change sooner."""
-    build_budget_ms: float = 300.0
-    """What takes longer is not waited for, and what was told before is told again: a person notices less."""
+    build_budget_ms: float = 1_000.0
+    """What takes longer is not waited for, and what was told before is told again: a person notices less. The
+    first question after a start, which most needs it, also waits for the model of meanings to be loaded."""
     summary_timeout_s: float = 20.0
     """How long a model may take to put a closed chat into better words; those of the rules are there."""
     heartbeat_s: float = 30.0

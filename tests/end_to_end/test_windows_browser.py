@@ -186,6 +186,7 @@ def test_the_pages_are_accessible_and_fit_every_width(browser: Browser, site: Si
     for path in (
         f"{chat}/memory", f"{site.origin}/memory/sessions", f"{site.origin}/memory/sessions/{session_id}",
         f"{site.origin}/memory/topics", f"{site.origin}{topic}", f"{site.origin}/settings/logging",
+        f"{site.origin}/settings/memory", f"{site.origin}/memory/entities",
         f"{site.origin}/memory/digests", f"{chat}/turns/3/context", f"{site.origin}/memory/search?type=chat",
     ):  # fmt: skip
         page.goto(path)

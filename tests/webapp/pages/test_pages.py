@@ -27,7 +27,7 @@ MINUTE = 60_000
 PAGES = [
     "/timeline", "/activity", "/search", "/chat", "/memory", "/days", "/memory/entities", "/memory/facts",
     "/privacy", "/settings/display", "/settings/models", "/settings/tools", "/settings/sent", "/status",
-    "/welcome", "/insights", "/insights/new", "/settings/storage",
+    "/welcome", "/insights", "/insights/new", "/settings/storage", "/settings/memory",
 ]  # fmt: skip
 HOSTILE = "<img src=x onerror=alert(1)>{{ 7919*7907 }}\u202e</script><script>alert(2)</script>"
 
