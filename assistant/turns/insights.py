@@ -15,6 +15,8 @@ from assistant.core.egress_log import SentLedger
 from assistant.core.prompt_blocks import in_order, system_messages
 from assistant.core.texts import neutralized
 from assistant.evidence.citations import without_numbers
+from assistant.evidence.particulars import Screen, particulars
+from assistant.language.small_words import language_of
 from assistant.turns import transcript as history
 from assistant.turns.anchor_facts import AnchorFacts
 from assistant.turns.plan import RunningTurn
@@ -66,7 +68,8 @@ def _amended_title(turn: RunningTurn, about: AnchorFacts) -> str:
 def _title_of(turn: RunningTurn, about: AnchorFacts, answer_md: str) -> str:
     """A title by a call of its own, with nothing but the identity before the summary.
 
-    Where the model cannot give one, the insight is called by what was on the screen.
+    Where the model cannot give one, or names in it what neither the summary nor the anchor has, the insight
+    is called by what was on the screen.
     """
     plain = _on_screen(about)
     if isinstance(turn.plan.model, ExtractiveModel):
@@ -78,7 +81,10 @@ def _title_of(turn: RunningTurn, about: AnchorFacts, answer_md: str) -> str:
     except (ModelError, StoreError) as error:
         log.warning("an insight has no title of the model: %s", type(error).__name__)
         return plain
-    return insights.title_of(_unwrapped(answer)) or plain
+    title = insights.title_of(_unwrapped(answer))
+    shown = Screen([f"{answer_md}\n{about.told}"])
+    named = particulars(title, language_of(title))
+    return title if title and all(each.is_weak or shown.has(each) for each in named) else plain
 
 
 def _title_by_model(turn: RunningTurn, model: ChatModel, answer_md: str) -> str:

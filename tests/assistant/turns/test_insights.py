@@ -397,6 +397,16 @@ def test_an_amendment_keeps_title_and_voice_and_a_failed_one_leaves_no_chat(
     assert conversations.get(database, failed.chat_id) is None
 
 
+@pytest.mark.parametrize(
+    "title", ["Zaphod paid 77,777 crowns", "Die 4711 Kamele der Firma Zwirbel", "诸葛亮的三千头大象"]
+)
+def test_a_title_that_names_what_nobody_saw_is_none(
+    deps: TurnServices, afternoon: Afternoon, stub: StubModel, title: str
+) -> None:
+    stub.reply("You set retention to 14 days [[e1]].").reply(title)
+    assert tell(deps, frame_anchor(afternoon)).title != title
+
+
 def test_only_the_chat_of_an_insight_can_be_amended(deps: TurnServices, database: Database) -> None:
     chat_id = conversations.create(database, "plain", NOW_MS)
     with pytest.raises(TurnRefused, match="only the chat of an insight"):
