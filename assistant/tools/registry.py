@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -118,27 +118,37 @@ WINDOW_SHARE = 3
 BASIC = ("search_ocr", "get_frame", "activity_summary")
 """Without these no answer has evidence, whatever is asked."""
 
+GATHERING = (
+    *("recall_facts_for_frame", "recall_entities", "get_sms_messages", "search_messages", "search_rag"),
+    *("get_calendar_events", "get_location_history", "store_entity", "store_fact"),
+)
+"""What the context of a frame or a moment is gathered with, whose own frames stand in the message."""
+
 
 def fitting(
-    tools: Sequence[Tool], window_tokens: int, wanted: str = "", nearness: Nearness = lambda texts: ()
+    tools: Sequence[Tool],
+    window_tokens: int,
+    wanted: str = "",
+    nearness: Nearness = lambda texts: (),
+    basic: Collection[str] = BASIC,
 ) -> list[Tool]:
-    """As many tools as a window has room to tell of: the one that is `wanted`, the basic ones, and then those
-    whose purpose is nearest to what is asked; the first ones where `nearness` cannot tell.
+    """As many tools as a window has room to tell of: the one that is `wanted`, the `basic` ones, and then
+    those whose purpose is nearest to what is asked; the first ones where `nearness` cannot tell.
     """
     room = window_tokens // WINDOW_SHARE
     if sum(tool.tokens for tool in tools) <= room:
         return list(tools)
     near = nearness([tool.purpose for tool in tools]) or [0.0] * len(tools)
     kept = set[str]()
-    for _, tool in sorted(zip(near, tools, strict=True), key=lambda pair: _rank(wanted, *pair)):
+    for _, tool in sorted(zip(near, tools, strict=True), key=lambda pair: _rank(wanted, basic, *pair)):
         if tool.tokens <= room or tool.name == wanted:
             kept.add(tool.name)
             room -= tool.tokens
     return [tool for tool in tools if tool.name in kept]
 
 
-def _rank(wanted: str, near: float, tool: Tool) -> tuple[bool, bool, float]:
-    return tool.name != wanted, tool.name not in BASIC, -near
+def _rank(wanted: str, basic: Collection[str], near: float, tool: Tool) -> tuple[bool, bool, float]:
+    return tool.name != wanted, tool.name not in basic, -near
 
 
 # -- which tools one turn has -----------------------------------------------------------------

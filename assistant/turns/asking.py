@@ -112,7 +112,8 @@ def _offered(turn: RunningTurn, window_tokens: int) -> list[Tool]:
     tools = offered(services.database, services.agent.tools, gates)
     first = plan.request.first_call
     nearness = partial(services.embedder.nearness, plan.message) if services.embedder else lambda texts: ()
-    kept = registry.fitting(tools, window_tokens, first.name if first else "", nearness)
+    basic = registry.GATHERING if plan.about else registry.BASIC
+    kept = registry.fitting(tools, window_tokens, first.name if first else "", nearness, basic)
     if left_out := len(tools) - len(kept):
         turn.warnings.append(text("tools_left_out", plan.language, count=left_out, total=len(tools)))
     return kept

@@ -15,6 +15,7 @@ import pytest
 
 from assistant.core.errors import TurnRefused
 from assistant.core.records import TurnRequest, TurnResult
+from assistant.tools.registry import GATHERING
 from assistant.turns import anchor_facts, turn
 from assistant.turns.admission import NEUTRAL
 from assistant.turns.plan import TurnServices
@@ -108,6 +109,24 @@ def test_the_request_of_a_generation_is_the_golden_one(
         golden.write_text(sent_now + "\n", encoding="utf-8")
     assert sent_now + "\n" == golden.read_text(encoding="utf-8")
     assert len(stub.requests) == 2
+
+
+def test_a_small_window_has_room_for_what_a_moment_is_gathered_with(
+    database: Database, afternoon: Afternoon, stub: StubModel
+) -> None:
+    """Which is what a model has of which nothing but its address is known."""
+    anchor = frame_anchor(afternoon)
+    stub.reply("Nothing.").reply("Nothing")
+    with agent_deps(database, stub, context_tokens=8_192) as small:
+        tell(small, anchor)
+    names = {tool["function"]["name"] for tool in stub.requests[0]["tools"]}
+    always = set(GATHERING) - {
+        "get_calendar_events",
+        "get_location_history",
+        "search_rag",
+    }  # nothing imported
+    assert always <= names
+    assert "recall_facts_for_frame + recall_entities" in system_of(stub, 0)
 
 
 def test_the_parts_stand_in_their_order(
