@@ -63,9 +63,12 @@ class Draft(_Described):
 
 @dataclass(frozen=True, slots=True)
 class Observation(_Described):
-    """An observation as it is shown: derived, with the person's edits over it."""
+    """An observation as it is shown: derived, with the person's edits over it. `place` is alike for what was
+    done in the same window or site, and tells neither.
+    """
 
     id: int
+    place: str
     source: Source
     edited: tuple[str, ...]  # names of the fields a person wrote
     refine_error: str | None
@@ -132,7 +135,7 @@ def load(
     found = rows(
         connection,
         f"""
-        select o.id, o.start_ms, o.end_ms, o.active_ms, o.app_name, o.kind, o.project, o.title,
+        select o.id, o.place, o.start_ms, o.end_ms, o.active_ms, o.app_name, o.kind, o.project, o.title,
             o.narrative, o.source, o.edits, o.refine_error, o.updated_ms,
             (select json_group_array(json_array(text, frame_id) order by n)
                 from observation_facts where observation_id = o.id),
@@ -150,7 +153,7 @@ def load(
 
 
 def _observation(
-    number: int, start_ms: int, end_ms: int, active_ms: int, app_name: str | None, kind: str,
+    number: int, place: str, start_ms: int, end_ms: int, active_ms: int, app_name: str | None, kind: str,
     project: str | None, title: str, narrative: str, source: Source, edits: str, refine_error: str | None,
     updated_ms: int, facts: str, terms: str, frame_ids: str,
 ) -> Observation:  # fmt: skip
@@ -165,7 +168,7 @@ def _observation(
         start_ms, end_ms, active_ms, app_name, edited.get("kind", kind),
         edited.get("project", project), edited.get("title", title), edited.get("narrative", narrative),
         lines, tuple(edited.get("concepts", by_term["concept"])), tuple(by_term["file"]),
-        tuple(by_term["url"]), tuple(json.loads(frame_ids)), number,
+        tuple(by_term["url"]), tuple(json.loads(frame_ids)), number, place,
         "user" if edited else source, tuple(sorted(edited)), refine_error, updated_ms,
     )  # fmt: skip
 

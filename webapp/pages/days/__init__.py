@@ -1,0 +1,1 @@
+"""Days: one journal page per day, made again, and exported."""

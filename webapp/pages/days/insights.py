@@ -1,0 +1,66 @@
+"""Insights of a day's hours: those there are, and the others told one after the other."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from flask import request
+from werkzeug.wrappers import Response as BaseResponse
+
+from assistant.turns import anchor_facts
+from store.chats import personas
+from store.chats.records import Anchor
+from store.memory import daily_hours, daily_summaries, insights
+from store.memory.daily_summaries import DailySummary
+from store.memory.insights import InsightFilter
+from store.memory.observations import HOUR_MS
+from webapp.api.days import day_or_404
+from webapp.api.questions import turn_services
+from webapp.core import templating
+from webapp.core.services import services, viewer
+
+def _untold_hours(summary: DailySummary) -> list[Anchor]:
+    """The hours of a day with activity in them that no insight tells."""
+    database = services().database
+    with database.read() as connection:
+        hours = daily_hours.between(connection, summary.start_ms, summary.end_ms)
+    anchors = [Anchor("moment", hour.start_ms, hour.start_ms + HOUR_MS) for hour in hours if hour.points]
+    return [anchor for anchor in anchors if insights.current(database, anchor) is None]
+
+
+@templating.post("/days/<day:on>/insights")
+def tell(on: date) -> BaseResponse:
+    """Have an insight told of every hour that has none, one after the other; ``stop`` ends that."""
+    own, who, name = services(), viewer(), on.isoformat()
+    if request.form.get("stop") and name in own.turns.series:
+        own.turns.series[name].stop()
+    elif not request.form.get("stop"):
+        asked = [anchor_facts.request(a, who.zone_name, who.now_ms) for a in _untold_hours(day_or_404(on))]
+        own.turns.start_series(name, turn_services(own), asked)
+    return templating.redirect_to(f"/days/{name}#insights")
+
+
+@templating.get("/days/<day:on>/insights")
+def told(on: date) -> BaseResponse:
+    """How far they are, as a fragment of the day's page."""
+    if not templating.wants_fragment():
+        return templating.redirect_to(f"/days/{on.isoformat()}#insights")
+    return templating.render_page(
+        "days/told.html", **insights_of(on, daily_summaries.of_day(services().database, on))
+    )
+
+
+def insights_of(on: date, summary: DailySummary | None) -> dict[str, Any]:
+    """What `days/_insights.html` draws."""
+    own = services()
+    span = (summary.start_ms, summary.end_ms) if summary else (0, 0)
+    return {
+        "on": on,
+        "insights": insights.list_insights(own.database, InsightFilter(*span))[::-1] if summary else [],
+        "untold": len(_untold_hours(summary)) if summary else 0,
+        "series": own.turns.series.get(on.isoformat()),
+        "teller": own.chat_models.endpoint(own.chat_models.default),
+        "rounds": own.settings.tools.max_iterations,
+        "voice": personas.active(own.database),
+    }

@@ -1,0 +1,109 @@
+"""Days: one page per day, its summary made again, and exported."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from zoneinfo import ZoneInfo
+
+from flask import Response, request
+from werkzeug.wrappers import Response as BaseResponse
+
+from store.core import preferences, times
+from store.core.preferences import DayClock, day_clock
+from store.memory import daily_hours, daily_summaries
+from store.memory.daily_summaries import DailySummary
+from store.sources import inventory
+from webapp.api import days as api
+from webapp.api.days import DayAnswer, day_or_404
+from webapp.core import templating
+from webapp.core.errors import Problem
+from webapp.core.parameters import day_named
+from webapp.core.services import Viewer, services, viewer
+from webapp.exports import formats
+from webapp.exports.files import download
+from webapp.exports.pack import when
+from webapp.pages.days.insights import insights_of
+from webapp.pages.days.view import latest, page
+from webapp.pages.forms import form
+
+_FORMATS = {"md": "text/markdown; charset=utf-8", "json": "application/json"}
+
+
+@templating.get("/days")
+def show_latest() -> Response:
+    """The last day that has something to tell, or the one named as ``?day=``."""
+    who = viewer()
+    return _page(day_named(request.args.get("day"), who) or latest(services().database, who))
+
+
+@templating.get("/days/<day:on>")
+def show(on: date) -> Response:
+    """One day."""
+    who = viewer()
+    return _page(times.day(on, who.zone, who.day_start_min))
+
+
+def _page(day: times.Day) -> Response:
+    database, who = services().database, viewer()
+    clock = day_clock(database)
+    summary = daily_summaries.of_day(database, day.date)
+    with database.read() as connection:
+        is_settled = daily_hours.is_settled(connection, day.start_ms, day.end_ms, who.now_ms)
+    return templating.render_page(
+        "days/day.html",
+        page=page(database, day, who),
+        week_length=timedelta(days=7),
+        **insights_of(day.date, summary),
+        today=who.today.date,
+        summary=summary,
+        is_settled=is_settled,
+        clock=clock,
+        other_clock=_other_clock(clock, who),
+        held=inventory.held_between(database, day.start_ms, day.end_ms),  # by imported sources
+    )
+
+
+def _clock_of(viewer: Viewer) -> DayClock:
+    return DayClock(viewer.zone, viewer.day_start_min)
+
+
+def _other_clock(clock: DayClock, viewer: Viewer) -> DayClock | None:
+    """The viewer's own, where summaries of days are counted by another."""
+    return None if _clock_of(viewer) == clock else _clock_of(viewer)
+
+
+form("/days/<day:on>/redo", api.redo_day, "/days/{on}")
+
+
+@templating.post("/days/clock")
+def follow() -> BaseResponse:
+    """Count days by the viewer's own clock from now on."""
+    preferences.choose_day_clock(services().database, _clock_of(viewer()))
+    return templating.redirect_back("/days")
+
+
+@templating.get("/days/<day:on>/export")
+def export(on: date) -> Response:
+    """The day as Markdown or JSON, with the address of every frame."""
+    fmt = request.args.get("fmt", "md")
+    if fmt not in _FORMATS:
+        raise Problem(400, "invalid_fmt", f"fmt must be one of {', '.join(_FORMATS)}.")
+    summary = day_or_404(on)
+    document = api.one_day(on)
+    content = _markdown(summary, document) if fmt == "md" else document.model_dump_json(indent=1)
+    return download(content.encode(), _FORMATS[fmt], f"day-{summary.day}.{fmt}")
+
+
+def _markdown(day: DailySummary, document: DayAnswer) -> str:
+    zone, origin = ZoneInfo(day.zone), request.host_url.rstrip("/")
+    lines = [f"# {formats.escape(day.text.split(chr(10), 1)[0])}", ""]
+    for hour in document.hours:
+        for point in hour.points:
+            at = when(point.timestamp, zone)
+            lines.append(f"- {at} {formats.escape(point.text)}")
+            for evidence in point.evidence:
+                quoted = f"“{formats.escape(evidence.quote)}” - " if evidence.quote else ""
+                lines.append(f"  - {quoted}[frame {evidence.frame_id}]({origin}{evidence.frame_url})")
+    whose = "in words of a chat model" if day.source == "model" else "by rule"
+    lines += ["", f"Told by Recollect for {day.zone}; {whose}."]
+    return "\n".join(lines) + "\n"

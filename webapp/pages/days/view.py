@@ -1,0 +1,246 @@
+"""The page of a day: its week above, the band, then one row per episode and gap, and beside them the time spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from store.core import times
+from store.core.database import Database
+from store.frames import apps, frames
+from store.frames.frames import FrameRow
+from store.memory import episodes, observations
+from store.memory.episodes import Episode
+from store.memory.observations import Fact
+from store.ocr import readings
+from store.ocr.readings import Box
+from store.timeline import segments
+from store.timeline.gaps import Gap
+from store.timeline.timeline import Timeline, timeline
+from store.timeline.totals import Total
+from webapp.core import formatting
+from webapp.core.services import Viewer
+from webapp.pages.timeline import band
+from webapp.views.frames import crop_around
+
+_BAND_PX = 1_200
+_HOURS = 8, 18
+"""The band shows these hours, and more where a day needs more."""
+_SHORT_MS = 3 * 60_000
+_MOST_ROWS = 20
+"""Over this many, episodes under `_SHORT_MS` fold: a day is two screens at most."""
+_GAP_MS = 5 * 60_000
+_MOST_APPS = 8
+_MOST_QUOTES = 6
+_MOST_SHOTS = 6
+_CROP_PX = 384, 224
+"""Four pixels of the screen for one of the row: a few lines, told apart by their shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRow:
+    """An episode as it is drawn. `title` is what was done, `where` the app with the site, if it had one.
+    `quotes` stand on frames that still are; `shot` shows the first of them, `crop` where on it (whole pictures
+    of one program look alike), and without quotes the middle of the episode.
+    """
+
+    episode: Episode
+    title: str
+    where: str
+    css_class: str
+    quotes: tuple[Fact, ...]
+    shot: FrameRow | None
+    crop: Box | None
+    shots: tuple[FrameRow, ...]
+
+    @property
+    def start_ms(self) -> int:
+        return self.episode.start_ms
+
+
+@dataclass(frozen=True, slots=True)
+class ShortRows:
+    """Short episodes one after the other, folded."""
+
+    rows: tuple[EpisodeRow, ...]
+
+    @property
+    def start_ms(self) -> int:
+        return self.rows[0].start_ms
+
+
+@dataclass(frozen=True, slots=True)
+class GapRow:
+    start_ms: int
+    end_ms: int
+    reason: str
+
+
+Row = EpisodeRow | ShortRows | GapRow
+
+
+@dataclass(frozen=True, slots=True)
+class DayCell:
+    """A day in the week above. `bars` are (x, width, class) in percent of the longest day's length."""
+
+    on: date
+    duration_ms: int
+    bars: tuple[tuple[float, float, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DayPage:
+    """Everything that is known of a day. `first_ms` and `last_ms` bound what was recorded, None for nothing;
+    `running` is the window of now, which no episode tells yet.
+    """
+
+    day: times.Day
+    week: tuple[DayCell, ...]
+    line: Timeline
+    view: band.Window
+    rows: tuple[Row, ...]
+    episodes: int
+    first_ms: int | None
+    last_ms: int | None
+    totals: tuple[tuple[Total, str, float], ...]  # (total, class, percent of the longest)
+    earlier: date | None
+    later: date | None
+
+    @property
+    def runs(self) -> list[band.BandRun]:
+        return [band.band_run(run, self.view, ()) for run in self.line.runs]
+
+    @property
+    def gap_rects(self) -> list[tuple[float, float, str]]:
+        return band.gap_rects(self.line.gaps, self.view)
+
+
+def page(database: Database, day: times.Day, who: Viewer) -> DayPage:
+    """The page of a day on the viewer's clock."""
+    line = timeline(database, day.start_ms, day.end_ms, _BAND_PX, now_ms=who.now_ms)
+    done = episodes.episodes(observations.between(database, day.start_ms, day.end_ms))
+    first_ms = line.runs[0].start_ms if line.runs else None
+    last_ms = line.runs[-1].end_ms if line.runs else None
+    slots = line.colour_slots
+    drawn = _drawn(database, done, slots)
+    longest = max((total.duration_ms for total in line.totals.by_app), default=1)
+    earlier, later = observations.nearest_days(database, day.start_ms, day.end_ms)
+    return DayPage(
+        day=day,
+        week=week(database, day.date, who),
+        line=line,
+        view=_window(day, first_ms, last_ms, who),
+        rows=_rows(drawn, _gap_rows(line.gaps, first_ms, last_ms)),
+        episodes=len(done),
+        first_ms=first_ms,
+        last_ms=last_ms,
+        totals=tuple(
+            (each, formatting.slot_class(slots.get(each.name or "")), round(100 * each.duration_ms / longest, 1))
+            for each in line.totals.by_app[:_MOST_APPS]
+        ),
+        earlier=who.date_of(earlier),
+        later=who.date_of(later),
+    )
+
+
+def latest(database: Database, who: Viewer) -> times.Day:
+    """The last day that has something to tell; today where none has."""
+    earlier, _ = observations.nearest_days(database, who.today.end_ms, who.today.end_ms)
+    return who.day_of(earlier) if earlier is not None else who.today
+
+
+def week(database: Database, on: date, who: Viewer) -> tuple[DayCell, ...]:
+    """The seven days around a date, from the viewer's first day of the week on."""
+    monday = on - timedelta(days=(on.weekday() - who.week_start) % 7)
+    slots = apps.colour_slots(database)
+    days = [times.day(monday + timedelta(days=n), who.zone, who.day_start_min) for n in range(7)]
+    totals = [segments.totals(database, each.start_ms, each.end_ms) for each in days]
+    longest = max(each.covered_ms for each in totals) or 1
+    cells = []
+    for day, spent in zip(days, totals, strict=True):
+        x, bars = 0.0, list[tuple[float, float, str]]()
+        for each in spent.by_app:
+            width = 100 * each.duration_ms / longest
+            bars.append((round(x, 2), round(width, 2), formatting.slot_class(slots.get(each.name or ""))))
+            x += width
+        cells.append(DayCell(day.date, spent.covered_ms, tuple(bars)))
+    return tuple(cells)
+
+
+def _window(day: times.Day, first_ms: int | None, last_ms: int | None, who: Viewer) -> band.Window:
+    marks = times.hour_marks(day.start_ms, day.end_ms, who.zone) or [day.start_ms]
+    usual = [marks[min(hour, len(marks) - 1)] for hour in _HOURS]
+    start_ms, end_ms = min(usual[0], first_ms or usual[0]), max(usual[1], last_ms or usual[1])
+    return band.Window(
+        max((mark for mark in marks if mark <= start_ms), default=day.start_ms),
+        min((mark for mark in marks if mark >= end_ms), default=day.end_ms),
+        "day",
+    )
+
+
+def _drawn(
+    database: Database, done: Sequence[Episode], slots: Mapping[str, int | None]
+) -> list[EpisodeRow]:
+    known = frames.get_many(database, sorted({number for each in done for number in each.frame_ids}))
+    return [_row(database, each, known, slots) for each in done]
+
+
+def _row(
+    database: Database, episode: Episode, known: Mapping[int, FrameRow], slots: Mapping[str, int | None]
+) -> EpisodeRow:
+    lead, app = episode.lead, episode.lead.app_name or ""
+    title, where = lead.title, app
+    if lead.source == "rule" and " – " in title:  # a rule's title ends in the app or the site
+        title, _, where = title.rpartition(" – ")
+        where = where if where == app or not app else f"{app} · {where}"
+    quotes = tuple(fact for fact in episode.facts if fact.frame_id is None or fact.frame_id in known)
+    shots = [known[number] for number in episode.frame_ids if number in known]
+    best = next((fact for fact in quotes if fact.frame_id is not None), None)
+    shown = known[best.frame_id] if best and best.frame_id else shots[len(shots) // 2] if shots else None
+    return EpisodeRow(
+        episode,
+        title,
+        where,
+        formatting.slot_class(slots.get(app)),
+        quotes[:_MOST_QUOTES],
+        shown,
+        _crop(database, shown, best.text) if shown and best else None,
+        tuple(shots[:: max(1, -(-len(shots) // _MOST_SHOTS))]),
+    )
+
+
+def _crop(database: Database, frame: FrameRow, text: str) -> Box | None:
+    """Around the beginning of a line of the frame; None where it is not read so any more, or no picture is."""
+    reading = readings.current_reading(database, frame.id) if frame.media_path else None
+    box = next((line.box for line in reading.lines if text in line.text), None) if reading else None
+    if box is None:
+        return None
+    beginning = box._replace(w=min(box.w, _CROP_PX[0] // 2))
+    return crop_around([beginning], frame.width_px, frame.height_px, *_CROP_PX)
+
+
+def _gap_rows(gaps: Iterable[Gap], first_ms: int | None, last_ms: int | None) -> list[GapRow]:
+    """The gaps worth a row: those with a cause, and those between the first frame and the last."""
+    found = []
+    for gap in gaps:
+        is_inside = first_ms is not None and last_ms is not None and first_ms <= gap.start_ms < last_ms
+        if gap.end_ms - gap.start_ms >= _GAP_MS and (is_inside or gap.reason != "not_running"):
+            found.append(GapRow(gap.start_ms, gap.end_ms, formatting.gap_reason(gap.reason)))
+    return found
+
+
+def _rows(drawn: Sequence[EpisodeRow], gaps: Sequence[GapRow]) -> tuple[Row, ...]:
+    folds = len(drawn) > _MOST_ROWS
+    rows: list[Row] = []
+    for each in sorted((*drawn, *gaps), key=lambda row: row.start_ms):
+        is_short = folds and isinstance(each, EpisodeRow) and each.episode.active_ms < _SHORT_MS
+        if is_short and isinstance(each, EpisodeRow):
+            last = rows[-1] if rows else None
+            if isinstance(last, ShortRows):
+                rows[-1] = ShortRows((*last.rows, each))
+            else:
+                rows.append(ShortRows((each,)))
+        else:
+            rows.append(each)
+    return tuple(rows)
