@@ -4,6 +4,10 @@
 import { copy } from './copy.js'
 
 export function listen() {
+  for (const button of document.querySelectorAll('[data-open-palette]')) {
+    button.hidden = false
+    button.addEventListener('click', openPalette)
+  }
   document.addEventListener('keydown', event => {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
       event.preventDefault()

@@ -1,7 +1,7 @@
 """Episodes: what was done in one window, over the hours, put together from its observations.
 
 An observation ends with its clock hour and a person's work does not: those of one place that follow on each
-other are one episode. Nothing is stored; edits and what was hidden hold because observations are what is read.
+other are one episode. Nothing is stored: what a person edited or hid holds, as it does for observations.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from store.memory.observations import Fact, Observation
 
 PAUSE_MS = 10 * 60_000
-"""Back in a window after longer than this, a new episode begins: a look elsewhere is shorter, a break is not."""
+"""Back in a window after longer than this, a new episode begins: a look elsewhere is shorter than a break."""
 
 
 @dataclass(frozen=True, slots=True)

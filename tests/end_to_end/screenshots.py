@@ -82,7 +82,7 @@ def _pages(database: Database, answer: str) -> dict[str, str]:
         "chat-export": f"{answer}/turns/1/export",
         "chat-delete": f"{answer}/delete",
         "activity": "/activity?when=today",
-        "memory": "/memory",
+        "days": "/days",
         "memory-search": "/memory/search?q=migration",
         "insight-new": f"/insights/new?frame={frame}",
         "models": "/settings/models",

@@ -1,10 +1,10 @@
-"""Memory: what was done on a day, found again, and seen in its surroundings; open to correction."""
+"""What was done, found again, and seen in its surroundings; open to correction."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 from flask import redirect, request
@@ -33,7 +33,7 @@ from store.search.sample import evenly
 from webapp.api import memory as api
 from webapp.core import formatting, markdown, parameters, templating
 from webapp.core.errors import Problem
-from webapp.core.parameters import NO_RANGE, Range, day_named, number
+from webapp.core.parameters import NO_RANGE, Range, number
 from webapp.core.services import services, viewer
 from webapp.pages.forms import form
 
@@ -110,22 +110,9 @@ class MemoryQuery:
 
 @templating.get("/memory")
 def show() -> Response:
-    """One day of observations; today unless ``?day=`` says another."""
-    who = viewer()
-    day = day_named(request.args.get("day"), who) or who.today
-    database = services().database
-    done = observations.between(database, day.start_ms, day.end_ms)
-    nearest = (None, None) if done else observations.nearest_days(database, day.start_ms, day.end_ms)
-    today = who.today.date
-    return templating.render_page(
-        "memory/memory.html",
-        on=day.date,
-        is_today=day.date == today,
-        cards=cards(database, map(of_observation, done)),
-        previous_day=day.date - timedelta(days=1),
-        next_day=day.date + timedelta(days=1) if day.date < today else None,
-        nearest_days=(who.date_of(nearest[0]), who.date_of(nearest[1])),
-    )
+    """Where a day's observations are now: the page of that day."""
+    day = request.args.get("day")
+    return redirect(f"/days?{urlencode({'day': day})}" if day else "/days")
 
 
 @templating.get("/memory/search")
@@ -236,7 +223,7 @@ def hide(observation_id: int) -> Response:
     hidden = observations.get(services().database, observation_id)
     observation_writer.hide(own.database, observation_id, own.clock())
     day = viewer().day_of(hidden.start_ms)
-    return redirect(f"/memory?day={day.date.isoformat()}", 303)
+    return redirect(f"/days/{day.date.isoformat()}", 303)
 
 
 def _form(observation_id: int, errors: dict[str, str], status: int) -> Response:

@@ -12,7 +12,6 @@ from werkzeug.wrappers import Response
 from store.core import times
 from store.core.database import Database
 from store.core.errors import NotFound
-from store.core.preferences import day_clock
 from store.embeddings.knn import RetrievalQuery
 from store.sources import calendars, imports, locations, messages
 from store.sources.imports import KINDS, AcceptedNames, Import, Kind
@@ -157,7 +156,6 @@ def _on_a_page(detail: str) -> str:
 def _page(kind: Kind, status: int = 200, **changes: Any) -> Response:
     """The page, with what a form was refused with or what came of it in `changes`."""
     database, who = services().database, viewer()
-    clock = day_clock(database)
     return templating.render_page(
         "sources/source.html",
         status,
@@ -167,7 +165,7 @@ def _page(kind: Kind, status: int = 200, **changes: Any) -> Response:
         imports=imports.listed(database, kind),
         q=request.args.get("q", "").strip()[:1_000],
         part=listed(database, kind, request.args, who),
-        day_of=lambda ms: f"/days/{clock.day_of(ms).date.isoformat()}",
+        day_of=lambda ms: f"/days/{who.day_of(ms).date.isoformat()}",
         confirmation=CONFIRMATION,
         max_mb=MAX_IMPORT_BYTES // 1_000_000,
         **{"receipt": None, "problem": "", "given": {}, "deleted": None, "delete_problem": "", **changes},
@@ -176,13 +174,13 @@ def _page(kind: Kind, status: int = 200, **changes: Any) -> Response:
 
 def listed(database: Database, kind: Kind, arguments: Any, viewer: Viewer) -> Listed:
     """The rows that an address asks for: words in `q`, a day in `day`, a place in the list in `before`."""
-    q = arguments.get("q", "").strip()[:1_000]
+    q, on = arguments.get("q", "").strip()[:1_000], _day(arguments.get("day", ""))
     if kind == "messages":
-        return _messages(database, q, _day(arguments.get("day", "")), arguments.get("before", ""))
+        return _messages(database, q, on, arguments.get("before", ""), viewer)
     if kind == "calendar":
-        return _events(database, q, _day(arguments.get("day", "")), viewer)
+        return _events(database, q, on, viewer)
     if kind == "location":
-        return _points(database, _day(arguments.get("day", "")))
+        return _points(database, on, viewer)
     return _places(database, q, number(arguments, "offset", 9) or 0)
 
 
@@ -195,7 +193,7 @@ def _day(text: str) -> date | None:
     return on if 1970 <= on.year < 2100 else None
 
 
-def _messages(database: Database, q: str, on: date | None, before: str) -> Listed:
+def _messages(database: Database, q: str, on: date | None, before: str, viewer: Viewer) -> Listed:
     if q:
         page = messages.search_messages(database, RetrievalQuery(q), mode="fts5", limit=PAGE)
         return Listed([hit.message for hit in page.hits], f"The best {PAGE} of “{q}”" if page.hits else "")
@@ -203,7 +201,7 @@ def _messages(database: Database, q: str, on: date | None, before: str) -> Liste
     cursor = (int(at), int(number)) if at.isdecimal() and number.isdecimal() and len(before) < 40 else None
     among, part = messages.EVERY_MESSAGE, ""
     if on is not None:
-        day = _bounds(database, on)
+        day = times.day(on, viewer.zone, viewer.day_start_min)
         among, part = messages.Filters(day.start_ms, day.end_ms), f"day={on}&"
     rows = messages.browse(database, among, PAGE + 1, before=cursor)
     last = rows[PAGE - 1] if len(rows) > PAGE else None
@@ -230,21 +228,15 @@ def _events(database: Database, q: str, on: date | None, viewer: Viewer) -> List
     return Listed(events, label, first, earlier, later, total)
 
 
-def _points(database: Database, on: date | None) -> Listed:
+def _points(database: Database, on: date | None, viewer: Viewer) -> Listed:
     span = imports.span(database, "location")
     if span is None:
         return Listed()
-    day = _bounds(database, on) if on else day_clock(database).day_of(span[1])
+    day = times.day(on, viewer.zone, viewer.day_start_min) if on else viewer.day_of(span[1])
     points, total = locations.points_between(database, day.start_ms, day.end_ms, _POINTS)
     earlier = f"day={day.date - timedelta(days=1)}" if span[0] < day.start_ms else ""
     later = f"day={day.date + timedelta(days=1)}" if span[1] >= day.end_ms else ""
     return Listed(points, "", day.date, earlier, later, total)
-
-
-def _bounds(database: Database, on: date) -> times.Day:
-    """A day as the pages of days count it."""
-    clock = day_clock(database)
-    return times.day(on, clock.zone, clock.day_start_min)
 
 
 def _places(database: Database, q: str, start: int) -> Listed:

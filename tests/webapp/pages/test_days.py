@@ -44,35 +44,44 @@ def frame_id(database: Database, data_dir: DataDir) -> int:
     return frame.id
 
 
-def test_an_empty_home_says_when_days_are_told(browser: Actor) -> None:
+def test_a_day_without_anything_says_why_and_where_some_is(browser: Actor, database: Database) -> None:
     html = page(browser, "/days")
-    assert "No day has been told yet" in html and html.count("<h1") == 1
-    assert "No summary of" in page(browser, FRIDAY, 404)
+    assert "Nothing recorded yet today" in html and html.count("<h1") == 1
+    assert "Nothing was recorded on" in page(browser, "/days/2026-11-18")
     page(browser, "/days/2026-13-45", 404)
+    put_observation(database, start_ms=NOON_MS - 3 * 24 * HOUR_MS)
+    assert 'href="/days/2026-11-17">' in page(browser, f"{FRIDAY}?tz=UTC")
 
 
-def test_a_day_is_listed_and_shows_each_line_on_its_frame(browser: Actor, frame_id: int) -> None:
-    assert 'href="/days/2026-11-20"' in page(browser, "/days?tz=UTC")
+def test_a_day_shows_each_line_on_its_frame(browser: Actor, frame_id: int) -> None:
+    assert 'href="/days/2026-11-20" aria-current="page"' in page(browser, "/days?tz=UTC")
     html = page(browser, f"{FRIDAY}?tz=UTC")
     assert "Changed retention" in html and f"“{LINE}”" in words(html)
     assert f'href="/frames/{frame_id}?q=%22retention+is+14+days%22"' in html
-    assert "00:00 – 12:00 nothing was captured" in words(html)
     # The line is marked on the frame that the link leads to.
     assert "<mark>" in page(browser, f"/frames/{frame_id}?q=%22retention+is+14+days%22")
 
 
-def test_the_timeline_and_memory_lead_to_their_day(browser: Actor, frame_id: int) -> None:
-    for path in ("/timeline?day=2026-11-20&tz=UTC", "/memory?day=2026-11-20&tz=UTC"):
-        assert f'href="{FRIDAY}"' in page(browser, path)
+def test_the_timeline_and_the_old_address_lead_to_their_day(browser: Actor, frame_id: int) -> None:
+    assert f'href="{FRIDAY}"' in page(browser, "/timeline?day=2026-11-20&tz=UTC")
+    answer = browser.get("/memory?day=2026-11-20")
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/days?day=2026-11-20")
+    assert "Changed retention" in page(browser, "/days?day=2026-11-20&tz=UTC")
 
 
-def test_older_days_are_a_page_away(browser: Actor, database: Database) -> None:
-    for n in range(33):
-        put_observation(database, start_ms=NOON_MS - n * 24 * HOUR_MS)
-    days.tell(database)
-    html = page(browser, "/days?tz=UTC")
-    assert html.count('<li class="card">') == 31 and "/days?before=2026-10-21" in html
-    assert page(browser, "/days?before=2026-10-21&tz=UTC").count('<li class="card">') == 2
+def test_a_run_in_one_window_is_one_row_over_the_hours(browser: Actor, database: Database) -> None:
+    for n in range(3):
+        put_observation(database, start_ms=NOON_MS + n * HOUR_MS, active_ms=HOUR_MS, place="one window")
+    put_observation(database, start_ms=NOON_MS + 5 * HOUR_MS, place="one window")
+    assert page(browser, f"{FRIDAY}?tz=UTC").count('<details class="episode"') == 2
+
+
+def test_many_short_ones_fold_between_their_neighbours(browser: Actor, database: Database) -> None:
+    for n in range(24):
+        start_ms, minutes = NOON_MS + n * 60_000, 10 if n in (3, 9) else 1
+        put_observation(database, start_ms=start_ms, active_ms=minutes * 60_000, place=f"place {n}")
+    html = words(page(browser, f"{FRIDAY}?tz=UTC"))
+    assert "3 short ones" in html and "5 short ones" in html and "14 short ones" in html
 
 
 def test_screen_text_is_only_text(browser: Actor, database: Database, data_dir: DataDir) -> None:
@@ -89,7 +98,7 @@ def test_told_again_on_request(app: Flask, browser: Actor, database: Database, f
     with database.write() as connection:
         connection.execute("update daily_points set text = 'stale'")
     assert browser.post(f"{FRIDAY}/redo", data={"csrf_token": csrf_of(app, browser)}).status_code == 303
-    assert "being told again" in page(browser, FRIDAY)
+    assert "being written again" in page(browser, FRIDAY)
     days.tell(database)
     assert "Changed retention" in page(browser, FRIDAY) and "stale" not in page(browser, FRIDAY)
 
@@ -100,9 +109,9 @@ def test_the_hour_that_runs_is_not_yet_to_be_told(
     with database.write() as connection:
         connection.execute("insert into memory_hours (hour) values (?)", (NOON_MS // HOUR_MS,))
     now.now_ms = NOON_MS + HOUR_MS // 2
-    assert "being told again" not in page(browser, FRIDAY)
+    assert "being written again" not in page(browser, FRIDAY)
     now.now_ms = NOON_MS + HOUR_MS
-    assert "being told again" in page(browser, FRIDAY)
+    assert "being written again" in page(browser, FRIDAY)
 
 
 def test_a_model_that_failed_is_named_and_rules_stand_in(
@@ -112,7 +121,7 @@ def test_a_model_that_failed_is_named_and_rules_stand_in(
         [(number, fingerprint)] = rows(connection, "select id, fingerprint from observations")
         observation_writer.fail(connection, number, fingerprint, "model_unreachable", NOON_MS)
     html = page(browser, FRIDAY)
-    assert "could not tell this hour (model_unreachable)" in html and "Changed retention" in html
+    assert "could not put this into words (model_unreachable)" in html and "Changed retention" in html
 
 
 def test_a_browser_elsewhere_may_have_days_counted_by_its_clock(

@@ -87,7 +87,7 @@ def test_a_frame_is_told_from_its_page_and_shown_with_its_evidence(
     assert "· Fri 20 Nov 12:00" in page and BUILT_IN["assistant"].name in page
     assert f'href="/insights/{made.id}"' in browser.get(f"/frames/{frame.id}").text
     assert "Retention, decided" in words(browser, "/insights")
-    assert 'href="/insights"' in browser.get("/memory").text
+    assert 'href="/insights"' in browser.get("/memory/entities").text
 
 
 def test_a_stretch_of_the_timeline_is_told(

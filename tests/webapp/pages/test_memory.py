@@ -9,9 +9,8 @@ from flask import Flask
 
 from store.chats import conversations
 from store.core.database import Database
-from store.core.paths import DataDir
 from store.memory import observations
-from tests.factories import NOON_MS, store_frame
+from tests.factories import NOON_MS
 from tests.memories import put_observation, put_session
 from tests.tables import for_each
 from tests.webapp.conftest import Actor, csrf_of
@@ -29,31 +28,11 @@ def page(actor: Actor, path: str, status: int = 200) -> str:
     return str(answer.text)
 
 
-@for_each("path", ["/memory", "/memory/search", "/memory/around?anchor=2026-11-20T12:00:00Z"])
+@for_each("path", ["/memory/search", "/memory/around?anchor=2026-11-20T12:00:00Z"])
 def test_every_page_opens_on_an_empty_home(browser: Actor, path: str) -> None:
     html = page(browser, path)
     assert html.count("<h1") == 1
     assert not re.search(r"\sstyle=|<style|\son[a-z]+=\"|javascript:", html)
-
-
-def test_a_day_without_memory_says_when_some_comes_and_where_some_is(
-    browser: Actor, database: Database
-) -> None:
-    assert "A minute and a half after you leave a window" in page(browser, "/memory")
-    put_observation(database, start_ms=NOON_MS - 3 * 86_400_000)
-    assert "/memory?day=2026-11-17" in page(browser, "/memory?day=2026-11-20&tz=UTC")
-
-
-def test_a_day_shows_what_was_done_with_its_frames(
-    browser: Actor, database: Database, data_dir: DataDir
-) -> None:
-    frame = store_frame(database, data_dir, NOON_MS, "retention is 14 days")
-    put_observation(
-        database, title="Changed retention", facts=[("retention is 14 days", frame.id)], frame_ids=[frame.id]
-    )
-    html = page(browser, "/memory?tz=UTC")
-    assert "Changed retention" in html and "retention is 14 days" in html
-    assert f'href="/frames/{frame.id}"' in html and f"/api/v1/frames/{frame.id}?width=" in html
 
 
 def test_what_is_found_is_marked_and_its_surroundings_are_a_link_away(
@@ -124,7 +103,7 @@ def test_what_is_taken_out_of_memory_is_gone(app: Flask, browser: Actor, databas
     number = put_observation(database, narrative="zebra")
     form = {"csrf_token": csrf_of(app, browser)}
     answer = browser.post(f"/memory/observations/{number}/hide", data=form)
-    assert (answer.status_code, answer.headers["Location"][:12]) == (303, "/memory?day=")
+    assert (answer.status_code, answer.headers["Location"][:6]) == (303, "/days/")
     assert "Nothing of this is in memory" in page(browser, "/memory/search?q=zebra")
     page(browser, f"/memory/observations/{number}", 404)
 
@@ -133,6 +112,6 @@ def test_screen_text_is_shown_and_never_obeyed(browser: Actor, database: Databas
     number = put_observation(
         database, title=HOSTILE, narrative=HOSTILE, facts=[(HOSTILE, NOON_MS * 1024)], concepts=[HOSTILE]
     )
-    for path in ("/memory?tz=UTC", f"/memory/observations/{number}", "/memory/search?q=alert"):
+    for path in ("/days/2026-11-20?tz=UTC", f"/memory/observations/{number}", "/memory/search?q=alert"):
         html = page(browser, path)
         assert "<img src=x" not in html and "<script>alert" not in html and "7*7" in html, path

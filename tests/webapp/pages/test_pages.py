@@ -25,7 +25,7 @@ from webapp.ops.health import indicator_state
 
 MINUTE = 60_000
 PAGES = [
-    "/timeline", "/activity", "/search", "/chat", "/memory", "/days", "/memory/entities", "/memory/facts",
+    "/timeline", "/activity", "/search", "/chat", "/days", "/memory/entities", "/memory/facts",
     "/privacy", "/settings/display", "/settings/models", "/settings/tools", "/settings/sent", "/status",
     "/welcome", "/insights", "/insights/new", "/settings/storage", "/settings/memory",
 ]  # fmt: skip

@@ -43,7 +43,7 @@ PAGES = (
     "/timeline",
     "/search",
     "/chat",
-    "/memory",
+    "/days",
     "/privacy",
     "/settings/display",
     "/status",

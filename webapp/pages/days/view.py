@@ -1,8 +1,8 @@
-"""The page of a day: its week above, the band, then one row per episode and gap, and beside them the time spent."""
+"""The page of a day: its week, the band, a row for each episode and gap, and the time spent beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -41,8 +41,8 @@ _CROP_PX = 384, 224
 @dataclass(frozen=True, slots=True)
 class EpisodeRow:
     """An episode as it is drawn. `title` is what was done, `where` the app with the site, if it had one.
-    `quotes` stand on frames that still are; `shot` shows the first of them, `crop` where on it (whole pictures
-    of one program look alike), and without quotes the middle of the episode.
+    `quotes` stand on frames that still are; `shot` shows the first of them, else the middle of the episode,
+    `crop` where on it: whole pictures of one program look alike.
     """
 
     episode: Episode
@@ -91,9 +91,7 @@ class DayCell:
 
 @dataclass(frozen=True, slots=True)
 class DayPage:
-    """Everything that is known of a day. `first_ms` and `last_ms` bound what was recorded, None for nothing;
-    `running` is the window of now, which no episode tells yet.
-    """
+    """What is known of a day. `first_ms` and `last_ms` bound what was recorded, None for nothing."""
 
     day: times.Day
     week: tuple[DayCell, ...]
@@ -124,7 +122,6 @@ def page(database: Database, day: times.Day, who: Viewer) -> DayPage:
     last_ms = line.runs[-1].end_ms if line.runs else None
     slots = line.colour_slots
     drawn = _drawn(database, done, slots)
-    longest = max((total.duration_ms for total in line.totals.by_app), default=1)
     earlier, later = observations.nearest_days(database, day.start_ms, day.end_ms)
     return DayPage(
         day=day,
@@ -135,13 +132,17 @@ def page(database: Database, day: times.Day, who: Viewer) -> DayPage:
         episodes=len(done),
         first_ms=first_ms,
         last_ms=last_ms,
-        totals=tuple(
-            (each, formatting.slot_class(slots.get(each.name or "")), round(100 * each.duration_ms / longest, 1))
-            for each in line.totals.by_app[:_MOST_APPS]
-        ),
+        totals=tuple(_spent(line.totals.by_app[:_MOST_APPS], slots)),
         earlier=who.date_of(earlier),
         later=who.date_of(later),
     )
+
+
+def _spent(totals: Sequence[Total], slots: Mapping[str, int | None]) -> Iterator[tuple[Total, str, float]]:
+    """Totals, longest first, with class and length in percent of the longest."""
+    for each in totals:
+        share = 100 * each.duration_ms / max(1, totals[0].duration_ms)
+        yield each, formatting.slot_class(slots.get(each.name or "")), round(share, 1)
 
 
 def latest(database: Database, who: Viewer) -> times.Day:
@@ -179,9 +180,7 @@ def _window(day: times.Day, first_ms: int | None, last_ms: int | None, who: View
     )
 
 
-def _drawn(
-    database: Database, done: Sequence[Episode], slots: Mapping[str, int | None]
-) -> list[EpisodeRow]:
+def _drawn(database: Database, done: Sequence[Episode], slots: Mapping[str, int | None]) -> list[EpisodeRow]:
     known = frames.get_many(database, sorted({number for each in done for number in each.frame_ids}))
     return [_row(database, each, known, slots) for each in done]
 
@@ -211,7 +210,7 @@ def _row(
 
 
 def _crop(database: Database, frame: FrameRow, text: str) -> Box | None:
-    """Around the beginning of a line of the frame; None where it is not read so any more, or no picture is."""
+    """Around the beginning of a line of the frame; None where no picture is, or it is read otherwise now."""
     reading = readings.current_reading(database, frame.id) if frame.media_path else None
     box = next((line.box for line in reading.lines if text in line.text), None) if reading else None
     if box is None:
@@ -233,14 +232,12 @@ def _gap_rows(gaps: Iterable[Gap], first_ms: int | None, last_ms: int | None) ->
 def _rows(drawn: Sequence[EpisodeRow], gaps: Sequence[GapRow]) -> tuple[Row, ...]:
     folds = len(drawn) > _MOST_ROWS
     rows: list[Row] = []
-    for each in sorted((*drawn, *gaps), key=lambda row: row.start_ms):
-        is_short = folds and isinstance(each, EpisodeRow) and each.episode.active_ms < _SHORT_MS
-        if is_short and isinstance(each, EpisodeRow):
-            last = rows[-1] if rows else None
-            if isinstance(last, ShortRows):
-                rows[-1] = ShortRows((*last.rows, each))
-            else:
-                rows.append(ShortRows((each,)))
-        else:
+    all_rows: list[EpisodeRow | GapRow] = [*drawn, *gaps]
+    for each in sorted(all_rows, key=lambda row: row.start_ms):
+        if not (folds and isinstance(each, EpisodeRow) and each.episode.active_ms < _SHORT_MS):
             rows.append(each)
+        elif rows and isinstance(last := rows[-1], ShortRows):
+            rows[-1] = ShortRows((*last.rows, each))
+        else:
+            rows.append(ShortRows((each,)))
     return tuple(rows)
