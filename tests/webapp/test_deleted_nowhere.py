@@ -51,7 +51,7 @@ _BY_PAGE = {
     "titles that are offered": "/search/names?win=xylophoneq",
     "addresses that are offered": "/search/names?url=xylophoneq",
     "memory page": "/memory/search?q=xylophoneq*",
-    "day": "/days/2026-11-20",
+    "journal": "/days/2026-11-20",
     "day": "/timeline?day=2026-11-20",
 }
 
