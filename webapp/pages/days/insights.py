@@ -20,6 +20,7 @@ from webapp.api.questions import turn_services
 from webapp.core import templating
 from webapp.core.services import services, viewer
 
+
 def _untold_hours(summary: DailySummary) -> list[Anchor]:
     """The hours of a day with activity in them that no insight tells."""
     database = services().database
