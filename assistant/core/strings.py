@@ -66,15 +66,22 @@ def clock(ms: int, zone: tzinfo) -> str:
 def day(ms: int, zone: tzinfo, now_ms: int, language: Language) -> str:
     """``Tuesday 13 Oct``, ``13 Oct 2025`` where it is of another year."""
     on = times.to_local(ms, zone).date()
-    is_near = on.year == times.to_local(now_ms, zone).year
-    if language == "zh":
-        return f"{on.month}月{on.day}日" if is_near else f"{on.year}年{on.month}月{on.day}日"
-    return f"{on:%A} {on.day} {on:%b}" if is_near else f"{on.day} {on:%b %Y}"
+    if on.year != times.to_local(now_ms, zone).year:
+        return date(ms, zone, language)
+    return f"{on.month}月{on.day}日" if language == "zh" else f"{on:%A} {on.day} {on:%b}"
 
 
-def moment(ms: int, zone: tzinfo) -> str:
-    """``2026-11-20 14:32``"""
-    return times.to_local(ms, zone).strftime("%Y-%m-%d %H:%M")
+def date(ms: int, zone: tzinfo, language: Language = "en") -> str:
+    """``13 Oct 2025``, for whoever reads it in whichever year."""
+    on = times.to_local(ms, zone).date()
+    return f"{on.year}年{on.month}月{on.day}日" if language == "zh" else f"{on.day} {on:%b %Y}"
+
+
+def span(start_ms: int, end_ms: int, zone: tzinfo, language: Language = "en") -> str:
+    """``20 Nov 2026 14:30–14:45``, ``20 Nov 2026 23:50 – 21 Nov 2026 00:10``"""
+    first, last = (date(ms, zone, language) for ms in (start_ms, end_ms))
+    start, end = (clock(ms, zone) for ms in (start_ms, end_ms))
+    return f"{first} {start}–{end}" if first == last else f"{first} {start} – {last} {end}"
 
 
 def local_time(ms: int, zone: tzinfo) -> str:

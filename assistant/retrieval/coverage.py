@@ -14,7 +14,7 @@ from datetime import tzinfo
 from typing import Literal
 
 from assistant.core.records import Coverage, TurnResult
-from assistant.core.strings import duration, reason, text
+from assistant.core.strings import clock, duration, reason, span, text
 from assistant.core.texts import Language, language_of
 from store.core import times
 from store.timeline.gaps import Gap
@@ -117,9 +117,10 @@ def _reason(why: str, stretches: Sequence[Gap], zone: tzinfo, language: Language
     """``15 min, recording was paused (14:30–14:45)``: the longest stretches, in order of time."""
     total = duration(sum(gap.end_ms - gap.start_ms for gap in stretches), language)
     longest = sorted(stretches, key=lambda gap: gap.start_ms - gap.end_ms)[:TOLD_STRETCHES]
-    form = "%H:%M" if is_one_day else "%Y-%m-%d %H:%M"
     listed = ", ".join(
-        "–".join(times.to_local(ms, zone).strftime(form) for ms in (gap.start_ms, gap.end_ms))
+        f"{clock(gap.start_ms, zone)}–{clock(gap.end_ms, zone)}"
+        if is_one_day
+        else span(gap.start_ms, gap.end_ms, zone, language)
         for gap in sorted(longest, key=lambda gap: gap.start_ms)
     )
     if len(stretches) > len(longest):

@@ -15,7 +15,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from assistant.core.records import TurnRequest
-from assistant.core.strings import clock, local_time, moment
+from assistant.core.strings import clock, date, local_time, span
 from assistant.retrieval.packing import (
     CLOSE,
     MAX_TITLE_CHARS,
@@ -45,7 +45,8 @@ MAX_FRAME_CHARS = 2_000
 MAX_MOMENT_CHARS = 300
 """Characters of text of one frame that is the anchor, and of one among those of a moment."""
 MAX_CONTACTS = 12
-_LABEL = re.compile(r"What was I doing here\? \d{4}-\d\d-\d\d \d\d:\d\d( – (\d{4}-\d\d-\d\d )?\d\d:\d\d)?")
+_DATE = r"(\d{4}-\d\d-\d\d|\d{1,2} \w+ \d{4})"  # the first until now
+_LABEL = re.compile(rf"What was I doing here\? {_DATE} \d\d:\d\d( ?– ?({_DATE} )?\d\d:\d\d)?")
 AROUND_MS = 5 * 60_000
 """A model without tools is shown so much before and after a frame."""
 
@@ -116,10 +117,8 @@ def request(anchor: Anchor, timezone: str, now_ms: int, **changes: Any) -> TurnR
 def label(anchor: Anchor, zone: tzinfo) -> str:
     """The question that an insight answers, as it stands in the conversation; it names a time and no more."""
     if anchor.kind == "frame":
-        return f"What was I doing here? {moment(anchor.start_ms, zone)}"
-    start, end = moment(anchor.start_ms, zone), moment(anchor.end_ms, zone)
-    is_one_day = start[:10] == end[:10]
-    return f"What was I doing here? {start} – {clock(anchor.end_ms, zone) if is_one_day else end}"
+        return f"What was I doing here? {date(anchor.start_ms, zone)} {clock(anchor.start_ms, zone)}"
+    return f"What was I doing here? {span(anchor.start_ms, anchor.end_ms, zone)}"
 
 
 def is_label(said: str) -> bool:

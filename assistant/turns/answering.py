@@ -157,17 +157,12 @@ def partial_completion(said: str, plan: TurnPlan, form: str = "") -> Completion 
 
 
 def no_captures(turn: RunningTurn) -> CheckedAnswer:
-    """The honest answer to an empty range: not recorded, excluded and deleted differ.
-
-    It is kept, and told to models later, so that it names days by their dates.
-    """
+    """The honest answer to an empty range: not recorded, excluded and deleted differ."""
     plan = turn.plan
     if plan.is_to_come:
         return CheckedAnswer(text("future", plan.language))
     is_of_frame = plan.request.frame_id is not None
-    asked = scope.told(
-        plan.scope, plan.filters, plan.zone, plan.now_ms, plan.language, is_of_frame, says_today=False
-    )
+    asked = scope.told(plan.scope, plan.filters, plan.zone, plan.now_ms, plan.language, is_of_frame)
     sentence = text("no_captures", plan.language, scope=asked)
     missing = (statement.text for statement in coverage.missing(turn.coverage, plan.zone, plan.language))
     return CheckedAnswer(" ".join([sentence, *missing]))

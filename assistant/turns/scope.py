@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
+from functools import partial
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
@@ -221,16 +222,12 @@ def told(
     now_ms: int,
     language: Language,
     is_of_frame: bool = False,
-    *,
-    says_today: bool = True,
 ) -> str:
-    """``everything, 12 Oct – today``; ``Tuesday 13 Oct, 10:00–12:30, in Code``."""
+    """``everything, Monday 12 Oct – Tuesday 13 Oct``; ``Tuesday 13 Oct, 10:00–12:30, in Code``.
 
-    def named(ms: int) -> str:
-        is_today = times.to_local(ms, zone).date() == times.to_local(now_ms, zone).date()
-        is_said = says_today and is_today
-        return text("today", language, "scope") if is_said else day(ms, zone, now_ms, language)
-
+    Days go by their dates: it is kept, and read on other days.
+    """
+    named = partial(day, zone=zone, now_ms=now_ms, language=language)
     edges = [scope.start_ms, *(ms for span in scope.left_out for ms in span), scope.end_ms]
     spans = zip(edges[::2], edges[1::2], strict=True) if scope.start_ms < now_ms else ()
     parts = [_span(*span, scope.is_everything, zone, language, named) for span in spans]

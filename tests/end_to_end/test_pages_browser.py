@@ -438,7 +438,7 @@ def test_a_selection_is_what_the_timeline_showed(visitor: Visit) -> None:
     page.fill("#message", "summarise @selection")
     expect(page.locator("[data-understood]")).to_have_text("Today, 24 h")
     page.get_by_role("button", name="Send").click()
-    expect(page.locator(".scope > summary")).to_contain_text("today")
+    expect(page.locator(".scope > summary")).to_contain_text("20 Nov")
     page.locator(".went > summary").click()
     expect(page.locator(".went")).to_contain_text("Looked at 72 of 557 frames, spread over the range.")
 

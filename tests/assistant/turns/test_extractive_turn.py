@@ -171,7 +171,7 @@ def test_two_days_are_asked_about_without_what_lies_between(ask: Ask, afternoon:
     question = {"model": "extractive", "start_ms": None, "end_ms": None}
     both = ask("What did I do on Wednesday and today?", **question)
     assert "contract" in both.answer_md and "boiler" in both.answer_md and "quiet" not in both.answer_md
-    assert both.scope.text == "Wednesday 18 Nov, today, 00:00–18:03"
+    assert both.scope.text == "Wednesday 18 Nov, Friday 20 Nov, 00:00–18:03"
     again = ask("Which apps did I use then?", **{**question, "chat_id": both.chat_id})
     assert again.scope.left_out == both.scope.left_out
     assert again.answer_md.endswith("2 apps, 4 min: App 2 2 min, App 0 2 min.")

@@ -43,7 +43,7 @@ from tests.stub_model import StubModel
 GOLDEN = Path(__file__).parents[1] / "golden"
 SHANGHAI = "Asia/Shanghai"
 MOMENT = Anchor("moment", START_MS, START_MS + 600_000)
-LABEL = "What was I doing here? 2026-11-20 14:05"
+LABEL = "What was I doing here? 20 Nov 2026 14:05"
 
 
 @pytest.fixture

@@ -123,7 +123,7 @@ def test_a_question_without_a_time_is_about_everything(
     answer = program.post("/api/v1/chat", json=body).get_json()
     assert [item["frame_id"] for item in answer["evidence"]] == [frame.id]
     assert answer["scope"] == {
-        "text": "everything, today, 1 frame", "start_time": NOON + 1, "end_time": NOON + 3600,
+        "text": "everything, Friday 20 Nov, 1 frame", "start_time": NOON + 1, "end_time": NOON + 3600,
         "everything": True, "phrase": "", "is_so_far": False, "unread": "", "also": [],
     }  # fmt: skip
     assert answer["way"] == {

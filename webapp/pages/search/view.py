@@ -21,7 +21,7 @@ from store.search import saved_searches, search
 from store.search.query import Query
 from store.search.search import Page
 from store.search.snippet import spans
-from webapp.core import markdown
+from webapp.core import formatting, markdown
 from webapp.core.services import Viewer
 from webapp.pages.search.facets import SearchRequest, alternatives, refining
 
@@ -191,6 +191,6 @@ def _note(found: Page, viewer: Viewer) -> str:
     if "_newest_" in found.strategy:
         return "Very common words: the newest matches are ranked first."
     if found.meaning_since_ms is not None:
-        since = times.to_local(found.meaning_since_ms, viewer.zone).date()
-        return f"Frames before {since.isoformat()} were looked for by their words, not by their meaning."
+        since = formatting.date_long(times.to_local(found.meaning_since_ms, viewer.zone).date())
+        return f"Frames before {since} were looked for by their words, not by their meaning."
     return ""
