@@ -10,13 +10,13 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from assistant.context import packs, topics
+from assistant.context import packs, relevance, topics
 from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import FAULTS, ContextPace, ContextServices, off_by_settings
 from assistant.context.topics import Topic
@@ -133,13 +133,22 @@ def _prepared(
     fits = last is not None and (max_tokens is None or last.tokens <= max_tokens)
     if last and fits and not _is_due(pace, session.metadata, topic, len(messages), now_ms):
         return replace(told, pack=last, reason="told before in this window, not due yet")
-    pack = packs.build(packs.loaded(services, session, topic, asking, now_ms), max_chars, max_tokens)
+    pack = packs.build(
+        packs.loaded(services, session, topic, _question(messages, topic), now_ms), max_chars, max_tokens
+    )
     record, build_ms = packs.record(pack, topic), (time.perf_counter() - began_s) * 1_000
     made = StoredPack(
         0, session.id, pack.hash, pack.text, record, pack.sessions, pack.tokens, build_ms, now_ms
     )
     reason = "made for this question" if pack.text else "there is nothing to tell yet"
     return replace(told, pack=made, reason=reason, is_new=True)
+
+
+def _question(messages: Sequence[str], topic: Topic | None) -> str:
+    """What is asked, with what a question without words of its own goes on from and what the person chose."""
+    chosen = topic.title if topic and topic.by == "person" else ""
+    said = messages[-1:] if len(relevance.terms(messages[-1])) > 1 else messages[-2:]
+    return "\n".join(filter(None, (chosen, *said)))
 
 
 def _told_last(database: Database, session: ChatSession) -> StoredPack | None:

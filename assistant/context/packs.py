@@ -10,24 +10,23 @@ left out is kept with its reason, so that a person can see why.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from assistant.context import topics
+from assistant.context import relevance, session_summary, topics
+from assistant.context.relevance import Said
 from assistant.context.session_closing import ContextServices
-from assistant.context.session_summary import line_of
 from assistant.context.topics import Topic
 from assistant.core.prompt_blocks import BACKGROUND_ROOM
 from assistant.core.texts import estimate_tokens, neutralized, redacted
 from store.memory import chat_digests, chat_sessions, chat_summaries
-from store.memory.chat_digests import Candidates, Line
+from store.memory.chat_digests import Line
 from store.memory.chat_sessions import ChatSession
+from store.memory.chat_summaries import ChatSummary
 
 SectionName = Literal["recent", "history", "topic"]
+_SECTIONS: tuple[SectionName, ...] = ("recent", "history", "topic")
 TRUNCATED = "[truncated]"
 _MIN_LINE_CHARS = 40
 # Each section has the room of some lines, and together hardly more than a pack may have.
@@ -78,11 +77,14 @@ class Part:
 
 
 class Section(NamedTuple):
-    """Lines in the order in which they are told. `cap` is in characters, title and marker included."""
+    """Lines in the order in which they are told. `cap` is in characters, title and marker included; there was
+    no room in it for what is `left`.
+    """
 
     title: str
     parts: Sequence[Part]
     cap: int
+    left: Sequence[Part] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +134,14 @@ def _section(section: Section, room: int, told: set[str]) -> Pack:
 
     A line whose hash is among those `told` is not told again.
     """
-    lines, parts, left_out = [f"[{section.title}]"], list[Part](), list[Part]()
+    over = f"over the cap of {section.cap} characters"
+    lines, parts = [f"[{section.title}]"], list[Part]()
+    left_out = [replace(part, reason=over) for part in section.left]
     cap, size, full = min(section.cap, room), len(lines[0]), ""
     for at, part in enumerate(section.parts):
         # A line that is not the last one leaves room for the marker.
-        reserve = 0 if at == len(section.parts) - 1 else len(TRUNCATED) + 1
+        is_last = at == len(section.parts) - 1 and not section.left
+        reserve = 0 if is_last else len(TRUNCATED) + 1
         is_cut = len(part.text) > cap - size - reserve - len("\n- ")
         room_for_cut = cap - size - len("\n- …\n") - len(TRUNCATED)
         if not part.text or part.hash in told:
@@ -153,7 +158,7 @@ def _section(section: Section, room: int, told: set[str]) -> Pack:
         lines.append(f"- {part.text}")
         size += len(part.text) + len("\n- ")
         parts.append(part)
-    text = "\n".join([*lines, *([TRUNCATED] if full else [])]) if parts else ""
+    text = "\n".join([*lines, *([TRUNCATED] if full or section.left else [])]) if parts else ""
     return Pack(text, tuple(parts), tuple(left_out))
 
 
@@ -166,90 +171,79 @@ def _safe_line(text: str) -> str:
     return " ".join(neutralized(redacted(text)).replace("[", "(").replace("]", ")").split())
 
 
-# -- which recent chats are told of -----------------------------------------------------------
-#
-# Score = similarity × recency. Similarity is the cosine of the summary's vector and the question's; where one
-# of the two has no vector, how much the session's tags are named. Recency halves every half-life.
-
-ALWAYS_RECENT = 3
-"""Chats that are told of however far from the question they are: what was just talked about goes on."""
-MIN_SIMILARITY = 0.1
-"""Below this a chat has nothing to do with the question."""
-_DAY_MS = 86_400_000
-
-
-def ranked(
-    candidates: Candidates,
-    query: npt.NDArray[np.floating] | None,
-    tagged: Mapping[int, float],
-    now_ms: int,
-    top_k: int = TOP_K,
-) -> dict[int, tuple[float, str]]:
-    """The `top_k` best sessions, best first: the score of each, and what that is made of, in words."""
-    if not candidates.ids:
-        return {}
-    cosine, has_vector = _cosines(candidates, query)
-    words = np.array([min(tagged.get(session_id, 0.0), 1.0) for session_id in candidates.ids], np.float64)
-    similarity = np.clip(np.where(has_vector, cosine, words), 0.0, 1.0)
-    recency = 0.5 ** (np.maximum(now_ms - candidates.ended_ms, 0) / _DAY_MS / _HALF_LIFE_DAYS)
-    # A floor, so that of what has nothing to do with the question the most recent comes first.
-    score = np.maximum(similarity, 0.01) * recency
-    is_near = similarity >= MIN_SIMILARITY
-    is_near[:ALWAYS_RECENT] = True  # candidates come newest first
-    order = [at for at in np.argsort(-score, kind="stable") if is_near[at]][:top_k]
-    by = np.where(has_vector, "meaning", "tags")
-    return {
-        candidates.ids[at]: (
-            round(float(score[at]), 4),
-            f"{by[at]} {similarity[at]:.2f} × recency {recency[at]:.2f}",
-        )
-        for at in order
-    }
-
-
-def _cosines(
-    candidates: Candidates, query: npt.NDArray[np.floating] | None
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """(float64[n], which of them there are): a session without a vector, or a question without, has none."""
-    if query is None or candidates.vectors is None or candidates.vectors.shape[1] != len(query):
-        return np.zeros(len(candidates.ids)), np.zeros(len(candidates.ids), np.bool_)
-    table = candidates.vectors.astype(np.float32)
-    lengths = np.linalg.norm(table, axis=1)
-    has_vector = lengths > 0
-    lengths[~has_vector] = 1.0
-    return np.asarray((table @ query.astype(np.float32)) / lengths, np.float64), has_vector
-
-
 # -- what a pack is made from -----------------------------------------------------------------
+#
+# Which chats bear on the question is `assistant.context.relevance`; recency halves every half-life. Of these
+# the sentences that say most are told, chat by chat, until a section is full.
+
+_DAY_MS = 86_400_000
+_SUBJECT_CHARS, _DAY_CHARS, _TITLE_ROOM = 60, 20, 80
+_JOINT = " · "
 
 
 def loaded(
-    services: ContextServices, session: ChatSession, topic: Topic | None, asking: ContextRequest, now_ms: int
+    services: ContextServices, session: ChatSession, topic: Topic | None, question: str, now_ms: int
 ) -> list[Section]:
-    """What there is to tell: the nearest recent chats, the time before them, and the topic."""
-    database, since_ms = services.database, now_ms - topics.RECENT_MS
-    meaning = services.embed(asking.message)
-    vector = meaning.vector
-    candidates = chat_digests.candidates(database, since_ms, meaning.model, session.id)
-    tagged: Mapping[int, float] = {}
-    if vector is None or not candidates.have_vectors:  # tags stand in for vectors that are missing
-        words = topics.keyword_candidates(asking.message) + ((topic.tag,) if topic else ())
-        tagged = chat_digests.tagged(database, words, since_ms)
-    best = ranked(candidates, vector, tagged, now_ms)
-    summaries = chat_summaries.get(database, list(best))
-    # What is told of as a recent chat is not told of again, and this chat the model reads itself.
-    told = {session.id, *summaries}
-    if session.chat_id is not None:
-        told |= chat_sessions.ids_of_chat(database, session.chat_id)
-    recent = [(line_of(summary), *best[session_id]) for session_id, summary in summaries.items()]
-    history = topics.history(database, now_ms).lines
-    about = topics.digest(database, topic.tag, topic.title, topic.score, now_ms) if topic else ()
-    return sections(
-        [Part.of("recent", line, why, score) for line, score, why in recent],
-        [Part.of("history", line, "before the recent days") for line in history],
-        [Part.of("topic", line, "about the topic") for line in about if not set(line.sessions) & told],
-        topic.title if topic else "",
+    """What there is to tell: of recent chats, of those before, and what else there is of the topic."""
+    meaning, database = services.embed(question), services.database
+    if topic:
+        topics.digest(database, topic.tag, topic.title, topic.score, now_ms)
+    candidates = chat_digests.candidates(database, meaning.model, session.id)
+    found = relevance.related(database, candidates, question, meaning.vector)
+    summaries = chat_summaries.get(database, list(found))
+    score = {number: found[number][0] * _recency(summary, now_ms) for number, summary in summaries.items()}
+    best = sorted(score, key=lambda number: -score[number])[:TOP_K]
+    # The best chat has the question's words; what was settled may stand in one that goes on from it.
+    even = {number: score[number] ** 0.5 for number in best}
+    said = [each for number in best for each in session_summary.sentences(summaries[number])]
+    old = {number for number in best if now_ms - summaries[number].ended_ms > topics.RECENT_MS}
+    chosen, left = _chosen(relevance.ranked(said, question, even), old, has_topic=topic is not None)
+
+    def parts(name: SectionName, told: Sequence[Said]) -> list[Part]:
+        of_chats = {each.session_id for each in told}
+        newest = sorted(of_chats, key=lambda number: -summaries[number].ended_ms)
+        return [_part(name, summaries[n], told, score[n], found[n][1]) for n in newest]
+
+    recent, history, topical = (parts(name, chosen[name]) for name in _SECTIONS)
+    told = sections(recent, history, topical, topic.title if topic else "")
+    return [told[0]._replace(left=parts("recent", left)), *told[1:]]
+
+
+def _chosen(
+    ranked: Sequence[Said], old: Collection[int], *, has_topic: bool
+) -> tuple[dict[SectionName, list[Said]], list[Said]]:
+    """The sentences that each section has room for, the best first, and those that none has."""
+    rooms = {"recent": _RECENT_CHARS, "history": _HISTORY_CHARS, "topic": _TOPIC_CHARS * has_topic}
+    rooms = {name: room - _TITLE_ROOM for name, room in rooms.items()}
+    chosen: dict[SectionName, list[Said]] = {name: [] for name in _SECTIONS}
+    opened: set[tuple[str, int]] = set()
+    left = []
+    for said in ranked:
+        begins = _SUBJECT_CHARS + _DAY_CHARS
+        for name in _SECTIONS[1:2] if said.session_id in old else _SECTIONS[::2]:
+            needed = len(said.text) + len(_JOINT) + begins * ((name, said.session_id) not in opened)
+            if needed <= rooms[name]:
+                rooms[name] -= needed
+                opened.add((name, said.session_id))
+                chosen[name].append(said)
+                break
+        else:
+            left.append(said)
+    return chosen, left
+
+
+def _part(name: SectionName, summary: ChatSummary, chosen: Sequence[Said], score: float, why: str) -> Part:
+    """A chat as one line: its day, what it began with, and the sentences of it that were chosen."""
+    own = sorted(
+        (said for said in chosen if said.session_id == summary.session_id), key=lambda said: said.place
     )
+    said = session_summary.under_subject(summary, _JOINT.join(each.text for each in own), _SUBJECT_CHARS)
+    text = f"{session_summary.day_of(summary)}: {said}"
+    return Part.of(name, Line(text, (summary.session_id,), summary.ended_ms), why, round(score, 4))
+
+
+def _recency(summary: ChatSummary, now_ms: int) -> float:
+    return float(0.5 ** (max(0, now_ms - summary.ended_ms) / _DAY_MS / _HALF_LIFE_DAYS))
 
 
 def sections(

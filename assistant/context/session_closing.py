@@ -10,15 +10,16 @@ from __future__ import annotations
 import getpass
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import apsw
 
-from assistant.context import session_summary, topics
+from assistant.context import relevance, session_summary, topics
 from assistant.context.session_summary import Fields
 from assistant.core.models import ChatModels
-from assistant.core.texts import estimate_tokens
+from assistant.core.texts import estimate_tokens, redacted
 from engines.chat.protocol import ModelError
 from store.core.database import Database
 from store.core.errors import StoreError
@@ -152,6 +153,7 @@ def summarise(services: ContextServices, session_ids: Sequence[int]) -> None:
         if session_ids:
             topics.recent(services.database, services.clock())
             topics.history(services.database, services.clock())
+            topics.gather(services.database, session_ids, services.clock())
     except FAULTS as error:
         waiting = (
             f"{left} session{'s are' if left > 1 else ' is'} summarised"
@@ -177,16 +179,16 @@ def _summarise(services: ContextServices, session_id: int) -> None:
 
 
 def embed(services: ContextServices, session_id: int) -> None:
-    """Give a summary that a person wrote its vector; without an embedder it has none."""
+    """Let a summary that a person wrote be found by its words, and with an embedder by its meaning."""
     summary = chat_summaries.get(services.database, [session_id]).get(session_id)
-    vector = _embedded(services, session_id, summary.fields) if summary else None
-    if vector:
-        chat_summaries.put_vector(services.database, session_id, vector)
+    if summary:
+        vector = _embedded(services, session_id, summary.fields)
+        chat_summaries.put_found_by(services.database, session_id, _terms(summary.fields), vector)
 
 
 def refine(services: ContextServices, session_id: int) -> bool:
     """Let the model that answered put a summary into better words; False where the rules' words stay."""
-    choice, timeout_s = services.settings.summaries, services.pace.summary_timeout_s
+    timeout_s = services.pace.summary_timeout_s
     try:
         turns = chat_summaries.summary_input(services.database, session_id)
         if not turns:
@@ -195,7 +197,7 @@ def refine(services: ContextServices, session_id: int) -> bool:
             services.database,
             services.models,
             turns,
-            choice,
+            chat_sessions.summarised_by(services.database, services.settings.summaries),
             timeout_s,
             services.clock,
             lambda connection: chat_summaries.are_current(connection, session_id, turns),
@@ -230,8 +232,15 @@ def _put(
         now_ms=services.clock(),
         embedded=_embedded(services, session_id, fields),
         traces=traces,
+        terms=_terms(fields) | relevance.terms("\n".join(redacted(turn.question) for turn in turns)),
         made_of=turns,
     )
+
+
+def _terms(fields: Fields) -> Counter[str]:
+    """What a summary is found by; nothing of the words around what it says."""
+    told = (fields[name] for name in ("request", "learned", "completed", "next_steps", "notes"))
+    return relevance.terms("\n".join(filter(None, told)))
 
 
 def _embedded(services: ContextServices, session_id: int, fields: Fields) -> Embedded | None:
@@ -308,7 +317,8 @@ def look(services: ContextServices) -> None:
     """One round."""
     try:
         close_idle_sessions(services)
-        if not services.settings.enabled or services.settings.summaries == "off":
+        who = chat_sessions.summarised_by(services.database, services.settings.summaries)
+        if not services.settings.enabled or who == "off":
             return
         now_ms = services.clock()
         settled_ms, oldest_ms = now_ms - SETTLE_MS, now_ms - _DAY_MS

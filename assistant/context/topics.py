@@ -10,18 +10,21 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
+from datetime import date, timedelta
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
+from assistant.context import relevance, session_summary
 from assistant.context.session_summary import line_of
 from assistant.core.texts import HAN, REDACTED, normalize, redacted
 from assistant.language import time_phrases
 from assistant.language.questions import asked_words
+from assistant.language.small_words import is_small, language_of
 from assistant.language.time_phrases import Calendar
 from store.core.database import Database
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_digests import Digest, Line
+from store.memory.chat_summaries import ChatSummary
 
 FIRST_TURNS = 5
 LATEST_TURNS = 3
@@ -31,6 +34,8 @@ MAX_SESSIONS = 8
 MAX_TITLE_CHARS = 60
 THRESHOLD = 0.35
 """How sure a topic has to be, 0 to 1: named in most questions, or in some and in earlier chats (`scores`)."""
+SURE = 0.65
+"""How sure chats are to be about what becomes a topic by itself: half of their questions name it."""
 DIGEST_TTL_MS = 24 * 3_600_000
 """A topic's digest is made anew after this: what chats of today came to is in it tomorrow."""
 
@@ -145,15 +150,39 @@ def digest(database: Database, tag: str, title: str, score: float, now_ms: int) 
     expires_ms = now_ms + DIGEST_TTL_MS
     with database.write() as connection:  # a summary that goes takes along only what is there
         lines = _lines(database, chat_digests.about(database, tag, MAX_SESSIONS))
-        chat_digests.put_topic(connection, tag, title, lines, score, now_ms, expires_ms)
+        if lines or known:
+            chat_digests.put_topic(connection, tag, title, lines, score, now_ms, expires_ms)
     return lines
+
+
+def renewed(database: Database, now_ms: int) -> list[chat_digests.Topic]:
+    """Every topic as its chats are now, the one made last first; none of which no chat is left.
+
+    Such a one keeps the name that a person gave it, for chats to come.
+    """
+    for topic in chat_digests.topics(database):
+        if topic.expires_ms <= now_ms:
+            digest(database, topic.topic, topic.title, topic.score, now_ms)
+    return [topic for topic in chat_digests.topics(database) if topic.lines or topic.is_dismissed]
+
+
+def gather(database: Database, session_ids: Sequence[int], now_ms: int) -> None:
+    """Make topics of what these chats surely have in common with earlier ones."""
+    for summary in chat_summaries.get(database, session_ids).values():
+        for tag, confidence in summary.tags:
+            others = chat_digests.about(database, tag, MAX_SESSIONS) if confidence >= SURE else []
+            if len(others) > 1 and not chat_digests.topic(database, tag):
+                questions = [each.request or "" for each in chat_summaries.get(database, others).values()]
+                title = title_of(tag, questions)
+                if title not in {each.title for each in chat_digests.topics(database)}:
+                    digest(database, tag, title, confidence, now_ms)
 
 
 def _best(
     database: Database, scores_by_tag: Mapping[str, float], messages: Sequence[str], now_ms: int
 ) -> Topic | None:
     """The surest topic that is sure enough; of several the one that says more."""
-    tag = max(scores_by_tag, key=lambda tag: (scores_by_tag[tag], min(len(tag), 12), tag), default="")
+    tag = max(scores_by_tag, key=lambda tag: (scores_by_tag[tag], min(len(tag), 24), tag), default="")
     if not tag or scores_by_tag[tag] <= THRESHOLD:
         return None
     known = chat_digests.topic(database, tag)
@@ -162,27 +191,27 @@ def _best(
 
 
 def title_of(tag: str, messages: Sequence[str]) -> str:
-    """A tag with the word that stands beside it more than once, as a title."""
-    beside: Counter[str] = Counter()
-    for message in messages:
-        words = [word.strip("?!.,;:") for word in normalize(message).split()]
-        tags = set(keyword_candidates(message))
-        beside.update(" ".join(pair) for pair in pairwise(words) if tag in pair and set(pair) <= tags)
-    [(commonest, times)] = beside.most_common(1) or [("", 0)]
-    title = commonest if times > 1 else tag
+    """A tag with the words that stand beside it in several of these questions, as a title."""
+    phrases = _phrases([_runs(message) for message in messages])
+    beside = {" ".join(phrase): times for phrase, times in phrases if tag in phrase}
+    title = max(beside, key=lambda phrase: (beside[phrase], len(phrase)), default=tag)
     return title[:1].upper() + title[1:]
 
 
 # -- roll-ups of closed chats -----------------------------------------------------------------
 #
-# The recent days chat by chat, the time before folded by month.
+# The recent days chat by chat, the time before by week.
 
 DAY_MS = 86_400_000
 RECENT_DAYS = 28
-"""Chats of four weeks are told of one by one; those before are folded by month."""
+"""Chats of four weeks are told of one by one; those before by week."""
 RECENT_MS = RECENT_DAYS * DAY_MS
 MAX_RECENT = 200
 """Chats that the digest of the recent days holds, newest first."""
+MAX_FOLDED = 1_000
+"""Chats before them that are told of by week, newest first."""
+OF_WEEK = 6
+"""Chats of a week that are told of."""
 
 
 def recent(database: Database, now_ms: int) -> Digest:
@@ -205,8 +234,7 @@ def history(database: Database, now_ms: int) -> Digest:
     if known is not None and not chat_digests.ended_between(database, known.until_ms, until_ms):
         return known
     with database.write() as connection:
-        months = chat_digests.months(database, until_ms)
-        lines = tuple(Line(_folded(month), month.ids, month.ended_ms) for month in months)
+        lines = _weeks(chat_summaries.get(database, chat_digests.before(database, until_ms, MAX_FOLDED)))
         digest = Digest("history", lines, until_ms, now_ms)
         chat_digests.put(connection, digest)
     return digest
@@ -217,10 +245,29 @@ def _lines(database: Database, session_ids: Sequence[int]) -> tuple[Line, ...]:
     return tuple(map(line_of, chat_summaries.get(database, session_ids).values()))
 
 
-def _folded(month: chat_digests.Month) -> str:
-    chats = "1 chat" if month.sessions == 1 else f"{month.sessions} chats"
-    about = f" about {', '.join(month.tags)}" if month.tags else ""
-    return f"{month.month}: {chats}{about}."
+def _weeks(summaries: Mapping[int, ChatSummary]) -> tuple[Line, ...]:
+    """These chats, the newest first, as a line for each week: its days, and what stood out of each chat."""
+    weeks: dict[date, list[ChatSummary]] = {}
+    for summary in summaries.values():
+        day = date.fromisoformat(session_summary.day_of(summary))
+        weeks.setdefault(day - timedelta(days=day.weekday()), []).append(summary)
+    return tuple(
+        Line(_week(monday, chats), tuple(chat.session_id for chat in chats), chats[0].ended_ms)
+        for monday, chats in weeks.items()
+    )
+
+
+def _week(monday: date, chats: Sequence[ChatSummary]) -> str:
+    number = "1 chat" if len(chats) == 1 else f"{len(chats)} chats"
+    told = [_told(chat) for chat in chats[:OF_WEEK]]
+    return f"{monday} to {monday + timedelta(days=6)}, {number}: {' · '.join(told)}"
+
+
+def _told(chat: ChatSummary) -> str:
+    """What a chat began with, and the sentence that says most of what it came to."""
+    own = session_summary.sentences(chat)
+    best = relevance.ranked(own, chat.request or "", {chat.session_id: 1.0})[:1]
+    return session_summary.under_subject(chat, "".join(said.text for said in best), 80)
 
 
 # -- tags: the words of a person's questions --------------------------------------------------
@@ -234,6 +281,7 @@ TAG_MAX_CHARS = 40
 
 _HAS_LETTER = re.compile(r"[^\W\d_]")
 _REDACTED_WORD = REDACTED.strip("[]")
+_PIECE = re.compile(r"\w[\w.+#'’-]*|[^\w\s]")
 
 
 _LATER = Calendar(4_102_444_800_000, ZoneInfo("UTC"))
@@ -241,24 +289,68 @@ _LATER = Calendar(4_102_444_800_000, ZoneInfo("UTC"))
 
 
 def keyword_candidates(message: str) -> tuple[str, ...]:
-    """The words of one message that may be tags, in normal form, each once: none of asking, nor of time."""
-    time = time_phrases.in_message(message, _LATER)
-    about = message.replace(time.phrase, " ") if time else message
-    return tuple(word for word in asked_words(redacted(about)) if _is_tag(word))
+    """The words of one message that may be tags, in normal form, each once: none of asking, nor of time, and
+    no small word of its language.
+    """
+    return tuple(dict.fromkeys(word for run in _runs(message) for word in run))
 
 
 def tags(messages: Sequence[str], most: int = MAX_TAGS) -> dict[str, float]:
     """Tags of a session with how sure each is, 0 to 1: the share of its questions that name it.
 
-    A word of one question among many says less than half of what a word of each does.
+    A word of one question among many says less than half of what a word of each does. Words that stand side
+    by side in several questions are one tag, and so are those that only ever stand so.
     """
-    words_of_each = [set(keyword_candidates(message)) for message in messages]
-    known = set().union(*words_of_each)
+    runs = [_runs(message) for message in messages]
+    known = {word for of_message in runs for run in of_message for word in run}
     # A plural s goes where the word is used without it, too.
     plurals = {word: word[:-1] for word in known if word.endswith("s") and word[:-1] in known}
-    counted = Counter(word for words in words_of_each for word in {plurals.get(each, each) for each in words})
-    ranked = sorted(counted, key=lambda word: (-counted[word], -min(len(word), 12), word))
+    named = [{plurals.get(word, word) for run in of_message for word in run} for of_message in runs]
+    counted = Counter(word for words in named for word in words)
+    for phrase, times in _phrases(runs):
+        for word in {plurals.get(word, word) for word in phrase}:
+            if counted[word] <= times:
+                del counted[word]
+        counted[" ".join(phrase)] = times
+    ranked = sorted(counted, key=lambda word: (-counted[word], -min(len(word), 24), word))
     return {word: round(0.3 + 0.7 * counted[word] / len(messages), 3) for word in ranked[:most]}
+
+
+def _phrases(runs: Sequence[Sequence[Sequence[str]]]) -> list[tuple[tuple[str, ...], int]]:
+    """Two or three words side by side in more than one question, and in how many; the longer first."""
+    pairs: Counter[tuple[str, ...]] = Counter()
+    for of_message in runs:
+        sizes = ((run, size) for run in of_message for size in (2, 3))
+        pairs.update({tuple(run[at : at + size]) for run, size in sizes for at in range(len(run) - size + 1)})
+    often = sorted(
+        (phrase for phrase in pairs if pairs[phrase] > 1), key=lambda phrase: (-len(phrase), phrase)
+    )
+    return [
+        (phrase, pairs[phrase]) for at, phrase in enumerate(often)
+        if not any(_holds(other, phrase) and pairs[other] == pairs[phrase] for other in often[:at])
+    ]  # fmt: skip
+
+
+def _holds(run: Sequence[str], phrase: Sequence[str]) -> bool:
+    size = len(phrase)
+    return any(tuple(run[at : at + size]) == tuple(phrase) for at in range(len(run) - size + 1))
+
+
+def _runs(message: str) -> list[tuple[str, ...]]:
+    """The words that may be tags, as far as they stand side by side; signs in pairs stand alone."""
+    time = time_phrases.in_message(message, _LATER)
+    about = redacted(message.replace(time.phrase, " | ") if time else message)
+    language = language_of(normalize(about))
+    may_be = {word for word in asked_words(about) if _is_tag(word) and not is_small(word, language)}
+    runs: list[tuple[str, ...]] = [()]
+    for word in _PIECE.findall(normalize(about)):
+        bare = word.strip(".-+#")
+        if bare in may_be and not HAN.search(bare):
+            runs[-1] = (*runs[-1], bare)
+        if bare not in may_be or word[-1] == ".":
+            runs.append(())
+    alone = [(word,) for word in may_be if not any(word in run for run in runs)]
+    return [*filter(None, runs), *sorted(alone)]
 
 
 def _is_tag(word: str) -> bool:

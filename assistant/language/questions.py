@@ -155,6 +155,19 @@ def form_of(message: str, language: str = "") -> Form:
     return min(matches, key=lambda at: at[0], default=(0, Form.YES_NO))[1]
 
 
+_ASKS = ("?", "？", "؟", "՞", "\u037e")
+_ENDS = (".", "!", "。", "！", "…", "।")
+
+
+def is_asked(sentence: str) -> bool:
+    """Whether a sentence is a question: by its sign, or where it ends without any, by its first word."""
+    text = sentence.rstrip(" \"'“”’»)」』*_")
+    if text.endswith((*_ASKS, *_ENDS)):
+        return text.endswith(_ASKS)
+    patterns, form = _PATTERNS[asked_in(text)], normalize(text)
+    return any(words.match(form) for kind, words in patterns.items() if kind is not Form.SUMMARY)
+
+
 @cache
 def _now(language: str) -> re.Pattern[str]:
     """The words for the present: what is asked of now is answered by what was shown last."""

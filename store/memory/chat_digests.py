@@ -7,7 +7,7 @@ away when one of its summaries changes or goes, so what is stored is never out o
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -58,17 +58,6 @@ class Topic:
     expires_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Month:
-    """What the sessions of one month were about."""
-
-    month: str  # 2026-08, in UTC
-    sessions: int
-    tags: tuple[str, ...]
-    ids: tuple[int, ...]
-    ended_ms: int
-
-
 def get(database: Database, kind: Kind) -> Digest | None:
     """The digest as it is stored; None when it has to be made."""
     sql = f"select {columns(Digest, lines=_LINES)} from user_chat_summaries where kind = ?"
@@ -81,11 +70,6 @@ def put(connection: apsw.Connection, digest: Digest) -> None:
         connection, "user_chat_summaries", "kind", kind=digest.kind, **_packed(digest.lines),
         until_ms=digest.until_ms, built_ms=digest.built_ms,
     )  # fmt: skip
-
-
-def months(database: Database, until_ms: int, limit: int = 24, tags: int = 6) -> list[Month]:
-    """Sessions that ended before `until_ms` by month, newest first, each with its commonest tags."""
-    return database.records(Month, _MONTHS, {"until": until_ms, "limit": limit, "tags": tags})
 
 
 # -- topics ---------------------------------------------------------------------------------
@@ -267,42 +251,14 @@ def _packed(lines: Sequence[Line]) -> dict[str, str]:
     return {"lines": told, "session_ids": json.dumps(ids)}
 
 
-_MONTHS = """
-with old as (
-    select session_id, ended_ms, strftime('%Y-%m', ended_ms / 1000, 'unixepoch') as month
-    from chat_summaries
-    where ended_ms < :until and is_retracted = 0
-),
-of_month as (
-    select month, count(*) as number, json_group_array(session_id) as ids, max(ended_ms) as ended_ms
-    from old group by month order by month desc limit :limit
-),
-counted as (
-    select old.month, t.tag, sum(t.confidence) as weight
-    from old join session_tags t on t.session_id = old.session_id
-    group by old.month, t.tag
-),
-ranked as (
-    select month, tag, weight, row_number() over (partition by month order by weight desc, tag) as place
-    from counted
-)
-select m.month, m.number,
-    (select coalesce(json_group_array(r.tag), '[]') from (
-        select tag from ranked r where r.month = m.month and r.place <= :tags order by r.place) r),
-    m.ids, m.ended_ms
-from of_month m
-order by m.month desc
-"""
-
-
 # -- which sessions there are -------------------------------------------------------------
 # Which chat sessions there are to draw on: by time, by their vectors, by their tags.
 #
 # What they came to is in `store.memory.chat_summaries`. What is chosen to be told is never a retracted one.
 
 COUNTED = 50
-MAX_LOADED = 1_000
-"""Sessions of the recent days that a pack is chosen from, newest first: 35 chats a day for four weeks."""
+MAX_LOADED = 5_000
+"""Sessions that a pack is chosen from, newest first: a year of 14 chats a day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,19 +272,31 @@ class Candidates:
     ended_ms: npt.NDArray[np.int64]
     vectors: npt.NDArray[np.int8] | None
 
-    @property
-    def have_vectors(self) -> bool:
-        """Whether every one of them has a vector."""
-        return self.vectors is not None and bool(self.vectors.any(axis=1).all())
+    def cosines(self, query: npt.NDArray[np.floating] | None) -> npt.NDArray[np.float64]:
+        """float64[n]: how near each is to a question; 0 where one of both has no vector."""
+        if query is None or self.vectors is None or self.vectors.shape[1] != len(query):
+            return np.zeros(len(self.ids))
+        return np.asarray(_unit(self.vectors) @ query.astype(np.float32), np.float64)
+
+    def cosines_among(self, places: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+        """float64[m, m]: how near those at some places are to each other."""
+        if self.vectors is None:
+            return np.zeros((len(places), len(places)))
+        chosen = _unit(self.vectors[places])
+        return np.asarray(chosen @ chosen.T, np.float64)
+
+
+def _unit(vectors: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
+    table = vectors.astype(np.float32)
+    lengths = np.linalg.norm(table, axis=1, keepdims=True)
+    return np.asarray(table / np.where(lengths > 0, lengths, 1.0), np.float32)
 
 
 def candidates(
-    database: Database, since_ms: int, model: str | None, without: int | None = None, limit: int = MAX_LOADED
+    database: Database, model: str | None, without: int | None = None, limit: int = MAX_LOADED
 ) -> Candidates:
-    """Sessions that ended at or after `since_ms`; not `without`, and none of its chat."""
-    found = database.rows(
-        _CANDIDATES, {"since": since_ms, "model": model or "", "without": without, "limit": limit}
-    )
+    """Every session but `without` and those of its chat, the newest where they are too many."""
+    found = database.rows(_CANDIDATES, {"model": model or "", "without": without, "limit": limit})
     ids = tuple(number for number, _, _ in found)
     ended = np.fromiter((at for _, at, _ in found), np.int64, len(found))
     size = max((len(vector) for _, _, vector in found if vector is not None), default=0)
@@ -340,20 +308,22 @@ def candidates(
     return Candidates(ids, ended, table)
 
 
-def tagged(database: Database, tags: Sequence[str], since_ms: int) -> dict[int, float]:
-    """How strongly sessions that ended since `since_ms` are about any of these tags."""
-    found = database.rows(
+def with_terms(database: Database, terms: Iterable[str]) -> dict[str, set[int]]:
+    """The sessions that have each of some terms, as far as any does."""
+    found: dict[str, set[int]] = {}
+    sql = "select t.term, t.session_id from json_each(?) j cross join chat_terms t on t.term = j.value"
+    for term, session_id in database.rows(sql, (json.dumps(list(terms)),)):
+        found.setdefault(term, set()).add(session_id)
+    return found
+
+
+def terms_of(database: Database, session_ids: Sequence[int]) -> list[tuple[int, str, int]]:
+    """(session, term, how often it has it) of each term of some sessions."""
+    sql = """
+        select t.session_id, t.term, t.number
+        from json_each(?) j cross join chat_terms t on t.session_id = j.value
         """
-        select t.session_id, sum(t.confidence)
-        from json_each(?) j
-        cross join session_tags t on t.tag = j.value
-        join chat_summaries s on s.session_id = t.session_id and s.is_retracted = 0
-        where s.ended_ms >= ?
-        group by t.session_id
-        """,
-        (json.dumps(list(tags)), since_ms),
-    )
-    return dict(found)
+    return database.rows(sql, (json.dumps(list(session_ids)),))
 
 
 def inventory(
@@ -391,6 +361,15 @@ def recent(database: Database, since_ms: int, limit: int) -> list[int]:
     return database.column(sql, (since_ms, limit))
 
 
+def before(database: Database, until_ms: int, limit: int) -> list[int]:
+    """Sessions that ended before `until_ms` and are not retracted, newest first."""
+    sql = """
+        select session_id from chat_summaries
+        where ended_ms < ? and is_retracted = 0 order by ended_ms desc, session_id desc limit ?
+        """
+    return database.column(sql, (until_ms, limit))
+
+
 def unrefined(database: Database, closed_before_ms: int, closed_after_ms: int, limit: int) -> list[int]:
     """Closed sessions whose summary rules wrote and no model was asked for since, newest first."""
     sql = f"""
@@ -425,7 +404,7 @@ def ended_between(database: Database, start_ms: int, end_ms: int) -> bool:
 _CANDIDATES = """
 select s.session_id, s.ended_ms, case when s.vector_model = :model then s.vector end
 from chat_summaries s
-where s.ended_ms >= :since and s.is_retracted = 0 and s.session_id not in (
+where s.is_retracted = 0 and s.session_id not in (
     select other.id from chat_sessions this
     join chat_sessions other on other.conversation_id = this.conversation_id
     where this.id = :without

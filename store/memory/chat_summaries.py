@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 import apsw
@@ -28,7 +28,7 @@ BY_PERSON = "person"
 class SessionTurn:
     """One question of a session with what came of it. `payload` belongs to `assistant.turns.stored_turns`.
 
-    `frames` are the ids of what it cites, by the numbers of its citations.
+    `frames` are the ids of what it cites and `quotes` what stands there, by the numbers of its citations.
     """
 
     turn_id: int
@@ -42,6 +42,7 @@ class SessionTurn:
     tools: tuple[str, ...]
     frames: Mapping[int, int]
     created_ms: int
+    quotes: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,11 @@ def put(
     now_ms: int,
     embedded: Embedded | None = None,
     traces: Traces | None = None,
+    terms: Mapping[str, int],
     made_of: Sequence[SessionTurn],
 ) -> bool:
-    """Keep a session's summary in place of the one before; False where it is out of date.
+    """Keep a session's summary in place of the one before; False where it is out of date. By its `terms` it
+    is found again.
 
     `made_of` is what it was made of: when one of these answers changed since, as by a deletion, or the
     person wrote the summary, nothing is kept.
@@ -120,8 +123,19 @@ def put(
             "insert into session_tags (session_id, tag, confidence) values (?, ?, ?)",
             [(session_id, tag, confidence) for tag, confidence in tags.items()],
         )
+        sql = "update user_topic_summaries set expires_ms = 0 where topic in (select value from json_each(?))"
+        connection.execute(sql, (json.dumps(list(tags)),))
+        _put_terms(connection, session_id, terms)
         connection.execute("update chat_sessions set summary_state = 'made' where id = ?", (session_id,))
     return True
+
+
+def _put_terms(connection: apsw.Connection, session_id: int, terms: Mapping[str, int]) -> None:
+    connection.execute("delete from chat_terms where session_id = ?", (session_id,))
+    connection.executemany(
+        "insert into chat_terms (term, session_id, number) values (?, ?, ?)",
+        [(term, session_id, number) for term, number in terms.items()],
+    )
 
 
 def are_current(connection: apsw.Connection, session_id: int, made_of: Sequence[SessionTurn]) -> bool:
@@ -173,9 +187,17 @@ def edit(database: Database, session_id: int, fields: Mapping[str, str | None], 
     return changed > 0
 
 
-def put_vector(database: Database, session_id: int, embedded: Embedded) -> None:
-    sql = "update chat_summaries set vector = ?, vector_model = ? where session_id = ?"
-    database.change(sql, (embedded.vector.tobytes(), embedded.model, session_id))
+def put_found_by(
+    database: Database, session_id: int, terms: Mapping[str, int], embedded: Embedded | None
+) -> None:
+    """By what a summary that a person wrote is found again."""
+    with database.write() as connection:
+        if not scalar(connection, "select 1 from chat_summaries where session_id = ?", (session_id,)):
+            return
+        _put_terms(connection, session_id, terms)
+        if embedded:
+            sql = "update chat_summaries set vector = ?, vector_model = ? where session_id = ?"
+            connection.execute(sql, (embedded.vector.tobytes(), embedded.model, session_id))
 
 
 def drop_edits(database: Database, session_id: int) -> bool:
@@ -237,7 +259,9 @@ select t.id, t.n, t.status, t.model, t.question, t.answer_md, t.payload,
     (select coalesce(json_group_array(distinct c.tool), '[]') from tool_calls c where c.turn_id = t.id),
     (select json_group_object(e.n, e.frame_id)
         from evidence e where e.turn_id = t.id and e.n is not null and e.frame_id is not null),
-    t.created_ms
+    t.created_ms,
+    (select json_group_object(e.n, e.quote)
+        from evidence e where e.turn_id = t.id and e.n is not null and e.state = 'found' and e.quote <> '')
 {_TURNS_OF} order by t.id
 """
 _SET = f"""

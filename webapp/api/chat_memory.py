@@ -279,7 +279,7 @@ def export() -> ExportAnswer:
         summaries=[_summary(summary) for summary in summaries],
         recent=LineAnswer.list_of(topics.recent(own.database, now_ms).lines),
         history=LineAnswer.list_of(topics.history(own.database, now_ms).lines),
-        topics=ExportedTopic.list_of(chat_digests.topics(own.database)),
+        topics=ExportedTopic.list_of(topics.renewed(own.database, now_ms)),
         telemetry=TelemetryAnswer.of(context_packs.telemetry(own.database)),
     )
 

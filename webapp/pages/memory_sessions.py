@@ -47,7 +47,7 @@ def _with_sources(summary: ChatSummary | None) -> tuple[ChatSummary | None, Fiel
 
 @templating.get("/memory/digests")
 def digests() -> Response:
-    """What models are told of many chats: the recent days chat by chat, the time before by month."""
+    """What models are told of many chats: the recent days chat by chat, the time before by week."""
     database, now_ms = services().database, services().clock()
     return templating.render_page(
         "memory/digests.html",
@@ -108,7 +108,9 @@ def split(session_id: int) -> Response:
 @templating.get("/memory/topics")
 def listed() -> Response:
     """Topics of chats, the one made last first."""
-    return templating.render_page("memory/topics.html", topics=chat_digests.topics(services().database))
+    return templating.render_page(
+        "memory/topics.html", topics=topics.renewed(services().database, services().clock())
+    )
 
 
 @templating.get("/memory/topics/<id:topic_id>")

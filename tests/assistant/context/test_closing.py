@@ -43,25 +43,43 @@ def test_the_mini_summary_says_what_rules_can_know(
     past: Past, context: ContextServices, data_dir: DataDir
 ) -> None:
     frame = store_frame(context.database, data_dir, NOON_MS - 1_000, "retention 14 days")
-    evidence = [StoredEvidence(1, frame.id, NOON_MS, app_name="Code", state="found")]
-    session_id = past.window(QUESTION, "And why?", answers=[LEARNED, "Because."], evidence=evidence)
+    evidence = [
+        StoredEvidence(1, frame.id, NOON_MS, app_name="Code", quote="retention 14 days", state="found")
+    ]
+    session_id = past.window(
+        QUESTION, "And why?", answers=[LEARNED, "Because retention 14 days."], evidence=evidence
+    )
     found = summary_of(context, session_id)
     assert found.fields == {
-        "request": f"{QUESTION} Later: And why?",
+        "request": f"{QUESTION}\nAnd why?",
         "investigated": "Looked at Code.",
-        "learned": f"Because. {LEARNED}",
-        "completed": "2 of 2 questions answered.",
+        "learned": f"{LEARNED} “retention 14 days”\nBecause retention 14 days.",
+        "completed": None,
         "next_steps": None,
         "notes": None,
     }
-    assert (found.made_by, found.tokens, found.ended_ms) == ("rules", 19, NOON_MS)
+    assert (found.made_by, found.ended_ms) == ("rules", NOON_MS)
+
+
+def test_it_says_what_was_asked_told_and_left_open(past: Past, context: ContextServices) -> None:
+    session_id = past.window(
+        "Who can flush the boiler before Christmas?",
+        "Pawel then, on 3 December at 8! thanks",
+        answers=["Pawel offers it for 90 euros.", "Noted. Shall I look for his number?"],
+        states=["no_source", "no_source"],
+    )
+    found = summary_of(context, session_id)
+    assert found.request == "Who can flush the boiler before Christmas?"
+    assert found.completed == "Pawel then, on 3 December at 8!"
+    assert found.next_steps == "Shall I look for his number?"
+    assert found.learned is None and "Pawel offers it for 90 euros." in (found.notes or "").split("\n")
 
 
 def test_only_proven_sentences_are_learned(past: Past, context: ContextServices) -> None:
     session_id = past.window(QUESTION, answers=["Aliens did it."], states=["no_evidence"])
     found = summary_of(context, session_id)
     assert found.learned is None
-    assert found.notes == "1 statement had no source."
+    assert found.notes == "Answered without a source:\nAliens did it."
 
 
 def test_what_was_learned_is_plain_text(past: Past, context: ContextServices) -> None:
@@ -92,10 +110,10 @@ def test_stop_words_and_short_words_are_no_tags(messages: list[str], expected: s
 
 def test_a_summary_has_a_vector_in_the_database(past: Past, context: ContextServices) -> None:
     session_id = past.window("the login system")
-    found = chat_digests.candidates(context.database, 0, "fake")
+    found = chat_digests.candidates(context.database, "fake")
     assert found.ids == (session_id,)
     assert found.vectors is not None and found.vectors.shape == (1, 64) and found.vectors.dtype == np.int8
-    assert chat_digests.candidates(context.database, 0, "another").vectors is None
+    assert chat_digests.candidates(context.database, "another").vectors is None
 
 
 def test_without_an_embedder_a_session_closes_without_a_vector(
@@ -104,7 +122,7 @@ def test_without_an_embedder_a_session_closes_without_a_vector(
     off = QueryEmbedder(EmbeddingSettings(engine="off"), database)
     session_id = Past(replace(context, embed=off.asked), past.clock).window(QUESTION)
     assert summary_of(context, session_id).request == QUESTION
-    assert chat_digests.candidates(database, 0, "fake").vectors is None
+    assert chat_digests.candidates(database, "fake").vectors is None
     assert caplog.records == []
 
 
@@ -136,7 +154,9 @@ def test_there_are_two_roll_ups(past: Past, context: ContextServices) -> None:
     assert [(line.text, line.sessions) for line in recent.lines] == [
         (f"2026-11-20: {QUESTION} — {LEARNED}", (fresh,))
     ]
-    assert [line.text for line in history.lines] == ["2026-10: 2 chats about invoice, meier, wagner."]
+    assert [line.text for line in history.lines] == [
+        "2026-10-05 to 2026-10-11, 2 chats: the invoice of Wagner · the invoice of Meier"
+    ]
     assert set(history.lines[0].sessions) == {old, older}
 
 
@@ -190,22 +210,22 @@ def with_model(context: ContextServices, stub: StubModel) -> Iterator[ContextSer
     models.close()
 
 
-def words(request: str) -> dict[str, str | None]:
+def words(request: str, learned: str = LEARNED) -> dict[str, str | None]:
     fields = dict.fromkeys(("request", "investigated", "learned", "completed", "next_steps", "notes"))
-    return {**fields, "request": request}
+    return {**fields, "request": request, "learned": learned}
 
 
 def test_a_model_puts_it_into_better_words_in_the_background(
     with_model: ContextServices, stub: StubModel, now: Clock, database: Database
 ) -> None:
-    stub.reply(words("The retention of frames, with password: hunter2"))
+    stub.reply(words("What retention was set to, password: hunter2"))
     session_id = Past(with_model, now).window(QUESTION, answers=[LEARNED])
     look(with_model)
     assert stub.requests == []  # it may come back in a moment
     now.now_ms += SETTLE_MS + 1
     look(with_model)
     found = summary_of(with_model, session_id)
-    assert (found.request, found.made_by) == ("The retention of frames, with password: [redacted]", "stub")
+    assert (found.request, found.made_by) == ("What retention was set to, password: [redacted]", "stub")
     assert dict(found.tags) == {"retention": 1.0, "set": 1.0}
     assert "Person: What did I set retention to?" in stub.requests[0]["messages"][1]["content"]
     [request] = egress_log.of_turn(database, found.chat_id, 1)
@@ -214,7 +234,12 @@ def test_a_model_puts_it_into_better_words_in_the_background(
     assert len(stub.requests) == 1
 
 
-@pytest.mark.parametrize("bad", ["no json", "{}", '{"request": 3}'])
+NONSENSE = words(
+    "The invoice of Wagner over 250 euros.", "He paid it in Rome on 3 May. Retention is 30 days."
+)
+
+
+@pytest.mark.parametrize("bad", ["no json", "{}", '{"request": 3}', json.dumps(NONSENSE)])
 def test_what_is_no_summary_leaves_the_rules_words(
     with_model: ContextServices, stub: StubModel, now: Clock, bad: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -243,20 +268,21 @@ def test_a_model_elsewhere_is_asked_only_when_that_was_chosen(
     with_model: ContextServices, stub: StubModel, now: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("assistant.core.endpoints.is_local", lambda url: False)
-    stub.reply(words("Retention"))
-    session_id = Past(with_model, now).window(QUESTION)
+    stub.reply(words(QUESTION))
+    session_id = Past(with_model, now).window(QUESTION, answers=[LEARNED])
     assert not session_closing.refine(with_model, session_id)
     assert not session_closing.refine(changed(with_model, summaries="off"), session_id)
     assert stub.requests == []
-    assert session_closing.refine(changed(with_model, summaries="any"), session_id)
+    chat_sessions.set_summarised_by(with_model.database, "any")  # what is chosen in the app comes first
+    assert session_closing.refine(with_model, session_id)
 
 
 def test_no_long_message_is_repeated_whoever_wrote_the_summary(
     with_model: ContextServices, stub: StubModel, now: Clock
 ) -> None:
-    long = "Please tell me " + "all about retention " * 8
+    long = "Please tell me " + "all about retention of pictures " * 8
     stub.reply(words(long))
-    session_id = Past(with_model, now).window(long)
+    session_id = Past(with_model, now).window(long, answers=[LEARNED])
     assert " ".join(long.split()) not in json.dumps(summary_of(with_model, session_id).fields)
     assert session_closing.refine(with_model, session_id)
     assert " ".join(long.split()) not in json.dumps(summary_of(with_model, session_id).fields)

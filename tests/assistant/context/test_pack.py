@@ -6,18 +6,20 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.context import packs, session_summary
-from assistant.context.packs import TRUNCATED, Pack, Part, Section, SectionName, build
+from assistant.context.background import prepare
+from assistant.context.packs import TRUNCATED, ContextRequest, Pack, Part, Section, SectionName, build
+from assistant.context.session_closing import ContextServices
 from assistant.core import prompt_blocks
 from assistant.core.texts import estimate_tokens
-from store.memory.chat_digests import Candidates, Line
-from tests.assistant.context.helpers import DAY_MS
+from store.memory import chat_sessions
+from store.memory.chat_digests import Line
+from store.memory.context_packs import StoredPack
+from tests.assistant.context.helpers import Past
 from tests.factories import NOON_MS
-from tests.tables import for_each
 
 TOTAL = 2_950
 
@@ -175,49 +177,45 @@ def test_the_pack_fits_its_fence() -> None:
     assert len(prompt_blocks.background(text)) == prompt_blocks.MAX_BACKGROUND_CHARS == 3_000
 
 
-# -- ranking ------------------------------------------------------------------------------------------
+# -- relevance ----------------------------------------------------------------------------------------
 
 
-def candidates(*days_and_vectors: tuple[float, list[int] | None]) -> Candidates:
-    ended = np.array([round(NOON_MS - days * DAY_MS) for days, _ in days_and_vectors], np.int64)
-    size = max((len(vector) for _, vector in days_and_vectors if vector), default=0)
-    table = np.array([vector or [0] * size for _, vector in days_and_vectors], np.int8)
-    return Candidates(tuple(range(1, len(days_and_vectors) + 1)), ended, table if size else None)
+CHATS = {
+    "bathroom": (
+        "Which tiles suit the bathroom floor?",
+        "Sage green for the bathroom then, Derek lays them.",
+    ),
+    "goes on": ("How long does Derek need for sage green grout?", "Derek needs two days for the grout."),
+    "invoice": ("When did Wagner pay the invoice?", "Wagner paid invoice 4711 on 3 May."),
+}
 
 
-def ranks(found: Candidates, tagged: dict[int, float] | None = None, top_k: int = 8) -> list[int]:
-    return list(packs.ranked(found, np.array([1.0, 0.0]), tagged or {}, NOON_MS, top_k))
+def test_what_does_not_bear_on_a_question_is_not_told(past: Past, context: ContextServices) -> None:
+    ids = {name: past.window(asked, answers=[said]) for name, (asked, said) in CHATS.items()}
+    told = context_prepared(context, "What had we settled about the bathroom floor?")
+    assert set(told.session_ids) == {ids["bathroom"], ids["goes on"]}
+    assert "Wagner" not in told.text
+    assert context_prepared(context, "Which vaccine does the parrot need?").text == ""
 
 
-@for_each(
-    ("found", "expected"),
-    [
-        (candidates((0, [127, 0]), (0, [90, 90])), [1, 2]),  # the nearer one
-        (candidates((0, [90, 90]), (14, [127, 0])), [1, 2]),  # 0.71 × 1 before 1 × 0.5
-        (candidates((13, [64, 110]), (14, [127, 0])), [2, 1]),  # 0.5 × 0.53 behind 1 × 0.5
-    ],
-)
-def test_score_is_cosine_times_recency(found: Candidates, expected: list[int]) -> None:
-    assert ranks(found) == expected
+def test_older_chats_stand_in_the_history_and_the_nearer_one_counts_for_more(
+    past: Past, context: ContextServices
+) -> None:
+    old = past.window(
+        "Where is the invoice of Wagner?", answers=["Invoice 4711 is in the mail."], days_ago=40
+    )
+    new = past.window("Was the invoice of Wagner paid?", answers=["Wagner paid invoice 4711."], days_ago=1)
+    told = context_prepared(context, "the invoice of Wagner")
+    assert [(part["section"], part["sessions"]) for part in told.record["parts"]] == [
+        ("recent", (new,)), ("history", (old,)),
+    ]  # fmt: skip
+    recent, history = told.record["parts"]
+    assert recent["score"] > 2 * history["score"]
 
 
-def test_only_the_best_k_are_told_and_what_is_far_only_when_it_is_fresh() -> None:
-    many = candidates(*((day, [127, 0]) for day in range(12)))
-    assert ranks(many) == list(range(1, 9))
-    far = candidates(*((day, [0, 127]) for day in range(12)))
-    assert ranks(far) == [1, 2, 3]
-
-
-def test_without_vectors_tags_say_what_is_near() -> None:
-    found = candidates(*((day, None) for day in range(5)))
-    assert ranks(found, {5: 1.0})[:1] == [5]
-
-
-def test_the_recency_is_halved_every_fourteen_days() -> None:
-    two = candidates((0, [127, 0]), (14, [127, 0]))
-    [(_, one), (_, other)] = packs.ranked(two, np.array([1.0, 0.0]), {}, NOON_MS, 2).values()
-    assert one == "meaning 1.00 × recency 1.00"
-    assert other == "meaning 1.00 × recency 0.50"
+def context_prepared(context: ContextServices, question: str) -> StoredPack:
+    session_id = chat_sessions.create(context.database, context.clock())
+    return prepare(context, ContextRequest(question, None, session_id, "v2")).pack
 
 
 def test_a_pack_is_small_and_made_of_plain_text() -> None:

@@ -93,7 +93,7 @@ def test_no_planted_secret_reaches_summaries_tags_digests_or_packs(
     told += [line.text for topic in chat_digests.topics(context.database) for line in topic.lines]
     session_id = chat_sessions.create(context.database, context.clock())
     for _, secret in pairs[::10]:  # nearest to the question: what it was about
-        asking = ContextRequest(f"What was it about {secret}?", None, session_id, "v2")
+        asking = ContextRequest(f"About the login page {secret}?", None, session_id, "v2")
         pack = prepare(context, asking)
         assert pack.system_augmentation
         told += [pack.system_augmentation, str(pack.pack.record), pack.topic.title if pack.topic else ""]

@@ -7,7 +7,7 @@ from typing import Any
 from assistant.context import topics
 from assistant.context.session_closing import ContextServices
 from assistant.context.topics import Topic
-from store.memory import chat_digests, chat_sessions
+from store.memory import chat_digests, chat_sessions, chat_summaries
 from tests.assistant.context.helpers import Past
 from tests.factories import Clock
 from tests.tables import for_each
@@ -71,11 +71,20 @@ def test_a_digest_is_made_kept_and_made_again(past: Past, context: ContextServic
     assert stored is not None
     assert (stored.title, stored.expires_ms - now()) == ("Retention", 24 * 3_600_000)
     two = past.window("And retention of text?")
-    assert digest(topic) == [one]  # it holds for a day
-    assert digest(Topic("retention", "Retention", 0.9, "inferred", now())) == [two, one]  # surer now
-    three = past.window("Why that retention?")
-    now.now_ms += 24 * 3_600_000 + 1
-    assert digest(topic) == [three, two, one]  # too old
+    assert digest(topic) == [two, one]  # its chats have changed
+    chat_summaries.put_empty(context.database, one)
+    assert digest(topic) == [two]
+    chat_summaries.put_empty(context.database, two)
+    assert [each.topic for each in topics.renewed(context.database, now())] == []  # nothing is left of it
+
+
+def test_chats_about_one_thing_make_a_topic_of_several_words(past: Past, context: ContextServices) -> None:
+    past.window("Who pays for the garden party?", answers=["The parish does."])
+    past.window("When is the garden party?", answers=["On Thursday at half six."])
+    [topic] = chat_digests.topics(context.database)
+    assert topic.title == "Garden party"
+    assert [len(line.sessions) for line in topic.lines] == [1, 1]
+    assert "On Thursday at half six." in topic.lines[0].text
 
 
 def test_the_person_chooses_or_dismisses(past: Past, context: ContextServices, now: Clock) -> None:

@@ -160,7 +160,7 @@ def test_a_pack_needs_the_switch_a_session_the_version_and_no_opt_out(
     past.window(QUESTIONS[0], answers=[LEARNED], days_ago=1)
     assert deps.context
     window = Window(replace(deps, context=changed(deps.context, **settings)), stub)
-    window.ask(QUESTIONS[2], **request_changes)
+    window.ask(QUESTIONS[0], **request_changes)
     assert bool(window.told()) is (reason is None)
 
 
@@ -198,7 +198,7 @@ def test_in_evidence_mode_it_is_off_by_default(
     settings = changed(_context(window), in_evidence_mode=is_on)
     window.deps = replace(window.deps, context=settings)
     window.stub.reply({"answer_md": LEARNED, "evidence": []})
-    result = window.ask("What did I do?", mode="evidence", start_ms=NOW_MS - 3_600_000, end_ms=NOW_MS)
+    result = window.ask(QUESTIONS[0], mode="evidence", start_ms=NOW_MS - 3_600_000, end_ms=NOW_MS)
     assert (LEARNED in json.dumps(window.stub.requests[-1]["messages"])) is is_on
     assert [each.n for each in result.evidence if each.n is not None] == []
     assert all(claim.state != "cited" for claim in result.claims)
@@ -304,7 +304,7 @@ def test_sizes_times_and_use_are_sampled_without_words(window: Window) -> None:
     sampled = paced(_context(window), telemetry_sample=1.0)
     window.deps = replace(window.deps, context=sampled)
     window.stub.reply({"answer_md": "Fourteen days of retention, I think.", "evidence": []})
-    window.ask("Is it final?")
+    window.ask("What was set?")
     session_closing.close(sampled, window.session_id, "window")
     telemetry = context_packs.telemetry(window.deps.database)
     assert telemetry.helpfulness is not None and telemetry.helpfulness > 0
@@ -344,11 +344,13 @@ def test_deleting_a_frame_takes_what_another_chat_was_told_of_it(
     secret = "xylophonequark"
     frame = store_frame(database, data_dir, NOW_MS - 90_000_000, secret)
     evidence = [StoredEvidence(1, frame.id, NOW_MS, state="found")]
-    past.window("What was it?", answers=[f"It was {secret}."], evidence=evidence, days_ago=1)
+    past.window(
+        "What was the retention?", answers=[f"Retention was {secret}."], evidence=evidence, days_ago=1
+    )
     assert deps.context
     window = Window(replace(deps, context=deps.context), stub)
     stub.reply({"answer_md": f"Earlier you spoke of {secret}.", "evidence": []})
-    window.ask("What did we talk about?")
+    window.ask("What did we say about the retention?")
     assert secret in window.told()
     session_closing.close(_context(window), window.session_id, "window")
     window.ask("And before?")  # a pack that holds what the other window came to
@@ -373,7 +375,7 @@ def test_a_chat_that_is_deleted_meanwhile_is_told_of_nowhere(
     when: str,
 ) -> None:
     secret = "xylophonequark"
-    earlier = past.window(f"What is the {secret}?", answers=[f"It was {secret}."], days_ago=1)
+    earlier = past.window(f"What is the code name {secret}?", answers=[f"It was {secret}."], days_ago=1)
     session = chat_sessions.get(database, earlier)
     assert deps.context and session and session.chat_id
     chat_id = session.chat_id
@@ -388,7 +390,7 @@ def test_a_chat_that_is_deleted_meanwhile_is_told_of_nowhere(
     else:
         add = conversations.add_turn
         monkeypatch.setattr(conversations, "add_turn", lambda *a, **k: (forgetful(0), add(*a, **k))[1])
-    window.ask("What did we talk about?")
+    window.ask("What was the code name?")
     assert conversations.get(database, chat_id) is None
     with database.read() as connection:
         for (table,) in rows(connection, "select name from pragma_table_list where type = 'table'"):

@@ -62,7 +62,7 @@ def test_a_summary_is_edited_kept_and_made_again(
     assert browser.post(where, data=said).status_code == 303
     found = chat_summaries.get(own.database, [session_id])[session_id]
     assert (found.learned, found.made_by, found.notes) == ("30 days, password: [redacted]", "person", None)
-    assert chat_digests.candidates(own.database, 0, "fake").vectors is not None
+    assert chat_digests.candidates(own.database, "fake").vectors is not None
     browser.post(f"{where}/again", data=form)
     assert chat_summaries.get(own.database, [session_id])[session_id].learned == LEARNED
     assert browser.post("/memory/sessions/999", data=said).status_code == 404
@@ -121,6 +121,7 @@ def test_topics_are_listed_renamed_dismissed(
     browser: Actor, own: Services, now: Clock, form: dict[str, str]
 ) -> None:
     assert "No topics yet" in browser.get("/memory/topics").text
+    Past(own.context, now).window("Which retention?")
     number = topic(own, "retention", now)
     assert "Retention" in browser.get("/memory/topics").text
     browser.post(f"/memory/topics/{number}", data={**form, "title": "Keeping"})
@@ -192,7 +193,7 @@ def test_the_lines_of_a_topic_and_of_old_months_lead_to_their_sessions(
     assert f'href="/memory/sessions/{fresh}"' in shown and '#t1"' in shown
     digests = browser.get("/memory/digests").text
     for each in old:
-        assert f'href="/memory/sessions/{each}"' in digests.split("Before that, by month")[1]
+        assert f'href="/memory/sessions/{each}"' in digests.split("Before that, by week")[1]
 
 
 def test_the_export_says_where_sentences_are_from(program: Actor, session_id: int) -> None:
