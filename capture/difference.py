@@ -12,6 +12,9 @@ A clock or a blinking cursor changes the same one or two tiles again and again. 
   restless only between those: a character typed at the cursor is a third content, hence seen.
 
 A tile that comes to rest stops being restless, and its last content then counts as a change.
+
+A film changes its part of the screen from look to look. While nothing else does, a picture of it every ten
+seconds is enough; it is told from scrolled or streaming text by its pixels, of which few are alike.
 """
 
 from __future__ import annotations
@@ -36,6 +39,10 @@ _RESTS_AFTER_S = 8.0
 _GROUP_TILES = 4  # seconds of a clock that lies across a corner of four tiles
 _GROUPS = 4
 _FEW_CONTENTS = 3
+
+_MOVES = 6  # changes in the last eight looks
+_FILM_TILES = 24
+_FLAT = 0.5  # of neighbouring pixels are alike in text and drawings, and more; in films and photographs fewer
 
 _COLOUR = np.uint32(0x00FFFFFF)  # little endian BGRX: the unused byte may hold anything
 
@@ -110,6 +117,33 @@ class FlickerFilter:
             return True
         seen = {content for content, times in times_seen.items() if times > 1}
         return _content(kept, tile) in seen and _content(pixels, tile) in seen
+
+
+class FilmFilter:
+    """Learns where one monitor shows a film, a call or a game: much changes at most looks and is no text."""
+
+    def __init__(self) -> None:
+        self._changes: npt.NDArray[np.uint8] | None = None  # a bit for each of the last looks, by tile
+
+    def learn(self, changed: npt.NDArray[np.bool_]) -> None:
+        """Note what changed since the previous look."""
+        if self._changes is None or self._changes.shape != changed.shape:
+            self._changes = np.zeros(changed.shape, np.uint8)
+        self._changes = self._changes * np.uint8(2) + changed.astype(np.uint8)
+
+    def explains(self, changed: npt.NDArray[np.bool_], pixels: Pixels) -> bool:
+        """Whether all these tiles lie where a film plays."""
+        if self._changes is None or self._changes.shape != changed.shape:
+            return False
+        moving = np.bitwise_count(self._changes) >= _MOVES
+        if np.count_nonzero(moving) < _FILM_TILES:
+            return False
+        rows, columns = (np.flatnonzero(moving.any(axis)) for axis in (1, 0))
+        top, bottom, left, right = int(rows[0]), int(rows[-1]) + 1, int(columns[0]), int(columns[-1]) + 1
+        if np.count_nonzero(changed) > np.count_nonzero(changed[top:bottom, left:right]):
+            return False
+        film = pixels.view(np.uint32)[top * TILE : bottom * TILE, left * TILE : right * TILE, 0] & _COLOUR
+        return float((film[:, 1:] == film[:, :-1]).mean()) < _FLAT
 
 
 def _wide(pixels: Pixels) -> npt.NDArray[Any]:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from capture.core.clock import Clock
-from capture.difference import TILE, FlickerFilter, changed_tiles
+from capture.difference import TILE, FilmFilter, FlickerFilter, changed_tiles
 from capture.ledger import Ledger
 from capture.page_text import PageWindow, Tellers
 from capture.screens.protocol import Pixels, Screenshot
@@ -237,6 +237,8 @@ class FrameRecorder:
 SWITCHES_AT_ONCE = 3
 """So many switches are kept at once in `SWITCH_WINDOW_S`; a title that spins faster has to wait."""
 SWITCH_WINDOW_S = 5.0
+FILM_INTERVAL_S = 10.0
+"""At most one frame in this time while only a film changes."""
 
 Trigger = Literal["start", "app_switch", "window_change", "visual_change", "idle_floor"]
 
@@ -252,7 +254,8 @@ class FrameTrigger:
 
     A look ends in one of three ways. *Keep* it: the first look, another app or window (at once), a
     change of pixels (at most one per interval), or the idle floor (nothing changed for long while the
-    person is there). *Extend* the last frame: nothing changed, or only what always flickers. *Wait*:
+    person is there). *Extend* the last frame: nothing changed, or only what always flickers, or only a film
+    of which a frame was kept a moment ago. *Wait*:
     something changed too soon after the last frame, or that one is still being written. Then the screen of
     the next allowed moment is kept; if it went back to how it was, the picture that waited is.
     """
@@ -261,6 +264,7 @@ class FrameTrigger:
         self._interval_s = interval_s
         self._idle_interval_s = idle_interval_s
         self._flicker = FlickerFilter()
+        self._film = FilmFilter()
         self._kept: _Kept | None = None
         self._last_due_s: float | None = None  # of the last frame; outlives a reset
         self._previous: Pixels | None = None
@@ -337,6 +341,8 @@ class FrameTrigger:
         is_of_size = previous is not None and previous.shape == pixels.shape
         step = changed_tiles(previous, pixels) if previous is not None and is_of_size else None
         self.saw_change = step is None or bool(step.any())
+        if step is not None:
+            self._film.learn(step)
         if step is not None and self.saw_change:
             self._flicker.learn(step, pixels, candidate.due_s)
         if step is None or self._changed is None:
@@ -350,6 +356,9 @@ class FrameTrigger:
             self._previous = before  # equal pictures: one array is enough
             return Extend(kept.capture_id, "unchanged")
         if self._flicker.explains(self._changed, before, pixels, candidate.due_s):
+            return Extend(kept.capture_id, "restless")
+        is_early = candidate.due_s - kept.candidate.due_s < FILM_INTERVAL_S
+        if is_early and self.saw_change and self._film.explains(self._changed, pixels):
             return Extend(kept.capture_id, "restless")
         return Keep(candidate, "visual_change")
 

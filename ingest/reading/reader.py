@@ -45,8 +45,8 @@ RETRY_AFTER_MS = (5_000, 30_000, 120_000, 600_000)
 ENGINE_RETRY_S = 60.0
 REST_S = 10.0
 """Nothing to read for so long: time to read the last frame whole, if much of it was kept."""
-STILL_S = 2.0
-"""No other frame for so long: what moved stands still now."""
+STILL_S = 12.0
+"""No other frame for so long: what moved stands still now. Of a film one is captured every ten seconds."""
 _PARKED_AT_ONCE = 500
 
 OpenEngine = Callable[[], OcrEngine]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
 
 from capture.frame_recorder import Candidate, Extend, FrameTrigger, Keep
 from capture.screens.protocol import Pixels, Screenshot
@@ -138,3 +141,34 @@ def test_after_a_reset_the_next_look_is_a_new_frame() -> None:
     judged.keeper.reset()
     assert judged.at(0.5, screen()) == "wait"  # a reset does not lift the limit
     assert judged.at(1.0, screen()) == "start"
+
+
+def film(number: int, page: Pixels) -> Pixels:
+    """A page with another picture of a film in its right half."""
+    shown = page.copy()
+    shown[:, 160:] = screen(seed=number)[:, 160:]
+    return shown
+
+
+def test_of_a_film_a_frame_is_kept_every_ten_seconds_and_of_what_is_beside_it_at_once() -> None:
+    page = screen()
+    judged = Judged()
+    for look in range(60):
+        judged.at(look / 2, film(look + 1, page))
+    film_only = [second for second, _ in judged.kept if second > 5]
+    assert len(film_only) == 2 and all(b - a == 10 for a, b in pairwise(film_only))
+    word = draw(page, 40, 40)
+    assert judged.at(30, film(61, word)) == "visual_change"
+    assert judged.at(30.5, film(62, word)).startswith("restless")
+    assert judged.at(31, film(62, word)) == "visual_change"  # it rests
+
+
+def test_text_that_scrolls_all_the_time_is_no_film() -> None:
+    page = np.full((192, 320, 4), 255, np.uint8)
+    judged = Judged()
+    for look in range(40):
+        shown = page.copy()
+        for row in range(look % 12, 190, 12):
+            shown[row : row + 6, 20:300:7, :3] = look
+        judged.at(look / 2, shown)
+    assert len(judged.kept) == 20
