@@ -85,7 +85,7 @@ function pending(question) {
 
 function settled(form, message, status) {
   const turn = document.querySelector('[data-pending]')
-  if (status !== 204) turn.hidden = true // 204 leads to another page: leave it until that is here
+  if (status !== 204) turn?.setAttribute('hidden', '') // 204 leads to another page: leave it until that is here
   if (status === 200) {
     message.value = ''
     form.elements.reading.value = ''

@@ -16,8 +16,6 @@ from store.core.paths import DataDir
 from tests.end_to_end.pages_site import Site, ask_first, pages_site
 from tests.end_to_end.programs import PATIENCE_S, Recollect, chromium_path, x_display
 
-pytestmark = pytest.mark.end_to_end
-
 MOST_S = 900  # several programs, each of which may take as long as a busy machine makes it
 
 

@@ -117,6 +117,7 @@ def pages(database: Database) -> dict[str, str]:
         "insights-found": "/insights?q=code",
         "sources": "/sources",
         "sources-messages": "/sources/messages",
+        "sources-messages-found": "/sources/messages?q=retention",
         "sources-messages-day": "/sources/messages?day=2026-11-19",
         "sources-calendar": "/sources/calendar",
         "sources-location": "/sources/location",

@@ -6,15 +6,13 @@ changes it back, or touches what no other test asks about.
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flask import Flask
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser
 
 from assistant.core.models import ChatModels
 from store.chats import conversations
@@ -26,63 +24,35 @@ from store.egress.egress_log import OutgoingRequest
 from store.egress.providers import Provider
 from store.search.filters import Filters
 from store.search.search import search
-from store.sources.calendars import EventRecord
-from store.sources.locations import PointRecord
-from store.sources.messages import MessageRecord
-from tests.end_to_end import demo_home
-from tests.sources import put_events, put_messages, put_points
+from tests.end_to_end import demo_home, visits
+from tests.end_to_end.visits import Served
 from webapp import create_app
-from webapp.core.services import Services
-from webapp.security.access import make_launch_code
-from webapp.serving.server import Server
 
 NOW_MS = round(demo_home.NOW.timestamp() * 1000)
 
 
 @dataclass
-class Site:
+class Site(Served):
     """The running app, and what a visitor may ask of it."""
 
-    origin: str
-    own: Services
     frame_id: int
     answer: str = ""
     cite: str = ""
 
-    def launch(self) -> str:
-        return f"{self.origin}/launch?code={make_launch_code(self.own.token, NOW_MS)}"
 
-
-@dataclass
-class Visit:
-    """A signed-in browser and everything it complained about."""
-
-    context: BrowserContext
-    page: Page
-    site: Site
-    complaints: list[str] = field(default_factory=list)
-
-    def go(self, path: str) -> Page:
-        self.page.goto(f"{self.site.origin}{path}")
-        return self.page
+Visit = visits.Visit[Site]
 
 
 @contextmanager
-def served(database: Database, chat_models: ChatModels | None = None) -> Iterator[tuple[str, Flask]]:
-    """(origin, app) of a home whose pages are served while the block runs, always at `NOW_MS`."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    port = listener.getsockname()[1]
-    settings = replace(Settings(), web=replace(Settings().web, port=port))
-    models = chat_models or ChatModels(settings.chat, {}, database.data_dir)
-    app = create_app(settings, database, chat_models=models, clock=lambda: NOW_MS)
-    server = Server(app, listener, database.close_thread)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{port}", app
-    server.stop()
-    thread.join(60)
-    listener.close()
-    database.close_thread()
+def served(database: Database) -> Iterator[Served]:
+    """The pages of a home, served while the block runs, always at `NOW_MS`."""
+
+    def app(settings: Settings) -> Flask:
+        models = ChatModels(settings.chat, {}, database.data_dir)
+        return create_app(settings, database, chat_models=models, clock=lambda: NOW_MS)
+
+    with visits.served(database, app) as found:
+        yield found
 
 
 @contextmanager
@@ -91,18 +61,9 @@ def pages_site(data_dir: DataDir) -> Iterator[Site]:
     database = demo_home.fill(data_dir)
     demo_home.recording(data_dir, NOW_MS)
     _with_models(database)
-    _with_sources(database)
     hit = search(database, "command", Filters(0), order="newest").hits[0]
-    with served(database) as (origin, app):
-        yield Site(origin, app.extensions["recollect"], hit.frame_id)
-
-
-def _with_sources(database: Database) -> None:
-    """Messages, events and positions; of places there are none yet."""
-    words = "A message with a_very_long_name_of_a_file_that_does_not_break_anywhere_by_itself.tar.gz " * 3
-    put_messages(database, [MessageRecord("sms", NOW_MS - n, n % 2 == 0, words, "+49170") for n in range(60)])
-    put_events(database, [EventRecord("Review", NOW_MS, NOW_MS, attendees=("Anna",), is_all_day=True)])
-    put_points(database, [PointRecord(NOW_MS, 48.1, -171.512345, 12.0)])
+    with served(database) as found:
+        yield Site(found.origin, found.app, hit.frame_id)
 
 
 def _with_models(database: Database) -> None:
@@ -124,15 +85,8 @@ def _with_models(database: Database) -> None:
 
 
 def visit(browser: Browser, site: Site, **options: Any) -> Visit:
-    settings = {"viewport": {"width": 1440, "height": 900}, "timezone_id": "Asia/Shanghai", "locale": "en-GB"}
-    context = browser.new_context(**{**settings, **options})
-    context.clock.set_fixed_time(demo_home.NOW)
-    page = context.new_page()
-    found = Visit(context, page, site)
-    page.on("console", lambda m: found.complaints.append(m.text) if m.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: found.complaints.append(str(error)))
-    page.goto(site.launch())
-    return found
+    """A visitor at `NOW_MS`."""
+    return visits.visit(browser, site, demo_home.NOW, **options)
 
 
 def ask_first(browser: Browser, site: Site) -> None:

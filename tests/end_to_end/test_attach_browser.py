@@ -13,8 +13,6 @@ from playwright.sync_api import Browser, Page, expect
 from tests import documents
 from tests.end_to_end.talk_site import Talk, TalkSite, talk, talk_site
 
-pytestmark = pytest.mark.end_to_end
-
 _FILES = """
 ([kind, name, text]) => {
   const data = new DataTransfer()

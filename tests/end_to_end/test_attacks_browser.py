@@ -23,8 +23,6 @@ from tests.factories import store_frame
 from tests.tables import for_each
 from webapp.security.access import make_launch_code
 
-pytestmark = pytest.mark.end_to_end
-
 SECRET = "xylophone quark"
 NAMES = ("127.0.0.1", "evil.localhost")
 OWN = "X-Own-Page"
@@ -82,16 +80,16 @@ class Battle:
 def battle(browser: Browser, database: Database, data_dir: DataDir) -> Iterator[Battle]:
     frame = store_frame(database, data_dir, NOW_MS - 60_000, text=SECRET)
     seen = Seen()
-    with served(database) as (origin, app):
-        app.after_request(seen.note)
-        own = app.extensions["recollect"]
-        found = visit(browser, Site(origin, own, frame.id), extra_http_headers={OWN: "1"})
+    with served(database) as running:
+        running.app.after_request(seen.note)
+        origin = running.origin
+        found = visit(browser, Site(origin, running.app, frame.id), extra_http_headers={OWN: "1"})
         shown = f"{origin}/frames/{frame.id}"
         found.page.goto(shown)
         assert SECRET in found.page.content()
         found.page.goto("about:blank")  # from here on our own page asks for nothing
         found.context.set_extra_http_headers({})
-        code = make_launch_code(own.token, NOW_MS)
+        code = make_launch_code(running.own.token, NOW_MS)
         with hostile_site(
             origin, frame.id, code, lambda: eventually(lambda: seen.asked, what="a request")
         ) as site:

@@ -10,8 +10,6 @@ from playwright.sync_api import Browser, expect
 from tests.end_to_end.pages_site import Site, Visit, visit
 from tests.end_to_end.programs import eventually
 
-pytestmark = pytest.mark.end_to_end
-
 
 @pytest.fixture
 def reader(browser: Browser, answered: Site) -> Iterator[Visit]:

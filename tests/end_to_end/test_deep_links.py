@@ -31,8 +31,6 @@ from tests.demo_week import ZONE, DemoHome
 from tests.end_to_end.pages_site import Site, served, visit
 from tests.factories import picture, store_frame
 
-pytestmark = pytest.mark.end_to_end
-
 LINKS = 96  # sixteen of each kind
 SEED = 20_261_120
 # (zone, the UTC moment of its clock change): forward and back, in two parts of the world.
@@ -177,8 +175,8 @@ def linked(
     home = demo_home.copied(tmp_path_factory.mktemp("links") / "home")
     database = open_database(home.data_dir)
     links = seeded_links(database)
-    with served(database) as (origin, app):
-        yield Site(origin, app.extensions["recollect"], links[0].frame_id), links
+    with served(database) as found:
+        yield Site(found.origin, found.app, links[0].frame_id), links
 
 
 # -- what is seen ------------------------------------------------------------------------------

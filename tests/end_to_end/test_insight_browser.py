@@ -5,13 +5,12 @@ scripts and without.
 from __future__ import annotations
 
 import re
-import socket
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
 from assistant.core.models import ChatModels
@@ -26,22 +25,16 @@ from store.egress.providers import Provider
 from store.frames.frames import FrameRow
 from store.memory import insights
 from store.timeline.segments import heartbeat
+from tests.end_to_end.visits import Served, served, visit
 from tests.factories import store_frame
 from tests.stub_model import Request, StubModel
 from webapp import create_app
-from webapp.security.access import make_launch_code
-from webapp.serving.server import Server
-
-pytestmark = pytest.mark.end_to_end
 
 PROMPT = "Voice: a pirate's.\nShape: one line.\nLength: ten words."
 
 
 @dataclass
-class Site:
-    origin: str
-    token: str
-    database: Database
+class Site(Served):
     stub: StubModel
     frame: FrameRow
 
@@ -71,26 +64,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     frame = store_frame(database, data_dir, now_ms() - 60_000, text="retention set to 14 days")
     with database.write() as connection:
         heartbeat(connection, frame)
-    listener = socket.create_server(("127.0.0.1", 0))
-    port = listener.getsockname()[1]
-    settings = replace(Settings(), web=replace(Settings().web, port=port))
     with StubModel() as stub:
         stub.reply(said)
         providers.add(data_dir, Provider(0, "stub", stub.base_url, "m", supports_tools=True))
-        models = ChatModels(settings.chat, {}, data_dir)
-        app = create_app(settings, database, chat_models=models)
-        server = Server(app, listener, database.close_thread)
-        threading.Thread(target=server.run, daemon=True).start()
-        yield Site(f"http://127.0.0.1:{port}", app.extensions["recollect"].token, database, stub, frame)
-        server.stop()
-        models.close()
-    listener.close()
+        with served(database, lambda settings: _app(settings, database)) as found:
+            yield Site(found.origin, found.app, stub, frame)
 
 
-def arrive(browser: Browser, site: Site, scripts: bool) -> Page:
-    page = browser.new_context(java_script_enabled=scripts, timezone_id="Asia/Shanghai").new_page()
-    page.goto(f"{site.origin}/launch?code={make_launch_code(site.token, now_ms())}")
-    return page
+def _app(settings: Settings, database: Database) -> Flask:
+    return create_app(settings, database, chat_models=ChatModels(settings.chat, {}, database.data_dir))
 
 
 def told(page: Page, asked_on: str) -> int:
@@ -114,7 +96,7 @@ def test_from_a_persona_to_an_insight_put_back(
     for module in ("insights", "chats.routes", "chats.turns") if scripts else ():
         # Every answer is followed, however quick it is.
         monkeypatch.setattr(f"webapp.pages.{module}.PATIENCE_S", 0)
-    page = arrive(browser, site, scripts)
+    page = visit(browser, site, java_script_enabled=scripts).page
 
     # A persona: tried before it is saved, made, chosen.
     page.goto(f"{site.origin}/personas/new")

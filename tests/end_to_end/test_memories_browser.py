@@ -24,10 +24,10 @@ def remembering(
     database = demo_home.fill(DataDir(tmp_path_factory.mktemp("memories") / "home").create(), days=1)
     demo_memories.fill(database)
     frame_id = search(database, "command", Filters(0), order="newest").hits[0].frame_id
-    with served(database) as (origin, app):
-        site = Site(origin, app.extensions["recollect"], frame_id)
+    with served(database) as running:
+        site = Site(running.origin, running.app, frame_id)
         found = visit(browser, site)
-        told = demo_memories.tell(found.page, origin, frame_id)
+        told = demo_memories.tell(found.page, site.origin, frame_id)
         found.context.close()
         yield site, [*(told | demo_memories.pages(database)).values()]
 

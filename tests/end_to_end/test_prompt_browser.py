@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from flask import Flask
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from assistant.core.models import ChatModels
 from store.chats import prompts
@@ -23,13 +21,10 @@ from store.egress import providers
 from store.egress.providers import Provider
 from tests.end_to_end.accessibility import FOR_AXE, assert_clean_at_every_width
 from tests.end_to_end.programs import eventually
+from tests.end_to_end.visits import Served, served, visit
 from tests.factories import store_frame
 from tests.stub_model import StubModel
 from webapp import create_app
-from webapp.security.access import make_launch_code
-from webapp.serving.server import Server
-
-pytestmark = pytest.mark.end_to_end
 
 QWEN = "library/qwen3:8b"
 EDITOR = f"/settings/models?model={QWEN}#prompt"
@@ -37,10 +32,7 @@ SAVED = re.compile("^Saved ")
 
 
 @dataclass
-class Site:
-    origin: str
-    token: str
-    database: Database
+class Site(Served):
     chat: str = ""
 
     def prompt(self, model: str = QWEN) -> str:
@@ -52,30 +44,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     data_dir = DataDir(tmp_path_factory.mktemp("prompts") / "home").create()
     database = open_database(data_dir)
     store_frame(database, data_dir, now_ms() - 60_000, text="retention set to 14 days")
-    listener = socket.create_server(("127.0.0.1", 0))
-    port = listener.getsockname()[1]
-    settings = replace(Settings(), web=replace(Settings().web, port=port))
     with StubModel() as stub:
         stub.reply({"answer_md": "14 days [[e1]].", "evidence": [{"id": "e1", "quote": "14 days"}]})
         for name in (QWEN, "with-tools"):
             added = Provider(0, name, stub.base_url, "m", supports_tools=name != QWEN)
             providers.add(data_dir, added)
-        models = ChatModels(settings.chat, {}, data_dir)
-        app = create_app(settings, database, chat_models=models)
-        server = Server(app, listener, database.close_thread)
-        thread = threading.Thread(target=server.run, daemon=True)
-        thread.start()
-        yield Site(f"http://127.0.0.1:{port}", app.extensions["recollect"].token, database)
-        server.stop()
-        thread.join(60)
-    listener.close()
-    database.close_thread()
+        with served(database, lambda settings: _app(settings, database)) as found:
+            yield Site(found.origin, found.app)
 
 
-def visit(browser: Browser, site: Site, **options: Any) -> Page:
-    page = browser.new_context(timezone_id="Asia/Shanghai", locale="en-GB", **options).new_page()
-    page.goto(f"{site.origin}/launch?code={make_launch_code(site.token, now_ms())}")
-    return page
+def _app(settings: Settings, database: Database) -> Flask:
+    return create_app(settings, database, chat_models=ChatModels(settings.chat, {}, database.data_dir))
 
 
 @pytest.fixture
@@ -84,12 +63,10 @@ def page(browser: Browser, site: Site) -> Iterator[Page]:
     for model in (QWEN, "with-tools"):
         prompts.save(site.database, model, "", now_ms(), saved_by="program")
     found = visit(browser, site)
-    complaints: list[str] = []
-    found.on("pageerror", lambda error: complaints.append(str(error)))
-    edit(found, site)
-    yield found
+    edit(found.page, site)
+    yield found.page
     found.context.close()
-    assert complaints == []
+    assert [each for each in found.complaints if "Failed to load resource" not in each] == []
 
 
 def edit(page: Page, site: Site) -> None:
@@ -98,7 +75,7 @@ def edit(page: Page, site: Site) -> None:
     page.locator("[data-prompt][data-ready]").wait_for()
 
 
-def state(page: Page) -> Any:
+def state(page: Page) -> Locator:
     return page.locator("[data-prompt-state]")
 
 
@@ -233,7 +210,7 @@ def test_by_keyboard_alone(page: Page, site: Site) -> None:
 
 
 def test_without_scripts_a_button_saves(browser: Browser, site: Site) -> None:
-    page = visit(browser, site, java_script_enabled=False)
+    page = visit(browser, site, java_script_enabled=False).page
     page.goto(f"{site.origin}{EDITOR}")
     page.fill("#prompt-text", "No scripts\nhere")
     page.get_by_role("button", name="Save", exact=True).click()
@@ -249,7 +226,7 @@ def asked(browser: Browser, site: Site) -> Site:
     """The site with a prompt, its history, and an answer by a model that was told it."""
     for text in ("First line.\nSecond line.", "First line.\nAnother line."):
         prompts.save(site.database, QWEN, text, now_ms(), saved_by="person")
-    page = visit(browser, site)
+    page = visit(browser, site).page
     page.goto(f"{site.origin}/chat")
     page.fill("#message", "Which retention?")
     page.select_option("select[name=when]", "2h")  # also just after midnight
@@ -263,7 +240,7 @@ def asked(browser: Browser, site: Site) -> Site:
 
 
 def test_what_a_model_was_told_is_a_page_of_its_answer(browser: Browser, asked: Site) -> None:
-    page = visit(browser, asked)
+    page = visit(browser, asked).page
     page.goto(f"{asked.origin}{asked.chat}")
     page.click(".turn .more > summary")
     page.get_by_role("link", name="System prompt").click()
@@ -272,9 +249,8 @@ def test_what_a_model_was_told_is_a_page_of_its_answer(browser: Browser, asked: 
 
 
 def test_every_page_of_prompts_is_accessible_and_fits(browser: Browser, asked: Site) -> None:
-    page = visit(browser, asked, **FOR_AXE)
-    complaints: list[str] = []
-    page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
+    found = visit(browser, asked, **FOR_AXE)
+    page = found.page
     for path, opened in (
         (EDITOR, ".presets > summary"),
         (f"/settings/models/prompt/history?model={QWEN}", ""),
@@ -286,5 +262,5 @@ def test_every_page_of_prompts_is_accessible_and_fits(browser: Browser, asked: S
         if opened:
             page.locator(opened).click()
         assert_clean_at_every_width(page, path)
-    page.context.close()
-    assert complaints == []
+    found.context.close()
+    assert found.complaints == []

@@ -19,8 +19,6 @@ from tests.end_to_end.programs import PATIENCE_S, eventually
 from tests.end_to_end.talk_site import Talk, TalkSite, talk, talk_site
 from webapp.api.event_stream import MAX_FOLLOWERS
 
-pytestmark = pytest.mark.end_to_end
-
 SAID = "\n\n".join(" ".join(f"line{line}word{word}" for word in range(30)) for line in range(20)) + " 完。"
 LONG = "\n".join(f"{n}. The same words again and again, with a number in front of them." for n in range(160))
 

@@ -10,8 +10,6 @@ from playwright.sync_api import Browser, expect
 from tests.end_to_end.accessibility import FOR_AXE, assert_clean_at_every_width
 from tests.end_to_end.talk_site import TalkSite, talk, talk_site
 
-pytestmark = pytest.mark.end_to_end
-
 STATES = {
     "running": ".draft",
     "approval": "[data-waits]",

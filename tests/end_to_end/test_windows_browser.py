@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import pytest
+from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
 from assistant.core.models import ChatModels
-from store.core.database import Database, open_database
+from store.core.database import open_database
 from store.core.paths import DataDir
 from store.core.settings import Settings
 from store.core.times import now_ms
@@ -22,23 +20,17 @@ from store.memory import chat_sessions, chat_summaries
 from store.memory.chat_sessions import ChatSession
 from tests.end_to_end.accessibility import FOR_AXE, assert_clean_at_every_width
 from tests.end_to_end.programs import eventually
+from tests.end_to_end.visits import Served, served, visit
 from tests.factories import store_frame
 from tests.stub_model import StubModel
 from tests.webapp.mouths import with_pace
 from webapp import create_app
-from webapp.security.access import make_launch_code
-from webapp.serving.server import Server
-
-pytestmark = pytest.mark.end_to_end
 
 QUESTIONS = ("What did I set retention to?", "Who changed the retention policy?", "Is the retention final?")
 
 
 @dataclass
-class Site:
-    origin: str
-    token: str
-    database: Database
+class Site(Served):
     stub: StubModel
 
 
@@ -47,40 +39,24 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     data_dir = DataDir(tmp_path_factory.mktemp("windows") / "home").create()
     database = open_database(data_dir)
     store_frame(database, data_dir, now_ms() - 60_000, text="retention set to 14 days")
-    listener = socket.create_server(("127.0.0.1", 0))
-    port = listener.getsockname()[1]
-    settings = Settings()
-    settings = replace(settings, web=replace(settings.web, port=port))
+
+    def app(settings: Settings) -> Flask:
+        made = create_app(settings, database, chat_models=ChatModels(settings.chat, {}, data_dir))
+        return with_pace(made, heartbeat_s=1.0)
+
     with StubModel() as stub:
         stub.reply({"answer_md": "I do not know.", "evidence": []})
         providers.add(data_dir, Provider(0, "with-tools", stub.base_url, "m", supports_tools=True))
-        models = ChatModels(settings.chat, {}, data_dir)
-        app = with_pace(create_app(settings, database, chat_models=models), heartbeat_s=1.0)
-        server = Server(app, listener, database.close_thread)
-        thread = threading.Thread(target=server.run, daemon=True)
-        thread.start()
-        yield Site(f"http://127.0.0.1:{port}", app.extensions["recollect"].token, database, stub)
-        server.stop()
-        thread.join(60)
-        models.close()
-    listener.close()
-    database.close_thread()
+        with served(database, app) as found:
+            yield Site(found.origin, found.app, stub)
 
 
 @pytest.fixture
 def page(browser: Browser, site: Site) -> Iterator[Page]:
     found = visit(browser, site)
-    complaints: list[str] = []
-    found.on("pageerror", lambda error: complaints.append(str(error)))
-    yield found
+    yield found.page
     found.context.close()
-    assert complaints == []
-
-
-def visit(browser: Browser, site: Site, **options: Any) -> Page:
-    page = browser.new_context(timezone_id="Asia/Shanghai", locale="en-GB", **options).new_page()
-    page.goto(f"{site.origin}/launch?code={make_launch_code(site.token, now_ms())}")
-    return page
+    assert [each for each in found.complaints if "Failed to load resource" not in each] == []
 
 
 def ask(page: Page, message: str) -> None:
@@ -169,7 +145,7 @@ def test_the_console_says_it_only_while_it_is_wanted(page: Page, site: Site) -> 
 
 
 def test_the_pages_are_accessible_and_fit_every_width(browser: Browser, site: Site) -> None:
-    page = visit(browser, site, **FOR_AXE)
+    page = visit(browser, site, **FOR_AXE).page
     page.goto(f"{site.origin}/chat")
     for message in QUESTIONS:
         ask(page, message)

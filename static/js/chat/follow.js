@@ -38,7 +38,7 @@ export function follow(article) {
   }
 
   function lost(times) {
-    article.querySelector('[data-lost]').hidden = times < 2
+    article.querySelector('[data-lost]')?.toggleAttribute('hidden', times < 2) // gone once it is answered
   }
 
   function take(html) {
