@@ -8,7 +8,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 ARGS ?=
-PARALLEL ?= --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Four, also on two cores: a third of the time a test waits, for a browser, a process or a model.
+PARALLEL ?= --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DELETE_ON_ERROR:
 .PHONY: run test unit fuzz lint bench install encryption clean lock sbom audit

@@ -347,7 +347,7 @@ def refining(own: World) -> Run:
     steps(memory_of(own).step)()
     facts = [{"frame_id": own.doomed[0].id, "text": LINE}]
     own.stub.reply(json.dumps({"title": SECRET, "narrative": LINE, "concepts": [SECRET], "facts": facts}))
-    settings = ChatSettings(models=(ChatModelSettings("stub", own.stub.base_url, "stub"),), timeout_s=5)
+    settings = ChatSettings(models=(ChatModelSettings("stub", own.stub.base_url, "stub"),), timeout_s=60)
     refiners = Refiners(settings, "local", own.home.data_dir, {})
     loop = memory_of(own, refiners)
 

@@ -38,7 +38,7 @@ def agent_deps(
     database: Database,
     stub: StubModel,
     form: str = "",
-    timeout_s: float = 10,
+    timeout_s: float = 60,
     *,
     sees: bool = False,
     context_tokens: int = 32_768,

@@ -33,7 +33,7 @@ def afternoon(database: Database, data_dir: DataDir) -> Afternoon:
 
 @pytest.fixture
 def deps(database: Database, stub: StubModel) -> Iterator[TurnServices]:
-    models = ChatModels(ChatSettings(base_url=stub.base_url, model="stub", timeout_s=10), {}, waits_s=())
+    models = ChatModels(ChatSettings(base_url=stub.base_url, model="stub", timeout_s=60), {}, waits_s=())
     yield TurnServices(database, models, lambda: NOW_MS)
     models.close()
 

@@ -24,10 +24,9 @@ from tests.capture.fakes import screen, spooled
 pytestmark = pytest.mark.end_to_end
 
 
-@pytest.fixture
-def pictures(tmp_path: Path) -> Path:
-    folder = tmp_path / "pictures"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pictures")
     for seed in range(40):
         Image.fromarray(screen(640, 480, seed)[..., 2::-1]).save(folder / f"{seed:03}.png", compress_level=1)
     return folder
@@ -65,7 +64,7 @@ def test_it_runs_without_a_database_and_stops_with_every_look_reported(
     with daemon(data_dir, "--source", f"folder:{pictures}", RECOLLECT_CAPTURE_INTERVAL_S="0.2") as process:
         until(partial(has_entries, Spool(data_dir.spool), 4), process)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait() == 0
     done = spooled(Spool(data_dir.spool))
     assert done.is_balanced
     assert len(done.frames) >= 4
@@ -98,7 +97,7 @@ def test_a_home_that_another_program_has_is_not_recorded_into(data_dir: DataDir,
         file_lock(data_dir.spool / "capture.lock"),
         daemon(data_dir, "--source", f"folder:{pictures}") as process,
     ):
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate()
     assert process.returncode == 2
     assert said.decode().startswith("capture: another program records into")
     assert Spool(data_dir.spool).waiting() == []
@@ -106,7 +105,7 @@ def test_a_home_that_another_program_has_is_not_recorded_into(data_dir: DataDir,
 
 def test_settings_that_cannot_be_used_are_told_in_one_line(data_dir: DataDir) -> None:
     with daemon(data_dir, "--source", "camera:0") as process:
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate()
     assert process.returncode == 2
     assert said.decode().count("\n") == 1
     assert "screen, folder:DIR or video:FILE" in said.decode()

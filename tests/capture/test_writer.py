@@ -30,7 +30,7 @@ def test_a_written_frame_carries_its_file_s_hash(data_dir: DataDir) -> None:
     spool = Spool(data_dir.spool)
     writer = Writer(spool)
     writing = writer.submit(capture(capture_id="6f0d3c9c-5b0e-4b9e-8f43-0f2a54f0d0aa"), screen())
-    assert writing.done.result(30) is None
+    assert writing.done.result(60) is None
     writer.close()
     found = spooled(spool)
     [frame] = found.frames

@@ -24,13 +24,13 @@ def stub() -> Iterator[StubSearch]:
 
 
 def found(stub: StubSearch, query: str = "retention policy", limit: int = 5) -> list[WebHit]:
-    return WebSearch(stub.url).search(query, limit, timeout_s=10)
+    return WebSearch(stub.url).search(query, limit, timeout_s=60)
 
 
 def test_only_the_words_leave_and_are_announced(stub: StubSearch) -> None:
     stub.finds(HIT)
     told: list[OutgoingRequest] = []
-    hits = WebSearch(stub.url).search(" C++ & naïve\n时间 ", 5, timeout_s=10, on_send=told.append)
+    hits = WebSearch(stub.url).search(" C++ & naïve\n时间 ", 5, timeout_s=60, on_send=told.append)
     assert hits == [WebHit("Retention", "https://example.org/a", "Ninety days.")]
     assert stub.requests == [
         b"GET /search?q=C%2B%2B+%26+na%C3%AFve+%E6%97%B6%E9%97%B4&format=json HTTP/1.1\r\n"
@@ -45,7 +45,7 @@ def test_what_cannot_be_announced_does_not_leave(stub: StubSearch) -> None:
         raise OSError("the disk is full")
 
     with pytest.raises(OSError, match="disk"):
-        WebSearch(stub.url).search("x", 5, timeout_s=10, on_send=refuse)
+        WebSearch(stub.url).search("x", 5, timeout_s=60, on_send=refuse)
     assert stub.requests == []
 
 
@@ -60,7 +60,7 @@ def test_what_cannot_be_announced_does_not_leave(stub: StubSearch) -> None:
 )
 def test_an_endpoint_may_have_a_place_for_the_query(stub: StubSearch, path: str, line: bytes) -> None:
     stub.finds(HIT)
-    assert WebSearch(f"http://{stub.host}{path}").search("a b", 5, timeout_s=10)
+    assert WebSearch(f"http://{stub.host}{path}").search("a b", 5, timeout_s=60)
     assert stub.requests[0].split(b"\r\n")[0] == line
 
 
@@ -165,7 +165,7 @@ def test_a_closed_port_is_told() -> None:
     with StubSearch() as stub:
         url = stub.url
     with pytest.raises(SearchFailed) as caught:
-        WebSearch(url).search("x", 5, timeout_s=5)
+        WebSearch(url).search("x", 5, timeout_s=60)
     assert caught.value.code == "unreachable"
 
 

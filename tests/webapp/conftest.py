@@ -141,7 +141,7 @@ def agent_app(make_app: Callable[..., Flask], stub: StubModel, folder: Path) -> 
 
 
 def agent_settings(
-    stub: StubModel, folder: Path, form: str = "", *, answer_s: float = 20, **tools: Any
+    stub: StubModel, folder: Path, form: str = "", *, answer_s: float = 60, **tools: Any
 ) -> Settings:
     """Settings of a model that calls tools natively, or in a text format."""
     entry = ChatModelSettings(

@@ -43,7 +43,7 @@ def models(database: Database) -> Iterator[Any]:
 
 
 def found(models: ChatModels, name: str = "") -> Endpoint:
-    return models.find_out(name or models.default, patience_s=20)
+    return models.find_out(name or models.default, patience_s=60)
 
 
 def verdicts(report: Report) -> dict[str, str]:

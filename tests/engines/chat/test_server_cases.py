@@ -32,7 +32,7 @@ TOOL = {"name": "note_word", "description": "", "parameters": {"type": "object",
 def test_what_a_model_can_do_is_found_out(case: Mapping[str, Any], database: Database) -> None:
     with replaying(case["routes"]) as base_url:
         models = ChatModels(ChatSettings(base_url=base_url, model=case["model"]), {}, database=database)
-        endpoint = models.find_out(case["model"], patience_s=20)
+        endpoint = models.find_out(case["model"], patience_s=60)
         models.close()
     assert endpoint is not None
     assert {name: getattr(endpoint.found, name) for name in case["finds"]} == case["finds"]
@@ -47,7 +47,7 @@ def test_an_answer_is_read_and_a_failure_told_in_the_servers_words(case: Mapping
             [Message("user", "?")],
             tools=[TOOL] if "tools" in asks else [],
             schema={"type": "object"} if {"schema", "object"}.intersection(asks) else None,
-            timeout_s=20,
+            timeout_s=60,
         )
         if "error" in case:
             with pytest.raises(ModelError, match=case["words"]) as caught:

@@ -45,7 +45,7 @@ def made(kind: type[OpenAIChatModel], stub: StubModel, key: str = "") -> OpenAIC
 
 def read(model: ChatModel, messages: list[Message], **options: Any) -> tuple[list[str], Completion]:
     """(the pieces, the whole)"""
-    *pieces, last = model.stream(messages, timeout_s=10, **options)
+    *pieces, last = model.stream(messages, timeout_s=60, **options)
     assert isinstance(last, Completion)
     return [each for each in pieces if isinstance(each, str)], last
 
@@ -62,7 +62,7 @@ def test_text_comes_in_pieces_and_then_as_a_whole_with_its_tokens(
     assert whole.usage and whole.usage.input_tokens and whole.usage.output_tokens
     assert (whole.finish_reason, whole.tool_calls) == ("stop", ())
     assert [each.is_local for each in sent] == [True] and b"What did I do?" in sent[0].body
-    again = model.complete(QUESTION, timeout_s=10)
+    again = model.complete(QUESTION, timeout_s=60)
     assert (again.text, again.finish_reason) == (whole.text, "stop")
 
 
@@ -181,7 +181,7 @@ def test_a_response_that_is_forgotten_is_told_all_of_it_again(stub: StubModel) -
     model = made(OpenAIResponsesModel, stub)
     history = [Message("user", "What did I do?"), Message("assistant", "First.")]
     going_on = model.after("resp_gone", history)
-    assert going_on.complete([*history, Message("user", "And then?")], timeout_s=10).text == "Second."
+    assert going_on.complete([*history, Message("user", "And then?")], timeout_s=60).text == "Second."
     assert len(stub.refused) == 1 and len(stub.requests) == 1
     assert [item["content"] for item in stub.requests[0]["input"]] == [
         "What did I do?",
@@ -224,4 +224,4 @@ def test_an_answer_that_was_cut_says_so(stub: StubModel) -> None:
     whole = {"status": "incomplete", "output": [{"type": "message", "content": [part]}]}
     stub.raw(json.dumps(whole).encode())
     model = made(OpenAIResponsesModel, stub)
-    assert model.complete(QUESTION, timeout_s=10).finish_reason == "length"
+    assert model.complete(QUESTION, timeout_s=60).finish_reason == "length"

@@ -245,7 +245,7 @@ def test_a_socket_refuses_a_file_that_is_not_there(running: Running, stub: StubM
     client = running.socket(chat_id)
     asked = {"type": "ask", "message": "What?", "timezone": "UTC", "attachments": [10**9]}
     client.send(json.dumps(asked))
-    told = json.loads(client.receive(timeout=10))
+    told = json.loads(client.receive(timeout=60))
     assert (told["type"], told["code"]) == ("refused", "attachment_not_found")
     client.close()
     assert conversations.turn(running.own.database, chat_id, 2) is None

@@ -135,17 +135,17 @@ def test_a_check_is_stopped(program: Actor, stub: StubModel, turn: str, app: Fla
 
     def wait(request: Request) -> str:
         asked.set()
-        never.wait(20)
+        never.wait(60)
         return ""
 
     stub.anew().reply(wait)
     answers: list[Any] = []
     waiting = threading.Thread(target=lambda: answers.append(program.post(f"{turn}/check", json={})))
     waiting.start()
-    assert asked.wait(20)
+    assert asked.wait(60)
     stopping = Actor(app.test_client(), program.headers)
     assert stopping.post(f"{turn}/stop").status_code == 202
-    waiting.join(20)
+    waiting.join(60)
     never.set()
     assert (answers[0].status_code, answers[0].get_json()["code"]) == (503, "stopped")
     assert stopping.post(f"{turn}/stop").status_code == 409

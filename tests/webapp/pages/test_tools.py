@@ -32,7 +32,7 @@ def app(make_app: Callable[..., Flask], stub: StubModel, tmp_path: Path) -> Iter
     sees = ChatModelSettings("seeing", stub.base_url, "stub", supports_tools=True, supports_vision=True)
     made = make_app(
         Settings(
-            chat=ChatSettings(models=(sees,), timeout_s=10),
+            chat=ChatSettings(models=(sees,), timeout_s=60),
             tools=ToolsSettings(
                 read_file_roots=(str(tmp_path),),
                 web_search=True,
