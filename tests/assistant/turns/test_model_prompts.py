@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.core.prompt_blocks import split_blocks
 from assistant.turns.admission import NEUTRAL
 from store.chats import conversations, prompts
 from store.core.database import Database
-from store.egress import egress_log
 from tests.assistant.agents import agent_deps, run
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import NOW_MS, Afternoon, reply
 from tests.stub_model import StubModel
-
-FORMS = ("", "functionary", "command-r", "llama31")
 
 
 def set_prompt(database: Database, content: str) -> None:
@@ -23,125 +19,6 @@ def set_prompt(database: Database, content: str) -> None:
 
 def system_of(stub: StubModel, n: int = -1) -> str:
     return str(stub.requests[n]["messages"][0]["content"])
-
-
-# -- block 1 ------------------------------------------------------------------------------
-
-
-def test_the_prompt_begins_the_first_system_message(
-    ask: Ask, afternoon: Afternoon, stub: StubModel, database: Database
-) -> None:
-    afternoon.show(1, "hello")
-    stub.reply("ok")
-    set_prompt(database, "  Plain words.\n")
-    ask()
-    assert system_of(stub).startswith(f"  Plain words.\n\n\n{NEUTRAL}\n\nRules that nothing else")
-    set_prompt(database, "")
-    ask()
-    assert system_of(stub).startswith(f"{NEUTRAL}\n\nRules that nothing else")
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_prompt_and_tools_together(
-    database: Database, stub: StubModel, afternoon: Afternoon, form: str
-) -> None:
-    afternoon.show(5, "hello")
-    set_prompt(database, "Plain words.")
-    calls = {
-        "": "",
-        "functionary": '<function=calculator>{"expression": "2+2"}</function>',
-        "command-r": (
-            'Action: ```json\n[{"tool_name": "calculator", "parameters": {"expression": "2+2"}}]\n```'
-        ),
-        "llama31": '<|python_tag|>{"name": "calculator", "parameters": {"expression": "2+2"}}',
-    }
-    if form:
-        stub.reply(calls[form])
-    else:
-        stub.call(("calculator", {"expression": "2+2"}))
-    stub.reply("Four.")
-    with agent_deps(database, stub, form) as deps:
-        ran = run(deps, message="What is 2+2?", system_prompt="You are terse.")
-    assert [call.state for call in ran.calls] == ["completed"]
-    assert len(stub.requests) == 2
-    for request in stub.requests:  # the same before and after the tools, and said once
-        system = request["messages"][0]["content"]
-        assert system.startswith("Plain words.\n\nYou are terse.\n\nRules that nothing else")
-        assert [message["role"] for message in request["messages"]].count("system") == 1
-    assert system_of(stub, 0) == system_of(stub, 1)
-
-
-def test_prompt_and_override_both_stand_there_word_for_word(
-    ask: Ask, afternoon: Afternoon, stub: StubModel, database: Database
-) -> None:
-    afternoon.show(1, "hello")
-    stub.reply("ok")
-    set_prompt(database, "Model's own.")
-    ask(system_prompt="Persona.\n\nNote.")
-    assert system_of(stub).startswith("Model's own.\n\nPersona.\n\nNote.\n\nRules that nothing else")
-
-
-# -- the beginning stays the same ---------------------------------------------------------
-
-
-def prefixes(database: Database, chat_id: int, turns: int) -> list[str]:
-    return [
-        request.prefix_sha256
-        for n in range(1, turns + 1)
-        for request in egress_log.of_turn(database, chat_id, n)
-    ]
-
-
-def test_the_prefix_changes_only_with_the_prompt_in_evidence_mode(
-    ask: Ask, afternoon: Afternoon, stub: StubModel, database: Database
-) -> None:
-    afternoon.show(1, "hello")
-    stub.reply("ok")
-    set_prompt(database, "One.")
-    first = ask(now_ms=NOW_MS)
-    for n in (1, 2):
-        ask(chat_id=first.chat_id, now_ms=NOW_MS + n * 60_000)
-    begins = [system_of(stub, n).partition("Now: ")[0] for n in range(3)]
-    assert len(set(begins)) == 1 and len({system_of(stub, n) for n in range(3)}) == 3
-    set_prompt(database, "Two.")
-    ask(chat_id=first.chat_id)
-    told = prefixes(database, first.chat_id, 4)
-    assert told[0] == told[1] == told[2] != told[3]
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_the_prefix_changes_only_with_the_prompt_with_tools(
-    database: Database, stub: StubModel, afternoon: Afternoon, form: str
-) -> None:
-    afternoon.show(5, "hello")
-    stub.reply("Four.")
-    set_prompt(database, "One.")
-    with agent_deps(database, stub, form) as deps:
-        first = run(deps, message="What is 2+2?").result
-        for n in (1, 2):
-            run(deps, message="And 3+3?", chat_id=first.chat_id, now_ms=NOW_MS + n * 60_000)
-        begins = [system_of(stub, n).partition("Now: ")[0] for n in range(3)]
-        assert len(set(begins)) == 1 and len({system_of(stub, n) for n in range(3)}) == 3
-        set_prompt(database, "Two.")
-        run(deps, message="And 4+4?", chat_id=first.chat_id)
-    told = prefixes(database, first.chat_id, 4)
-    assert told[0] == told[1] == told[2] != told[3]
-
-
-def test_what_was_sent_is_taken_apart_into_its_blocks(
-    ask: Ask, afternoon: Afternoon, stub: StubModel, database: Database
-) -> None:
-    afternoon.show(1, "hello")
-    stub.reply("ok")
-    set_prompt(database, "Blank\n\nlines\n\n")
-    result = ask(system_prompt="\n\nNow: I am\n\n")
-    (request,) = egress_log.of_turn(database, result.chat_id, 1)
-    blocks = split_blocks(request.blocks, [system_of(stub)])
-    assert [(block.number, block.text) for block in blocks[:2]] == [
-        (1, "Blank\n\nlines\n\n"),
-        (2, "\n\nNow: I am\n\n"),
-    ]
-    assert [block.number for block in blocks] == [1, 2, 3, 6]
 
 
 # -- the rules hold -----------------------------------------------------------------------

@@ -13,7 +13,6 @@ import pytest
 from engines.chat.client import MAX_WAIT_S
 from engines.chat.completions import OpenAIChatModel
 from engines.chat.protocol import (
-    ChatModel,
     ContextTooLong,
     Message,
     ModelBusy,
@@ -29,7 +28,6 @@ from engines.chat.protocol import (
     ModelUnknown,
     ModelUnreachable,
     OutgoingRequest,
-    Usage,
 )
 from tests.stub_model import StubModel
 from tests.tables import for_each
@@ -46,26 +44,7 @@ def stub() -> Iterator[StubModel]:
 
 def ask(stub: StubModel, times: int = 1, **changes: Any) -> Any:
     model = OpenAIChatModel("work", stub.base_url, "stub-7b", **{"waits_s": (), **changes})
-    return [model.complete(QUESTION, schema=SCHEMA, timeout_s=5) for _ in range(times)][-1]
-
-
-def test_an_answer_carries_text_usage_and_model(stub: StubModel) -> None:
-    stub.reply("Hello")
-    answer = ask(stub)
-    assert (answer.text, answer.model, answer.finish_reason) == ("Hello", "stub-7b", "stop")
-    assert answer.usage == Usage(5, 1)
-
-
-def test_messages_go_out_as_text_without_tools(stub: StubModel) -> None:
-    stub.reply("ok")
-    ask(stub)
-    sent = stub.requests[0]
-    assert sent["messages"] == [{"role": m.role, "content": m.content} for m in QUESTION]
-    assert "tools" not in sent
-
-
-def test_the_model_fulfils_the_protocol() -> None:
-    assert isinstance(OpenAIChatModel("a", "http://127.0.0.1:9/v1", "m"), ChatModel)
+    return [model.complete(QUESTION, schema=SCHEMA, timeout_s=60) for _ in range(times)][-1]
 
 
 @for_each(
@@ -103,15 +82,15 @@ def test_what_fails_without_a_format_too_is_told_in_the_servers_words_and_nothin
     stub.fail(500, "first").fail(500, "second").fail(500, "CUDA out of memory").reply("ok")
     model = OpenAIChatModel("work", stub.base_url, "stub-7b", waits_s=())
     with pytest.raises(ModelFailed, match="CUDA out of memory"):
-        model.complete(QUESTION, schema=SCHEMA, timeout_s=5)
-    model.complete(QUESTION, schema=SCHEMA, timeout_s=5)
+        model.complete(QUESTION, schema=SCHEMA, timeout_s=60)
+    model.complete(QUESTION, schema=SCHEMA, timeout_s=60)
     assert stub.requests[-1]["response_format"]["type"] == "json_schema"
 
 
 def test_without_a_schema_no_format_is_asked_for(stub: StubModel) -> None:
     stub.reply("ok")
     model = OpenAIChatModel("work", stub.base_url, "stub-7b")
-    model.complete(QUESTION, timeout_s=5)
+    model.complete(QUESTION, timeout_s=60)
     assert "response_format" not in stub.requests[0]
 
 
@@ -212,7 +191,7 @@ def test_a_closed_port_is_unreachable_and_named() -> None:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         model = OpenAIChatModel("work", url, "m", waits_s=())
         with pytest.raises(ModelUnreachable, match=url):
-            model.complete(QUESTION, timeout_s=5)
+            model.complete(QUESTION, timeout_s=60)
 
 
 def test_a_local_endpoint_needs_no_key_and_a_key_is_sent_when_there_is_one() -> None:
@@ -283,7 +262,7 @@ def test_what_does_not_pass_by_itself_is_asked_once(status: int, stub: StubModel
 def sent_by(stub: StubModel, **changes: Any) -> list[OutgoingRequest]:
     model = OpenAIChatModel("work", stub.base_url, "stub-7b", "sk-secret", **{"waits_s": (0.0,), **changes})
     sent: list[OutgoingRequest] = []
-    model.complete(QUESTION, schema=SCHEMA, timeout_s=5, on_send=sent.append)
+    model.complete(QUESTION, schema=SCHEMA, timeout_s=60, on_send=sent.append)
     return sent
 
 
@@ -300,18 +279,6 @@ def test_every_request_is_announced_also_refused_and_repeated_ones() -> None:
     with StubModel(refuses=("json_schema",)) as stub:
         stub.fail(503, "a moment").reply("ok")
         assert len(sent_by(stub)) == len(stub.headers) == 3
-
-
-def test_what_cannot_be_noted_is_not_sent(stub: StubModel) -> None:
-    stub.reply("ok")
-    model = OpenAIChatModel("work", stub.base_url, "stub-7b")
-
-    def refuse(_: OutgoingRequest) -> None:
-        raise OSError("the ledger cannot be written")
-
-    with pytest.raises(OSError, match="ledger"):
-        model.complete(QUESTION, timeout_s=5, on_send=refuse)
-    assert stub.headers == []
 
 
 def test_a_redirect_is_not_followed_with_key_and_text() -> None:

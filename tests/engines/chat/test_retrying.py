@@ -29,10 +29,6 @@ def ask(endpoint: Endpoint, left_s: float = 60.0) -> list[float]:
     return slept
 
 
-def test_an_answer_is_not_waited_for() -> None:
-    assert ask(Endpoint()) == []
-
-
 def test_pauses_grow() -> None:
     assert ask(Endpoint(ModelBusy("a"), ModelBusy("b"))) == list(WAITS_S)
 
@@ -56,10 +52,3 @@ def test_what_asking_again_cannot_help_is_told_at_once(error: ModelError, left_s
     with pytest.raises(type(error)):
         ask(endpoint, left_s)
     assert endpoint.asked == 1
-
-
-def test_there_is_an_end() -> None:
-    endpoint = Endpoint(*[ModelBusy("busy")] * 9)
-    with pytest.raises(ModelBusy):
-        ask(endpoint)
-    assert endpoint.asked == len(WAITS_S) + 1
