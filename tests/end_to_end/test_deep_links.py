@@ -7,7 +7,6 @@ are alike, so that bytes tell a frame from its neighbour.
 
 from __future__ import annotations
 
-import hashlib
 import random
 import re
 from collections.abc import Iterator
@@ -46,7 +45,7 @@ Box = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class Link:
-    """An address, and what has to be seen there. `sha256` is of the file as it lies on the disk."""
+    """An address, and what has to be seen there. `sha256` is of the picture as it was captured."""
 
     address: str
     zone: str
@@ -114,11 +113,9 @@ def _link(database: Database, frame: FrameRow, zone: str, choice: random.Random,
         base, shown = "/timeline", {"frame": frame.id, **shown}
         if "filtered" in kind:
             shown = {**shown, "z": choice.choice(("1h", "10min")), "app": frame.app_name}
-    assert frame.media_path is not None
-    content = (database.data_dir.media / frame.media_path).read_bytes()
     local = datetime.fromtimestamp(frame.captured_ms / 1000, UTC).astimezone(ZoneInfo(zone))
     return Link(
-        f"{base}?{urlencode(shown)}", zone, frame.id, hashlib.sha256(content).hexdigest(),
+        f"{base}?{urlencode(shown)}", zone, frame.id, frame.sha256,
         local.isoformat(timespec="milliseconds" if frame.captured_ms % 1000 else "seconds"),
         tuple(current), tuple(others),
     )  # fmt: skip
