@@ -14,9 +14,11 @@ import pytest
 
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
+from store.frames.media import Media
 from tests import demo_week
 from tests.demo_week import DemoHome
 from tests.factories import CASES
+from tests.stub_model import StubModel
 
 # Times are measured by `make bench`, never in a test; in CI the same examples run every time.
 hypothesis.settings.register_profile("recollect", deadline=None, derandomize="CI" in os.environ)
@@ -78,6 +80,18 @@ def database(migrated: DataDir) -> Iterator[Database]:
     database = open_database(migrated)
     yield database
     database.close_thread()
+
+
+@pytest.fixture
+def media(data_dir: DataDir) -> Media:
+    return Media(data_dir.media)
+
+
+@pytest.fixture
+def stub() -> Iterator[StubModel]:
+    """An endpoint that answers from a script."""
+    with StubModel() as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

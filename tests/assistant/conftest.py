@@ -21,12 +21,6 @@ Ask = Callable[..., TurnResult]
 
 
 @pytest.fixture
-def stub() -> Iterator[StubModel]:
-    with StubModel() as running:
-        yield running
-
-
-@pytest.fixture
 def afternoon(database: Database, data_dir: DataDir) -> Afternoon:
     return Afternoon(database, data_dir)
 

@@ -14,8 +14,8 @@ from store.core.paths import DataDir
 from store.core.settings import Settings
 from store.memory.observations import HOUR_MS
 from store.spool.queue import Capture, Entry
-from tests.factories import NOON_MS, capture, picture, webp
-from tests.ingest.remembering import Clock, Shoot, shooting
+from tests.factories import NOON_MS, Clock, capture, picture, webp
+from tests.ingest.remembering import Shoot, shooting
 
 
 @pytest.fixture

@@ -18,14 +18,6 @@ MINUTE = 60_000
 Shoot = Callable[..., FrameRow]
 
 
-class Clock:
-    def __init__(self, now_ms: int) -> None:
-        self.now_ms = now_ms
-
-    def __call__(self) -> int:
-        return self.now_ms
-
-
 class Scripted:
     """A chat model that answers from a list."""
 

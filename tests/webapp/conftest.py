@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html as html_text
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -118,12 +119,6 @@ def own(app: Flask) -> Services:
 
 
 @pytest.fixture
-def stub() -> Iterator[StubModel]:
-    with StubModel() as running:
-        yield running
-
-
-@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """What file tools may read."""
     found = tmp_path / "notes"
@@ -217,3 +212,15 @@ def csrf_of(app: Flask, actor: Actor) -> str:
         token = csrf_token()
     assert re.fullmatch(r"[0-9a-f]{64}", token)
     return token
+
+
+def page(actor: Actor, path: str, status: int = 200, **headers: str) -> str:
+    """The source of a page that is answered with this status."""
+    answer = actor.get(path, headers=headers)
+    assert answer.status_code == status, answer.text[:500]
+    return str(answer.text)
+
+
+def words(html: str) -> str:
+    """The text of a page, white space collapsed."""
+    return html_text.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html)))

@@ -197,12 +197,6 @@ def test_a_failed_turn_is_what_is_still_open(
 
 
 @pytest.fixture
-def stub() -> Iterator[StubModel]:
-    with StubModel() as running:
-        yield running
-
-
-@pytest.fixture
 def with_model(context: ContextServices, stub: StubModel) -> Iterator[ContextServices]:
     entry = ChatModelSettings("stub", stub.base_url, "stub", context_tokens=8192)
     models = ChatModels(ChatSettings(models=(entry,)), {}, waits_s=())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from assistant.context import topics
 from assistant.context.session_closing import ContextServices, look
 from store.chats import conversations
@@ -18,11 +16,6 @@ from tests.assistant.context.helpers import Past
 from tests.factories import NOON_MS, store_frame
 
 SECRET = "xylophonequark"
-
-
-@pytest.fixture
-def media(data_dir: DataDir) -> Media:
-    return Media(data_dir.media)
 
 
 def everywhere(database: Database) -> str:

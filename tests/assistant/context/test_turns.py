@@ -49,12 +49,6 @@ def now() -> Clock:
 
 
 @pytest.fixture
-def stub() -> Iterator[StubModel]:
-    with StubModel() as running:
-        yield running
-
-
-@pytest.fixture
 def deps(database: Database, stub: StubModel, context: ContextServices) -> Iterator[TurnServices]:
     with agent_deps(database, stub) as made:
         yield replace(made, context=context)

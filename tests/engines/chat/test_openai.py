@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -34,12 +34,6 @@ from tests.tables import for_each
 
 QUESTION = [Message("system", "Be brief."), Message("user", "What did I do?")]
 SCHEMA = {"type": "object", "properties": {"answer_md": {"type": "string"}}}
-
-
-@pytest.fixture
-def stub() -> Iterator[StubModel]:
-    with StubModel() as running:
-        yield running
 
 
 def ask(stub: StubModel, times: int = 1, **changes: Any) -> Any:

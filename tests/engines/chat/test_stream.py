@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -21,12 +21,6 @@ from tests.stub_model import StubModel
 
 QUESTION = [Message("user", "What did I do?")]
 TOOL = {"name": "calculator", "description": "Works out.", "parameters": {"type": "object", "properties": {}}}
-
-
-@pytest.fixture
-def stub() -> Iterator[StubModel]:
-    with StubModel() as running:
-        yield running
 
 
 def model(stub: StubModel, key: str = "") -> OpenAIChatModel:

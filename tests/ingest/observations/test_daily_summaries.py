@@ -30,8 +30,8 @@ from store.memory.daily_summaries import DailySummary
 from store.memory.observations import HOUR_MS, MODEL_SAYS
 from store.spool.queue import Spool
 from store.verify.verify import verify
-from tests.factories import NOON_MS
-from tests.ingest.remembering import MINUTE, Clock, Scripted, Shoot
+from tests.factories import NOON_MS, Clock
+from tests.ingest.remembering import MINUTE, Scripted, Shoot
 
 BERLIN, CALCUTTA, AUCKLAND = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata"), ZoneInfo("Pacific/Auckland")
 FRIDAY = date(2026, 11, 20)

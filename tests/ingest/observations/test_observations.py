@@ -25,8 +25,8 @@ from store.ocr import readings
 from store.spool.queue import Spool
 from store.timeline import ledger
 from store.verify.verify import verify
-from tests.factories import NOON_MS, text_draft
-from tests.ingest.remembering import MINUTE, Clock, Scripted, Shoot
+from tests.factories import NOON_MS, Clock, text_draft
+from tests.ingest.remembering import MINUTE, Scripted, Shoot
 from tests.tables import for_each
 
 EDITOR = "retention.py - recall - Visual Studio Code"

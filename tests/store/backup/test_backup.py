@@ -38,11 +38,6 @@ class Killed(BaseException):
     """The process ends here: nothing that tidies up runs any more."""
 
 
-@pytest.fixture
-def media(data_dir: DataDir) -> Media:
-    return Media(data_dir.media)
-
-
 def put(database: Database, count: int = 3, text: str = "ordinary words") -> list[frames.FrameRow]:
     return [store_frame(database, database.data_dir, NOON_MS + n * 1_000, text) for n in range(count)]
 

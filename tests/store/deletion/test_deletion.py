@@ -47,11 +47,6 @@ LATER_MS = NOON_MS + 3_600_000
 
 
 @pytest.fixture
-def media(data_dir: DataDir) -> Media:
-    return Media(data_dir.media)
-
-
-@pytest.fixture
 def spool(data_dir: DataDir) -> Spool:
     return Spool(data_dir.spool)
 

@@ -30,11 +30,6 @@ NOW_MS = NOON_MS + 40 * DAY_MS
 KEEP_NONE = RetentionSettings(days=30, preview_days=30)
 
 
-@pytest.fixture
-def media(data_dir: DataDir) -> Media:
-    return Media(data_dir.media)
-
-
 def put(database: Database, data_dir: DataDir, days_old: float, text: str = "harbour") -> FrameRow:
     at_ms = NOW_MS - round(days_old * DAY_MS)
     return store_frame(database, data_dir, at_ms, text, image=picture(at_ms, (640, 400)))

@@ -23,11 +23,6 @@ LEAVING = OutgoingRequest(
 )
 
 
-@pytest.fixture
-def media(data_dir: DataDir) -> Media:
-    return Media(data_dir.media)
-
-
 def turn(database: Database, chat_id: int, start_ms: int, end_ms: int) -> int:
     return conversations.add_turn(
         database, chat_id, mode="evidence", model="work", question="what?",

@@ -19,11 +19,6 @@ from store.search.filters import Filters
 from tests.factories import NOON_MS, store_frame, text_draft
 
 
-@pytest.fixture
-def media(data_dir: DataDir) -> Media:
-    return Media(data_dir.media)
-
-
 def put(database: Database, data_dir: DataDir, n: int, text: str) -> int:
     return store_frame(database, data_dir, NOON_MS + n, text, app_name="Firefox").id
 

@@ -22,11 +22,6 @@ from tests.tables import for_each
 DAY_MS = 86_400_000
 
 
-@pytest.fixture
-def media(data_dir: DataDir) -> Media:
-    return Media(data_dir.media)
-
-
 def remember(
     database: Database, name: str, kind: entities.EntityKind = "person", description: str = "",
     frame_id: int | None = None, turn_id: int | None = None,

@@ -28,12 +28,12 @@ from store.embeddings.knn import RetrievalQuery
 from store.memory import chat_sessions, chat_summaries, context_packs
 from tests.assistant.context.conftest import paced
 from tests.assistant.context.helpers import Past
-from tests.assistant.context.test_turns import LEARNED, QUESTIONS, Window, deps, now, stub
+from tests.assistant.context.test_turns import LEARNED, QUESTIONS, Window, deps, now
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, Clock, csrf_of
 from webapp.core.services import Services
 
-__all__ = ["deps", "now", "stub"]
+__all__ = ["deps", "now"]
 
 NO_LIMIT = 2**32 - 2
 

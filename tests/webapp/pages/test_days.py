@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html as html_text
 import json
-import re
 from datetime import date
 
 import pytest
@@ -18,22 +16,12 @@ from store.memory.observations import HOUR_MS
 from tests import days
 from tests.factories import NOON_MS, store_frame
 from tests.memories import put_observation
-from tests.webapp.conftest import API, Actor, Clock, csrf_of
+from tests.webapp.conftest import API, Actor, Clock, csrf_of, page, words
 from webapp.cli import run
 
 LINE = "retention is 14 days"
 HOSTILE = "<img src=x onerror=alert(1)>{{ 7*7 }}</li><script>alert(2)</script>"
 FRIDAY = "/days/2026-11-20"
-
-
-def words(html: str) -> str:
-    return html_text.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html)))
-
-
-def page(actor: Actor, path: str, status: int = 200) -> str:
-    answer = actor.get(path)
-    assert answer.status_code == status, answer.text[:500]
-    return str(answer.text)
 
 
 @pytest.fixture

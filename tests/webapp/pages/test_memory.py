@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html as html_text
 import re
 
 from flask import Flask
@@ -13,19 +12,9 @@ from store.memory import observations
 from tests.factories import NOON_MS
 from tests.memories import put_observation, put_session
 from tests.tables import for_each
-from tests.webapp.conftest import Actor, csrf_of
+from tests.webapp.conftest import Actor, csrf_of, page, words
 
 HOSTILE = "<img src=x onerror=alert(1)>{{ 7*7 }}</textarea><script>alert(2)</script>"
-
-
-def words(html: str) -> str:
-    return html_text.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html)))
-
-
-def page(actor: Actor, path: str, status: int = 200) -> str:
-    answer = actor.get(path)
-    assert answer.status_code == status, answer.text[:500]
-    return str(answer.text)
 
 
 @for_each("path", ["/memory/search", "/memory/around?anchor=2026-11-20T12:00:00Z"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html as html_text
-import re
 from typing import Any
 
 import pytest
@@ -21,16 +19,12 @@ from store.frames.media import Media
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.tables import for_each
-from tests.webapp.conftest import Actor, browser_of, csrf_of
+from tests.webapp.conftest import Actor, browser_of, csrf_of, words
 from webapp.pages.models import routes
 
 KEY = "sk-very-secret-1234"
 HOSTILE = "<img src=x onerror=alert(1)>{{ 7*7 }}"
 MODELS = "/settings/models"
-
-
-def words(html: str) -> str:
-    return html_text.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html)))
 
 
 @pytest.fixture

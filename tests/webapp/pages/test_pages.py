@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html as html_text
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,7 @@ from store.spool.process_state import CaptureState, Pause, write_capture_state, 
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.tables import for_each
-from tests.webapp.conftest import Actor, Clock, csrf_of
+from tests.webapp.conftest import Actor, Clock, csrf_of, page, words
 from webapp.ops.health import indicator_state
 
 MINUTE = 60_000
@@ -50,17 +49,6 @@ def visitor(browser: Actor) -> Actor:
     """A signed-in browser in Shanghai."""
     browser.client.set_cookie("tz", "Asia/Shanghai", domain="127.0.0.1")
     return browser
-
-
-def page(actor: Actor, path: str, status: int = 200, **headers: str) -> str:
-    answer = actor.get(path, headers=headers)
-    assert answer.status_code == status, answer.text[:500]
-    return answer.text
-
-
-def words(html: str) -> str:
-    """The text of a page, white space collapsed."""
-    return html_text.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html)))
 
 
 def assert_clean(html: str) -> None:

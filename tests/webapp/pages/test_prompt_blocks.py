@@ -22,7 +22,7 @@ from store.frames.frames import FrameRow
 from store.frames.media import Media
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
-from tests.webapp.conftest import Actor
+from tests.webapp.conftest import Actor, words
 
 API = "/api/v1"
 ASK = {
@@ -62,10 +62,6 @@ def blocks(page: str) -> list[tuple[str, str]]:
     """(label, text) of each block on a page, as a browser reads it."""
     found = re.findall(r'role="group" aria-label="(Block[^"]*)".*?<pre [^>]*>\n(.*?)</pre>', page, re.S)
     return [(label, html_text.unescape(text)) for label, text in found]
-
-
-def words(page: str) -> str:
-    return html_text.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
 
 
 def save(database: Database, content: str, model: str = "stub") -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html as html_text
 import re
 
 import pytest
@@ -16,20 +15,10 @@ from store.frames.media import Media
 from store.sources import entities, fact_curation
 from store.sources.entities import Provenance
 from tests.factories import NOON_MS, store_frame
-from tests.webapp.conftest import Actor, csrf_of
+from tests.webapp.conftest import Actor, csrf_of, page, words
 
 HOSTILE = "<img src=x onerror=alert(1)>{{ 7*7 }}<script>alert(2)</script>"
 PEOPLE = "/memory/entities"
-
-
-def words(html: str) -> str:
-    return html_text.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html)))
-
-
-def page(actor: Actor, path: str, status: int = 200) -> str:
-    answer = actor.get(path)
-    assert answer.status_code == status, answer.text[:500]
-    return str(answer.text)
 
 
 def learn(
