@@ -119,6 +119,13 @@ def get(database: Database, frame_id: int) -> FrameRow:
     return existing(get_many(database, [frame_id]).get(frame_id), "frame", frame_id)
 
 
+def count(connection: apsw.Connection, first_id: int, after_id: int) -> int:
+    """How many frames have an id in ``[first_id, after_id)``: in an index a twentieth of the table's size."""
+    sql = "select count(*) from frames where {} and id >= :first and id < :after"
+    both = " + ".join(f"({sql.format(focus)})" for focus in ("focused is null", "focused in (0, 1)"))
+    return int(scalar(connection, f"select {both}", {"first": first_id, "after": after_id}))
+
+
 def get_many(database: Database, frame_ids: Iterable[int]) -> dict[int, FrameRow]:
     """The frames that exist among these ids, by id."""
     wanted = [frame_id for frame_id in frame_ids if 0 <= frame_id < 2**63]

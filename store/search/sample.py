@@ -15,6 +15,7 @@ from typing import TypeVar
 import apsw
 
 from store.core.database import scalar
+from store.frames import frames
 from store.frames.frames import ID_STEP, id_range
 from store.search.filters import Filters, where
 
@@ -38,8 +39,8 @@ class SampledFrame:
 
 def count(connection: apsw.Connection, filters: Filters) -> int:
     """How many frames match."""
-    if not where(connection, filters).conditions:
-        return _count_all(connection, filters)
+    if filters.end_ms is not None and not where(connection, filters).conditions:
+        return frames.count(connection, *id_range(filters.start_ms, filters.end_ms))
     clauses, parameters = _clauses(connection, filters)
     return int(scalar(connection, f"select count(*) from frames f where {clauses}", parameters))
 
@@ -127,21 +128,3 @@ def _clauses(
     first, last = id_range(filters.start_ms, filters.end_ms)
     clauses = (f"f.id >= {low}", f"f.id < {high}", *narrowed.conditions)
     return " and ".join(clauses), {**narrowed.parameters, "low": first, "high": last}
-
-
-def _count_all(connection: apsw.Connection, filters: Filters) -> int:
-    """Counts in the narrow index by monitor: a tenth of the pages that the rows themselves take."""
-    sql = """
-        with recursive monitors (monitor) as (
-            select min(monitor) from frames
-            union all
-            select (select min(f.monitor) from frames f where f.monitor > monitors.monitor)
-            from monitors where monitors.monitor is not null
-        )
-        select coalesce(sum((
-            select count(*) from frames f
-            where f.monitor = monitors.monitor and f.captured_ms >= :start and f.captured_ms < :end
-        )), 0)
-        from monitors where monitors.monitor is not null
-        """
-    return int(scalar(connection, sql, {"start": filters.start_ms, "end": filters.end_ms}))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 
 from store.core.database import Database, scalar
-from store.frames import apps
+from store.frames import apps, frames
 from store.frames.activity_intervals import Segment
 from store.frames.frames import ID_STEP, captured_ms_of, id_range
 from store.timeline import gaps
@@ -59,21 +59,13 @@ def timeline(
     with database.read() as connection:
         segments = activity.segments(database, start_ms, end_ms)
         slots = apps.colour_slots(database)
-        first, after = id_range(start_ms, end_ms)
-        count = scalar(connection, _COUNT, {"first": first, "after": after})
+        count = frames.count(connection, *id_range(start_ms, end_ms))
         holes = gaps.gaps(database, start_ms, end_ms, now_ms)
     shown = segments if width_px is None else merged(segments, start_ms, end_ms, width_px)
     runs = tuple(_run_of(segment, slots) for segment in shown)
     return Timeline(
         start_ms, end_ms, runs, tuple(holes), of_segments(segments, start_ms, end_ms), slots, count
     )
-
-
-# In the narrowest index: a row of the table is twenty times as wide.
-_COUNT = """
-select (select count(*) from frames where focused is null and id >= :first and id < :after)
-    + (select count(*) from frames where focused in (0, 1) and id >= :first and id < :after)
-"""
 
 
 def merged(runs: Sequence[Segment], start_ms: int, end_ms: int, width_px: int) -> list[Segment]:
