@@ -10,7 +10,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
-from functools import partial
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -29,7 +28,6 @@ from store.sources import entities, imports
 from store.sources.entities import Provenance
 
 _MODEL = "sample story"
-_TIMES = {"at": ("sent_ms", "start_ms", "at_ms"), "until": ("end_ms",)}
 Row = dict[str, Any]
 
 
@@ -65,22 +63,12 @@ def add(database: Database, zone: ZoneInfo, seed: int, dates: Mapping[int, date]
     document = week.filled(tomllib.loads(Path(__file__).with_name("memories.toml").read_text("utf-8")))
     evening = week.filled([4, "18:00"])
     for kind, (record, upsert) in UPSERT.items():
-        _bring(database, kind, [record(**_named(row, record)) for row in document[kind]], upsert, evening)
+        _bring(database, kind, [record(**row) for row in document[kind]], upsert, evening)
     for row in document["entities"]:
         _remember(database, row, evening)
     personas.ensure_built_in(database, week.filled([0, "08:00"]))
     for row in sorted(document["chats"], key=lambda chat: int(chat["at"])):
         _tell(week, row)
-
-
-def _named(row: Row, record: type[Any]) -> Row:
-    """The fields of a row as its record calls them."""
-    known = record.__dataclass_fields__
-    moments = {name: next(each for each in _TIMES[name] if each in known) for name in _TIMES if name in row}
-    started = (
-        {"service": "sms", "is_outgoing": False, "address": row.get("name", "")} if "body" in row else {}
-    )
-    return started | {moments.get(name, name): value for name, value in row.items()}
 
 
 def _bring(database: Database, kind: imports.Kind, records: list[Any], upsert: Any, now_ms: int) -> None:
@@ -147,8 +135,7 @@ def _answer(week: _Week, sentences: tuple[str, ...]) -> tuple[str, list[Row], li
 
 def _shown(database: Database, quote: str, n: int) -> StoredEvidence | None:
     """The first frame that shows a line; None where it was read otherwise."""
-    find = partial(search.search, database, filters=Filters(0), mode="fts", order="oldest", limit=1)
-    hits = find(text=f'"{quote}"').hits
+    hits = search.search(database, f'"{quote}"', Filters(0), mode="fts", order="oldest", limit=1).hits
     if not hits:
         return None
     frame = frames.get(database, hits[0].frame_id)
