@@ -41,7 +41,7 @@ def link(html: str, name: str) -> str:
 
 def acts_on(html: str) -> tuple[int, int]:
     """What insight and question are about, which are the same, and what @selection will mean."""
-    found = {link(html, name).partition("?")[2] for name in ("Insight into this stretch…", "Ask about it")}
+    found = {link(html, name).partition("?")[2] for name in ("In another voice…", "Ask about it")}
     said = re.search(r'data-selection data-start="(\d+)" data-end="(\d+)"', html)
     assert said is not None
     start_ms, end_ms = int(said[1]), int(said[2])
@@ -66,7 +66,10 @@ def test_it_is_begun_at_one_frame_and_ended_at_another(
 ) -> None:
     first, last = shot(0), shot(30)
     begun = page(browser, link(page(browser, f"/timeline?frame={first.id}&tz=UTC&z=1h"), "Begin here"))
-    assert "Selected from 12:00:00" in words(begun) and "Insight into this stretch" not in begun
+    assert (
+        "Selected from 12:00:00" in words(begun)
+        and "Write an insight" not in begun.partition('id="selection"')[2].partition("</div>")[0]
+    )
     step = re.search(r'class="step on" href="([^"]+)"', begun)
     assert step is not None
     there = page(browser, html_text.unescape(step[1]))
@@ -77,7 +80,7 @@ def test_it_is_begun_at_one_frame_and_ended_at_another(
     assert re.search(r'class="selected" data-selected y="1" height="54" x="0.0%" width="50.0%"', whole)
     asked = page(browser, link(whole, "Ask about it"))
     assert 'value="2026-11-20T12:00"' in asked and 'value="2026-11-20T12:30"' in asked
-    told = page(browser, link(whole, "Insight into this stretch…"))
+    told = page(browser, link(whole, "In another voice…"))
     assert 'value="2026-11-20T12:00"' in told and 'value="2026-11-20T12:30"' in told
     assert acts_on(page(browser, link(whole, "Clear"))) == (NOON_MS, NOON_MS + 60 * MINUTE_MS)
 
