@@ -13,9 +13,9 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ from capture.core.geometry import Rect
 from capture.page_text import PAINT_MS, Collect, PageWindow
 from capture.screens.protocol import Pixels, Screenshot
 from store.spool import page_text
-from store.spool.page_text import Area, PageText, PageWord
+from store.spool.page_text import MAX_WORD, Area, PageText, PageWord
 
 log = logging.getLogger(__name__)
 
@@ -156,45 +156,36 @@ class AccessibleText:
                 return []
             time.sleep(PAINT_MS / 1000)  # what the program knew before it drew it is on the screen by then
             self._grab = self._grab or self._open_grab()
-            after = self._grab(shot.monitor.area)
-        except Exception as error:  # of foreign programs, of the bus and of the display
+            after, area = self._grab(shot.monitor.area), front.area
+            stood = tuple(_standing(words, area, shot.pixels, after))
+            page = PageText(area, front.parts, area.w, area.h, stood, "accessibility")
+            return page_text.decode(page_text.encode([page]))
+        except (
+            Exception
+        ) as error:  # of foreign programs, of the bus and of the display: no frame is lost by it
             log.info("a program tells no text: %s", type(error).__name__)
             self._let_go()
             self._grab = None
             return []
         finally:
             self._learn(front.window.pid or 0, len(words))
-        area, same = front.area, _same(shot.pixels, after)
-        stood = (word for word in words if same(word, area))
-        page = PageText(area, front.parts, area.w, area.h, tuple(stood), "accessibility")
-        return page_text.decode(page_text.encode([page]))
 
 
-def _same(before: Pixels, after: Pixels) -> Callable[[PageWord, Area], bool]:
-    """Whether a word's place in an area of the picture shows the same in both."""
-    if before.shape != after.shape:
-        return lambda word, area: False
+def _standing(words: Iterable[PageWord], area: Area, before: Pixels, after: Pixels) -> Iterator[PageWord]:
+    """Words whose place in an area of the picture shows the same in both. Raises `ValueError`."""
     changed = (before[..., :3] != after[..., :3]).any(-1)
-
-    def is_same(word: PageWord, area: Area) -> bool:
+    for word in words:
         left, top = max(0, area.x + word.x), max(0, area.y + word.y)
-        return not changed[top : area.y + word.y + word.h, left : area.x + word.x + word.w].any()
-
-    return is_same
+        if not changed[top : area.y + word.y + word.h, left : area.x + word.x + word.w].any():
+            yield word
 
 
 def words_of(bus: Bus, front: PageWindow, until_s: float) -> Iterator[PageWord]:
     """Words in view of the program's window of this title, if there is just one. Raises as `Bus.ask`."""
     frame = _frame(bus, front, until_s)
-    if frame is None:
-        return
-    place, left = front.window.rect, _MAX_WORDS
-    for node in _text_nodes(bus, frame, until_s):
-        for word in _words_in(bus, node, place, until_s, left):
-            left -= 1
-            yield word
-        if left <= 0:
-            return
+    nodes = _text_nodes(bus, frame, until_s) if frame else ()
+    found = (word for node in nodes for word in _words_in(bus, node, front.window.rect, until_s))
+    return islice(found, _MAX_WORDS)
 
 
 def _frame(bus: Bus, front: PageWindow, until_s: float) -> Node | None:
@@ -246,7 +237,7 @@ def _text_nodes(bus: Bus, frame: Node, until_s: float) -> Iterator[Node]:
         level = _children(bus, parents, until_s)
 
 
-def _words_in(bus: Bus, node: Node, window: Rect, until_s: float, most: int) -> Iterator[PageWord]:
+def _words_in(bus: Bus, node: Node, window: Rect, until_s: float) -> Iterator[PageWord]:
     """Whole words of one line that stand wholly inside the node, in pixels from the window's corner."""
     [extents] = bus.ask([node.call("Component.GetExtents", "u", _ON_SCREEN)], until_s)
     if not extents:
@@ -265,8 +256,11 @@ def _words_in(bus: Bus, node: Node, window: Rect, until_s: float, most: int) -> 
     found = [
         match
         for match in _WORD.finditer(text)
-        if (match.start() or not start) and (match.end() < len(text) or len(text) < end - start)
-    ][:most]
+        if match[0].isprintable()
+        and len(match[0]) <= MAX_WORD
+        and (match.start() or not start)
+        and (match.end() < len(text) or len(text) < end - start)
+    ][:_MAX_WORDS]
     calls = [
         node.call("Text.GetRangeExtents", "iiu", start + match.start(), start + match.end(), _ON_SCREEN)
         for match in found

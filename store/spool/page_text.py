@@ -19,7 +19,7 @@ FILE_NAME = "page_text.json"
 MAX_BYTES = 512 * 1024
 MAX_PAGES = 8
 _MAX_WORDS = 20_000
-_MAX_WORD = 200
+MAX_WORD = 200
 _MAX_PARTS = 400
 _MAX_SIDE = 32_000
 
@@ -96,7 +96,7 @@ def words(told: Any) -> Iterator[PageWord]:
         raise ValueError("too many words")
     for text, *place in told:
         x, y, w, h = map(_whole, place)
-        if not isinstance(text, str) or not 0 < len(text) <= _MAX_WORD or not text.isprintable():
+        if not isinstance(text, str) or not 0 < len(text) <= MAX_WORD or not text.isprintable():
             raise ValueError("a word must be printable")
         if w > 0 and h > 0:
             yield PageWord(text, x, y, w, h)

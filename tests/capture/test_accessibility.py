@@ -161,6 +161,13 @@ def test_only_the_window_in_front_of_no_browser_is_asked(shown: PageWindow) -> N
     assert "GetText" not in {member for _, member in bus.asked}
 
 
+def test_words_that_cannot_be_kept_leave_the_others_alone() -> None:
+    view = {"text": f"a\u200bb {'x' * 201} and ten words are told of this text that stay", "at": (-1200, 20)}
+    place = Rect(-1300, 0, 1700, 190)
+    shown = PageWindow(replace(front().window, rect=place), Area(-1300, 0, 1700, 190), ())
+    assert texts(told(FakeBus(view=view), shown=shown))[:2] == ["and", "ten"]
+
+
 def test_two_windows_of_one_title_are_in_doubt() -> None:
     assert told(FakeBus(other={"name": "crates.txt"})) == []
 
