@@ -13,6 +13,7 @@ from store.core.database import Database, rows
 from store.core.paths import DataDir
 from store.memory import daily_hours, daily_summaries, observation_writer
 from store.memory.observations import HOUR_MS
+from store.timeline.segments import heartbeat
 from tests import days
 from tests.factories import NOON_MS, store_frame
 from tests.memories import put_observation
@@ -164,3 +165,14 @@ def test_a_day_on_a_terminal(
     assert run(["day", *home, "2026-11-20", "--again"]) == 0
     assert daily_hours.due(database, 2 * NOON_MS) is not None
     assert daily_summaries.of_day(database, date(2026, 11, 20)) is not None
+
+
+def test_the_window_of_now_is_named_before_it_is_told(
+    browser: Actor, database: Database, data_dir: DataDir
+) -> None:
+    frame = store_frame(database, data_dir, NOON_MS, LINE)
+    with database.write() as connection:
+        heartbeat(connection, frame)
+    assert "told once you leave it" in page(browser, f"{FRIDAY}?tz=UTC")
+    days.put_day(database, [(LINE, frame.id)], title="Changed retention", frame_ids=[frame.id])
+    assert "told once you leave it" not in page(browser, f"{FRIDAY}?tz=UTC")

@@ -135,7 +135,7 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         composer = replace(composer, model=turns[-1].turn.model)  # who answered last answers next
     return dict(
         chat=chat,
-        title=chat.title if chat else "Chat",
+        title=chat.title if chat else "Ask",
         action=f"/chat/{chat.id}" if chat else "/chat",
         turns=turns,
         running=next((turn for turn in reversed(turns) if turn.is_followed), None),

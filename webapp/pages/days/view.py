@@ -17,7 +17,7 @@ from store.ocr import readings
 from store.ocr.readings import Box
 from store.timeline import segments
 from store.timeline.gaps import Gap
-from store.timeline.timeline import Timeline, timeline
+from store.timeline.timeline import Run, Timeline, timeline
 from store.timeline.totals import Total
 from webapp.core import formatting
 from webapp.core.services import Viewer
@@ -91,7 +91,9 @@ class DayCell:
 
 @dataclass(frozen=True, slots=True)
 class DayPage:
-    """What is known of a day. `first_ms` and `last_ms` bound what was recorded, None for nothing."""
+    """What is known of a day. `first_ms` and `last_ms` bound what was recorded, None for nothing; `running`
+    is the last window where no episode tells of it yet.
+    """
 
     day: times.Day
     week: tuple[DayCell, ...]
@@ -101,6 +103,7 @@ class DayPage:
     episodes: int
     first_ms: int | None
     last_ms: int | None
+    running: Run | None
     totals: tuple[tuple[Total, str, float], ...]  # (total, class, percent of the longest)
     earlier: date | None
     later: date | None
@@ -132,6 +135,9 @@ def page(database: Database, day: times.Day, who: Viewer) -> DayPage:
         episodes=len(done),
         first_ms=first_ms,
         last_ms=last_ms,
+        running=line.runs[-1]
+        if line.runs and all(each.end_ms <= line.runs[-1].start_ms for each in done)
+        else None,
         totals=tuple(_spent(line.totals.by_app[:_MOST_APPS], slots)),
         earlier=who.date_of(earlier),
         later=who.date_of(later),
