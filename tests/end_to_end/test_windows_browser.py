@@ -124,7 +124,7 @@ def test_the_chip_appears_beside_the_answers_and_the_model_is_told(page: Page, s
     expect(page.locator("h1")).to_have_text("Memory of this chat")
     page.get_by_label("What this chat is about").fill("How long we keep frames")
     page.get_by_role("button", name="Save").click()
-    page.get_by_role("link", name="Chat", exact=True).first.click()
+    page.get_by_role("link", name="Ask", exact=True).first.click()
 
 
 def test_the_console_says_it_only_while_it_is_wanted(page: Page, site: Site) -> None:
