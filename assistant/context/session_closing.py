@@ -10,7 +10,6 @@ from __future__ import annotations
 import getpass
 import logging
 import threading
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -183,7 +182,9 @@ def embed(services: ContextServices, session_id: int) -> None:
     summary = chat_summaries.get(services.database, [session_id]).get(session_id)
     if summary:
         vector = _embedded(services, session_id, summary.fields)
-        chat_summaries.put_found_by(services.database, session_id, _terms(summary.fields), vector)
+        chat_summaries.put_found_by(
+            services.database, session_id, relevance.terms(_told(summary.fields)), vector
+        )
 
 
 def refine(services: ContextServices, session_id: int) -> bool:
@@ -232,21 +233,22 @@ def _put(
         now_ms=services.clock(),
         embedded=_embedded(services, session_id, fields),
         traces=traces,
-        terms=_terms(fields) | relevance.terms("\n".join(redacted(turn.question) for turn in turns)),
+        terms=relevance.terms("\n".join(redacted(f"{turn.question}\n{turn.answer_md}") for turn in turns)),
         made_of=turns,
     )
 
 
-def _terms(fields: Fields) -> Counter[str]:
-    """What a summary is found by; nothing of the words around what it says."""
-    told = (fields[name] for name in ("request", "learned", "completed", "next_steps", "notes"))
-    return relevance.terms("\n".join(filter(None, told)))
+def _told(fields: Fields) -> str:
+    """What a summary says, without the words around it that every other has, too."""
+    names = ("request", "completed", "learned", "notes", "next_steps")
+    told = "\n".join(filter(None, (fields[name] for name in names)))
+    return told.replace(session_summary.UNSOURCED, "").strip()
 
 
 def _embedded(services: ContextServices, session_id: int, fields: Fields) -> Embedded | None:
     """The vector of a summary; None without an embedder, and where it fails."""
     try:
-        meaning = services.embed("\n".join(text for text in fields.values() if text))
+        meaning = services.embed(_told(fields))
         vector, model = meaning.vector, meaning.model
         if vector is None or model is None:
             if meaning.problem not in (None, "embeddings_off"):

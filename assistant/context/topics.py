@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -336,7 +337,8 @@ def _holds(run: Sequence[str], phrase: Sequence[str]) -> bool:
     return any(tuple(run[at : at + size]) == tuple(phrase) for at in range(len(run) - size + 1))
 
 
-def _runs(message: str) -> list[tuple[str, ...]]:
+@lru_cache(maxsize=256)
+def _runs(message: str) -> tuple[tuple[str, ...], ...]:
     """The words that may be tags, as far as they stand side by side; signs in pairs stand alone."""
     time = time_phrases.in_message(message, _LATER)
     about = redacted(message.replace(time.phrase, " | ") if time else message)
@@ -350,7 +352,7 @@ def _runs(message: str) -> list[tuple[str, ...]]:
         if bare not in may_be or word[-1] == ".":
             runs.append(())
     alone = [(word,) for word in may_be if not any(word in run for run in runs)]
-    return [*filter(None, runs), *sorted(alone)]
+    return (*filter(None, runs), *sorted(alone))
 
 
 def _is_tag(word: str) -> bool:

@@ -121,7 +121,9 @@ def test_an_older_summary_and_a_persons_words_are_traced_when_they_are_looked_at
     fields = {**summary.fields, "learned": "Ask Anna about it."}
     assert chat_summaries.edit(context.database, session_id, fields, NOON_MS)
     edited = summary_of(context, session_id)
-    assert "learned" not in session_summary.of_summary(edited, turns)  # what a person wrote is from nowhere
+    assert said(edited, session_summary.of_summary(edited, turns))["learned"] == [
+        ("Ask Anna about it.", (), ())
+    ]
 
 
 def test_the_lines_of_a_digest_are_traced_through_their_summary(past: Past, context: ContextServices) -> None:
