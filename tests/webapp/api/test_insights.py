@@ -237,13 +237,13 @@ def test_every_mouth_amends(
     running: Running, stub: StubModel, frame: FrameRow, database: Database, mouth: int
 ) -> None:
     first = made_on(running, stub, frame)
-    stub.reply("Arr, 14 days.").reply("Arr")
+    stub.reply("Arr, 14 days.")
     override = "Voice: a pirate's.\n\nIn one line."
     chat_id, n = mouths(running)[mouth].ask(
         "As a pirate.", chat_id=first.chat_id, system_prompt=override, amend=True
     )
     second = insights.of_chat(database, chat_id)
-    assert second is not None and (second.n, second.title, second.amends_id) == (n, "Arr", first.id)
+    assert second is not None and (second.n, second.title, second.amends_id) == (n, first.title, first.id)
     assert insights.messages(database, second.id)[0] == {"role": "system", "content": override}
     assert [each.id for each in insights.list_insights(database)] == [second.id]
     assert not insights.get(database, first.id).is_current
