@@ -352,7 +352,7 @@ def forget(connection: apsw.Connection) -> None:
         f"""
         update tool_calls
         set arguments = '{{}}', arguments_sha256 = '', output = '', error = '', said = '', notice = '',
-            is_forgotten = 1, state = iif(state = 'pending', 'expired', state)
+            is_forgotten = 1, state = iif(state = 'pending' and expires_ms is null, 'expired', state)
         where id in (select c.id {_AFFECTED})
         """
     )
