@@ -65,7 +65,7 @@ class FactBody(Request):
     predicate: str = Field(min_length=1, max_length=entities.MAX_NAME_CHARS)
     object_entity_id: Id | None = None
     object_value: Annotated[str, Field(max_length=entities.MAX_TEXT_CHARS)] | None = None
-    source_frame_id: Id | None = Field(None, description="The frame that shows it; the fact goes with it.")
+    source_frame_id: Id | None = Field(None, description="The frame that shows it; the fact outlives it.")
 
 
 class AliasAnswer(Answer):

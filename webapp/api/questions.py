@@ -233,7 +233,9 @@ class SaidMessage(Request):
 class StreamRequest(ChatRequest):
     """A question of a chat window."""
 
-    message: Question = Field("", description="The question; the last of `messages` when missing.")
+    message: Annotated[str, StringConstraints(max_length=MAX_MESSAGE_CHARS)] = Field(
+        "", description="The question; the last of `messages` when missing."
+    )
     messages: Annotated[list[SaidMessage], Field(max_length=200)] = Field(
         default_factory=list,
         description="The conversation as a client keeps it. What was said before its last question is "
