@@ -92,12 +92,12 @@ def test_a_request_that_is_refused_as_too_long_is_made_smaller(deps: TurnService
 def test_a_small_window_is_told_of_fewer_tools_and_still_of_frames(
     database: Database, stub: StubModel, afternoon: Afternoon
 ) -> None:
-    """Every kind of tool keeps its first ones, and what is not on offer is said."""
+    """The basic ones stay, then those near to the question, and what is not on offer is said."""
     for minute in range(20):
         afternoon.show(minute, f"policy {minute} " + "words and words " * 20)
     stub.reply("Twenty.")
     with agent_deps(database, stub, context_tokens=8_192) as deps:
         ran = run(deps, mode="auto")
-    assert {"search_ocr", "get_frame", "search_messages", "calculator"} <= offered(stub)
-    assert "find_by_type" not in offered(stub) and stub.prompt().count("[[e") > 5
+    assert {"search_ocr", "get_frame"} <= offered(stub)
+    assert len(offered(stub)) < 20 and stub.prompt().count("[[e") > 5
     assert any("tools were not on offer" in warning for warning in ran.result.warnings)
