@@ -17,7 +17,7 @@ import apsw
 from store.chats import conversations
 from store.chats.records import StoredEvidence, StoredTurn
 from store.core.database import Database, rows, scalar
-from store.core.records import columns, put
+from store.core.records import put
 
 MAX_NOTE_CHARS = 500
 
@@ -131,12 +131,6 @@ order by r.n
 #
 # Triggers on `readings` mark them (``migrations/001_initial.sql``); looking for them again is the
 # work of whoever can match a quote, inside one `database.write()`.
-
-
-def pending_rechecks(database: Database, turn_id: int) -> list[StoredEvidence]:
-    """Evidence of a turn whose quotes have to be looked for again."""
-    sql = f"select {columns(StoredEvidence)} from evidence where turn_id = ? and needs_check = 1 order by n"
-    return database.records(StoredEvidence, sql, (turn_id,))
 
 
 def save_recheck(

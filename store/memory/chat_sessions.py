@@ -71,10 +71,6 @@ def latest_of_chat(database: Database, chat_id: int) -> ChatSession | None:
     return database.first(ChatSession, sql, (chat_id,))
 
 
-def ids_of_chat(database: Database, chat_id: int) -> set[int]:
-    return set(database.column("select id from chat_sessions where conversation_id = ?", (chat_id,)))
-
-
 def listed(database: Database, limit: int, before: int | None = None) -> list[ChatSession]:
     """Sessions in which something was asked, newest first; `before` is the id of the last of a page."""
     sql = f"{_SELECT} where conversation_id is not null and id < ? order by id desc limit ?"

@@ -101,18 +101,6 @@ def listed(database: Database, before: date | None = None, limit: int = 31) -> l
     return database.records(DailySummary, sql, values)
 
 
-def neighbours(database: Database, day: date) -> tuple[date | None, date | None]:
-    """The last day with a summary before this one, and the first one after it."""
-    [(earlier, later)] = database.rows(
-        """
-        select (select max(day) from daily_summaries where day < :day),
-            (select min(day) from daily_summaries where day > :day)
-        """,
-        {"day": day.isoformat()},
-    )
-    return earlier and date.fromisoformat(earlier), later and date.fromisoformat(later)
-
-
 def of_day(database: Database, day: date) -> DailySummary | None:
     return database.first(DailySummary, f"{SELECT} where s.day = ?", (day.isoformat(),))
 
