@@ -105,7 +105,7 @@ def test_from_a_persona_to_an_insight_put_back(
     page.get_by_role("button", name="Try it before saving").click()
     expect(page.locator("#tried")).to_contain_text("Arr: retention set to 14 days")
     assert [each.name for each in personas.list_personas(site.database)] == ["Assistant", "Journal"]
-    page.get_by_role("button", name="Add the persona").click()
+    page.get_by_role("button", name="Add the voice").click()
     page.get_by_role("button", name="Let it speak").click()
     expect(page.locator(".persona-list a[aria-current]")).to_contain_text("Speaks now")
 

@@ -76,7 +76,7 @@ def test_what_was_typed_stays_beside_what_is_wrong(send: Any) -> None:
 def test_nobody_may_speak_when_the_person_wants_that(browser: Actor, send: Any, database: Database) -> None:
     send("/personas/active")
     assert personas.active(database) is None
-    assert "No persona speaks" in text_of(browser, "/personas")
+    assert "No voice is in use" in text_of(browser, "/personas")
 
 
 def test_personas_go_out_and_come_in_as_a_file(browser: Actor, send: Any, database: Database) -> None:
