@@ -41,6 +41,7 @@ _LARGEST_PAGE = 16_000_000  # pixels: a 4K screen is enlarged less, it has large
 _LARGEST_SIDE = 32_000  # Tesseract refuses 32,767
 _UNSURE_RUN = 1.0  # heights of a row: a few letters that may be of another script
 _ALONE, _SURE_ALONE = 2, 0.65  # heights of a row of one or two letters; of 515 such cells 2 are less sure
+_BULLET, _FILLED = 0.5, 0.6  # heights of a row, and the part of its box that is ink (a disc: 0.79)
 _PROBE = 8  # heights of a row that tell its script
 _AROUND = (3, 2)  # pixels beside, above and below a row that belong to its strokes
 _BORDER, _RAW_BORDER = 4, 2  # pixels of white that Tesseract wants around a line
@@ -97,7 +98,7 @@ def _read_rows(
             found[number] = surest(found[number], words)
     for words, ink in zip(found, inks, strict=True):
         is_ink = ink > INK
-        tightened = [_tightened(word, is_ink) for word in words if not _is_junk(word)]
+        tightened = _bulleted([_tightened(word, is_ink) for word in words if not _is_junk(word)], is_ink)
         # In a picture the blanks of a line are filled by other lines.
         yield tightened if len(ink) > PICTURE else syllables_joined(tightened, is_ink)
 
@@ -200,6 +201,26 @@ def _tightened(word: OcrWord, ink: npt.NDArray[Any]) -> OcrWord:
         int(rows[-1] - rows[0]) + 1,
     )
     return replace(word, box=box)
+
+
+def _bulleted(words: list[OcrWord], ink: npt.NDArray[Any]) -> list[OcrWord]:
+    """The words of a row, with "•" for the disc or square that it begins with, which no model knows: they
+    take it for «, ¢, ° or e. It is filled, as wide as high, less than half as high as the row's letters, and
+    stands in their middle and apart from them; no letter or sign is and does all of that.
+    """
+    if len(words) < 2:
+        return words
+    box, rest = words[0].box, np.flatnonzero(ink[:, words[1].box.x :].any(1))
+    part = ink[box.y : box.bottom, box.x : box.right]
+    if not len(rest) or not part.size:
+        return words
+    top, height = int(rest[0]), int(rest[-1] - rest[0]) + 1
+    is_small = 2 <= box.h < _BULLET * height and abs(box.w - box.h) <= 1
+    is_central = 0.3 <= (box.y + box.h / 2 - top) / height <= 0.67  # a full stop is lower
+    is_apart = words[1].box.x - box.right >= box.w
+    if is_small and is_central and is_apart and part.mean() >= _FILLED:
+        return [replace(words[0], text="•"), *words[1:]]
+    return words
 
 
 def _is_junk(word: OcrWord) -> bool:

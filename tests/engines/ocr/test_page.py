@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from engines.ocr.page import read_page
 from engines.ocr.protocol import Box, OcrWord
@@ -31,3 +33,37 @@ def test_a_letter_or_two_that_stand_alone_count_where_the_model_is_sure(
         Image.fromarray(grey), None, ["eng"], lambda pages, *_: [read for _ in pages], Remembered()
     )
     assert bool(lines) is is_text
+
+
+@for_each(
+    ("at", "size", "is_bullet"),
+    [
+        ((30, 47), 6, True),
+        ((30, 55), 4, False),  # a full stop, lower
+        ((26, 40), 14, False),  # as large as a letter
+        ((40, 47), 6, False),  # not apart from the word
+    ],
+)
+def test_a_disc_before_a_line_is_a_bullet(at: tuple[int, int], size: int, is_bullet: bool) -> None:
+    image = Image.new("L", (200, 100), 255)
+    draw = ImageDraw.Draw(image)
+    draw.ellipse((*at, at[0] + size - 1, at[1] + size - 1), 0)
+    for x in range(48, 150, 8):
+        draw.rectangle((x, 40, x + 2, 58), 0)
+
+    def recognise(pages: Sequence[Image.Image], *_: object) -> list[list[OcrWord]]:
+        scale = 2
+
+        def x(place: int) -> int:  # a row has three pixels around it, and a border of four
+            return (place - at[0] + 3 + 4) * scale
+
+        return [
+            [
+                OcrWord("«", Box(x(at[0]), 8, size * scale, page.height - 16), 0.9),
+                OcrWord("beans", Box(x(48), 8, 200, page.height - 16), 0.9),
+            ]
+            for page in pages
+        ]
+
+    [line] = read_page(image, None, ["eng"], recognise, Remembered())
+    assert line.text == ("• beans" if is_bullet else "« beans")
