@@ -1,9 +1,9 @@
 """Asks the program in front for its words over the accessibility bus (AT-SPI), where that is wanted.
 
 It is asked when a frame is kept of which much is new, and only about windows that are no browser's. Passwords
-are typed into fields of one line, so none of these is told of. A word counts only if the pixels in its place
-are the same after the answer as in the picture. Who does not answer in time, or tells little, is asked ever
-more seldom; no look waits for anybody.
+are typed into fields of one line, and keys are shown in them: nothing is told of these, nor of what stands in
+them. A word counts only if the pixels in its place are the same after the answer as in the picture. Who does
+not answer in time, or tells little, is asked ever more seldom; no look waits for anybody.
 
 https://gitlab.gnome.org/GNOME/at-spi2-core/-/tree/main/xml
 """
@@ -15,7 +15,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,15 +39,16 @@ _MAX_CHILDREN = 100  # of one node: lists and tables make each row when they are
 _MAX_WORDS = 1500
 _MAX_CHARACTERS = 20_000
 
-_PASSWORD_TEXT = 40  # roles, as atspi-constants.h numbers them
+_PASSWORD_TEXT, _TEXT, _ENTRY = 40, 61, 79  # roles, as atspi-constants.h numbers them
 _TOOLS = frozenset(
     (33, 34, 41, 63)
 )  # menu, menu bar, popup menu, tool bar: many nodes, always the same words
 # Bits of the state:
-_EDITABLE, _MULTI_LINE, _SHOWING = 1 << 7, 1 << 17, 1 << 25
+_EDITABLE, _MULTI_LINE, _SHOWING, _SINGLE_LINE = 1 << 7, 1 << 17, 1 << 25, 1 << 26
 _ON_SCREEN = 0  # coordinates
 _UNSPACED = "\u2e80-\u9fff\uf900-\uffef"
-_WORD = re.compile(rf"[{_UNSPACED}]{{1,4}}|[^\s{_UNSPACED}]+")
+_OBJECT = "\ufffc"  # stands where a child stands
+_WORD = re.compile(rf"[{_UNSPACED}]{{1,4}}|[^\s{_OBJECT}{_UNSPACED}]+")
 _ONE_LINE = 1.5  # of the usual height: a higher word goes on in the next line
 
 _Reply = tuple[Any, ...] | None
@@ -184,8 +185,14 @@ def words_of(bus: Bus, front: PageWindow, until_s: float) -> Iterator[PageWord]:
     """Words in view of the program's window of this title, if there is just one. Raises as `Bus.ask`."""
     frame = _frame(bus, front, until_s)
     nodes = _text_nodes(bus, frame, until_s) if frame else ()
-    found = (word for node in nodes for word in _words_in(bus, node, front.window.rect, until_s))
-    return islice(found, _MAX_WORDS)
+    found = chain.from_iterable(_words_in(bus, node, front.window.rect, until_s) for node in nodes)
+    told = set[PageWord]()  # some toolkits tell the same text of a paragraph and of its child
+    for word in found:
+        if word not in told:
+            told.add(word)
+            yield word
+        if len(told) == _MAX_WORDS:
+            return
 
 
 def _frame(bus: Bus, front: PageWindow, until_s: float) -> Node | None:
@@ -228,13 +235,20 @@ def _text_nodes(bus: Bus, frame: Node, until_s: float) -> Iterator[Node]:
         parents = []
         for (node, state), at in zip(shown, range(0, len(replies), 3), strict=True):
             role, characters, children = replies[at : at + 3]
-            is_field = bool(state & _EDITABLE) and not state & _MULTI_LINE
-            if role and role[0] != _PASSWORD_TEXT and not is_field and characters and characters[0][1] > 0:
+            if not role or _is_field(role[0], state):
+                continue
+            if characters and characters[0][1] > 0:
                 yield node
-            has_few = children and 0 < children[0][1] <= _MAX_CHILDREN
-            if has_few and role and role[0] not in _TOOLS:
+            if children and 0 < children[0][1] <= _MAX_CHILDREN and role[0] not in _TOOLS:
                 parents.append(node)
         level = _children(bus, parents, until_s)
+
+
+def _is_field(role: int, state: int) -> bool:
+    """Whether one line, or a password, is typed or shown there."""
+    if role == _PASSWORD_TEXT or state & _SINGLE_LINE:
+        return True
+    return bool(role in (_TEXT, _ENTRY) or state & _EDITABLE) and not state & _MULTI_LINE
 
 
 def _words_in(bus: Bus, node: Node, window: Rect, until_s: float) -> Iterator[PageWord]:

@@ -25,7 +25,7 @@ from tests.capture.fakes import draw, screen, window
 from tests.end_to_end.programs import eventually, x_display
 from tests.tables import for_each
 
-SHOWING, EDITABLE, MULTI_LINE = 1 << 25, 1 << 7, 1 << 17
+SHOWING, EDITABLE, MULTI_LINE, SINGLE_LINE = 1 << 25, 1 << 7, 1 << 17, 1 << 26
 PLACE = Rect(20, 10, 280, 160)
 MONITOR = Monitor("DP-1", Rect(0, 0, 320, 192))
 LETTER_W, LETTER_H = 6, 12  # of every text
@@ -132,6 +132,22 @@ def test_what_a_window_shows_is_told_but_for_what_is_typed_into_fields() -> None
     silent = {"/file", "/row", "/elsewhere"}  # below a menu, below very many, in another window
     assert not silent & {path for path, _ in bus.asked}
     assert not {("/field", "GetText"), ("/secret", "GetText"), ("/hidden", "GetText")} & set(bus.asked)
+
+
+@for_each(
+    "field", [{"state": EDITABLE}, {"state": SINGLE_LINE}, {"role": 40, "state": MULTI_LINE}, {"role": 79}]
+)
+def test_a_field_tells_nothing_nor_does_what_stands_in_it(field: dict[str, Any]) -> None:
+    shown = {"state": 0, "children": ["/label"], **field}
+    frame = {"children": ["/view", "/field"]}
+    assert texts(told(FakeBus(frame=frame, field=shown))) == TEXT.split()
+
+
+def test_what_a_parent_and_its_child_both_tell_is_told_once() -> None:
+    """As Chromium does; another child stands as U+FFFC in the text of its parent."""
+    text = TEXT.replace("walnuts", "\ufffc")
+    nodes = {"view": {"children": ["/label"], "text": text}, "label": {"text": text, "at": (30, 20)}}
+    assert texts(told(FakeBus(frame={"children": ["/view"]}, **nodes))) == text.replace("\ufffc", "").split()
 
 
 def test_a_word_that_changed_while_it_was_told_is_left_out() -> None:
