@@ -60,6 +60,7 @@ _WORDS_LEFT = (
 )
 _CAPTURES_LEFT = "captures are still in the spool."
 _FRAMES_LEFT = "frames are still stored."
+_UNDECIDED = "Frames stay where it takes too long to tell whether a rule fits them."
 _PACKING = "Pictures are being packed just now."
 
 
@@ -260,7 +261,8 @@ def settle(database: Database, media: Media, is_stopped: Callable[[], bool] = la
         elif others != now and _is_empty(database, receipt["start_ms"], receipt["end_ms"]):
             now = others  # receipts of before do not say what was asked
         if now != receipt["left"]:
-            kept = {**receipt, "left": now, "verified": not now, "asked": asked if now else None}
+            asked = asked if _has_counted(now) else None
+            kept = {**receipt, "left": now, "verified": not now, "asked": asked}
             database.change(_KEEP, (json.dumps(kept), tombstone))
 
 
@@ -483,7 +485,7 @@ class Erasure:
         is_quiet = pending.discard(self._database, _WAIT_S)  # a pack in the making may hold what goes
         self._freed += empty_trash(self._database, self._media)
         left = self._left() + [_PACKING] * (not is_quiet)
-        left += [_WORDS_LEFT] * self._are_words_left
+        left += [_WORDS_LEFT] * self._are_words_left + [_UNDECIDED] * bool(self._request.undecided)
         if not self._database.checkpoint():
             left.append(_LOG_IS_READ)
         start_ms, end_ms = self._request.start_ms, self._request.end_ms
@@ -492,12 +494,14 @@ class Erasure:
             copies.elsewhere(self._database),
         )  # fmt: skip
         noted = {**asdict(receipt), **self._covered}
-        if any(each.endswith((_FRAMES_LEFT, _CAPTURES_LEFT)) for each in left):
+        if _has_counted(left):
             noted["asked"] = self._until_now.note()  # while `settle` has to count anew
         with self._database.write() as connection:
             self._keep(connection, json.dumps(noted))
         log.info("deleted %d frames, verified: %s", receipt.frames, receipt.verified)
-        return receipt
+        # Which rules it were is told and not kept: their words are the person's.
+        undecided = [f"Not told in time: {rule}." for rule in sorted(self._request.undecided)]
+        return replace(receipt, left=(*left, *undecided))
 
     def _drop_copies(self) -> None:
         """Copies go, but that what retention takes stays in finished ones until the next day's backup."""
@@ -529,6 +533,11 @@ def _is_empty(database: Database, start_ms: int, end_ms: int) -> bool:
     stored = "select 1 from frames where id >= ? and id < ? limit 1"
     is_waiting = bool(Request(start_ms, end_ms).waiting(database.data_dir))
     return not is_waiting and not database.column(stored, id_range(start_ms, end_ms))
+
+
+def _has_counted(left: Iterable[str]) -> bool:
+    """Whether frames or captures are left that `settle` has to count anew."""
+    return any(each.endswith((_FRAMES_LEFT, _CAPTURES_LEFT)) for each in left)
 
 
 def _still_there(database: Database, request: Request) -> list[str]:

@@ -85,8 +85,8 @@ class Request:
     """Frames by id, or those captured in ``[start_ms, end_ms)``.
 
     With `app_name` only that app's, compared as a whole without regard to case; with `rules` only those in
-    windows that one of them fits, as when a window is on the screen. The rules must be in force: they
-    keep out what is on its way while the rest is deleted.
+    windows that one of them is known to fit. The rules must be in force: they keep out what is on its way
+    while the rest is deleted.
     """
 
     start_ms: int
@@ -145,12 +145,20 @@ class Request:
 
         @lru_cache(_WINDOWS_KNOWN)
         def fits(app: str | None, title: str | None, url: str | None) -> bool:
-            is_app = named is None or (app is not None and app.casefold() == named)
-            return is_app and (
-                not self.rules or any(rule.fits(WindowFacts(app, title, url)) for rule in self.rules)
-            )
+            if named is not None and (app is None or app.casefold() != named):
+                return False
+            known = {rule: rule.known_fit(WindowFacts(app, title, url)) for rule in self.rules}
+            if not known or any(known.values()):
+                return True
+            self.undecided.update(rule.sentence for rule, is_fit in known.items() if is_fit is None)
+            return False
 
         return fits
+
+    @cached_property
+    def undecided(self) -> set[str]:
+        """The rules that took too long on a window that was asked about: what it showed stays."""
+        return set()
 
     def waiting(self, data_dir: DataDir) -> list[Waiting]:
         """Captures of the spool that were asked for. One whose record cannot be read may be any window's."""
@@ -177,7 +185,9 @@ def recorded(database: Database, rules: tuple[Rule, ...]) -> int | None:
         return 0
     try:
         with database.read(_COUNT_DEADLINE_S) as connection:
-            return Request(*EVER, rules=rules).scope.count(connection)
+            asked = Request(*EVER, rules=rules)
+            number = asked.scope.count(connection)
+            return None if asked.undecided else number
     except (StoreError, OSError, apsw.Error) as error:
         log.warning("the frames that privacy rules fit could not be counted: %s", error)
         return None

@@ -6,8 +6,8 @@ compared by its whole name, a title by whole words, a site by host and path, so 
 own file ``privacy.json`` and the built-in table.
 
 Everything fails closed. While any rule exists a window that cannot be identified is left out, rules that
-cannot be read leave out everything, and a regular expression that is not done in time fits. Exclusion always
-wins; there is no allow list.
+cannot be read leave out everything, and a regular expression that is not done in time leaves out. Exclusion
+always wins; there is no allow list. What is deleted is only what a rule is known to fit.
 
 The capture daemon applies this to windows and pixels (`capture.privacy`); the web app uses it to store rules
 and to answer what a window would get.
@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
+from time import thread_time
 from typing import Any, Literal, cast
 from urllib.parse import unquote, urlsplit
 
@@ -92,13 +93,23 @@ class Rule:
         given = [f"{name} {value!r}" for name in PATTERNS if (value := getattr(self, name)) is not None]
         return f"your rule for {' and '.join(given)}"
 
+    def known_fit(self, window: WindowFacts) -> bool | None:
+        """Whether every part that is given fits; None where a regular expression was not done in time."""
+        known: bool | None = True
+        for part, pattern, text in (
+            (_app_fits, self.app, window.app_name),
+            (_title_fits, self.title, window.window_name),
+            (_url_fits, self.url, window.browser_url),
+        ):
+            found = pattern is None or _fits(part, pattern, self.match, text)
+            if found is False:
+                return False
+            known = known and found
+        return known
+
     def fits(self, window: WindowFacts) -> bool:
-        """Whether every part that is given fits."""
-        return (
-            (self.app is None or _fits(_app_fits, self.app, self.match, window.app_name))
-            and (self.title is None or _fits(_title_fits, self.title, self.match, window.window_name))
-            and (self.url is None or _fits(_url_fits, self.url, self.match, window.browser_url))
-        )
+        """Whether the window is to be left out: also where that is not known in time."""
+        return self.known_fit(window) is not False
 
     def may_fit(self, window: WindowFacts) -> bool:
         """Whether this is a rule about a site that a browser window without an address might show."""
@@ -189,7 +200,9 @@ def _rule(document: Mapping[str, Any]) -> Rule:
     return Rule(app, title, url, match, cast(Action, document.get("action") or "drop"))
 
 
-def _fits(part: Callable[[str, Match, str], bool], pattern: str, match: Match, text: str | None) -> bool:
+def _fits(
+    part: Callable[[str, Match, str], bool], pattern: str, match: Match, text: str | None
+) -> bool | None:
     if not text:
         return False
     return _found(pattern, text) if match == "regex" else part(pattern, match, text)
@@ -219,12 +232,20 @@ def _url_fits(pattern: str, match: Match, url: str) -> bool:
     return same_host and (not wanted_path or path == wanted_path or path.startswith(wanted_path + "/"))
 
 
-def _found(pattern: str, text: str) -> bool:
-    """Whether a person's regular expression stands in a text; also where that is not told in `_SEARCH_S`."""
-    try:
-        return _expression(pattern).search(text, timeout=_SEARCH_S, concurrent=True) is not None
-    except TimeoutError:
-        return True
+def _found(pattern: str, text: str) -> bool | None:
+    """Whether a person's regular expression stands in a text; None where that is not told in `_SEARCH_S`.
+
+    The engine's limit is of all threads together: where others used it up, it is asked again with more.
+    """
+    expression, limit_s = _expression(pattern), _SEARCH_S
+    while True:
+        late_at = thread_time() + _SEARCH_S
+        try:
+            return expression.search(text, timeout=limit_s, concurrent=True) is not None
+        except TimeoutError:
+            if thread_time() >= late_at:
+                return None
+        limit_s *= 2
 
 
 @lru_cache(maxsize=256)

@@ -340,6 +340,22 @@ def test_rules_take_what_they_would_have_hidden_and_nothing_else(
     assert "ayroll" not in str(database.column("select receipt from deletions"))
 
 
+def test_what_a_slow_rule_may_fit_stays_and_the_receipt_names_the_rule(
+    database: Database, data_dir: DataDir, media: Media
+) -> None:
+    slow = put(database, data_dir, NOON_MS, "slow", window_name=f"{'a' * 300} b")
+    put(database, data_dir, NOON_MS + SECOND, "gone", window_name="aaa")
+    ever = Request(*EVER, rules=validate([{"title": "^(a|a)*$", "match": "regex"}]))
+    assert (deletion.preview(database, ever).frames, request.recorded(database, ever.rules)) == (1, None)
+    receipt = deletion.delete(database, media, ever)
+    assert (receipt.frames, receipt.verified) == (1, False)
+    assert database.column("select id from frames") == [slow.id]
+    assert ever.rules[0].sentence in receipt.left[-1]
+    deletion.settle(database, media)
+    [[kept]] = noted_receipts(database)
+    assert ever.rules[0].sentence not in kept
+
+
 def interrupted(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
+from store.privacy import rules
 from store.privacy.defaults import PASSWORD_MANAGERS, private_state
 from store.privacy.rules import (
     OwnChoices,
@@ -107,6 +109,17 @@ def test_a_site_is_compared_by_host_and_path(pattern: str, match: str, url: str,
     """`chase.com` does not match `purchase.com`."""
     [rule] = validate([{"url": pattern, "match": match}])
     assert rule.fits(WindowFacts("Chromium", "t", url)) is fits
+
+
+def test_a_regular_expression_is_given_up_for_its_own_time_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While other threads use up the limit it goes on; what does not fit anyway need not be told in time."""
+    rule, window = Rule(title="^(a|a)*$", match="regex"), WindowFacts("App", f"{'a' * 14} b", "a.example")
+    endless = replace(window, window_name=f"{'a' * 300} b")
+    assert (rule.known_fit(endless), replace(rule, url="^b").known_fit(endless)) == (None, False)
+    monkeypatch.setattr(rules, "_SEARCH_S", 1e-6)
+    assert rule.known_fit(window) is None
+    monkeypatch.setattr(rules, "thread_time", lambda: 0.0)
+    assert rule.known_fit(window) is False
 
 
 def test_all_parts_of_a_rule_must_fit() -> None:
