@@ -48,7 +48,7 @@ MAX_PATTERN = 500
 # A search takes microseconds. One that goes through every way to part a text takes hours, and `re` cannot be
 # interrupted.
 _SEARCH_S = 0.02
-_LITERAL_BRACE = re.compile(r"(\\.)|\{(?!\d+(?:,\d*)?\}|,\d*\})", re.DOTALL)
+_LITERAL_BRACE = re.compile(r"(\\N\{[^}]*\}|\\.)|\{(?!\d+(?:,\d*)?\}|,\d*\})", re.DOTALL)
 
 # The two edges of a word. Han, kana and hangul are written without blanks: no edge is asked of them.
 _UNSPACED = "぀-ヿ㐀-鿿豈-﫿가-힯"
@@ -185,7 +185,8 @@ def _pattern_problem(name: str, value: Any, match: str) -> str:
     if match == "regex":
         try:
             re.compile(value)
-        except re.error as error:
+            _expression(value)
+        except (re.error, regex.error) as error:
             return f"is not a regular expression: {error}"
     elif name == "url" and not _site(value)[0]:
         return "must be a site such as example.com or example.com/path"

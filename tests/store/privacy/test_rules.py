@@ -53,6 +53,7 @@ def decide(window: WindowFacts, *rules: Rule, defaults: bool = False) -> tuple[s
         ("bit", "exact", "bit editor", False),
         ("^kee", "regex", "KeePassXC", True),
         ("^notes{e}", "regex", "Notepad", False),
+        (r"^\N{EM DASH}{2}x", "regex", "——X", True),
         ("^(a|a)*$", "regex", f"{'a' * 300} b", True),  # undecided for hours: left out
         ("Code", "auto", None, False),
     ],
