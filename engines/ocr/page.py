@@ -32,7 +32,15 @@ from engines.ocr.protocol import (
 )
 from engines.ocr.remembered import INK, UNSURE, Remembered, Row
 from engines.ocr.rows import PICTURE, Block, blocks_of, has_strokes, rows_of, strokes
-from engines.ocr.scripts import confidence, passes, script_of, shows_other_script, surest, syllables_joined
+from engines.ocr.scripts import (
+    confidence,
+    is_not_latin,
+    passes,
+    script_of,
+    shows_other_script,
+    surest,
+    syllables_joined,
+)
 
 PSM_SPARSE_TEXT, PSM_LINE, PSM_RAW_LINE = 11, 7, 13
 
@@ -175,11 +183,15 @@ def _on_the_row(word: OcrWord, scale: float, border: int, shape: tuple[int, ...]
 
 
 def _is_debris(row: Row, words: Sequence[OcrWord]) -> bool:
-    """An icon or a cursor that stands alone is taken for a letter or two, not surely, and not for figures."""
+    """An icon or a cursor that stands alone is taken for a letter or two, not surely.
+
+    Figures are read less surely, too, and so are words of other scripts: two letters of Chinese are a button.
+    """
     if row.is_picture or row.box.w > _ALONE * row.box.h:
         return False
     text = line_of(words).text
-    return confidence(words) < _SURE_ALONE and not (len(text) > 1 and text.isdecimal())
+    is_figure = len(text) > 1 and any(character.isdecimal() for character in text)
+    return confidence(words) < _SURE_ALONE and not is_figure and not any(map(is_not_latin, text))
 
 
 def _is_a_rule(line: OcrLine) -> bool:

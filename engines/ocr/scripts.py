@@ -47,7 +47,7 @@ def surest(first: Sequence[OcrWord], second: Sequence[OcrWord]) -> list[OcrWord]
     for mine, others in _side_by_side(first, second):
         weights = sum(word.confidence * word.box.w for word in mine), _weight(others)
         if is_of_second:
-            least = _SURE if any(_is_not_latin(c) for word in others for c in word.text) else _SURE_ENOUGH
+            least = _SURE if any(is_not_latin(c) for word in others for c in word.text) else _SURE_ENOUGH
             second_is_surer = confidence(mine) < least or weights[0] <= _CLEARLY * weights[1]
         else:
             second_is_surer = weights[1] > weights[0] and shows_other_script(others)
@@ -79,7 +79,7 @@ def _side_by_side(
 def _weight(words: Sequence[OcrWord]) -> float:
     """How sure a model is of what it read in its own script, in pixels."""
     letters = [character for word in words for character in word.text if character.isalpha()]
-    if letters and not any(map(_is_not_latin, letters)):
+    if letters and not any(map(is_not_latin, letters)):
         return 0.0
     return sum(word.confidence * word.box.w for word in words if word.confidence >= _SURE_ENOUGH)
 
@@ -91,14 +91,14 @@ def _runs_left(runs: Iterable[Iterable[OcrWord]]) -> bool:
 
 
 def shows_other_script(words: Iterable[OcrWord]) -> bool:
-    return any(word.confidence >= _SURE_ENOUGH and any(map(_is_not_latin, word.text)) for word in words)
+    return any(word.confidence >= _SURE_ENOUGH and any(map(is_not_latin, word.text)) for word in words)
 
 
 def confidence(words: Sequence[OcrWord]) -> float:
     return line_of(words).confidence if words else 0.0
 
 
-def _is_not_latin(character: str) -> bool:
+def is_not_latin(character: str) -> bool:
     return character.isalpha() and not unicodedata.name(character, "").startswith("LATIN")
 
 

@@ -19,6 +19,9 @@ from tests.tables import for_each
         (9, "U", 0.5, False),  # a cursor
         (9, "U", 0.9, True),
         (18, "41", 0.5, True),
+        (18, "5€", 0.5, True),
+        (18, "删除", 0.5, True),
+        (18, "확인", 0.5, True),
         (90, "Uncle", 0.5, True),
     ],
 )
