@@ -10,11 +10,19 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from assistant.context.background import NO_CONTEXT, PreparedContext
-from assistant.core.errors import TurnRefused, UnknownChat
-from assistant.core.records import ApprovalEvent, ErrorEvent, FinalEvent, StatusEvent, TurnEvent, TurnRequest
+from assistant.core.errors import TurnRefused, UnknownChat, turn_error
+from assistant.core.records import (
+    ApprovalEvent,
+    ErrorEvent,
+    FinalEvent,
+    StatusEvent,
+    TurnError,
+    TurnEvent,
+    TurnRequest,
+)
 from assistant.turns import second_reading
 from assistant.turns.admission import admit
 from assistant.turns.plan import TurnServices
@@ -22,7 +30,6 @@ from assistant.turns.stored_turns import stored_turn
 from assistant.turns.turn import run_admitted
 from engines.cancellation import CancelToken
 from store.chats import tool_calls
-from store.core.errors import StoreError
 
 log = logging.getLogger(__name__)
 
@@ -85,26 +92,39 @@ class LiveTurn:
 
 
 class TurnSeries:
-    """Questions that are asked one after the other, until it `is_stopped`. `over` of them are; `failed` of
-    these have no answer.
+    """Questions that are asked one after the other, at most `count`, until it `is_stopped`. Each is drawn
+    when its turn has come. `over` of them are; `failed` of these have no answer, and `error` says why the
+    last of these has none.
     """
 
-    def __init__(self, requests: Sequence[TurnRequest]) -> None:
+    def __init__(self, requests: Iterator[TurnRequest], count: int) -> None:
         self.requests = requests
+        self.count = count
         self.over = 0
         self.failed = 0
+        self.error = ""
+        self.is_over = False
         self.is_stopped = False
         self.now: LiveTurn | None = None
 
     @property
     def is_running(self) -> bool:
-        return not self.is_stopped and self.over < len(self.requests)
+        return not self.is_stopped and not self.is_over
 
     def stop(self) -> None:
         """Ask no further question, and end the one that is being answered."""
         self.is_stopped = True
         if self.now:
             self.now.stop.set()
+
+    def note(self, error: str) -> None:
+        """One more is over; `error` says why it has no answer, "" where it has. One that was stopped is no
+        failure.
+        """
+        self.over += 1
+        if error and not self.is_stopped:
+            self.failed += 1
+            self.error = error
 
 
 class LiveTurns:
@@ -139,7 +159,9 @@ class LiveTurns:
         turn = LiveTurn(CancelToken(), NO_CONTEXT)
         return self._begun(turn, second_reading.run(services, chat_id, n, model, turn.stop), services)
 
-    def start_series(self, name: str, services: TurnServices, requests: Sequence[TurnRequest]) -> None:
+    def start_series(
+        self, name: str, services: TurnServices, requests: Iterator[TurnRequest], count: int
+    ) -> None:
         """Ask these one after the other; where a series of that name runs, it goes on instead.
 
         Nobody is asked meanwhile: a call that has to be approved is denied.
@@ -147,21 +169,28 @@ class LiveTurns:
         with self._lock:
             if name in self.series and self.series[name].is_running:
                 return
-            self.series[name] = series = TurnSeries(requests)
+            self.series[name] = series = TurnSeries(requests, count)
         threading.Thread(target=self._ask_all, args=(series, services), name="turns", daemon=True).start()
 
     def _ask_all(self, series: TurnSeries, services: TurnServices) -> None:
-        for request in series.requests:
-            if series.is_stopped:
-                break
+        while series.is_running:
             try:
-                series.now = turn = self.start(services, request)
-                series.failed += not _followed_to_an_answer(turn, services)
-            except (TurnRefused, TooManyTurns, StoreError) as refusal:
-                log.warning("a question of a series was not asked: %s", type(refusal).__name__)
-                series.failed += 1
-            series.over += 1
+                request = next(series.requests, None)
+                if request is None:
+                    break
+                series.note(self._asked(series, services, request))
+            except Exception as error:  # whatever it is, the others may go better
+                log.exception("a question of a series was not asked")
+                series.note(_sentence(error))
+        series.is_over = True
         services.database.close_thread()
+
+    def _asked(self, series: TurnSeries, services: TurnServices, request: TurnRequest) -> str:
+        """Why a question of a series has no answer; "" where it has one."""
+        series.now = turn = self.start(services, request)
+        if series.is_stopped:  # while it was admitted
+            turn.stop.set()
+        return _followed_to_the_end(turn, services)
 
     def _refuse_too_many(self) -> None:
         with self._lock:
@@ -184,15 +213,22 @@ class LiveTurns:
         return turn
 
 
-def _followed_to_an_answer(turn: LiveTurn, services: TurnServices) -> bool:
-    result = None
+def _followed_to_the_end(turn: LiveTurn, services: TurnServices) -> str:
+    """Why a turn has no answer; "" where it has one."""
+    error: TurnError | None = turn_error(UnknownChat(turn.chat_id), "en")
     for _, event in turn.follow():
         if isinstance(event, ApprovalEvent):
             for call in event.calls:
                 tool_calls.deny(services.database, call.id, services.clock())
         elif isinstance(event, FinalEvent):
-            result = event.result
-    return result is not None and result.error is None
+            error = event.result.error
+    return f"{error.message} {error.action}" if error else ""
+
+
+def _sentence(error: Exception) -> str:
+    """What the person reads of an error: the words of a refusal, and of the system where it gave any."""
+    system = error.strerror if isinstance(error, OSError) else ""
+    return str(error) if isinstance(error, TurnRefused) else system or turn_error(error, "en").message
 
 
 def _drain(turn: LiveTurn, events: Iterator[TurnEvent], services: TurnServices) -> None:

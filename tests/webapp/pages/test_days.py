@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import date
 
 import pytest
 from flask import Flask
 
+from assistant.core.records import TurnRequest
+from assistant.turns.live import LiveTurns
 from store.core import preferences
 from store.core.database import Database, rows
 from store.core.paths import DataDir
@@ -90,6 +93,19 @@ def test_told_again_on_request(app: Flask, browser: Actor, database: Database, f
     assert "being written again" in page(browser, FRIDAY)
     days.tell(database)
     assert "Changed retention" in page(browser, FRIDAY) and "stale" not in page(browser, FRIDAY)
+
+
+def test_an_hour_that_was_deleted_meanwhile_is_not_asked_about(
+    app: Flask, browser: Actor, database: Database, frame_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Iterator[TurnRequest]] = []
+    monkeypatch.setattr(LiveTurns, "start_series", lambda *given: started.append(given[3]))
+    for _ in range(2):
+        browser.post(f"{FRIDAY}/insights", data={"csrf_token": csrf_of(app, browser)})
+    assert len(list(started[0])) == 1
+    with database.write() as connection:
+        connection.execute("delete from daily_hours")
+    assert list(started[1]) == []
 
 
 def test_the_hour_that_runs_is_not_yet_to_be_told(

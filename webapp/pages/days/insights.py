@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any
 
 from flask import request
 from werkzeug.wrappers import Response as BaseResponse
 
+from assistant.core.records import TurnRequest
 from assistant.turns import anchor_facts
 from store.chats import personas
 from store.chats.records import Anchor
+from store.core.database import Database
 from store.memory import daily_hours, daily_summaries, insights
 from store.memory.daily_summaries import DailySummary
 from store.memory.insights import InsightFilter
@@ -18,14 +21,13 @@ from store.memory.observations import HOUR_MS
 from webapp.api.days import day_or_404
 from webapp.api.questions import turn_services
 from webapp.core import templating
-from webapp.core.services import services, viewer
+from webapp.core.services import Services, services, viewer
 
 
-def _untold_hours(summary: DailySummary) -> list[Anchor]:
-    """The hours of a day with activity in them that no insight tells."""
-    database = services().database
+def _untold_hours(database: Database, start_ms: int, end_ms: int) -> list[Anchor]:
+    """The hours of a range with activity in them that no insight tells."""
     with database.read() as connection:
-        hours = daily_hours.between(connection, summary.start_ms, summary.end_ms)
+        hours = daily_hours.between(connection, start_ms, end_ms)
     anchors = [Anchor("moment", hour.start_ms, hour.start_ms + HOUR_MS) for hour in hours if hour.points]
     return [anchor for anchor in anchors if insights.current(database, anchor) is None]
 
@@ -33,13 +35,22 @@ def _untold_hours(summary: DailySummary) -> list[Anchor]:
 @templating.post("/days/<day:on>/insights")
 def tell(on: date) -> BaseResponse:
     """Have an insight told of every hour that has none, one after the other; ``stop`` ends that."""
-    own, who, name = services(), viewer(), on.isoformat()
+    own, name = services(), on.isoformat()
     if request.form.get("stop") and name in own.turns.series:
         own.turns.series[name].stop()
     elif not request.form.get("stop"):
-        asked = [anchor_facts.request(a, who.zone_name, who.now_ms) for a in _untold_hours(day_or_404(on))]
-        own.turns.start_series(name, turn_services(own), asked)
+        day = day_or_404(on)
+        hours = _untold_hours(own.database, day.start_ms, day.end_ms)
+        requests = _requests(own, viewer().zone_name, hours)
+        own.turns.start_series(name, turn_services(own), requests, len(hours))
     return templating.redirect_to(f"/days/{name}#insights")
+
+
+def _requests(own: Services, zone_name: str, hours: Sequence[Anchor]) -> Iterator[TurnRequest]:
+    """The questions of hours, of each when it is asked: meanwhile it may be told, or deleted."""
+    for hour in hours:
+        for anchor in _untold_hours(own.database, hour.start_ms, hour.end_ms):
+            yield anchor_facts.request(anchor, zone_name, own.clock())
 
 
 @templating.get("/days/<day:on>/insights")
@@ -59,7 +70,7 @@ def insights_of(on: date, summary: DailySummary | None) -> dict[str, Any]:
     return {
         "on": on,
         "insights": insights.list_insights(own.database, InsightFilter(*span))[::-1] if summary else [],
-        "untold": len(_untold_hours(summary)) if summary else 0,
+        "untold": len(_untold_hours(own.database, *span)),
         "series": own.turns.series.get(on.isoformat()),
         "teller": own.chat_models.endpoint(own.chat_models.default),
         "rounds": own.settings.tools.max_iterations,
