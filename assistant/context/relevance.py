@@ -1,8 +1,9 @@
 """Which earlier chats bear on a question, and which of their sentences say most of it.
 
-A chat bears on a question by its meaning (cosine) and by the rare words that both have. The best one has to
-do so by more than chance; then come those that go on from it, which share names and meaning with it and
-need not share the question's words. Everything else is of something else, and is not told.
+The chats near a question fall into groups, each nearer to its own than to any other: by meaning (cosine)
+and by the rare words that two of them share, beyond what each chat has in common with just any. How near
+is near enough is measured on the person's own chats. Told is the group of the chat that bears most on the
+question; what is of another group is of something else, and is not told.
 """
 
 from __future__ import annotations
@@ -25,16 +26,19 @@ from store.core.database import Database
 from store.memory import chat_digests
 from store.memory.chat_digests import Candidates
 
+Likeness = npt.NDArray[np.float64]
+"""``float64[n, n]``: how near each two of some chats are."""
 Terms = Mapping[str, int]
 """How often each term stands in a text."""
 
 FLOOR = 0.45
 """Cosine and share of the question's words together: of a week of 60 foreign chats the best on a subject had
 at least 0.54 for its question, the best on others 0.33 on average and 0.48 at most."""
-LINK = 0.57
-"""The same between two chats, and a quarter of what the second has for the question. There 57 of 60 chats
-were found from others of their subject; the nearest of another subject had 0.56, most at most 0.53."""
-_OWN_SHARE = 0.25
+_WORDS = 2.0
+"""How much shared words count beside meaning: their cosines spread about half as wide."""
+_PRIOR_CHATS, _KIN, _STRANGERS = 20, 1.15, 0.14
+"""What a person's own chats say of how near two on one subject and on two are begins from this, which counts
+as much as so many chats: few of them say little."""
 MAX_RELATED = 12
 _POOL = 64
 """Chats nearest to a question, by meaning and by words each, of which those that bear on it are chosen."""
@@ -71,19 +75,55 @@ def related(
     if total[best] < FLOOR:
         return {}
     ids = [candidates.ids[at] for at in pool]
-    links = _links(database, ids) + candidates.cosines_among(pool)
-    found = {0: f"meaning {cosines[best]:.2f} + words {total[best] - cosines[best]:.2f}"}
-    nearest = links[0].copy()
-    reach = nearest + _OWN_SHARE * total[pool]
-    while len(found) < MAX_RELATED:
-        reach[list(found)] = -1.0
-        at = int(reach.argmax())
-        if reach[at] < LINK:
-            break
-        found[at] = f"goes on from another, {reach[at]:.2f}"
-        nearest = np.maximum(nearest, links[at])
-        reach = nearest + _OWN_SHARE * total[pool]
-    return {ids[at]: (round(float(max(total[pool[at]], 0.01)), 4), why) for at, why in found.items()}
+    likeness = _beyond_chance(_WORDS * _links(database, ids) + candidates.cosines_among(pool))
+    return {
+        ids[at]: (
+            round(float(max(total[pool[at]], 0.01)), 4),
+            f"meaning {cosines[pool[at]]:.2f} + words {total[pool[at]] - cosines[pool[at]]:.2f}",
+        )
+        for at in _group(likeness)[:MAX_RELATED]
+    }
+
+
+def _beyond_chance(likeness: Likeness) -> Likeness:
+    """How near each two chats are beyond what each of them is to just any other: one in a rarer language or
+    of many words is near to all of them.
+    """
+    np.fill_diagonal(likeness, 0.0)
+    usual = np.median(likeness, axis=1)
+    usual -= np.median(usual)
+    known = len(usual) / (len(usual) + _PRIOR_CHATS)
+    return np.asarray(likeness - known * (usual[:, None] + usual[None, :]) / 2, np.float64)
+
+
+def _group(likeness: Likeness) -> list[int]:
+    """The places of the first chat's group, in order, by average linkage: the two nearest groups become one
+    until they are nearer to strangers than to kin, in proportion.
+    """
+    near, members = likeness.copy(), [[at] for at in range(len(likeness))]
+    np.fill_diagonal(near, -np.inf)
+    enough = _near_enough(near)
+    while near.max() >= enough:
+        kept, gone = (int(at) for at in np.unravel_index(near.argmax(), near.shape))
+        sizes = len(members[kept]), len(members[gone])
+        joined = (sizes[0] * near[kept] + sizes[1] * near[gone]) / sum(sizes)
+        near[kept], near[:, kept] = joined, joined
+        near[gone], near[:, gone], near[kept, kept] = -np.inf, -np.inf, -np.inf
+        members[kept] += members[gone]
+        members[gone] = []
+    return sorted(next(group for group in members if 0 in group))
+
+
+def _near_enough(near: Likeness) -> float:
+    """Between what a chat and the one nearest to it usually have, and what two of them do."""
+    number = len(near)
+    kin = float(np.median(near.max(axis=1))) if number > 1 else 0.0
+    strangers = float(np.median(near[np.triu_indices(number, 1)])) if number > 1 else 0.0
+    level = [
+        (number * own + _PRIOR_CHATS * usual) / (number + _PRIOR_CHATS)
+        for own, usual in ((kin, _KIN), (strangers, _STRANGERS))
+    ]
+    return math.sqrt(max(level[0], 0.0) * max(level[1], 0.0))
 
 
 def _shares(database: Database, asked: Terms, ids: Collection[int]) -> dict[int, float]:
@@ -101,8 +141,8 @@ def _shares(database: Database, asked: Terms, ids: Collection[int]) -> dict[int,
     return shares
 
 
-def _links(database: Database, ids: Sequence[int]) -> npt.NDArray[np.float64]:
-    """``float64[n, n]``: the cosine of each two chats by the terms that more than one of them has."""
+def _links(database: Database, ids: Sequence[int]) -> Likeness:
+    """The cosine of each two chats by the terms that more than one of them has."""
     rows = chat_digests.terms_of(database, ids)
     chats = Counter(term for _, term, _ in rows)
     columns = {term: at for at, term in enumerate(term for term, number in chats.items() if number > 1)}
