@@ -169,6 +169,9 @@ def _summarise(services: ContextServices, session_id: int) -> None:
         if not turns:
             chat_summaries.put_empty(services.database, session_id)
             return
+        known = chat_summaries.get(services.database, [session_id]).get(session_id)
+        if known and known.is_edited:  # what is left of it after a deletion has lost what finds it
+            embed(services, session_id)
         _put(services, session_id, turns, *session_summary.summary_by_rules(turns), BY_RULES)
         _score_usefulness(services, turns)
     except FAULTS:

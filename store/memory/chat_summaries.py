@@ -6,6 +6,7 @@ on is deleted, and is made again of what is left (`store.deletion.chat_hooks`).
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
@@ -63,6 +64,11 @@ class ChatSummary(Summary):
     is_retracted: bool
     tags: tuple[tuple[str, float], ...] = ()
     traces: Traces | None = None
+
+    @property
+    def version(self) -> str:
+        """Another one where it says something else."""
+        return hashlib.sha256(json.dumps(self.fields).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,39 +158,52 @@ def put_empty(database: Database, session_id: int) -> None:
         connection.execute("update chat_sessions set summary_state = 'empty' where id = ?", (session_id,))
 
 
-def edit(database: Database, session_id: int, fields: Mapping[str, str | None], now_ms: int) -> bool:
+def edit(
+    database: Database,
+    session_id: int,
+    fields: Mapping[str, str | None],
+    now_ms: int,
+    *,
+    version: str | None = None,
+) -> bool:
     """Keep the person's words; what is made of the session later leaves them. False when there is none.
 
     Fields that are left as they were keep their traces, by which they are known not to be the person's. The
-    vector goes.
+    vector goes. Raises `Outdated` where it is not the `version` that the person saw: what was deleted since
+    would come back as their own words.
     """
-    known = get(database, [session_id]).get(session_id)
-    if known is None:
-        return False
-    traces = known.traces or {}
-    was = {
-        name: text
-        for name, text in known.fields.items()
-        if text and (not known.is_edited or name in traces)
-        and " ".join(text.split()) == " ".join((fields.get(name) or "").split())
-    }  # fmt: skip
-    changed = database.change(
-        f"""
-        update chat_summaries
-        set {", ".join(f"{name} = :{name}" for name in SUMMARY_FIELDS)},
-            made_by = '{BY_PERSON}', is_edited = 1, vector = null, vector_model = null,
-            traces = :traces, updated_ms = :now
-        where session_id = :session
-    """,
-        {
-            "session": session_id,
-            "now": now_ms,
-            "traces": _packed({name: traces.get(name, ()) for name in was}),
-            **{name: fields.get(name) for name in SUMMARY_FIELDS},
-            **was,
-        },
-    )
-    return changed > 0
+    with database.write() as connection:
+        known = get(database, [session_id]).get(session_id)
+        if known is None:
+            return False
+        if version not in (None, known.version):
+            raise Outdated("the summary was made again while it was edited")
+        traces = known.traces or {}
+        was = {
+            name: text
+            for name, text in known.fields.items()
+            if text and (not known.is_edited or name in traces)
+            and " ".join(text.split()) == " ".join((fields.get(name) or "").split())
+        }  # fmt: skip
+        connection.execute(
+            _EDIT,
+            {
+                "session": session_id,
+                "now": now_ms,
+                "traces": _packed({name: traces.get(name, ()) for name in was}),
+                **{name: fields.get(name) for name in SUMMARY_FIELDS},
+                **was,
+            },
+        )
+    return True
+
+
+_EDIT = f"""
+update chat_summaries
+set {", ".join(f"{name} = :{name}" for name in SUMMARY_FIELDS)}, made_by = '{BY_PERSON}', is_edited = 1,
+    vector = null, vector_model = null, traces = :traces, updated_ms = :now
+where session_id = :session
+"""
 
 
 def put_found_by(

@@ -69,8 +69,11 @@ def told(database: Database, chat_id: int, n: int) -> Told:
 _TOLD_CHATS = """
 select distinct c.id, c.title
 from turns t
-join (select * from context_pack_sources union select * from chat_uses) o on o.turn_id = t.id
-join chat_sessions s on s.id = o.session_id
+join chat_sessions s on s.id in (
+    select session_id from context_pack_sources where turn_id = t.id
+    union all
+    select session_id from chat_uses where turn_id = t.id
+)
 join conversations c on c.id = s.conversation_id
 where t.conversation_id = :chat and t.n = :n
 order by c.id desc

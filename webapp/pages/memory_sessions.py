@@ -6,8 +6,9 @@ from flask import request
 from werkzeug.wrappers import Response
 
 from assistant.context import session_closing, topics
+from assistant.context.session_summary import MAX_FIELD_CHARS
 from assistant.core.texts import normalize, redacted
-from store.core.errors import existing
+from store.core.errors import Outdated, existing
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_sessions import ChatSession
 from store.memory.chat_summaries import ChatSummary
@@ -20,7 +21,6 @@ from webapp.core.parameters import number
 from webapp.core.services import services
 
 PAGE = 50
-_MAX_FIELD_CHARS = 1_000
 Fields = dict[str, tuple[SourcedText, ...]]
 """The fields of a summary, each in sentences with where they are from."""
 
@@ -67,17 +67,25 @@ def session(session_id: int) -> Response:
         shown=shown,
         summary=summary,
         fields=fields,
+        most_chars=MAX_FIELD_CHARS,
         asked=chat_summaries.summary_input(database, shown.id),
     )
 
 
 @templating.post("/memory/sessions/<id:session_id>")
 def edit(session_id: int) -> Response:
-    """Keep the person's words in place of the summary's."""
+    """Keep the person's words in place of the summary's; 409 when it is no more what the form showed."""
     own, form = services(), request.form
-    typed = {name: " ".join(form.get(name, "").split())[:_MAX_FIELD_CHARS] for name in SUMMARY_FIELDS}
+    typed = {name: " ".join(form.get(name, "").split())[:MAX_FIELD_CHARS] for name in SUMMARY_FIELDS}
     fields = {name: redacted(text) or None for name, text in typed.items()}
-    existing(chat_summaries.edit(own.database, session_id, fields, own.clock()), "session", session_id)
+    try:
+        is_there = chat_summaries.edit(
+            own.database, session_id, fields, own.clock(), version=form.get("version")
+        )
+    except Outdated as error:
+        detail = "It was summarised again meanwhile. Open it anew and write your words there."
+        raise Problem(409, "summary_changed", detail) from error
+    existing(is_there, "session", session_id)
     session_closing.embed(own.context, session_id)
     return templating.redirect_to(f"/memory/sessions/{session_id}")
 

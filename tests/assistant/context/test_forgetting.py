@@ -48,6 +48,21 @@ def test_deleting_a_frame_forgets_what_a_chat_said_of_it(
     assert SECRET not in everywhere(database)
 
 
+def test_typed_notes_are_found_again_after_a_deletion(
+    past: Past, context: ContextServices, database: Database, data_dir: DataDir, media: Media
+) -> None:
+    frame = store_frame(database, data_dir, NOON_MS - 1_000, SECRET)
+    evidence = [StoredEvidence(1, frame.id, NOON_MS, state="found")]
+    told = past.window("What was it?", answers=[f"It was {SECRET}."], evidence=evidence)
+    fields = chat_summaries.get(database, [told])[told].fields
+    chat_summaries.edit(database, told, {**fields, "notes": "We took the Liebherr crane"}, NOON_MS)
+    deletion.delete_frames(database, media, [frame.id])
+    look(context)
+    terms = database.column("select term from chat_terms where session_id = ?", (told,))
+    assert "liebherr" in terms and SECRET not in terms
+    assert chat_digests.candidates(database, "fake").vectors is not None
+
+
 def test_a_question_about_the_time_of_a_deleted_frame_is_summarised_again(
     past: Past, context: ContextServices, database: Database, data_dir: DataDir, media: Media
 ) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
+from assistant.context import session_closing, session_summary
 from store.chats.records import StoredEvidence
 from store.core.paths import DataDir
+from store.deletion import deletion
+from store.frames.media import Media
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.sources import entities
 from tests.assistant.context.helpers import Past
@@ -66,6 +69,38 @@ def test_a_summary_is_edited_kept_and_made_again(
     browser.post(f"{where}/again", data=form)
     assert chat_summaries.get(own.database, [session_id])[session_id].learned == LEARNED
     assert browser.post("/memory/sessions/999", data=said).status_code == 404
+
+
+def test_a_form_that_shows_what_was_deleted_since_is_not_kept(
+    browser: Actor, own: Services, past: Past, form: dict[str, str], data_dir: DataDir, media: Media
+) -> None:
+    frame = store_frame(own.database, data_dir, NOON_MS - 1_000, "zanzibarquill")
+    evidence = [StoredEvidence(1, frame.id, NOON_MS, state="found")]
+    answer = "The zanzibarquill was signed."
+    session_id = past.window("What is it?", answers=[answer], evidence=evidence)
+    where = f"/memory/sessions/{session_id}"
+    version = chat_summaries.get(own.database, [session_id])[session_id].version
+    assert f'name="version" value="{version}"' in browser.get(where).text
+    deletion.delete_frames(own.database, media, [frame.id])
+    session_closing.look(own.context)
+    stale = {**form, "version": version, "request": "Mine", "completed": answer}
+    assert browser.post(where, data=stale).status_code == 409
+    assert "zanzibarquill" not in browser.get(where).text
+
+
+def test_a_field_as_long_as_rules_write_it_is_not_cut_into_the_persons_words(
+    browser: Actor, own: Services, past: Past, form: dict[str, str]
+) -> None:
+    answers = [
+        f"Clause {n} names Harbour {n * 7} and the freight, {'all of it ' * 13}paid." for n in range(8)
+    ]
+    session_id = past.window(*[f"What says clause {n}?" for n in range(8)], answers=answers)
+    made = chat_summaries.get(own.database, [session_id])[session_id]
+    assert made.learned is not None and 1_000 < len(made.learned) <= session_summary.MAX_FIELD_CHARS
+    said = {name: text or "" for name, text in made.fields.items()} | {"notes": "mine"}
+    browser.post(f"/memory/sessions/{session_id}", data={**form, **said, "version": made.version})
+    found = chat_summaries.get(own.database, [session_id])[session_id]
+    assert found.learned == made.learned and found.traces is not None and "learned" in found.traces
 
 
 def test_a_summary_is_retracted_and_brought_back(
