@@ -59,7 +59,7 @@ def test_typed_notes_are_found_again_after_a_deletion(
     deletion.delete_frames(database, media, [frame.id])
     look(context)
     terms = database.column("select term from chat_terms where session_id = ?", (told,))
-    assert "liebherr" in terms and SECRET not in terms
+    assert "crane" in terms and not any(SECRET.startswith(term) for term in terms)
     assert chat_digests.candidates(database, "fake").vectors is not None
 
 
