@@ -116,14 +116,12 @@ def _group(likeness: Likeness) -> list[int]:
 
 def _near_enough(near: Likeness) -> float:
     """Between what a chat and the one nearest to it usually have, and what two of them do."""
-    number = len(near)
-    kin = float(np.median(near.max(axis=1))) if number > 1 else 0.0
-    strangers = float(np.median(near[np.triu_indices(number, 1)])) if number > 1 else 0.0
-    level = [
-        (number * own + _PRIOR_CHATS * usual) / (number + _PRIOR_CHATS)
-        for own, usual in ((kin, _KIN), (strangers, _STRANGERS))
-    ]
-    return math.sqrt(max(level[0], 0.0) * max(level[1], 0.0))
+    number, part = len(near), _PRIOR_CHATS / (len(near) + _PRIOR_CHATS)
+    if number < 2:
+        return math.sqrt(_KIN * _STRANGERS)
+    kin = np.median(near.max(axis=1)) * (1 - part) + _KIN * part
+    strangers = np.median(near[np.triu_indices(number, 1)]) * (1 - part) + _STRANGERS * part
+    return math.sqrt(max(0.0, kin * strangers))
 
 
 def _shares(database: Database, asked: Terms, ids: Collection[int]) -> dict[int, float]:

@@ -263,13 +263,12 @@ MAX_LOADED = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Sessions a pack may draw on, newest first: ids, when they ended, and vectors of one model.
+    """Sessions a pack may draw on, newest first: ids, and vectors of one model.
 
     `vectors` is int8[len(ids), dimension], zeros where a session has none; None without a model.
     """
 
     ids: tuple[int, ...]
-    ended_ms: npt.NDArray[np.int64]
     vectors: npt.NDArray[np.int8] | None
 
     def cosines(self, query: npt.NDArray[np.floating] | None) -> npt.NDArray[np.float64]:
@@ -292,20 +291,17 @@ def _unit(vectors: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
     return np.asarray(table / np.where(lengths > 0, lengths, 1.0), np.float32)
 
 
-def candidates(
-    database: Database, model: str | None, without: int | None = None, limit: int = MAX_LOADED
-) -> Candidates:
+def candidates(database: Database, model: str | None, without: int | None = None) -> Candidates:
     """Every session but `without` and those of its chat, the newest where they are too many."""
-    found = database.rows(_CANDIDATES, {"model": model or "", "without": without, "limit": limit})
-    ids = tuple(number for number, _, _ in found)
-    ended = np.fromiter((at for _, at, _ in found), np.int64, len(found))
-    size = max((len(vector) for _, _, vector in found if vector is not None), default=0)
+    found = database.rows(_CANDIDATES, {"model": model or "", "without": without, "limit": MAX_LOADED})
+    ids = tuple(number for number, _ in found)
+    size = max((len(vector) for _, vector in found if vector is not None), default=0)
     if not model or not size:
-        return Candidates(ids, ended, None)
+        return Candidates(ids, None)
     none = bytes(size)
-    packed = b"".join(vector if vector and len(vector) == size else none for _, _, vector in found)
+    packed = b"".join(vector if vector and len(vector) == size else none for _, vector in found)
     table = np.frombuffer(packed, np.int8).reshape(len(found), size)
-    return Candidates(ids, ended, table)
+    return Candidates(ids, table)
 
 
 def with_terms(database: Database, terms: Iterable[str]) -> dict[str, set[int]]:
@@ -402,7 +398,7 @@ def ended_between(database: Database, start_ms: int, end_ms: int) -> bool:
 
 
 _CANDIDATES = """
-select s.session_id, s.ended_ms, case when s.vector_model = :model then s.vector end
+select s.session_id, case when s.vector_model = :model then s.vector end
 from chat_summaries s
 where s.is_retracted = 0 and s.session_id not in (
     select other.id from chat_sessions this
