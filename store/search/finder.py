@@ -21,6 +21,9 @@ from store.search.query import Query
 RANKED_BLOCK = 1_000
 """Matches that are put in order of relevance together: 3 to 20 ms, mostly for the scores."""
 
+LATE_BLOCK = 100
+"""Matches that are ranked together once that takes long: a fixed number, so that pages by offset agree."""
+
 FEW_FRAMES = 256
 """Where a filter by name leaves no more, they are looked up one by one: 0.04 to 0.2 ms for each word."""
 
@@ -112,12 +115,13 @@ class Finder:
                 f"json_each(:walk) n cross join frames f on f.{self._walk.column} = n.value"
                 f" where {self._where}"
             )
-        return seen + len(
-            self._until_enough(f"select 1 from {matches} limit :limit", rest, 0, at_most - seen)
-        )
+        sql = f"select 1 from {matches} limit :limit"
+        return seen + len(self._until_enough(sql, rest, 0, at_most - seen)[0])
 
-    def _until_enough(self, sql: str, block: Block, enough: int, limit: int, **values: Any) -> list[Any]:
-        """Rows of a statement, `enough` of them at least, and `limit` at most."""
+    def _until_enough(
+        self, sql: str, block: Block, enough: int, limit: int, **values: Any
+    ) -> tuple[list[Any], bool]:
+        """Rows of a statement, `enough` of them at least, and `limit` at most; and whether it was late."""
         found: list[Any] = []
         cursor = self._connection.execute(sql, self._bound(block, limit=limit, **values))
         # To go to where a range ends takes its time, too, and has to be.
@@ -125,10 +129,11 @@ class Finder:
         for row in cursor:
             found.append(row)
             if len(found) >= enough and _is_late(*late_at):
-                self.is_cut = len(found) != limit
+                is_cut = len(found) != limit
+                self.is_cut |= is_cut
                 cursor.close()
-                break
-        return found
+                return found, is_cut
+        return found, False
 
     def by_time(self, limit: int, offset: int, after: int | None, *, newest_first: bool) -> list[int]:
         """Ids in the order of time, beyond the id `after`."""
@@ -184,8 +189,7 @@ class Finder:
         if not statistics.weights or self.range.low >= self.range.high:
             self._seen = (0, Block(self.range.low, self.range.low))  # the words are together nowhere
             return []
-        enough = limit + offset
-        block, ranked = self._ranked(after.block if after else None, self.range.high, statistics, enough)
+        block, ranked = self._ranked(after.block if after else None, self.range.high, statistics)
         self._known = (block, frozenset(frame_id for _, frame_id in ranked))
         if after is None:
             self._seen = (len(ranked), Block(self.range.low, block.low))
@@ -194,12 +198,12 @@ class Finder:
         found = [Ranked(*each, block) for each in ranked[offset : offset + limit]]
         while len(found) < limit and block.low > self.range.low:
             offset = max(0, offset - len(ranked))
-            block, ranked = self._ranked(None, block.low, statistics, limit - len(found) + offset)
+            block, ranked = self._ranked(None, block.low, statistics)
             found += [Ranked(*each, block) for each in ranked[offset : offset + limit - len(found)]]
         return found
 
     def _ranked(
-        self, settled: Block | None, high: int, statistics: Statistics, enough: int
+        self, settled: Block | None, high: int, statistics: Statistics
     ) -> tuple[Block, list[tuple[float, int]]]:
         """(score, id) of a settled block, or of as many below `high` as make one, best first."""
         order = f"order by {self._order} desc" if self._few is None else ""  # which are in this order
@@ -221,11 +225,12 @@ class Finder:
             whole: list[Any] = rows(self._connection, sql, self._bound(settled, limit=-1, **values))
             return settled, sorted(whole, reverse=True)
         block = Block(self.range.low, high)
-        found = self._until_enough(sql, block, enough, RANKED_BLOCK + 1, **values)
-        if len(found) > RANKED_BLOCK:
-            found.pop()
-            block = Block(found[-1][1], high)
-        elif self.is_cut:
+        most = LATE_BLOCK if self.is_cut else RANKED_BLOCK  # what was late once goes on in small blocks
+        found, is_cut = self._until_enough(sql, block, LATE_BLOCK, most + 1, **values)
+        if is_cut:
+            most = LATE_BLOCK
+        if is_cut or len(found) > most:
+            del found[most:]
             block = Block(found[-1][1], high)
         return block, sorted(found, reverse=True)
 

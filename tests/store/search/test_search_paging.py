@@ -103,6 +103,21 @@ def test_an_offset_skips_that_many(
     assert ids(search(many, text, filters, order=order, limit=4, offset=offset)) == whole[offset : offset + 4]
 
 
+@given(_texts, _filters, st.integers(0, 60))
+@settings(deadline=None)
+def test_an_offset_skips_that_many_where_the_time_is_spent(
+    many: Database, text: str, filters: Filters, offset: int
+) -> None:
+    """Also beyond the last row."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("store.search.finder.ENOUGH_S", 0.0)
+        patch.setattr("store.search.finder.LATE_BLOCK", 3)
+        whole = ids(walk(many, text, filters, limit=8))
+        page = ids(search(many, text, filters, limit=4, offset=offset))
+    assert page == whole[offset : offset + 4]
+    assert sorted(whole) == sorted(ids(walk(many, text, filters, order="newest")))
+
+
 @given(_texts, _filters, _orders)
 @settings(deadline=None)
 def test_few_frames_are_looked_up_as_many_are_walked(
