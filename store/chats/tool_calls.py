@@ -26,7 +26,6 @@ from store.chats import conversations, tool_permissions
 from store.core.database import Database, rows, scalar
 from store.core.errors import NotFound
 from store.core.records import columns, insert
-from store.frames.activity_intervals import overlaps_deletion
 
 State = Literal["pending", "approved", "executing", "completed", "failed", "denied", "timed_out", "expired"]
 ApprovalScope = Literal["once", "chat", "always"]
@@ -217,10 +216,15 @@ def _expire(database: Database, condition: str, values: dict[str, int | None], n
             values,
         )
         for number, tool in found:
-            sql = "update tool_calls set state = 'expired', finished_ms = ? where id = ?"
-            connection.execute(sql, (now_ms, number))
-            record_event(connection, ToolEvent(now_ms, tool, "expired"))
+            lapse(connection, number, tool, now_ms)
     return len(found)
+
+
+def lapse(connection: apsw.Connection, number: int, tool: str, now_ms: int) -> None:
+    """Close a waiting call that nobody can decide any more, inside `database.write()`."""
+    sql = "update tool_calls set state = 'expired', finished_ms = ? where id = ?"
+    connection.execute(sql, (now_ms, number))
+    record_event(connection, ToolEvent(now_ms, tool, "expired"))
 
 
 _EVENTS = {None: "denied", "once": "approved", "chat": "allowed_in_chat", "always": "always_allowed"}
@@ -317,45 +321,6 @@ def finish(database: Database, turn_id: int, number: int, outcome: Outcome, now_
                 """,
                 {"turn": turn_id, "low": outcome.shown_from_ms, "high": outcome.shown_until_ms},
             )
-
-
-# -- forgetting (inside `database.write()`) -----------------------------------------------
-
-# A later turn of a chat may repeat what an earlier one was shown, by a tool or before, in its arguments too.
-_AFFECTED = f"""
-from tool_calls c
-join turns asked on asked.id = c.turn_id
-where not c.is_forgotten and (
-    exists (
-        select 1
-        from tool_calls shown
-        join turns t on t.id = shown.turn_id
-        where shown.shown_from_ms is not null and t.conversation_id = asked.conversation_id
-            and t.n <= asked.n and {overlaps_deletion("shown.shown_from_ms", "shown.shown_until_ms")}
-    )
-    or exists (
-        select 1
-        from turns t
-        join evidence e on e.turn_id = t.id
-        where t.conversation_id = asked.conversation_id and t.n <= asked.n
-            and e.frame_id in (select id from deletion_scope)
-    )
-)
-"""
-
-COUNT = f"select count(*) {_AFFECTED}"
-
-
-def forget(connection: apsw.Connection) -> None:
-    """Empty the calls that may show one of the frames in ``deletion_scope``; that they were made stays."""
-    connection.execute(
-        f"""
-        update tool_calls
-        set arguments = '{{}}', arguments_sha256 = '', output = '', error = '', said = '', notice = '',
-            is_forgotten = 1, state = iif(state = 'pending' and expires_ms is null, 'expired', state)
-        where id in (select c.id {_AFFECTED})
-        """
-    )
 
 
 def _sha256(arguments: str) -> str:

@@ -1,4 +1,4 @@
-"""What chats know of the frames that are deleted: answers, summaries, what was sent, and measured facts.
+"""What chats know of the frames that are deleted: answers, summaries, tool calls, what was sent, and facts.
 
 An answer that cites a deleted frame goes as a whole, its claims with it: prose cannot be cut
 safely. An answer for which the frame was only retrieved, or a later one in the same conversation,
@@ -216,6 +216,51 @@ left join touched on touched.turn_id = t.id
 where t.answer_md not in ('', :removed)
 order by t.id
 """
+
+
+# -- what tools were asked, and gave ----------------------------------------------------------
+# A later turn of a chat may repeat what an earlier one was shown, by a tool or before, or was told of another
+# chat: in its arguments and in what it would remember, too.
+
+_AFFECTED_CALLS = f"""
+from tool_calls c
+join turns asked on asked.id = c.turn_id
+where not c.is_forgotten and exists (
+    select 1
+    from turns t
+    where t.conversation_id = asked.conversation_id and t.n <= asked.n and (
+        exists (
+            select 1 from tool_calls shown
+            where shown.turn_id = t.id and shown.shown_from_ms is not null
+                and {overlaps_deletion("shown.shown_from_ms", "shown.shown_until_ms")}
+        )
+        or exists (
+            select 1 from evidence e where e.turn_id = t.id and e.frame_id in (select id from deletion_scope)
+        )
+        or exists (
+            select 1 from context_pack_sources o
+            where o.turn_id = t.id and o.session_id in ({_AFFECTED_SESSIONS})
+        )
+        or exists (
+            select 1 from chat_uses u where u.turn_id = t.id and u.session_id in ({_AFFECTED_SESSIONS})
+        )
+    )
+)
+"""
+
+CALLS_COUNT = f"select count(*) {_AFFECTED_CALLS}"
+
+
+def forget_calls(connection: apsw.Connection) -> None:
+    """Empty the calls that may show one of the frames in ``deletion_scope``; that they were made stays."""
+    connection.execute(
+        f"""
+        update tool_calls
+        set arguments = '{{}}', arguments_sha256 = '', output = '', error = '', said = '', notice = '',
+            is_forgotten = 1, state = iif(state = 'pending' and expires_ms is null, 'expired', state)
+        where id in (select c.id {_AFFECTED_CALLS})
+        """
+    )
 
 
 # -- what was sent ------------------------------------------------------------------------

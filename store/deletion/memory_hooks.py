@@ -16,7 +16,7 @@ import apsw
 
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import rows, scalar
-from store.deletion.chat_hooks import DeletedWords, forget_answers, forget_chat_summaries
+from store.deletion.chat_hooks import DeletedWords, forget_answers, forget_calls, forget_chat_summaries
 from store.frames.activity_intervals import overlaps_deletion
 from store.memory import observation_writer
 from store.memory.insights import redacted
@@ -152,10 +152,10 @@ where base.is_forgotten = 1 and i.is_forgotten = 0
 
 # -- entities and facts -------------------------------------------------------------------
 # A fact that names a deleted frame as its source goes. So does a fact or an entity that a chat stored after
-# it had been shown such a frame, when it says something that only the deleted frames said. An entity that
-# was found only on deleted frames goes with its facts, unless facts from elsewhere are left about it. What a
-# person stated stays and no longer names the frame; so does whom or what it is about, without the description
-# that a chat gave, and whom an imported file names.
+# it had been shown such a frame, or told of a chat that had been, when it says something that only the
+# deleted frames said. An entity that was found only on deleted frames goes with its facts, unless facts
+# from elsewhere are left about it. What a person stated stays and no longer names the frame; so does whom
+# or what it is about, without the description that a chat gave, and whom an imported file names.
 
 KNOWLEDGE_COUNT = """
 select
@@ -223,7 +223,10 @@ where id = :id and not {_OWN}
 _SAID = f"""
 select thing.id, {{values}}
 from {{table}} thing
-where thing.shown_from_ms is not null and {overlaps_deletion("thing.shown_from_ms", "thing.shown_until_ms")}
+where (
+    thing.shown_from_ms is not null and {overlaps_deletion("thing.shown_from_ms", "thing.shown_until_ms")}
+    or thing.turn_id in (select turn_id from tool_calls where is_forgotten)
+)
 """
 
 
@@ -243,6 +246,8 @@ where not exists (
     where f.observation_id = o.id and f.frame_id not in (select id from deletion_request)
 )
 union all
+select 'Proposal', id, notice, '' from tool_calls where state = 'pending' and expires_ms is null
+union all
 select 'Fact', f.id,
     s.name || ' ' || replace(f.predicate, '_', ' ') || ' ' || coalesce(o.name, f.object_value), ''
 from facts f join entities s on s.id = f.subject_id left join entities o on o.id = f.object_entity_id
@@ -259,6 +264,7 @@ def would_forget(connection: apsw.Connection) -> list[tuple[str, str]]:
     forget_answers(connection)
     forget_insights(connection)
     forget_chat_summaries(connection)
+    forget_calls(connection)
     forget_memory(connection)
     forget_knowledge(connection)
     gone = f"select * from named_before except select * from ({_NAMED})"

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import apsw
 
-from store.chats import tool_calls
 from store.core.database import rows, scalar
 from store.deletion import chat_hooks, memory_hooks
 from store.embeddings import vectors
@@ -103,8 +102,8 @@ PLACES = (
     # What was sent to a model; that it was sent stays.
     Place("sent", chat_hooks.EGRESS_COUNT, chat_hooks.forget_egress),
     Place("measured", chat_hooks.MEASURED_FACTS_COUNT, chat_hooks.forget_measured_facts),
-    # What tools showed a model of that time.
-    Place("tool_calls", tool_calls.COUNT, tool_calls.forget),
+    # What tools showed a model of that time, and what it would remember of it.
+    Place("tool_calls", chat_hooks.CALLS_COUNT, chat_hooks.forget_calls),
     # Observations and summaries; those of which frames are left are derived again by ingest.
     Place("memory", memory_hooks.MEMORY_COUNT, memory_hooks.forget_memory),
     Place("summaries", daily_summaries.COUNT, daily_summaries.forget),

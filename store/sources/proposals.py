@@ -56,6 +56,7 @@ def decide(
     With a `scope` other than once what these tools propose is remembered unasked from now on. Raises
     `NotPending` where all was decided before, or forgotten with what it was learned from.
     """
+    is_current = True
     with database.write() as connection:
         waiting = of_turn(database, chat_id, n)
         if not waiting:
@@ -64,12 +65,17 @@ def decide(
         if kept:
             # What was deleted since the question was asked took what it had shown along, in its transaction.
             conversations.renew(connection, waiting[0].turn_id)
+            is_current = conversations.is_current(connection, waiting[0].turn_id)
         for call in waiting:
-            if call.id in kept:
+            if not is_current:  # an earlier chat that it was told of has gone
+                tool_calls.lapse(connection, call.id, call.tool, now_ms)
+            elif call.id in kept:
                 output = json.dumps(_store(connection, database, call, now_ms))
                 tool_calls.settle(connection, call, output, scope, now_ms)
             elif among is None or call.id in among:
                 tool_calls.settle(connection, call, "", None, now_ms)
+    if not is_current:
+        raise NotPending("expired")
 
 
 def _with_subjects(waiting: Collection[ToolCall], chosen: set[int]) -> set[int]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from store.chats import conversations
+import pytest
+
+from store.chats import conversations, tool_calls
 from store.chats.records import StoredEvidence
+from store.chats.tool_calls import NewToolCall, NotPending
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.deletion.request import EVER, Request
 from store.frames.frames import FrameRow
 from store.frames.media import Media
-from store.memory import chat_sessions, chat_summaries, observation_writer, observations
-from store.sources import entities
+from store.memory import chat_sessions, chat_summaries, context_packs, observation_writer, observations
+from store.memory.context_packs import StoredPack
+from store.sources import entities, proposals
 from store.sources.entities import Provenance
 from tests.factories import NOON_MS, store_frame
 from tests.memories import put_observation
@@ -73,6 +77,27 @@ def _learn(database: Database, frame: FrameRow, n: int) -> None:
         n=1, captured_ms=at_ms, frame_id=frame.id, snippet=animal, quote=animal, state="found"
     )
     conversations.finish_turn(database, asked.id, f"{animal} is {keeper}'s [1].", {}, [shown], at_ms)
+    _learn_by_background(database, session, animal, at_ms)
+
+
+def _learn_by_background(database: Database, session: int, animal: str, at_ms: int) -> None:
+    """What a second chat, which was only told of the first, would remember: one thing is, one waits."""
+    chat = conversations.create(database, "Remember it", at_ms)
+    window = chat_sessions.create(database, at_ms, chat)
+    told = conversations.add_turn(
+        database, chat, mode="agent", model="m", question="Remember it", start_ms=None, end_ms=None,
+        timezone="UTC", now_ms=at_ms, session_id=window,
+    )  # fmt: skip
+    with database.write() as connection:
+        pack = StoredPack(told.id, window, "h", animal, {"reason": "made"}, (session,), 1, 1.0, at_ms)
+        context_packs.put(connection, pack)
+    names = (f"Told {animal}", f"Waiting {animal}")
+    asked = [
+        NewToolCall(1, name, "store_entity", {"kind": "thing", "name": name}, notice=name) for name in names
+    ]
+    kept, _ = tool_calls.add(database, told.id, asked, at_ms)
+    conversations.finish_turn(database, told.id, "Shall I?", {}, [], at_ms)
+    proposals.decide(database, chat, told.n, {kept.id}, at_ms, among={kept.id})
 
 
 def test_deleting_each_of_thirty_frames_takes_what_was_learned_and_nothing_that_was_typed(
@@ -91,7 +116,8 @@ def test_deleting_each_of_thirty_frames_takes_what_was_learned_and_nothing_that_
         wanted = {
             ("Answer", f"Whose is number {n}?"), ("Fact", f"{animal} belongs to {keeper}"),
             ("Fact", f"Mine {animal} knows {animal} by heart"), ("Done", f"{animal} alone"),
-            ("Person or thing", animal),
+            ("Person or thing", animal), ("Person or thing", f"Told {animal}"),
+            ("Proposal", f"Waiting {animal}"),
         }  # fmt: skip
         assert wanted <= set(named), named
         kept = ("pays", "likes", "Mine")
@@ -104,7 +130,7 @@ def test_deleting_each_of_thirty_frames_takes_what_was_learned_and_nothing_that_
         names = {
             entity.name: entity.description for entity in entities.find_entities(database, "", None, 1_000)
         }
-        [summary] = chat_summaries.get(database, [n + 1]).values()
+        [summary] = chat_summaries.get(database, [2 * n + 1]).values()
         done = {each.title: each for each in observations.between(database, 0, 2**52)}
         typed = (
             f"{keeper} pays" in facts, f"{keeper} likes" in facts, keeper in names,
@@ -114,6 +140,20 @@ def test_deleting_each_of_thirty_frames_takes_what_was_learned_and_nothing_that_
         learned = (
             f"{animal} belongs to" in facts, f"Mine {animal} knows" in facts, animal in names,
             bool(names.get(keeper)), bool(summary.learned), f"{animal} alone" in done,
+            f"Told {animal}" in names,
+            bool(database.scalar("select 1 from tool_calls where instr(arguments || notice, ?)", (animal,))),
         )  # fmt: skip
         lost, left = lost + typed.count(False), left + learned.count(True)
     assert (lost, left) == (0, 0)
+
+
+def test_what_was_proposed_of_a_chat_that_has_gone_is_not_remembered(
+    database: Database, data_dir: DataDir
+) -> None:
+    _learn(database, store_frame(database, data_dir, NOON_MS, "Zwergotter0 belongs to Quillfeather0"), 0)
+    conversations.delete(database, 1)
+    [waiting] = proposals.of_turn(database, 2, 1)
+    with pytest.raises(NotPending):
+        proposals.decide(database, 2, 1, {waiting.id}, NOON_MS)
+    assert proposals.of_turn(database, 2, 1) == []
+    assert entities.find_entities(database, "Waiting") == []
