@@ -125,11 +125,12 @@ class ReadCall:
         return start_ms, end_ms
 
     def span(self, start: float | str | None, end: float | str | None) -> tuple[int, int]:
-        """``[start, end)`` in milliseconds, cut to the range: from the beginning where no start is given, up
-        to now, or to shortly after the moment that it is about.
+        """``[start, end)`` in milliseconds, cut to the range: from the beginning where no start is given, and
+        up to now; where neither is given, up to shortly after the moment that it is about.
         """
         start_ms = 0 if start is None else parse(start, "start")
-        end_ms = self.until_ms + 1 if end is None else parse(end, "end")
+        last_ms = self.until_ms if start is None else self.now_ms
+        end_ms = last_ms + 1 if end is None else parse(end, "end")
         if end_ms <= start_ms:
             raise ReadRefused("invalid", "end must be later than start")
         return self.within(start_ms, end_ms)

@@ -48,13 +48,14 @@ def search_frames(
 
     All words have to be there; phrases in quotes, prefix*, AND, OR and NOT work. Of a question the words of
     asking are not looked for, and one that finds nothing gives frames from all over the range. Without
-    `start` everything is searched; `end` is now.
+    `start` everything is searched; `end` is now, but half a day after the moment that a conversation is
+    about where `start` is missing, too.
     """
     start_ms, end_ms = call.span(start, end)
     filters = Filters(
         start_ms=start_ms,
         # With an open end the first page settles it, for all pages after it.
-        end_ms=None if end is None and call.is_open else end_ms,
+        end_ms=None if end is None and call.range_ms is None and end_ms > call.now_ms else end_ms,
         app_name=app_name,
         window_name=window_name,
         browser_url=browser_url,

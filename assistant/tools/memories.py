@@ -253,7 +253,8 @@ def search_rag(
 ) -> object:
     """Searches the summaries of whole days, best match first; call it to learn on which day something was, or
     what surrounded it. `start` and `end` are half-open, and a day counts when it overlaps them; without
-    them every day is searched. What a day's summary says is proven by its frames only: find them with
+    them every day is searched up to half a day after the moment that the conversation is about, else up to
+    now. What a day's summary says is proven by its frames only: find them with
     search_ocr. Examples: {"query": "budget meeting"};
     {"query": "", "start": "2026-11-16T00:00:00+01:00", "end": "2026-11-21T00:00:00+01:00"}"""
     start_ms, end_ms = lookup.call.span_or_none(start, end)
@@ -309,11 +310,11 @@ def search_chats(
     screen. For single questions use search_user_prompts. The last 90 days are searched unless a range is
     given."""
     call, context = lookup.call, lookup.context
-    filters = MemoryFilters(*lookup.call.span_or_none(start, end))
+    # A chat has the time at which it was held, however long ago is what it was about.
+    is_bounded = call.range_ms is not None or (start, end) != (None, None)
+    filters = MemoryFilters(*(call.span(start, end) if is_bounded else (None, None)))
     asked = asking(call, query)
-    page = search.search_memory(
-        call.database, asked, ("chat",), filters, now_ms=call.until_ms, limit=limit + 1
-    )
+    page = search.search_memory(call.database, asked, ("chat",), filters, now_ms=call.now_ms, limit=limit + 1)
     chats = [entry for entry in page.entries if _chat(entry).chat_id != context.chat_id][:limit]
     if context.turn_id is not None and chats:
         with call.database.write() as connection:

@@ -84,7 +84,9 @@ def search_messages(
     AND, OR, NOT and NEAR(a b, 5); semantic goes by meaning and needs embeddings; hybrid, recommended, joins
     both by reciprocal rank fusion and is fts5 where there are no embeddings. `start_ts` and `end_ts`
     (half-open, real-UTC Unix seconds) and `contact_id` are applied inside the query, so no match in them is
-    lost. For pure date or contact browsing without keywords, prefer get_sms_messages. Examples:
+    lost; without both all is searched that is no later than half a day after the moment that the
+    conversation is about, else than now. For pure date or contact browsing without keywords, prefer
+    get_sms_messages. Examples:
     {"query": "trader joe's"};
     {"query": "dinner", "contact_id": 42, "start_ts": 1700000000, "end_ts": 1700604800};
     {"query": "NEAR(meeting work, 5)"}"""

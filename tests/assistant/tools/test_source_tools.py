@@ -240,6 +240,12 @@ def test_what_names_no_range_is_asked_of_the_time_around_the_moment(database: Da
         "then"
     ]
     assert [point["latitude"] for point in turn.answer("get_location_history")["points"]] == [1.0]
+    since = (NOW_MS - DAY_MS) / 1_000
+    assert [
+        each["text"] for each in turn.answer("search_messages", query="now", start_ts=since)["messages"]
+    ] == ["now"]
+    for tool in ("search_ocr", "search_rag", "search_chats"):
+        assert turn.run(tool, query="now", start=since).success
     turn.at_ms = None
     assert [message["text"] for message in turn.answer("get_sms_messages")["messages"]] == ["now"]
 
