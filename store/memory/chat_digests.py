@@ -195,6 +195,8 @@ def delete_everything(
             "update chat_sessions set metadata = '{}', summary_state = 'empty' where state = 'closed'"
         )
         connection.execute("update chat_sessions set metadata = '{}' where state = 'open'")
+        # No session comes to what was asked until now: a summary under way and an open window begin anew.
+        connection.execute("update messages set session_id = null where session_id is not null")
         if now_ms is not None:
             preferences.put_preference(connection, FORGOTTEN, {"at_ms": now_ms, **counts})
         copies.outdate(connection)

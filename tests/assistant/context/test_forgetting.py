@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assistant.context import topics
-from assistant.context.session_closing import ContextServices, look
+from assistant.context import session_summary, topics
+from assistant.context.session_closing import ContextServices, close, look
 from store.chats import conversations
 from store.chats.records import StoredEvidence
 from store.core.database import Database, rows
@@ -104,3 +104,20 @@ def test_all_memory_of_chats_can_be_deleted_and_the_chats_stay(
     look(context)
     assert everywhere(database) == ""
     assert len(conversations.list_chats(database)) == 1
+
+
+def test_what_was_forgotten_is_not_written_by_a_summary_under_way_nor_by_an_open_window(
+    past: Past, context: ContextServices, database: Database
+) -> None:
+    under_way = past.window("What was it?", answers=[f"It was {SECRET}."])
+    turns = chat_summaries.summary_input(database, under_way)
+    fields, traces = session_summary.summary_by_rules(turns)
+    still_open = past.window("And then?", answers=[f"Again {SECRET}."], closed=False)
+    chat_digests.delete_everything(database)
+    assert not chat_summaries.put(
+        database, under_way, fields, tags={SECRET: 1.0}, tokens=1, made_by="m", ended_ms=NOON_MS,
+        now_ms=NOON_MS, traces=traces, terms={SECRET: 1}, made_of=turns,
+    )  # fmt: skip
+    close(context, still_open, "window")
+    assert SECRET not in everywhere(database)
+    assert chat_summaries.get(database, [under_way, still_open]) == {}
