@@ -11,8 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any
+
+from stopwordsiso import langs, stopwords
 
 from engines.chat.protocol import (
     Completion,
@@ -117,8 +120,8 @@ def checked_refinement(answer: str, texts: Mapping[int, str]) -> Refined:
 
 
 _SENTENCE = re.compile(r".+?(?:[.!?](?=\s|$)|[。！？]|$)")
-_NAME = re.compile(r"[^\W_]*\d[\w.,:/-]*|(?<=[^\s.!?…] )[^\W\d_a-z][\w'’-]*")
-"""A word with a figure in it, or with a capital inside a sentence: wherever it is German, any noun."""
+_NAME = re.compile(r"[^\W_]*\d[\w.,:/-]*|(?<!\w)[^\W\d_a-z][\w'’-]*")
+"""A word with a figure in it, or with a capital: wherever it is German, any noun."""
 MIN_PIECE_CHARS = 4
 
 
@@ -127,8 +130,24 @@ def _is_shown(sentence: str, shown: str, pieces: frozenset[str]) -> bool:
     told = set(_pieces(sentence))
     if not told or 2 * len(told & pieces) < len(told):
         return False
-    named = (word.strip(".,:/-") for word in _NAME.findall(sentence))
-    return all(_stands(word, shown) for word in named if word[0].isupper() or any(map(str.isdigit, word)))
+    return all(_bears_out(found, shown) for found in _NAME.finditer(sentence.strip()))
+
+
+def _bears_out(found: re.Match[str], shown: str) -> bool:
+    """Whether a figure or name stands on the screen; a number not only as a part of another one. A small word
+    may have its capital from the beginning of the sentence.
+    """
+    word = found[0].strip(".,:/-")
+    if word.isdecimal():
+        return bool(re.search(rf"(?<!\d)(?<!\d[.,]){word}(?!\d)(?![.,]\d)", shown))
+    if not (word[:1].isupper() or any(map(str.isdigit, word))):
+        return True
+    return _stands(word, shown) or (found.start() == 0 and word.lower() in _small_words())
+
+
+@cache
+def _small_words() -> frozenset[str]:
+    return frozenset(stopwords(langs()))
 
 
 def _stands(words: str, shown: str) -> bool:
