@@ -38,6 +38,7 @@ from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import Message, ModelMalformed, object_in
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import Database
+from store.memory import chat_sessions
 from store.memory.chat_digests import Line
 from store.memory.chat_summaries import ChatSummary, SessionTurn, Trace, Traces
 from store.memory.documents import SUMMARY_FIELDS
@@ -231,10 +232,17 @@ def summary_by_model(
     endpoint = models.endpoint(last.model)
     if isinstance(model, ExtractiveModel) or choice == "off":
         return None
-    if choice == "local" and not endpoint.is_local:
+
+    def is_allowed() -> bool:
+        return endpoint.is_local or endpoint.host in chat_sessions.summary_hosts(database)
+
+    if not is_allowed():
         return None
     messages = [Message("system", _TASK), Message("user", _chat_text(turns))]
-    ledger = SentLedger(database, clock, endpoint, "refine", turn_id=last.turn_id, is_current=is_current)
+    ledger = SentLedger(
+        database, clock, endpoint, "refine", turn_id=last.turn_id,
+        is_current=lambda connection: is_current(connection) and is_allowed(),
+    )  # fmt: skip
     completion, _ = ledger.complete(model, messages, timeout_s=timeout_s, schema=_SCHEMA)
     return _checked(completion.text, turns)
 

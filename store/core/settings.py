@@ -210,7 +210,7 @@ class ContextSettings:
     summaries: Literal["local", "any", "off"] = _setting(
         "local",
         "Let the chat model put a closed chat into better words: local (only a model on this machine), "
-        "any (questions and answers go to the endpoint in the background) or off.",
+        "off, or any, which is local until you say in the app to which hosts questions and answers go.",
     )
     pack_max_chars: int = _setting(3_000, "The most that is told; 3,000 at most.", unit="characters", low=200)
     session_stale_minutes: float = _setting(

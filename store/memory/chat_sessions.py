@@ -12,7 +12,7 @@ window is about), `last_context_hash` and when and at which question that pack w
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -230,14 +230,24 @@ def set_off(database: Database, is_off: bool) -> None:
 
 def summarised_by(database: Database, in_settings: SummarisedBy) -> SummarisedBy:
     """Which models may put closed chats into better words: what the person chose in the app, else what the
-    settings say. ``any`` lets questions and answers go to the endpoint of a cloud model.
+    settings say. ``any`` lets questions and answers leave, to `summary_hosts`: no file says yes to that.
     """
     chosen = preferences.get_preference(database, SUMMARIES)
-    return chosen if chosen in ("local", "any", "off") else in_settings
+    if isinstance(chosen, list):
+        return "any"
+    who = chosen if chosen in ("local", "off") else in_settings
+    return "local" if who == "any" else who
 
 
-def set_summarised_by(database: Database, who: SummarisedBy) -> None:
-    preferences.set_preference(database, SUMMARIES, who)
+def summary_hosts(database: Database) -> frozenset[str]:
+    """The hosts that the person said yes to for summaries."""
+    chosen = preferences.get_preference(database, SUMMARIES)
+    return frozenset(chosen if isinstance(chosen, list) else ())
+
+
+def set_summarised_by(database: Database, who: SummarisedBy, hosts: Collection[str] = ()) -> None:
+    """Keep the choice; with ``any`` the hosts that the person said yes to."""
+    preferences.set_preference(database, SUMMARIES, sorted(hosts) if who == "any" else who)
 
 
 def verbose_until_ms(database: Database, now_ms: int) -> int | None:

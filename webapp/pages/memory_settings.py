@@ -35,6 +35,7 @@ def _page(status: int = 200, problems: dict[str, str] | None = None) -> Response
     own, database = services(), services().database
     settings = own.settings.context
     chars = chat_sessions.pack_chars(database, settings.pack_max_chars)
+    hosts = {info.host for info in own.chat_models.describe() if info.host and not info.is_local}
     return templating.render_page(
         "settings/memory.html",
         status,
@@ -43,7 +44,8 @@ def _page(status: int = 200, problems: dict[str, str] | None = None) -> Response
         amounts=AMOUNTS,
         amount=min(AMOUNTS.values(), key=lambda each: abs(each - chars)),
         summarised_by=chat_sessions.summarised_by(database, settings.summaries),
-        hosts=sorted({info.host for info in own.chat_models.describe() if info.host and not info.is_local}),
+        hosts=sorted(hosts),
+        needs_yes=not hosts or not hosts <= chat_sessions.summary_hosts(database),
         owner=entities.owner(database),
         people=entities.find_entities(database, "", "person", 200),
         goes=chat_digests.by_name(database),
@@ -61,12 +63,15 @@ def save() -> Response:
     most = number(form, "chars", 6)
     if who not in get_args(SummarisedBy) or most is None or most not in AMOUNTS.values():
         raise Problem(400, "invalid_request", "Choose how much is told and who summarises.")
-    was = chat_sessions.summarised_by(database, services().settings.context.summaries)
-    if who == "any" and was != "any" and form.get("consent") != "yes":
+    # The yes is for the hosts that the page named; one that is set up later is asked about again.
+    agreed = chat_sessions.summary_hosts(database)
+    if form.get("consent") == "yes":
+        agreed |= {host for host in form.getlist("host") if host}
+    if who == "any" and not agreed and form.get("consent") != "yes":
         return _page(422, {"consent": "Say yes: your questions and answers would leave this computer."})
     chat_sessions.set_off(database, form.get("told") != "on")
     chat_sessions.set_pack_chars(database, most)
-    chat_sessions.set_summarised_by(database, cast(SummarisedBy, who))
+    chat_sessions.set_summarised_by(database, cast(SummarisedBy, who), agreed)
     return templating.redirect_to("/settings/memory")
 
 

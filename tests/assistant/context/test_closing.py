@@ -267,7 +267,13 @@ def test_a_model_elsewhere_is_asked_only_when_that_was_chosen(
     assert not session_closing.refine(with_model, session_id)
     assert not session_closing.refine(changed(with_model, summaries="off"), session_id)
     assert stub.requests == []
-    chat_sessions.set_summarised_by(with_model.database, "any")  # what is chosen in the app comes first
+    # A file says no yes, and the yes to one host is none to another.
+    assert not session_closing.refine(changed(with_model, summaries="any"), session_id)
+    chat_sessions.set_summarised_by(with_model.database, "any", ["api.example"])
+    assert not session_closing.refine(with_model, session_id)
+    assert stub.requests == []
+    host = with_model.models.endpoint("stub").host
+    chat_sessions.set_summarised_by(with_model.database, "any", [host])
     assert session_closing.refine(with_model, session_id)
 
 

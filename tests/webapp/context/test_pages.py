@@ -126,8 +126,10 @@ def test_what_a_person_decides_about_memory_is_one_page(
     anywhere = {**form, **told, "told": "on", "summaries": "any"}
     assert browser.post(where, data=anywhere).status_code == 422
     assert chat_sessions.summarised_by(own.database, "local") == "off"
-    browser.post(where, data={**anywhere, "consent": "yes"})
+    browser.post(where, data={**anywhere, "consent": "yes", "host": "api.example"})
+    browser.post(where, data={**anywhere, "host": "later.example"})  # named without a yes
     assert chat_sessions.summarised_by(own.database, "local") == "any"
+    assert chat_sessions.summary_hosts(own.database) == {"api.example"}
     assert not chat_sessions.is_off(own.database)
     # Whose screen it is, is a person of memory; one that is merged or forgotten is followed.
     browser.post(f"{where}/owner", data={**form, "name": "Ida Okafor"})
