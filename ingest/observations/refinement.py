@@ -11,11 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import Any
-
-from stopwordsiso import langs, stopwords
 
 from engines.chat.protocol import (
     Completion,
@@ -134,20 +131,15 @@ def _is_shown(sentence: str, shown: str, pieces: frozenset[str]) -> bool:
 
 
 def _bears_out(found: re.Match[str], shown: str) -> bool:
-    """Whether a figure or name stands on the screen; a number not only as a part of another one. A small word
-    may have its capital from the beginning of the sentence.
+    """Whether a figure or name stands on the screen; a number not only as a part of another one. The word
+    that opens a sentence is no name: it has its capital in any case ("Edited").
     """
     word = found[0].strip(".,:/-")
     if word.isdecimal():
         return bool(re.search(rf"(?<!\d)(?<!\d[.,]){word}(?!\d)(?![.,]\d)", shown))
-    if not (word[:1].isupper() or any(map(str.isdigit, word))):
-        return True
-    return _stands(word, shown) or (found.start() == 0 and word.lower() in _small_words())
-
-
-@cache
-def _small_words() -> frozenset[str]:
-    return frozenset(stopwords(langs()))
+    if any(map(str.isdigit, word)):
+        return _stands(word, shown)
+    return found.start() == 0 or not word[:1].isupper() or _stands(word, shown)
 
 
 def _stands(words: str, shown: str) -> bool:

@@ -527,7 +527,6 @@ SHOWN = "Retention is set to 14 days for buoy Ana in Saltmere.\n一号浮标的�
         ("The retention is 15 days.", ""),
         ("Die Aufbewahrung verkaufte Brunhilde 4711 Kamele.", ""),
         ("The moon danced with a silver spoon.", ""),
-        ("Zaphod set the retention to 14 days.", ""),
         ('The retention for buoy "Zaphod" is set.', ""),
         ("The retention is 4 days.", ""),
         ("The retention of buoy Zaphod is set.", ""),
