@@ -130,8 +130,8 @@ def store_fact(
     )  # fmt: skip
     same = " and ".join(f"{name} is :{name}" for name in said)
     if not is_new and learned.origin == "person":
-        sql = f"update facts set origin = 'person', turn_id = null, shown_from_ms = null where {same}"
-        connection.execute(sql, said)
+        values = "origin = 'person', turn_id = null, shown_from_ms = null, retracted_ms = null"
+        connection.execute(f"update facts set {values}, retract_reason = '' where {same}", said)
     return int(scalar(connection, f"select id from facts where {same}", said)), is_new
 
 

@@ -192,7 +192,6 @@ def correct(fact_id: int) -> Response:
         number, _ = entities.store_fact(
             connection, fact.subject_id, fact.predicate, Provenance(own.clock()), object_value=value
         )
-        fact_curation.restore_fact(connection, number)
         if number != fact_id:
             fact_curation.retract(connection, fact_id, "corrected", own.clock())
     return templating.redirect_back(f"/memory/facts/{number}")

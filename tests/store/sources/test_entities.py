@@ -14,7 +14,7 @@ from store.deletion import deletion
 from store.frames import tags
 from store.frames.media import Media
 from store.memory import daily_summaries
-from store.sources import entities
+from store.sources import entities, fact_curation
 from store.sources.entities import Provenance
 from tests.factories import NOON_MS, store_frame
 from tests.tables import for_each
@@ -218,3 +218,12 @@ def test_new_text_of_a_day_replaces_the_old_one(database: Database) -> None:
             daily_summaries.put(connection, date(2026, 11, 21), "UTC", 0, 1, " ", "rule", 1)
         assert daily_summaries.delete(connection, date(2026, 11, 20))
         assert not daily_summaries.delete(connection, date(2026, 11, 20))
+
+
+def test_what_a_person_takes_back_and_says_again_is_remembered(database: Database) -> None:
+    anna = remember(database, "Anna")
+    number, _ = say(database, anna, "lives in", "Ulm")
+    with database.write() as connection:
+        fact_curation.retract(connection, number, "oops", NOON_MS)
+    assert say(database, anna, "lives in", "Ulm") == (number, False)
+    assert [fact.retract_reason for fact in entities.facts_of(database, [anna])] == [""]
