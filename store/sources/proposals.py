@@ -16,6 +16,7 @@ import apsw
 from store.chats import conversations, tool_calls
 from store.chats.tool_calls import ApprovalScope, NotPending, ToolCall
 from store.core.database import Database
+from store.core.errors import NotFound
 from store.sources import entities
 from store.sources.entities import Provenance
 
@@ -56,38 +57,40 @@ def decide(
     With a `scope` other than once what these tools propose is remembered unasked from now on. Raises
     `NotPending` where all was decided before, or forgotten with what it was learned from.
     """
-    is_current = True
     with database.write() as connection:
         waiting = of_turn(database, chat_id, n)
         if not waiting:
             raise NotPending("decided")
-        kept = _with_subjects(waiting, set(chosen))
-        if kept:
+        kept = [call for call in waiting if call.id in chosen]
+        kept += _subjects(database, kept)
+        stale = set()
+        for turn_id in {call.turn_id for call in kept}:
             # What was deleted since the question was asked took what it had shown along, in its transaction.
-            conversations.renew(connection, waiting[0].turn_id)
-            is_current = conversations.is_current(connection, waiting[0].turn_id)
-        for call in waiting:
-            if not is_current:  # an earlier chat that it was told of has gone
+            conversations.renew(connection, turn_id)
+            if not conversations.is_current(connection, turn_id):
+                stale.add(turn_id)  # an earlier chat that it was told of has gone
+        for call in sorted({*waiting, *kept}, key=lambda call: call.id):
+            if call.turn_id in stale:
                 tool_calls.lapse(connection, call.id, call.tool, now_ms)
-            elif call.id in kept:
-                output = json.dumps(_store(connection, database, call, now_ms))
-                tool_calls.settle(connection, call, output, scope, now_ms)
+            elif call in kept:
+                try:
+                    output = json.dumps(_store(connection, database, call, now_ms))
+                    allowed: ApprovalScope | None = scope
+                except NotFound:  # whom it is about was refused, or forgotten since
+                    output, allowed = "", None
+                tool_calls.settle(connection, call, output, allowed, now_ms)
             elif among is None or call.id in among:
                 tool_calls.settle(connection, call, "", None, now_ms)
-    if not is_current:
+    if waiting[0].turn_id in stale:
         raise NotPending("expired")
 
 
-def _with_subjects(waiting: Collection[ToolCall], chosen: set[int]) -> set[int]:
-    """A fact is remembered with whom and what it is about."""
-    named = {
-        json.loads(call.arguments).get(name, 0) - _PROVISIONAL
-        for call in waiting
-        if call.id in chosen
-        for name in _NAMED
-        if json.loads(call.arguments).get(name)
-    }
-    return chosen | named
+def _subjects(database: Database, facts: Collection[ToolCall]) -> list[ToolCall]:
+    """Whom and what these are about, as far as it waits too: also from an earlier question of the chat."""
+    given = [json.loads(call.arguments).get(name) or 0 for call in facts for name in _NAMED]
+    found = (proposed_entity(database, number) for number in given)
+    chats = {call.chat_id for call in facts}
+    return [call for call in found if call and call.is_proposed and call.chat_id in chats]
 
 
 def _store(connection: apsw.Connection, database: Database, call: ToolCall, now_ms: int) -> dict[str, object]:

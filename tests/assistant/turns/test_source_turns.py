@@ -149,6 +149,31 @@ def test_what_a_model_proposes_waits_for_no_answer_and_is_remembered_as_the_pers
     assert {entity.name for entity in entities.find_entities(database)} == {"Anna", "Ben", "Cleo"}
 
 
+@pytest.mark.parametrize(
+    ("first", "facts", "state"), [("open", ["Delft"], "completed"), ("no", [], "denied")]
+)
+def test_a_fact_is_decided_about_whose_entity_an_earlier_question_proposed(
+    database: Database, stub: StubModel, first: str, facts: list[str], state: str
+) -> None:
+    stub.call(("store_entity", {"kind": "person", "name": "Anna"})).reply("Shall I remember more?")
+    with agent_deps(database, stub) as deps:
+        chat_id = run(deps).result.chat_id
+        assert chat_id is not None
+        [anna] = proposals.of_turn(database, chat_id, 1)
+        given = {"subject_id": proposals.provisional_id(anna), "predicate": "in", "object_value": "Delft"}
+        stub.anew().call(("store_fact", given), ("store_entity", {"kind": "thing", "name": "Harbour"}))
+        stub.reply("Noted.")
+        run(deps, chat_id=chat_id)
+    if first == "no":
+        proposals.decide(database, chat_id, 1, [], NOW_MS)
+    kept = {call.id for call in proposals.of_turn(database, chat_id, 2)}
+    proposals.decide(database, chat_id, 2, kept, NOW_MS)
+    assert [fact.object_value for fact in entities.facts_of(database)] == facts
+    assert "Harbour" in {entity.name for entity in entities.find_entities(database)}
+    assert tool_calls.of_turn(database, chat_id, 2)[0].state == state
+    assert not proposals.of_turn(database, chat_id, 1)
+
+
 def test_what_was_taken_back_is_not_told_and_what_is_told_is_noted_with_its_turn(
     database: Database, stub: StubModel
 ) -> None:
