@@ -25,9 +25,8 @@ class Episode:
 
     @property
     def lead(self) -> Observation:
-        """The one that names the episode: a person's own words before a model's before the longest."""
-        ranks = {"user": 2, "model": 1, "rule": 0}
-        return max(self.observations, key=lambda each: (ranks[each.source], each.active_ms))
+        """The one that names the episode: a person's own words, else the longest."""
+        return max(self.observations, key=lambda each: (each.source == "user", each.active_ms))
 
     @property
     def start_ms(self) -> int:

@@ -88,7 +88,7 @@ def get_many(database: Database, observation_ids: Iterable[int]) -> list[Observa
 
 
 def between(database: Database, start_ms: int, end_ms: int, limit: int = 500) -> list[Observation]:
-    """The observations that touch ``[start_ms, end_ms)``, by their begin."""
+    """The observations that touch ``[start_ms, end_ms)``, by their begin; -1 as `limit` is none."""
     # None is longer than its hour, so none that began earlier reaches into the range.
     with database.read() as connection:
         return load(

@@ -143,11 +143,11 @@ def test_the_frame_dominates_and_band_head_and_ticks_share_their_edges(visitor: 
     page = visitor.go("/timeline")
     boxes = {
         name: page.locator(name).first.bounding_box()
-        for name in (".screen", ".band", ".scrub", ".ticks", "main")
+        for name in (".screen", ".band", ".scrub", ".ticks", "main", ".rail")
     }
-    screen, band, main = boxes[".screen"], boxes[".band"], boxes["main"]
-    assert screen and band and main
-    assert screen["width"] >= 0.6 * main["width"] and screen["y"] + screen["height"] <= 900
+    screen, band, main, rail = boxes[".screen"], boxes[".band"], boxes["main"], boxes[".rail"]
+    assert screen and band and main and rail
+    assert screen["width"] >= 0.6 * (main["width"] - rail["width"]) and screen["y"] + screen["height"] <= 900
     for name in (".scrub", ".ticks"):
         box = boxes[name]
         assert box is not None

@@ -70,10 +70,10 @@ def test_a_run_in_one_window_is_one_row_over_the_hours(browser: Actor, database:
 
 def test_many_short_ones_fold_between_their_neighbours(browser: Actor, database: Database) -> None:
     for n in range(24):
-        start_ms, minutes = NOON_MS + n * 60_000, 10 if n in (3, 9) else 1
-        put_observation(database, start_ms=start_ms, active_ms=minutes * 60_000, place=f"place {n}")
+        active_ms = 30_000 if n in (5, 12, 13, 14) else 60_000
+        put_observation(database, start_ms=NOON_MS + n * 60_000, active_ms=active_ms, place=f"place {n}")
     html = words(page(browser, f"{FRIDAY}?tz=UTC"))
-    assert "3 short ones" in html and "5 short ones" in html and "14 short ones" in html
+    assert "1 shorter one" in html and "3 shorter ones" in html and html.count("shorter one") == 2
 
 
 def test_screen_text_is_only_text(browser: Actor, database: Database, data_dir: DataDir) -> None:

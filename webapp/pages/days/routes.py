@@ -69,7 +69,9 @@ def _clock_of(viewer: Viewer) -> DayClock:
 
 def _other_clock(clock: DayClock, viewer: Viewer) -> DayClock | None:
     """The viewer's own, where summaries of days are counted by another."""
-    return None if _clock_of(viewer) == clock else _clock_of(viewer)
+    own = _clock_of(viewer)
+    names = [each.zone.key.removeprefix("Etc/") for each in (own, clock)]  # "Etc/UTC" is "UTC"
+    return None if names[0] == names[1] and own.day_start_min == clock.day_start_min else own
 
 
 form("/days/<day:on>/redo", api.redo_day, "/days/{on}")

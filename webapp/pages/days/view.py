@@ -27,13 +27,12 @@ from webapp.views.frames import crop_around
 _BAND_PX = 1_200
 _HOURS = 8, 18
 """The band shows these hours, and more where a day needs more."""
-_SHORT_MS = 3 * 60_000
 _MOST_ROWS = 20
-"""Over this many, episodes under `_SHORT_MS` fold: a day is two screens at most."""
+"""The longest episodes of a day have a row each and the others fold: a day is two screens at most."""
 _GAP_MS = 5 * 60_000
 _MOST_APPS = 8
 _MOST_QUOTES = 6
-_MOST_SHOTS = 6
+_MOST_SHOTS = 4
 _CROP_PX = 384, 224
 """Four pixels of the screen for one of the row: a few lines, told apart by their shape."""
 
@@ -120,7 +119,7 @@ class DayPage:
 def page(database: Database, day: times.Day, who: Viewer) -> DayPage:
     """The page of a day on the viewer's clock."""
     line = timeline(database, day.start_ms, day.end_ms, _BAND_PX, now_ms=who.now_ms)
-    done = episodes.episodes(observations.between(database, day.start_ms, day.end_ms))
+    done = episodes.episodes(observations.between(database, day.start_ms, day.end_ms, limit=-1))
     first_ms = line.runs[0].start_ms if line.runs else None
     last_ms = line.runs[-1].end_ms if line.runs else None
     slots = line.colour_slots
@@ -176,9 +175,9 @@ def week(database: Database, on: date, who: Viewer) -> tuple[DayCell, ...]:
 
 
 def _window(day: times.Day, first_ms: int | None, last_ms: int | None, who: Viewer) -> band.Window:
-    marks = times.hour_marks(day.start_ms, day.end_ms, who.zone) or [day.start_ms]
-    usual = [marks[min(hour, len(marks) - 1)] for hour in _HOURS]
-    start_ms, end_ms = min(usual[0], first_ms or usual[0]), max(usual[1], last_ms or usual[1])
+    marks = times.hour_marks(day.start_ms, day.end_ms, who.zone)
+    usual = [mark for mark in marks if times.to_local(mark, who.zone).hour in _HOURS] or [day.start_ms]
+    start_ms, end_ms = min(usual[0], first_ms or usual[0]), max(usual[-1], last_ms or usual[-1])
     return band.Window(
         max((mark for mark in marks if mark <= start_ms), default=day.start_ms),
         min((mark for mark in marks if mark >= end_ms), default=day.end_ms),
@@ -236,11 +235,12 @@ def _gap_rows(gaps: Iterable[Gap], first_ms: int | None, last_ms: int | None) ->
 
 
 def _rows(drawn: Sequence[EpisodeRow], gaps: Sequence[GapRow]) -> tuple[Row, ...]:
-    folds = len(drawn) > _MOST_ROWS
+    longest = sorted(drawn, key=lambda row: row.episode.active_ms, reverse=True)[:_MOST_ROWS]
+    shown = {row.start_ms for row in longest} if len(drawn) > _MOST_ROWS else None
     rows: list[Row] = []
     all_rows: list[EpisodeRow | GapRow] = [*drawn, *gaps]
     for each in sorted(all_rows, key=lambda row: row.start_ms):
-        if not (folds and isinstance(each, EpisodeRow) and each.episode.active_ms < _SHORT_MS):
+        if shown is None or isinstance(each, GapRow) or each.start_ms in shown:
             rows.append(each)
         elif rows and isinstance(last := rows[-1], ShortRows):
             rows[-1] = ShortRows((*last.rows, each))
