@@ -133,12 +133,12 @@ def fitting(
     basic: Collection[str] = BASIC,
 ) -> list[Tool]:
     """As many tools as a window has room to tell of: the one that is `wanted`, the `basic` ones, and then
-    those whose purpose is nearest to what is asked; the first ones where `nearness` cannot tell.
+    those whose purpose is nearest to what is asked; where `nearness` cannot tell the shortest, for most fit.
     """
     room = window_tokens // WINDOW_SHARE
     if sum(tool.tokens for tool in tools) <= room:
         return list(tools)
-    near = nearness([tool.purpose for tool in tools]) or [0.0] * len(tools)
+    near = nearness([tool.purpose for tool in tools]) or [-float(tool.tokens) for tool in tools]
     kept = set[str]()
     for _, tool in sorted(zip(near, tools, strict=True), key=lambda pair: _rank(wanted, basic, *pair)):
         if tool.tokens <= room or tool.name == wanted:

@@ -71,7 +71,7 @@ def test_an_import_that_was_cut_short_is_completed_by_the_next(
 ) -> None:
     path = tmp_path / "m.csv"
     path.write_text(csv_of(*(f"{n},1763640000,sent,+491,text {n}" for n in range(2_500))))
-    record_type, put = source_import._UPSERT["messages"]
+    record_type, put = source_import.UPSERT["messages"]
     calls = []
 
     def full_disk(*arguments: Any) -> Upserted:
@@ -80,7 +80,7 @@ def test_an_import_that_was_cut_short_is_completed_by_the_next(
             raise OSError(28, "No space left on device")
         return put(*arguments)
 
-    monkeypatch.setitem(source_import._UPSERT, "messages", (record_type, full_disk))
+    monkeypatch.setitem(source_import.UPSERT, "messages", (record_type, full_disk))
     with pytest.raises(OSError, match="No space"):
         import_file(home, "messages", path, options())
     assert imports.total(home.database, "messages") == 1_000
