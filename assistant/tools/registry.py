@@ -115,8 +115,8 @@ WINDOW_SHARE = 3
 """Definitions of tools may take one part in so many of a model's window: the rest is for what is read."""
 
 
-BASIC = ("search_ocr", "get_frame", "activity_summary")
-"""Without these no answer has evidence, whatever is asked."""
+BASIC = ("search_ocr", "get_frame", "activity_summary", "get_calendar_events")
+"""Without these no answer has evidence, whatever is asked; the last one alone knows what is to come."""
 
 GATHERING = (
     *("recall_facts_for_frame", "recall_entities", "get_sms_messages", "search_messages", "search_rag"),
