@@ -87,6 +87,7 @@ class X11Windows:
         self._see_through = {self._reader.atom(name) for name in _SEE_THROUGH}
         self._telling_of_root = {self._reader.atom(name) for name in _TELLING_OF_ROOT}
         self._children: dict[int, Child] = {}
+        self._framed: dict[int, Child] = {}  # frames of a window manager, by who was last inside
         self._order: list[int] | None = None
         self._managed: dict[int, int | None] = {}  # clients of a window manager, and their processes
         self._active: int | None = None
@@ -194,6 +195,7 @@ class X11Windows:
     def _read_stack(self) -> None:
         order = [window.id for window in self._root.query_tree().children]
         self._children = {i: child for i, child in self._children.items() if i in set(order)}
+        self._framed = {i: child for i, child in self._framed.items() if i in set(order)}
         clients = self._reader.numbers(self._root, "_NET_CLIENT_LIST")
         self._managed = {i: self._managed.get(i) or self._reader.pid(i) for i in clients}
         self._active = self._reader.number(self._root, "_NET_ACTIVE_WINDOW")
@@ -205,9 +207,21 @@ class X11Windows:
         child = self._children.get(child_id)
         if child is None:
             try:
-                child = self._children[child_id] = self._reader.read(child_id, self._managed)
+                child = self._reader.read(child_id, self._managed)
+                child = self._children[child_id] = self._with_last_client(child)
             except (xerror.BadWindow, xerror.BadDrawable):
                 return None
+        return child
+
+    def _with_last_client(self, child: Child) -> Child:
+        """A frame whose client went still shows its pixels, until the window manager takes it away."""
+        if child.client == child.window and child.window in self._framed:
+            last, rect, opaque, cover = self._framed[child.window], child.rect, child.opaque, child.cover
+            return replace(last, rect=rect, opaque=opaque, cover=cover, watched=child.watched)
+        if child.client not in (0, child.window):
+            self._framed[child.window] = child
+        else:
+            self._framed.pop(child.window, None)
         return child
 
     def _focused_child(self, focus: Any) -> Child | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
 import pytest
 from Xlib import X, Xatom
+from Xlib.ext import shape
 
 from capture.core.geometry import Rect
 from capture.windows.settling import SETTLED_S, Settling
@@ -78,6 +81,28 @@ def test_what_shines_through_hides_nothing(display: Display, windows: X11Windows
     until(lambda: opaque() == {"glass": True})
     made.shape_rectangles(0, 0, 0, 0, 0, [(0, 0, 50, 50)])
     until(lambda: opaque() == {"glass": False})
+
+
+def test_a_frame_stays_whose_it_was_until_the_window_manager_takes_it_away(
+    display: Display, windows: X11Windows
+) -> None:
+    manager = display.run("openbox", "--sm-disable")
+    connection = windows._display
+    root = connection.screen().root
+    made = root.create_window(0, 0, 200, 100, 0, 24, X.InputOutput, X.CopyFromParent, background_pixel=0)
+    made.set_wm_class("vault", "Vault")
+    names = lambda: {w.app_name for w in windows.windows() if w.rect.area > 1 and not w.passed}  # noqa: E731
+    # Mapped again and again: a window manager that just starts may miss it.
+    until(lambda: made.map() or (made.query_tree().parent != root and names() == {"Vault"}))
+    frame = made.query_tree().parent
+    manager.send_signal(signal.SIGSTOP)
+    os.waitpid(manager.pid, os.WUNTRACED)
+    made.destroy()
+    frame.shape_rectangles(shape.SO.Set, shape.SK.Bounding, 0, 0, 0, [(0, 0, 50, 50)])  # it is read anew
+    connection.sync()
+    assert names() == {"Vault"}
+    manager.send_signal(signal.SIGCONT)
+    until(lambda: frame.id not in {child.id for child in root.query_tree().children})
 
 
 @pytest.mark.end_to_end
