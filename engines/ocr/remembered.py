@@ -131,7 +131,7 @@ class _Gaps:
         return self._spans is None
 
     def filled(self, found: Sequence[list[OcrWord]]) -> list[OcrWord] | None:
-        """Words of the row with those of its parts; None where one goes beyond its own."""
+        """Words of the row with those of its parts; None where one goes beyond its own or is not sure."""
         row = [
             None if known is None else [word.moved(piece.left, piece.top) for word in known]
             for piece, known in zip(self._pieces, self._known, strict=True)
@@ -140,7 +140,8 @@ class _Gaps:
             pieces = [self._pieces[number] for number in span]
             here = _in_pieces(pieces, [word.moved(pieces[0].start, 0) for word in words])
             for number, own in zip(span, here, strict=True):
-                if own is None:
+                is_new = row[number] is None
+                if own is None or (is_new and any(word.confidence < UNSURE for word in own)):
                     return None
                 row[number] = row[number] or own
         return [word for words in row for word in words or ()]
@@ -151,7 +152,7 @@ class _Gaps:
         for n, (piece, own) in enumerate(zip(self._pieces, read, strict=True)):
             # What is not read beside it may have been taken for a part of it.
             is_clear = own and all(read[max(0, n - 1) : n + 2]) and not piece.is_low
-            if own and is_clear and min(word.confidence for word in own) >= _SURE:
+            if own and is_clear and all(_is_sure(word) for word in own):
                 yield piece.key, [word.moved(-piece.left, -piece.top) for word in own]
 
 
@@ -172,6 +173,13 @@ def _in_pieces(pieces: Sequence[_Piece], words: Iterable[OcrWord]) -> list[list[
         beyond = {n for n in touched if n != own and _is_covered(pieces[n], box)}
         unclear |= {own, *beyond} if beyond else beyond
     return [None if n in unclear else own for n, own in enumerate(held)]
+
+
+def _is_sure(word: OcrWord) -> bool:
+    """Whether it is read so beside other words, too: 0 or O, l or I are told by what stands around them."""
+    letters = sum(map(str.isalpha, word.text))
+    is_mixed = letters and any(map(str.isdecimal, word.text))
+    return word.confidence >= _SURE and not is_mixed and not letters == len(word.text) == 1
 
 
 def _is_covered(piece: _Piece, box: Box) -> bool:

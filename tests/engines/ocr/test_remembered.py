@@ -25,8 +25,11 @@ def row(*widths: int) -> Row:
 class Reader:
     """Tells how wide each word is, and counts the pixels that it was shown."""
 
-    def __init__(self, *, from_the_right: bool = False, taken_for_one: int = 0) -> None:
+    def __init__(
+        self, *, from_the_right: bool = False, taken_for_one: int = 0, confidence: float = 0.9
+    ) -> None:
         self.pixels = 0
+        self._confidence = confidence
         self._from_the_right = from_the_right
         self._taken_for_one = taken_for_one  # a word of this width is read with the one after it
 
@@ -43,7 +46,7 @@ class Reader:
             left, right = int(run[0]), int(run[-1]) + 1
             if words and words[-1].box.w == self._taken_for_one:
                 left = words.pop().box.x
-            words.append(OcrWord(str(right - left), Box(left, 4, right - left, 12), 0.9))
+            words.append(OcrWord(str(right - left), Box(left, 4, right - left, 12), self._confidence))
         return words
 
 
@@ -69,6 +72,13 @@ def test_where_a_new_word_is_taken_for_a_part_of_a_known_one_the_row_is_read_who
     texts(known, Reader(), row(21, 31, 41, 51, 61))
     read = Reader(taken_for_one=25)
     assert texts(known, read, row(21, 25, 31, 41, 51, 61)) == ["21", "62", "41", "51", "61"]
+    assert read.pixels > row(21, 25, 31, 41, 51, 61).box.w
+
+
+def test_where_the_model_is_not_sure_of_a_new_word_the_row_is_read_whole() -> None:
+    known, read = Remembered(), Reader(confidence=0.7)
+    texts(known, Reader(), row(21, 31, 41, 51, 61))
+    texts(known, read, row(21, 25, 31, 41, 51, 61))
     assert read.pixels > row(21, 25, 31, 41, 51, 61).box.w
 
 
