@@ -182,8 +182,8 @@ def test_a_preview_shows_what_would_be_sent_now(
     assert "\n\n".join(text for label, text in blocks(with_tools)[:5]) == sent_now
     assert "With tools" not in browser.get("/settings/models/prompt/preview?model=stub").text
     # it is remarked on where both speak.
-    assert page.count("The model's own prompt and a persona are both sent, the prompt first.") == 2
-    assert "a persona are both sent" in browser.get("/chat/1/turns/1/prompt").text
+    assert page.count("The model's own prompt and a voice are both sent, the prompt first.") == 2
+    assert "a voice are both sent" in browser.get("/chat/1/turns/1/prompt").text
     personas.activate(database, None)
     assert "a persona are" not in browser.get("/settings/models/prompt/preview?model=told").text
     for unknown in ("", "nobody", "extractive"):

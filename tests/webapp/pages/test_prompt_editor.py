@@ -118,7 +118,7 @@ def test_it_is_said_where_a_persona_speaks_as_well(send: Any, database: Database
     assert "is active, too" not in send(system_prompt="Plain words.").text
     chosen = personas.list_personas(database)[0]
     personas.activate(database, chosen.id)
-    told = f"The persona “{chosen.name}” is active, too. Both are sent, this prompt first;"
+    told = f"The voice “{chosen.name}” is active, too. Both are sent, this prompt first;"
     assert told in words(send(system_prompt="Plain words, and short.", keep="mine"))
     assert told in words(send(status=200, script=True, system_prompt="Plainer.", auto="1", keep="mine"))
     assert "is active, too" not in send("/clear").text
