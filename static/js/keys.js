@@ -2,6 +2,9 @@
 // they do is a click on a link or button that is there anyway.
 
 import { copy } from './copy.js'
+import { openPalette } from './palette.js'
+
+let leaving = null // for the search, with what was typed on the way there
 
 export function listen() {
   for (const button of document.querySelectorAll('[data-open-palette]')) {
@@ -16,6 +19,7 @@ export function listen() {
     }
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
     if (document.body.dataset.singleKeys === 'off' || document.querySelector('dialog[open]')) return
+    if (leaving !== null && [...event.key].length === 1) return event.preventDefault(), toSearch(leaving + event.key)
     if (press(event.key)) event.preventDefault()
   })
 }
@@ -28,7 +32,7 @@ function press(key) {
   if (field) return field.closest('details')?.setAttribute('open', ''), field.focus(), field.select?.(), true
   const action = document.querySelector(`[data-key="${CSS.escape(name)}"]:not([aria-disabled])`)
   if (action) return action.click(), true
-  if (name === '/') return (location.href = '/search'), true
+  if (name === '/') return toSearch(''), true
   if (name === 't') return (location.href = '/timeline'), true
   if (name === 'j' || name === 'k') return walk('[data-turn] h2', name === 'j' ? 1 : -1)
   if (name === 'n' || name === 'p') return walk('[data-hit]', name === 'n' ? 1 : -1)
@@ -64,12 +68,14 @@ function citationOf(active) {
   return document.querySelector(`#${anchor} [data-citation]`)
 }
 
-function openPalette() {
-  const palette = document.querySelector('[data-palette]')
-  if (!palette || palette.open) return
-  palette.showModal()
-  palette.querySelector('input').dispatchEvent(new CustomEvent('palette-open', { bubbles: true }))
+// Words typed while the page of the search is on its way are its words.
+function toSearch(typed) {
+  leaving = typed
+  location.href = `/search${typed && `?q=${encodeURIComponent(typed)}`}#q`
 }
+
+// A page that is come back to is not on the way any more.
+addEventListener('pageshow', () => { leaving = null })
 
 function isTyping(target) {
   return target.isContentEditable || ['TEXTAREA', 'SELECT'].includes(target.tagName) ||

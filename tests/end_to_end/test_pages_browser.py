@@ -136,6 +136,53 @@ def test_the_sheet_and_the_palette_are_accessible(visitor: Visit) -> None:
     expect(page).to_have_url(re.compile(r"/timeline\?at=1795156320000$"))
 
 
+def test_the_palette_goes_by_what_was_typed_last_however_slow_the_answers_are(visitor: Visit) -> None:
+    page, held = visitor.go("/days"), list[Route]()
+    page.locator("h1").focus()
+    page.keyboard.press("Control+k")
+    first = page.locator("#palette-list [role=option]").first
+    expect(first).to_be_visible()
+    page.route(re.compile(r"/palette\?q=imp"), lambda route: held.append(route))
+    page.keyboard.type("imp")
+    eventually(lambda: page.title() and len(held) == 1, what="a list that is late")
+    page.fill("#palette-q", "voic")
+    expect(first).to_contain_text("Voices")
+    held.pop().fulfill(body='<a role="option" href="/sources">Imports</a>')
+    expect(first).to_contain_text("Voices")
+    page.fill("#palette-q", "import")
+    page.keyboard.press("Enter")  # what is shown are still the voices
+    eventually(lambda: page.title() and len(held) == 1, what="the next list that is late")
+    assert urlsplit(page.url).path == "/days"
+    held.pop().continue_()
+    page.wait_for_url("**/sources")
+
+
+def test_the_rows_of_the_palette_are_walked_and_a_command_is_done(visitor: Visit) -> None:
+    page = visitor.go("/status")
+    page.locator("h1").focus()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("theme")
+    chosen = page.locator("#palette-list [aria-selected=true]")
+    expect(chosen).to_have_text("Theme of the system")
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+    expect(chosen).to_have_text("Dark theme")
+    chosen_id = chosen.get_attribute("id") or ""
+    expect(page.locator("#palette-q")).to_have_attribute("aria-activedescendant", chosen_id)
+    page.keyboard.press("Enter")
+    expect(page.locator("html[data-theme=dark]")).to_be_attached()
+    assert urlsplit(page.url).path == "/status"
+
+
+def test_words_typed_after_a_slash_are_searched_for_and_no_keys(visitor: Visit) -> None:
+    page = visitor.go("/timeline")
+    page.locator("h1").focus()
+    page.keyboard.type("/")
+    page.keyboard.type("tgbthe command")  # each of the first letters is a key of this page
+    expect(page.locator("#q")).to_be_focused()
+    expect(page).to_have_url(re.compile(r"/search\b"))
+
+
 # -- the timeline ------------------------------------------------------------------------------
 
 

@@ -1,67 +1,164 @@
-"""The palette: a list of places to go to, made by the server for what was typed."""
+"""The palette: a list of places to go to and things to do, made by the server for what was typed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from flask import render_template, request
 
 from store.chats import conversations
-from store.frames import apps
-from webapp.core import templating
+from store.core import times
+from store.frames import apps, frames
+from store.memory import episodes, observations
+from store.sources import entities
+from store.spool import process_state
+from webapp.core import formatting, templating
+from webapp.core.parameters import day_named
 from webapp.core.services import Viewer, services, viewer
 from webapp.pages.timeline.destinations import Destination, resolve_destination
 
-_PAGES = (
-    ("Timeline", "/timeline", "timeline", "T"),
-    ("Search", "/search", "search", "/"),
-    ("Ask", "/chat", "chat", ""),
-    ("Days", "/days", "calendar", ""),
-    ("People and things", "/memory/entities", "persona", ""),
-    ("Facts", "/memory/facts", "memory", ""),
-    ("Insights", "/insights", "memory", ""),
-    ("Storage", "/settings/storage", "disk", ""),
-    ("Privacy", "/privacy", "shield", ""),
-    ("Models", "/settings/models", "sliders", ""),
-    ("Voices", "/personas", "persona", ""),
-    ("Memory", "/settings/memory", "memory", ""),
-    ("Imports", "/sources", "plus", ""),
-    ("Display", "/settings/display", "sliders", ""),
-    ("Status", "/status", "status", ""),
-    ("Setup check", "/welcome", "check", ""),
-)
-_MOST = 12
-
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One row: where it leads, and the key that leads there too."""
+class Row:
+    """One row. `address` is where it leads; with a `field` (name, value), where a form with it is sent."""
 
     name: str
     address: str
     icon: str
     hint: str = ""
+    key: str = ""
+    field: tuple[str, str] = ("", "")
+
+
+_PLACES = (
+    Row("Timeline, today", "/timeline", "timeline", key="T"),
+    Row("Search", "/search#q", "search", key="/"),
+    Row("Ask", "/chat", "chat"),
+    Row("Days", "/days", "calendar"),
+    Row("People and things", "/memory/entities", "persona"),
+    Row("Remembered facts", "/memory/facts", "memory"),
+    Row("Insights", "/insights", "memory"),
+    Row("Time spent", "/activity", "clock"),
+    Row("Privacy", "/privacy", "shield", "Settings"),
+    Row("Storage", "/settings/storage", "disk", "Settings"),
+    Row("Models", "/settings/models", "sliders", "Settings"),
+    Row("Voices", "/personas", "persona", "Settings"),
+    Row("Memory", "/settings/memory", "memory", "Settings"),
+    Row("Imports", "/sources", "plus", "Settings"),
+    Row("Display", "/settings/display", "sliders", "Settings"),
+    Row("Status", "/status", "status"),
+)
+_PAUSE = (
+    Row("Pause for 15 minutes", "/status/pause", "pause", field=("minutes", "15")),
+    Row("Pause for an hour", "/status/pause", "pause", field=("minutes", "60")),
+    Row("Pause until I resume", "/status/pause", "pause", field=("minutes", "")),
+)
+_RESUME = (Row("Resume recording", "/status/resume", "play", field=("resume", "1")),)
+_COMMANDS = (
+    Row("Delete a time range…", "/privacy#erase", "trash"),
+    Row("Exclude an app…", "/privacy", "lock"),
+    Row("Check the setup", "/welcome", "check"),
+    Row("Light theme", "/settings/theme", "sliders", field=("theme", "light")),
+    Row("Dark theme", "/settings/theme", "sliders", field=("theme", "dark")),
+    Row("Theme of the system", "/settings/theme", "sliders", field=("theme", "")),
+)
+_MOST = 10
+_MOMENTS = 3
+_NEAR_MS = 60_000
 
 
 @templating.get("/palette")
 def show() -> str:
-    """Rows for ``?q=``: times and days first, then pages, apps and chats, then the search itself."""
-    typed = request.args.get("q", "").strip()[:200]
-    return render_template("shell/_palette.html", places=places(typed, viewer())[:_MOST])
+    """Rows for ``?q=``, of the viewed ``day``: Enter takes the first one."""
+    typed, who = request.args.get("q", "").strip()[:200], viewer()
+    day = day_named(request.args.get("day"), who) or who.today
+    groups = [("", _found(typed, day, who))] if typed else _unasked(day, who)
+    return render_template("shell/_palette.html", groups=[group for group in groups if group[1]])
 
 
-def places(typed: str, who: Viewer) -> list[Place]:
-    """Where what was typed may lead; without a word, pages and the latest chats."""
-    database, word = services().database, typed.casefold()
-    pages = [Place(*page) for page in _PAGES if word in page[0].casefold()]
-    chats = conversations.list_chats(database, 30)
-    chat_places = [Place(c.title, f"/chat/{c.id}", "chat") for c in chats if word in c.title.casefold()][:5]
-    if not typed:
-        return pages + chat_places
-    time = resolve_destination(typed, who.today, who)
-    times = [Place(time.words, time.address, "clock")] if isinstance(time, Destination) else []
-    names = [name for name in apps.colour_slots(database) if word in name.casefold()][:4]
-    in_apps = [Place(f"Search in {name}", f"/search?{urlencode({'app': name})}", "app") for name in names]
-    search = Place(f"Search for “{typed}”", f"/search?{urlencode({'q': typed})}", "search", "Enter")
-    return [*times, *pages, *in_apps, *chat_places, search]
+def _unasked(day: times.Day, who: Viewer) -> list[tuple[str, list[Row]]]:
+    """What is offered before a word: moments of the viewed day, places, commands, the latest chats."""
+    chats = [_chat(chat, who) for chat in conversations.list_chats(services().database, 3)]
+    return [
+        (f"On {formatting.date_long(day.date)}", _moments(day, who)),
+        ("Go to", [*_PLACES[:4], _PLACES[8]]),
+        ("Do", [_pausing(who)[0], *_COMMANDS[:2]]),
+        ("Recent chats", chats),
+    ]
+
+
+def _found(typed: str, day: times.Day, who: Viewer) -> list[Row]:
+    """What fits the words best, a time before all; last the searches for them."""
+    database = services().database
+    known: list[Row] = [*_PLACES, *_pausing(who), *_COMMANDS]
+    for entity in entities.find_entities(database, typed, limit=_MOST):
+        known.append(Row(entity.name, f"/memory/entities/{entity.id}", "persona", entity.kind))
+    for chat in conversations.list_chats(database, _MOST, text=typed):
+        known.append(_chat(chat, who))
+    for name in apps.colour_slots(database):
+        known.append(Row(name, f"/search?{urlencode({'app': name})}", "app", "its frames"))
+    words = {"q": typed}
+    return [
+        *_time(typed, day, who),
+        *_fitting(known, typed)[:_MOST],
+        Row(f"Search frames for “{typed}”", f"/search?{urlencode(words)}", "search"),
+        Row(f"Ask “{typed}”", f"/chat?{urlencode(words)}", "chat"),
+    ]
+
+
+def _fitting(rows: Iterable[Row], typed: str) -> list[Row]:
+    """Those whose name has all the words, first those that begin with them, then where words begin so."""
+    whole, words = typed.casefold(), typed.casefold().split()
+
+    def misfit(row: Row) -> int | None:
+        name = row.name.casefold()
+        if name.startswith(whole):
+            return 0
+        if all(any(part.startswith(word) for part in name.split()) for word in words):
+            return 1
+        return 2 if all(word in name for word in words) else None
+
+    ranked = [(rank, row) for row in rows if (rank := misfit(row)) is not None]
+    return [row for _, row in sorted(ranked, key=lambda each: each[0])]
+
+
+def _time(typed: str, day: times.Day, who: Viewer) -> Iterator[Row]:
+    """The time that was typed. Where no frame is there, it says the nearest one before one goes."""
+    time = resolve_destination(typed, day, who)
+    if not isinstance(time, Destination):
+        return
+    near = None if time.at_ms is None else frames.nearest(services().database, time.at_ms)
+    hint = ""
+    if time.at_ms is not None and near is not None:
+        shown_until_ms = max(near.ended_ms, near.captured_ms)
+        if not near.captured_ms - _NEAR_MS <= time.at_ms <= shown_until_ms + _NEAR_MS:
+            same_day = who.day_of(near.captured_ms) == who.day_of(time.at_ms)
+            at = (formatting.clock_short if same_day else formatting.moment)(near.captured_ms, who.zone)
+            hint = f"nearest frame {at}"
+    yield Row(time.words, time.address, "clock", hint)
+
+
+def _moments(day: times.Day, who: Viewer) -> list[Row]:
+    """When the longest episodes of a day began."""
+    done = episodes.episodes(observations.between(services().database, day.start_ms, day.end_ms, limit=-1))
+    longest = sorted(done, key=lambda each: each.active_ms, reverse=True)[:_MOMENTS]
+    return [
+        Row(
+            f"{formatting.clock_short(each.start_ms, who.zone)}  {each.lead.title}",
+            f"/timeline?at={each.start_ms}",
+            "clock",
+        )
+        for each in sorted(longest, key=lambda each: each.start_ms)
+    ]
+
+
+def _pausing(who: Viewer) -> tuple[Row, ...]:
+    return _RESUME if process_state.read_pause(services().data_dir.spool, who.now_ms) else _PAUSE
+
+
+def _chat(chat: conversations.Chat, who: Viewer) -> Row:
+    return Row(
+        chat.title, f"/chat/{chat.id}", "chat", formatting.date_short(who.day_of(chat.updated_ms).date)
+    )

@@ -61,6 +61,14 @@ def save() -> Response:
     return response
 
 
+@templating.post("/settings/theme")
+def save_theme() -> Response:
+    """Keep the theme alone, and go back to where it was chosen."""
+    response, theme = templating.redirect_back("/settings/display"), request.form.get("theme", "")
+    _keep(response, THEME_COOKIE, theme if theme in ("light", "dark") else "")
+    return response
+
+
 def _keep(response: Response, name: str, value: str) -> None:
     if value:
         response.set_cookie(name, value, max_age=_YEAR_S, samesite="Strict", secure=request.is_secure)

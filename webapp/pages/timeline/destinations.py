@@ -15,10 +15,11 @@ from webapp.pages.timeline.band import ZOOMS
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """An address, and what it is called."""
+    """An address, what it is called, and the moment it is where it is one."""
 
     address: str
     words: str
+    at_ms: int | None = None
 
 
 def resolve_destination(typed: str, shown: times.Day, viewer: Viewer) -> Destination | str:
@@ -39,8 +40,8 @@ def resolve_destination(typed: str, shown: times.Day, viewer: Viewer) -> Destina
 
 
 def _moment(at_ms: int, viewer: Viewer) -> Destination:
-    on = formatting.date_short(viewer.day_of(at_ms).date)
-    return Destination(f"/timeline?at={at_ms}", f"{on} at {formatting.clock_short(at_ms, viewer.zone)}")
+    on, clock = formatting.date_short(viewer.day_of(at_ms).date), formatting.clock_short(at_ms, viewer.zone)
+    return Destination(f"/timeline?at={at_ms}", f"{on} at {clock}", at_ms)
 
 
 def _stretch(start_ms: int, end_ms: int, viewer: Viewer) -> Destination:

@@ -1,0 +1,82 @@
+// The palette. The server draws its rows; the last ones stay until the next arrive, and an answer that is
+// overtaken is dropped. Enter pressed before the answer is there waits for it: it is about what was typed.
+
+import { say } from './toast.js'
+
+const REST_MS = 60
+const palette = document.querySelector('[data-palette]')
+const input = palette?.querySelector('[role="combobox"]')
+const list = palette?.querySelector('[role="listbox"]')
+let waiting = null // for the answer to what is typed now
+let entered = false
+
+export function openPalette() {
+  if (!palette || palette.open) return
+  input.value = ''
+  palette.querySelector('[name="next"]').value = location.pathname + location.search
+  palette.showModal()
+  ask(0)
+}
+
+async function ask(rest) {
+  waiting?.abort()
+  entered = false
+  const mine = waiting = new AbortController()
+  const query = new URLSearchParams({ q: input.value, day: document.body.dataset.day })
+  try {
+    await new Promise(resolve => setTimeout(resolve, rest))
+    const answer = mine.signal.aborted || await fetch(`/palette?${query}`, { signal: mine.signal, priority: 'high' })
+    const html = mine.signal.aborted || await answer.text()
+    if (mine !== waiting) return
+    if (!answer.ok) throw new Error(answer.status)
+    list.innerHTML = html
+    list.scrollTop = 0
+    choose(options()[0])
+    waiting = null
+    if (entered) chosen()?.click()
+  } catch {
+    if (mine !== waiting) return
+    waiting = null
+    say('The list cannot be had. Is Recollect still running?')
+  }
+}
+
+function options() {
+  return [...list.querySelectorAll('[role="option"]')]
+}
+
+function chosen() {
+  return list.querySelector('[aria-selected="true"]')
+}
+
+function choose(option) {
+  chosen()?.setAttribute('aria-selected', 'false')
+  option?.setAttribute('aria-selected', 'true')
+  option?.scrollIntoView({ block: 'nearest' })
+  input.setAttribute('aria-activedescendant', option?.id ?? '')
+}
+
+function press(event) {
+  if (event.isComposing) return
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+  if (step) {
+    const rows = options()
+    choose(rows.at((rows.indexOf(chosen()) + step) % rows.length))
+  } else if (event.key === 'Enter') {
+    if (waiting) entered = true
+    else chosen()?.click()
+  } else {
+    return
+  }
+  event.preventDefault()
+}
+
+input?.addEventListener('input', () => ask(REST_MS))
+input?.addEventListener('keydown', press)
+list?.addEventListener('click', event => {
+  if (event.target.closest('[role="option"]')) palette.close() // it may lead to a part of this page
+})
+palette?.addEventListener('click', event => {
+  if (event.target === palette) palette.close()
+})
+palette?.addEventListener('close', () => waiting?.abort())
