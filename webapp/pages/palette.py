@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from flask import render_template, request
 
 from store.chats import conversations
+from store.chats.records import Chat
 from store.core import times
 from store.frames import apps, frames
 from store.memory import episodes, observations
@@ -158,7 +159,7 @@ def _pausing(who: Viewer) -> tuple[Row, ...]:
     return _RESUME if process_state.read_pause(services().data_dir.spool, who.now_ms) else _PAUSE
 
 
-def _chat(chat: conversations.Chat, who: Viewer) -> Row:
+def _chat(chat: Chat, who: Viewer) -> Row:
     return Row(
         chat.title, f"/chat/{chat.id}", "chat", formatting.date_short(who.day_of(chat.updated_ms).date)
     )
