@@ -89,10 +89,26 @@ def judge(
             elif before == after and _may_tell(window):
                 shown = tuple(_area(part, monitor) for part in parts)
                 pages.append(PageWindow(window, _area(window.rect, monitor), shown))
+    masks += _carried(masks, [window.rect for window in (*before, *after) if window.passed])
     if masks and not uncovered(monitor.area, masks):
         return Verdict(reason)  # nothing is left to see
     identity = identity_on(rules, monitor, monitors, after)
     return Verdict("", tuple(masks), identity, tuple(pages))
+
+
+def _carried(masks: Iterable[Rect], moved: Iterable[Rect]) -> list[Rect]:
+    """Places of windows that moved where masked ones were: a window that has not painted yet takes along what
+    another one left in its place, and hands it on to the next.
+    """
+    carried: list[Rect] = []
+    sources, left = list(masks), set(moved)
+    while sources:
+        source = sources.pop()
+        reached = [place for place in left if place.common(source).area]
+        left.difference_update(reached)
+        sources += reached
+        carried += reached
+    return carried
 
 
 def _may_tell(window: WindowInfo) -> bool:

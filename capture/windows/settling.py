@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from capture.core.geometry import Rect
 from capture.windows.protocol import WindowInfo
+from store.privacy.rules import WindowFacts
 
 SETTLED_S = 2.0
 """Programs paint within a tenth of it; where the machine is busy, some took over a second."""
@@ -26,9 +27,16 @@ class _Change:
 
     until_s: float = 0.0
     area: Rect | None = None
-    window: WindowInfo | None = None
     was_shown: bool = False
     is_moving: bool = False
+
+
+@dataclass(slots=True)
+class _Former:
+    """A window as it was, whatever its number stands for now."""
+
+    until_s: float
+    window: WindowInfo
 
 
 class Settling:
@@ -37,6 +45,7 @@ class Settling:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._changes: dict[int, _Change] = {}
+        self._formers: dict[tuple[int, WindowFacts], _Former] = {}
 
     def note(
         self, number: int, place: Rect | None, known: WindowInfo | None, *, is_shown: bool, is_moving: bool
@@ -47,30 +56,46 @@ class Settling:
         """
         change = self._changes.setdefault(number, _Change())
         change.until_s = self._monotonic() + SETTLED_S
-        change.window = known or change.window
         change.is_moving |= is_moving
         if not change.was_shown:  # nothing of the places before is on the screen
             change.area = known.rect if known else place or change.area
         change.was_shown |= is_shown or known is not None
         if change.area and place:
             change.area = change.area.enclosing(place)
+        self.note_former(number, known)
+        if not known:  # gone, or not read yet: still whose it was
+            for (of_number, _), former in self._formers.items():
+                former.until_s = change.until_s if of_number == number else former.until_s
+
+    def note_former(self, number: int, known: WindowInfo | None) -> None:
+        """A window says another thing of itself: for a moment it may show what it showed as `known`."""
+        if known:
+            self._formers[number, known.facts] = _Former(self._monotonic() + SETTLED_S, known)
 
     def is_settled(self, number: int) -> bool:
         self._forget()
         return number not in self._changes or not self._changes[number].is_moving
 
     def passed(self, now: Callable[[int], WindowInfo | None]) -> list[WindowInfo]:
-        """Where windows were that are elsewhere or gone. `now` tells of those that are still in view."""
+        """Where windows were that are elsewhere, gone or others now. `now` tells of those in view."""
         self._forget()
-        passed = []
-        for number, change in self._changes.items():
-            current = now(number)
-            if change.area and change.was_shown and (current is None or current.rect != change.area):
-                window = current or change.window or WindowInfo(None, None, change.area)
-                passed.append(replace(window, rect=change.area, opaque=False, focused=False, passed=True))
-        return passed
+        passed: dict[tuple[int, WindowFacts], WindowInfo] = {}
+        areas = {n: change.area for n, change in self._changes.items() if change.area and change.was_shown}
+        windows = [(number, former.window) for (number, _), former in self._formers.items()]
+        known = {number for number, _ in windows}
+        windows += [
+            (number, now(number) or WindowInfo(None, None, area))
+            for number, area in areas.items()
+            if now(number) or number not in known
+        ]
+        for number, window in windows:
+            area, current = areas.get(number, window.rect), now(number)
+            if current is None or (current.rect, current.facts) != (area, window.facts):
+                told = replace(window, rect=area, opaque=False, focused=False, passed=True)
+                passed[number, window.facts] = told
+        return list(passed.values())
 
     def _forget(self) -> None:
         now_s = self._monotonic()
-        for number in [number for number, change in self._changes.items() if change.until_s < now_s]:
-            del self._changes[number]
+        self._changes = {n: change for n, change in self._changes.items() if change.until_s >= now_s}
+        self._formers = {key: former for key, former in self._formers.items() if former.until_s >= now_s}

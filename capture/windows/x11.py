@@ -184,6 +184,7 @@ class X11Windows:
         for child_id in stale:
             if atom in self._titles:
                 del self._children[child_id]
+                self._settling.note_former(child_id, self._in_view.get(child_id))
             else:
                 self._changed(child_id, is_moving=atom in self._see_through)
         return bool(stale)
@@ -198,6 +199,8 @@ class X11Windows:
         self._framed = {i: child for i, child in self._framed.items() if i in set(order)}
         clients = self._reader.numbers(self._root, "_NET_CLIENT_LIST")
         self._managed = {i: self._managed.get(i) or self._reader.pid(i) for i in clients}
+        manager = self._reader.number(self._root, "_NET_SUPPORTING_WM_CHECK")
+        self._reader.manager_pid = self._reader.pid(manager) if manager else None
         self._active = self._reader.number(self._root, "_NET_ACTIVE_WINDOW")
         self._desktop = self._reader.number(self._root, "_NET_CURRENT_DESKTOP")
         self._order = order
@@ -310,6 +313,7 @@ class X11Reader:
 
     def __init__(self, display: Any) -> None:
         self._display = display
+        self.manager_pid: int | None = None
         self._has_res = bool(display.query_extension("X-Resource"))
         self.shape_event = display.extension_event.ShapeNotify if display.query_extension("SHAPE") else -1
         self.is_composited = False
@@ -363,7 +367,10 @@ class X11Reader:
         child.pid = self.pid(client.id)
         class_hint = client.get_wm_class()
         named_by_class = class_hint and (class_hint[1] or class_hint[0])
-        child.app_name = named_by_class or PurePath(program(child.pid or 0)).name or None
+        # A frame whose client went before anybody looked is not the window manager's: it may show anything.
+        is_frame = is_own and not is_override and child.pid == self.manager_pid
+        program_name = None if is_frame else PurePath(program(child.pid or 0)).name
+        child.app_name = named_by_class or program_name or None
         types = self.numbers(client, "_NET_WM_WINDOW_TYPE")
         named = (_KINDS.get(self._display.get_atom_name(number)) for number in types)
         unnamed: Kind = "popup" if is_override and is_own else "window"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from capture.core.geometry import Rect
@@ -48,6 +50,16 @@ def test_a_half_covered_window_is_masked_where_it_shows() -> None:
 def test_a_window_hidden_by_an_opaque_one_is_no_concern() -> None:
     over = window("Code", rect=MONITOR.area)
     assert verdict(DROPPED, over, VAULT) == ("", ())
+
+
+def test_what_windows_took_along_from_a_masked_one_is_masked_where_they_went() -> None:
+    """A window that has not painted yet shows what was there before, and moves with it."""
+    gone = [
+        replace(window("Notes", rect=Rect(x, 60, 120, 20)), passed=True, opaque=False) for x in (0, 300, 190)
+    ]
+    _, masks = verdict(MASKED, *gone, EDITOR, VAULT)
+    assert {rect.x for rect in masks} == {160, 190, 300}
+    assert verdict(MASKED, *gone, EDITOR) == ("", ())
 
 
 def test_what_shines_through_is_a_concern() -> None:

@@ -47,11 +47,25 @@ def test_what_moves_is_everywhere_it_was_and_hides_nothing() -> None:
     settling = Settling(Moments())
     settling.note(1, THERE, NOTES, is_shown=False, is_moving=True)
     moved = window("Notes", "renamed", rect=THERE)
-    [passed] = settling.passed({1: moved}.get)
-    assert (passed.rect, passed.window_name) == (Rect(0, 0, 350, 100), "renamed")
+    passed = settling.passed({1: moved}.get)
+    assert {(w.rect, w.window_name) for w in passed} == {
+        (Rect(0, 0, 350, 100), "renamed"),
+        (Rect(0, 0, 350, 100), NOTES.window_name),
+    }
     assert not settling.is_settled(1)
     settling.note(2, None, NOTES, is_shown=False, is_moving=False)
     assert settling.is_settled(2)
+
+
+def test_a_window_that_is_called_otherwise_counts_as_both_for_a_moment() -> None:
+    moments = Moments()
+    settling = Settling(moments)
+    settling.note_former(1, NOTES)
+    renamed = {1: window("Notes", "renamed", rect=HERE)}.get
+    assert [(w.window_name, w.rect) for w in settling.passed(renamed)] == [(NOTES.window_name, HERE)]
+    assert settling.passed({1: NOTES}.get) == [] and settling.is_settled(1)
+    moments.now_s = SETTLED_S + 0.1
+    assert settling.passed(renamed) == []
 
 
 def test_nobody_knows_what_came_and_went() -> None:
@@ -103,6 +117,19 @@ def test_a_frame_stays_whose_it_was_until_the_window_manager_takes_it_away(
     assert names() == {"Vault"}
     manager.send_signal(signal.SIGCONT)
     until(lambda: frame.id not in {child.id for child in root.query_tree().children})
+
+
+def test_a_frame_whose_client_went_before_anybody_looked_is_nobody_s(
+    display: Display, windows: X11Windows
+) -> None:
+    connection = windows._display
+    root = connection.screen().root
+    manager, frame = (root.create_window(0, 0, 200, 100, 0, X.CopyFromParent) for _ in range(2))
+    root.change_property(connection.get_atom("_NET_SUPPORTING_WM_CHECK"), Xatom.WINDOW, 32, [manager.id])
+    frame.map()
+    until(lambda: [w.app_name for w in windows.windows()] == [None])
+    frame.set_wm_class("panel", "Panel")
+    until(lambda: [w.app_name for w in windows.windows() if not w.passed] == ["Panel"])
 
 
 @pytest.mark.end_to_end
