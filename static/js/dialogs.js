@@ -13,6 +13,21 @@ document.addEventListener('click', async event => {
   dialog.showModal()
 })
 
+// The recording light opens over the page; Esc and a click elsewhere close it, and give the focus back.
+document.addEventListener('click', async event => {
+  const link = event.target.closest?.('a[data-popover]')
+  const place = document.getElementById('now')
+  if (!link || !place?.showPopover || event.ctrlKey || event.metaKey || event.shiftKey) return
+  event.preventDefault()
+  if (place.matches(':popover-open')) return place.hidePopover()
+  await swapIn(`${link.dataset.popover}?next=${encodeURIComponent(location.pathname + location.search)}`, '#now', 'innerHTML')
+  const { bottom, right } = link.getBoundingClientRect()
+  place.style.setProperty('--top', `${bottom + 4}px`)
+  place.style.setProperty('--right', `${Math.max(8, document.documentElement.clientWidth - right)}px`)
+  place.showPopover()
+  place.querySelector('button, a').focus()
+})
+
 document.addEventListener('click', event => {
   for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false
 })

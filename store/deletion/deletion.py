@@ -24,7 +24,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import apsw
@@ -157,6 +157,18 @@ class Receipt:
     def is_being_finished(self) -> bool:
         """Whether all that is left goes by itself, as `settle` comes to it."""
         return not self.verified and set(self.left) <= {_WORDS_LEFT, _PACKING}
+
+
+def receipts(database: Database, limit: int) -> list[Receipt]:
+    """Receipts of deletions that are over, the newest first. What a later version added is left out."""
+    sql = "select receipt from deletions where receipt ->> 'verified' is not null order by id desc limit ?"
+    return [_receipt_of(json.loads(text)) for text in database.column(sql, (limit,))]
+
+
+def _receipt_of(noted: dict[str, Any]) -> Receipt:
+    known = {each.name: noted[each.name] for each in fields(Receipt) if each.name in noted}
+    counts = {each.name: noted["counts"].get(each.name, 0) for each in fields(Counts)}
+    return Receipt(**known | {"counts": Counts(**counts)})
 
 
 def delete(database: Database, media: Media, request: Request, *, now_ms: int | None = None) -> Receipt:

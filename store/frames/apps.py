@@ -29,6 +29,15 @@ def colour_slots(database: Database) -> dict[str, int | None]:
     return {name: slot for name, slot in database.rows(_ALL)}
 
 
+def used_lately(database: Database, now_ms: int, limit: int) -> list[str]:
+    """The apps of the last 30 days, the most used first."""
+    return database.column(
+        "select app_name from segments where start_ms >= ? and app_name is not null"
+        " group by app_name order by sum(end_ms - start_ms) desc, app_name limit ?",
+        (now_ms - _RECENT_MS, limit),
+    )
+
+
 def give_slot(connection: apsw.Connection, name: str) -> None:
     """Give an app its slot while fewer than twelve are taken: until then all are among the most used."""
     sql = "select name, colour_slot from apps where colour_slot is not null or name = ?"

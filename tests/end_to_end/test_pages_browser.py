@@ -96,6 +96,7 @@ def addresses(site: Site) -> list[str]:
         "/memory/around?anchor=3",
         "/personas/new",
         "/privacy",
+        "/settings/access",
         "/privacy/erase?when=today",
         "/settings/display",
         "/settings/tools",

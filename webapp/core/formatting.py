@@ -95,6 +95,13 @@ def count(number: int, noun: str = "", plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}" if noun else f"{number:,}"
 
 
+def months(number: float) -> str:
+    """``7 months``; from two years on ``3 years``, and from ten on that."""
+    if number >= 120:
+        return "over ten years"
+    return count(int(number), "month") if number < 24 else count(int(number / 12), "year")
+
+
 def size(number: float) -> str:
     """``38.2 GB``: decimal units, as disks are sold."""
     for unit in ("B", "kB", "MB", "GB"):

@@ -90,6 +90,7 @@ def install(app: Flask) -> None:
         duration=formatting.duration,
         count=formatting.count,
         size=formatting.size,
+        months=formatting.months,
         frame_ms=frames.captured_ms_of,
         frame_alt=_frame_alt,
         provenance=_PROVENANCE.__getitem__,

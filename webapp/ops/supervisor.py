@@ -93,7 +93,7 @@ class Part:
             stderr=subprocess.STDOUT,
             # Ctrl-C in the terminal is the supervisor's to pass on, in its own order.
             start_new_session=os.name != "nt",
-            preexec_fn=_die_with_parent if _prctl else None,
+            preexec_fn=die_with_parent,
         )
         assert self.process.stdout is not None and self.process.stdin is not None
         with suppress(BrokenPipeError), self.process.stdin as given:  # it may have ended already
@@ -161,9 +161,13 @@ class Part:
 
 
 def _die_with_parent() -> None:
-    """In the child, before its program starts: a signal when the supervisor's process ends."""
+    """In the child, before its program starts: a signal when the thread that started it ends."""
     assert _prctl is not None
     _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+die_with_parent = _die_with_parent if _prctl else None
+"""For `subprocess.Popen(preexec_fn=)`."""
 
 
 class Supervisor:

@@ -1,10 +1,9 @@
-"""Privacy: what is never recorded, how private windows are told, who may come in, how to make it forget."""
+"""Privacy: what is never recorded, how to delete a time range, and the receipts of what was deleted."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,42 +13,23 @@ from werkzeug.wrappers import Response
 from store.deletion import deletion
 from store.deletion.deletion import Counts
 from store.deletion.request import EVER, Request, recorded
-from store.egress import access_keys, access_log
-from store.egress.access_keys import BROWSER, TOKENS
-from store.frames import apps
+from store.egress import egress_log
+from store.frames import apps, frames
 from store.privacy import rules as privacy
-from store.privacy.defaults import BROWSERS, Browser
-from store.privacy.rules import OwnChoices, Rule, RuleInvalid, RuleSet, WindowFacts, as_document, validate
-from store.spool import window_hints
-from store.spool.window_hints import ExtensionReport
+from store.privacy.rules import OwnChoices, Rule, RuleInvalid, RuleSet, as_document, validate
+from store.timeline import timeline
 from webapp.core import parameters, templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import NO_RANGE, Range
-from webapp.core.services import Services, services, viewer
-from webapp.security import access, login
+from webapp.core.services import services, viewer
+from webapp.pages.timeline import band
 
-EXTENSION_FOLDER = Path(__file__).resolve().parents[2] / "capture" / "browser_extension"
 CONFIRMATION = "DELETE"
 BUILTIN = "password managers"
 """What the built-in rules are called, which are switched as one."""
 _MAX_CHARS = 500
-
-
-@dataclass(frozen=True, slots=True)
-class PairedBrowser:
-    name: str
-    heard_ms: int
-    windows: int
-    is_silent: bool
-
-
-@dataclass(frozen=True, slots=True)
-class BrowserLine:
-    """How a family of browsers tells its private windows, and what happens while nothing tells."""
-
-    names: list[str]
-    tells: list[str]
-    otherwise: str
+_RECEIPTS = 20
+_DAY_MS = 86_400_000
 
 
 @templating.get("/privacy")
@@ -63,7 +43,7 @@ def add() -> Response:
     given = {
         name: request.form.get(name, "").strip()[:_MAX_CHARS] for name in ("app", "title", "url", "action")
     }
-    own = _own()
+    own = own_choices()
     document = {name: value for name, value in given.items() if value}
     try:
         added = validate([document])
@@ -71,61 +51,34 @@ def add() -> Response:
         errors = {name or "app": message for _, name, message in error.errors}
         return _page(422, rule=given, errors=errors)
     privacy.save_choices(services().data_dir, replace(own, rules=own.rules + added))
-    return _ask_about_recorded(added, _words(added[0]))
+    if "next" in request.form:
+        return templating.redirect_back("/privacy#rules")
+    return _ask_about_recorded(added, words_of(added[0]))
 
 
 def _ask_about_recorded(rules: tuple[Rule, ...], words: str) -> Response:
     """Go on to ask whether frames go, too, that these rules would have hidden; where there are none, back."""
     if recorded(services().database, rules) != 0:
-        return templating.redirect_to(f"/privacy/erase?{urlencode({'rule': words})}#erase")
+        return templating.redirect_to(f"/privacy/erase?{urlencode({'rule': words})}#rules")
     return templating.redirect_to("/privacy#rules")
 
 
 @templating.post("/privacy/rules/<id:index>/remove")
 def remove(index: int) -> Response:
-    own = _own()
+    own = own_choices()
     shown = request.form.get("words", "")
-    if index >= len(own.rules) or _words(own.rules[index]) != shown:
+    if index >= len(own.rules) or words_of(own.rules[index]) != shown:
         raise Problem(404, "rule_not_found", "That rule is not there any more.")
     privacy.save_choices(services().data_dir, replace(own, rules=own.rules[:index] + own.rules[index + 1 :]))
-    return templating.redirect_to("/privacy#rules")
+    return templating.redirect_back("/privacy#rules")
 
 
 @templating.post("/privacy/defaults")
 def defaults() -> Response:
     """Switch the built-in rules (password managers, private windows) on or off."""
     are_on = request.form.get("defaults") == "on"
-    privacy.save_choices(services().data_dir, replace(_own(), defaults=are_on))
+    privacy.save_choices(services().data_dir, replace(own_choices(), defaults=are_on))
     return _ask_about_recorded(_rules_called(BUILTIN), BUILTIN)
-
-
-@templating.post("/privacy/maybe-private")
-def maybe_private() -> Response:
-    """Black out the windows of browsers that do not tell whether they are private, or record them."""
-    privacy.save_choices(
-        services().data_dir, replace(_own(), mask_maybe_private=request.form.get("mask") == "on")
-    )
-    return templating.redirect_to("/privacy#browsers")
-
-
-@templating.post("/privacy/browsers/forget")
-def forget_browser() -> Response:
-    """A browser whose extension is gone counts as never paired."""
-    window_hints.forget(services().data_dir.spool, request.form.get("browser", ""))
-    return templating.redirect_to("/privacy#browsers")
-
-
-@templating.get("/privacy/test")
-def test() -> Response:
-    """What a window would get, and why; nothing is stored."""
-    args = request.args
-    window = WindowFacts(
-        app_name=args.get("app") or None,
-        window_name=args.get("title") or None,
-        browser_url=args.get("url") or None,
-        incognito=True if args.get("incognito") == "on" else None,
-    )
-    return _page(tried=window, decision=_loaded().decide_on_screen(window))
 
 
 @templating.get("/privacy/erase")
@@ -180,85 +133,55 @@ def _erase_form(values: Mapping[str, str]) -> EraseForm:
     return EraseForm(span, app, "", problem, None if problem else Request(*span.bounds, app or None))
 
 
-# -- who may come in -----------------------------------------------------------------------------
-
-
-@templating.post("/privacy/tokens")
-def add_token() -> Response:
-    """Make a token for one purpose; its words stand on the page that answers, and nowhere again."""
-    name, scope = request.form.get("name", "").strip(), request.form.get("scope", "")
-    if not name or scope not in TOKENS:
-        raise Problem(422, "invalid_token", "Name the program and choose what its token is for.")
-    with services().database.write() as connection:
-        secret = login.keyring().make(connection, scope, name)
-    return _page(made=secret, made_for=name)
-
-
-@templating.post("/privacy/keys/<id:key_id>/revoke")
-def revoke(key_id: int) -> Response:
-    with services().database.write() as connection:
-        access_keys.revoke(connection, key_id)
-    return templating.redirect_to("/privacy#access")
-
-
-@templating.post("/privacy/keys/others/revoke")
-def sign_out_others() -> Response:
-    """Sign out every browser but this one."""
-    with services().database.write() as connection:
-        access_keys.sign_out_browsers(connection, _this_browser())
-    return templating.redirect_to("/privacy#access")
-
-
-def _this_browser() -> int:
-    key = login.browser_key()
-    return key.id if key else 0
-
-
-def _keys() -> dict[str, Any]:
-    """Browsers and tokens, and what tokens were used for last."""
-    found = login.keyring().listed()
-    return dict(
-        browsers=[key for key in found if key.scope == BROWSER],
-        tokens=[key for key in found if key.scope != BROWSER],
-        purposes=TOKENS,
-        this=_this_browser(),
-        uses=[use for use in access_log.latest(services().database) if use.caller],
-    )
-
-
 def _page(status: int = 200, **changes: object) -> Response:
     """The page, with what a form was refused with or what came of it in `changes`."""
-    own, loaded = services(), _loaded()
+    own, loaded = services(), loaded_rules()
     mine: tuple[Rule, ...] = () if loaded.unreadable else privacy.own_choices(own.data_dir).rules
     context: dict[str, object] = {
-        "own": [(_words(rule), rule.action) for rule in mine],
-        "configured": [_words(rule) for rule in loaded.rules if rule not in mine],
+        "own": [(words_of(rule), _label(rule)) for rule in mine],
+        "configured": [(words_of(rule), _label(rule)) for rule in loaded.rules if rule not in mine],
         "builtin": sorted(rule.app or "" for rule in loaded.all_rules() if rule.builtin),
         "defaults": loaded.defaults,
         "unreadable": loaded.unreadable,
-        "browsers": browser_section(own, loaded, viewer().now_ms),
-        "keys": _keys(),
+        "day": _day(changes.get("erase")),
+        "receipts": deletion.receipts(own.database, _RECEIPTS),
+        "sent": egress_log.totals_since(own.database, own.clock() - 7 * _DAY_MS),
         "app_names": sorted(apps.colour_slots(own.database), key=str.casefold),
         "rule": {},
         "errors": {},
-        **dict.fromkeys(("tried", "decision", "counts", "names", "receipt", "made", "made_for")),
+        **dict.fromkeys(("counts", "names", "receipt")),
         "erase": EraseForm(),
         "confirmation": CONFIRMATION,
+        "builtin_name": BUILTIN,
     }
     return templating.render_page("privacy/privacy.html", status, **context | changes)
 
 
+def _day(form: object) -> dict[str, Any] | None:
+    """The band of the day that is asked about, else of the last one with frames; None without any."""
+    own, who = services(), viewer()
+    asked_ms = form.span.start_ms if isinstance(form, EraseForm) else None
+    newest = frames.nearest(own.database, who.now_ms)
+    if newest is None:
+        return None
+    day = who.day_of(newest.captured_ms if asked_ms is None else asked_ms)
+    view = band.Window(day.start_ms, day.end_ms, "day")
+    held = timeline.timeline(own.database, day.start_ms, day.end_ms, now_ms=who.now_ms)
+    runs = [(run, band.band_run(run, view, ())) for run in held.runs]
+    return {"on": day.date, "view": view, "runs": runs, "ticks": band.ticks(view, who)}
+
+
 def _rules_called(words: str) -> tuple[Rule, ...]:
     """The rules in force that the page calls so."""
-    found = _loaded().all_rules()
-    return tuple(rule for rule in found if words == (BUILTIN if rule.builtin else _words(rule)))
+    found = loaded_rules().all_rules()
+    return tuple(rule for rule in found if words == (BUILTIN if rule.builtin else words_of(rule)))
 
 
-def _loaded() -> RuleSet:
+def loaded_rules() -> RuleSet:
     return privacy.load_rules(services().data_dir, services().settings.privacy)
 
 
-def _own() -> OwnChoices:
+def own_choices() -> OwnChoices:
     """The person's choices. Raises 503 while the file cannot be read: it is not written over."""
     try:
         own = privacy.own_choices(services().data_dir)
@@ -267,7 +190,7 @@ def _own() -> OwnChoices:
     return own if own.defaults is not None else replace(own, defaults=services().settings.privacy.defaults)
 
 
-def _words(rule: Rule) -> str:
+def words_of(rule: Rule) -> str:
     """``app 1Password``, ``title contains private``: the rule as a sentence part."""
     document = as_document(rule)
     match = document.get("match")
@@ -277,52 +200,8 @@ def _words(rule: Rule) -> str:
     )
 
 
-def browser_section(own: Services, rules: RuleSet, now_ms: int) -> dict[str, Any]:
-    """How browsers tell their private windows, and what the extension said.
-
-    `lines` has every family that is known; `masked`: what nothing tells of is blacked out; `problem` is why
-    what the extension said cannot be read.
-    """
-    reports: list[ExtensionReport] = []
-    problem = ""
-    try:
-        reports = window_hints.read_reports(own.data_dir.spool)
-    except (OSError, ValueError) as error:
-        problem = f"What the extension said cannot be read, so Chrome's windows are blacked out: {error}"
-    return dict(
-        lines=[_line(browser, rules) for browser in BROWSERS],
-        masked=rules.mask_maybe_private,
-        paired=_paired(reports, now_ms),
-        problem=problem,
-        folder=str(EXTENSION_FOLDER),
-        address=f"http://127.0.0.1:{own.settings.web.port}",
-        token=access.extension_token(own.token),
-    )
-
-
-def _line(browser: Browser, rules: RuleSet) -> BrowserLine:
-    first = browser.names[0]
-    others = [
-        name
-        for name in browser.names[1:]  # those that people use, and not an id or a program's file
-        if name[0].isupper() and "." not in name and name not in first and first not in name
-    ]
-    if browser.always_private:
-        return BrowserLine([first, *others], ["has no other windows"], "")
-    tells = ["title" if browser.ordinary else "title of some windows"]
-    tells += ["command line"] if browser.switches else []
-    tells += ["toolbar"] if browser.grey_toolbar else []
-    is_masked = rules.mask_maybe_private or browser.grey_toolbar
-    return BrowserLine([first, *others], tells, "blacked out" if is_masked else "recorded")
-
-
-def _paired(reports: list[ExtensionReport], now_ms: int) -> list[PairedBrowser]:
-    """One line a browser: profiles of one browser have a copy of the extension each."""
-    lines = []
-    for name in sorted({report.browser for report in reports}):
-        of_browser = [report for report in reports if report.browser == name]
-        latest = max(report.said_ms for report in of_browser)
-        speaking = [report for report in of_browser if not report.is_silent(now_ms)]
-        windows = sum(len(report.windows) for report in speaking)
-        lines.append(PairedBrowser(name, max(0, now_ms - latest), windows, not speaking))
-    return lines
+def _label(rule: Rule) -> str:
+    """``Signal``, ``bank.example``, ``Title has “private”``: the rule as a chip shows it."""
+    title = f"Title has “{rule.title}”" if rule.title else ""
+    label = ", ".join(part for part in (rule.app, rule.url, title) if part)
+    return f"{label}, hidden" if rule.action == "mask" else label

@@ -1,12 +1,20 @@
-"""Settings, Display: theme, zone, day start, single keys, as cookies of one browser. Logging, and Storage."""
+"""Settings: Recording, Storage, Display (cookies of one browser), About, and Logging."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+import platform
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from importlib.metadata import metadata, version
+from pathlib import Path
 from typing import Any
+from zoneinfo import TZPATH
 
+import apsw
+from babel import Locale
+from babel.core import get_global
 from flask import request
 from werkzeug.wrappers import Response
 
@@ -15,6 +23,8 @@ from store.core.preferences import host_zone, zone_named, zone_names
 from store.core.settings import RetentionSettings
 from store.deletion import retention
 from store.memory import chat_sessions, context_packs
+from store.privacy import rules as privacy
+from store.spool import process_state
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.services import (
@@ -28,6 +38,79 @@ from webapp.ops import health
 from webapp.pages.privacy import CONFIRMATION
 
 _YEAR_S = 365 * 86_400
+_DOCS = Path(__file__).resolve().parents[2] / "docs"
+_CHANGEABLE = {
+    "capture": (
+        "monitors",
+        "interval_s",
+        "idle_interval_s",
+        "idle_after_s",
+        "accessible_text",
+        "min_free_gb",
+    ),
+    "ocr": ("languages",),
+}
+"""What a person may want to change of recording: it is read at the start, so the page shows how."""
+_SCRIPTS = {"sim": "simplified", "tra": "traditional"}
+
+
+@templating.get("/settings/recording")
+def show_recording() -> Response:
+    """What is recorded, how often, and how to change what takes a restart."""
+    own = services()
+    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
+    return templating.render_page(
+        "settings/recording.html",
+        pause=process_state.read_pause(own.data_dir.spool, own.clock()),
+        state=process_state.read_capture_state(own.data_dir.spool),
+        worker=process_state.read_ingest_state(own.data_dir.spool),
+        capture=own.settings.capture,
+        monitors=own.settings.capture.monitors,
+        languages=[language_name(code) for code in own.settings.ocr.languages],
+        excluded=len(rules.rules),
+        defaults=rules.defaults,
+        config=own.data_dir.config,
+        toml=[
+            (name, list(_as_toml(getattr(own.settings, name), keys))) for name, keys in _CHANGEABLE.items()
+        ],
+    )
+
+
+def _as_toml(section: Any, keys: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    """(key, value as TOML writes it, help) of settings; such values are written alike in JSON."""
+    for each in fields(section):
+        if each.name in keys:
+            value = json.dumps(getattr(section, each.name), ensure_ascii=False)
+            yield each.name, value, each.metadata["help"]
+
+
+def language_name(code: str) -> str:
+    """A language of Tesseract in English: ``chi_sim`` is Chinese (simplified)."""
+    base, _, script = code.partition("_")
+    name = Locale("en").languages.get(get_global("language_aliases").get(base, base), code)
+    return f"{name} ({_SCRIPTS[script]})" if script in _SCRIPTS else name
+
+
+@templating.get("/settings/about")
+def show_about() -> Response:
+    """Version, license, where data lies and what is installed."""
+    own = services()
+    worker = process_state.read_ingest_state(own.data_dir.spool)
+    versions = {
+        "Recollect": version("recollect"),
+        "Reads text": worker.engine if worker and worker.engine else "not running",
+        "Search by meaning": (worker and worker.embedder) or own.settings.embedding.engine,
+        "Python": platform.python_version(),
+        "SQLite": apsw.sqlite_lib_version(),
+        "Zone data": "the system's" if TZPATH else version("tzdata"),
+    }
+    return templating.render_page(
+        "settings/about.html",
+        versions=versions,
+        license=metadata("recollect")["License-Expression"],
+        home=own.data_dir.home,
+        docs=_DOCS if _DOCS.is_dir() else None,
+    )
 
 
 @templating.get("/settings/display")

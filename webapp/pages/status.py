@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import platform
 import shutil
 from dataclasses import dataclass
-from importlib.metadata import version
-from zoneinfo import TZPATH
 
-import apsw
 from flask import request
 from werkzeug.wrappers import Response
 
 from store.chats import attachments
 from store.deletion import retention
 from store.frames import tags
+from store.ocr import readings
 from store.spool import process_state
-from store.timeline import ledger, timeline
+from store.timeline import ledger, sample_week, timeline
 from store.timeline.gaps import IDLE
 from store.timeline.ledger import DecisionCount
 from webapp.api import capture
@@ -82,7 +79,6 @@ def show() -> Response:
         decision_words=decision_words,
         worker=process_state.read_ingest_state(own.data_dir.spool),
         failed=list(own.spool.failed())[:10],
-        versions=_versions(),
         growth=health.growth(own),
         last_run=next(iter(retention.runs(own.database, 1)), None),
         kept=tags.pinned_usage(own.database),
@@ -94,6 +90,30 @@ def show() -> Response:
 def light() -> Response:
     """The recording indicator alone."""
     return templating.render_page("shell/light.html", light=recording_indicator(services()))
+
+
+@templating.get("/status/now")
+def now() -> Response:
+    """What the recording light opens: recording, reading and room in a line each, and the pause."""
+    own = services()
+    state = process_state.read_capture_state(own.data_dir.spool)
+    waiting, ahead = readings.count_pending(own.database), health.growth(own)
+    monitors = formatting.count(len(state.monitors), "monitor") if state and state.monitors else ""
+    room = (
+        f"{ahead.months:.0f} months left" if ahead and ahead.months < 120 else health.storage_part(own).value
+    )
+    address = request.args.get("next", "")
+    return templating.render_page(
+        "status/now.html",
+        lines=[
+            ("play", recording_indicator(own).word, monitors),
+            ("text", "Reading", f"{formatting.count(waiting, 'frame')} to read" if waiting else "up to date"),
+            ("disk", "Storage", room),
+        ],
+        pause=process_state.read_pause(own.data_dir.spool, own.clock()),
+        is_sample=sample_week.is_sample(own.data_dir),
+        back=address if templating.is_local(address) else "/status",
+    )
 
 
 @templating.post("/status/pause")
@@ -121,15 +141,6 @@ def _bars(own: Services, now_ms: int) -> list[Bar]:
     return [
         Bar(round(i * 100 / 60, 2), round(count * 100 / most, 1), start_ms + i * _MINUTE_MS, count)
         for i, count in enumerate(counts)
-    ]
-
-
-def _versions() -> list[tuple[str, str]]:
-    return [
-        ("Recollect", version("recollect")),
-        ("Python", platform.python_version()),
-        ("SQLite", apsw.sqlite_lib_version()),
-        ("Zone data", "the system's" if TZPATH else version("tzdata")),
     ]
 
 

@@ -1,133 +1,213 @@
-"""The first-run page, which is also the later setup check: what is recorded, and what still wants a hand."""
+"""The setup: what is recorded and where it stays, and what still wants a hand. The first page of a new home.
+
+Each row is read afresh from what the programs say of themselves, so the page stands at once; a row that is
+not settled asks for itself again.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flask import current_app, request
+from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response
 
+from engines.chat.servers import FoundServer, find_servers
+from store.chats import conversations
 from store.core import preferences
-from store.frames import frames
+from store.core.database import Database
+from store.egress.providers import Provider
+from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.privacy import rules as privacy
-from store.spool.process_state import read_capture_state, read_pause
+from store.spool.process_state import read_capture_state, read_ingest_state, read_pause
 from store.timeline import totals
-from webapp.core import formatting, templating
+from webapp.core import formatting, providers, templating
 from webapp.core.services import Services, Viewer, services, viewer
 from webapp.ops import doctor
-from webapp.ops.doctor import Check
-from webapp.ops.health import SILENT_MS
-from webapp.pages.privacy import browser_section
+from webapp.ops.health import ALIVE_MS, SILENT_MS
+from webapp.ops.sample import SampleWeek
+from webapp.pages.privacy import words_of
+from webapp.pages.settings import language_name
+from webapp.security.access import is_loopback
 
 _TEN_MINUTES_MS = 600_000
 _DAY_MS = 86_400_000
-_LANGUAGES = {"eng": "English", "chi_sim": "Chinese", "chi_tra": "traditional Chinese", "deu": "German"}
-_KINDS = {"OK": ("ok", "check"), "--": ("plain", "dash"), "!": ("warn", "alert"), "X": ("danger", "alert")}
+_APPS = 8
+_SEEN = "setup.seen"
+_NO_MODEL = "setup.no_model"
+_WITHOUT = "Without a model: quoted and counted from your frames"
+_OF_VERDICT = {"OK": "ok", "--": "plain", "!": "warn", "X": "danger"}
 
 
 @dataclass(frozen=True, slots=True)
-class Row(Check):
-    """A check with what stands beside it: `links` are (text, address) pairs."""
+class Row:
+    """`kind` is ok, working, choose, plain (not set, and need not be), warn or danger."""
 
-    links: tuple[tuple[str, str], ...] = ()
+    key: str
+    kind: str
+    name: str
+    sentence: str
+    action: str = ""
     frame: FrameRow | None = None
+    chips: tuple[tuple[str, str, int], ...] = ()
+    """(app, the words of its rule, the rule's number) of apps that were seen; -1 where it is recorded."""
+    servers: tuple[FoundServer, ...] = ()
+
+
+def is_wanted(database: Database) -> bool:
+    """Whether the person has not been through the setup: neither left it for the pages nor asked anything."""
+    return not preferences.get_preference(database, _SEEN, False) and not conversations.list_chats(
+        database, 1
+    )
 
 
 @templating.get("/welcome")
 def show() -> Response:
-    """The rows as they are now."""
+    """The rows as they are now. ``look`` has model servers looked for, where no script does."""
     own, who = services(), viewer()
+    rows = [make(own, who) for make in _ROWS.values()]
+    if request.args.get("look"):
+        rows = [_found(own) if row.key == "model" else row for row in rows]
     return templating.render_page(
         "welcome/welcome.html",
-        rows=setup_rows(own, who),
-        kinds=_KINDS,
-        home=str(own.data_dir.home),
+        rows=rows,
+        home=own.data_dir.home,
         pause=read_pause(own.data_dir.spool, who.now_ms),
-        has_frames=frames.nearest(own.database, who.now_ms) is not None,
+        has_frames=frames.newest_id(own.database) is not None,
+        sample=_sample(),
+        may_sample=is_loopback(own.settings.web.host) and not own.settings.web.public_url,
     )
 
 
-def setup_rows(own: Services, viewer: Viewer) -> list[Row]:
-    """Every row, read afresh; none waits for another."""
-    return [
-        _recording(own, viewer),
-        _left_out(own),
-        _private_windows(own, viewer),
-        _reading(own),
-        _of_check("Answers", doctor.check_model(own.chat_models)),
-        _time(viewer),
-        _space(own, viewer),
-    ]
+@templating.post("/welcome")
+def leave() -> Response:
+    """Go to the pages; from now on the home address leads there."""
+    preferences.set_preference(services().database, _SEEN, True)
+    return templating.redirect_to("/timeline")
+
+
+@templating.get("/welcome/<key>")
+def row(key: str) -> Response:
+    """One row, for a page that asks again; for the model, after a look for servers on this computer."""
+    if key not in _ROWS:
+        raise NotFound
+    found = _found(services()) if key == "model" else _ROWS[key](services(), viewer())
+    return templating.render_page("welcome/row.html", row=found)
+
+
+@templating.post("/welcome/model")
+def use_model() -> Response:
+    """Let a model that was found answer from now on; without one, answer without a model and ask no more."""
+    own = services()
+    base_url, _, model = request.form.get("model", "").partition(" ")
+    preferences.set_preference(own.database, _NO_MODEL, not model)
+    if model:
+        added = providers.add(own, Provider(0, "", base_url, model))
+        providers.set_default(own, added.name)
+    return templating.redirect_to("/welcome#model")
+
+
+@templating.post("/welcome/sample")
+def sample() -> Response:
+    """Make and show the sample week; or, with ``remove``, delete it."""
+    if request.form.get("remove"):
+        _sample().remove()
+    else:
+        _sample().start(viewer().zone_name)
+    return templating.redirect_to("/welcome#sample")
+
+
+@templating.get("/welcome/sample")
+def sample_state() -> Response:
+    return templating.render_page("welcome/sample.html", sample=_sample())
+
+
+def _sample() -> SampleWeek:
+    made = current_app.extensions.setdefault("sample week", SampleWeek(services().data_dir.home))
+    assert isinstance(made, SampleWeek)
+    return made
 
 
 def _recording(own: Services, viewer: Viewer) -> Row:
-    state = read_capture_state(own.data_dir.spool)
-    newest = frames.nearest(own.database, viewer.now_ms)
+    state, newest = read_capture_state(own.data_dir.spool), frames.nearest(own.database, viewer.now_ms)
     if read_pause(own.data_dir.spool, viewer.now_ms):
-        return Row("Recording", "!", "paused", "Resume when you are ready.", frame=newest)
+        return Row("recording", "warn", "Recording", "Paused", "Resume when you are ready.", newest)
+    if state and state.looked_ms is not None and viewer.now_ms - state.looked_ms <= SILENT_MS:
+        monitors = formatting.count(len(state.monitors), "monitor")
+        if newest is None:
+            return Row("recording", "working", "Recording", f"{monitors} · waiting for the first frame")
+        at = formatting.clock(newest.captured_ms, viewer.zone)
+        return Row("recording", "ok", "Recording", f"{monitors} · newest frame at {at}", frame=newest)
     check = doctor.check_display(own.data_dir)
-    if state is None or state.looked_ms is None or viewer.now_ms - state.looked_ms > SILENT_MS:
-        return Row("Recording", check.verdict, check.sentence, check.action, frame=newest)
-    monitors = formatting.count(len(state.monitors), "monitor")
-    seen = f"newest frame {formatting.clock(newest.captured_ms, viewer.zone)}" if newest else "no frame yet"
-    return Row("Recording", "OK", f"{monitors}, {seen}", frame=newest)
+    kind = "working" if check.verdict == "OK" else _OF_VERDICT[check.verdict]
+    return Row("recording", kind, "Recording", formatting.sentence(check.sentence), check.action, newest)
 
 
-def _left_out(own: Services) -> Row:
-    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
-    links = (("Rules", "/privacy"), ("Test a window", "/privacy#test"))
+def _reading(own: Services, viewer: Viewer) -> Row:
+    """What the worker says of its engine: none is opened for this page."""
+    names = ", ".join(language_name(code) for code in own.settings.ocr.languages)
+    worker = read_ingest_state(own.data_dir.spool)
+    if own.settings.ocr.engine == "off":
+        return Row("reading", "plain", "Reading text", "Switched off", "Set ocr.engine to auto.")
+    if worker is None or worker.state == "stopped" or viewer.now_ms - worker.written_ms > ALIVE_MS:
+        return Row("reading", "danger", "Reading text", "Nothing reads just now", "Start `recollect up`.")
+    if worker.engine_problem:
+        problem = formatting.sentence(worker.engine_problem)
+        return Row("reading", "danger", "Reading text", problem, "`recollect doctor` says what to install.")
+    read = totals.store_stats(own.database).frames_read
+    if not read:
+        return Row("reading", "working", "Reading text", f"{names} · waiting for the first frame")
+    return Row("reading", "ok", "Reading text", f"{names} · {formatting.count(read, 'frame')} read so far")
+
+
+def excluded(own: Services, viewer: Viewer) -> Row:
+    """What is left out, and the apps that were seen, each with the rule of the person's own about it."""
+    name, rules = "Never recorded", privacy.load_rules(own.data_dir, own.settings.privacy)
     if rules.unreadable:
-        return Row(
-            "Never recorded", "X", rules.unreadable, "Until they can be read, nothing is recorded.", links
-        )
-    parts = ["password managers and private windows"] if rules.defaults else []
-    parts += [formatting.count(len(rules.rules), "rule") + " of your own"] if rules.rules else []
-    sentence = "; ".join(parts) or "nothing is left out"
-    known = "; a window that cannot be identified is left out" if rules.any else ""
-    return Row("Never recorded", "OK" if rules.any else "!", sentence + known, "", links)
-
-
-def _private_windows(own: Services, viewer: Viewer) -> Row:
-    """How private windows of Chrome and its relatives are told apart."""
-    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
-    browsers = browser_section(own, rules, viewer.now_ms)
-    links = (("Choose", "/privacy#browsers"),)
-    if browsers["problem"]:
-        return Row("Private windows", "X", browsers["problem"], "", links)
+        stop = "Until they can be read, nothing is recorded."
+        return Row("excluded", "danger", name, formatting.sentence(rules.unreadable), stop)
+    own_rules = privacy.own_choices(own.data_dir).rules
+    of_app = {rule.app: (words_of(rule), n) for n, rule in enumerate(own_rules) if rule.app}
+    seen = [
+        *of_app,
+        *(app for app in apps.used_lately(own.database, viewer.now_ms, _APPS) if app not in of_app),
+    ]
+    chips = tuple((app, *of_app.get(app, ("", -1))) for app in seen)
+    kind, sentence = "ok", "Private windows and password managers"
     if not rules.defaults:
-        return Row("Private windows", "!", "recorded, as you chose", "", links)
-    if browsers["paired"]:
-        names = " and ".join(browser.name for browser in browsers["paired"])
-        silent = any(browser.is_silent for browser in browsers["paired"])
-        sentence = f"the extension of {names} {'is silent' if silent else 'tells them apart'}"
-        return Row("Private windows", "!" if silent else "OK", sentence, "", links)
-    if browsers["masked"]:
-        sentence = "left out, as is every browser window that nothing tells to be ordinary"
-        return Row("Private windows", "OK", sentence, "", links)
-    sentence = "windows of browsers that nothing tells to be ordinary are recorded, as you chose"
-    return Row("Private windows", "!", sentence, "", links)
+        kind, sentence = "warn", "Private windows and password managers are recorded, as you chose"
+    elif not rules.mask_maybe_private:
+        kind, sentence = "warn", f"{sentence}; browser windows that cannot be identified are recorded"
+    return Row("excluded", kind, name, sentence, chips=chips)
 
 
-def _reading(own: Services) -> Row:
-    """The engine with its languages; the first of the two that has a problem speaks."""
-    engine = doctor.check_ocr(own.settings.ocr)
-    languages = doctor.check_languages(own.settings.ocr)
-    if engine.verdict == "OK" and languages.verdict == "OK":
-        names = ", ".join(_LANGUAGES.get(name, name) for name in languages.sentence.split(", "))
-        return Row("Reading text", "OK", f"{engine.sentence} reads {names}")
-    return _of_check("Reading text", engine if engine.verdict != "OK" else languages)
+def _model(own: Services, viewer: Viewer) -> Row:
+    """Which model answers. Nothing is asked for this."""
+    endpoint = own.chat_models.endpoint(own.chat_models.default)
+    if not endpoint.is_extractive:
+        where = "on this computer" if endpoint.is_local else f"excerpts of your screen go to {endpoint.host}"
+        return Row("model", "ok", "Answers", f"{endpoint.name} · {where}")
+    check = doctor.check_model(own.chat_models)
+    if check.verdict != "--":
+        sentence = formatting.sentence(check.sentence)
+        return Row("model", _OF_VERDICT[check.verdict], "Answers", sentence, check.action)
+    if preferences.get_preference(own.database, _NO_MODEL, False):
+        return Row(
+            "model", "plain", "Answers without a model", "They are quoted and counted from your frames"
+        )
+    return Row("model", "working", "Answers", "Looking for a model on this computer")
 
 
-def _of_check(name: str, check: Check) -> Row:
-    return Row(name, check.verdict, check.sentence, check.action)
-
-
-def _time(viewer: Viewer) -> Row:
-    origin = {"server": ", from the server: this browser has not said", "chosen": ", chosen by you"}
-    start = f"day starts {viewer.day_start_min // 60:02d}:00"
-    name = f"{preferences.utc_offset(viewer.now_ms, viewer.zone)} {viewer.zone_name}"
-    links = (("Change", "/settings/display"),)
-    return Row("Time", "OK", f"{name}{origin.get(viewer.zone_origin, '')}, {start}", "", links)
+def _found(own: Services) -> Row:
+    """The same after a look at the ports of model servers, where no model is set."""
+    known = _model(own, viewer())
+    if known.kind != "working":
+        return known
+    servers = tuple(server for server in find_servers() if server.models)
+    if servers:
+        return Row("model", "choose", "Model found", f"{servers[0].kind} on this computer", servers=servers)
+    return Row("model", "plain", "Answers", f"{_WITHOUT}; no model runs on this computer")
 
 
 def _space(own: Services, viewer: Viewer) -> Row:
@@ -137,4 +217,9 @@ def _space(own: Services, viewer: Viewer) -> Row:
     pace = f"{formatting.size(size)} of pictures in the last day"
     if oldest is None or viewer.now_ms - oldest < _TEN_MINUTES_MS:
         pace = "too early to tell how much a day takes"
-    return Row("Space", check.verdict, f"{check.sentence}; {pace}", check.action)
+    return Row("space", _OF_VERDICT[check.verdict], "Space", f"{check.sentence} · {pace}", check.action)
+
+
+_ROWS = {
+    "recording": _recording, "reading": _reading, "excluded": excluded, "model": _model, "space": _space,
+}  # fmt: skip

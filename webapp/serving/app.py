@@ -34,9 +34,10 @@ from store.core.paths import DataDir
 from store.core.settings import Settings
 from store.core.times import now_ms
 from store.deletion import deletion, reserve
-from store.frames import apps, frames
+from store.frames import apps
 from store.frames.media import Media
 from store.spool.queue import MAX_IMAGE_BYTES, Spool
+from store.timeline import sample_week
 from webapp import pages
 from webapp.core import errors, templating
 from webapp.core.parameters import DayConverter, IdConverter, ModelConverter
@@ -44,6 +45,7 @@ from webapp.core.services import Services, services
 from webapp.core.uploads import Request
 from webapp.ops.control import advertise_address, only_one
 from webapp.ops.health import recording_indicator
+from webapp.pages import welcome
 from webapp.security import access, guards
 from webapp.security.access import PortInUse, check_address, launch_link, listen
 from webapp.serving import server
@@ -155,9 +157,10 @@ def install_pages(app: Flask) -> None:
 
 
 def home() -> Response:
-    """The timeline, or the first-run page until a first frame is stored."""
-    has_frames = frames.nearest(services().database, 0) is not None
-    return redirect("/timeline" if has_frames else "/welcome", 302)
+    """The setup at the first visit, whatever was recorded by then; later the timeline."""
+    own = services()
+    is_first = not sample_week.is_sample(own.data_dir) and welcome.is_wanted(own.database)
+    return redirect("/welcome" if is_first else "/timeline", 302)
 
 
 def _folder(name: str) -> str:

@@ -89,13 +89,12 @@ def test_what_is_not_understood_is_refused(stranger: Actor, own: Services, chang
 def test_the_privacy_page_shows_who_speaks_and_forgets_who_does_not(
     browser: Actor, stranger: Actor, own: Services, now: Clock
 ) -> None:
-    html = browser.get("/privacy").get_data(as_text=True)
+    html = browser.get("/settings/access").get_data(as_text=True)
     assert extension_token(own.token) in html and own.token not in html
     say(stranger, own)
-    assert "2 ordinary windows" in browser.get("/privacy").get_data(as_text=True)
+    assert "2 ordinary windows" in browser.get("/settings/access").get_data(as_text=True)
     now.now_ms += 10 * 60_000
-    assert "Blacked out until its extension speaks" in browser.get("/privacy").get_data(as_text=True)
-    assert "is silent" in browser.get("/welcome").get_data(as_text=True)
+    assert "Hidden until its extension speaks" in browser.get("/settings/access").get_data(as_text=True)
 
 
 def test_browsers_that_do_not_tell_are_blacked_out_unless_wanted(program: Actor, own: Services) -> None:

@@ -27,6 +27,7 @@ PAGES = [
     "/timeline", "/activity", "/search", "/chat", "/days", "/memory/entities", "/memory/facts",
     "/privacy", "/settings/display", "/settings/models", "/settings/tools", "/settings/sent", "/status",
     "/welcome", "/insights", "/insights/new", "/settings/storage", "/settings/memory",
+    "/settings/recording", "/settings/about", "/settings/access",
 ]  # fmt: skip
 HOSTILE = "<img src=x onerror=alert(1)>{{ 7919*7907 }}\u202e</script><script>alert(2)</script>"
 
@@ -138,12 +139,35 @@ def test_a_link_from_elsewhere_gets_one_same_site_link(visitor: Actor) -> None:
     assert "Open frame 81234 in Recollect" in html
 
 
-def test_the_root_goes_to_welcome_until_a_frame_is_there(
-    visitor: Actor, shoot: Callable[..., FrameRow]
+def test_the_root_goes_to_the_setup_until_it_was_left(
+    app: Flask, visitor: Actor, shoot: Callable[..., FrameRow]
 ) -> None:
-    before = visitor.get("/").headers["Location"]
     shoot()
-    assert (before, visitor.get("/").headers["Location"]) == ("/welcome", "/timeline")
+    assert visitor.get("/").headers["Location"] == "/welcome"
+    left = visitor.post("/welcome", data={"csrf_token": csrf_of(app, visitor)})
+    assert left.headers["Location"] == visitor.get("/").headers["Location"] == "/timeline"
+
+
+def test_an_app_that_was_seen_is_left_out_at_one_click(
+    app: Flask, visitor: Actor, shoot: Callable[..., FrameRow]
+) -> None:
+    shoot(0), shoot(10)
+    form = {"csrf_token": csrf_of(app, visitor), "next": "/welcome#excluded", "app": "Code"}
+    assert 'aria-label="Leave out Code"' in page(visitor, "/welcome")
+    assert visitor.post("/privacy/rules", data=form).headers["Location"] == "/welcome#excluded"
+    html = page(visitor, "/welcome")
+    assert 'aria-label="Record Code again"' in html and "/privacy/erase?rule=app%20Code#rules" in html
+    visitor.post("/privacy/rules/0/remove", data={**form, "words": "app Code"})
+    assert 'aria-label="Leave out Code"' in page(visitor, "/welcome/excluded")
+
+
+def test_a_model_that_was_found_is_used_or_skipped(app: Flask, visitor: Actor) -> None:
+    form = {"csrf_token": csrf_of(app, visitor)}
+    assert "Looking for a model" in page(visitor, "/welcome")
+    assert visitor.post("/welcome/model", data={**form, "model": ""}).status_code == 303
+    assert "Looking for a model" not in page(visitor, "/welcome")
+    visitor.post("/welcome/model", data={**form, "model": "http://127.0.0.1:9/v1 qwen3"})
+    assert "qwen3 · on this computer" in page(visitor, "/welcome")
 
 
 # -- capture light --------------------------------------------------------------------------
@@ -537,7 +561,7 @@ def test_a_rule_is_added_tested_and_removed(app: Flask, visitor: Actor) -> None:
     token = {"csrf_token": csrf_of(app, visitor)}
     assert visitor.post("/privacy/rules", data={**token, "app": "Signal"}).status_code == 303
     assert "It would be recorded" in page(visitor, "/privacy/test?app=Code&title=main.py")
-    assert "would be left out" in page(visitor, "/privacy/test?app=Signal&title=Chats")
+    assert "Nothing would be recorded" in page(visitor, "/privacy/test?app=Signal&title=Chats")
     html = page(visitor, "/privacy")
     shown = re.search(r'name="words" value="([^"]*Signal[^"]*)"', html)
     assert shown is not None
@@ -570,9 +594,9 @@ def test_a_new_rule_offers_to_delete_what_it_would_have_hidden(
     kept, hidden = shoot(1, app_name="Code"), shoot(2, app_name="Signal")
     token = {"csrf_token": csrf_of(app, visitor)}
     answer = visitor.post("/privacy/rules", data={**token, "app": "Signal"})
-    assert answer.headers["Location"] == "/privacy/erase?rule=app+Signal#erase"
+    assert answer.headers["Location"] == "/privacy/erase?rule=app+Signal#rules"
     asked = words(page(visitor, answer.headers["Location"]))
-    assert "app Signal would have hidden 1 frame recorded earlier" in asked
+    assert "Exclude app Signal would have hidden 1 frame recorded earlier" in asked
     assert visitor.post("/privacy/erase", data={**token, "rule": "app Signal"}).status_code == 422
     page(visitor, f"/frames/{hidden.id}")
     form = {**token, "rule": "app Signal", "confirm": "DELETE"}
@@ -582,7 +606,7 @@ def test_a_new_rule_offers_to_delete_what_it_would_have_hidden(
     assert "Nothing that is stored fits" in words(page(visitor, answer.headers["Location"]))
     shoot(3, browser_url="https://bank.example/")
     answer = visitor.post("/privacy/rules", data={**token, "url": "bank.example"})
-    assert "whose URL is not known are not among them" in words(page(visitor, answer.headers["Location"]))
+    assert "whose address is not known stay" in words(page(visitor, answer.headers["Location"]))
     assert visitor.post("/privacy/erase", data={**form, "rule": "app Code"}).status_code == 422
 
 

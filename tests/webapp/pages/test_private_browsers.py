@@ -13,7 +13,7 @@ from store.core.settings import PrivacySettings, Settings
 from store.privacy.defaults import BROWSERS
 from tests.webapp.conftest import Actor
 from webapp.core.services import services, viewer
-from webapp.pages.welcome import setup_rows
+from webapp.pages.welcome import excluded
 
 
 def text_of(page: str) -> str:
@@ -21,18 +21,18 @@ def text_of(page: str) -> str:
 
 
 def test_every_browser_says_what_tells_of_its_private_windows(browser: Actor) -> None:
-    shown = text_of(browser.get("/privacy").text)
+    shown = text_of(browser.get("/settings/access").text)
     assert all(known.names[0] in shown for known in BROWSERS)
     chrome = "title of some windows, command line, toolbar"
-    assert f"Ungoogled Chromium {chrome}; otherwise blacked out" in shown
-    assert "Safari title of some windows; otherwise blacked out" in shown
+    assert f"Ungoogled Chromium {chrome}; otherwise hidden" in shown
+    assert "Safari title of some windows; otherwise hidden" in shown
 
 
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("app=Chromium&title=News+-+Chromium", "It would be blacked out: the window may be private"),
-        ("app=Chromium&title=New+Incognito+tab+-+Chromium", "The frame would be left out"),
+        ("app=Chromium&title=News+-+Chromium", "The window would be hidden: the window may be private"),
+        ("app=Chromium&title=New+Incognito+tab+-+Chromium", "Nothing would be recorded"),
         ("app=Code&title=main.py", "It would be recorded."),
     ],
 )
@@ -40,15 +40,12 @@ def test_a_tried_window_says_what_becomes_of_it(browser: Actor, query: str, expe
     assert expected in text_of(browser.get(f"/privacy/test?{query}").text)
 
 
-def test_the_first_page_says_how_private_windows_are_left_out(browser: Actor) -> None:
-    assert "Left out, as is every browser window that nothing tells to be ordinary." in text_of(
-        browser.get("/welcome").text
-    )
-
-
-def test_the_first_page_says_when_unproved_windows_are_recorded(make_app: Callable[..., Flask]) -> None:
+def test_the_first_page_says_when_unproved_windows_are_recorded(
+    browser: Actor, make_app: Callable[..., Flask]
+) -> None:
+    shown = text_of(browser.get("/welcome").text)
+    assert "Never recorded : works Private windows and password managers" in shown
     app = make_app(Settings(privacy=PrivacySettings(mask_maybe_private=False)))
     with app.test_request_context():
-        own = services()
-        row = next(row for row in setup_rows(own, viewer()) if row.name == "Private windows")
-    assert row.verdict == "!" and "are recorded, as you chose" in row.sentence
+        found = excluded(services(), viewer())
+    assert found.kind == "warn" and "that cannot be identified are recorded" in found.sentence

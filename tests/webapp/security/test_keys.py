@@ -63,7 +63,7 @@ def test_signing_out_ends_copies_of_the_cookie_too(app: Flask, browser: Actor) -
 
 def test_browsers_are_listed_and_signed_out_one_by_one_or_all_others(app: Flask, browser: Actor) -> None:
     second, third = browser_of(app), browser_of(app)
-    page = browser.get("/privacy").text
+    page = browser.get("/settings/access").text
     assert page.count("signed in <time") == 3 and page.count("This browser") == 1
     act(app, browser, "/privacy/keys/2/revoke")
     assert [each.get(STATS).status_code for each in (browser, second, third)] == [200, 401, 200]
@@ -213,7 +213,7 @@ def test_a_token_is_made_on_the_page_shown_once_and_revoked(
     assert "&lt;b&gt;my script" in page and "<b>my" not in page
     actor = Actor(app.test_client(), {"Authorization": f"Bearer {token}"})
     assert actor.get(STATS).status_code == 200
-    assert token not in browser.get("/privacy").text
+    assert token not in browser.get("/settings/access").text
     assert token.encode() not in own.data_dir.database.read_bytes()
     key = access_keys.listed(own.database)[0]
     act(app, browser, f"/privacy/keys/{key.id}/revoke")

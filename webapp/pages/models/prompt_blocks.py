@@ -91,10 +91,12 @@ def for_turn(chat_id: int, n: int) -> Response:
 
 @templating.get("/settings/models/prompt/preview")
 def preview() -> Response:
-    """What a model would be told now, without tools and with them."""
+    """What a model would be told now, without tools and with them: the one that is named, or answers."""
     own, name = services(), request.args.get("model", "")
     shown = editor(own, name)
-    if shown is None or shown.info.name != name:
+    if shown is None and not name:
+        return templating.redirect_to("/settings/models")
+    if shown is None or name not in ("", shown.info.name):
         raise Problem(404, "model_not_found", "There is no such model.")
     info, who = shown.info, viewer()
     views = [("In evidence mode", prompt_preview(own, info, "evidence", who))]
