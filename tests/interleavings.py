@@ -31,6 +31,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from assistant.context import background, session_closing
+from assistant.context.observation_words import ObservationWords
 from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import ContextPace, ContextServices
 from assistant.core.errors import TurnRefused
@@ -44,7 +45,6 @@ from ingest.core.home import Home, open_home
 from ingest.core.worker_stats import WorkerStats
 from ingest.observations.daily_summaries import DailySummaryWriter
 from ingest.observations.observation_loop import ObservationLoop
-from ingest.observations.refinement_models import Refiners
 from ingest.reading.backlog import Backlog
 from ingest.reading.embedding import EmbeddingLoop
 from ingest.reading.reader import ReaderLoop
@@ -55,7 +55,7 @@ from store.core import paths
 from store.core.database import Database
 from store.core.errors import StoreError
 from store.core.paths import DataDir
-from store.core.settings import ChatModelSettings, ChatSettings, ContextSettings, RetentionSettings, Settings
+from store.core.settings import ContextSettings, RetentionSettings, Settings
 from store.deletion import deletion, request, retention
 from store.deletion.deletion import Receipt
 from store.frames import frames, packing, text_index
@@ -331,31 +331,18 @@ def reading(own: World) -> Run:
     )
 
 
-def memory_of(own: World, refiners: Refiners | None = None) -> ObservationLoop:
-    days = DailySummaryWriter(own.database, own.clock)
-    given: Any = refiners or (lambda: None)
-    return ObservationLoop(own.database, own.clock, threading.Event(), given, 5, days)
-
-
 @writer
 def memory(own: World) -> Run:
-    return steps(memory_of(own).step)
+    days = DailySummaryWriter(own.database, own.clock)
+    return steps(ObservationLoop(own.database, own.clock, threading.Event(), days).step)
 
 
 @writer
 def refining(own: World) -> Run:
-    steps(memory_of(own).step)()
+    memory(own)()
     facts = [{"frame_id": own.doomed[0].id, "text": LINE}]
     own.stub.reply(json.dumps({"title": SECRET, "narrative": LINE, "concepts": [SECRET], "facts": facts}))
-    settings = ChatSettings(models=(ChatModelSettings("stub", own.stub.base_url, "stub"),), timeout_s=60)
-    refiners = Refiners(settings, "local", own.home.data_dir, {})
-    loop = memory_of(own, refiners)
-
-    def step() -> bool:
-        own.now_ms += 10_000
-        return loop.step()
-
-    return steps(step, 6)
+    return steps(ObservationWords(own.database, own.deps.models, "local", own.clock).step, 6)
 
 
 @writer

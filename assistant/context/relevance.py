@@ -60,6 +60,12 @@ def terms(text: str) -> Counter[str]:
     return found
 
 
+def is_told_of(sentence: str, text: Terms) -> bool:
+    """Whether half of the words of a sentence stand in a text."""
+    own = terms(sentence)
+    return bool(own) and 2 * len(own.keys() & text.keys()) >= len(own)
+
+
 def related(
     database: Database, candidates: Candidates, question: str, vector: npt.NDArray[np.floating] | None
 ) -> dict[int, tuple[float, str]]:

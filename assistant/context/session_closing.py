@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import apsw
 
 from assistant.context import relevance, session_summary, topics
+from assistant.context.observation_words import ObservationWords
 from assistant.context.session_summary import Fields
 from assistant.core.models import ChatModels
 from assistant.core.texts import estimate_tokens, redacted
@@ -288,10 +289,12 @@ def _user() -> str:
 # -- looking after sessions while the web process runs ----------------------------------------
 #
 # At the start and once a minute it closes windows that nobody was heard of, whatever became of them, and
-# makes up for summaries that failed. Then it lets a model put a few summaries into better words.
+# makes up for summaries that failed. Then a model may put a few of them, and of the observations, into better
+# words.
 
 LOOK_EVERY_S = 60.0
 REFINED_AT_ONCE = 3
+OBSERVED_AT_ONCE = 10
 SETTLE_MS = 120_000
 """A window that was closed for so long does not come back in a moment: its summary is worth a request."""
 _DAY_MS = 86_400_000
@@ -300,9 +303,12 @@ _DAY_MS = 86_400_000
 class SessionJanitor(threading.Thread):
     """`start` begins; `stop` ends within a moment, or when the request that is under way has ended."""
 
-    def __init__(self, services: ContextServices, every_s: float = LOOK_EVERY_S) -> None:
+    def __init__(self, services: ContextServices, observed_by: str, every_s: float = LOOK_EVERY_S) -> None:
+        """`observed_by` says which models may put observations into better words (``memory.refine``)."""
         super().__init__(name="context", daemon=True)
         self._services = services
+        own = services.database, services.models, observed_by, services.clock
+        self._observations = ObservationWords(*own)
         self._every_s = every_s
         self._ended = threading.Event()
 
@@ -311,11 +317,22 @@ class SessionJanitor(threading.Thread):
 
     def run(self) -> None:
         try:
-            look(self._services)
+            self._look()
             while not self._ended.wait(self._every_s):
-                look(self._services)
+                self._look()
         finally:
             self._services.database.close_thread()
+
+    def _look(self) -> None:
+        look(self._services)
+        try:
+            for _ in range(OBSERVED_AT_ONCE):
+                if self._ended.is_set() or not self._observations.step():
+                    return
+        except FAULTS as error:
+            log.warning("observations are refined later: %s", type(error).__name__)
+        except Exception:  # the next round may do better
+            log.exception("observations could not be refined")
 
 
 def look(services: ContextServices) -> None:

@@ -30,9 +30,8 @@ from assistant.core.records import claim_state
 from assistant.core.strings import local_time, own_sentences
 from assistant.core.texts import neutralized, normalize, question_words, redacted
 from assistant.evidence.citations import without_numbers
-from assistant.evidence.particulars import Screen, particulars
+from assistant.evidence.particulars import Screen
 from assistant.language.questions import is_asked
-from assistant.language.small_words import language_of
 from assistant.language.statements import plain, split_statements
 from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import Message, ModelMalformed, object_in
@@ -281,8 +280,7 @@ def _checked(answer: str, turns: Sequence[SessionTurn]) -> Fields:
         borne_out = [
             one_line(text, MAX_SENTENCE_CHARS)
             for text in sentences_of(line)
-            if _turn_of(text, words)
-            and all(each.is_weak or chat.has(each) for each in particulars(text, language_of(text)))
+            if _turn_of(text, words) and chat.bears_out(text)
         ]
         fields[name] = "\n".join(borne_out)[:MAX_FIELD_CHARS] or None
     if not fields["request"] or not (fields["learned"] or fields["completed"] or fields["notes"]):

@@ -18,7 +18,15 @@ from assistant.core.texts import CJK
 from assistant.evidence import quotes
 from assistant.evidence.sign_names import Signs, family_names
 from assistant.language import cldr
-from assistant.language.small_words import bare, has_capital_nouns, is_german_name, is_german_noun, is_small
+from assistant.language.small_words import (
+    bare,
+    has_capital_nouns,
+    is_german_name,
+    is_german_noun,
+    is_plain,
+    is_small,
+    language_of,
+)
 from assistant.language.statements import QUOTED
 from assistant.language.time_tables import latin
 from assistant.language.values import Shown, Value, values, without
@@ -195,6 +203,17 @@ class Screen:
             is_latin = not _CJK_RUN.match(particular.text)
             return self.has_word(particular.text) if is_latin else self._signs.has_family(particular.text)
         return self.has_text(particular.text)
+
+    def bears_out(self, sentence: str) -> bool:
+        """Whether everything in a sentence that can be compared stands here. A word that may have its capital
+        from its place is a name unless it is known for none: what a model writes in the background is rather
+        left out than wrong.
+        """
+        language = language_of(sentence)
+        return not any(self.altered_names(sentence)) and all(
+            self.has(each) or (each.is_weak and is_plain(each.text, language))
+            for each in particulars(sentence, language)
+        )
 
     def shows(self, particular: Particular, behind: str) -> bool:
         """Whether a particular stands here as it is; `behind` is what follows it. A time that was rounded

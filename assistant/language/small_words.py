@@ -15,6 +15,8 @@ from babel import localedata
 from babel.units import format_unit
 from stopwordsiso import langs, stopwords
 
+from engines.embeddings.multilingual import is_likelier_small
+
 HEAD = 4
 """Letters of a noun by which a compound that ends in it is known."""
 
@@ -61,6 +63,19 @@ def is_german_noun(word: str) -> bool:
 def is_german_name(word: str) -> bool:
     """Whether a word is the name of a person or place that German dictionaries have; likewise."""
     return _is_listed(word, _german_words()[False], len(word))
+
+
+@lru_cache(maxsize=8192)
+def is_plain(word: str, language: str) -> bool:
+    """Whether a word with a capital is none that names somebody or something: a small word of the language, a
+    noun where these have capitals, or one that texts of many languages have rather without.
+    """
+    if is_small(word, language):
+        return True
+    if has_capital_nouns(language) and is_german_noun(word):
+        return not is_german_name(word)
+    # Of a short stem nobody knows what it is one of.
+    return bool(is_likelier_small(word, min(2, max(0, len(word) - HEAD))))
 
 
 def _is_listed(word: str, listed: _Hashes, head: int) -> bool:

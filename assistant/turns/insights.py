@@ -11,12 +11,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from assistant.context.relevance import is_told_of, terms
 from assistant.core.egress_log import SentLedger
 from assistant.core.prompt_blocks import in_order, system_messages
 from assistant.core.texts import neutralized
 from assistant.evidence.citations import without_numbers
-from assistant.evidence.particulars import Screen, particulars
-from assistant.language.small_words import language_of
+from assistant.evidence.particulars import Screen
 from assistant.turns import transcript as history
 from assistant.turns.anchor_facts import AnchorFacts
 from assistant.turns.plan import RunningTurn
@@ -68,7 +68,7 @@ def _amended_title(turn: RunningTurn, about: AnchorFacts) -> str:
 def _title_of(turn: RunningTurn, about: AnchorFacts, answer_md: str) -> str:
     """A title by a call of its own, with nothing but the identity before the summary.
 
-    Where the model cannot give one, or names in it what neither the summary nor the anchor has, the insight
+    Where the model cannot give one, or says in it what neither the summary nor the anchor has, the insight
     is called by what was on the screen.
     """
     plain = _on_screen(about)
@@ -82,9 +82,8 @@ def _title_of(turn: RunningTurn, about: AnchorFacts, answer_md: str) -> str:
         log.warning("an insight has no title of the model: %s", type(error).__name__)
         return plain
     title = insights.title_of(_unwrapped(answer))
-    shown = Screen([f"{answer_md}\n{about.told}"])
-    named = particulars(title, language_of(title))
-    return title if title and all(each.is_weak or shown.has(each) for each in named) else plain
+    shown = f"{answer_md}\n{about.told}"
+    return title if is_told_of(title, terms(shown)) and Screen([shown]).bears_out(title) else plain
 
 
 def _title_by_model(turn: RunningTurn, model: ChatModel, answer_md: str) -> str:

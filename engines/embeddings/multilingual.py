@@ -21,6 +21,8 @@ import zipfile
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 
@@ -46,6 +48,7 @@ _WIDTH = 256
 UNKNOWN, BEGIN, END = 0, 1, 2
 _UNKNOWN_PENALTY = 10.0
 _SPACE = "\u2581"
+Hashes = npt.NDArray[np.int64]
 _NORMAL = 1  # a piece that stands for text; others are signs like <s>
 # What nmt_nfkc does besides NFKC: these signs go, those are spaces.
 _DROPPED = dict.fromkeys([*range(1, 9), 0x0B, *range(0x0E, 0x20), 0x7F, 0x8F, 0x9F])
@@ -262,6 +265,35 @@ def normalised(text: str) -> str:
     cleaned = text.translate(_DROPPED).translate(_SPACES)
     composed = _KEPT.join(unicodedata.normalize("NFKC", part) for part in cleaned.split(_KEPT))
     return " ".join(part for part in composed.split(" ") if part)
+
+
+@cache
+def _likelier() -> tuple[Hashes, Hashes]:
+    """Hashes of the vocabulary's words in lower case: those likelier without a capital, and with one."""
+    words: dict[str, float] = {}
+    with suppress(EmbedderUnavailable):
+        model = (multilingual_folder() / "sp.model").read_bytes()
+        words = {piece[1:]: score for _, piece, score in _pieces(model) if piece.startswith(_SPACE)}
+    found: tuple[list[int], list[int]] = [], []
+    for word, score in words.items():
+        other = word.capitalize() if word.islower() else word.lower()
+        if word.isalpha() and score >= words.get(other, score):
+            found[word[0].isupper()].append(hash(word.lower()))
+    small, capital = (np.sort(np.array(hashes, np.int64)) for hashes in found)
+    return small, capital
+
+
+def is_likelier_small(word: str, ending: int) -> bool | None:
+    """Whether a word is likelier to be written without a capital than with one, by the vocabulary, which has
+    both; or its stem is, where the rest is an `ending` of at most so many letters. None where it has neither.
+    """
+    form = word.lower()
+    for cut in range(ending + 1):
+        stem = hash(form[: len(form) - cut])
+        for is_small, hashes in zip((True, False), _likelier(), strict=True):
+            if len(hashes) and hashes.take(hashes.searchsorted(stem), mode="clip") == stem:
+                return is_small
+    return None
 
 
 # The vocabulary's file, a protocol buffer.

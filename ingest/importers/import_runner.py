@@ -20,7 +20,6 @@ from ingest.core.home import AlreadyRunning, Home, only_worker
 from ingest.importers.items import SOME_FAILED, CannotImport, Item, Skipped
 from ingest.observations.daily_summaries import DailySummaryWriter
 from ingest.observations.observation_loop import ObservationLoop
-from ingest.observations.refinement_models import Refiners
 from ingest.reading.embedding import EmbeddingRequestLog
 from ingest.worker.worker import OpenMemory, Worker
 from store.core.errors import SpoolFull
@@ -154,10 +153,8 @@ def embedder_of(home: Home) -> Callable[[], Embedder]:
 
 
 def memory_of(home: Home) -> OpenMemory:
-    chat = home.settings.chat
-    refiners = Refiners(chat, home.settings.memory.refine, home.data_dir)
     days = DailySummaryWriter(home.database, now_ms)
-    return lambda stop: ObservationLoop(home.database, now_ms, stop, refiners, chat.timeout_s, days)
+    return lambda stop: ObservationLoop(home.database, now_ms, stop, days)
 
 
 class ImportFeed:

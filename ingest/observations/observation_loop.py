@@ -5,9 +5,8 @@ texts changed is derived again, the newest first, and leaves the list in the tra
 stores what came of it. A restart goes on where the last run ended, and nothing is derived twice.
 Of the hour that still runs only activity that has ended is taken, every few minutes.
 
-What was observed then becomes days (`ingest.observations.daily_summaries`). Where a chat model may be used,
-it puts settled observations into better words, one small job at a time and outside any transaction; the
-rules' words stay until it has answered well. Before that, frames from before there were tags are marked.
+What was observed then becomes days (`ingest.observations.daily_summaries`). Last, frames from before there
+were tags are marked.
 """
 
 from __future__ import annotations
@@ -19,12 +18,9 @@ from collections.abc import Callable
 
 import apsw
 
-from engines.chat.protocol import ModelError
 from ingest.core.step_loop import StepLoop
 from ingest.observations import places, rules
 from ingest.observations.daily_summaries import DailySummaryWriter
-from ingest.observations.refinement import NOT_ITS_FAULT, refine
-from ingest.observations.refinement_models import Refiner
 from store.core import tombstones
 from store.core.database import Database
 from store.core.errors import StoreBusy
@@ -37,14 +33,11 @@ log = logging.getLogger(__name__)
 SETTLED_AFTER_MS = 90_000
 """Activity goes on up to a minute after its last look (`activity_intervals.MERGE_GAP_MS`)."""
 RUNNING_HOUR_EVERY_MS = 5 * 60_000
-REFINE_EVERY_MS = 5_000
-MODEL_AGAIN_MS = 5 * 60_000
-"""A model that does not answer at all is left alone this long, and no observation is blamed."""
 _STUMBLED_AGAIN_MS = 10 * 60_000
 
 
 class ObservationLoop(StepLoop):
-    """Derives hours and writes `days` of them, then refines with the `refiner` of that moment, if any."""
+    """Derives hours and writes `days` of them."""
 
     work = "memory"
     idle_s = 2.0
@@ -54,33 +47,26 @@ class ObservationLoop(StepLoop):
         database: Database,
         clock: Callable[[], int],
         stop: threading.Event,
-        refiner: Callable[[], Refiner | None] = lambda: None,
-        timeout_s: float = 60.0,
         days: DailySummaryWriter | None = None,
     ) -> None:
         super().__init__("observations", database, stop)
         self._clock = clock
-        self._refiner = refiner
-        self._timeout_s = timeout_s
         self._later: dict[int, int] = {}  # hours that are not due before a moment
-        self._refine_next_ms = 0
         self._days = days
         self._compared: tuple[tuple[int, int | None], rules.Surroundings] = (0, None), rules.Surroundings()
 
     def step(self) -> bool:
-        """Derive one hour, sum up one of a day, mark some old frames, or refine one observation."""
+        """Derive one hour, sum up one of a day, or mark some old frames."""
         hour = self._due()
         if hour is not None:
             self._derive_or_postpone(hour)
             return True
         has_summed_up = bool(self._days and self._days.step())
-        return has_summed_up or tag_some(self._database, self._clock) or self._refine_one()
+        return has_summed_up or tag_some(self._database, self._clock)
 
     @property
     def is_idle(self) -> bool:
-        """Whether no hour and no day is due; old frames to be marked and what a model may still
-        refine do not count.
-        """
+        """Whether no hour and no day is due; old frames to be marked do not count."""
         return self._due() is None and (self._days is None or self._days.is_idle)
 
     def _due(self) -> int | None:
@@ -129,39 +115,6 @@ class ObservationLoop(StepLoop):
         if self._compared[0] != key:
             self._compared = key, rules.surroundings(self._database)
         return self._compared[1]
-
-    def _refine_one(self) -> bool:
-        now_ms = self._clock()
-        if now_ms < self._refine_next_ms:
-            return False
-        refiner = self._refiner()
-        if refiner is None:
-            self._refine_next_ms = now_ms + REFINE_EVERY_MS
-            return False
-        waiting = observation_writer.due(self._database, now_ms, 1)
-        self._refine_next_ms = now_ms + REFINE_EVERY_MS
-        if not waiting:
-            return False
-        [(observation, fingerprint)] = waiting
-        try:
-            better = refine(self._database, self._clock, refiner, observation, self._timeout_s)
-        except NOT_ITS_FAULT as error:
-            log.warning("the model for memory does not answer: %s", error.code)
-            self._refine_next_ms = self._clock() + MODEL_AGAIN_MS
-            return False
-        except ModelError as error:
-            log.warning("observation %d was not refined: %s", observation.id, error.code)
-            with self._database.write() as connection:
-                observation_writer.fail(connection, observation.id, fingerprint, error.code, self._clock())
-            return True
-        with self._database.write() as connection:
-            kept = observation_writer.accept(
-                connection, observation.id, fingerprint, narrative=better.narrative,
-                facts=better.facts, concepts=better.concepts or observation.concepts,
-                now_ms=self._clock(),
-            )  # fmt: skip
-        log.info("observation %d was %s", observation.id, "refined" if kept else "changed meanwhile")
-        return True
 
 
 def _state(connection: apsw.Connection, hour: int, is_over: bool) -> tuple[int | None, int | None]:

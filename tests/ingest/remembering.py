@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from engines.chat.protocol import Completion, Message, ModelError, RequestHook, Schema
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.frames import frames
@@ -16,31 +15,6 @@ from tests.factories import store_frame
 MINUTE = 60_000
 
 Shoot = Callable[..., FrameRow]
-
-
-class Scripted:
-    """A chat model that answers from a list."""
-
-    name = "scripted"
-    context_tokens = 8_192
-
-    def __init__(self, *answers: str | ModelError) -> None:
-        self.answers = list(answers)
-        self.asked: list[str] = []
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Schema | None = None,
-        timeout_s: float,
-        on_send: RequestHook | None = None,
-    ) -> Completion:
-        self.asked.append(messages[-1].content)
-        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(answer, ModelError):
-            raise answer
-        return Completion(answer, None, self.name)
 
 
 def shooting(database: Database, data_dir: DataDir) -> Shoot:

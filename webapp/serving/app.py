@@ -198,7 +198,7 @@ def _serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] 
     _stop_on_signals(server)
     compat = _compat(app)
     threading.Thread(target=_sweep, args=(database,), name="sweep", daemon=True).start()
-    janitor = SessionJanitor(app.extensions["recollect"].context)
+    janitor = SessionJanitor(app.extensions["recollect"].context, settings.memory.refine)
     janitor.start()
     with advertise_address(data_dir, settings.web.host, port) as address:
         if tell:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable
 from datetime import date
@@ -15,23 +14,21 @@ import pytest
 from ingest.observations import daily_summaries as daily_writing
 from ingest.observations.daily_summaries import DailySummaryWriter
 from ingest.observations.observation_loop import ObservationLoop
-from ingest.observations.refinement_models import Refiner
 from store.core import preferences, times
 from store.core.database import Database, rows
 from store.core.paths import DataDir
 from store.core.preferences import DayClock
-from store.core.settings import ChatModelSettings
 from store.deletion import deletion
 from store.embeddings.knn import RetrievalQuery
 from store.frames.media import Media
 from store.memory import daily_hours, daily_summaries, observation_writer, observations
 from store.memory.daily_hours import Hour, Point, Quote
 from store.memory.daily_summaries import DailySummary
-from store.memory.observations import HOUR_MS, MODEL_SAYS
+from store.memory.observations import HOUR_MS, MODEL_SAYS, Fact
 from store.spool.queue import Spool
 from store.verify.verify import verify
 from tests.factories import NOON_MS, Clock
-from tests.ingest.remembering import MINUTE, Scripted, Shoot
+from tests.ingest.remembering import MINUTE, Shoot
 
 BERLIN, CALCUTTA, AUCKLAND = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata"), ZoneInfo("Pacific/Auckland")
 FRIDAY = date(2026, 11, 20)
@@ -44,15 +41,10 @@ def utc(database: Database) -> None:
     preferences.choose_day_clock(database, DayClock(ZoneInfo("UTC")))
 
 
-def loop_of(database: Database, clock: Clock, model: Scripted | None = None) -> ObservationLoop:
-    """A loop as after a restart."""
-    refiner = Refiner(model, ChatModelSettings("m", "http://127.0.0.1:1/v1", "m")) if model else None
-    writer = DailySummaryWriter(database, clock)
-    return ObservationLoop(database, clock, threading.Event(), lambda: refiner, days=writer)
-
-
-def work(database: Database, clock: Clock, model: Scripted | None = None, tick_ms: int = 10_000) -> int:
-    loop, steps = loop_of(database, clock, model), 0
+def work(database: Database, clock: Clock, tick_ms: int = 10_000) -> int:
+    """Run a loop, as after a restart, until nothing is due; returns its steps."""
+    loop = ObservationLoop(database, clock, threading.Event(), DailySummaryWriter(database, clock))
+    steps = 0
     while loop.step():
         steps += 1
         clock.now_ms += tick_ms
@@ -71,10 +63,14 @@ def hours(database: Database, on: date = FRIDAY) -> list[Hour]:
         return daily_hours.between(connection, summary.start_ms, summary.end_ms)
 
 
-def refined(frame_id: int, line: str) -> str:
-    """An answer for an observation, with a line that should stand on a frame."""
-    facts = [{"frame_id": frame_id, "text": line}]
-    return json.dumps({"narrative": "Edited a policy.", "concepts": [], "facts": facts})
+def refine(database: Database, frame_id: int, line: str, now_ms: int) -> None:
+    """Put the only observation into a model's words, with a line that stands on a frame."""
+    [(one, fingerprint)] = observation_writer.due(database, now_ms, 2)
+    with database.write() as connection:
+        assert observation_writer.accept(
+            connection, one.id, fingerprint, narrative="Edited a policy.", facts=[Fact(line, frame_id)],
+            concepts=[], now_ms=now_ms,
+        )  # fmt: skip
 
 
 # -- by rules -----------------------------------------------------------------------------
@@ -161,12 +157,12 @@ def test_days_follow_the_clock_of_the_person(database: Database, shoot: Shoot, c
 
 def test_another_clock_asks_no_model_again(database: Database, shoot: Shoot, clock: Clock) -> None:
     frame = shoot(NOON_MS, f"{LINE}\nretention")
-    model = Scripted(refined(frame.id, LINE))
-    work(database, clock, model)
+    work(database, clock)
+    refine(database, frame.id, LINE, clock())
     preferences.choose_day_clock(database, DayClock(CALCUTTA))
-    work(database, clock, model)
+    work(database, clock)
     assert f"17:30 main.py – Code, 1 min. {MODEL_SAYS}Edited a policy." in day(database).text
-    assert len(model.asked) == 1
+    assert observation_writer.due(database, clock(), 1) == []
 
 
 def test_an_hour_of_a_half_hour_zone_is_part_of_two_days(
@@ -249,8 +245,9 @@ def test_what_a_model_says_of_observations_tells_their_hour(
     database: Database, shoot: Shoot, clock: Clock
 ) -> None:
     frame = shoot(NOON_MS, f"{LINE}\nretention")
-    model = Scripted(refined(frame.id, "retention policy keeps frames"))
-    work(database, clock, model)
+    work(database, clock)
+    refine(database, frame.id, "retention policy keeps frames", clock())
+    work(database, clock)
     [hour] = [each for each in hours(database) if each.points]
     assert hour.source == "model" and day(database).source == "model"
     assert [(point.text, point.quotes) for point in hour.points] == [
@@ -260,29 +257,24 @@ def test_what_a_model_says_of_observations_tells_their_hour(
         )
     ]
     assert f"{MODEL_SAYS}Edited a policy." in day(database).text
-    assert work(database, clock, model) == 0
     with database.write() as connection:
         daily_hours.redo(connection, 0, 2 * NOON_MS)
-    work(database, clock, model)
-    assert len(model.asked) == 2 and f"{MODEL_SAYS}Edited a policy." in day(database).text
+    refine(database, frame.id, LINE, clock())
+    work(database, clock)
+    assert f"{MODEL_SAYS}Edited a policy." in day(database).text and LINE in day(database).text
 
 
-@pytest.mark.parametrize("failure", ["no json", refined(1, LINE)])
-def test_a_failed_model_leaves_the_words_of_the_rules_and_is_asked_again_after_five_minutes(
-    database: Database, shoot: Shoot, clock: Clock, failure: str
+def test_a_failed_model_leaves_the_words_of_the_rules_and_says_so(
+    database: Database, shoot: Shoot, clock: Clock
 ) -> None:
-    frame = shoot(NOON_MS, f"{LINE}\nretention")
-    model = Scripted(failure, refined(frame.id, LINE))
-    work(database, clock, model)
+    shoot(NOON_MS, f"{LINE}\nretention")
+    work(database, clock)
+    [(one, fingerprint)] = observation_writer.due(database, clock(), 2)
+    with database.write() as connection:
+        observation_writer.fail(connection, one.id, fingerprint, "model_malformed", clock())
     [hour] = [each for each in hours(database) if each.points]
-    assert (hour.source, hour.model_error, len(model.asked)) == ("rule", "model_malformed", 1)
+    assert (hour.source, hour.model_error) == ("rule", "model_malformed")
     assert LINE in day(database).text
-    work(database, clock, model)
-    assert len(model.asked) == 1
-    clock.now_ms += 5 * MINUTE
-    work(database, clock, model)
-    [hour] = [each for each in hours(database) if each.points]
-    assert (hour.source, hour.model_error, len(model.asked)) == ("model", None, 2)
 
 
 # -- forgetting ---------------------------------------------------------------------------

@@ -93,7 +93,7 @@ def test_what_a_crash_left_open_is_closed_at_the_next_start(
     """A janitor looks as soon as it starts; the former process is not needed for it."""
     session_id = past.window("What did I set retention to?", closed=False)
     now.now_ms += 31 * MINUTE_MS
-    janitor = SessionJanitor(context, every_s=60)
+    janitor = SessionJanitor(context, "off", every_s=60)
     janitor.start()
     for _ in range(3000):
         if _state(context, session_id) == ("closed", "made"):
