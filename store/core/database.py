@@ -39,6 +39,10 @@ T = TypeVar("T")
 BUSY_TIMEOUT_MS = 10_000
 # How many virtual-machine steps SQLite runs between two looks at the clock: about 0.1 ms.
 _STEPS_BETWEEN_CHECKS = 10_000
+# Where others keep the machine busy the query is not to blame: what was begun is rather finished.
+_WAIT_AT_MOST = 4
+# All connections of a process share so much: there is one for each thread of a server.
+_CACHED_BYTES = 64_000_000
 # Asking the system about a socket costs more than looking at the clock.
 _ASK_EVERY_S = 0.02
 
@@ -71,10 +75,15 @@ class _Peewee(APSWDatabase):  # type: ignore[misc]  # peewee is untyped
 
 
 class _Limit:
-    """When a read must stop."""
+    """When a read of the calling thread must stop: both ends are on clocks of their own."""
 
-    def __init__(self, end_s: float, has_left: Callable[[], bool] | None) -> None:
-        self.end_s = end_s
+    def __init__(
+        self, seconds: float, has_left: Callable[[], bool] | None, around: _Limit | None = None
+    ) -> None:
+        self.end_s = time.monotonic() + seconds * _WAIT_AT_MOST
+        self.cpu_end_s = time.thread_time() + seconds
+        if around is not None:
+            self.end_s, self.cpu_end_s = min(self.end_s, around.end_s), min(self.cpu_end_s, around.cpu_end_s)
         self.is_abandoned = False
         self._has_left = has_left
         self._ask_at_s = time.monotonic() + _ASK_EVERY_S
@@ -85,7 +94,7 @@ class _Limit:
         if self._has_left and now >= self._ask_at_s and not self.is_abandoned:
             self._ask_at_s = now + _ASK_EVERY_S
             self.is_abandoned = self._has_left()
-        return self.is_abandoned or now > self.end_s
+        return self.is_abandoned or now > self.end_s or time.thread_time() > self.cpu_end_s
 
 
 class Database:
@@ -94,6 +103,7 @@ class Database:
     def __init__(self, data_dir: DataDir) -> None:
         self.data_dir = data_dir
         key = keys.box_of(data_dir.home).database_key
+        apsw.soft_heap_limit(_CACHED_BYTES)
         self.peewee = _Peewee(str(data_dir.database), key, lock_type="IMMEDIATE", thread_safe=True)
         # Writers of this process queue here instead of spinning on SQLite's lock.
         self._writing = threading.Lock()
@@ -109,8 +119,8 @@ class Database:
     def read(self, deadline_s: float | None = None) -> Iterator[apsw.Connection]:
         """A consistent view of the database for as long as the block lasts.
 
-        Raises `DeadlineExceeded` when the statements in the block take longer than `deadline_s`
-        seconds: SQLite itself stops, and the connection stays usable. So it is with
+        Raises `DeadlineExceeded` when the block takes more than `deadline_s` seconds of the processor, or
+        `_WAIT_AT_MOST` times as long: SQLite itself stops, and the connection stays usable. So it is with
         `Abandoned` when who asked has left (`while_wanted`); a read without a deadline is finished.
         """
         connection = self.connection()
@@ -144,10 +154,7 @@ class Database:
         if seconds is None:
             yield
             return
-        end_s = time.monotonic() + seconds
-        limit = _Limit(
-            end_s if around is None else min(around.end_s, end_s), getattr(self._local, "has_left", None)
-        )
+        limit = _Limit(seconds, getattr(self._local, "has_left", None), around)
         self._stop_at(connection, limit)
         try:
             yield

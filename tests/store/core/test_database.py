@@ -6,6 +6,7 @@ import errno
 import os
 import threading
 import time
+from types import SimpleNamespace
 
 import apsw
 import pytest
@@ -17,7 +18,8 @@ from store.core.database import Database, open_database, rows, scalar
 from store.core.errors import DatabaseDamaged, DeadlineExceeded, SettingsError, StoreBusy
 from store.core.paths import DataDir
 
-ENDLESS = "with recursive n (i) as (select 1 union all select i + 1 from n) select max(i) from n"
+NUMBERS = "with recursive n (i) as (select 1 union all select i + 1 from n)"
+ENDLESS = f"{NUMBERS} select max(i) from n"
 
 
 def put(connection: apsw.Connection, key: str) -> None:
@@ -186,10 +188,41 @@ def test_deadline_stops_the_statement_itself_and_leaves_the_connection_usable(da
     assert keys(database) == []
 
 
-def test_nested_read_does_not_lift_the_deadline(database: Database) -> None:
-    with pytest.raises(DeadlineExceeded), database.read(deadline_s=0.05) as connection:
-        assert keys(database) == []
+def test_a_busy_machine_gives_a_read_more_time_but_not_for_ever(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed_s = [0.0]
+    clocks = SimpleNamespace(monotonic=lambda: passed_s[0], thread_time=lambda: 0.0)
+    monkeypatch.setattr("store.core.database.time", clocks)
+    with pytest.raises(DeadlineExceeded), database.read(deadline_s=10) as connection:
+        passed_s[0] = 39
+        assert scalar(connection, f"{NUMBERS} select count(*) from (select i from n limit 100000)")
+        passed_s[0] = 41
         rows(connection, ENDLESS)
+
+
+def test_all_connections_share_one_bound_of_what_they_keep_in_memory(database: Database) -> None:
+    with database.write() as connection:
+        connection.execute(
+            f"create table filling as {NUMBERS} select randomblob(4000) as bytes from n limit 3000"
+        )
+    is_read, is_over = threading.Barrier(21), threading.Event()
+
+    def read() -> None:
+        database.scalar("select sum(length(bytes)) from filling")
+        is_read.wait(60)
+        is_over.wait(60)
+        database.close_thread()
+
+    threads = [threading.Thread(target=read) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    is_read.wait(60)
+    used = apsw.memory_used()
+    is_over.set()
+    for thread in threads:
+        thread.join()
+    assert used < 100_000_000  # 160 MB are what twenty keep by themselves
 
 
 def test_read_inside_a_write_sees_what_was_written(database: Database) -> None:
@@ -240,9 +273,6 @@ def test_file_that_is_no_database_is_left_alone(data_dir: DataDir) -> None:
     with pytest.raises(DatabaseDamaged):
         open_database(data_dir)
     assert data_dir.database.read_bytes() == content
-
-
-ENDLESS = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
 
 
 def test_a_read_inside_a_read_does_not_lift_the_deadline_around_it(database: Database) -> None:
