@@ -1,9 +1,9 @@
 """What a sentence says that code can compare with a screen: quotations, addresses, values, names.
 
-A name is told by how it is written, never by a list. A word with a capital inside a sentence is one, unless
-the answer's language writes its nouns so, as German does: there a name shows only behind another capital
-("Firma Keller"). So is one in letters inside Han or kana, which have no capitals: names in these are not
-compared.
+A name is told by how it is written, never by a list. A word with a capital inside a sentence is one; at its
+beginning a capital tells nothing. Where the answer's language writes its nouns so, as German does, a name
+shows only behind another capital ("Firma Keller"). A word in letters inside Han or kana is one: these have
+no capitals, and names in them are not compared. In languages whose names decline the beginnings are.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal
 
 from assistant.core.texts import CJK
 from assistant.evidence import quotes
-from assistant.evidence.sign_names import Signs, family_names
+from assistant.evidence.sign_names import Signs, family_names, shared
 from assistant.language import cldr
 from assistant.language.small_words import (
     bare,
@@ -38,6 +38,17 @@ SHORT_NAME = 3
 
 ENDING = 2
 """So many letters a name may have more in one text than in the other: "Anna's", "Wagners"."""
+
+UNDECLINED = frozenset(("af", "ca", "da", "de", "en", "es", "fr", "gl", "it", "nl", "no", "pt", "sv"))
+"""Languages in which a name keeps its form, but for an `ENDING`: the Germanic ones but Icelandic, and the
+Romance ones but Romanian (WALS, features 49A and 51A). In any other a name is compared by its beginning.
+"""
+
+BEGINNING = 0.6
+"""So much of the shorter of two forms begins both: "Agnieszce", "Agnieszka"; "Pyrków", "Pyrek"."""
+
+MOST_DECLINED = 4
+"""Letters that one form of a name has more than another: "Budapestről", "Helsingissä"."""
 
 _ADDRESS = re.compile(r"[^\W_](?:[\w\-./\\:@#+&%=?~]*[\w#])?|@\w+|\\\\\w[\w\\.-]*")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-](?=[^\W\d_])[^\W\d_]+)*")
@@ -67,6 +78,7 @@ class Particular:
     text: str
     value: Value | None = None
     is_weak: bool = False
+    language: str = "en"
 
 
 def particulars(sentence: str, language: str) -> list[Particular]:
@@ -133,7 +145,7 @@ def _names(text: str, sentence: str, language: str) -> Iterator[Particular]:
         leads = at + 1 < len(words) and _is_row(found, words[at + 1], sentence)
         if found[0][0].isupper() and _may_name(found[0], leads, language):
             is_sure = has_cjk or _is_name(words, at, leads, sentence, language)
-            yield Particular(found.start(), found.end(), "name", found[0], is_weak=not is_sure)
+            yield Particular(*found.span(), "name", found[0], is_weak=not is_sure, language=language)
 
 
 def _may_name(word: str, leads: bool, language: str) -> bool:
@@ -141,7 +153,7 @@ def _may_name(word: str, leads: bool, language: str) -> bool:
     before a name ("Mrs Hall") or a weekday.
     """
     is_short = len(word) <= SHORT_NAME
-    if cldr.is_common(word) or (not word.isalpha() and is_small(word.replace("’", "'"), language)):
+    if cldr.is_common(word) or is_small(word.replace("’", "'"), language):
         return False
     is_name = len(word) == SHORT_NAME and word[1:].islower() and cldr.key(word) not in cldr.weekdays()
     return not is_short or (is_name and not leads)
@@ -153,9 +165,7 @@ def _is_name(words: Sequence[re.Match[str]], at: int, leads: bool, sentence: str
     but not "am Montag Abend".
     """
     if not has_capital_nouns(language):
-        return not _opens(sentence, words[at].start()) or (
-            leads and not is_small(_JOINTS.split(words[at][0])[-1], language)
-        )
+        return not _opens(sentence, words[at].start())
     before = words[at - 1] if at else None
     if before is None or _opens(sentence, words[at].start()):
         return False
@@ -200,8 +210,9 @@ class Screen:
         if particular.value:
             return self._shown.holds(particular.value) or self._shown.rounds_to(particular.value)
         if particular.kind == "name":
-            is_latin = not _CJK_RUN.match(particular.text)
-            return self.has_word(particular.text) if is_latin else self._signs.has_family(particular.text)
+            if _CJK_RUN.match(particular.text):
+                return self._signs.has_family(particular.text)
+            return self.has_word(particular.text) or self._has_otherwise(particular)
         return self.has_text(particular.text)
 
     def bears_out(self, sentence: str) -> bool:
@@ -221,7 +232,8 @@ class Screen:
         stands everywhere: "640 Mo" is not ``640G``.
         """
         if not particular.value:
-            return self.has(particular)
+            is_name = particular.kind == "name" and not _CJK_RUN.match(particular.text)
+            return self.has_word(particular.text) if is_name else self.has(particular)
         if particular.value.kind == "spelled":
             return False
         units = self._shown.unit(particular.value)
@@ -229,10 +241,13 @@ class Screen:
         return self._shown.holds(particular.value) and (not units or unit in units)
 
     def writes_otherwise(self, particular: Particular) -> bool:
-        """Whether a name is in Latin letters and most of the screen in others: nobody knows how it has it."""
+        """Whether a name is in Latin letters and most of the screen in others, or the other way round: nobody
+        knows how the screen has it.
+        """
         text = "".join(self.texts[:1])
-        is_latin = particular.kind == "name" and _LATIN_LETTER.match(particular.text)
-        return bool(is_latin) and len(_OTHER_LETTER.findall(text)) > len(_LATIN_LETTER.findall(text))
+        latin_letters, others = len(_LATIN_LETTER.findall(text)), len(_OTHER_LETTER.findall(text))
+        is_latin = _LATIN_LETTER.match(particular.text)
+        return particular.kind == "name" and (latin_letters < others if is_latin else others < latin_letters)
 
     def altered_names(self, sentence: str) -> Iterator[Particular]:
         """Names in Han or kana that a sentence has otherwise than the screen."""
@@ -248,6 +263,23 @@ class Screen:
         begins = quote[0].lower() if quote[0].isupper() else ""
         return any(text[spans[0][0]] != begins for text in texts if (spans := quotes.find(text, quote)))
 
+    def _has_otherwise(self, name: Particular) -> bool:
+        """Whether a name stands here in another case, or a place by its name in another language."""
+        form, language = _JOINTS.split(bare(name.text))[0], name.language
+        is_same = str.__eq__ if language in UNDECLINED else _is_form
+        if language not in UNDECLINED and any(is_same(form, word) for word in self._words):
+            return True
+        places = cldr.places(language).items()
+        meant = [code for code, place in places if any(is_same(form, bare(word)) for word in place.split())]
+        here = [cldr.places(each) for each in {self._language, "en"} - {language}]
+        return any(
+            all(map(self.has_word, names[code].split())) for names in here for code in meant if code in names
+        )
+
+    @cached_property
+    def _language(self) -> str:
+        return language_of("\n".join(self.texts[:1]))
+
     def has_word(self, word: str) -> bool:
         """Whether the parts of a word stand here, each give or take an ending of two letters."""
         form = bare(word)
@@ -256,6 +288,13 @@ class Screen:
             part in self._words or part in self._stems or any(stem in self._words for stem in _stems(part))
             for part in parts
         )
+
+
+def _is_form(word: str, other: str) -> bool:
+    """Whether two words may be forms of one name."""
+    shorter, longer = sorted((len(word), len(other)))
+    is_alike = shared(word, other) >= max(SHORT_NAME, BEGINNING * shorter)
+    return is_alike and longer - shorter <= MOST_DECLINED
 
 
 def _stems(word: str) -> Iterator[str]:

@@ -112,8 +112,8 @@ class Signs:
     def _around(self, run: str, at: int, place: _Place) -> Span | None:
         """The stretch of a run that is altered: the signs at a place with what stays around them."""
         last = at + place.end - place.at
-        before = _shared(_behind(run, at), _behind(place.run, place.at))
-        after = _shared(run[last : last + MOST_AROUND], place.run[place.end : place.end + MOST_AROUND])
+        before = shared(_behind(run, at), _behind(place.run, place.at))
+        after = shared(run[last : last + MOST_AROUND], place.run[place.end : place.end + MOST_AROUND])
         start, end = at - before, last + after
         opens = before == place.at and _opens(run, start)
         closes = place.end + after == len(place.run) and _closes(run, end)
@@ -152,7 +152,7 @@ def _behind(text: str, at: int) -> str:
     return text[max(0, at - MOST_AROUND) : at][::-1]
 
 
-def _shared(a: str, b: str) -> int:
+def shared(a: str, b: str) -> int:
     """How many signs two texts have alike at their beginnings."""
     differ = (at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one != other)
     return next(differ, min(len(a), len(b)))

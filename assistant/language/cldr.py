@@ -128,6 +128,18 @@ def unspaced_weekdays() -> tuple[re.Pattern[str], dict[str, frozenset[int]]]:
     return re.compile("|".join(sorted(names, key=len, reverse=True))), names
 
 
+@lru_cache(maxsize=8)
+def places(language: str) -> dict[str, str]:
+    """Countries, continents and the cities of time zones as a language calls them, by their codes."""
+    if not localedata.exists(language):
+        return {}
+    locale = Locale(language)
+    cities = {code: zone["city"] for code, zone in locale.time_zones.items() if "city" in zone}
+    # A zone is called by its city in English where that is how it is written there.
+    english = {code: code.rsplit("/")[-1].replace("_", " ") for code in get_global("zone_territories")}
+    return english | cities | dict(locale.territories)
+
+
 @lru_cache(maxsize=8192)
 def key(name: str) -> str:
     """A name as it is looked up: in normal form and lower case, without stops and spaces."""
