@@ -12,6 +12,7 @@ its row. It is served only while its bytes are those of its name; anything else 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import time
 import uuid
@@ -203,6 +204,17 @@ def empty_trash(database: Database) -> int:
     return freed
 
 
+def having(database: Database, words: str, limit: int) -> list[Attachment]:
+    """Files that were asked about with all of the words in their name or text, the last one first."""
+    condition = """
+        conversation_id is not null and not exists (
+            select 1 from json_each(?) word
+            where instr(recollect_casefold(name || char(10) || text), word.value) = 0
+        )
+        """
+    return _select(database, condition, (json.dumps(words.casefold().split()),), f"id desc limit {limit}")
+
+
 def usage(database: Database) -> tuple[int, int]:
     """(number of files, their bytes); the same file attached twice counts once."""
     ((count, size),) = database.rows(
@@ -212,9 +224,11 @@ def usage(database: Database) -> tuple[int, int]:
     return count, size
 
 
-def _select(database: Database, condition: str, values: tuple[Any, ...]) -> list[Attachment]:
+def _select(
+    database: Database, condition: str, values: tuple[Any, ...], order: str = "turn, id"
+) -> list[Attachment]:
     own = columns(Attachment, chat_id="conversation_id", characters="length(text)")
-    sql = f"select {own} from attachments where {condition} order by turn, id"
+    sql = f"select {own} from attachments where {condition} order by {order}"
     return database.records(Attachment, sql, values)
 
 

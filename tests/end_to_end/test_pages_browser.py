@@ -382,7 +382,7 @@ def test_everything_works_without_scripts(browser: Browser, answered: Site) -> N
     found = visit(browser, answered, java_script_enabled=False)
     page = found.go("/search")
     page.fill("#q", "command")
-    page.get_by_role("button", name="Search").click()
+    page.get_by_role("button", name="Search", exact=True).click()
     page.locator("[data-hit]").first.click()
     expect(page).to_have_url(re.compile("/frames/"))
     expect(page.locator(".current rect").nth(1)).to_be_attached()

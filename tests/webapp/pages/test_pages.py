@@ -369,9 +369,7 @@ def test_load_more_reaches_every_frame_once(visitor: Actor, shoot: Callable[...,
 def test_an_empty_result_says_which_filter_empties_it(visitor: Actor, shoot: Callable[..., FrameRow]) -> None:
     shoot()
     html = words(page(visitor, "/search?q=retention&app=Firefox"))
-    assert "No frame has these words" in html and "without the app “Firefox” : 1 frame" in html.replace(
-        "”:", "” :"
-    )
+    assert "No frame shows “retention”" in html and "Without the app “Firefox” 1 frame" in html
 
 
 def test_a_cursor_of_another_search_is_refused_with_a_way_back(

@@ -10,10 +10,14 @@ from urllib.parse import quote
 import pytest
 from flask import Flask
 
+from store.chats import conversations
 from store.core.database import Database
 from store.deletion import deletion
 from store.embeddings import vectors
 from store.frames.frames import FrameRow
+from store.sources import entities
+from store.sources.entities import Provenance
+from tests.factories import NOON_MS
 from tests.fake_embedder import FakeEmbedder
 from tests.webapp.conftest import Actor, csrf_of
 from tests.webapp.pages.test_pages import page, shoot, visitor, words  # noqa: F401  # two are fixtures
@@ -32,7 +36,7 @@ def test_facets_count_the_frames_and_narrow_to_them(visitor: Actor, shoot: Shoot
     found = links(page(visitor, "/search?q=retention"))
     assert found["Code 2"] == "/search?q=retention&app=Code"
     assert found["a call 1"] == "/search?q=retention&win=a+call"
-    assert "1 frame with the words," in words(page(visitor, found["Zoom 1"]))
+    assert "1 frame has the word" in words(page(visitor, found["Zoom 1"]))
 
 
 def test_every_filter_that_is_set_is_a_chip_that_removes_it(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
@@ -145,7 +149,7 @@ def test_a_run_of_look_alikes_is_one_card(visitor: Actor, shoot: Shoot) -> None:
         shoot(minute)
     html = page(visitor, "/search?q=retention")
     assert html.count("data-result") == 1
-    assert "5 frames with the words" in words(html) and "5 moments that look alike" in words(html)
+    assert "5 frames have the word, in 1 run" in words(html) and "5 moments that look alike" in words(html)
     assert re.search(r"20:00</time>–<time[^>]*>20:16", html)
 
 
@@ -156,16 +160,38 @@ def test_what_is_near_is_shown_beneath_where_no_frame_has_the_words(
 ) -> None:
     think(shoot(0, "the login system"), "the login system")
     text = words(page(visitor, "/search?q=authentication+setup"))
-    assert "0 frames with the words, 1 near in meaning" in text and "No frame has these words" in text
-    assert text.index("No frame has these words") < text.index("Near in meaning") < text.index("login system")
+    assert "0 frames have the words, 1 near in meaning" in text
+    assert (
+        text.index("No frame shows “authentication setup”")
+        < text.index("Near in meaning")
+        < text.index("login system")
+    )
 
 
 def test_no_hits_offer_another_spelling(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
     shoot()
     found = links(page(visitor, "/search?q=retentoin"))
-    assert found["retention: 1 frame"] == "/search?q=retention"
+    assert found["Did you mean “retention”? 1 frame"] == "/search?q=retention"
     narrowed = links(page(visitor, "/search?q=retentoin&app=Zoom"))
-    assert narrowed["retention, without any filter: 1 frame"] == "/search?q=retention"
+    assert narrowed["Did you mean “retention” without filters? 1 frame"] == "/search?q=retention"
+
+
+def test_what_else_has_the_words_is_counted_a_row_for_each_kind(
+    visitor: Actor,  # noqa: F811
+    shoot: Shoot,  # noqa: F811
+    database: Database,
+) -> None:
+    frame = shoot()
+    for n in range(2):
+        conversations.create(database, f"Retention of part {n}", NOON_MS)
+    with database.write() as connection:
+        entities.store_entity(connection, "thing", "Retention plan", Provenance(NOON_MS, frame_id=frame.id))
+    html = page(visitor, "/search?q=retention")
+    found = links(html)
+    assert (found["2 chats"], found["1 known name"]) == ("/chats?q=retention", "/memory/entities?q=retention")
+    assert "Retention of part 1" in words(html) and "Retention plan" in words(html)
+    # A filter is about frames.
+    assert "2 chats" not in links(page(visitor, "/search?q=retention&app=Code"))
 
 
 def test_what_looks_alike_says_so_and_is_marked(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811

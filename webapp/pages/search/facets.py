@@ -116,7 +116,7 @@ def alternatives(database: Database, asked: SearchRequest) -> tuple[list[Alterna
     suggested = suggestions.suggest(database, asked.q, asked.filters)
     spellings = [
         Alternative(
-            f"{spelling.text}, without any filter" if spelling.without_filters else spelling.text,
+            f"Did you mean “{spelling.text}”" + (" without filters?" if spelling.without_filters else "?"),
             replace(SearchRequest() if spelling.without_filters else asked, q=spelling.text).address(),
             spelling.total,
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 from urllib.parse import urlencode
@@ -24,14 +24,16 @@ from store.search.snippet import spans
 from webapp.core import formatting, markdown
 from webapp.core.services import Viewer
 from webapp.pages.search.facets import SearchRequest, alternatives, refining
+from webapp.pages.search.others import others
+from webapp.views.frames import crop_around
 
 LIMIT = 20
 AUTOMATIC_PAGES = 3
 """So many pages load by themselves; after that only the button, so that the end can be reached."""
 
 _MAX_BOXES = 40
-_NEWEST = "newest first"
-_ORDERS = {"browse": _NEWEST, "newest": _NEWEST, "newest_common": _NEWEST, "oldest": "oldest first"}
+_CROP_PX = 432, 216
+"""Three pixels of the screen for one of the row: a few lines, told apart by their shape."""
 _WAYS = {"pieces": "in parts", "lookalike": "looks alike"}
 
 
@@ -46,10 +48,10 @@ class Card:
     frame: FrameRow
     colour_slot: int | None
     window: Markup
-    url: Markup
+    url: Markup  # "" where the words are not in it
     snippet: Markup
+    crop: Box | None  # around the first of the words on the picture, None where they are not on it
     boxes: tuple[Box, ...]
-    hits: int
     status: str
     address: str
     found_by: str  # how the words were found where they are not on it as they stand
@@ -59,18 +61,16 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Cards in the order of the search, of one local day where that is by time. `key` is what a later
-    page is told: the day, `NEAR`, or "" for an order by relevance.
-    """
+    """Cards of one local day, or with the key `NEAR` those near in meaning; a later page is told the key."""
 
-    date: date | None
-    is_near: bool
+    key: str
+    on: date | None
     is_continued: bool
     cards: tuple[Card, ...]
 
     @property
-    def key(self) -> str:
-        return NEAR if self.is_near else self.date.isoformat() if self.date else ""
+    def frames(self) -> int:
+        return sum(len(card.moments) or 1 for card in self.cards)
 
 
 def page(
@@ -97,7 +97,8 @@ def page(
     )
     is_empty = not found.total and not asked.after
     spellings, widenings = alternatives(database, asked) if is_empty else ([], [])
-    groups = _grouped(_cards(database, asked, found), found, viewer, last_group)
+    groups = _grouped(_cards(database, asked, found), viewer, last_group)
+    has_words = found.words.tree is not None
     next_address = None
     if found.next_cursor:
         last = groups[-1].key if groups else last_group
@@ -107,7 +108,12 @@ def page(
         found=found,
         groups=groups,
         waiting=readings.count_pending(database),
-        order=_ORDERS.get(found.strategy.partition("+")[0], "best first"),
+        runs=sum(len(group.cards) for group in groups if group.key != NEAR),
+        is_whole=not asked.after and not found.next_cursor,
+        others=list(others(database, asked.q))
+        if has_words and not asked.is_filtered and not asked.after
+        else [],
+        browsed=search.search(database, "", asked.filters, limit=1) if is_empty and has_words else None,
         note=_note(found, viewer),
         next_address=next_address,
         loads_itself=asked.pages < AUTOMATIC_PAGES,
@@ -129,36 +135,34 @@ def _cards(database: Database, asked: SearchRequest, found: Page) -> list[tuple[
         frame = rows.get(hit.frame_id)
         if frame is None:
             continue  # deleted since the search ran
-        boxes, count = marked_boxes(database, frame, parsed)
+        is_near = found.mode == "hybrid" and hit.matched == ("meaning",)
+        boxes = () if is_near else marked_boxes(database, frame, parsed)
         run = sorted({hit.frame_id, *hit.alike}) if hit.alike else ()
         card = Card(
             frame=frame,
             colour_slot=slots.get(frame.app_name or ""),
             window=_marked(frame.window_name, parsed),
-            url=_marked(frame.browser_url, parsed),
+            url=_marked(frame.browser_url, parsed) if spans(frame.browser_url or "", parsed) else Markup(""),
             snippet=markdown.highlight(hit.snippet, hit.highlights),
+            crop=crop_around(boxes[:1], frame.width_px, frame.height_px, *_CROP_PX),
             boxes=boxes,
-            hits=count,
             status=hit.status,
             address=f"/frames/{frame.id}" + (f"?{urlencode({'q': asked.q})}" if asked.q.strip() else ""),
             found_by=next((words for way, words in _WAYS.items() if way in hit.matched), ""),
             span_ms=hit.span_ms,
             moments=tuple((number, frames.captured_ms_of(number)) for number in run),
         )
-        cards.append((card, found.mode == "hybrid" and hit.matched == ("meaning",)))
+        cards.append((card, is_near))
     return cards
 
 
-def marked_boxes(database: Database, frame: FrameRow, parsed: Query) -> tuple[tuple[Box, ...], int]:
-    """Boxes around the query's words on a frame, and how often they stand there."""
-    if parsed.is_browse:
-        return (), 0
-    reading = readings.current_reading(database, frame.id)
-    if reading is None:
-        return (), 0
-    places = spans(reading.text, parsed)
-    boxes = [box for span in places[:_MAX_BOXES] for box in readings.boxes_for_span(reading, *span)]
-    return tuple(boxes), len(places)
+def marked_boxes(database: Database, frame: FrameRow, parsed: Query) -> tuple[Box, ...]:
+    """Boxes around the query's words on a frame's picture."""
+    reading = None if parsed.is_browse else readings.current_reading(database, frame.id)
+    if reading is None or not frame.media_path:
+        return ()
+    places = spans(reading.text, parsed)[:_MAX_BOXES]
+    return tuple(box for span in places for box in readings.boxes_for_span(reading, *span))
 
 
 def _marked(text: str | None, parsed: Query) -> Markup:
@@ -166,17 +170,18 @@ def _marked(text: str | None, parsed: Query) -> Markup:
     return markdown.highlight(text, spans(text, parsed)) if text else Markup("")
 
 
-def _grouped(cards: Sequence[tuple[Card, bool]], found: Page, viewer: Viewer, last_group: str) -> list[Group]:
-    is_ranked = found.strategy.startswith(("bm25", "cosine"))
-    groups: list[Group] = []
+def _grouped(cards: Iterable[tuple[Card, bool]], viewer: Viewer, last_group: str) -> list[Group]:
+    """Cards by day, first the day with the first of them: by relevance that of the best."""
+    by_key: dict[str, list[Card]] = {}
     for card, is_near in cards:
-        on = None if is_ranked or is_near else times.to_local(card.frame.captured_ms, viewer.zone).date()
-        group = Group(on, is_near, False, (card,))
-        if groups and groups[-1].key == group.key:
-            groups[-1] = replace(groups[-1], cards=(*groups[-1].cards, card))
-        else:
-            groups.append(replace(group, is_continued=not groups and group.key == last_group))
-    return groups
+        key = NEAR if is_near else viewer.day_of(card.frame.captured_ms).date.isoformat()
+        by_key.setdefault(key, []).append(card)
+    return [
+        Group(
+            key, None if key == NEAR else date.fromisoformat(key), not n and key == last_group, tuple(group)
+        )
+        for n, (key, group) in enumerate(by_key.items())
+    ]
 
 
 def _note(found: Page, viewer: Viewer) -> str:

@@ -1,0 +1,58 @@
+"""What else than frames has the words: messages, files, chats, and the people and things that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+
+from store.chats import attachments, conversations
+from store.core.database import Database
+from store.embeddings.knn import RetrievalQuery
+from store.sources import entities, messages
+from webapp.core import markdown
+
+MOST = 100
+"""Counts are exact up to here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """One kind of thing that has the words: how many, where they are listed, and the one that comes first.
+
+    `about` says whose that is or where it stands, `at_ms` when it was; None where that is not known.
+    """
+
+    noun: str
+    icon: str
+    total: int
+    address: str
+    first: Markup | str
+    about: str
+    at_ms: int | None
+
+
+def others(database: Database, q: str) -> Iterator[Other]:
+    """Each kind that has any, once. Raises `DeadlineExceeded`."""
+    words = f"?{urlencode({'q': q})}"
+    page = messages.search_messages(database, RetrievalQuery(q), mode="fts5", limit=MOST + 1)
+    if page.hits:
+        first = page.hits[0]
+        text, sent = markdown.highlight(first.snippet, first.highlights), first.message
+        yield Other(
+            "message", "chat", len(page.hits), f"/sources/messages{words}", text, sent.contact, sent.sent_ms
+        )
+    if chats := conversations.list_chats(database, MOST + 1, text=q):
+        yield Other("chat", "chat", len(chats), f"/chats{words}", chats[0].title, "", chats[0].updated_ms)
+    if files := attachments.having(database, q, MOST + 1):
+        last = files[0]
+        yield Other(
+            "file", "text", len(files), f"/chat/{last.chat_id}#t{last.turn}", last.name, "in a chat", None
+        )
+    if known := entities.find_entities(database, q, limit=MOST + 1):
+        kind, at_ms = known[0].kind, known[0].updated_ms
+        yield Other(
+            "known name", "persona", len(known), f"/memory/entities{words}", known[0].name, kind, at_ms
+        )
