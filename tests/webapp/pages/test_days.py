@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import date
 
@@ -49,9 +50,23 @@ def test_a_day_shows_each_line_on_its_frame(browser: Actor, frame_id: int) -> No
     assert 'href="/days/2026-11-20" aria-current="page"' in page(browser, "/days?tz=UTC")
     html = page(browser, f"{FRIDAY}?tz=UTC")
     assert "Changed retention" in html and f"“{LINE}”" in words(html)
-    assert f'href="/frames/{frame_id}?q=%22retention+is+14+days%22"' in html
+    [more] = re.findall(rf'hx-get="({FRIDAY}\?open=\d+)"', html)
+    line = f'href="/frames/{frame_id}?q=%22retention+is+14+days%22"'
+    # What is in the row comes when it is opened; its link opens it on a page of its own.
+    assert line not in html and line in page(browser, f"{more}&tz=UTC")
+    fragment = page(browser, f"{more}&tz=UTC", **{"HX-Request": "true"})
+    assert line in fragment and "<html" not in fragment
+    assert "not there any more" in page(browser, f"{FRIDAY}?open=1&tz=UTC", 404, **{"HX-Request": "true"})
     # The line is marked on the frame that the link leads to.
     assert "<mark>" in page(browser, f"/frames/{frame_id}?q=%22retention+is+14+days%22")
+
+
+def test_the_month_above_a_day_marks_the_days_with_data(browser: Actor, frame_id: int) -> None:
+    html = page(browser, f"{FRIDAY}?month=1&tz=UTC")
+    month = html[html.index('<nav class="week month"') : html.index("</ol>")]
+    assert len(re.findall(r'<li><a href="/days/2026-11-\d\d\?month=1"', month)) == 30
+    assert 'href="/days/2026-10-31?month=1" aria-label="Earlier month"' in month
+    assert 'href="/days/2026-12-01?month=1" aria-label="Later month"' in month
 
 
 def test_the_timeline_and_the_old_address_lead_to_their_day(browser: Actor, frame_id: int) -> None:
@@ -73,7 +88,7 @@ def test_many_short_ones_fold_between_their_neighbours(browser: Actor, database:
         active_ms = 30_000 if n in (5, 12, 13, 14) else 60_000
         put_observation(database, start_ms=NOON_MS + n * 60_000, active_ms=active_ms, place=f"place {n}")
     html = words(page(browser, f"{FRIDAY}?tz=UTC"))
-    assert "1 shorter one" in html and "3 shorter ones" in html and html.count("shorter one") == 2
+    assert "1 short one" in html and "3 short ones" in html and html.count("short one") == 2
 
 
 def test_screen_text_is_only_text(browser: Actor, database: Database, data_dir: DataDir) -> None:
@@ -125,7 +140,8 @@ def test_a_model_that_failed_is_named_and_rules_stand_in(
     with database.write() as connection:
         [(number, fingerprint)] = rows(connection, "select id, fingerprint from observations")
         observation_writer.fail(connection, number, fingerprint, "model_unreachable", NOON_MS)
-    html = page(browser, FRIDAY)
+    more = re.findall(rf'hx-get="({FRIDAY}\?open=\d+)"', page(browser, FRIDAY))
+    html = page(browser, more[0])
     assert "could not put this into words (model_unreachable)" in html and "Changed retention" in html
 
 
@@ -133,12 +149,12 @@ def test_a_browser_elsewhere_may_have_days_counted_by_its_clock(
     app: Flask, browser: Actor, database: Database, frame_id: int
 ) -> None:
     browser.client.set_cookie("tz", "Asia/Shanghai", domain="127.0.0.1")
-    assert "counted by Asia/Shanghai" in words(page(browser, "/days"))
+    assert "this browser is in Asia/Shanghai" in words(page(browser, "/days"))
     form = {"csrf_token": csrf_of(app, browser), "next": "//elsewhere.example"}
     answer = browser.post("/days/clock", data=form)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/days")
     assert preferences.day_clock(database).zone.key == "Asia/Shanghai"
-    assert "counted by" not in page(browser, "/days")
+    assert "this browser is in" not in page(browser, "/days")
 
 
 def test_the_api_gives_what_the_page_shows(
@@ -189,6 +205,6 @@ def test_the_window_of_now_is_named_before_it_is_told(
     frame = store_frame(database, data_dir, NOON_MS, LINE)
     with database.write() as connection:
         heartbeat(connection, frame)
-    assert "told once you leave it" in page(browser, f"{FRIDAY}?tz=UTC")
+    assert "written up once you leave it" in page(browser, f"{FRIDAY}?tz=UTC")
     days.put_day(database, [(LINE, frame.id)], title="Changed retention", frame_ids=[frame.id])
-    assert "told once you leave it" not in page(browser, f"{FRIDAY}?tz=UTC")
+    assert "written up once you leave it" not in page(browser, f"{FRIDAY}?tz=UTC")

@@ -65,7 +65,7 @@ def test_the_day_says_what_was_imported_and_leads_there(browser: Actor, filled: 
 
 
 def test_a_day_without_anything_is_still_none(browser: Actor, filled: Database) -> None:
-    assert "Of what you imported" not in page(browser, "/days/2026-11-18")
+    assert "Imported</h2>" not in page(browser, "/days/2026-11-18")
     assert "Nothing on" in words(page(browser, "/sources/messages?day=2026-11-18"))
 
 

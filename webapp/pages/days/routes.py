@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date
 from zoneinfo import ZoneInfo
 
 from flask import Response, request
@@ -17,13 +17,13 @@ from webapp.api import days as api
 from webapp.api.days import DayAnswer, day_or_404
 from webapp.core import templating
 from webapp.core.errors import Problem
-from webapp.core.parameters import day_named
+from webapp.core.parameters import day_named, number
 from webapp.core.services import Viewer, services, viewer
 from webapp.exports import formats
 from webapp.exports.files import download
 from webapp.exports.pack import when
 from webapp.pages.days.insights import insights_of
-from webapp.pages.days.view import latest, page
+from webapp.pages.days.view import latest, opened, page
 from webapp.pages.forms import form
 
 _FORMATS = {"md": "text/markdown; charset=utf-8", "json": "application/json"}
@@ -38,21 +38,28 @@ def show_latest() -> Response:
 
 @templating.get("/days/<day:on>")
 def show(on: date) -> Response:
-    """One day."""
+    """One day, with the episode that began at ``open`` opened; for htmx only what is in that."""
     who = viewer()
     return _page(times.day(on, who.zone, who.day_start_min))
 
 
 def _page(day: times.Day) -> Response:
     database, who = services().database, viewer()
+    start_ms, is_month = number(request.args, "open"), request.args.get("month") == "1"
+    shown = None if start_ms is None else opened(database, day, start_ms)
+    if templating.wants_fragment():
+        if shown is None:
+            raise Problem(404, "episode_not_found", "This episode is not there any more.")
+        return templating.render_page("days/opened.html", row=shown)
     clock = day_clock(database)
     summary = daily_summaries.of_day(database, day.date)
     with database.read() as connection:
         is_settled = daily_hours.is_settled(connection, day.start_ms, day.end_ms, who.now_ms)
     return templating.render_page(
         "days/day.html",
-        page=page(database, day, who),
-        week_length=timedelta(days=7),
+        page=page(database, day, who, is_month=is_month),
+        is_month=is_month,
+        open_ms=shown and shown.start_ms,
         **insights_of(day.date, summary),
         today=who.today.date,
         summary=summary,

@@ -95,7 +95,7 @@ class DayPage:
     """
 
     day: times.Day
-    week: tuple[DayCell, ...]
+    cells: tuple[DayCell, ...]  # of its week, or of its month
     line: Timeline
     view: band.Window
     rows: tuple[Row, ...]
@@ -116,8 +116,8 @@ class DayPage:
         return band.gap_rects(self.line.gaps, self.view)
 
 
-def page(database: Database, day: times.Day, who: Viewer) -> DayPage:
-    """The page of a day on the viewer's clock."""
+def page(database: Database, day: times.Day, who: Viewer, *, is_month: bool = False) -> DayPage:
+    """The page of a day on the viewer's clock, with its week or its month above."""
     line = timeline(database, day.start_ms, day.end_ms, _BAND_PX, now_ms=who.now_ms)
     done = episodes.episodes(observations.between(database, day.start_ms, day.end_ms, limit=-1))
     first_ms = line.runs[0].start_ms if line.runs else None
@@ -127,7 +127,7 @@ def page(database: Database, day: times.Day, who: Viewer) -> DayPage:
     earlier, later = observations.nearest_days(database, day.start_ms, day.end_ms)
     return DayPage(
         day=day,
-        week=week(database, day.date, who),
+        cells=_cells(database, day.date, who, is_month),
         line=line,
         view=_window(day, first_ms, last_ms, who),
         rows=_rows(drawn, _gap_rows(line.gaps, first_ms, last_ms)),
@@ -156,11 +156,14 @@ def latest(database: Database, who: Viewer) -> times.Day:
     return who.day_of(earlier) if earlier is not None else who.today
 
 
-def week(database: Database, on: date, who: Viewer) -> tuple[DayCell, ...]:
-    """The seven days around a date, from the viewer's first day of the week on."""
-    monday = on - timedelta(days=(on.weekday() - who.week_start) % 7)
+def _cells(database: Database, on: date, who: Viewer, is_month: bool) -> tuple[DayCell, ...]:
+    """The days of whole weeks around a date, or around its month, from the viewer's first weekday on."""
+    first = on.replace(day=1) if is_month else on
+    last = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1) if is_month else on
+    first -= timedelta(days=(first.weekday() - who.week_start) % 7)
+    weeks = (last - first).days // 7 + 1
     slots = apps.colour_slots(database)
-    days = [times.day(monday + timedelta(days=n), who.zone, who.day_start_min) for n in range(7)]
+    days = [times.day(first + timedelta(days=n), who.zone, who.day_start_min) for n in range(7 * weeks)]
     totals = [segments.totals(database, each.start_ms, each.end_ms) for each in days]
     longest = max(each.covered_ms for each in totals) or 1
     cells = []
@@ -172,6 +175,13 @@ def week(database: Database, on: date, who: Viewer) -> tuple[DayCell, ...]:
             x += width
         cells.append(DayCell(day.date, spent.covered_ms, tuple(bars)))
     return tuple(cells)
+
+
+def opened(database: Database, day: times.Day, start_ms: int) -> EpisodeRow | None:
+    """The episode of a day that began then; None where none did, or does any more."""
+    done = episodes.episodes(observations.between(database, day.start_ms, day.end_ms, limit=-1))
+    found = [each for each in done if each.start_ms == start_ms]
+    return next(iter(_drawn(database, found, apps.colour_slots(database))), None)
 
 
 def _window(day: times.Day, first_ms: int | None, last_ms: int | None, who: Viewer) -> band.Window:
