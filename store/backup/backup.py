@@ -58,12 +58,8 @@ class Backup:
     @classmethod
     def read(cls, path: Path) -> Backup | None:
         """What a folder says of itself; None when it is no backup of this kind."""
-        return cls.of(copies.manifest(path))
-
-    @classmethod
-    def of(cls, said: object) -> Backup | None:
         try:
-            found = cls(**said)  # type: ignore[arg-type]  # a dict, or a TypeError
+            found = cls(**(copies.manifest(path) or {}))
         except TypeError:
             return None
         return found if found.format == FORMAT and isinstance(found.sha256, dict) else None

@@ -102,9 +102,8 @@ def add(database: Database, staged: Staged, name: str, found: Contents, now_ms: 
 
 def get(database: Database, attachment_id: int) -> Attachment:
     """One file. Raises `NotFound`."""
-    return existing(
-        next(iter(_select(database, "id = ?", (attachment_id,))), None), "attachment", attachment_id
-    )
+    found = _select(database, "id = ?", (attachment_id,))
+    return existing(next(iter(found), None), "attachment", attachment_id)
 
 
 def of_chat(database: Database, chat_id: int) -> list[Attachment]:

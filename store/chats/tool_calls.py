@@ -244,12 +244,10 @@ def _decide(database: Database, number: int, scope: ApprovalScope | None, now_ms
         )
         is_decided = connection.changes() == 1
         call = get(database, number)
-        if call is not None:
-            event = _EVENTS[scope] if is_decided else "refused"
-            record_event(connection, ToolEvent(now_ms, call.tool, event))
-            if is_decided and scope in ("chat", "always"):
-                chat_id = call.chat_id if scope == "chat" else None
-                tool_permissions.allow(connection, call.tool, chat_id, call.scope, now_ms)
+        if call and is_decided:
+            _note_decision(connection, call, scope, now_ms)
+        elif call:
+            record_event(connection, ToolEvent(now_ms, call.tool, "refused"))
     if call is None:
         raise NotFound("tool call", number)
     if not is_decided:
@@ -267,6 +265,13 @@ def settle(
         "update tool_calls set state = ?, decided_by = 'person', output = ?, finished_ms = ? where id = ?",
         ("completed" if scope else "denied", output, now_ms, call.id),
     )
+    _note_decision(connection, call, scope, now_ms)
+
+
+def _note_decision(
+    connection: apsw.Connection, call: ToolCall, scope: ApprovalScope | None, now_ms: int
+) -> None:
+    """Put a person's word on record, and keep it where it is for more than this call."""
     record_event(connection, ToolEvent(now_ms, call.tool, _EVENTS[scope]))
     if scope in ("chat", "always"):
         chat_id = call.chat_id if scope == "chat" else None

@@ -25,11 +25,11 @@ from typing import Any
 import apsw
 
 from store.core import cipher
-from store.core.database import Database, scalar
+from store.core.database import Database
 from store.core.errors import StoreError
 from store.core.keys import box_of
 from store.core.paths import DataDir, file_lock
-from store.core.preferences import get_preference, put_preference, set_preference
+from store.core.preferences import get_preference, put_preference, read_preference, set_preference
 
 MANIFEST = "manifest.json"
 UNDER_WAY = ".making-"
@@ -40,8 +40,6 @@ _OURS = re.compile(r"(replaced-)?\d{4}-\d\d-\d\dT\d{6}-\d{3}Z|before-.+-\d+\.db(
 _TRIES = 9
 _GENERATION = "backups.generation"
 _ELSEWHERE = "backups.elsewhere"
-_ELSEWHERE_SQL = f"select value from preferences where key = '{_ELSEWHERE}'"
-_GENERATION_SQL = f"select value from preferences where key = '{_GENERATION}'"
 
 
 def outdate(connection: apsw.Connection) -> None:
@@ -51,12 +49,11 @@ def outdate(connection: apsw.Connection) -> None:
 
 def generation(database: Database) -> str:
     """Which generation a copy of this moment is of."""
-    with database.read() as connection:
-        return generation_in(connection)
+    return str(get_preference(database, _GENERATION, ""))
 
 
 def generation_in(connection: apsw.Connection) -> str:
-    return str(json.loads(scalar(connection, _GENERATION_SQL) or '""'))
+    return str(read_preference(connection, _GENERATION, ""))
 
 
 def set_generation(database: Database, value: str) -> None:
@@ -135,8 +132,7 @@ def add_elsewhere(database: Database, made_ms: dict[str, int]) -> None:
 
 def elsewhere_in(connection: apsw.Connection) -> dict[str, int]:
     """Every file outside the home that was remembered."""
-    found: dict[str, int] = json.loads(scalar(connection, _ELSEWHERE_SQL) or "{}")
-    return found
+    return dict(read_preference(connection, _ELSEWHERE, {}))
 
 
 def elsewhere(database: Database) -> tuple[str, ...]:

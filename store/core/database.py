@@ -31,7 +31,7 @@ from playhouse.apsw_ext import APSWDatabase
 
 from store.core import cipher, keys, records, tokenizer
 from store.core.errors import Abandoned, DatabaseDamaged, DeadlineExceeded, StoreBusy
-from store.core.migrations import migrate
+from store.core.migrations import migrate, transaction
 from store.core.paths import FILE_MODE, DataDir
 
 T = TypeVar("T")
@@ -200,15 +200,8 @@ class Database:
     @contextmanager
     def _transaction(self) -> Iterator[apsw.Connection]:
         connection = self.connection()
-        with _translated():
-            connection.execute("begin immediate")
-            try:
-                yield connection
-                connection.execute("commit")
-            except BaseException:
-                if connection.in_transaction:  # a commit on a full disk may have ended it already
-                    connection.execute("rollback")
-                raise
+        with _translated(), transaction(connection):
+            yield connection
 
     def rows(self, sql: str, values: Any = (), deadline_s: float | None = None) -> list[tuple[Any, ...]]:
         """Every row of one query's answer that is known to be small; raises as `read` does."""

@@ -18,12 +18,18 @@ from zoneinfo import ZoneInfo, available_timezones
 import apsw
 
 from store.core import records, times
-from store.core.database import Database
+from store.core.database import Database, scalar
 
 
 def get_preference(database: Database, key: str, default: Any = None) -> Any:
     """What was chosen, or `default` when nothing was."""
-    value = database.scalar("select value from preferences where key = ?", (key,))
+    with database.read() as connection:
+        return read_preference(connection, key, default)
+
+
+def read_preference(connection: apsw.Connection, key: str, default: Any = None) -> Any:
+    """The same in a read or a transaction that is under way."""
+    value = scalar(connection, "select value from preferences where key = ?", (key,))
     return default if value is None else json.loads(value)
 
 

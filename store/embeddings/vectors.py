@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from store.core.database import Database, column, scalar
+from store.core.records import columns, insert, load
 from store.frames.frames import id_range
 
 SAME_MS = 600_000
@@ -42,6 +43,9 @@ class Model:
     is_active: bool
 
 
+_MODELS = f"select {columns(Model)} from embedding_models"
+
+
 def quantize(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.int8]:
     """Float rows as ``int8[n, d]`` of the same directions, within a hundredth of the largest number.
 
@@ -55,18 +59,12 @@ def quantize(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.int8]:
 
 def models(database: Database) -> list[Model]:
     """Every model vectors were asked of, the active one first."""
-    found = database.rows(
-        "select id, name, dimension, is_active from embedding_models order by is_active desc, id desc"
-    )
-    return [Model(number, name, dimension, bool(active)) for number, name, dimension, active in found]
+    return database.records(Model, f"{_MODELS} order by is_active desc, id desc")
 
 
 def active(connection: apsw.Connection) -> Model | None:
     """The model whose vectors are searched and made; None before the first."""
-    row = connection.execute(
-        "select id, name, dimension from embedding_models where is_active = 1"
-    ).fetchone()
-    return Model(row[0], row[1], row[2], is_active=True) if row else None
+    return next(iter(load(Model, connection.execute(f"{_MODELS} where is_active = 1"))), None)
 
 
 def activate_model(database: Database, name: str, dimension: int) -> int:
@@ -203,18 +201,15 @@ def add(connection: apsw.Connection, kind: Kind, thing_id: int, model: str, chun
 
 
 def _model(connection: apsw.Connection, name: str, chunks: Sequence[Chunk]) -> tuple[int | None, int]:
-    found = connection.execute(
-        "select id, dimension from embedding_models where name = ?", (name,)
-    ).fetchone()
-    if found is not None:
-        return int(found[0]), int(found[1])
+    for known in load(Model, connection.execute(f"{_MODELS} where name = ?", (name,))):
+        return known.id, known.dimension
     if not chunks:
         return None, 0
     dimension = len(chunks[0][2])
     is_first = active(connection) is None
-    sql = "insert into embedding_models (name, dimension, is_active) values (?, ?, ?)"
-    connection.execute(sql, (name, dimension, int(is_first)))
-    return connection.last_insert_rowid(), dimension
+    return insert(
+        connection, "embedding_models", name=name, dimension=dimension, is_active=is_first
+    ), dimension
 
 
 def having(database: Database, kind: Kind, thing_ids: Iterable[int]) -> set[int]:

@@ -9,11 +9,12 @@ and one deadline covers it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 import apsw
 
+from store.core import records
 from store.core.database import scalar
 from store.frames import frames
 from store.frames.frames import ID_STEP, id_range
@@ -109,13 +110,11 @@ def load(connection: apsw.Connection, ids: Sequence[int]) -> list[SampledFrame]:
     """These frames with their texts, in order of time; ids that do not exist are left out."""
     marks = ", ".join("?" * len(ids))
     sql = f"""
-        select f.id, f.captured_ms, f.app_name, f.window_name, f.browser_url, f.focused, f.monitor,
-            r.id, coalesce(r.text, '')
+        select {records.columns(SampledFrame, "f", reading_id="r.id", text="coalesce(r.text, '')")}
         from frames f left join readings r on r.frame_id = f.id and r.is_current = 1
         where f.id in ({marks}) order by f.id
         """
-    found = [SampledFrame(*row) for row in connection.execute(sql, tuple(ids))]
-    return [each if each.focused is None else replace(each, focused=bool(each.focused)) for each in found]
+    return records.load(SampledFrame, connection.execute(sql, tuple(ids)))
 
 
 def _clauses(

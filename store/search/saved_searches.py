@@ -7,14 +7,13 @@ goes with the last frame that has it.
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from urllib.parse import parse_qs, urlsplit
 
 import apsw
 
 from store.core import preferences
-from store.core.database import Database, scalar
+from store.core.database import Database
 from store.search import filters
 
 MAX_SAVED = 50
@@ -58,8 +57,7 @@ def forget_deleted(connection: apsw.Connection) -> int:
 
     Call while these frames are still there (`store.deletion.registry`).
     """
-    found = scalar(connection, "select value from preferences where key = ?", (_KEY,))
-    saved = [SavedSearch(**each) for each in json.loads(found or "[]")]
+    saved = [SavedSearch(**each) for each in preferences.read_preference(connection, _KEY, [])]
     kept = [each for each in saved if not _names_what_goes(connection, each)]
     if len(kept) < len(saved):
         preferences.put_preference(connection, _KEY, [asdict(each) for each in kept])

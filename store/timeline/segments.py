@@ -15,7 +15,7 @@ from typing import Any
 import apsw
 
 from store.core.database import Database, column, rows, scalar
-from store.core.records import columns, insert
+from store.core.records import columns, insert, load
 from store.frames import apps
 from store.frames.activity_intervals import (
     MERGE_GAP_MS,
@@ -154,8 +154,7 @@ def rebuild(connection: apsw.Connection, start_ms: int, end_ms: int) -> None:
 
 def stored_line(connection: apsw.Connection) -> list[Segment]:
     """Every stored piece, in order."""
-    found = rows(connection, f"select {_SEGMENT} from segments order by start_ms, first_frame_id")
-    return [Segment(*row) for row in found]
+    return _segments(connection, "order by start_ms, first_frame_id")
 
 
 def folded_line(connection: apsw.Connection) -> list[Segment]:
@@ -166,21 +165,16 @@ def folded_line(connection: apsw.Connection) -> list[Segment]:
 _SHOWN = "id, captured_ms, ended_ms, app_name, window_name, browser_url, coalesce(focused, 0) = 1"
 # By id, never by the index of focus, which would sort all frames after a moment.
 _MAY_HAVE_FOCUS = "(+focused is null or +focused = 1)"
-_SEGMENT = columns(Segment)
 
 
 def _frames_from(connection: apsw.Connection, from_id: int) -> Iterator[ShownFrame]:
-    found: Iterator[tuple[Any, ...]] = connection.execute(
-        f"select {_SHOWN} from frames where id >= ? and {_MAY_HAVE_FOCUS} order by id", (from_id,)
-    )
-    return (ShownFrame(*row) for row in found)
+    sql = f"select {_SHOWN} from frames where id >= ? and {_MAY_HAVE_FOCUS} order by id"
+    return (ShownFrame(*row) for row in connection.execute(sql, (from_id,)))
 
 
 def _shown(connection: apsw.Connection, frame_id: int) -> ShownFrame | None:
-    row = connection.execute(
-        f"select {_SHOWN} from frames where id = ? and {_MAY_HAVE_FOCUS}", (frame_id,)
-    ).fetchone()
-    return ShownFrame(*row) if row else None
+    sql = f"select {_SHOWN} from frames where id = ? and {_MAY_HAVE_FOCUS}"
+    return next(iter(load(ShownFrame, connection.execute(sql, (frame_id,)))), None)
 
 
 def _is_followed(connection: apsw.Connection, frame_id: int, reach_ms: int) -> bool:
@@ -193,16 +187,14 @@ def _stored(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Seg
     # Segments do not overlap: only the last one that starts before the range can reach into it.
     sql = "select start_ms from segments where start_ms <= ? order by start_ms desc limit 1"
     first_ms = scalar(connection, sql, (start_ms,))
-    found = rows(
+    return _segments(
         connection,
-        f"""
-        select {_SEGMENT} from segments
+        """
         where start_ms >= :first and start_ms < :end and (end_ms > :start or start_ms >= :start)
         order by start_ms, first_frame_id
         """,
         {"first": start_ms if first_ms is None else first_ms, "start": start_ms, "end": end_ms},
     )
-    return [Segment(*row) for row in found]
 
 
 def _containing(connection: apsw.Connection, frame_id: int) -> Segment | None:
@@ -215,12 +207,12 @@ def _containing(connection: apsw.Connection, frame_id: int) -> Segment | None:
 
 
 def _one(connection: apsw.Connection, condition: str, parameters: dict[str, int]) -> Segment | None:
-    row = connection.execute(
-        f"select {_SEGMENT} from segments where {condition} "
-        "order by start_ms desc, first_frame_id desc limit 1",
-        parameters,
-    ).fetchone()
-    return Segment(*row) if row else None
+    last = f"where {condition} order by start_ms desc, first_frame_id desc limit 1"
+    return next(iter(_segments(connection, last, parameters)), None)
+
+
+def _segments(connection: apsw.Connection, tail: str, parameters: Any = ()) -> list[Segment]:
+    return load(Segment, connection.execute(f"select {columns(Segment)} from segments {tail}", parameters))
 
 
 def _insert(connection: apsw.Connection, segment: Segment) -> None:

@@ -11,23 +11,17 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
 import psutil
 
-from store.core import paths
-from store.core.errors import StoreError
-from store.core.paths import DataDir, replace_file
+from store.core.paths import DataDir, only_holder, replace_file
 from store.spool.process_state import FOREVER_MS, Pause, write_pause
 
 _LOW_SHARE = 0.1
-
-
-class AlreadyRunning(StoreError):
-    """Another process of this kind holds this home folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +39,13 @@ class Address:
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
 
-@contextmanager
-def only_one(data_dir: DataDir, program: Literal["up", "web"]) -> Iterator[None]:
-    """Be the only such process of a home folder while the block runs. Raises `AlreadyRunning`.
+def only_one(data_dir: DataDir, program: Literal["up", "web"]) -> AbstractContextManager[None]:
+    """Be the only such process of a home folder while the block runs. Raises `StoreBusy`.
 
     A second web process would take the questions that the first one is answering for interrupted ones.
     """
-    with paths.file_lock(data_dir.home / f"{program}.lock") as is_ours:
-        if not is_ours:
-            raise AlreadyRunning(
-                f"Recollect is already running on {data_dir.home}; `recollect open` shows it"
-            )
-        yield
+    problem = f"Recollect is already running on {data_dir.home}; `recollect open` shows it"
+    return only_holder(data_dir.home / f"{program}.lock", 0.0, problem)
 
 
 def _address_file(data_dir: DataDir) -> Path:

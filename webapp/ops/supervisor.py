@@ -198,7 +198,7 @@ class Supervisor:
     def run(self) -> None:
         """Start the parts and watch them until `stop`.
 
-        Raises `HomeLocked`, `AlreadyRunning` when another supervisor has this home, `PortInUse` and
+        Raises `HomeLocked`, `StoreBusy` when another supervisor has this home, `PortInUse` and
         `SettingsError` when the pages cannot be served where the settings say.
         """
         with only_one(self.data_dir, "up"):

@@ -175,7 +175,7 @@ def _folder(name: str) -> str:
 def serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] | None) -> None:
     """Serve one home folder; `tell` gets a launch link once requests are answered.
 
-    Raises `SettingsError` for an address that is not permitted, `PortInUse`, and `AlreadyRunning`.
+    Raises `SettingsError` for an address that is not permitted, `PortInUse`, and `StoreBusy`.
     """
     check_address(settings.web)
     with only_one(data_dir, "web"):

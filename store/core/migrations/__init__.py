@@ -88,7 +88,7 @@ def _recognised(recorded: set[str]) -> set[str]:
 
 def _adopt(connection: apsw.Connection) -> None:
     """Record the 39 steps as what they led to, with the time of the last; nothing else is touched."""
-    with _transaction(connection):
+    with transaction(connection):
         connection.execute(
             "insert or ignore into migrations (name, applied_ms) select ?, max(applied_ms) from migrations",
             (_INITIAL,),
@@ -99,7 +99,7 @@ def _adopt(connection: apsw.Connection) -> None:
 
 def _run(connection: apsw.Connection, name: str) -> None:
     script = (FOLDER / f"{name}.sql").read_text(encoding="utf-8")
-    with _transaction(connection):
+    with transaction(connection):
         # Another process may have been first while we waited for the lock.
         if connection.execute("select 1 from migrations where name = ?", (name,)).fetchone():
             return
@@ -109,7 +109,7 @@ def _run(connection: apsw.Connection, name: str) -> None:
 
 
 @contextmanager
-def _transaction(connection: apsw.Connection) -> Iterator[None]:
+def transaction(connection: apsw.Connection) -> Iterator[None]:
     """One immediate transaction, undone when the block raises."""
     connection.execute("begin immediate")
     try:

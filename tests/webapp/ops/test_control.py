@@ -9,10 +9,11 @@ import sys
 
 import pytest
 
+from store.core.errors import StoreBusy
 from store.core.paths import DataDir
 from store.core.settings import Settings, WebSettings
 from tests.tables import for_each
-from webapp.ops.control import Address, AlreadyRunning, advertise_address, only_one, web_address
+from webapp.ops.control import Address, advertise_address, only_one, web_address
 from webapp.serving.app import serve
 
 
@@ -71,13 +72,13 @@ def test_the_lock_goes_with_its_process(data_dir: DataDir) -> None:
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
     assert (data_dir.home / "up.lock").exists()
-    with only_one(data_dir, "up"), pytest.raises(AlreadyRunning), only_one(data_dir, "up"):
+    with only_one(data_dir, "up"), pytest.raises(StoreBusy), only_one(data_dir, "up"):
         pass
     with only_one(data_dir, "up"):
         pass
 
 
 def test_a_second_web_process_is_refused_before_it_touches_a_turn(data_dir: DataDir) -> None:
-    with only_one(data_dir, "web"), pytest.raises(AlreadyRunning, match="recollect open"):
+    with only_one(data_dir, "web"), pytest.raises(StoreBusy, match="recollect open"):
         serve(data_dir, Settings(web=WebSettings(port=0)), None)
     assert not data_dir.database.exists()

@@ -17,10 +17,11 @@ from typing import NoReturn
 import psutil
 import pytest
 
+from store.core.errors import StoreBusy
 from store.core.paths import DataDir
 from store.core.settings import Settings, WebSettings
 from webapp.ops import supervisor
-from webapp.ops.control import AlreadyRunning, only_one
+from webapp.ops.control import only_one
 from webapp.ops.supervisor import LOUD_AFTER, MAX_PAUSE_S, STEADY_S, Part, Supervisor
 from webapp.security.access import PortInUse, listen
 
@@ -211,7 +212,7 @@ def test_one_home_has_one_supervisor(
     supervise: Callable[..., tuple[Supervisor, list[str]]], data_dir: DataDir
 ) -> None:
     own, _ = supervise(web=SLEEP)
-    with only_one(data_dir, "up"), pytest.raises(AlreadyRunning, match="already running"):
+    with only_one(data_dir, "up"), pytest.raises(StoreBusy, match="already running"):
         own.run()
     assert own.parts == []
 
