@@ -235,8 +235,8 @@ def model_part(own: Services) -> Part:
     """What is configured; an endpoint is asked only when a question comes."""
     chosen = next((model for model in own.chat_models.describe() if model.is_default), None)
     if chosen is None or not chosen.base_url:
-        why = "no endpoint is set: answers are quoted, not written"
-        return Part("model", "off", "extractive", why, "Add a model under Settings, Models.")
+        why = "answers are quoted and counted from your frames, not written"
+        return Part("model", "off", "no model", why, "Add one under Settings, Models and voices.")
     if totals.last_turn_status(own.database) == "failed":
         return Part("model", "warn", chosen.name, "the last question failed", "See `recollect doctor`.")
     return Part("model", "ok", chosen.name, "asked when a question comes")

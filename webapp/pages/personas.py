@@ -147,7 +147,7 @@ def activate() -> Response:
     personas.activate(services().database, persona_id)
     if templating.wants_fragment():  # chosen in the composer, which shows it already
         return Response(status=204)
-    return templating.redirect_to(f"/personas/{persona_id}" if persona_id else "/personas")
+    return templating.redirect_back(f"/personas/{persona_id}" if persona_id else "/personas")
 
 
 form("/personas/<id:persona_id>/duplicate", api.duplicate, "/personas/{answer.id}")

@@ -29,6 +29,7 @@ BUILTIN = "password managers"
 """What the built-in rules are called, which are switched as one."""
 _MAX_CHARS = 500
 _RECEIPTS = 20
+_SEEN = 8
 _DAY_MS = 86_400_000
 
 
@@ -137,6 +138,7 @@ def _page(status: int = 200, **changes: object) -> Response:
     """The page, with what a form was refused with or what came of it in `changes`."""
     own, loaded = services(), loaded_rules()
     mine: tuple[Rule, ...] = () if loaded.unreadable else privacy.own_choices(own.data_dir).rules
+    excluded = {rule.app for rule in mine}
     context: dict[str, object] = {
         "own": [(words_of(rule), _label(rule)) for rule in mine],
         "configured": [(words_of(rule), _label(rule)) for rule in loaded.rules if rule not in mine],
@@ -146,7 +148,8 @@ def _page(status: int = 200, **changes: object) -> Response:
         "day": _day(changes.get("erase")),
         "receipts": deletion.receipts(own.database, _RECEIPTS),
         "sent": egress_log.totals_since(own.database, own.clock() - 7 * _DAY_MS),
-        "app_names": sorted(apps.colour_slots(own.database), key=str.casefold),
+        "slots": apps.colour_slots(own.database),
+        "seen": [name for name in apps.used_lately(own.database, own.clock(), _SEEN) if name not in excluded],
         "rule": {},
         "errors": {},
         **dict.fromkeys(("counts", "names", "receipt")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from importlib.metadata import metadata, version
@@ -19,19 +20,23 @@ from flask import request
 from werkzeug.wrappers import Response
 
 from store.backup import backup
+from store.chats import attachments
 from store.core.preferences import host_zone, zone_named, zone_names
 from store.core.settings import RetentionSettings
 from store.deletion import retention
+from store.frames import tags
 from store.memory import chat_sessions, context_packs
 from store.privacy import rules as privacy
 from store.spool import process_state
-from webapp.core import templating
+from store.timeline import totals
+from webapp.core import formatting, templating
 from webapp.core.errors import Problem
 from webapp.core.services import (
     DAY_START_COOKIE,
     KEYS_COOKIE,
     THEME_COOKIE,
     ZONE_COOKIE,
+    Services,
     services,
 )
 from webapp.ops import health
@@ -52,6 +57,11 @@ _CHANGEABLE = {
 }
 """What a person may want to change of recording: it is read at the start, so the page shows how."""
 _SCRIPTS = {"sim": "simplified", "tra": "traditional"}
+
+
+@templating.get("/settings")
+def first() -> Response:
+    return templating.redirect_to("/settings/recording")
 
 
 @templating.get("/settings/recording")
@@ -229,6 +239,7 @@ def _storage(
 ) -> Response:
     own = services()
     chosen = retention.chosen(own.database, own.settings.retention)
+    backups, parts = backup.listed(own.data_dir), _parts(own)
     return templating.render_page(
         "settings/storage.html",
         status,
@@ -237,11 +248,37 @@ def _storage(
         errors=errors or {},
         plan=None if asked is None else retention.plan(own.database, asked, own.clock()).run,
         next_run=retention.plan(own.database, chosen, own.clock()).run,
-        bytes=retention.media_bytes(own.database),
+        parts=parts,
+        used=sum(size for _, size, _ in parts),
+        disk=shutil.disk_usage(own.data_dir.home),
         growth=health.growth(own),
-        backups=backup.listed(own.data_dir),
-        keeps_backups=own.settings.backup.keep > 0,
+        backups=backups,
+        keep=own.settings.backup.keep,
+        floor_gb=own.settings.capture.min_free_gb,
+        home=own.data_dir.home,
         runs=retention.runs(own.database, 20),
+        kept=tags.pinned_usage(own.database),
         is_off=retention.is_off(chosen),
         confirmation=CONFIRMATION,
     )
+
+
+def _parts(own: Services) -> list[tuple[str, int, str]]:
+    """(name, bytes, how many) of what the home folder holds; backups share its pictures."""
+    name = own.data_dir.database.name
+    copies = [path / name for path, _ in backup.listed(own.data_dir) if (path / name).exists()]
+    files = [own.data_dir.home / f"{name}{end}" for end in ("", "-wal")]
+    waiting, waiting_bytes = own.spool.usage()
+    attached, attached_bytes = attachments.usage(own.database)
+    stats = totals.store_stats(own.database)
+    return [
+        ("Pictures", retention.media_bytes(own.database), formatting.count(stats.frames, "frame")),
+        ("Text, index, chats", _bytes_of(files), formatting.count(stats.frames_read, "frame") + " read"),
+        ("Backups", _bytes_of(copies), formatting.count(len(copies), "copy", "copies")),
+        ("Waiting", waiting_bytes, formatting.count(waiting, "capture")),
+        ("Attached files", attached_bytes, formatting.count(attached, "file")),
+    ]
+
+
+def _bytes_of(files: list[Path]) -> int:
+    return sum(file.stat().st_size for file in files if file.exists())

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from flask import request
 from werkzeug.wrappers import Response
 
-from store.chats import attachments
-from store.deletion import retention
-from store.frames import tags
 from store.ocr import readings
 from store.spool import process_state
 from store.timeline import ledger, sample_week, timeline
@@ -79,10 +76,6 @@ def show() -> Response:
         decision_words=decision_words,
         worker=process_state.read_ingest_state(own.data_dir.spool),
         failed=list(own.spool.failed())[:10],
-        growth=health.growth(own),
-        last_run=next(iter(retention.runs(own.database, 1)), None),
-        kept=tags.pinned_usage(own.database),
-        files=attachments.usage(own.database),  # how many are attached to questions, and their bytes
     )
 
 
@@ -99,9 +92,7 @@ def now() -> Response:
     state = process_state.read_capture_state(own.data_dir.spool)
     waiting, ahead = readings.count_pending(own.database), health.growth(own)
     monitors = formatting.count(len(state.monitors), "monitor") if state and state.monitors else ""
-    room = (
-        f"{ahead.months:.0f} months left" if ahead and ahead.months < 120 else health.storage_part(own).value
-    )
+    room = f"{formatting.months(ahead.months)} left" if ahead else health.storage_part(own).value
     address = request.args.get("next", "")
     return templating.render_page(
         "status/now.html",

@@ -421,9 +421,9 @@ def test_retention_shows_what_would_go_and_needs_the_typed_word(
     frame, own = shoot(0), app.extensions["recollect"]
     limit = {"max_gb": "0.00000001", "csrf_token": csrf_of(app, visitor)}
     before = page(visitor, "/settings/storage")
-    assert "everything is kept" in before and "none yet" in before
+    assert "everything is kept" in before and "None yet" in before
     backup.make(own.database, own.clock())
-    assert "1, the newest made" in page(visitor, "/settings/storage")
+    assert " · 1 kept" in page(visitor, "/settings/storage")
     assert "1 picture, " in page(visitor, "/settings/storage?max_gb=0.00000001")
     assert "must be 0 or more" in page(visitor, "/settings/storage?days=never", 422)
     assert visitor.post("/settings/storage", data=limit).status_code == 422
@@ -435,7 +435,6 @@ def test_retention_shows_what_would_go_and_needs_the_typed_word(
     assert "removed by retention on" in html and "A small picture is left" in html
     assert "retention set to 14 days" in html
     assert "1 picture, 0 small pictures" in page(visitor, "/settings/storage")
-    assert "and took 1 picture, " in page(visitor, "/status")
     address = f"/api/v1/frames/{frame.id}"
     assert (visitor.get(address).status_code, visitor.get(f"{address}?width=320").status_code) == (410, 200)
     assert visitor.get(f"{address}/context").json["frame"]["picture"] == "retention"

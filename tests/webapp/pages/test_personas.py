@@ -46,7 +46,7 @@ def test_the_manager_shows_who_speaks_and_explains_a_note(browser: Actor) -> Non
     page = text_of(browser, "/personas")
     assert "Speaks now" in page and "Built in" in page
     assert "It may contradict them, and then it is the note that counts." in page
-    assert 'href="/personas"' in browser.get("/settings/storage").get_data(as_text=True)
+    assert 'href="/personas"' in browser.get("/settings/models").get_data(as_text=True)
 
 
 def test_a_persona_is_made_changed_compared_restored_and_removed(

@@ -12,6 +12,7 @@ from assistant.core.abilities import Report
 from assistant.core.errors import UnknownModel, turn_error
 from engines.chat.protocol import ModelError
 from engines.chat.servers import PORTS, find_servers
+from store.chats import personas
 from store.egress import providers
 from store.egress.providers import TOOL_FORMATS, HostNotAllowed, Provider, ProviderInvalid
 from webapp.api import providers as api
@@ -204,8 +205,12 @@ def _form(provider: Provider) -> dict[str, str]:
 
 def models_page(status: int = 200, /, **changes: object) -> Response:
     """The page as its address says: ``model`` is the one whose prompt is edited."""
-    models = services().chat_models
+    own, models = services(), services().chat_models
+    speaking = personas.active(own.database)
     context: dict[str, object] = {
+        "voices": personas.list_personas(own.database),
+        "speaking": speaking.id if speaking else None,
+        "chat": own.settings.chat,
         "models": models.listed(),
         "problem": models.problem,
         "form": {},
