@@ -121,14 +121,17 @@ class _TakenBack(Exception):
     """The transaction was only to look."""
 
 
-def names_of(database: Database, request: Request) -> list[tuple[str, str]]:
-    """Answers and what was learned that `delete` would take now, as (kind, name); of more frames than
-    `MOST_NAMED` none.
+def names_of(database: Database, request: Request) -> list[tuple[str, str]] | None:
+    """Answers and what was learned that `delete` would take now, as (kind, name); None of more frames than
+    `MOST_NAMED`.
     """
-    found: list[tuple[str, str]] = []
+    found: list[tuple[str, str]] | None = []
     with suppress(_TakenBack), database.write() as connection:
         request.scope.select_all(connection)
-        if 0 < registry.select_frames(connection, "select id from deletion_request", {}) <= MOST_NAMED:
+        number = registry.select_frames(connection, "select id from deletion_request", {})
+        if number > MOST_NAMED:
+            found = None
+        elif number:
             found = memory_hooks.would_forget(connection)
         raise _TakenBack
     return found

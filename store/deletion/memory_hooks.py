@@ -237,8 +237,11 @@ select 'Answer' as what, t.id, t.question as name, t.answer_md as said from turn
 union all
 select 'Insight', id, title, summary || is_forgotten from insights
 union all
-select 'What a chat came to', session_id, coalesce(request, ''), concat_ws(' ', investigated, learned, notes)
-from chat_summaries
+select 'What a chat came to', s.session_id, coalesce(nullif(trim(s.request), ''), t.title, ''),
+    concat_ws(' ', s.investigated, s.learned, s.notes)
+from chat_summaries s
+join chat_sessions c on c.id = s.session_id
+left join conversations t on t.id = c.conversation_id
 union all
 select 'Done', o.id, o.title, o.fingerprint || o.edits from observations o
 where not exists (
@@ -252,7 +255,9 @@ select 'Fact', f.id,
     s.name || ' ' || replace(f.predicate, '_', ' ') || ' ' || coalesce(o.name, f.object_value), ''
 from facts f join entities s on s.id = f.subject_id left join entities o on o.id = f.object_entity_id
 union all
-select 'Person or thing', id, name, description from entities
+select 'Person or thing', id, name, '' from entities
+union all
+select 'Description', id, name, description from entities where description <> ''
 """
 
 
@@ -268,4 +273,6 @@ def would_forget(connection: apsw.Connection) -> list[tuple[str, str]]:
     forget_memory(connection)
     forget_knowledge(connection)
     gone = f"select * from named_before except select * from ({_NAMED})"
-    return rows(connection, f"select what, name from ({gone}) where trim(name) <> '' order by what, id")
+    # With a person or thing its description goes, too, unsaid.
+    is_told = "what <> 'Description' or id in (select id from entities)"
+    return rows(connection, f"select what, name from ({gone}) where {is_told} order by what, id")
