@@ -106,8 +106,8 @@ def before(services: TurnServices, plan: TurnPlan) -> tuple[list[Exchange], str]
     database, about = services.database, plan.about
     own = [] if plan.chat_id is None else answered(database, plan.chat_id)
     if about is None:
-        said = _said(plan) if plan.chat_id is None else []
-        return [*said, *(_exchange(services, plan, turn) for turn in own)], plan.message
+        said, now = _said(plan) if plan.chat_id is None else ([], plan.message)
+        return [*said, *(_exchange(services, plan, turn) for turn in own)], now
     based = [
         turn
         for base in bases(database, about.anchored, plan.chat_id)
@@ -121,14 +121,18 @@ def before(services: TurnServices, plan: TurnPlan) -> tuple[list[Exchange], str]
     return [opening, *(_exchange(services, plan, turn) for turn in rest)], plan.message
 
 
-def _said(plan: TurnPlan) -> list[Exchange]:
-    """What the request itself says was said before: a question with all that followed it."""
+def _said(plan: TurnPlan) -> tuple[list[Exchange], str]:
+    """What the request itself says was said before, a question with all that followed it, and what is asked
+    now. Models take questions and answers by turns, so what nobody answered is a part of the next question.
+    """
     exchanges: list[list[Message]] = []
-    for role, content in plan.request.said:
+    for role, said in groupby((*plan.request.said, ("user", plan.message)), lambda message: message[0]):
+        content = "\n\n".join(content for _, content in said)
         if role == "user" or not exchanges:
             exchanges.append([])
         exchanges[-1].append(Message(cast(Role, role), content))
-    return [each for each in exchanges if each[0].role == "user" and len(each) > 1]
+    *before, [asked] = exchanges
+    return [each for each in before if each[0].role == "user"], asked.content
 
 
 def bases(database: Database, anchored: AnchoredChat, chat_id: int | None) -> list[tuple[Insight, int]]:

@@ -68,6 +68,13 @@ def test_a_conversation_of_the_client_is_taken_as_it_keeps_it(program: Actor, st
     assert program.post(STREAM, json={**ASK, "messages": body["messages"][:3]}).status_code == 422
     [chat] = program.get("/api/v1/chats").get_json()["data"]
     assert chat["title"] == "And then?"
+    said[3:] = [("user", "I speak of May."), ("user", "And then?")]
+    said.insert(1, ("user", "The invoice of Wagner."))
+    body = {**ASK, "messages": [{"role": role, "content": text} for role, text in said]}
+    assert program.post(STREAM, json=body).status_code == 200
+    sent = [(each["role"], each["content"]) for each in stub.requests[-1]["messages"]]
+    assert sent[1:3] == [("user", "The invoice of Wagner.\n\nWhich day?"), ("assistant", "Monday.")]
+    assert sent[3][1].startswith("I speak of May.\n\nAnd then?")
 
 
 def test_below_the_threshold_there_is_no_header(program: Actor) -> None:
