@@ -17,15 +17,18 @@ from functools import partial
 from typing import Any, TypeVar
 
 from assistant.context import packs, relevance, topics
-from assistant.context.packs import ContextRequest
+from assistant.context.packs import TRUNCATED, ContextRequest, safe_line
 from assistant.context.session_closing import FAULTS, ContextPace, ContextServices, off_by_settings
 from assistant.context.topics import Topic
+from assistant.core.prompt_blocks import BACKGROUND_ROOM
 from store.chats import conversations
 from store.chats.records import StoredTurn
 from store.core.database import Database
 from store.memory import chat_digests, chat_sessions, context_packs
 from store.memory.chat_sessions import ChatSession
 from store.memory.context_packs import StoredPack
+from store.sources import entities, fact_curation
+from store.sources.entities import Fact
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +37,9 @@ VERSION = "v2"
 _MINUTE_MS = 60_000
 
 
+MOST_FACTS = 6
+_SAID = "[What the person said]"
+_FACT_CHARS = 160
 NO_PACK = StoredPack(0, 0, "", "", {}, (), 0, 0.0, 0)
 
 
@@ -49,13 +55,25 @@ class PreparedContext:
     is_new: bool = False
     """Whether the pack was made for this question, and not told before."""
     user_turns: int = 0
+    facts: tuple[Fact, ...] = ()
     has_failed: bool = False
     """Whether nothing was found out, so that nothing but that is to be kept of it."""
 
     @property
     def system_augmentation(self) -> str:
-        """What the model is told; '' for nothing."""
-        return self.pack.text
+        """What the model is told; '' for nothing. What the person said of those whom the question names comes
+        first, and the last lines of the pack go where there is no room for both.
+        """
+        facts = "\n- ".join(map(_line_of, self.facts))
+        text = "\n\n".join(filter(None, (f"{_SAID}\n- {facts}" if facts else "", self.pack.text)))
+        if len(text) <= BACKGROUND_ROOM:
+            return text
+        return text[: text.rindex("\n", 0, BACKGROUND_ROOM - len(TRUNCATED))] + f"\n{TRUNCATED}"
+
+
+def _line_of(fact: Fact) -> str:
+    predicate = fact.predicate.replace("_", " ")
+    return safe_line(f"{fact.subject} {predicate} {fact.object_value}")[:_FACT_CHARS]
 
 
 NO_CONTEXT = PreparedContext()
@@ -128,7 +146,8 @@ def _prepared(
     plain = PreparedContext(topic=topic, session_id=session.id, user_turns=len(messages))
     if asking.withheld:
         return replace(plain, reason=asking.withheld)
-    told = replace(plain, prompt_tokens=asking.prompt_tokens)
+    facts = tuple(entities.said_of(database, asking.message, MOST_FACTS))
+    told = replace(plain, prompt_tokens=asking.prompt_tokens, facts=facts)
     max_chars, max_tokens = packs.limits(services, asking)
     fits = last is not None and (max_tokens is None or last.tokens <= max_tokens)
     if last and fits and not _is_due(pace, session.metadata, topic, len(messages), now_ms):
@@ -217,6 +236,7 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
                 record=record,
                 created_ms=now_ms,
             )
+            fact_curation.use(connection, turn.id, (), [fact.id for fact in prepared.facts])
             if not context_packs.put(connection, pack):
                 return replace(prepared, pack=NO_PACK)
             if prepared.has_failed:  # why nothing was told is kept, what the window is about stays
@@ -228,7 +248,7 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
                 )
     except FAULTS as error:
         log.warning("turn %d is told of no earlier chat: %s", turn.id, type(error).__name__)
-        return replace(prepared, pack=NO_PACK)
+        return replace(prepared, pack=NO_PACK, facts=())
     return prepared
 
 

@@ -72,7 +72,7 @@ class Part:
 
     @classmethod
     def of(cls, section: SectionName, line: Line, why: str, score: float = 1.0) -> Part:
-        text = _safe_line(line.text)
+        text = safe_line(line.text)
         return cls(section, text, line.sessions, score, why, hash_of(text))
 
 
@@ -166,7 +166,7 @@ def _which_bound(cap: int, room: int) -> str:
     return f"over the cap of {cap} characters" if cap <= room else "over what room was left"
 
 
-def _safe_line(text: str) -> str:
+def safe_line(text: str) -> str:
     """One line without secrets and without what a model's template would read as its own."""
     return " ".join(neutralized(redacted(text)).replace("[", "(").replace("]", ")").split())
 
@@ -253,7 +253,7 @@ def sections(
     return [
         Section("Recent context", recent, _RECENT_CHARS),
         Section("Long-term history", history, _HISTORY_CHARS),
-        Section(f"Topic: {_safe_line(topic_title)}", topic, _TOPIC_CHARS),
+        Section(f"Topic: {safe_line(topic_title)}", topic, _TOPIC_CHARS),
     ]
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import errno
 import math
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -321,6 +322,11 @@ def column(connection: apsw.Connection, sql: str, parameters: Any = ()) -> list[
     return [value for (value,) in connection.execute(sql, parameters)]
 
 
+_UNCLEAN = re.compile("[\0\u202a-\u202e\u2066-\u2069]")
+
+
 def clean_text(text: str) -> str:
-    """Text as SQLite can hold and compare it: no NUL, no lone surrogate."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode()
+    """Text as SQLite can hold and compare it: no NUL, no lone surrogate, and no sign that turns the direction
+    of the text that is drawn behind it.
+    """
+    return _UNCLEAN.sub("", text).encode("utf-8", "replace").decode()

@@ -91,7 +91,7 @@ def edit(connection: apsw.Connection, entity_id: int, name: str, description: st
     if not key or len(name) > MAX_NAME_CHARS:
         raise ValueError(f"a name has a word and at most {MAX_NAME_CHARS} characters")
     if scalar(connection, _OTHER, (entity_id, key, entity_id)) is not None:
-        raise ValueError("another one has that name; merge the two")
+        raise ValueError("another one, or one that was merged into it, has that name")
     values |= {"key": key, "description": clean_text(description).strip()[:MAX_TEXT_CHARS]}
     connection.execute(_EDIT, values)
 
@@ -212,8 +212,10 @@ def find_entities(
     return load_entities(database, " and ".join(conditions), values)
 
 
-def on_frame(database: Database, frame_id: int, said: str) -> list[Entity]:
-    """The subjects of a frame: entities found on it, and those whose name stands in `said`, its words."""
+def on_frame(database: Database, frame_id: int | None, said: str) -> list[Entity]:
+    """The subjects of a frame: entities found on it, and those whose name stands in `said`, its words. None
+    of the first without a frame.
+    """
     words = f" {name_key(said)} "
     condition = """exists (
         select 1 from entities a
@@ -228,6 +230,17 @@ def on_frame(database: Database, frame_id: int, said: str) -> list[Entity]:
         )
     )"""
     return load_entities(database, condition, {"frame": frame_id, "words": words, "limit": 100})
+
+
+def said_of(database: Database, said: str, limit: int) -> list[Fact]:
+    """What a person stated of those whom `said` names, latest first: nothing that was learned from a screen
+    or from a file, so that no deletion of frames has to find who was told it.
+    """
+    among = f"""f.subject_id in ({_MEANT}) and f.retracted_ms is null and f.origin = 'person'
+        and f.object_value is not null and f.turn_id is null and f.source_frame_id is null
+        and f.shown_from_ms is null"""
+    ids = [entity.id for entity in on_frame(database, None, said)]
+    return load_facts(database, among, {"ids": json.dumps(ids), "limit": limit}) if ids else []
 
 
 def of_frame(database: Database, frame_id: int) -> list[Fact]:
@@ -296,8 +309,10 @@ def owner(database: Database) -> Entity | None:
 
 def set_owner(database: Database, entity_id: int | None) -> None:
     """Let a person of memory be whose screen this is; None for nobody. Raises `NotFound`."""
-    number = get(database, entity_id).id if entity_id else 0
-    preferences.set_preference(database, _OWNER, number)
+    if entity_id:
+        entity = get(database, entity_id)
+        existing(entity if entity.kind == "person" else None, "person", entity_id)
+    preferences.set_preference(database, _OWNER, entity_id or 0)
 
 
 _NAMED = """(

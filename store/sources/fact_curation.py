@@ -88,7 +88,7 @@ def find_roots(connection: apsw.Connection) -> None:
 
 
 def use(connection: apsw.Connection, turn_id: int, entities: Iterable[int], facts: Iterable[int]) -> None:
-    """Note that a tool gave these to the model in a turn."""
+    """Note that a tool or the background gave these to the model in a turn."""
     connection.executemany(
         "insert or ignore into knowledge_uses (turn_id, kind, thing_id) values (?, ?, ?)",
         [

@@ -32,6 +32,8 @@ from store.egress import egress_log
 from store.embeddings.knn import RetrievalQuery
 from store.frames.media import Media
 from store.memory import chat_digests, chat_sessions, context_packs
+from store.sources import entities
+from store.sources.entities import Provenance
 from tests.assistant.agents import agent_deps
 from tests.assistant.context.conftest import changed, paced
 from tests.assistant.context.helpers import Past
@@ -99,6 +101,25 @@ def test_from_the_first_question_on_the_model_is_told(window: Window) -> None:
     assert LEARNED in pack
     window.ask("And on which day?")
     assert window.told() == pack
+
+
+def test_what_the_person_said_of_whom_a_question_names_is_told(window: Window) -> None:
+    """Of what was learned from the screen nothing: a deletion of frames would have to find it here."""
+    database = window.deps.database
+    frame = store_frame(database, database.data_dir, NOW_MS, "Ana likes tea")
+    with database.write() as connection:
+        ana, _ = entities.store_entity(connection, "person", "Ana", Provenance(NOW_MS))
+        entities.store_fact(connection, ana, "lives in", Provenance(NOW_MS), object_value="Ulm")
+        seen = Provenance(NOW_MS, frame_id=frame.id)
+        entities.store_fact(connection, ana, "likes", seen, object_value="tea")
+    answered = window.ask("What did Ana say about the retention?")
+    told = window.told()
+    assert "instructions:\n[What the person said]\n- Ana lives in Ulm\n\n[Recent context]" in told
+    assert "tea" not in told and LEARNED in told
+    [(number, fact)] = context_packs.told(database, answered.chat_id, answered.turn_id).facts
+    assert (number, fact) == (ana, "Ana lives in Ulm")
+    window.ask("And on which day?")
+    assert "Ulm" not in window.told()
 
 
 def test_the_pack_is_system_message_one_before_the_conversation(window: Window) -> None:

@@ -159,7 +159,7 @@ def test_people_and_facts_are_added_and_edited_by_hand_and_stand_on_their_frame(
     [bo] = entities.find_entities(database, "bo")
     learn(database, "Bea")
     taken = browser.post(f"{PEOPLE}/{bo.id}/describe", data={**form, "name": "bea"})
-    assert taken.status_code == 422 and "merge the two" in taken.text
+    assert taken.status_code == 422 and "merged into it" in taken.text
     assert browser.post(PEOPLE, data={**form, "kind": "person", "name": " "}).status_code == 422
 
 
