@@ -60,18 +60,6 @@ class OutgoingRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a request: ``answered`` or the code of its error, and what it took."""
-
-    outcome: str
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    is_estimated: bool = False
-    cost: float | None = None
-    currency: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class SentRequest(OutgoingRequest):
     """A row. `body` is None once the text was erased; `chat_id` and `turn` while the chat is there."""
 
@@ -138,19 +126,6 @@ def record(
             bounds,
         )
     return request_id
-
-
-def complete(database: Database, request_id: int, outcome: Outcome) -> None:
-    """Note what became of a request."""
-    database.change(
-        """
-        update sent_requests
-        set outcome = :outcome, input_tokens = :input_tokens, output_tokens = :output_tokens,
-            is_estimated = :is_estimated, cost = :cost, currency = :currency
-        where id = :id
-        """,
-        {**asdict(outcome), "id": request_id},
-    )
 
 
 def of_turn(database: Database, chat_id: int, n: int) -> list[SentRequest]:
@@ -327,9 +302,16 @@ class EgressRecorder:
         cost: float | None = None,
         currency: str = "",
     ) -> None:
-        """Note what became of the last request; nothing when none left."""
-        if self._open is None:
-            return
-        took = Outcome(outcome, input_tokens, output_tokens, is_estimated, cost, currency)
-        complete(self._database, self._open, took)
-        self._open = None
+        """Note what became of the last request, ``answered`` or the code of its error, and what it took.
+
+        Nothing where none left.
+        """
+        sql = """
+            update sent_requests
+            set outcome = ?, input_tokens = ?, output_tokens = ?, is_estimated = ?, cost = ?, currency = ?
+            where id = ?
+            """
+        if self._open is not None:
+            took = outcome, input_tokens, output_tokens, is_estimated, cost, currency
+            self._database.change(sql, (*took, self._open))
+            self._open = None

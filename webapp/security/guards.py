@@ -24,8 +24,7 @@ from webapp.core.services import Services, services
 from webapp.core.templating import wants_fragment
 from webapp.security import access, login
 from webapp.security.access import Permission, public_host
-from webapp.security.keys import OWNER, Keyring
-from webapp.security.uses import Uses
+from webapp.security.keys import OWNER, Keyring, Uses
 
 log = logging.getLogger(__name__)
 

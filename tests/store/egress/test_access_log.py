@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from store.core.database import Database
+from store.core.database import Database, rows
 from store.egress import access_log
 from store.egress.access_log import Access, DoorUse
 from tests.factories import NOON_MS
@@ -49,3 +49,10 @@ def test_the_oldest_rows_go_beyond_the_cap(database: Database, monkeypatch: pyte
     calls = [call(NOON_MS + n) for n in range(5)]
     record(database, *calls)
     assert access_log.latest(database) == calls[:1:-1]
+
+
+def test_expired_login_codes_are_forgotten(database: Database) -> None:
+    with database.write() as connection:
+        access_log.use_login_code(connection, "a", 100, 10)
+        access_log.use_login_code(connection, "b", 300, 200)
+        assert rows(connection, "select code_hash from used_launch_codes") == [("b",)]

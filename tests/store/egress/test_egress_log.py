@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -12,7 +12,7 @@ from store.core.errors import NotFound, Outdated
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.egress import egress_log
-from store.egress.egress_log import Outcome, OutgoingRequest, SentTotal
+from store.egress.egress_log import EgressRecorder, OutgoingRequest, RequestContext, SentTotal
 from store.frames.media import Media
 from tests.factories import NOON_MS, store_frame
 
@@ -21,6 +21,23 @@ BODY = '{"messages": "the secret plan"}'
 LEAVING = OutgoingRequest(
     "answer", NOON_MS, "work", "big", "https://api.example/v1/chat/completions", False, BODY, len(BODY)
 )
+
+
+def recorder(database: Database, leaving: OutgoingRequest) -> EgressRecorder:
+    """What noted this request, before it has an outcome."""
+    about = RequestContext(leaving.purpose, leaving.provider, turn_id=leaving.turn_id)
+    recorder = EgressRecorder(database, lambda: leaving.at_ms, about)
+    recorder(Leaving(leaving.model, leaving.url, leaving.is_local, BODY.encode()))
+    return recorder
+
+
+@dataclass
+class Leaving:
+    model: str
+    url: str
+    is_local: bool
+    body: bytes
+    texts: int = 0
 
 
 def turn(database: Database, chat_id: int, start_ms: int, end_ms: int) -> int:
@@ -46,18 +63,18 @@ def texts(database: Database, chat_id: int, turns: int) -> list[str | None]:
 def test_a_request_is_kept_as_it_left_with_what_it_took(database: Database) -> None:
     chat_id = conversations.create(database, "what?", NOON_MS)
     turn_id = turn(database, chat_id, NOON_MS, NOON_MS + HOUR_MS)
-    request_id = egress_log.record(database, replace(LEAVING, turn_id=turn_id))
+    sent = recorder(database, replace(LEAVING, turn_id=turn_id))
     (kept,) = egress_log.of_turn(database, chat_id, 1)
     assert (kept.body, kept.size_bytes, kept.outcome, kept.turn) == (BODY, len(BODY), "sent", 1)
-    egress_log.complete(database, request_id, Outcome("answered", 100, 20, True, 0.5, "EUR"))
-    kept_after = egress_log.get(database, request_id)
+    sent.finish("answered", 100, 20, True, 0.5, "EUR")
+    kept_after = egress_log.get(database, kept.id)
     assert kept_after == replace(
         kept, outcome="answered", input_tokens=100, output_tokens=20, is_estimated=True, cost=0.5,
         currency="EUR",
     )  # fmt: skip
     assert kept_after.is_estimated is True and kept_after.is_local is False
     with pytest.raises(NotFound):
-        egress_log.get(database, request_id + 1)
+        egress_log.get(database, kept.id + 1)
 
 
 def test_the_newest_come_first_page_by_page(database: Database) -> None:
@@ -98,10 +115,8 @@ def test_what_is_not_as_it_was_is_not_noted(database: Database) -> None:
 
 def test_totals_do_not_add_up_currencies(database: Database) -> None:
     for currency, cost in (("EUR", 0.25), ("EUR", 0.5), ("USD", 1.0)):
-        request_id = egress_log.record(database, LEAVING)
-        egress_log.complete(database, request_id, Outcome("answered", 10, 1, False, cost, currency))
-    before = egress_log.record(database, replace(LEAVING, at_ms=NOON_MS - 1))
-    egress_log.complete(database, before, Outcome("model_timeout"))
+        recorder(database, LEAVING).finish("answered", 10, 1, False, cost, currency)
+    recorder(database, replace(LEAVING, at_ms=NOON_MS - 1)).finish("model_timeout")
     size = len(BODY)
     assert egress_log.totals_since(database, NOON_MS) == [
         SentTotal("work", "big", LEAVING.url, False, 2, 2 * size, 20, 2, 0.75, "EUR"),

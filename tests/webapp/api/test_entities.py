@@ -106,11 +106,6 @@ def test_names_without_a_word_are_refused(program: Actor) -> None:
     assert program.get(f"{ENTITIES}/7").get_json()["code"] == "entity_not_found"
 
 
-def test_without_a_token_nothing_is_said(stranger: Actor) -> None:
-    for method, address in (("GET", ENTITIES), ("GET", FACTS), ("DELETE", f"{FACTS}/1")):
-        assert stranger.ask(method, address).status_code == 401
-
-
 def say(program: Actor, subject: int, predicate: str, value: str) -> int:
     about = {"subject_id": subject, "predicate": predicate, "object_value": value}
     return int(program.post(FACTS, json=about).get_json()["id"])

@@ -72,7 +72,3 @@ def test_what_cannot_be_kept_is_refused_by_field(program: Actor, body: dict[str,
 def test_an_unknown_persona_is_not_found(program: Actor, path: str) -> None:
     answer = program.get(f"/api/v1/personas/999{path}")
     assert (answer.status_code, answer.get_json()["code"]) == (404, "persona_not_found")
-
-
-def test_nobody_reads_personas_without_signing_in(stranger: Actor) -> None:
-    assert stranger.get("/api/v1/personas").status_code == 401

@@ -53,13 +53,6 @@ def test_a_run_of_look_alikes_is_one_row_where_asked(
     assert folded["pagination"]["total"] == 3
 
 
-def test_no_words_give_the_newest_frames_first(program: Actor, database: Database, data_dir: DataDir) -> None:
-    frames = [store_frame(database, data_dir, NOON_MS + n) for n in range(3)]
-    for q in ("", "&q=", "&q=%20%20"):
-        answer = program.get(f"/api/v1/search?start_time={NOON}{q}").get_json()
-        assert [hit["frame_id"] for hit in answer["data"]] == [frame.id for frame in reversed(frames)]
-
-
 def test_the_end_defaults_to_now_and_is_not_included(
     program: Actor, database: Database, data_dir: DataDir, now: Clock
 ) -> None:
@@ -71,21 +64,6 @@ def test_the_end_defaults_to_now_and_is_not_included(
     assert [hit["frame_id"] for hit in ended["data"]] == [inside.id]
     open_end = program.get(f"/api/v1/search?start_time={NOON}").get_json()
     assert {hit["frame_id"] for hit in open_end["data"]} >= {inside.id, edge.id}
-
-
-def test_three_pages_have_no_gap_and_no_duplicate(
-    program: Actor, database: Database, data_dir: DataDir
-) -> None:
-    frames = [store_frame(database, data_dir, NOON_MS + n) for n in range(7)]
-    found: list[int] = []
-    cursor = ""
-    for _ in range(3):
-        answer = program.get(f"/api/v1/search?start_time={NOON}&limit=3{cursor}").get_json()
-        found += [hit["frame_id"] for hit in answer["data"]]
-        assert answer["pagination"]["total"] == 7
-        cursor = f"&cursor={answer['pagination']['next_cursor']}"
-    assert found == [frame.id for frame in reversed(frames)]
-    assert cursor == "&cursor=None"
 
 
 def test_filters_reach_the_search(program: Actor, database: Database, data_dir: DataDir) -> None:
@@ -188,25 +166,3 @@ def test_where_nothing_is_found_it_says_what_would_be(
     }
     narrowed = program.get(f"/api/v1/search?start_time={NOON + 1}&q=retention&app_name=zoom&suggest=true")
     assert narrowed.get_json()["suggestions"]["widenings"] == [{"without": ["app_name", "time"], "total": 1}]
-
-
-def test_a_look_alike_is_marked_and_not_found_by_words_alone(
-    program: Actor, database: Database, data_dir: DataDir
-) -> None:
-    store_frame(database, data_dir, NOON_MS, text="the modem router")
-    path = f"/api/v1/search?start_time={NOON}&q=modern"
-    answer = program.get(path).get_json()
-    assert [hit["matched"] for hit in answer["data"]] == [["lookalike"]]
-    assert answer["search"]["strategy"] == "bm25+lookalike"
-    assert program.get(f"{path}&mode=fts").get_json()["data"] == []
-
-
-def test_words_in_pieces_are_marked_and_not_found_by_words_alone(
-    program: Actor, database: Database, data_dir: DataDir
-) -> None:
-    store_frame(database, data_dir, NOON_MS, text="青禾上个月的账单")
-    path = f"/api/v1/search?start_time={NOON}&q=青禾账单"
-    answer = program.get(path).get_json()
-    assert [hit["matched"] for hit in answer["data"]] == [["pieces"]]
-    assert answer["search"]["strategy"] == "bm25+pieces"
-    assert program.get(f"{path}&mode=fts").get_json()["data"] == []

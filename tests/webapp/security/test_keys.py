@@ -18,7 +18,7 @@ from tests.tables import for_each
 from tests.webapp.conftest import PORT, Actor, Clock, browser_of, csrf_of, make_token
 from webapp import create_app
 from webapp.core.services import Services
-from webapp.security import keys, uses
+from webapp.security import keys
 from webapp.security.keys import IDLE_MS, LIFETIME_MS, MAX_WRONG, WRONG_SPAN_MS, Keyring
 
 STATS = "/api/v1/stats"
@@ -174,8 +174,8 @@ def test_an_answer_does_not_wait_for_its_row(
     app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is kept in memory, and written as soon as the database can be written."""
-    monkeypatch.setattr(uses, "_WRITTEN_EVERY_S", 0.01)
-    monkeypatch.setattr(uses, "_TRIED_AGAIN_S", 0.01)
+    monkeypatch.setattr(keys, "_WRITTEN_EVERY_S", 0.01)
+    monkeypatch.setattr(keys, "_TRIED_AGAIN_S", 0.01)
     actor = Actor(app.test_client(), {"Authorization": f"Bearer {make_token(database, 'read')}"})
     with Database(database.data_dir).write():
         assert [actor.get(STATS).status_code for _ in range(3)] == [200] * 3
@@ -192,8 +192,8 @@ def test_rows_that_could_not_be_written_are_kept_in_order(
     def busy(*_: object) -> None:
         raise StoreBusy("busy")
 
-    kept = uses.Uses(database)
-    monkeypatch.setattr(uses.threading, "Thread", Mock())
+    kept = keys.Uses(database)
+    monkeypatch.setattr(keys.threading, "Thread", Mock())
     rows = [Access(n, "api", "stats", "answered", 0, 0, "a program") for n in range(3)]
     for row in rows[:2]:
         kept.note(row)
