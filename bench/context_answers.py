@@ -1,8 +1,9 @@
 """The sample week's questions with and without background, asked of a model that believes its background.
 
-The model is made up and as gullible as can be: of everything in its prompt it repeats the line that shares
-most words with the question, from the screen with its citation, from the background without one. So what
-background can spoil, it spoils here; `python -m bench.evals check-context` asks a real model the same way.
+The model is made up and as gullible as can be: of everything in its prompt it believes the line that shares
+most words with the question, and says in words of its own what it names: from the screen with its citation,
+from the background without one. So what background can spoil, it spoils here; `python -m bench.evals
+check-context` asks a real model the same way.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from assistant.context.session_closing import ContextServices
 from assistant.core.models import ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.texts import matches, question_words
+from assistant.evidence.particulars import particulars
+from assistant.language.small_words import language_of
 from assistant.turns.plan import TurnServices
 from bench import sample_truth
 from bench.answers import LAST_DAY
@@ -63,8 +66,15 @@ def main(report: Report) -> None:
         database.close_thread()
 
 
+def _named(line: str) -> str:
+    """What a line names, not as it says it; its longest words where it names nothing."""
+    named = [each.text for each in particulars(line, language_of(line))]
+    longest = sorted(set(re.findall(r"\w+", line)), key=len, reverse=True)[:3]
+    return " and ".join(dict.fromkeys(named or longest))
+
+
 def gullible(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The line that shares most words with the question, wherever it stands."""
+    """What the line that shares most words with the question names, wherever it stands."""
     told = request["messages"][-1]["content"]
     question = told.rsplit("Question: ", 1)[-1]
     words = question_words(question)
@@ -83,8 +93,12 @@ def gullible(request: Mapping[str, Any]) -> dict[str, Any]:
         elif line.startswith("| ") and (number := matches(words, line)) > best:
             best, best_line, best_id = number, line.removeprefix("| "), frame_id
     said = max(background, key=lambda line: matches(words, line), default="")
-    parts = [f"{best_line} [[{best_id}]]"] if best_line else ["I do not know."]
+    parts = (
+        [f"As far as I can see, it is {_named(best_line)} [[{best_id}]]."]
+        if best_line
+        else ["I do not know."]
+    )
     if said and matches(words, said) > best:
-        parts.append(said)
+        parts.append(f"I take it from before that it was {_named(said)}.")
     evidence = [{"id": best_id, "quote": best_line}] if best_line else []
     return {"answer_md": "\n\n".join(parts), "evidence": evidence}
