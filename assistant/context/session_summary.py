@@ -395,15 +395,3 @@ def under_subject(summary: ChatSummary, said: str, most: int = MAX_MESSAGE_CHARS
     """What is said of a chat behind what it began with, unless that says it, too."""
     subject = subject_of(summary, most)
     return said if said.startswith(subject.rstrip("…")) else " — ".join(filter(None, (subject, said)))
-
-
-def traces_within(text: str, summary: ChatSummary, traces: Traces) -> tuple[Trace, ...]:
-    """The traces of those sentences of a summary that stand in a digest's line, in its order."""
-    found: list[Trace] = []
-    for name, of_field in traces.items():
-        for trace in of_field:
-            start = text.find(summary.fields[name][trace.start : trace.end])  # type: ignore[index]
-            if start >= 0:
-                found.append(Trace(start, start + trace.end - trace.start, trace.turns, trace.frames))
-    found.sort(key=lambda trace: (trace.start, -trace.end))
-    return tuple(each for at, each in enumerate(found) if not at or each.start >= found[at - 1].end)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from store.core import copies, preferences
-from store.core.database import Database, scalar
+from store.core.database import Database
 from store.core.errors import existing
 from store.core.records import columns
 from store.core.records import put as put_row
@@ -128,48 +128,6 @@ def dismiss_topic(database: Database, topic_id: int, is_dismissed: bool) -> bool
 def dismissed(database: Database) -> set[str]:
     """Tags that are no topics to this person."""
     return set(database.column("select topic from user_topic_summaries where is_dismissed = 1"))
-
-
-def merge_topics(database: Database, topic_id: int, into_id: int) -> bool:
-    """Let the sessions of one topic be of another; False when one of them is not there."""
-    with database.write() as connection:
-        names = [
-            scalar(connection, "select topic from user_topic_summaries where id = ?", (number,))
-            for number in (topic_id, into_id)
-        ]
-        if None in names or topic_id == into_id:
-            return False
-        source, target = names
-        connection.execute(
-            """
-            insert into session_tags (session_id, tag, confidence)
-            select session_id, :target, confidence from session_tags where tag = :source
-            on conflict (session_id, tag) do update set confidence = max(confidence, excluded.confidence)
-            """,
-            {"source": source, "target": target},
-        )
-        connection.execute("delete from session_tags where tag = ?", (source,))
-        connection.execute("delete from user_topic_summaries where id = ?", (topic_id,))
-        connection.execute("update user_topic_summaries set expires_ms = 0 where id = ?", (into_id,))
-        connection.execute("delete from user_chat_summaries where kind = 'history'")
-    return True
-
-
-def split_topic(database: Database, session_id: int, tag: str, new_tag: str) -> bool:
-    """Say that a session is about `new_tag` and not about `tag`; False when it was not about that."""
-    with database.write() as connection:
-        sql = "delete from session_tags where session_id = ? and tag = ? returning confidence"
-        confidence = scalar(connection, sql, (session_id, tag))
-        if confidence is None:
-            return False
-        connection.execute(
-            "insert or replace into session_tags (session_id, tag, confidence) values (?, ?, ?)",
-            (session_id, new_tag, confidence),
-        )
-        connection.execute(
-            "update user_topic_summaries set expires_ms = 0 where topic in (?, ?)", (tag, new_tag)
-        )
-    return True
 
 
 def delete_everything(

@@ -1,6 +1,6 @@
 """The memory of chats: what would be told of them, what was told, all of it as a file, and none of it.
 
-Each sentence of a summary or a digest can say where it is from: questions of a chat, and frames.
+Each sentence of a summary can say where it is from: questions of a chat, and frames.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from assistant.context.background import VERSION, prepare
 from assistant.context.packs import ContextRequest
 from store.core.database import Database
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
-from store.memory.chat_digests import Line
 from store.memory.chat_summaries import ChatSummary, Trace, Traces
 from store.memory.context_packs import StoredPack
 from webapp.api.chats import SessionId, number_of
@@ -39,36 +38,12 @@ class SourcedText:
     frames: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SourcedLine:
-    """A line of a digest. `chat_id` is None where it rests on several chats: then `sessions` say on which."""
-
-    said: tuple[SourcedText, ...]
-    chat_id: int | None
-    sessions: tuple[int, ...]
-
-
 def of_summary(database: Database, summary: ChatSummary) -> dict[str, tuple[SourcedText, ...]]:
     """The fields of a summary that say something, in pieces."""
     traces = _traces(database, summary)
     return {
         name: split_by_source(text, traces.get(name, ())) for name, text in summary.fields.items() if text
     }
-
-
-def of_lines(database: Database, lines: Sequence[Line]) -> list[SourcedLine]:
-    """Lines of a digest; what one chat came to is traced through its summary."""
-    single = [line.sessions[0] for line in lines if len(line.sessions) == 1]
-    summaries = chat_summaries.get(database, single)
-    sourced = []
-    for line in lines:
-        summary = summaries.get(line.sessions[0]) if len(line.sessions) == 1 else None
-        if summary is None:
-            sourced.append(SourcedLine((SourcedText(line.text),), None, line.sessions))
-            continue
-        traces = session_summary.traces_within(line.text, summary, _traces(database, summary))
-        sourced.append(SourcedLine(split_by_source(line.text, traces), summary.chat_id, line.sessions))
-    return sourced
 
 
 def split_by_source(text: str, traces: Sequence[Trace]) -> tuple[SourcedText, ...]:

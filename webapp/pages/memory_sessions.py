@@ -7,7 +7,7 @@ from werkzeug.wrappers import Response
 
 from assistant.context import session_closing, topics
 from assistant.context.session_summary import MAX_FIELD_CHARS
-from assistant.core.texts import normalize, redacted
+from assistant.core.texts import redacted
 from store.core.errors import Outdated, existing
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_sessions import ChatSession
@@ -52,8 +52,8 @@ def digests() -> Response:
     return templating.render_page(
         "memory/digests.html",
         days=topics.RECENT_DAYS,
-        recent=chat_memory.of_lines(database, topics.recent(database, now_ms).lines),
-        history=chat_memory.of_lines(database, topics.history(database, now_ms).lines),
+        recent=topics.recent(database, now_ms).lines,
+        history=topics.history(database, now_ms).lines,
     )
 
 
@@ -103,16 +103,6 @@ def change(session_id: int, what: str) -> Response:
     return templating.redirect_to(f"/memory/sessions/{session_id}")
 
 
-@templating.post("/memory/sessions/<id:session_id>/tags")
-def split(session_id: int) -> Response:
-    """Say that the session is about ``new`` and not about ``tag``: it leaves that topic for another."""
-    tag, new = request.form.get("tag", ""), normalize(request.form.get("new", ""))[: topics.MAX_TITLE_CHARS]
-    if not new:
-        raise Problem(422, "invalid_tag", "Say what it is about instead.")
-    existing(chat_digests.split_topic(services().database, session_id, tag, new), "session", session_id)
-    return templating.redirect_to(f"/memory/sessions/{session_id}")
-
-
 @templating.get("/memory/topics")
 def listed() -> Response:
     """Topics of chats, the one made last first."""
@@ -126,12 +116,7 @@ def topic(topic_id: int) -> Response:
     """What chats came to about one topic."""
     own, shown = services(), chat_digests.topic_of_id(services().database, topic_id)
     lines = topics.digest(own.database, shown.topic, shown.title, shown.score, own.clock())
-    return templating.render_page(
-        "memory/topic.html",
-        topic=shown,
-        lines=chat_memory.of_lines(own.database, lines),
-        others=[other for other in chat_digests.topics(own.database) if other.id != shown.id],
-    )
+    return templating.render_page("memory/topic.html", topic=shown, lines=lines)
 
 
 @templating.post("/memory/topics/<id:topic_id>")
@@ -149,14 +134,6 @@ def dismiss(topic_id: int, what: str) -> Response:
     """Never take this for a topic again, or do."""
     existing(chat_digests.dismiss_topic(services().database, topic_id, what == "dismiss"), "topic", topic_id)
     return templating.redirect_to(f"/memory/topics/{topic_id}")
-
-
-@templating.post("/memory/topics/<id:topic_id>/merge")
-def merge(topic_id: int) -> Response:
-    """Let its sessions be of the topic ``into``."""
-    other = number(request.form, "into") or 0
-    existing(chat_digests.merge_topics(services().database, topic_id, other), "topic", topic_id)
-    return templating.redirect_to(f"/memory/topics/{other}")
 
 
 def _session(session_id: int) -> ChatSession:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from assistant.context import session_summary, topics
+from assistant.context import session_summary
 from assistant.context.session_closing import ContextServices
 from store.chats.records import StoredEvidence
 from store.core.paths import DataDir
@@ -124,23 +124,6 @@ def test_an_older_summary_and_a_persons_words_are_traced_when_they_are_looked_at
     assert said(edited, session_summary.of_summary(edited, turns))["learned"] == [
         ("Ask Anna about it.", (), ())
     ]
-
-
-def test_the_lines_of_a_digest_are_traced_through_their_summary(past: Past, context: ContextServices) -> None:
-    session_id = past.window(
-        QUESTION,
-        "How so?",
-        "Why?",
-        answers=[LEARNED, "So " + "it is " * 40, "Because " + "of the disk " * 20],
-    )
-    [line] = topics.recent(context.database, NOON_MS).lines
-    summary = summary_of(context, session_id)
-    traces = session_summary.of_summary(summary, chat_summaries.summary_input(context.database, session_id))
-    found = [
-        (line.text[each.start : each.end], each.turns)
-        for each in session_summary.traces_within(line.text, summary, traces)
-    ]
-    assert found == [(QUESTION, (1,)), (LEARNED, (1,))]
 
 
 def test_traces_hold_no_words(past: Past, context: ContextServices) -> None:

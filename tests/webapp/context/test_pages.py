@@ -1,4 +1,4 @@
-"""Sessions and topics on the pages of memory: read, corrected, retracted, merged, split, forgotten."""
+"""Sessions and topics on the pages of memory: read, corrected, retracted, forgotten."""
 
 from __future__ import annotations
 
@@ -171,23 +171,6 @@ def test_topics_are_listed_renamed_dismissed(
     assert browser.get("/memory/topics/999").status_code == 404
 
 
-def test_topics_are_merged_and_a_session_is_split_off(
-    browser: Actor, own: Services, now: Clock, past: Past, form: dict[str, str]
-) -> None:
-    one, two = past.window("the retention"), past.window("the keeping")
-    source, target = topic(own, "keeping", now), topic(own, "retention", now)
-    browser.post(f"/memory/topics/{source}/merge", data={**form, "into": target})
-    assert set(chat_digests.about(own.database, "retention", 10)) == {one, two}
-    assert [each.topic for each in chat_digests.topics(own.database)] == ["retention"]
-    assert browser.post(f"/memory/topics/{target}/merge", data={**form, "into": target}).status_code == 404
-    where = f"/memory/sessions/{two}/tags"
-    browser.post(where, data={**form, "tag": "retention", "new": "Housekeeping"})
-    assert chat_digests.about(own.database, "retention", 10) == [one]
-    assert chat_digests.about(own.database, "housekeeping", 10) == [two]
-    assert browser.post(where, data={**form, "tag": "nothing", "new": "x"}).status_code == 404
-    assert browser.post(where, data={**form, "tag": "housekeeping", "new": " "}).status_code == 422
-
-
 def test_nothing_is_changed_without_the_token(browser: Actor, own: Services, session_id: int) -> None:
     for path in ("/memory/sessions/forget", f"/memory/sessions/{session_id}/retract", "/settings/logging"):
         assert browser.post(path, data={}).status_code == 403
@@ -202,7 +185,7 @@ def test_each_sentence_of_a_summary_leads_to_its_question_and_frame(
     session_id = past.window(
         "What did I set <retention> to?", "Why?", answers=[LEARNED, ""], evidence=evidence
     )
-    for path in (f"/memory/sessions/{session_id}", "/memory/sessions", "/memory/digests"):
+    for path in (f"/memory/sessions/{session_id}", "/memory/sessions"):
         shown = browser.get(path).text
         assert 'href="/chat/1#t1" aria-label="From question 1 of the chat"' in shown, path
         learned = shown.split(LEARNED)[1]
@@ -227,7 +210,7 @@ def test_the_lines_of_a_topic_and_of_old_months_lead_to_their_sessions(
     fresh = past.window("the retention of frames", answers=["Kept for 14 days."])
     number = topic(own, "retention", now)
     shown = browser.get(f"/memory/topics/{number}").text
-    assert f'href="/memory/sessions/{fresh}"' in shown and '#t1"' in shown
+    assert f'href="/memory/sessions/{fresh}"' in shown
     digests = browser.get("/memory/digests").text
     for each in old:
         assert f'href="/memory/sessions/{each}"' in digests.split("Before that, by week")[1]
