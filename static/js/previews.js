@@ -3,19 +3,27 @@
 
 const LIMIT = 240
 const urls = new Map()
-let waiting = null
+let asked = { id: null } // the one under way: asked for again it is waited for, and another one ends it
 
-export async function preview(id) {
-  if (urls.has(id)) return urls.get(id)
-  waiting?.abort()
-  waiting = new AbortController()
+export function preview(id) {
+  if (urls.has(id)) return Promise.resolve(urls.get(id))
+  if (asked.id === id) return asked.answer
+  asked.control?.abort()
+  const control = new AbortController()
+  asked = { id, control, answer: load(id, control.signal) }
+  return asked.answer
+}
+
+async function load(id, signal) {
   try {
-    const answer = await fetch(`/api/v1/frames/${id}?width=160`, { signal: waiting.signal })
+    const answer = await fetch(`/api/v1/frames/${id}?width=160`, { signal })
     if (!answer.ok) return null
     keep(id, URL.createObjectURL(await answer.blob()))
     return urls.get(id)
   } catch {
     return null // aborted by the next one, or the server is away: the stage will say so
+  } finally {
+    if (asked.id === id) asked = { id: null }
   }
 }
 

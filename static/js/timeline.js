@@ -34,10 +34,14 @@ function scrubber(place) {
     if (!mark) return
     const share = (ms - input.min) / (input.max - input.min)
     const half = 90 / box.clientWidth
-    bubble.style.setProperty('--bubble-x', `${100 * Math.max(half, Math.min(1 - half, share))}%`)
-    bubble.querySelector('figcaption').textContent = `${clock(mark[1])}${mark[2] ? ' · ' + mark[2] : ''}`
-    bubble.hidden = false
-    preview(mark[0]).then(url => { if (url) bubble.querySelector('img').src = url })
+    // Words, place and picture are of one frame: they change together, once the picture is there.
+    preview(mark[0]).then(url => {
+      if (!url || state.shown !== ms) return
+      bubble.style.setProperty('--bubble-x', `${100 * Math.max(half, Math.min(1 - half, share))}%`)
+      bubble.querySelector('figcaption').textContent = `${clock(mark[1])}${mark[2] ? ' · ' + mark[2] : ''}`
+      bubble.querySelector('img').src = url
+      bubble.hidden = false
+    })
   }
   const hide = () => {
     delete state.shown
@@ -50,7 +54,7 @@ function scrubber(place) {
       const mark = nearest(state.marks, ms)
       if (!mark) return
       delete state.wanted
-      open(place, mark[0])
+      if (place.querySelector('#stage').dataset.frame !== String(mark[0]) || running) open(place, mark[0])
     }, REST_MS)
   }
 

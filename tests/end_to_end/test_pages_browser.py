@@ -326,6 +326,28 @@ def test_boxes_stand_on_the_words_of_the_picture(visitor: Visit) -> None:
     assert page.evaluate("document.activeElement.textContent.trim()").startswith("3")
 
 
+def test_words_are_selected_on_the_picture_and_steps_load_only_what_is_new(visitor: Visit) -> None:
+    page = visitor.go(f"/frames/{visitor.site.frame_id}")
+    words = page.locator(".texts text", has_text="command").first
+    box = words.bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 1, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 1, middle)
+    page.mouse.up()
+    assert "command" in page.evaluate("getSelection().toString()")
+    page.evaluate("window.isTheSame = true")
+    page.locator("h1").focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url(lambda url: str(visitor.site.frame_id) not in url)
+    expect(page.locator(".near [aria-current]")).to_have_count(1)
+    assert page.evaluate("window.isTheSame"), "the page was loaded anew"
+    assert page.locator(".exact img").get_attribute("src") == urlsplit(page.url).path.replace(
+        "/frames", "/api/v1/frames"
+    )
+
+
 def test_a_deleted_frame_is_confirmed_in_a_dialog(visitor: Visit) -> None:
     target = search(visitor.site.own.database, "", Filters(0), order="oldest").hits[0].frame_id
     page = visitor.go(f"/frames/{target}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from urllib.parse import urlencode
 
 from flask import request
@@ -16,6 +17,8 @@ from store.frames import apps, frames, tags
 from store.frames.frames import FrameRow
 from store.memory import insights
 from store.ocr import readings
+from store.search import search
+from store.search.filters import Filters
 from store.sources import entities
 from store.timeline import timeline
 from webapp.api import frames as api
@@ -36,6 +39,9 @@ from webapp.views.frames import (
 
 NEAR_MS = 5 * 60_000
 NEAR_SHOWN = 9
+SIMILAR_SHOWN = 8
+_TELLING_LINES = 5
+"""The longest lines of a frame say what it is about; short ones are of windows and menus."""
 
 
 @templating.get("/frames/<id:frame_id>")
@@ -78,6 +84,26 @@ def show(frame_id: int) -> Response:
         known=entities.on_frame(database, frame_id, ""),
         facts=entities.of_frame(database, frame_id),
         is_waiting=frame.reading_state == "pending",
+    )
+
+
+@templating.get("/frames/<id:frame_id>/similar")
+def similar(frame_id: int) -> Response:
+    """Frames of other times that say nearly what this one says, nearest first; for htmx the list alone."""
+    own = services()
+    frame = frames.get(own.database, frame_id)
+    reading = readings.current_reading(own.database, frame_id)
+    lines = sorted((line.text for line in reading.lines), key=len)[-_TELLING_LINES:] if reading else []
+    text = " ".join(lines)
+    found = search.search(
+        own.database, text, Filters(0), mode="semantic", limit=SIMILAR_SHOWN + 1, fold=True,
+        meaning=replace(own.embedder.asked(text), likeness=None),
+    ) if text else None  # fmt: skip
+    # Nearness itself is what is asked, not words that say the same. Its own run stands beside it anyway.
+    hits = [hit for hit in found.hits if frame_id not in (hit.frame_id, *hit.alike)] if found else []
+    rows = frames.get_many(own.database, [hit.frame_id for hit in hits[:SIMILAR_SHOWN]])
+    return templating.render(
+        "frames/similar.html", "frames/_similar.html", frame=frame, similar=list(rows.values())
     )
 
 

@@ -12,12 +12,14 @@ from store.chats import conversations
 from store.chats.records import StoredEvidence
 from store.core.database import Database
 from store.core.paths import DataDir
+from store.embeddings import vectors
 from store.frames import tags
 from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.ocr.readings import DraftWord, TextDraft
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame, text_draft
+from tests.fake_embedder import FakeEmbedder
 from tests.webapp.conftest import Actor, csrf_of
 
 TEXT = "File Edit View\nretention set to 14 days\nretention again"
@@ -46,7 +48,7 @@ def test_the_page_tells_what_was_read_and_what_the_browser_told(
         readings.add(connection, frame.id, TextDraft(lines, "test", "eng", 1), (), NOON_MS)
     page = browser.get(f"/frames/{frame.id}").text
     assert "7 words told by the browser" in page and "3 words read from the picture" in page
-    assert "retention again (told by the browser)</title>" in page and "File Edit View</title>" in page
+    assert "retention again<title>told by the browser</title>" in page and "File Edit View</text>" in page
 
 
 @pytest.fixture
@@ -99,13 +101,16 @@ def test_the_same_words_are_boxed_on_page_and_stage(
     assert marked(answer.text) == boxes
 
 
-def test_every_line_is_a_link_on_the_picture(browser: Actor, frame: FrameRow) -> None:
-    for path in (f"/frames/{frame.id}", f"/timeline?frame={frame.id}"):
-        html = browser.get(path).text
-        assert re.findall(r'<a class="line" href="([^"]+)"', html) == [
-            f"/frames/{frame.id}?line={n}" for n in (1, 2, 3)
-        ]
-    assert "<mark>retention again</mark>" in browser.get(f"/frames/{frame.id}?line=3").text
+def test_every_line_is_text_on_the_picture_and_a_link_on_the_timeline(
+    browser: Actor, frame: FrameRow
+) -> None:
+    html = browser.get(f"/timeline?frame={frame.id}").text
+    assert re.findall(r'<a class="line" href="([^"]+)"', html) == [
+        f"/frames/{frame.id}?line={n}" for n in (1, 2, 3)
+    ]
+    html = browser.get(f"/frames/{frame.id}?line=3").text
+    assert "<mark>retention again</mark>" in html
+    assert re.findall(r"<text [^>]*>([^<]+)</text>", html)[2] == "retention again"
 
 
 def test_a_citation_that_is_not_there_is_said(browser: Actor, frame: FrameRow, cite: str) -> None:
@@ -226,3 +231,19 @@ def test_a_frame_is_tagged_on_its_page(
     assert browser.post(f"{address}/tags", data={**form, "off": "coding"}).status_code == 303
     assert tags.of_frame(database, frame.id) == ["<b>mine</b>"]
     assert browser.post(f"{address}/tags", data={**form, "tag": " "}).status_code == 422
+
+
+def test_similar_frames_are_of_other_times_and_near_in_meaning(
+    browser: Actor, database: Database, data_dir: DataDir
+) -> None:
+    made = [
+        store_frame(database, data_dir, NOON_MS + hour * 3_600_000, text, app_name=f"App {hour}")
+        for hour, text in enumerate(("the login system", "authentication setup", "pizza for lunch"))
+    ]
+    with database.write() as connection:
+        for each, text in zip(made, ("the login system", "authentication setup", "pizza"), strict=True):
+            [vector] = vectors.quantize(FakeEmbedder().embed([text]))
+            vectors.add(connection, "frame", each.id, "fake", [(0, len(text), vector)])
+    html = browser.get(f"/frames/{made[0].id}/similar").text
+    shown = re.findall(r'<li><a href="/frames/(\d+)"', html)
+    assert str(made[1].id) in shown and str(made[0].id) not in shown
