@@ -93,10 +93,9 @@ def _row(box: Box, block: Block, grey: Grey, shown: npt.NDArray[np.bool_] | None
 
 
 def _read_rows(
-    rows: Sequence[Row], languages: Sequence[str], recognise: Recognise
+    inks: Sequence[Grey], languages: Sequence[str], recognise: Recognise
 ) -> Iterator[list[OcrWord]]:
     """Words of each row, as in one at 0, 0. What one model is unsure of the next one reads, too."""
-    inks = [row.ink() for row in rows]
     first, *rest = passes(languages)
     found = _recognised(inks, first, recognise)
     for language in rest:
@@ -114,11 +113,11 @@ def _read_rows(
 def _unsure_rows(
     inks: Sequence[Grey], found: Sequence[list[OcrWord]], language: str, recognise: Recognise
 ) -> list[int]:
-    """Numbers of rows that may hold this language's script; of a long one a part is read that tells."""
+    """Numbers of rows that may hold this language's script; a part of one is read first, where it tells."""
     unsure = [number for number, ink in enumerate(inks) if _is_unsure(found[number], ink)]
-    long = [number for number in unsure if inks[number].shape[1] > 2 * _PROBE * inks[number].shape[0]]
-    parts = [_least_sure(inks[number], found[number]) for number in long]
-    probed = dict(zip(long, _recognised(parts, language, recognise), strict=True))
+    parts = {number: _probe(inks[number], found[number]) for number in unsure}
+    parts = {number: part for number, part in parts.items() if 2 * part.shape[1] < inks[number].shape[1]}
+    probed = dict(zip(parts, _recognised(list(parts.values()), language, recognise), strict=True))
     return [number for number in unsure if number not in probed or shows_other_script(probed[number])]
 
 
@@ -127,15 +126,17 @@ def _is_unsure(words: Sequence[OcrWord], ink: Grey) -> bool:
     return confidence(words) < UNSURE or unsure_width > _UNSURE_RUN * len(ink)
 
 
-def _least_sure(ink: Grey, words: Sequence[OcrWord]) -> Grey:
-    """The part of a row around its least sure word, from a blank to a blank where there is one near."""
+def _probe(ink: Grey, words: Sequence[OcrWord]) -> Grey:
+    """The part of a row that tells its script: around what is unsure, of a long part its least sure word."""
     height, width = ink.shape
-    worst = min(words, key=lambda word: word.confidence).box if words else Box(0, 0, width, height)
-    left = min(max(0, worst.x + worst.w // 2 - _PROBE * height // 2), width - _PROBE * height)
-    right = left + _PROBE * height
-    within = [word.box for word in words if left <= word.box.x + word.box.w // 2 < right]
-    if within:
-        left, right = min(box.x for box in within), max(box.right for box in within)
+    within = [word.box for word in words if word.confidence < UNSURE]
+    left, right = (min(box.x for box in within), max(box.right for box in within)) if within else (0, width)
+    if right - left > 2 * _PROBE * height:
+        worst = min(words, key=lambda word: word.confidence).box if words else Box(0, 0, width, height)
+        left = min(max(0, worst.x + worst.w // 2 - _PROBE * height // 2), width - _PROBE * height)
+        right = left + _PROBE * height
+        if within := [word.box for word in words if left <= word.box.x + word.box.w // 2 < right]:
+            left, right = min(box.x for box in within), max(box.right for box in within)
     return ink[:, max(0, left - _AROUND[0]) : right + _AROUND[0]]
 
 

@@ -67,27 +67,14 @@ def strokes(grey: Grey) -> tuple[Ink, Ink]:
 
 def has_strokes(grey: Grey, shown: Ink | None) -> bool:
     """Whether edges have two sides, as strokes have: the corner of a filled button has but one."""
-    rises = _rises(grey, shown)
-    up, down = int(np.count_nonzero(rises >= _EDGE)), int(np.count_nonzero(rises <= -_EDGE))
-    # The other side of a faint stroke may be softer.
-    other = np.count_nonzero(rises <= -_EDGE // 2) if up > down else np.count_nonzero(rises >= _EDGE // 2)
-    return bool(other >= _OTHER_SIDE * max(up, down))
-
-
-def edges(grey: Grey, shown: Ink | None) -> Ink:
-    """Where the brightness changes, also from above: pixels of a stroke, and those to its right and below."""
-    found = np.zeros(grey.shape, np.bool_)
-    found[:, 1:] = np.abs(_rises(grey, shown)) >= _EDGE
-    found[1:] |= np.abs(_rises(grey.T, None if shown is None else shown.T).T) >= _EDGE
-    return found
-
-
-def _rises(grey: Grey, shown: Ink | None) -> npt.NDArray[np.int16]:
     signed = grey.astype(np.int16)
     rises = signed[:, 1:] - signed[:, :-1]
     if shown is not None:
         rises[~shown[:, 1:]] = 0
-    return rises
+    up, down = int(np.count_nonzero(rises >= _EDGE)), int(np.count_nonzero(rises <= -_EDGE))
+    # The other side of a faint stroke may be softer.
+    other = np.count_nonzero(rises <= -_EDGE // 2) if up > down else np.count_nonzero(rises >= _EDGE // 2)
+    return bool(other >= _OTHER_SIDE * max(up, down))
 
 
 def _runs(mask: Ink) -> Iterator[tuple[int, int, int]]:

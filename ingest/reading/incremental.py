@@ -25,10 +25,12 @@ from ingest.reading.page_text import Told, ink_of
 
 Pixels = npt.NDArray[np.uint32]  # one screen, a pixel per number
 Mask = npt.NDArray[np.bool_]
+_Place = tuple[Box, bytes]  # of a block: its box and its tiles
 
 _ASK_ABOVE = 0.1  # of the screen's area: less is sooner read than proved
 _MARGIN = 2  # pixels around a word that may be of its letters
 _CONTEXT = 64  # pixels around what is read, which tell its background and the walls that go through it
+_BESIDE = 32  # columns in which a pixel may change what is taken for ink
 _FEW = 3  # blocks are read one by one, more of them at once
 _RESTLESS = 3  # changes one after the other
 _VIDEO_SIDE = 96  # pixels; clocks and lines being typed are lower
@@ -47,6 +49,10 @@ class _Screen:
     pixels: Pixels
     lines: Sequence[OcrLine]
     changes: npt.NDArray[np.uint8]
+    ink: Mask
+    walls: Mask
+    keys: dict[_Place, bytes]
+    """Of its blocks, if all of it was shown."""
 
 
 class IncrementalReader:
@@ -91,7 +97,9 @@ class IncrementalReader:
         words = self._told(last, changed, pixels, image, shown, told)
         for word in words:
             shown[_slices(_grown(word.box, _MARGIN, image.size))] = False
-        lines = in_reading_order([*lines_of(words), *self._read_blocks(image, pixels, shown)])
+        ink, walls = _strokes(last, changed, image)
+        keys = _keys(last, changed, pixels, shown, ink, walls)
+        lines = in_reading_order([*lines_of(words), *self._read_blocks(keys, image, shown)])
         self.since_whole += 1
         if self.since_whole >= (AUDIT_AT_REST if at_rest else AUDIT_EVERY):
             if forget_patched := getattr(self._engine, "forget_patched", None):
@@ -100,7 +108,14 @@ class IncrementalReader:
             whole = in_reading_order([*lines_of(words), *self._engine.read(image, _mask(shown))])
             self._audit(lines, whole)
             lines = whole
-        self._screens[monitor] = _Screen(pixels, lines, changes)
+        self._screens[monitor] = _Screen(
+            pixels,
+            lines,
+            changes,
+            ink,
+            walls,
+            {_place(block): key for block, key in keys} if shown.all() else {},
+        )
         self.left_unread = bool(moving)
         return lines
 
@@ -138,11 +153,10 @@ class IncrementalReader:
             if word.source != "read" and same(_slices(_grown(word.box, _MARGIN, image.size)))
         ]
 
-    def _read_blocks(self, image: Image.Image, pixels: Pixels, shown: Mask) -> list[OcrLine]:
-        ink, walls = strokes(np.asarray(image.convert("L")))
-        blocks = list(blocks_of(ink & shown))
-        keys = [_key(block, pixels, walls, shown) for block in blocks]
-        unknown = {key: block for key, block in zip(keys, blocks, strict=True) if key not in self._known}
+    def _read_blocks(
+        self, keys: Sequence[tuple[Block, bytes]], image: Image.Image, shown: Mask
+    ) -> list[OcrLine]:
+        unknown = {key: block for block, key in keys if key not in self._known}
         if len(unknown) <= _FEW:
             read = {key: self._read([block], image, shown) for key, block in unknown.items()}
         else:
@@ -150,7 +164,7 @@ class IncrementalReader:
         for key, block in unknown.items():
             self._known[key] = block.box, read[key]
         lines = []
-        for key, block in zip(keys, blocks, strict=True):
+        for block, key in keys:
             self._known.move_to_end(key)
             before, found = self._known[key]
             lines += _moved(found, block.box.x - before.x, block.box.y - before.y)
@@ -183,6 +197,45 @@ def _pixels(image: Image.Image) -> Pixels:
 
 def _size(lines: Iterable[OcrLine]) -> int:
     return 1 + sum(len(line.words) for line in lines)
+
+
+def _strokes(last: _Screen | None, changed: Mask, image: Image.Image) -> tuple[Mask, Mask]:
+    """Ink and walls of a picture: the last ones, but for the columns that changed and those beside."""
+    if last is None:
+        return strokes(np.asarray(image.convert("L")))
+    columns = np.flatnonzero(changed.any(0)) * TILE_W
+    if not len(columns):
+        return last.ink, last.walls
+    left, right = max(0, int(columns[0]) - _BESIDE), min(image.width, int(columns[-1]) + TILE_W + _BESIDE)
+    start = max(0, left - _BESIDE)
+    cut = image.crop((start, 0, min(image.width, right + _BESIDE), image.height))
+    both = last.ink.copy(), last.walls.copy()
+    for whole, part in zip(both, strokes(np.asarray(cut.convert("L"))), strict=True):
+        whole[:, left:right] = part[:, left - start : right - start]
+    return both
+
+
+def _keys(
+    last: _Screen | None, changed: Mask, pixels: Pixels, shown: Mask, ink: Mask, walls: Mask
+) -> list[tuple[Block, bytes]]:
+    """The blocks of a picture, each with its key: the one it had, where nothing changed in it."""
+    before: dict[_Place, bytes] = {}
+    if last is not None and shown.all():
+        before = last.keys
+        other_walls = tiles_of(walls != last.walls)
+        changed = changed | tiles_of(ink != last.ink)
+    keys = []
+    for block in blocks_of(ink & shown):
+        down, across = (at // side for at, side in ((block.box.y, TILE_H), (block.box.x, TILE_W)))
+        part = slice(down, down + block.tiles.shape[0]), slice(across, across + block.tiles.shape[1])
+        is_same = before and not ((block.tiles & changed[part]) | other_walls[part]).any()
+        key = before.get(_place(block)) if is_same else None
+        keys.append((block, key or _key(block, pixels, walls, shown)))
+    return keys
+
+
+def _place(block: Block) -> _Place:
+    return block.box, block.tiles.tobytes()
 
 
 def _key(block: Block, pixels: Pixels, walls: Mask, shown: Mask) -> bytes:

@@ -1,4 +1,4 @@
-"""Of a row most of whose words were seen lately only the others are read again."""
+"""Of a row that stood so in another one, but for a part, only that part is read again."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from engines.ocr.ink import Grey
 from engines.ocr.protocol import Box, OcrWord
-from engines.ocr.remembered import Remembered, Row
+from engines.ocr.remembered import INK, Remembered, Row
 
 HEIGHT, BLANK = 20, 6
+WIDTHS = (21, 31, 41, 37, 43, 25, 35, 45, 39, 33, 29, 47)
 
 
 def row(*widths: int) -> Row:
-    """A word of each width, drawn as strokes of one pixel."""
+    """A word of each width, drawn as strokes of one pixel, of heights of its own."""
     grey = np.full((HEIGHT, 3 + sum(widths) + BLANK * len(widths)), 255, np.uint8)
     x = 3
     for width in widths:
-        grey[4:16, x : x + width : 2] = 0
+        tops = np.random.default_rng(width).integers(2, 6, width)
+        for stroke in range(0, width, 2):
+            grey[2 * tops[stroke] : 18, x + stroke] = 0
         x += width + BLANK
     return Row(Box(0, 0, grey.shape[1], HEIGHT), grey, None)
 
@@ -25,71 +29,74 @@ def row(*widths: int) -> Row:
 class Reader:
     """Tells how wide each word is, and counts the pixels that it was shown."""
 
-    def __init__(
-        self, *, from_the_right: bool = False, taken_for_one: int = 0, confidence: float = 0.9
-    ) -> None:
+    def __init__(self, *, from_the_right: bool = False, misread: bool = False) -> None:
         self.pixels = 0
-        self._confidence = confidence
         self._from_the_right = from_the_right
-        self._taken_for_one = taken_for_one  # a word of this width is read with the one after it
+        self._misread = misread
 
-    def __call__(self, rows: Sequence[Row]) -> Iterator[list[OcrWord]]:
-        for shown in rows:
-            self.pixels += shown.box.w
-            words = self._words(shown)
+    def __call__(self, inks: Sequence[Grey]) -> Iterator[list[OcrWord]]:
+        for ink in inks:
+            self.pixels += ink.shape[1]
+            words = self._words(ink)
             yield words[::-1] if self._from_the_right else words
 
-    def _words(self, shown: Row) -> list[OcrWord]:
-        columns = np.flatnonzero((shown.grey < 255).any(0))
+    def _words(self, ink: Grey) -> list[OcrWord]:
+        columns = np.flatnonzero((ink > INK).any(0))
         words: list[OcrWord] = []
         for run in np.split(columns, np.flatnonzero(np.diff(columns) > 2) + 1):
-            left, right = int(run[0]), int(run[-1]) + 1
-            if words and words[-1].box.w == self._taken_for_one:
-                left = words.pop().box.x
-            words.append(OcrWord(str(right - left), Box(left, 4, right - left, 12), self._confidence))
+            left, width = int(run[0]), int(run[-1]) + 1 - int(run[0])
+            words.append(OcrWord("?" if self._misread else str(width), Box(left, 4, width, 14), 0.9))
         return words
 
 
 def texts(known: Remembered, read: Reader, shown: Row) -> list[str]:
     (words,) = known.read([shown], read)
-    assert [word.box.w for word in words] == [int(word.text) for word in words]  # at their places
+    found = sorted(word.box.x for word in words)
+    assert found == [word.box.x for word in Reader()._words(shown.ink())]  # at their places
     return [word.text for word in words]
 
 
-def test_a_new_word_is_read_with_those_beside_it() -> None:
+def numbers(*widths: int) -> list[str]:
+    return list(map(str, widths))
+
+
+def test_what_is_typed_is_read_with_those_beside_it() -> None:
     known, read = Remembered(), Reader()
-    assert texts(known, read, row(21, 31, 41, 51, 61)) == ["21", "31", "41", "51", "61"]
-    whole, read.pixels = read.pixels, 0
-    assert texts(known, read, row(21, 25, 31, 41, 51, 61)) == ["21", "25", "31", "41", "51", "61"]
-    assert 0 < read.pixels < whole / 2
+    assert texts(known, read, row(*WIDTHS)) == numbers(*WIDTHS)
+    whole = read.pixels
+    for typed in ((*WIDTHS[:5], 15, *WIDTHS[5:]), (*WIDTHS[:5], *WIDTHS[6:]), (*WIDTHS, 27)):
+        read.pixels = 0
+        assert texts(known, read, row(*typed)) == numbers(*typed)
+        assert 0 < read.pixels < whole / 2
+
+
+def test_a_line_that_is_wrapped_anew_is_put_together_of_two() -> None:
+    known, read = Remembered(), Reader()
+    above = (49, 27, 51, 23, 53, 19, 57, 17, 55, 63)
+    for widths in (WIDTHS, above):
+        texts(known, read, row(*widths))
     read.pixels = 0
-    assert texts(known, read, row(61, 21, 51)) == ["61", "21", "51"]
-    assert not read.pixels
+    wrapped = (*above[4:], *WIDTHS[:7])
+    assert texts(known, read, row(*wrapped)) == numbers(*wrapped)
+    assert read.pixels < row(*wrapped).box.w / 2
 
 
-def test_where_a_new_word_is_taken_for_a_part_of_a_known_one_the_row_is_read_whole() -> None:
-    known = Remembered()
-    texts(known, Reader(), row(21, 31, 41, 51, 61))
-    read = Reader(taken_for_one=25)
-    assert texts(known, read, row(21, 25, 31, 41, 51, 61)) == ["21", "62", "41", "51", "61"]
-    assert read.pixels > row(21, 25, 31, 41, 51, 61).box.w
-
-
-def test_where_the_model_is_not_sure_of_a_new_word_the_row_is_read_whole() -> None:
-    known, read = Remembered(), Reader(confidence=0.7)
-    texts(known, Reader(), row(21, 31, 41, 51, 61))
-    texts(known, read, row(21, 25, 31, 41, 51, 61))
-    assert read.pixels > row(21, 25, 31, 41, 51, 61).box.w
+def test_where_both_readings_have_no_word_in_common_the_row_is_read_whole() -> None:
+    known, read = Remembered(), Reader(misread=True)
+    texts(known, Reader(), row(*WIDTHS))
+    typed = row(*WIDTHS[:5], 15, *WIDTHS[5:])
+    assert set(texts(known, read, typed)) == {"?"}
+    assert read.pixels > typed.box.w
 
 
 def test_rows_that_were_patched_are_read_whole_after_forgetting() -> None:
     known, read = Remembered(), Reader()
-    patched = row(21, 25, 31, 41, 51, 61)
-    for shown in (row(21, 31, 41, 51, 61), patched):
+    patched = row(*WIDTHS[:5], 15, *WIDTHS[5:])
+    for shown in (row(*WIDTHS), patched):
         texts(known, read, shown)
     known.forget_patched()
     read.pixels = 0
-    texts(known, read, row(21, 31, 41, 51, 61))
+    texts(known, read, row(*WIDTHS))
     assert not read.pixels
     texts(known, read, patched)
     assert read.pixels == patched.box.w
@@ -97,8 +104,8 @@ def test_rows_that_were_patched_are_read_whole_after_forgetting() -> None:
 
 def test_rows_read_from_the_right_are_read_whole() -> None:
     known, read = Remembered(), Reader(from_the_right=True)
-    texts(known, read, row(21, 31, 41, 51, 61))
+    texts(known, read, row(*WIDTHS))
     read.pixels = 0
-    shown = row(21, 25, 31, 41, 51, 61)
-    assert texts(known, read, shown) == ["61", "51", "41", "31", "25", "21"]
-    assert read.pixels == shown.box.w
+    typed = (*WIDTHS[:5], 15, *WIDTHS[5:])
+    assert texts(known, read, row(*typed)) == numbers(*typed)[::-1]
+    assert read.pixels == row(*typed).box.w
