@@ -2,7 +2,8 @@
 
 A form is told by the interrogatives of a language, a small closed class of its grammar, and by the few words
 for what is counted here at all: time, times, days and apps. What a question is about plays no part in it.
-A question without an interrogative asks for yes or no, in every language.
+A question without an interrogative asks for yes or no, in each of these languages; in any other nobody knows
+what it asks for, and the lines that have its words are shown.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from enum import Enum
 from functools import cache
 from types import MappingProxyType
 
-from assistant.core.texts import asked_in, normalize, question_words
+from assistant.core.texts import ASKED_IN, asked_in, normalize, question_words
+from assistant.language.small_words import is_small, languages_of
 from assistant.language.time_tables import LATIN, han, latin
 
 
@@ -152,7 +154,8 @@ def form_of(message: str, language: str = "") -> Form:
         return Form.SUMMARY
     matches = ((match.start(), form) for form, words in patterns.items() if (match := words.search(text)))
     # Of "how long" and "how", which begin at one place, the first is the form.
-    return min(matches, key=lambda at: at[0], default=(0, Form.YES_NO))[1]
+    first = min(matches, key=lambda at: at[0], default=None)
+    return first[1] if first else Form.FACT if _others(message) else Form.YES_NO
 
 
 _ASKS = ("?", "？", "؟", "՞", "\u037e")
@@ -182,4 +185,11 @@ def asked_words(message: str, language: str = "") -> tuple[str, ...]:
     # Of Chinese verbs the word of asking behind them tells that they stand for any.
     for pattern in (_pattern(language, _PRO_VERBS[language]), _now(language), *_PATTERNS[language].values()):
         text = pattern.sub(" ", text)
-    return question_words(text)
+    others = _others(message)
+    return tuple(word for word in question_words(text) if not any(is_small(word, of) for of in others))
+
+
+def _others(message: str) -> list[str]:
+    """The languages that a question may be in, when it is in none whose questions are understood by form."""
+    languages = languages_of(message)
+    return [] if any(of in ASKED_IN for of in languages) else languages

@@ -31,12 +31,21 @@ _Hashes = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 def language_of(text: str) -> str:
     """The language of whose small words a text has most; "" of a text without any."""
-    found = Counter(
-        language for word in _WORD.findall(text.casefold()) for language in _by_word().get(word, ())
-    )
+    found = _counted(text)
     # Of two with as many the one whose nouns have capitals, so that less is taken for a name; then the one
     # with the shorter list.
     return max(found, key=lambda each: (found[each], has_capital_nouns(each), -_size(each)), default="")
+
+
+def languages_of(text: str) -> list[str]:
+    """All languages of whose small words a text has as many, and none has more."""
+    found = _counted(text)
+    return [language for language, count in found.items() if count == max(found.values())]
+
+
+def _counted(text: str) -> Counter[str]:
+    words = _WORD.findall(text.casefold())
+    return Counter(language for word in words for language in _by_word().get(word, ()))
 
 
 def is_small(word: str, language: str) -> bool:

@@ -12,15 +12,18 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from assistant.language import small_words
 from assistant.language.cldr import integer
 from assistant.language.time_said import PARTS, Clock, Date, Point, Span
 from assistant.language.time_tables import (
+    CAPITAL_NAMES,
     LATIN,
     MOST_SIGNS,
     MOST_WORDS,
-    SMALL_NAMES,
     Entry,
+    from_cldr,
     han,
+    languages_by_word,
     latin,
     others,
     plain,
@@ -77,6 +80,7 @@ _CLOCK_LIKE = re.compile(r"\d{1,2}(?::\d\d(?!\d)|[ap]\.?m)")
 _HAN_NUMBER = re.compile("[零〇一二两三四五六七八九十百]+")
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)t(\d\d:\d\d(?::\d\d)?)")
 _GLUED = re.compile(r"(\d{1,4})-?([a-z']+)")
+_WORDS = re.compile(rf"[^\W\d_{_HAN_RUN}]+'?")
 _LAST_HOUR = (Span("rolling", amount=1, unit="hour"),)
 
 
@@ -87,7 +91,7 @@ class _Lexer:
         self.text = text
         self.normal, self.origin = _normal(text)
         self.language = _language_of(self.normal)
-        self.latin = latin(self.language)
+        self.latin = _words_of(self.language)
         self.han = han(is_japanese=bool(_KANA.search(self.normal)))
 
     def pieces(self) -> Iterator[Piece]:
@@ -180,7 +184,7 @@ class _Lexer:
         if kind == "M" and first.islower():
             is_short = self.normal[start:end] in others(self.language)  # "may"
         elif first.isupper() and not is_start:  # "la señora Domingo", "the Today programme"
-            is_name = kind == "W" and self.language in SMALL_NAMES
+            is_name = kind == "W" and self.language not in CAPITAL_NAMES
             is_short = is_short or is_name or (kind in "DRPC" and self.language != "de")
         return Piece(kind, value, start, end, is_short)
 
@@ -230,7 +234,7 @@ def _shape(chunk: str, language: str) -> tuple[str, Any] | None:
         found = pattern.fullmatch(chunk)
         is_german = kind == "o" and chunk[-1] == "."  # 7. September
         is_french = kind == "C" and chunk[-1] == "h"  # 14h
-        if found and not ((is_german and language != "de") or (is_french and language == "en")):
+        if found and not ((is_german and language in ("en", "fr", "es")) or (is_french and language == "en")):
             return _read_shape(kind, found)
     return None
 
@@ -270,7 +274,16 @@ def _normal(text: str) -> tuple[str, list[int]]:
 
 
 def _language_of(text: str) -> str:
-    """The language that most words of the text belong to, English in doubt."""
-    found = set(re.findall(r"[a-z]+(?:['-][a-z]+)+", text[:2000])) | set(re.findall(r"[a-z]+'?", text[:2000]))
+    """The language that most words of the text belong to, English in doubt. Letters alone tell nothing."""
+    head = text[:2000]
+    found = set(re.findall(r"[a-z]+(?:['-][a-z]+)+", head)) | set(_WORDS.findall(head))
+    further = {language for word in found for language in languages_by_word().get(word, ())}
+    languages = dict.fromkeys((*LATIN, *small_words.languages_of(head), *sorted(further)))
     # "am" is "on" to Germans; behind an hour it says nothing of the language.
-    return max(LATIN, key=lambda of: sum(latin(of).get(word, "H")[0] != "H" for word in found))
+    return max(
+        languages, key=lambda of: sum(len(w) > 1 and _words_of(of).get(w, "H")[0] != "H" for w in found)
+    )
+
+
+def _words_of(language: str) -> dict[str, Entry]:
+    return latin(language) if language in LATIN else from_cldr(language)

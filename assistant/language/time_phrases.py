@@ -19,6 +19,7 @@ from assistant.language.time_calendar import found_of
 from assistant.language.time_grammar import compose, is_noun_behind, letters, merged
 from assistant.language.time_lexer import Piece, pieces_of
 from assistant.language.time_said import Point, Problem, Refused, Span
+from assistant.language.time_tables import CAPITAL_NAMES
 
 MOMENT_MARGIN_MS = 300_000
 """A single moment, where a range is wanted, is widened by this much on each side."""
@@ -128,7 +129,8 @@ def _is_meant(row: Sequence[Piece], kinds: str, at: int) -> bool:
         return bool(point.clock.half) or before not in "xX"  # "room 12:30"
     if piece.kind == "D" and point.date.size is None and not point.date.is_relative:
         is_name = belongs and behind == "X" and before not in "ij@;,l"  # "March 8th GmbH"
-        return not is_name and (before != "X" or point.date.day is not None)  # "Black Friday"
+        is_title = before == "X" and row[at - 1].value in CAPITAL_NAMES  # "Black Friday"; not "Anna lundi"
+        return not is_name and (not is_title or point.date.day is not None)
     return True
 
 

@@ -1,22 +1,27 @@
-"""The words of time in six languages, each with the kind of piece it is.
+"""The words of time, each with the kind of piece it is.
 
-They stand in ``time_words.toml``; names of months and weekdays come from CLDR. A kind is one letter,
-so that the rules of `time_grammar` can be patterns over letters.
+Those of six languages stand in ``time_words.toml``. Names of months and weekdays come from CLDR, and so do
+the few words of other languages: days, weeks, months and years relative to today stand in
+``relative_times.json``, from its package of dates (npm: cldr-dates-modern 45). A kind is one letter, so that
+the rules of `time_grammar` can be patterns over letters.
 """
 
 from __future__ import annotations
 
+import json
 import tomllib
 import unicodedata
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from stopwordsiso import stopwords
+
 from assistant.language.time_said import PARTS, Clock, Date, Point
 
 LATIN, HAN = ("en", "de", "fr", "es"), ("zh", "ja")
-SMALL_NAMES = ("fr", "es")
-"""Where names of days and months are written without a capital."""
+CAPITAL_NAMES = ("en", "de")
+"""Where names of days and months are written with a capital."""
 
 KINDS = {
     "day": "D",
@@ -137,9 +142,81 @@ def han(*, is_japanese: bool) -> dict[str, Entry]:
 
 
 @cache
+def from_cldr(language: str) -> dict[str, Entry]:
+    """What the words of another language are; none of one that CLDR has no relative times of."""
+    if language not in _relative():
+        return {}
+    from babel import Locale
+
+    locale, entries = Locale(language), dict[str, Entry]()
+    for field, phrases in _relative()[language].items():
+        for back, phrase in phrases.items():
+            entries[_fold(phrase)] = "D", _relative_day(field, int(back)), False
+    for context in ("format", "stand-alone"):
+        names = [(_fold(name), "W", number) for number, name in locale.days[context]["wide"].items()]
+        names += [(_fold(name), "M", number) for number, name in locale.months[context]["wide"].items()]
+        entries |= {name: (kind, number, False) for name, kind, number in names}
+        for period, name in locale.day_periods.get(context, {}).get("wide", {}).items():
+            part = PARTS.get(period.rstrip("12"))
+            entries |= {_fold(name): ("P", Point(part=part), False)} if part else {}
+    # As they are said, which may be another case than the name: "в эту среду" beside "среда".
+    for number, field in enumerate(_WEEKDAYS):
+        name, said = _fold(locale.days["stand-alone"]["wide"][number]), _relative()[language][field]["0"]
+        forms = (word for word in _fold(said).split() if word[:3] == name[:3])
+        entries |= {form: ("W", number, False) for form in forms}
+    return others(language) | _ago(locale) | {word: each for word, each in entries.items() if word}
+
+
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+def _relative_day(field: str, back: int) -> Point:
+    if field not in _WEEKDAYS:
+        return Point(Date(**{f"{field}s": back}))  # type: ignore[arg-type]
+    weekday = _WEEKDAYS.index(field)
+    return Point(Date(weekday=weekday, is_last=True) if back == 1 else Date(weekday=weekday, weeks=back))
+
+
+def _ago(locale: Any) -> dict[str, Entry]:
+    """The units of "3 days ago", and the word that stands before or behind all of them."""
+    entries: dict[str, Entry] = {}
+    for unit in ("minute", "hour", "day", "week", "month", "year"):
+        for pattern in locale._data["date_fields"].get(unit, {}).get("past", {}).values():
+            before, _, behind = _fold(pattern).partition("{0}")
+            words = behind.split()
+            if before.strip():
+                entries |= {before.strip(): ("A", None, False), " ".join(words): ("U", unit, False)}
+            elif len(words) > 1:
+                entries |= {words[0]: ("U", unit, False), " ".join(words[1:]): ("a", None, False)}
+    return entries
+
+
+@cache
+def languages_by_word() -> dict[str, frozenset[str]]:
+    """The other languages by the words of their relative times."""
+    found: dict[str, set[str]] = {}
+    for language, fields in _relative().items():
+        for word in (
+            word for of in fields.values() for phrase in of.values() for word in _fold(phrase).split()
+        ):
+            found.setdefault(word, set()).add(language)
+    return {word: frozenset(languages) for word, languages in found.items()}
+
+
+@cache
+def _relative() -> dict[str, dict[str, dict[str, str]]]:
+    """By language and field ("day", "mon"): phrases by how many of it they lie back."""
+    found: dict[str, dict[str, dict[str, str]]] = json.loads(
+        Path(__file__).with_name("relative_times.json").read_text("utf-8")
+    )
+    return found
+
+
+@cache
 def others(language: str) -> dict[str, Entry]:
     """The words of grammar that say nothing of time."""
-    return {word: ("z", None, False) for word in _document()[language]["grammar"].split()}
+    words = _document()[language]["grammar"].split() if language in _document() else stopwords(language)
+    return {word: ("z", None, False) for word in words}
 
 
 def _table(language: str) -> dict[str, Entry]:

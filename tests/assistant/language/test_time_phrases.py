@@ -272,3 +272,25 @@ def test_every_moment_lies_in_today(day: int, minute: int, day_start_min: int) -
         times.day_of(now_ms, calendar.zone, day_start_min).start_ms,
         now_ms,
     )
+
+
+@for_each(
+    ("question", "first", "last"),
+    [
+        ("Cosa ho letto ieri?", 19, 19),
+        ("Che cosa ha scritto Anna martedì scorso?", 17, 17),
+        ("Co robiłem 12 listopada?", 12, 12),
+        ("Что я делал в среду?", 18, 18),
+        ("Mitä tein viime viikolla?", 9, 15),
+        ("Wat heb ik 3 dagen geleden gedaan?", 17, 17),
+        ("O que fiz na semana passada?", 9, 15),
+        ("어제 무엇을 읽었나요?", 19, 19),
+    ],
+)
+def test_days_are_told_in_the_words_that_cldr_has_for_other_languages(
+    question: str, first: int, last: int
+) -> None:
+    found = in_message(question, SHANGHAI)
+    assert isinstance(found, Found)
+    ends = (datetime.fromtimestamp(each / 1000, SHANGHAI.zone) for each in (found.start_ms, found.end_ms - 1))
+    assert [end.day for end in ends] == [first, last]
