@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import apsw
 
@@ -28,6 +28,7 @@ from store.core.database import Database, scalar
 from store.embeddings import vectors
 from store.frames import text_index
 from store.frames.frames import FrameRow, captured_ms_of, id_range, select_rows
+from store.spool.page_text import Area
 
 _LINE = struct.Struct("<IIHHHHBH")
 _WORD = struct.Struct("<IIHHHHBB")
@@ -42,13 +43,8 @@ SOURCES: tuple[Source, ...] = ("read", "browser", "accessibility")
 """Who told a word: it was read from the picture, or a program told its own text."""
 
 
-class Box(NamedTuple):
-    """A rectangle in pixels of the frame, origin top-left."""
-
-    x: int
-    y: int
-    w: int
-    h: int
+Box = Area
+"""A rectangle in pixels of the frame, origin top-left."""
 
 
 @dataclass(frozen=True, slots=True)

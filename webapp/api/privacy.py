@@ -12,7 +12,7 @@ from store.deletion.request import Request as DeletionRequest
 from store.deletion.request import recorded
 from store.frames import frames
 from store.privacy import rules as privacy
-from store.privacy.rules import OwnChoices, Rule, RuleInvalid, WindowFacts, as_document, validate
+from store.privacy.rules import OwnChoices, Rule, RuleInvalid, WindowFacts, validate
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Ranged, Request, Seconds, SpanAnswer, Text, Timestamp
 from webapp.core.errors import Problem, invalid
@@ -167,11 +167,11 @@ def rules() -> RulesAnswer:
     if loaded.unreadable:
         raise _unreadable(loaded.unreadable)
     return RulesAnswer(
-        rules=[_rule(rule) for rule in chosen],
+        rules=RuleAnswer.list_of(chosen),
         defaults=loaded.defaults,
         mask_maybe_private=loaded.mask_maybe_private,
-        configured=[_rule(rule) for rule in validate(settings.exclude)],
-        builtin=[_rule(rule) for rule in loaded.all_rules() if rule.builtin],
+        configured=RuleAnswer.list_of(validate(settings.exclude)),
+        builtin=RuleAnswer.list_of(rule for rule in loaded.all_rules() if rule.builtin),
         recorded_frames=recorded(own.database, chosen),
     )
 
@@ -205,10 +205,6 @@ def _require_in_force(asked: tuple[Rule, ...]) -> None:
         raise invalid(422, "invalid_rule", *errors)
 
 
-def _rule(rule: Rule) -> RuleAnswer:
-    return RuleAnswer.model_validate(as_document(rule))
-
-
 def _unreadable(reason: str) -> Problem:
     return Problem(
         503, "rules_unreadable", f"The privacy rules cannot be read, so nothing is recorded: {reason}"
@@ -237,5 +233,4 @@ class DecisionAnswer(Answer):
 def test(body: WindowBody) -> DecisionAnswer:
     """Decides with the rules in force; stores nothing."""
     rules = privacy.load_rules(services().data_dir, services().settings.privacy)
-    decision = rules.decide_on_screen(WindowFacts(**body.model_dump()))
-    return DecisionAnswer.of(decision, rule=None if decision.rule is None else _rule(decision.rule))
+    return DecisionAnswer.of(rules.decide_on_screen(WindowFacts(**body.model_dump())))
