@@ -98,6 +98,9 @@ def addresses(site: Site) -> list[str]:
         "/privacy",
         "/settings/access",
         "/privacy/erase?when=today",
+        "/settings/recording",
+        "/settings/storage?days=1",
+        "/settings/about",
         "/settings/display",
         "/settings/tools",
         "/status",
@@ -182,6 +185,25 @@ def test_words_typed_after_a_slash_are_searched_for_and_no_keys(visitor: Visit) 
     page.keyboard.type("tgbthe command")  # each of the first letters is a key of this page
     expect(page.locator("#q")).to_be_focused()
     expect(page).to_have_url(re.compile(r"/search\b"))
+
+
+def test_the_light_opens_status_and_pause_by_keyboard(visitor: Visit) -> None:
+    page = visitor.go("/search")
+    page.locator("#capture-light-link").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#now")).to_be_visible()
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    expect(page.locator("#now")).to_be_hidden()
+    expect(page.locator("#capture-light-link")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Pause for 15 minutes")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#capture-light-link")).to_contain_text("Paused")
+    expect(page).to_have_url(re.compile("/search$"))
+    page.locator("#capture-light-link").click()
+    page.get_by_role("button", name="Resume recording").click()
+    expect(page.locator("#capture-light-link")).to_contain_text("REC")
 
 
 # -- the timeline ------------------------------------------------------------------------------
@@ -420,7 +442,8 @@ def test_everything_works_without_scripts(browser: Browser, answered: Site) -> N
     page.check("text=Dark")
     page.click("text=Save")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    page.goto(f"{answered.origin}/status")
+    page.locator("#capture-light-link").click()
+    expect(page).to_have_url(re.compile("/status$"))
     page.click("text=15 min")
     expect(page.locator("text=Recording is paused")).to_have_count(1)
     page.click("text=Resume recording")

@@ -1,7 +1,7 @@
 """The sample week, made and shown in a home folder of its own beside the person's, at one click.
 
 Two programs of Recollect do it, one after the other: `demo` fills the folder, then `up` serves it on a free
-port. They end with this process. Nothing of it ever comes into the person's own home.
+port, in the browser. They end with this process. Nothing of it ever comes into the person's own home.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class SampleWeek:
         week = sample_week.read(self.data_dir)
         if not (week and week.is_complete) and self._call("demo", "--tz", zone):
             self.problem = "The sample week could not be made; `recollect demo` says why."
-        elif self._call("up", "--port", "0") and not self._is_ended:
+        elif self._call("up", "--port", "0", "--open") and not self._is_ended:
             self.problem = "The sample week could not be shown; see its logs."
 
     def _call(self, *words: str) -> int:
