@@ -43,6 +43,7 @@ class Media:
         self.folder = folder
         self._box = box_of(folder.parent)
         self._database = database
+        self._decoded: dict[str, Image.Image] = {}  # the last one kept, until it is asked for
 
     def keep(self, image: bytes, media_type: str, captured_ms: int, name: str) -> Still:
         """Durably file a picture, byte for byte. Doing it twice gives the same file.
@@ -56,11 +57,14 @@ class Media:
         except (UnidentifiedImageError, OSError, Image.DecompressionBombError) as error:
             raise ValueError(f"not a readable {media_type}: {error}") from error
         self.write(relative, image)
+        sha256 = hashlib.sha256(image).hexdigest()
+        is_small = decoded.width * decoded.height <= _KEPT_PIXELS
+        self._decoded = {sha256: decoded} if is_small else {}  # who reads it need not decode it again
         return Still(
             media_path=relative,
             media_type=media_type,
             size_bytes=len(image),
-            sha256=hashlib.sha256(image).hexdigest(),
+            sha256=sha256,
             pixels_sha256=pixels_sha256(decoded),
             width_px=decoded.width,
             height_px=decoded.height,
@@ -95,7 +99,9 @@ class Media:
     def image(self, frame: FrameRow) -> Image.Image:
         """The frame's pixels, RGB. Raises `MediaGone`."""
         found = self._found(frame)
-        return decode(found, frame.media_type) if isinstance(found, bytes) else found
+        if not isinstance(found, bytes):
+            return found
+        return self._decoded.pop(frame.sha256 or "", None) or decode(found, frame.media_type)
 
     def check(self, frame: FrameRow) -> None:
         """Raise `MediaGone` as `exact` does."""
@@ -256,6 +262,8 @@ def temporary_of(path: str) -> str:
 
 _LARGE_PIXELS = 10_000_000
 """Above a 4K screen (8.3 million). A few hundred kilobytes can unfold into 80 million pixels of 4 bytes."""
+_KEPT_PIXELS = 4_000_000
+"""12 MB at three bytes each."""
 _one_large_at_a_time = threading.Lock()
 
 
