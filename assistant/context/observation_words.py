@@ -111,7 +111,7 @@ class ObservationWords:
         with self.database.write() as connection:
             kept = observation_writer.accept(
                 connection, observation.id, fingerprint, narrative=better.narrative,
-                facts=better.facts, concepts=better.concepts or observation.concepts, now_ms=self.clock(),
+                facts=better.facts, concepts=better.concepts, now_ms=self.clock(),
             )  # fmt: skip
         log.info("observation %d was %s", observation.id, "refined" if kept else "changed meanwhile")
         return 0

@@ -256,8 +256,8 @@ def accept(
     concepts: Sequence[str],
     now_ms: int,
 ) -> bool:
-    """Keep a model's words behind those of the rules; False when the frames changed meanwhile, and nothing
-    is kept.
+    """Keep a model's words, and the lines and concepts that it chose, behind those of the rules; False when
+    the frames changed meanwhile, and nothing is kept.
     """
     by_rules = scalar(connection, "select narrative from observations where id = ?", (observation_id,)) or ""
     told = f"{by_rules.partition(MODEL_SAYS)[0].strip()}\n{MODEL_SAYS}{narrative}".strip()
@@ -271,7 +271,12 @@ def accept(
     )
     if not connection.changes():
         return False
-    put_parts(connection, observation_id, facts, concepts)
+    sql = "select text, frame_id from observation_facts where observation_id = ? order by n"
+    lines: dict[str, Fact] = {}
+    for fact in (*(Fact(*row) for row in rows(connection, sql, (observation_id,))), *facts):
+        lines.setdefault(fact.text, fact)
+    named = dict.fromkeys((*_derived(connection, observation_id)["concepts"], *concepts))
+    put_parts(connection, observation_id, lines.values(), named)
     put_documents(connection, observation_id)
     return True
 

@@ -100,7 +100,7 @@ def test_a_model_puts_settled_observations_into_better_words(
     assert (one.title, said, one.source) == ("main.py – Code", "Set the retention.", "model")
     assert mark and by_rules.startswith("2 min on Code.")
     # Only what stands on the frame it names is believed.
-    assert one.facts == (Fact("Retention is set to 14 days", frame.id),)
+    assert Fact("Retention is set to 14 days", frame.id) == one.facts[-1] and "never seen" not in str(one)
     assert len(stub.requests) == 1 and f"[frame {frame.id}]" in stub.requests[0]["messages"][-1]["content"]
     # Found by what stood on the screen, not by what the model says of it.
     for asked, ids in (('"set the retention"', set()), ('"retention is set"', {one.id})):

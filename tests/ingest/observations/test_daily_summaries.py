@@ -253,7 +253,7 @@ def test_what_a_model_says_of_observations_tells_their_hour(
     assert [(point.text, point.quotes) for point in hour.points] == [
         (
             f"main.py – Code, 1 min. {MODEL_SAYS}Edited a policy.",
-            (Quote(frame.id, "retention policy keeps frames"),),
+            (Quote(frame.id, LINE), Quote(frame.id, "retention policy keeps frames")),
         )
     ]
     assert f"{MODEL_SAYS}Edited a policy." in day(database).text

@@ -205,7 +205,7 @@ def _row(
 ) -> EpisodeRow:
     lead, app = episode.lead, episode.lead.app_name or ""
     title, where = lead.title, app
-    if lead.source == "rule" and " – " in title:  # a rule's title ends in the app or the site
+    if "title" not in lead.edited and " – " in title:  # a rule's title ends in the app or the site
         title, _, where = title.rpartition(" – ")
         where = where if where == app or not app else f"{app} · {where}"
     quotes = tuple(fact for fact in episode.facts if fact.frame_id is None or fact.frame_id in known)
