@@ -77,7 +77,7 @@ def _tells_entity(context: ToolContext, kind: str, name: str, description: str, 
         raise ToolFailed("A name has a word.")
     seen = f", found on frame {frame_id}" if frame_id is not None else ""
     described = f": {' '.join(description.split())}" if description.strip() else ""
-    return f"Remembers the {kind} “{' '.join(name.split())}”{seen}{described}."
+    return f"Remembers the {kind} “{' '.join(name.split())}”{seen}{described.rstrip('.')}."
 
 
 def _tells_fact(

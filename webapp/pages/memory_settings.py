@@ -45,7 +45,7 @@ def _page(status: int = 200, problems: dict[str, str] | None = None) -> Response
         amount=min(AMOUNTS.values(), key=lambda each: abs(each - chars)),
         summarised_by=chat_sessions.summarised_by(database, settings.summaries),
         hosts=sorted(hosts),
-        needs_yes=not hosts or not hosts <= chat_sessions.summary_hosts(database),
+        needs_yes=not hosts <= chat_sessions.summary_hosts(database),
         owner=entities.owner(database),
         people=entities.find_entities(database, "", "person", 200),
         goes=chat_digests.by_name(database),

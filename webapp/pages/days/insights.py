@@ -14,6 +14,7 @@ from assistant.turns import anchor_facts
 from store.chats import personas
 from store.chats.records import Anchor
 from store.core.database import Database
+from store.frames.frames import captured_ms_of
 from store.memory import daily_hours, daily_summaries, insights
 from store.memory.daily_summaries import DailySummary
 from store.memory.insights import InsightFilter
@@ -25,10 +26,12 @@ from webapp.core.services import Services, services, viewer
 
 
 def _untold_hours(database: Database, start_ms: int, end_ms: int) -> list[Anchor]:
-    """The hours of a range with activity in them that no insight tells."""
+    """The hours of a range with something to tell, a frame of their own, that no insight tells."""
     with database.read() as connection:
         hours = daily_hours.between(connection, start_ms, end_ms)
-    anchors = [Anchor("moment", hour.start_ms, hour.start_ms + HOUR_MS) for hour in hours if hour.points]
+    quoted = [quote.frame_id for hour in hours for point in hour.points for quote in point.quotes]
+    starts = sorted({captured_ms_of(frame_id) // HOUR_MS * HOUR_MS for frame_id in quoted})
+    anchors = [Anchor("moment", at, at + HOUR_MS) for at in starts if start_ms <= at < end_ms]
     return [anchor for anchor in anchors if insights.current(database, anchor) is None]
 
 
