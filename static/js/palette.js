@@ -29,7 +29,7 @@ async function ask(rest) {
     const html = mine.signal.aborted || await answer.text()
     if (mine !== waiting) return
     if (!answer.ok) throw new Error(answer.status)
-    list.innerHTML = html
+    list.replaceChildren(...new DOMParser().parseFromString(html, 'text/html').body.childNodes)
     list.scrollTop = 0
     choose(options()[0])
     waiting = null

@@ -76,7 +76,7 @@ def addresses(site: Site) -> list[str]:
         "/search",
         "/search?q=command",
         "/search?q=zzzz&app=Firefox",
-        f"/timeline?frame={site.frame_id}&q=command&hit=2&boxes=1",
+        f"/timeline?frame={site.frame_id}&q=command&hit=2",
         f"/frames/{site.frame_id}?q=command&hit=2",
         f"/frames/{site.frame_id}/delete",
         site.cite,

@@ -1,8 +1,7 @@
 """A frame as pages show it: its picture or why that is gone, and what is marked on it.
 
-The address says what to mark: the words that were searched (``?q=&hit=``), the words an answer cites
-(``?cite=chat.turn.number``), or one line (``?line=``). The frame page and the stage of the timeline
-draw the same boxes for it.
+The address says what to mark: the words that were searched (``?q=&hit=``), or the words an answer cites
+(``?cite=chat.turn.number``). The frame page and the stage of the timeline draw the same boxes for it.
 """
 
 from __future__ import annotations
@@ -75,12 +74,11 @@ def crop_around(
 
 @dataclass(frozen=True, slots=True)
 class HighlightRequest:
-    """What an address asks to be marked. Numbers count from 1, and `line` 0 is none."""
+    """What an address asks to be marked. Hits count from 1."""
 
     q: str = ""
     hit: int = 1
     cite: str = ""
-    line: int = 0
 
     @property
     def on_frame(self) -> dict[str, str]:
@@ -118,9 +116,8 @@ class FrameHighlights:
 
     wanted: HighlightRequest
     hits: tuple[HitBox, ...]
-    spans: tuple[tuple[int, int], ...]  # in the text: every hit, and the line that is pointed at
+    spans: tuple[tuple[int, int], ...]  # of every hit in the text
     citation: Citation | None
-    line: Line | None
     lost: bool
 
     @property
@@ -129,19 +126,17 @@ class FrameHighlights:
 
     @property
     def boxes(self) -> tuple[Box, ...]:
-        """The boxes that matter most: the cited words, else the current hit, else the line."""
+        """The boxes that matter most: the cited words, else the current hit."""
         if self.citation:
             return self.citation.item.boxes
-        if self.current:
-            return self.current.boxes
-        return (self.line.box,) if self.line else ()
+        return self.current.boxes if self.current else ()
 
     @property
     def words(self) -> str:
         """The words in those boxes, for a citation that is copied."""
         if self.citation:
             return self.citation.item.quote
-        return self.current.words if self.current else self.line.text if self.line else ""
+        return self.current.words if self.current else ""
 
     @property
     def is_approximate(self) -> bool:
@@ -157,7 +152,6 @@ def highlight_request(arguments: Mapping[str, str]) -> HighlightRequest:
         q=arguments.get("q", "")[:1000],
         hit=number(arguments, "hit", 5) or 1,
         cite=arguments.get("cite", "")[:60],
-        line=number(arguments, "line", 5) or 0,
     )
 
 
@@ -167,23 +161,19 @@ def frame_highlights(
     """The marks that an address asks for on a frame."""
     hits, hit_spans = _hits(reading, frame, wanted.q, wanted.hit)
     citation = _citation(database, frame, wanted.cite)
-    line = reading.lines[wanted.line - 1] if reading and 0 < wanted.line <= len(reading.lines) else None
     return FrameHighlights(
         wanted=wanted,
         hits=hits,
-        spans=(*hit_spans, *([(line.start, line.end)] if line else [])),
+        spans=tuple(hit_spans),
         citation=citation,
-        line=line,
         lost=bool(wanted.cite) and citation is None,
     )
 
 
-def lines_of(reading: Reading | None) -> tuple[tuple[int, Line], ...]:
-    """The lines of a frame that can be pointed at, with their numbers."""
-    if reading is None:
-        return ()
-    numbered = enumerate(reading.lines[:MAX_LINES], 1)
-    return tuple((n, line) for n, line in numbered if line.text.strip() and line.box.w and line.box.h)
+def lines_of(reading: Reading | None) -> list[Line]:
+    """The lines of a frame that have a place on it."""
+    lines = reading.lines[:MAX_LINES] if reading else ()
+    return [line for line in lines if line.text.strip() and line.box.w and line.box.h]
 
 
 def sources_of(reading: Reading | None) -> list[tuple[Source, int]]:

@@ -87,8 +87,6 @@ def marked(html: str) -> list[tuple[int, int, int, int]]:
         ("q=retention&hit=2", [(0, 40, 90, 16)]),
         ("cite={cite}", [QUOTE_BOX]),
         ("cite={cite}&q=again", [QUOTE_BOX]),
-        ("line=3", [(0, 40, 160, 16)]),
-        ("line=99", []),
         ("q=elephant", []),
         ("", []),
     ],
@@ -101,16 +99,9 @@ def test_the_same_words_are_boxed_on_page_and_stage(
     assert marked(answer.text) == boxes
 
 
-def test_every_line_is_text_on_the_picture_and_a_link_on_the_timeline(
-    browser: Actor, frame: FrameRow
-) -> None:
-    html = browser.get(f"/timeline?frame={frame.id}").text
-    assert re.findall(r'<a class="line" href="([^"]+)"', html) == [
-        f"/frames/{frame.id}?line={n}" for n in (1, 2, 3)
-    ]
-    html = browser.get(f"/frames/{frame.id}?line=3").text
-    assert "<mark>retention again</mark>" in html
-    assert re.findall(r"<text [^>]*>([^<]+)</text>", html)[2] == "retention again"
+def test_every_line_is_text_on_the_picture(browser: Actor, frame: FrameRow) -> None:
+    html = browser.get(f"/frames/{frame.id}").text
+    assert re.findall(r"<text [^>]*>([^<]+)</text>", html) == TEXT.split("\n")
 
 
 def test_a_citation_that_is_not_there_is_said(browser: Actor, frame: FrameRow, cite: str) -> None:
@@ -140,7 +131,7 @@ def test_pinning_from_the_page(app: Flask, browser: Actor, frame: FrameRow, data
     assert (answer.status_code, answer.headers["Location"]) == (303, f"/frames/{frame.id}?q=retention")
     html = browser.get(f"/frames/{frame.id}").text
     assert "Pinned" in html and "Unpin" in html
-    assert "for the pictures of 1 frame: 1 pinned, 0 cited" in browser.get("/status").text
+    assert "that you pinned or answers cite stay" in browser.get("/settings/storage").text
     assert "You pinned this frame" in browser.get(f"/frames/{frame.id}/delete").text
     browser.post(f"/frames/{frame.id}/pin", data={**form, "pinned": "0", "next": "//evil.example"})
     assert not tags.retention_reason(database, frame.id).is_kept

@@ -343,7 +343,7 @@ def test_browsing_shows_the_newest_first_under_its_day(
     visitor: Actor, shoot: Callable[..., FrameRow]
 ) -> None:
     shoot(-24 * 60, window_name="earlier window"), shoot(0, window_name="later window")
-    _, _, listed = page(visitor, "/search").partition('<ol class="results">')
+    _, _, listed = page(visitor, "/search").partition('<ol class="results"')
     text = words(listed)
     assert (
         text.index("Fri 20 Nov 2026")

@@ -110,7 +110,6 @@ def _stage_query(who: Viewer) -> StageQuery:
         frame=frame,
         app_names=tuple(dict.fromkeys(name for name in args.getlist("app") if name)),
         wanted=highlight_request(args if frame else {}),
-        with_lines=args.get("boxes") == "1",
         selected=selection,
     )
 

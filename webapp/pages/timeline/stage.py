@@ -11,11 +11,11 @@ from store.core.database import Database
 from store.frames import frames
 from store.frames.frames import FrameRow
 from store.ocr import readings
-from store.ocr.readings import Line, Reading
+from store.ocr.readings import Reading
 from store.timeline import segments as activity
 from webapp.core.parameters import moment
 from webapp.core.services import Viewer
-from webapp.views.frames import NO_HIGHLIGHTS, FrameHighlights, HighlightRequest, frame_highlights, lines_of
+from webapp.views.frames import NO_HIGHLIGHTS, FrameHighlights, HighlightRequest, frame_highlights
 
 _LEAST_MS = 1_000
 _HALF_DAY_MS = 12 * 3_600_000
@@ -86,7 +86,6 @@ class StageQuery:
     frame: FrameRow | None = None
     app_names: tuple[str, ...] = ()
     wanted: HighlightRequest = NO_HIGHLIGHTS  # words to be marked on the frame that the address names
-    with_lines: bool = False  # every line that was read is outlined
     selected: Selection = NO_SELECTION
 
 
@@ -103,16 +102,10 @@ class Stage:
     next_app_id: int | None
     missed_ms: int | None  # the moment that was asked for, when no frame covers it
     marks: FrameHighlights
-    lines: tuple[tuple[int, Line], ...]
 
     def to(self, frame_id: int) -> str:
         """The address of another frame in the same view."""
         return address(self.ask, frame_id)
-
-    @property
-    def with_boxes(self) -> str:
-        """This very view with all lines outlined, or without."""
-        return address(self.ask, self.frame.id, boxes=None if self.ask.with_lines else "1")
 
     @property
     def words(self) -> int:
@@ -139,7 +132,6 @@ def stage(database: Database, ask: StageQuery, last_frame_id: int | None = None)
         next_app_id=next_app,
         missed_ms=missed_ms,
         marks=frame_highlights(database, frame, reading, ask.wanted),
-        lines=lines_of(reading),
     )
 
 
@@ -151,7 +143,6 @@ def address(ask: StageQuery, frame_id: int | None, **changes: object) -> str:
         "z": None if ask.zoom == "day" else ask.zoom,
         "app": list(ask.app_names) or None,
         "q": ask.wanted.q or None,
-        "boxes": "1" if ask.with_lines else None,
         **ask.selected.parameters,
         # A hit and a citation are places on one frame: they go along to no other.
         **(ask.wanted.on_frame if ask.frame is not None and ask.frame.id == frame_id else {}),
