@@ -24,3 +24,4 @@ const components = [copy, pictures, range, strip, timeline, chat, selection, pro
 zone.agree()
 keys.listen()
 listen(root => components.forEach(component => component.enhance(root)))
+document.querySelector('.settings-nav [aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' })

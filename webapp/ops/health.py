@@ -178,7 +178,7 @@ def index_part(database: Database, worker: IngestState | None, now_ms: int) -> P
 def embedding_part(own: Services, worker: IngestState | None) -> Part:
     """How far search by meaning is behind; search by words is whole whatever it says."""
     waiting = vectors.count_missing(own.database)
-    value = f"{waiting} to embed"
+    value = f"{waiting} texts to go"
     if own.embedder.is_off:
         return Part("meaning", "off", "off", "search is by words", "Set embedding.engine to local.")
     problem = (worker.embedder_problem if worker else "") or own.embedder.problem

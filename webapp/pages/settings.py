@@ -249,7 +249,7 @@ def _storage(
         plan=None if asked is None else retention.plan(own.database, asked, own.clock()).run,
         next_run=retention.plan(own.database, chosen, own.clock()).run,
         parts=parts,
-        used=sum(size for _, size, _ in parts),
+        used=sum(size for _, size, _, _ in parts),
         disk=shutil.disk_usage(own.data_dir.home),
         growth=health.growth(own),
         backups=backups,
@@ -263,20 +263,21 @@ def _storage(
     )
 
 
-def _parts(own: Services) -> list[tuple[str, int, str]]:
-    """(name, bytes, how many) of what the home folder holds; backups share its pictures."""
+def _parts(own: Services) -> list[tuple[str, int, str, str]]:
+    """(name, bytes, how many, colour) of what the home folder holds; backups share its pictures."""
     name = own.data_dir.database.name
-    copies = [path / name for path, _ in backup.listed(own.data_dir) if (path / name).exists()]
+    copies = [path / name for path, _ in backup.listed(own.data_dir)]
     files = [own.data_dir.home / f"{name}{end}" for end in ("", "-wal")]
     waiting, waiting_bytes = own.spool.usage()
     attached, attached_bytes = attachments.usage(own.database)
     stats = totals.store_stats(own.database)
+    read = formatting.count(stats.frames_read, "frame") + " read"
     return [
-        ("Pictures", retention.media_bytes(own.database), formatting.count(stats.frames, "frame")),
-        ("Text, index, chats", _bytes_of(files), formatting.count(stats.frames_read, "frame") + " read"),
-        ("Backups", _bytes_of(copies), formatting.count(len(copies), "copy", "copies")),
-        ("Waiting", waiting_bytes, formatting.count(waiting, "capture")),
-        ("Attached files", attached_bytes, formatting.count(attached, "file")),
+        ("Pictures", retention.media_bytes(own.database), formatting.count(stats.frames, "frame"), "c8"),
+        ("Text, index, chats", _bytes_of(files), read, "c5"),
+        ("Backups", _bytes_of(copies), formatting.count(len(copies), "copy", "copies"), "c10"),
+        ("Waiting", waiting_bytes, formatting.count(waiting, "capture"), "c2"),
+        ("Attached files", attached_bytes, formatting.count(attached, "file"), "c0"),
     ]
 
 

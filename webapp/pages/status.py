@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 
 from flask import request
 from werkzeug.wrappers import Response
@@ -43,16 +42,6 @@ _STATES = {
 _ORDER = ("bad", "warn", "off", "ok")
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One minute of the last hour: percent from the left and of the height, and the number."""
-
-    x: float
-    height: float
-    minute_ms: int
-    frames: int
-
-
 @templating.get("/status")
 def show() -> Response:
     """The page; for htmx the facts alone, asked for every ten seconds."""
@@ -70,7 +59,7 @@ def show() -> Response:
         disk=shutil.disk_usage(own.data_dir.home),
         pause=process_state.read_pause(own.data_dir.spool, viewer().now_ms),
         bars=bars,
-        busiest=max(bar.frames for bar in bars),
+        busiest=max(count for _, count in bars),
         ledger=ledger.reconcile(own.database, today.start_ms, today.end_ms),
         decisions=ledger.daily(own.database, today.start_ms, today.end_ms),
         decision_words=decision_words,
@@ -122,17 +111,13 @@ def pause() -> Response:
 form("/status/resume", capture.resume, "/status")
 
 
-def _bars(own: Services, now_ms: int) -> list[Bar]:
-    """Frames kept in each minute of the last hour."""
+def _bars(own: Services, now_ms: int) -> list[tuple[int, int]]:
+    """(when it began, frames kept) of each minute of the last hour."""
     start_ms = now_ms // _MINUTE_MS * _MINUTE_MS - 59 * _MINUTE_MS
     counts = [0] * 60
     for _, captured_ms, _ in timeline.frames_between(own.database, start_ms, now_ms + 1, 20_000):
         counts[min(59, (captured_ms - start_ms) // _MINUTE_MS)] += 1
-    most = max(counts) or 1
-    return [
-        Bar(round(i * 100 / 60, 2), round(count * 100 / most, 1), start_ms + i * _MINUTE_MS, count)
-        for i, count in enumerate(counts)
-    ]
+    return [(start_ms + n * _MINUTE_MS, count) for n, count in enumerate(counts)]
 
 
 def decision_words(count: DecisionCount) -> str:
