@@ -341,7 +341,7 @@ def memory(own: World) -> Run:
 def refining(own: World) -> Run:
     memory(own)()
     facts = [{"frame_id": own.doomed[0].id, "text": LINE}]
-    own.stub.reply(json.dumps({"title": SECRET, "narrative": LINE, "concepts": [SECRET], "facts": facts}))
+    own.stub.reply(json.dumps({"title": SECRET, "narrative": LINE, "facts": facts}))
     return steps(ObservationWords(own.database, own.deps.models, "local", own.clock).step, 6)
 
 

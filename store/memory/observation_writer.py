@@ -80,11 +80,11 @@ def put_parts(
     connection: apsw.Connection,
     number: int,
     facts: Iterable[Fact],
-    concepts: Iterable[str],
+    concepts: Iterable[str] | None = None,
     files: Iterable[str] | None = None,
     urls: Iterable[str] | None = None,
 ) -> None:
-    """Facts and terms; files and addresses stay as they are when None."""
+    """Facts and terms; terms stay as they are when None."""
     connection.execute("delete from observation_facts where observation_id = ?", (number,))
     connection.executemany(
         "insert into observation_facts (observation_id, n, frame_id, text) values (?, ?, ?, ?)",
@@ -250,14 +250,12 @@ def accept(
     connection: apsw.Connection,
     observation_id: int,
     fingerprint: str,
-    *,
     narrative: str,
     facts: Sequence[Fact],
-    concepts: Sequence[str],
     now_ms: int,
 ) -> bool:
-    """Keep a model's words, and the lines and concepts that it chose, behind those of the rules; False when
-    the frames changed meanwhile, and nothing is kept.
+    """Keep a model's words, and the lines that it chose, behind those of the rules; False when the frames
+    changed meanwhile, and nothing is kept.
     """
     by_rules = scalar(connection, "select narrative from observations where id = ?", (observation_id,)) or ""
     told = f"{by_rules.partition(MODEL_SAYS)[0].strip()}\n{MODEL_SAYS}{narrative}".strip()
@@ -275,8 +273,7 @@ def accept(
     lines: dict[str, Fact] = {}
     for fact in (*(Fact(*row) for row in rows(connection, sql, (observation_id,))), *facts):
         lines.setdefault(fact.text, fact)
-    named = dict.fromkeys((*_derived(connection, observation_id)["concepts"], *concepts))
-    put_parts(connection, observation_id, lines.values(), named)
+    put_parts(connection, observation_id, lines.values())
     put_documents(connection, observation_id)
     return True
 

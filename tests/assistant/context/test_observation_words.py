@@ -62,7 +62,7 @@ def better(*facts: tuple[int, str], narrative: str = "Set the retention.") -> st
     listed = [
         {"frame_id": frame_id, "text": text} for frame_id, text in facts or ((NOON_FRAME, "retention"),)
     ]
-    return json.dumps({"narrative": narrative, "concepts": ["retention"], "facts": listed})
+    return json.dumps({"narrative": narrative, "facts": listed})
 
 
 def work(words: ObservationWords, most: int = 20) -> None:
@@ -205,29 +205,25 @@ SHOWN = (
 )  # fmt: skip
 def test_only_sentences_that_the_screen_bears_out_are_kept(said: str, kept: str) -> None:
     facts = [{"frame_id": 1, "text": "set to 14 days"}]
-    answer = json.dumps({"narrative": said, "concepts": ["buoy", "camel"], "facts": facts})
+    answer = json.dumps({"narrative": said, "facts": facts})
     if not kept:
         with pytest.raises(ModelMalformed):
             observation_words.checked_refinement(answer, {1: SHOWN})
         return
     found = observation_words.checked_refinement(answer, {1: SHOWN})
-    assert (found.narrative, found.concepts) == (kept, ("buoy",))
+    assert found.narrative == kept
 
 
 def test_parts_that_are_not_what_they_should_be_are_left_out() -> None:
     answer = {
-        "narrative": "the harbour", "concepts": ["here", 7, "", "here"],
+        "narrative": "the harbour",
         "facts": [7, {}, {"frame_id": True, "text": "words here"}, {"frame_id": 1, "text": ["words"]},
                   {"frame_id": 1, "text": "Words here"}],
     }  # fmt: skip
     found = observation_words.checked_refinement(
         f"```json\n{json.dumps(answer)}\n```", {1: "harbour words here"}
     )
-    assert (found.narrative, found.concepts, found.facts) == (
-        "the harbour",
-        ("here",),
-        (Fact("Words here", 1),),
-    )
+    assert (found.narrative, found.facts) == ("the harbour", (Fact("Words here", 1),))
 
 
 # -- what is sent -----------------------------------------------------------------------------

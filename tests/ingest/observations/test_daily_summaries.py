@@ -67,10 +67,8 @@ def refine(database: Database, frame_id: int, line: str, now_ms: int) -> None:
     """Put the only observation into a model's words, with a line that stands on a frame."""
     [(one, fingerprint)] = observation_writer.due(database, now_ms, 2)
     with database.write() as connection:
-        assert observation_writer.accept(
-            connection, one.id, fingerprint, narrative="Edited a policy.", facts=[Fact(line, frame_id)],
-            concepts=[], now_ms=now_ms,
-        )  # fmt: skip
+        facts = [Fact(line, frame_id)]
+        assert observation_writer.accept(connection, one.id, fingerprint, "Edited a policy.", facts, now_ms)
 
 
 # -- by rules -----------------------------------------------------------------------------
