@@ -195,7 +195,7 @@ def entity_answer(entity: Entity) -> EntityAnswer:
     )
 
 
-# -- care: take back and give back, merge and undo, where it was used, what disagrees ------------
+# -- care: take back and give back, merge and undo, what disagrees -------------------------------
 
 MAX_CLASHING = 2_000
 """Facts that are compared, the latest ones."""
@@ -207,13 +207,6 @@ class RetractBody(Request):
 
 class MergeBody(Request):
     into_id: Id = Field(description="The entity that both are recalled as from now on.")
-
-
-class UseAnswer(Answer):
-    chat_id: int
-    turn_id: int = Field(validation_alias="turn")
-    question: str
-    asked_at: Timestamp = Field(validation_alias="at_ms")
 
 
 class ClashesAnswer(Answer):
@@ -236,20 +229,6 @@ def restore_fact(fact_id: int) -> FactAnswer:
     with services().database.write() as connection:
         fact_curation.restore_fact(connection, fact_id)
     return FactAnswer.of(entities.fact(services().database, fact_id))
-
-
-@endpoint("GET", f"{FACT}/uses", "Answers that a fact went into")
-def uses_of_fact(fact_id: int) -> Listing[UseAnswer]:
-    """The turns in which a tool gave it to the model, latest first."""
-    entities.fact(services().database, fact_id)
-    return Listing(data=UseAnswer.list_of(fact_curation.uses_of_fact(services().database, fact_id)))
-
-
-@endpoint("GET", f"{ENTITY}/uses", "Answers that an entity went into")
-def uses_of_entity(entity_id: int) -> Listing[UseAnswer]:
-    """The turns in which a tool gave it to the model, latest first."""
-    uses = fact_curation.uses_of_entity(services().database, entities.get(services().database, entity_id).id)
-    return Listing(data=UseAnswer.list_of(uses))
 
 
 @endpoint("GET", "/facts/clashes", "Facts that disagree")

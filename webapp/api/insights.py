@@ -1,4 +1,4 @@
-"""Insights: what a frame or a moment was about, told, told again, amended, compared and put back."""
+"""Insights: what a frame or a moment was about, told, told again, amended and put back."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ from webapp.api.values import (
     Zone,
 )
 from webapp.core.errors import invalid
-from webapp.core.formatting import difference
 from webapp.core.services import services
 from webapp.exports import files
 
@@ -89,7 +88,7 @@ def insight_answer(insight: Insight) -> InsightAnswer:
     return InsightAnswer.of(insight, turn=turn_answer(turn))
 
 
-# -- versions: listed, compared, put back, and each with what made it ----------------------------
+# -- versions: listed, put back, and each with what made it ----------------------------
 
 
 @endpoint("POST", f"{INSIGHT}/restore", "Make a version the current one")
@@ -104,23 +103,6 @@ def versions(insight_id: int) -> Listing[InsightSummary]:
     """Of the same frame or moment, the newest first."""
     of_anchor = insights.versions(services().database, insights.get(services().database, insight_id).anchor)
     return Listing(data=InsightSummary.list_of(of_anchor))
-
-
-class DifferenceLine(Answer):
-    kind: str = Field(description="same, added or removed.")
-    text: str
-
-
-class CompareQuery(Request):
-    to: QueryId = Field(description="The insight that it is compared with, usually another version.")
-
-
-@endpoint("GET", f"{INSIGHT}/compare", "How one insight differs from another")
-def compare(insight_id: int, query: CompareQuery) -> Listing[DifferenceLine]:
-    """Lines of the first that are not in the second are removed, the other way round added."""
-    first, second = insights.get(services().database, insight_id), insights.get(services().database, query.to)
-    lines = difference(first.summary, second.summary)
-    return Listing(data=DifferenceLine.list_of(lines))
 
 
 @endpoint("GET", f"{INSIGHT}/messages", "The messages that made an insight")
