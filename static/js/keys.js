@@ -11,12 +11,16 @@ export function listen() {
     button.hidden = false
     button.addEventListener('click', openPalette)
   }
+  // Where nothing is searched yet one types at once; a phone would show its keyboard over the page.
+  if (matchMedia('(pointer: fine)').matches) document.querySelector('#q[value=""]')?.focus()
   document.addEventListener('keydown', event => {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
       event.preventDefault()
       openPalette()
       return
     }
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step && event.target.closest('#q, [data-result]') && walk('[data-hit]', step)) return event.preventDefault()
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
     if (document.body.dataset.singleKeys === 'off' || document.querySelector('dialog[open]')) return
     if (leaving !== null && [...event.key].length === 1) return event.preventDefault(), toSearch(leaving + event.key)

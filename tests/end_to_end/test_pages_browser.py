@@ -79,6 +79,7 @@ def addresses(site: Site) -> list[str]:
         f"/timeline?frame={site.frame_id}&q=command&hit=2",
         f"/frames/{site.frame_id}?q=command&hit=2",
         f"/frames/{site.frame_id}/delete",
+        f"/frames/{site.frame_id}/similar",
         site.cite,
         "/frames/5",
         "/chat",
@@ -91,6 +92,7 @@ def addresses(site: Site) -> list[str]:
         f"/timeline?frame={site.cite.split('?')[0].rsplit('/', 1)[1]}&cite={site.cite.split('=')[1]}",
         "/days",
         "/days/2026-11-15",
+        "/days/2026-11-20?month=1",
         "/memory/search?q=retention",
         "/memory/observations/1",
         "/memory/around?anchor=3",
@@ -298,6 +300,20 @@ def test_search_pushes_an_address_that_back_restores_as_a_page(visitor: Visit) -
         "htmx-current-path-for-history",
         "selection",
     }  # as the privacy page says
+
+
+def test_the_arrows_lead_from_the_field_through_the_hits(visitor: Visit) -> None:
+    page = visitor.go("/search")
+    expect(page.locator("#q")).to_be_focused()
+    page.goto(f"{visitor.site.origin}/search?q=command#q")
+    page.locator("#q").press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    second = page.locator("[data-hit]").nth(1)
+    expect(second).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(page.locator("[data-hit]").first).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/frames/\d+\?q=command$"))
 
 
 def test_a_title_is_offered_while_it_is_typed_and_the_search_stays(visitor: Visit) -> None:
