@@ -13,15 +13,12 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Literal
 
 from store.core.paths import DataDir
 from store.timeline import sample_week
 from webapp.ops.control import web_address
 from webapp.ops.supervisor import die_with_parent
 from webapp.security.access import launch_link
-
-State = Literal["none", "making", "ready", "failed"]
 
 
 class SampleWeek:
@@ -48,10 +45,11 @@ class SampleWeek:
 
     def _run(self, zone: str) -> None:
         week = sample_week.read(self.data_dir)
-        if not (week and week.is_complete) and self._call("demo", "--tz", zone):
-            self.problem = "The sample week could not be made; `recollect demo` says why."
-        elif self._call("up", "--port", "0", "--open") and not self._is_ended:
-            self.problem = "The sample week could not be shown; see its logs."
+        is_made = week is not None and week.is_complete
+        failed = not is_made and self._call("demo", "--tz", zone)
+        failed = failed or self._call("up", "--port", "0", "--open")
+        if failed and not self._is_ended:
+            self.problem = "The sample week does not work here; `recollect demo` says why."
 
     def _call(self, *words: str) -> int:
         """Run a command of Recollect on the folder to its end; its exit code."""
@@ -69,9 +67,8 @@ class SampleWeek:
         return self._process.wait()
 
     @property
-    def state(self) -> State:
-        if self.problem:
-            return "failed"
+    def state(self) -> str:
+        """``none``, ``making`` or ``ready``."""
         if self._worker is None or not self._worker.is_alive():
             return "none"
         return "ready" if web_address(self.data_dir) else "making"
@@ -87,7 +84,8 @@ class SampleWeek:
             self._is_ended = True
             if self._process and self._process.poll() is None:
                 self._process.terminate()
-                self._process.wait()
+        if self._worker:
+            self._worker.join()
 
     def remove(self) -> None:
         """End it and delete its folder, which holds nothing else."""
