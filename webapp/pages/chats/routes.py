@@ -28,7 +28,7 @@ from webapp.core.lookups import chat_or_404, stored_turn_or_404, turn_or_404
 from webapp.core.parameters import number
 from webapp.core.services import Viewer, services, viewer
 from webapp.core.uploads import form_attachments
-from webapp.pages.chats.memory import topic_view
+from webapp.pages.chats.memory import topic_of
 from webapp.pages.chats.understood import chosen_range
 from webapp.pages.chats.view import Composer, around_frame, chat_list, edit, page
 from webapp.pages.forms import form
@@ -146,7 +146,7 @@ def _page(chat: Chat | None, composer: Composer, who: Viewer, status: int = 200)
 def turn_fragment(chat_id: int, n: int) -> Response:
     """A turn as a fragment, running or done. Raises 404."""
     return templating.render_page(
-        "chat/turn.html", view=_turn_view(chat_id, n), topic=topic_view(services(), chat_id)
+        "chat/turn.html", view=_turn_view(chat_id, n), topic=topic_of(services(), chat_id), chat_id=chat_id
     )
 
 

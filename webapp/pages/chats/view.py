@@ -28,7 +28,7 @@ from store.timeline.totals import Totals
 from webapp.core import formatting
 from webapp.core.parameters import NO_RANGE, Range, of_span
 from webapp.core.services import Services, Viewer
-from webapp.pages.chats.memory import topic_view
+from webapp.pages.chats.memory import topic_of
 from webapp.views.turns import TurnView, turn_view
 
 LISTED_CHATS = 60
@@ -145,7 +145,7 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         suggestions=None if chat else suggestions(database, viewer),
         persona=personas.active(database),
         personas=personas.list_personas(database),
-        topic=topic_view(own, chat.id) if chat else None,
+        topic=topic_of(own, chat.id) if chat else None,
         asks_for_pictures=_asks_for_pictures(own.chat_models),
         is_verbose=chat_sessions.verbose_until_ms(database, viewer.now_ms) is not None,
     )
