@@ -85,6 +85,5 @@ def pages(own: Services, chat: str, session_id: int) -> dict[str, str]:
         "chat-digests": "/memory/digests",
         "chat-topics": "/memory/topics",
         "chat-topic": f"/memory/topics/{topic}",
-        "memory-search-chats": "/memory/search?q=retention&type=chat",
         "logging": "/settings/logging",
     }

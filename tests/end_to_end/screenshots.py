@@ -83,7 +83,6 @@ def _pages(database: Database, answer: str) -> dict[str, str]:
         "chat-delete": f"{answer}/delete",
         "activity": "/activity?when=today",
         "days": "/days",
-        "memory-search": "/memory/search?q=migration",
         "insight-new": f"/insights/new?frame={frame}",
         "models": "/settings/models",
         "tools": "/settings/tools",

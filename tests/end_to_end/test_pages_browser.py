@@ -93,7 +93,6 @@ def addresses(site: Site) -> list[str]:
         "/days",
         "/days/2026-11-15",
         "/days/2026-11-20?month=1",
-        "/memory/search?q=retention",
         "/memory/observations/1",
         "/memory/around?anchor=3",
         "/personas/new",

@@ -163,7 +163,7 @@ def test_the_pages_are_accessible_and_fit_every_width(browser: Browser, site: Si
         f"{chat}/memory", f"{site.origin}/memory/sessions", f"{site.origin}/memory/sessions/{session_id}",
         f"{site.origin}/memory/topics", f"{site.origin}{topic}", f"{site.origin}/settings/logging",
         f"{site.origin}/settings/memory", f"{site.origin}/memory/entities",
-        f"{site.origin}/memory/digests", f"{chat}/turns/3/context", f"{site.origin}/memory/search?type=chat",
+        f"{site.origin}/memory/digests", f"{chat}/turns/3/context",
     ):  # fmt: skip
         page.goto(path)
         assert_clean_at_every_width(page, path)

@@ -50,7 +50,6 @@ _BY_PAGE = {
     "spellings on the page": "/search?q=xylophonequrak",
     "titles that are offered": "/search/names?win=xylophoneq",
     "addresses that are offered": "/search/names?url=xylophoneq",
-    "memory page": "/memory/search?q=xylophoneq*",
     "journal": "/days/2026-11-20",
     "day": "/timeline?day=2026-11-20",
 }

@@ -1,43 +1,37 @@
-"""What was done, found again, and seen in its surroundings; open to correction."""
+"""What was done, seen in its surroundings; open to correction."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 from flask import redirect, request
-from markupsafe import Markup
 from werkzeug.wrappers import Response
 
 from store.core.database import Database
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.memory import observation_writer, observations, timeline
-from store.memory import search as memory_search
 from store.memory.chat_summaries import ChatSummary
 from store.memory.documents import SessionSummary, UserPrompt
 from store.memory.entries import (
-    ENTRY_TYPES,
-    MEMORY_WINDOW_DAYS,
     Body,
     EntryType,
     MemoryEntry,
-    MemoryFilters,
     of_observation,
 )
 from store.memory.observations import Fact, Observation
 from store.memory.timeline import BadAnchor, UnknownAnchor
 from store.search.sample import evenly
 from webapp.api import memory as api
-from webapp.core import formatting, markdown, parameters, templating
+from webapp.core import formatting, templating
 from webapp.core.errors import Problem
-from webapp.core.parameters import NO_RANGE, Range, number
+from webapp.core.parameters import number
 from webapp.core.services import services, viewer
 from webapp.pages.forms import form
 
-LIMIT = 30
 _SHOTS = 3
 _TYPE_NAMES: dict[EntryType, str] = {
     "observation": "Done",
@@ -54,12 +48,6 @@ _FIELD_NAMES = {
     "next_steps": "Still to do",
     "notes": "Notes",
 }
-_ORDERS = {
-    "hybrid": "by words and meaning",
-    "semantic": "by meaning",
-    "fts": "by words",
-    "newest": "newest first",
-}
 _MAX_CHARS = 1_000
 _MAX_NARRATIVE = 4_000
 _MAX_LINES = 50
@@ -75,7 +63,6 @@ class Card:
     around: str
     observation: Observation | None
     sections: tuple[tuple[str, list[Fact]], ...]  # of a session: (name, lines)
-    snippet: Markup
     shots: list[FrameRow]
     frames: Collection[int]  # ids of those that still exist
     is_anchor: bool
@@ -83,29 +70,6 @@ class Card:
     @property
     def type_name(self) -> str:
         return _TYPE_NAMES[self.entry.type]
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryQuery:
-    """The search as its address says it."""
-
-    q: str = ""
-    type: str = ""
-    concept: str = ""
-    file: str = ""
-    kind: str = ""
-    range: Range = NO_RANGE
-
-    @property
-    def filters(self) -> MemoryFilters:
-        return MemoryFilters(
-            self.range.start_ms, self.range.end_ms, None, self.concept or None, self.file or None,
-            self.kind or None,
-        )  # fmt: skip
-
-    @property
-    def is_filtered(self) -> bool:
-        return bool(self.type or self.concept or self.file or self.kind or self.range.is_given)
 
 
 @templating.get("/memory")
@@ -117,45 +81,9 @@ def show() -> Response:
 
 @templating.get("/memory/search")
 def search() -> Response:
-    """What fits words or their meaning; for htmx only the results."""
-    args = request.args
-    concept, file, kind = (args.get(name, "").strip()[:_MAX_CHARS] for name in ("concept", "file", "kind"))
-    asked = MemoryQuery(
-        q=args.get("q", "")[:_MAX_CHARS],
-        type=args.get("type", "") if args.get("type") in ENTRY_TYPES else "",
-        concept=concept,
-        file=file,
-        kind=kind,
-        range=parameters.range_of(args, viewer()),
-    )
-    entries, tally = _search(asked)
-    return templating.render(
-        "memory/search.html",
-        "memory/_results.html",
-        asked=asked,
-        cards=cards(services().database, entries),
-        tally=tally,
-        types=_TYPE_NAMES,
-    )
-
-
-def _search(asked: MemoryQuery) -> tuple[Sequence[MemoryEntry], str]:
-    """What fits, and a line that says how much, in which order and of what time."""
-    if asked.range.problem:
-        return (), asked.range.problem
-    own = services()
-    types = [kind for kind in ENTRY_TYPES if not asked.type or kind == asked.type]
-    found = memory_search.search_memory(
-        own.database,
-        own.embedder.asked(asked.q),
-        types,
-        asked.filters,
-        now_ms=viewer().now_ms,
-        limit=LIMIT,
-    )
-    where = "" if asked.range.is_given else f", the last {MEMORY_WINDOW_DAYS} days"
-    count = formatting.count(len(found.entries), "entry", "entries")
-    return found.entries, f"{count}, {_ORDERS[found.strategy]}{where}"
+    """Where words are looked for now, in frames and in what else has them."""
+    words = next((word for name in ("q", "concept", "file") if (word := request.args.get(name))), "")
+    return redirect(f"/search?{urlencode({'q': words})}")
 
 
 @templating.get("/memory/around")
@@ -276,7 +204,6 @@ def _card(database: Database, entry: MemoryEntry, slots: Mapping[str, int | None
         around=around,
         observation=observation,
         sections=tuple(_sections(database, body)),
-        snippet=markdown.highlight(entry.snippet, entry.highlights) if entry.snippet else Markup(""),
         shots=evenly(list(rows.values()), _SHOTS),
         frames=rows.keys(),
         is_anchor=is_anchor,

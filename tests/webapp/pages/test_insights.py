@@ -206,13 +206,14 @@ def test_the_list_is_paged_there_and_back_with_its_count(
     assert "3–4 of 5" in browser.get(back).text
 
 
-def test_memory_search_shows_an_insight_and_leads_to_it(
+def test_search_counts_an_insight_and_leads_to_where_it_is_found(
     browser: Actor, send: Any, stub: StubModel, frame: FrameRow, database: Database
 ) -> None:
     stub.reply(TOLD).reply("Retention, decided")
     made = settled(browser, database, send("/insights", frame=str(frame.id)))
-    found = browser.get("/memory/search?q=retention&type=insight").text
-    assert f'href="/insights/{made.id}"' in found and "Retention, decided" in found
+    found = browser.get("/search?q=decided").text
+    assert 'href="/insights?q=decided">1 insight<' in found and "Retention, decided" in found
+    assert f'href="/insights/{made.id}"' in browser.get("/insights?q=decided").text
 
 
 def test_a_title_of_a_model_s_making_is_only_text(
@@ -224,7 +225,7 @@ def test_a_title_of_a_model_s_making_is_only_text(
         f"/insights/{made.id}",
         "/insights",
         f"/frames/{frame.id}",
-        "/memory/search?q=&type=insight",
+        "/search?q=alert",
     ):
         page = browser.get(path).text
         assert "<script>alert" not in page and "<img src=x" not in page

@@ -12,32 +12,27 @@ from store.memory import observations
 from tests.factories import NOON_MS
 from tests.memories import put_observation, put_session
 from tests.tables import for_each
-from tests.webapp.conftest import Actor, csrf_of, page, words
+from tests.webapp.conftest import Actor, csrf_of, page
 
 HOSTILE = "<img src=x onerror=alert(1)>{{ 7*7 }}</textarea><script>alert(2)</script>"
 
 
-@for_each("path", ["/memory/search", "/memory/around?anchor=2026-11-20T12:00:00Z"])
+@for_each("path", ["/memory/around?anchor=2026-11-20T12:00:00Z"])
 def test_every_page_opens_on_an_empty_home(browser: Actor, path: str) -> None:
     html = page(browser, path)
     assert html.count("<h1") == 1
     assert not re.search(r"\sstyle=|<style|\son[a-z]+=\"|javascript:", html)
 
 
-def test_what_is_found_is_marked_and_its_surroundings_are_a_link_away(
-    browser: Actor, database: Database
-) -> None:
-    number = put_observation(database, narrative="Wrote the retention policy.")
-    html = page(browser, "/memory/search?q=retention")
-    assert "<mark>retention</mark>" in html and "1 entry, by words, the last 90 days" in words(html)
-    assert f"/memory/around?anchor={number}" in html
-    assert "Nothing of this is in memory" in page(browser, "/memory/search?q=zebra")
-
-
-@for_each("path", ["/memory/search", "/search", "/insights"])
+@for_each("path", ["/search", "/insights"])
 def test_a_time_that_is_not_understood_is_told_on_the_page(browser: Actor, path: str) -> None:
     page(browser, f"{path}?q=x&when=custom&phrase=nonsense")
-    assert "“nonsense” is not a time I know" in page(browser, "/memory/search?when=custom&phrase=nonsense")
+    assert "“nonsense” is not a time I know" in page(browser, "/search?when=custom&phrase=nonsense")
+
+
+def test_what_was_looked_for_in_memory_is_looked_for_in_search(browser: Actor) -> None:
+    for old, new in {"q=a+b": "a+b", "concept=how": "how", "file=main.py": "main.py", "": ""}.items():
+        assert browser.get(f"/memory/search?{old}").headers["Location"] == f"/search?q={new}"
 
 
 def test_around_mixes_types_and_marks_the_anchor(browser: Actor, database: Database) -> None:
@@ -93,7 +88,6 @@ def test_what_is_taken_out_of_memory_is_gone(app: Flask, browser: Actor, databas
     form = {"csrf_token": csrf_of(app, browser)}
     answer = browser.post(f"/memory/observations/{number}/hide", data=form)
     assert (answer.status_code, answer.headers["Location"][:6]) == (303, "/days/")
-    assert "Nothing of this is in memory" in page(browser, "/memory/search?q=zebra")
     page(browser, f"/memory/observations/{number}", 404)
 
 
@@ -101,6 +95,6 @@ def test_screen_text_is_shown_and_never_obeyed(browser: Actor, database: Databas
     number = put_observation(
         database, title=HOSTILE, narrative=HOSTILE, facts=[(HOSTILE, NOON_MS * 1024)], concepts=[HOSTILE]
     )
-    for path in ("/days/2026-11-20?tz=UTC", f"/memory/observations/{number}", "/memory/search?q=alert"):
+    for path in ("/days/2026-11-20?tz=UTC", f"/memory/observations/{number}"):
         html = page(browser, path)
         assert "<img src=x" not in html and "<script>alert" not in html and "7*7" in html, path

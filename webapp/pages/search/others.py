@@ -1,4 +1,4 @@
-"""What else than frames has the words: messages, files, chats, and the people and things that are known."""
+"""What else than frames has the words: messages, chats, insights, files, and names that are known."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from markupsafe import Markup
 from store.chats import attachments, conversations
 from store.core.database import Database
 from store.embeddings.knn import RetrievalQuery
+from store.memory.insights import InsightFilter
+from store.memory.search import search_insights
 from store.sources import entities, messages
 from webapp.core import markdown
 
@@ -46,10 +48,14 @@ def others(database: Database, q: str) -> Iterator[Other]:
         )
     if chats := conversations.list_chats(database, MOST + 1, text=q):
         yield Other("chat", "chat", len(chats), f"/chats{words}", chats[0].title, "", chats[0].updated_ms)
+    told = search_insights(database, RetrievalQuery(q), InsightFilter(), limit=1)
+    for last in told.insights:
+        at_ms, title = last.anchor.start_ms, last.title or "Untitled"
+        yield Other("insight", "memory", told.total, f"/insights{words}", title, "", at_ms)
     if files := attachments.having(database, q, MOST + 1):
-        last = files[0]
+        file = files[0]
         yield Other(
-            "file", "text", len(files), f"/chat/{last.chat_id}#t{last.turn}", last.name, "in a chat", None
+            "file", "text", len(files), f"/chat/{file.chat_id}#t{file.turn}", file.name, "in a chat", None
         )
     if known := entities.find_entities(database, q, limit=MOST + 1):
         kind, at_ms = known[0].kind, known[0].updated_ms
