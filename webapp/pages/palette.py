@@ -42,6 +42,7 @@ _PLACES = (
     Row("Remembered facts", "/memory/facts", "memory"),
     Row("Insights", "/insights", "memory"),
     Row("Time spent", "/activity", "clock"),
+    Row("Recording", "/settings/recording", "play", "Settings"),
     Row("Privacy", "/privacy", "shield", "Settings"),
     Row("Storage", "/settings/storage", "disk", "Settings"),
     Row("Models", "/settings/models", "sliders", "Settings"),
@@ -49,6 +50,7 @@ _PLACES = (
     Row("Memory", "/settings/memory", "memory", "Settings"),
     Row("Imports", "/sources", "plus", "Settings"),
     Row("Display", "/settings/display", "sliders", "Settings"),
+    Row("About", "/settings/about", "info", "Settings"),
     Row("Status", "/status", "status"),
 )
 _PAUSE = (
