@@ -1,4 +1,4 @@
-"""Answers without a model to questions that nobody here wrote: the gate on the sealed set, totals only."""
+"""Answers without a model to questions that nobody here wrote: the gate on sealed sets, totals only."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ MIN_RIGHT, MAX_WRONG = 0.86, 0.05
 
 
 @pytest.mark.end_to_end
-def test_questions_of_strangers_are_answered() -> None:
+@pytest.mark.parametrize("name", ["sealed", "languages"])
+def test_questions_of_strangers_are_answered(name: str) -> None:
+    """The second are asked in languages whose questions nobody wrote anything for."""
     verdicts = Counter(
-        one.verdict for one in judge_set(SETS / "sealed" / "questions.json", open_embedder("local"))
+        one.verdict for one in judge_set(SETS / name / "questions.json", open_embedder("local"))
     )
     shares = {verdict: count / verdicts.total() for verdict, count in verdicts.items()}
     assert shares["right"] >= MIN_RIGHT
