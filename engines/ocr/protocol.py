@@ -254,10 +254,6 @@ def _touch(left: OcrWord, right: OcrWord) -> bool:
     return not cjk.isalnum()
 
 
-def _height(box: Box) -> int:
-    return box.h
-
-
 def _bucket(box: Box) -> int:
     return (box.y + box.h // 2) // _BUCKET
 
@@ -270,7 +266,7 @@ def _row_that_ends_before(word: OcrWord, rows: dict[int, list[list[OcrWord]]]) -
             gap = word.box.x - row[-1].box.right
             last = row[-1].box
             if east_asian_width(row[-1].text[-1]) in "WF":  # 一 and ， share nothing; Latin words do
-                last = max((near.box for near in row[-_NEAR:]), key=_height)
+                last = max((near.box for near in row[-_NEAR:]), key=lambda box: box.h)
             height = max(last.h, word.box.h)
             near_enough = -height <= gap <= _GAP * height and _share_baseline(last, word.box)
             if near_enough and (best is None or gap < best_gap):

@@ -91,45 +91,17 @@ class _Columns:
         near = self._blanks[(left <= middles) & (middles <= right)]
         return int(near[np.diff(near)[:, 0].argmax()].sum()) // 2 if len(near) else left
 
-    def stretch(self, at: int, other: _Columns, there: int, least: int) -> _Stretch:
+    def stretch(self, at: int, other: _Columns, there: int, least: int) -> tuple[int, int]:
         """The columns around `at`, but none before `least`, that stand so around `there` in the `other`."""
         before, after = min(at - least, there), min(len(self.numbers) - at, len(other.numbers) - there)
         left = at - _alike(self.numbers[at - before : at][::-1], other.numbers[there - before : there][::-1])
-        right = at + _alike(self.numbers[at : at + after], other.numbers[there : there + after])
-        moved = (word.moved(at - there, 0) for word in other.words)
-        words = [word for word in moved if left <= word.box.x and word.box.right <= right]
-        is_end = right == len(self.numbers) and right - at == len(other.numbers) - there
-        return _Stretch(left, right, words, left == 0 and at == there, is_end)
+        return left, at + _alike(self.numbers[at : at + after], other.numbers[there : there + after])
 
 
 def _alike(one: Numbers, other: Numbers) -> int:
     """How many are the same from the first on."""
     differing = np.flatnonzero(one != other)
     return int(differing[0]) if len(differing) else len(one)
-
-
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    """Columns of a row that are known, and the words that stand in them."""
-
-    left: int
-    right: int
-    words: list[OcrWord]
-    begins: bool  # where the other row does
-    ends: bool
-
-
-def _segments(columns: _Columns, stretches: Sequence[_Stretch]) -> Iterator[slice | list[OcrWord]]:
-    """From the left: words that are known, and columns that are to be read, with some of what is known."""
-    near, far = _NEAR * columns.height, _FAR * columns.height
-    unread = None if stretches[0].begins else 0
-    for stretch in stretches:
-        if unread is not None:
-            yield slice(unread, columns.cut(stretch.left + near, stretch.left + far))
-        yield stretch.words
-        unread = columns.cut(stretch.right - far, stretch.right - near)
-    if not stretches[-1].ends:
-        yield slice(unread, len(columns.numbers))
 
 
 def _joined(left: Sequence[OcrWord], right: Sequence[OcrWord], reach: int) -> list[OcrWord] | None:
@@ -174,7 +146,9 @@ class Remembered:
         for key in keys:
             self._rows.move_to_end(key)
         result = [self._rows[key] for key in keys]
-        self._forget()
+        held = sum(map(len, self._rows.values())) + len(self._rows)
+        while held > _REMEMBERED:
+            held -= len(self._rows.popitem(last=False)[1]) + 1
         return result
 
     def _patches(
@@ -198,30 +172,39 @@ class Remembered:
         return found
 
     def _plan(self, columns: _Columns) -> list[slice | list[OcrWord]] | None:
-        """What is known of a row and what is to be read; None where it is sooner read at once."""
-        stretches: list[_Stretch] = []
-        done = 0
+        """From the left: words of a row that are known, and columns to be read, with some of what is known.
+
+        None where it is sooner read at once.
+        """
+        size = len(columns.numbers)
+        near, far, least = (heights * columns.height for heights in (_NEAR, _FAR, _LEAST))
+        plan: list[slice | list[OcrWord]] = []
+        done = unread = 0
         for key, at in columns.places(self._weights):
             place = self._places.get(key) or self._older_places.get(key)
-            if place and at >= done:
-                stretch = columns.stretch(at, *place, done)
-                if stretch.right - stretch.left >= _LEAST * columns.height:
-                    stretches.append(stretch)
-                    done = stretch.right
-        plan = list(_segments(columns, stretches)) if stretches else []
+            if place is None or at < done:
+                continue
+            other, there = place
+            left, right = columns.stretch(at, other, there, done)
+            if right - left < least:
+                continue
+            if left or at != there:  # else both rows begin with it
+                plan.append(slice(unread, columns.cut(left + near, left + far)))
+            moved = (word.moved(at - there, 0) for word in other.words)
+            plan.append([word for word in moved if left <= word.box.x and word.box.right <= right])
+            done, unread = right, columns.cut(right - far, right - near)
+            if right == size == len(other.numbers) + at - there:
+                unread = size
+        if unread < size:
+            plan.append(slice(unread, size))
         width = sum(part.stop - part.start for part in plan if isinstance(part, slice))
-        return plan if plan and width <= _MOSTLY * len(columns.numbers) else None
+        return plan if width <= _MOSTLY * size else None
 
     def _note(self, columns: _Columns, words: Sequence[OcrWord]) -> None:
         columns.words = words
         self._places |= {key: (columns, at) for key, at in columns.places(self._weights)}
         if len(self._places) > _PLACES:
             self._places, self._older_places = {}, self._places
-
-    def _forget(self) -> None:
-        held = sum(map(len, self._rows.values())) + len(self._rows)
-        while held > _REMEMBERED:
-            held -= len(self._rows.popitem(last=False)[1]) + 1
 
     def forget_patched(self) -> None:
         """Rows that were not read at once, and what they could be patched with."""

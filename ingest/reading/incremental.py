@@ -25,7 +25,6 @@ from ingest.reading.page_text import Told, ink_of
 
 Pixels = npt.NDArray[np.uint32]  # one screen, a pixel per number
 Mask = npt.NDArray[np.bool_]
-_Place = tuple[Box, bytes]  # of a block: its box and its tiles
 
 _ASK_ABOVE = 0.1  # of the screen's area: less is sooner read than proved
 _MARGIN = 2  # pixels around a word that may be of its letters
@@ -51,22 +50,18 @@ class _Screen:
     changes: npt.NDArray[np.uint8]
     ink: Mask
     walls: Mask
-    keys: dict[_Place, bytes]
-    """Of its blocks, if all of it was shown."""
+    blocks: Sequence[tuple[Block, bytes]]
+    """With their keys, if all of it was shown."""
 
 
 class IncrementalReader:
     """One per worker, not for several threads: the engine is not either."""
 
     def __init__(
-        self,
-        engine: OcrEngine,
-        on_audit: Callable[[int, int], None] = lambda words, differing: None,
-        memory_words: int = _MEMORY_WORDS,
+        self, engine: OcrEngine, on_audit: Callable[[int, int], None] = lambda words, differing: None
     ) -> None:
         self._engine = engine
         self._on_audit = on_audit
-        self._memory_words = memory_words
         self.since_whole = 0  # readings of changes since the last whole one
         self._is_refused = False  # what was told since it was last asked for
         self.left_unread = False  # a part of the last picture, because it moved
@@ -89,7 +84,8 @@ class IncrementalReader:
         if last is not None and last.pixels.shape != pixels.shape:
             last = None
         changed = tiles_of(last.pixels != pixels) if last else np.ones((1, 1), np.bool_)
-        changes = _counted(last.changes, changed) if last else np.zeros_like(tiles_of(pixels > 0), np.uint8)
+        before = last.changes if last else np.zeros_like(tiles_of(pixels > 0), np.uint8)
+        changes = np.where(changed & bool(last), np.minimum(before, 254) + 1, 0).astype(np.uint8)
         moving = list(_moving(changes, last)) if last and not at_rest else []
         shown = np.ones(pixels.shape, np.bool_)
         for box in moving:
@@ -98,8 +94,8 @@ class IncrementalReader:
         for word in words:
             shown[_slices(_grown(word.box, _MARGIN, image.size))] = False
         ink, walls = _strokes(last, changed, image)
-        keys = _keys(last, changed, pixels, shown, ink, walls)
-        lines = in_reading_order([*lines_of(words), *self._read_blocks(keys, image, shown)])
+        blocks = _with_keys(last, changed, pixels, shown, ink, walls)
+        lines = in_reading_order([*lines_of(words), *self._read_blocks(blocks, image, shown)])
         self.since_whole += 1
         if self.since_whole >= (AUDIT_AT_REST if at_rest else AUDIT_EVERY):
             if forget_patched := getattr(self._engine, "forget_patched", None):
@@ -108,14 +104,8 @@ class IncrementalReader:
             whole = in_reading_order([*lines_of(words), *self._engine.read(image, _mask(shown))])
             self._audit(lines, whole)
             lines = whole
-        self._screens[monitor] = _Screen(
-            pixels,
-            lines,
-            changes,
-            ink,
-            walls,
-            {_place(block): key for block, key in keys} if shown.all() else {},
-        )
+        known = blocks if shown.all() else ()
+        self._screens[monitor] = _Screen(pixels, lines, changes, ink, walls, known)
         self.left_unread = bool(moving)
         return lines
 
@@ -154,9 +144,9 @@ class IncrementalReader:
         ]
 
     def _read_blocks(
-        self, keys: Sequence[tuple[Block, bytes]], image: Image.Image, shown: Mask
+        self, blocks: Sequence[tuple[Block, bytes]], image: Image.Image, shown: Mask
     ) -> list[OcrLine]:
-        unknown = {key: block for block, key in keys if key not in self._known}
+        unknown = {key: block for block, key in blocks if key not in self._known}
         if len(unknown) <= _FEW:
             read = {key: self._read([block], image, shown) for key, block in unknown.items()}
         else:
@@ -164,7 +154,7 @@ class IncrementalReader:
         for key, block in unknown.items():
             self._known[key] = block.box, read[key]
         lines = []
-        for block, key in keys:
+        for block, key in blocks:
             self._known.move_to_end(key)
             before, found = self._known[key]
             lines += _moved(found, block.box.x - before.x, block.box.y - before.y)
@@ -185,7 +175,7 @@ class IncrementalReader:
 
     def _forget(self) -> None:
         held = sum(_size(lines) for _, lines in self._known.values())
-        while held > self._memory_words:
+        while held > _MEMORY_WORDS:
             held -= _size(self._known.popitem(last=False)[1][1])
 
 
@@ -215,27 +205,24 @@ def _strokes(last: _Screen | None, changed: Mask, image: Image.Image) -> tuple[M
     return both
 
 
-def _keys(
+def _with_keys(
     last: _Screen | None, changed: Mask, pixels: Pixels, shown: Mask, ink: Mask, walls: Mask
 ) -> list[tuple[Block, bytes]]:
     """The blocks of a picture, each with its key: the one it had, where nothing changed in it."""
-    before: dict[_Place, bytes] = {}
+    before: dict[tuple[Box, bytes], bytes] = {}
     if last is not None and shown.all():
-        before = last.keys
+        before = {(block.box, block.tiles.tobytes()): key for block, key in last.blocks}
         other_walls = tiles_of(walls != last.walls)
         changed = changed | tiles_of(ink != last.ink)
     keys = []
     for block in blocks_of(ink & shown):
-        down, across = (at // side for at, side in ((block.box.y, TILE_H), (block.box.x, TILE_W)))
+        down, across = block.box.y // TILE_H, block.box.x // TILE_W
         part = slice(down, down + block.tiles.shape[0]), slice(across, across + block.tiles.shape[1])
-        is_same = before and not ((block.tiles & changed[part]) | other_walls[part]).any()
-        key = before.get(_place(block)) if is_same else None
-        keys.append((block, key or _key(block, pixels, walls, shown)))
+        key = before.get((block.box, block.tiles.tobytes()))
+        if key is None or ((block.tiles & changed[part]) | other_walls[part]).any():
+            key = _key(block, pixels, walls, shown)
+        keys.append((block, key))
     return keys
-
-
-def _place(block: Block) -> _Place:
-    return block.box, block.tiles.tobytes()
 
 
 def _key(block: Block, pixels: Pixels, walls: Mask, shown: Mask) -> bytes:
@@ -290,11 +277,6 @@ def _slices(box: Box) -> tuple[slice, slice]:
 
 
 # -- what moves -------------------------------------------------------------------------------
-
-
-def _counted(changes: npt.NDArray[np.uint8], changed: Mask) -> npt.NDArray[np.uint8]:
-    """Changes one after the other."""
-    return np.where(changed, np.minimum(changes, 254) + 1, 0).astype(np.uint8)
 
 
 def _moving(changes: npt.NDArray[np.uint8], last: _Screen) -> Iterator[Box]:

@@ -194,9 +194,11 @@ def test_a_failing_engine_leaves_no_false_memory(reader: IncrementalReader, engi
     assert reader.read("DP-1", changed) == full(changed)
 
 
-def test_what_is_remembered_stays_within_its_budget(engine: BlockEngine) -> None:
+def test_what_is_remembered_stays_within_its_budget(
+    engine: BlockEngine, reader: IncrementalReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words = len(page())
-    reader = IncrementalReader(engine, memory_words=3 * 2 * words)  # each block counts, and each word
+    monkeypatch.setattr(incremental, "_MEMORY_WORDS", 3 * 2 * words)  # each block counts, and each word
     images = [screen(page(first=100 * number)) for number in range(5)]
     for image in [*images, images[4], images[3], images[2]]:
         reader.read("DP-1", image)
