@@ -32,11 +32,12 @@ function scrubber(place) {
     state.shown = ms
     const mark = nearest(state.marks, ms)
     if (!mark) return
-    const share = (ms - input.min) / (input.max - input.min)
-    const half = 90 / box.clientWidth
+    state.over = mark[0]
     // Words, place and picture are of one frame: they change together, once the picture is there.
     preview(mark[0]).then(url => {
-      if (!url || state.shown !== ms) return
+      if (!url || state.over !== mark[0] || !('shown' in state)) return
+      const share = (state.shown - input.min) / (input.max - input.min)
+      const half = 90 / box.clientWidth
       bubble.style.setProperty('--bubble-x', `${100 * Math.max(half, Math.min(1 - half, share))}%`)
       bubble.querySelector('figcaption').textContent = `${clock(mark[1])}${mark[2] ? ' · ' + mark[2] : ''}`
       bubble.querySelector('img').src = url
