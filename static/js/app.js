@@ -3,22 +3,16 @@
 import * as chat from './chat.js'
 import * as copy from './copy.js'
 import './dialogs.js'
-import { all } from './dom.js'
 import { listen } from './events.js'
 import * as keys from './keys.js'
 import * as pictures from './pictures.js'
+import * as prompts from './editing/prompts.js'
 import * as range from './range.js'
 import * as selection from './selection.js'
 import * as strip from './strip.js'
 import * as timeline from './timeline.js'
 import * as zone from './zone.js'
 
-// The editor of prompts comes with a page that has one.
-const prompts = {
-  enhance(root) {
-    if (all(root, '[data-prompt]').length) import('./editing/prompts.js').then(module => module.enhance(root))
-  },
-}
 const components = [copy, pictures, range, strip, timeline, chat, selection, prompts]
 
 zone.agree()

@@ -2,10 +2,14 @@
 // once while the server works on it. While an answer is being written one message waits for its end.
 // Without scripts the form posts and the page comes back.
 
+import { announce } from './chat/announce.js'
+import { keep } from './chat/draft.js'
+import { follow } from './chat/follow.js'
 import { all, onceEntered } from './dom.js'
+import { attach } from './files/attach.js'
+import { open } from './window/session.js'
 
 const NEAR_END_PX = 80
-const SAY_EVERY_MS = 7000
 
 // Other forms that ask: what they bring stands at the end as well.
 document.addEventListener('page:answered', event => {
@@ -16,7 +20,7 @@ export function enhance(root) {
   for (const form of all(root, '[data-composer]')) {
     if (!form.dataset.ready) composer(form)
   }
-  for (const turn of all(root, '[data-events]')) import('./chat/follow.js').then(module => module.follow(turn))
+  for (const turn of all(root, '[data-events]')) follow(turn, ended)
 }
 
 function composer(form) {
@@ -46,9 +50,9 @@ function composer(form) {
     queue(form, false)
     message.focus()
   })
-  import('./files/attach.js').then(module => module.attach(form))
-  if (form.dataset.draft) onceEntered(form, () => import('./chat/draft.js').then(module => module.keep(form)))
-  const opens = () => import('./window/session.js').then(module => module.open(form))
+  attach(form)
+  if (form.dataset.draft) onceEntered(form, () => keep(form))
+  const opens = () => open(form)
   form.addEventListener('focusin', opens)
   if (form.contains(document.activeElement)) opens() // somebody was quicker than this script
   // A composer that comes back with a refusal: nothing is being worked on.
@@ -108,24 +112,9 @@ function arrived(turn) {
 }
 
 // An answer is complete: that is said, and what waited for it goes out.
-export function ended(turn) {
+function ended(turn) {
   announce(turn.dataset.said)
   for (const form of document.querySelectorAll('[data-composer]')) {
     if (!form.querySelector('[data-queued]').hidden && !waits(form)) send(form)
   }
-}
-
-// One message in seven seconds at most, the latest one.
-let said = -SAY_EVERY_MS
-let next = ''
-let timer = 0
-
-export function announce(text) {
-  next = text
-  timer ||= setTimeout(() => {
-    timer = 0
-    said = performance.now()
-    const place = document.querySelector('[data-chat-status]')
-    if (place && next) place.textContent = next
-  }, Math.max(0, said + SAY_EVERY_MS - performance.now()))
 }

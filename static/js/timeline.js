@@ -1,6 +1,7 @@
 // The scrubber: a native range input over the band. Hover and drag show a small picture at once;
 // after a rest the stage follows.
 
+import { select } from './band/select.js'
 import { all } from './dom.js'
 import { swapIn } from './events.js'
 import { preview } from './previews.js'
@@ -66,7 +67,7 @@ function scrubber(place) {
   box.addEventListener('wheel', event => wheel(event, place, input, state, settle, show), { passive: false })
   input.addEventListener('keydown', event => key(event, place, input, state, settle))
   document.addEventListener('page:settled', () => follow(place, input))
-  import('./band/select.js').then(module => module.select(place, input, clock))
+  select(place, input, clock)
 }
 
 function key(event, place, input, state, settle) {

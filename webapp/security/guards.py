@@ -247,8 +247,6 @@ def protect(response: Response) -> Response:
     if response.mimetype == "text/html":
         response.vary.update(("HX-Request", "HX-History-Restore-Request"))
         headers["Cache-Control"] = "no-store"
-    elif request.endpoint == "static" and response.status_code in (200, 304):
-        headers["Cache-Control"] = "no-cache"  # our own scripts and styles, revalidated by ETag
-    else:
+    elif request.endpoint != "static" or response.status_code not in (200, 304):
         headers["Cache-Control"] = "private, no-store"
     return response

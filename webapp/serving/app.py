@@ -48,7 +48,7 @@ from webapp.ops.health import recording_indicator
 from webapp.pages import welcome
 from webapp.security import access, guards
 from webapp.security.access import PortInUse, check_address, launch_link, listen
-from webapp.serving import server
+from webapp.serving import assets, server
 from webapp.serving.server import Server
 from webapp.serving.unusable import unusable_app
 from webapp.views.evidence import is_retryable
@@ -80,14 +80,15 @@ def create_app(
     errors.install(app)
     guards.install(app)
     server.install(app)
-    access.public(app.view_functions["static"])
     _register(app)
     app.request_class = Request  # after the htmx extension, which sets its own
     return app
 
 
 def _flask() -> Flask:
-    return Flask("webapp", template_folder=_folder("templates"), static_folder=_folder("static"))
+    app = Flask("webapp", template_folder=_folder("templates"), static_folder=None)
+    assets.install(app, Path(_folder("static")))
+    return app
 
 
 def _services(

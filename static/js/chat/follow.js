@@ -2,14 +2,15 @@
 // between these, what was said since (`text`). The browser takes a lost connection up behind the last
 // event that it heard. Leaving the page ends nothing.
 
-import { announce, ended } from '../chat.js'
+import { announce } from './announce.js'
 import { morph } from '../events.js'
 
 const NEAR_END_PX = 80
 const OPEN_AGAIN_MS = 2000
 const followed = new WeakSet()
 
-export function follow(article) {
+// `ended` is called with the turn once it is complete.
+export function follow(article, ended) {
   if (followed.has(article)) return
   followed.add(article)
   const began = Date.now()

@@ -1,12 +1,13 @@
 // The session of this window: opened when somebody begins to write, heard of while the page is there,
 // closed when it is left. After a reload of the same chat it goes on; the server decides that.
 
+import { tell } from './verbose.js'
+
 const KEY = 'chat-session'
 
 export async function open(form) {
   if (form.dataset.session) return
   form.dataset.session = 'opening'
-  const coming = 'verbose' in form.dataset && import('./verbose.js')
   const answer = await send(form, '', { chat: form.dataset.chat, session: sessionStorage.getItem(KEY) ?? '' })
   if (!answer?.ok) {
     delete form.dataset.session // who writes again tries again
@@ -16,13 +17,12 @@ export async function open(form) {
   sessionStorage.setItem(KEY, session)
   form.elements.session_id.value = session
   live(form, session, everyS * 1000)
-  const verbose = await coming
-  if (verbose) verbose.tell(session)
+  if ('verbose' in form.dataset) tell(session)
   form.dataset.session = session
 }
 
 function live(form, session, everyMs) {
-  const tell = what => send(form, `/${session}/${what}`)
+  const say = what => send(form, `/${session}/${what}`)
   const timer = setInterval(beat, everyMs)
   document.addEventListener('visibilitychange', look)
   addEventListener('pagehide', leave)
@@ -30,11 +30,11 @@ function live(form, session, everyMs) {
 
   async function beat() {
     if (!form.isConnected) leave()
-    else if ((await tell('seen'))?.status === 409) again()
+    else if ((await say('seen'))?.status === 409) again()
   }
 
   function look() {
-    tell(document.hidden ? 'hidden' : 'shown')
+    say(document.hidden ? 'hidden' : 'shown')
   }
 
   // Nothing else is sent for certain from a page that goes. It cannot carry headers: the token

@@ -9,16 +9,14 @@ import re
 from pathlib import Path
 
 from tests.tables import for_each
+from tests.webapp.conftest import Actor, page
+from webapp.serving.assets import assets, bundled
 
 ROOT = Path(__file__).parents[3]
 STATIC = ROOT / "static"
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 HTMX = "htmx-2.0.11.min.js"
 IDIOMORPH = "idiomorph-ext-0.8.0.min.js"
-
-
-def compressed(*files: Path) -> int:
-    return sum(len(gzip.compress(file.read_bytes(), 9)) for file in files)
 
 
 @for_each("name", [HTMX, IDIOMORPH])
@@ -28,28 +26,24 @@ def test_what_is_vendored_is_the_file_that_was_chosen(name: str) -> None:
 
 
 def test_the_weights_stay_under_their_bars() -> None:
-    """ux, chapter 11: KB, gzipped."""
-    scripts = sorted((STATIC / "js").glob("*.js"))
-    assert compressed(*scripts) <= 15_000
-    assert compressed(*scripts, STATIC / "vendor" / HTMX) <= 36_000
-    # The grammar of time phrases comes when somebody begins to type one.
-    assert compressed(*(STATIC / "js" / "time").glob("*.js")) <= 13_500
-    # What follows a turn comes when one runs, the editor of prompts with its page.
-    assert compressed(*(STATIC / "js" / "chat").glob("*.js"), STATIC / "vendor" / IDIOMORPH) <= 7_000
-    # Selecting on the timeline comes with a timeline.
-    assert compressed(*(STATIC / "js" / "band").glob("*.js")) <= 2_000
-    assert compressed(*(STATIC / "js" / "window").glob("*.js")) <= 1_500
-    assert compressed(*(STATIC / "js" / "editing").glob("*.js")) <= 2_000
-    assert compressed(*(STATIC / "js" / "files").glob("*.js")) <= 2_000
-    assert (STATIC / "sprite.svg").stat().st_size <= 12_000
+    """Bytes, compressed: all that a page brings along, once for good."""
+    found = assets(STATIC)
+    for name, bar in {"app.css": 13_000, "app.js": 36_000, "sprite.svg": 2_000}.items():
+        assert len(found[name].compressed) <= bar, name
 
 
-@for_each("file", [t for t in TEMPLATES if "css/" in t.read_text()], ids=lambda file: file.name)
-def test_no_page_loads_more_than_twelve_kilobytes_of_style(file: Path) -> None:
-    shared = re.search(r"for name in \[(.*?)\]", (ROOT / "templates" / "base.html").read_text())
-    assert shared is not None
-    names = {*re.findall(r'"(\w+)"', shared[1]), *re.findall(r"css/(\w+)\.css", file.read_text())}
-    assert compressed(*(STATIC / "css" / f"{name}.css" for name in names)) <= 12_000
+def test_what_an_address_leads_to_by_its_fingerprint_is_never_asked_for_again(browser: Actor) -> None:
+    html = page(browser, "/search")
+    for name in ("app.css", "app.js", "sprite.svg", "favicon.svg"):
+        address = assets(STATIC)[name].address
+        assert address in html, name
+        found = browser.get(address, headers={"Accept-Encoding": "gzip"})
+        assert "immutable" in found.headers["Cache-Control"]
+        assert gzip.decompress(found.data) == browser.get(address).data == assets(STATIC)[name].content
+    older = browser.get("/static/app.css?v=older")
+    assert older.headers["Cache-Control"] == "no-cache"
+    assert browser.get("/static/app.css", headers={"If-None-Match": older.headers["ETag"]}).status_code == 304
+    assert browser.get("/static/vendor/" + HTMX).status_code == 404
 
 
 def test_the_sprite_has_at_most_forty_icons_and_every_one_that_is_used() -> None:
@@ -78,13 +72,20 @@ def test_a_fragment_extends_nothing() -> None:
             assert "{% extends" not in file.read_text(encoding="utf-8"), file
 
 
-def test_scripts_import_only_neighbours_and_leave_no_globals() -> None:
-    for file in [
-        each for folder in (".", "band", "chat", "editing") for each in (STATIC / "js" / folder).glob("*.js")
-    ]:
+def test_scripts_are_put_together_in_the_order_in_which_they_need_one_another(tmp_path: Path) -> None:
+    (tmp_path / "app.js").write_text("import * as b from './b.js'\nimport './c.js'\nb.go()\n")
+    (tmp_path / "b.js").write_text("import { one } from './c.js'\nexport async function go() { one() }\n")
+    (tmp_path / "c.js").write_text("export const one = () => 1\n")
+    script = "".join(bundled(tmp_path / "app.js").split("\n"))
+    assert script == (
+        "(() => {'use strict'const m0 = (() => {const one = () => 1return { one }})()"
+        "const m1 = (() => {const { one } = m0async function go() { one() }return { go }})()"
+        "const m2 = (() => {const b = m1b.go()return {  }})()})()"
+    )
+
+
+def test_scripts_import_by_lines_that_are_understood_and_leave_no_globals() -> None:
+    assert not re.search(r"^\s*(import|export)\b|\bimport\(", bundled(STATIC / "js" / "app.js"), re.M)
+    for file in (STATIC / "js").rglob("*.js"):
         text = file.read_text(encoding="utf-8")
-        for source in re.findall(r"^import .*?from '([^']+)'", text, re.M):
-            assert (file.parent / source).is_file(), (file.name, source)
-        assert not re.search(r"window\.\w+\s*=[^=]|globalThis|\.innerHTML|insertAdjacentHTML|eval\(", text), (
-            file.name
-        )
+        assert not re.search(r"window\.\w+\s*=[^=]|globalThis|\.innerHTML|insertAdjacentHTML|eval\(", text), file
