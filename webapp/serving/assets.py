@@ -30,7 +30,8 @@ _TYPES = {
 _FIRST_SHEETS = ("tokens", "base", "controls", "surfaces", "shell", "settings", "forms")
 _IMPORT = re.compile(r"^import (?:(?:\* as )?(\w+|\{[^}]+\}) from )?'(\.[^']+)'$", re.M)
 _EXPORT = re.compile(r"^export ((?:async )?function|const) (\w+)", re.M)
-_COMMENT = re.compile(r"/\*.*?\*/", re.S)
+_COMMENT = re.compile(r"/\*.*?\*/", re.S)  # of style sheets
+_REMARK = re.compile(r"^ *//.*\n", re.M)  # of scripts
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,8 @@ def bundled(entry: Path) -> str:
 
     def add(file: Path) -> str:
         if file not in names:
-            text = _IMPORT.sub(lambda found: taken(file, found), file.read_text(encoding="utf-8"))
+            text = _REMARK.sub("", file.read_text(encoding="utf-8"))
+            text = _IMPORT.sub(lambda found: taken(file, found), text)
             given = ", ".join(name for _, name in _EXPORT.findall(text))
             names[file] = f"m{len(calls)}"
             body = _EXPORT.sub(r"\1 \2", text)
