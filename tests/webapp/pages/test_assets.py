@@ -28,7 +28,7 @@ def test_what_is_vendored_is_the_file_that_was_chosen(name: str) -> None:
 def test_the_weights_stay_under_their_bars() -> None:
     """Bytes, compressed: all that a page brings along, once for good."""
     found = assets(STATIC)
-    for name, bar in {"app.css": 13_500, "app.js": 36_000, "sprite.svg": 2_000}.items():
+    for name, bar in {"app.css": 14_500, "app.js": 36_000, "sprite.svg": 2_000}.items():
         assert len(found[name].compressed) <= bar, name
 
 
