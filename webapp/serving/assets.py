@@ -1,4 +1,4 @@
-"""What pages bring along: one style sheet, one script, one sheet of icons, each with a fingerprint in its address.
+"""What pages bring along: one style sheet, one script, one sheet of icons, known by fingerprints.
 
 They are put together once in a process, from the files in `static/`, and held in memory, compressed. An
 address with the fingerprint of what it leads to is never asked for again; any other, such as one of an
