@@ -186,5 +186,6 @@ def test_a_preview_shows_what_would_be_sent_now(
     assert "a voice are both sent" in browser.get("/chat/1/turns/1/prompt").text
     personas.activate(database, None)
     assert "a persona are" not in browser.get("/settings/models/prompt/preview?model=told").text
-    for unknown in ("", "nobody", "extractive"):
+    assert browser.get("/settings/models/prompt/preview").status_code == 200, "of the one that answers"
+    for unknown in ("nobody", "extractive"):
         assert browser.get(f"/settings/models/prompt/preview?model={unknown}").status_code == 404
