@@ -27,7 +27,7 @@ from assistant.turns.live import LiveTurns
 from store.core import times
 from store.core.database import Database
 from store.core.paths import DataDir
-from store.core.preferences import host_zone, zone_named
+from store.core.preferences import host_zone, utc_offset_min, zone_named
 from store.core.settings import Settings
 from store.frames.media import Media
 from store.spool.queue import Spool
@@ -59,6 +59,7 @@ BROWSER_ZONE_COOKIE = "tz"
 THEME_COOKIE = "theme"
 DAY_START_COOKIE = "day_start"
 KEYS_COOKIE = "single_keys"
+_HALF_YEAR_MS = 182 * 86_400_000
 
 Origin = Literal["link", "chosen", "browser", "server"]
 
@@ -81,9 +82,13 @@ class Viewer:
 
     @property
     def zone_is_doubtful(self) -> bool:
-        """A browser that reports UTC beside a server elsewhere may be hiding its zone."""
-        is_utc = self.zone_name in ("UTC", "Etc/UTC")
-        return self.zone_origin == "browser" and is_utc and host_zone().key not in ("UTC", "Etc/UTC")
+        """A browser that reports UTC beside a server elsewhere may be hiding its zone.
+
+        Zones are known by their clocks, in summer and in winter: UTC has many names.
+        """
+        moments = (self.now_ms, self.now_ms + _HALF_YEAR_MS)
+        own, host = (any(utc_offset_min(ms, zone) for ms in moments) for zone in (self.zone, host_zone()))
+        return self.zone_origin == "browser" and host and not own
 
     @property
     def calendar(self) -> Calendar:

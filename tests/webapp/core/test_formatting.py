@@ -10,9 +10,9 @@ from flask import Flask
 from store.core import preferences, times
 from store.core.preferences import zone_named
 from tests.tables import for_each
-from webapp.core import formatting
+from webapp.core import formatting, services
 from webapp.core.parameters import clock_on, moment
-from webapp.core.services import viewer
+from webapp.core.services import Viewer, viewer
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 NEW_YORK = ZoneInfo("America/New_York")
@@ -137,3 +137,13 @@ def test_a_typed_clock_time_belongs_to_the_logical_day(app: Flask) -> None:
         day = viewer().day_of(FRI_1432)
         late = clock_on(day, "02:00", viewer())
     assert late is not None and formatting.moment(late, SHANGHAI) == "Sat 21 Nov 2026, 02:00:00"
+
+
+def test_a_browser_in_utc_is_doubted_only_where_the_server_has_another_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for host, is_doubted in (("Etc/UTC", False), ("Africa/Abidjan", False), ("Europe/London", True)):
+        monkeypatch.setattr(services, "host_zone", lambda host=host: ZoneInfo(host))
+        for own in ("UTC", "Etc/UTC"):
+            who = Viewer(ZoneInfo(own), "browser", FRI_1432, "", 0, 0, True)
+            assert who.zone_is_doubtful is is_doubted, (host, own)
