@@ -53,6 +53,7 @@ _PLACES = (
     Row("About", "/settings/about", "info", "Settings"),
     Row("Status", "/status", "status"),
 )
+_OFFERED = {"/timeline", "/search#q", "/chat", "/days", "/privacy"}
 _PAUSE = (
     Row("Pause for 15 minutes", "/status/pause", "pause", field=("minutes", "15")),
     Row("Pause for an hour", "/status/pause", "pause", field=("minutes", "60")),
@@ -86,7 +87,7 @@ def _unasked(day: times.Day, who: Viewer) -> list[tuple[str, list[Row]]]:
     chats = [_chat(chat, who) for chat in conversations.list_chats(services().database, 3)]
     return [
         (f"On {formatting.date_long(day.date)}", _moments(day, who)),
-        ("Go to", [*_PLACES[:4], _PLACES[8]]),
+        ("Go to", [row for row in _PLACES if row.address in _OFFERED]),
         ("Do", [_pausing(who)[0], *_COMMANDS[:2]]),
         ("Recent chats", chats),
     ]
