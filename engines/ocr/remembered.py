@@ -118,11 +118,6 @@ def _runs_right(words: Sequence[OcrWord]) -> bool:
     return all(one.box.x <= other.box.x for one, other in pairwise(words))
 
 
-def _is_unsure_figure(word: OcrWord) -> bool:
-    """Digits are told by nothing but what stands around them: more of it is better."""
-    return word.confidence < UNSURE and any(map(str.isdecimal, word.text))
-
-
 class Remembered:
     """The rows seen lately, and places in them. Words stand as in a row at 0, 0."""
 
@@ -169,8 +164,8 @@ class Remembered:
                 [word.moved(part.start, 0) for word in next(texts)] if isinstance(part, slice) else part
                 for part in plan
             ]
-            if any(map(_is_unsure_figure, (word for reading in readings for word in reading))):
-                continue
+            if any(w.confidence < UNSURE and any(map(str.isdecimal, w.text)) for r in readings for w in r):
+                continue  # digits are told by nothing but what stands around them: more of it is better
             words: list[OcrWord] | None = readings[0]
             for reading in readings[1:]:
                 words = words and _joined(words, reading, rows[key].height)
