@@ -104,8 +104,7 @@ class IncrementalReader:
             whole = in_reading_order([*lines_of(words), *self._engine.read(image, _mask(shown))])
             self._audit(lines, whole)
             lines = whole
-        known = blocks if shown.all() else ()
-        self._screens[monitor] = _Screen(pixels, lines, changes, ink, walls, known)
+        self._screens[monitor] = _Screen(pixels, lines, changes, ink, walls, blocks if shown.all() else ())
         self.left_unread = bool(moving)
         return lines
 
