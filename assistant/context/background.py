@@ -68,7 +68,9 @@ class PreparedContext:
         text = "\n\n".join(filter(None, (f"{_SAID}\n- {facts}" if facts else "", self.pack.text)))
         if len(text) <= BACKGROUND_ROOM:
             return text
-        return text[: text.rindex("\n", 0, BACKGROUND_ROOM - len(TRUNCATED))] + f"\n{TRUNCATED}"
+        kept = text[: BACKGROUND_ROOM - len(TRUNCATED) - 1]
+        lines, _, _ = kept.rpartition("\n")
+        return f"{lines or kept}\n{TRUNCATED}"
 
 
 def _line_of(fact: Fact) -> str:
