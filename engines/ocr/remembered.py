@@ -3,6 +3,9 @@
 Somebody types into a row, or its paragraph is wrapped anew: most of its columns of pixels stood side by side
 in a row that was read before, at other places. Of such a row only what lies between those stretches is read
 again, with a word or so of each: they are put together where both readings have the same word.
+
+Only words that are sure and come from a row that was read whole are taken over, and what is read between them
+must be sure, too. So a word that is misread once is not carried on into all rows that share it.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +26,7 @@ from engines.ocr.rows import PICTURE, upright
 
 INK = 96
 UNSURE = 0.8  # a line below this may be another script; most Latin lines are above .9
+_SURE = 0.9  # of a word that another reading of its row may take over: most misread ones are below
 _SURROUNDINGS = 8  # pixels of a row's own edges that tell what is background there
 _RULE = 60  # pixels of a line across; strokes of letters are shorter
 _NEAR, _FAR = 3, 6  # heights of a row that are read again beside what is new, to a blank
@@ -76,6 +80,7 @@ class _Columns:
         same = np.pad(self.numbers[1:] == self.numbers[:-1], 1).astype(np.int8)
         self._blanks = np.flatnonzero(np.diff(same)).reshape(-1, 2)  # first and last of equal columns
         self.words: Sequence[OcrWord] = ()
+        self.doubts: Sequence[int] = ()  # ends of the row and of words that are not sure, from the left
 
     def places(self, weights: Numbers) -> Iterator[tuple[int, int]]:
         """For each column after a blank a number that tells it and those behind it, and where it is."""
@@ -92,8 +97,13 @@ class _Columns:
         return int(near[np.diff(near)[:, 0].argmax()].sum()) // 2 if len(near) else left
 
     def stretch(self, at: int, other: _Columns, there: int, least: int) -> tuple[int, int]:
-        """The columns around `at`, but none before `least`, that stand so around `there` in the `other`."""
-        before, after = min(at - least, there), min(len(self.numbers) - at, len(other.numbers) - there)
+        """The columns around `at`, but none before `least`, that stand so around `there` in the `other`.
+
+        They end where a word of the other begins or ends that is not sure.
+        """
+        number = bisect_right(other.doubts, there)
+        before = min(at - least, there - other.doubts[number - 1])
+        after = min(len(self.numbers) - at, other.doubts[number] - there)
         left = at - _alike(self.numbers[at - before : at][::-1], other.numbers[there - before : there][::-1])
         return left, at + _alike(self.numbers[at : at + after], other.numbers[there : there + after])
 
@@ -112,6 +122,10 @@ def _joined(left: Sequence[OcrWord], right: Sequence[OcrWord], reach: int) -> li
             if left[same].text == word.text:
                 return [*left[:same], *right[number:]]
     return None
+
+
+def _is_sure(word: OcrWord) -> bool:
+    return word.confidence >= _SURE
 
 
 def _runs_right(words: Sequence[OcrWord]) -> bool:
@@ -139,10 +153,10 @@ class Remembered:
         self._patched |= found.keys()
         whole = [key for key in new if key not in found]
         found |= zip(whole, read([inks[key] for key in whole]), strict=True)
-        for key, words in found.items():
-            self._rows[key] = words
-            if key in columns and _runs_right(words):
-                self._note(columns[key], words)
+        self._rows |= found
+        for key in whole:
+            if key in columns and _runs_right(self._rows[key]):
+                self._note(columns[key], self._rows[key])
         for key in keys:
             self._rows.move_to_end(key)
         result = [self._rows[key] for key in keys]
@@ -164,8 +178,8 @@ class Remembered:
                 [word.moved(part.start, 0) for word in next(texts)] if isinstance(part, slice) else part
                 for part in plan
             ]
-            if any(w.confidence < UNSURE and any(map(str.isdecimal, w.text)) for r in readings for w in r):
-                continue  # digits are told by nothing but what stands around them: more of it is better
+            if not all(map(_is_sure, chain(*readings))):
+                continue  # with more around it, it may be read otherwise
             words: list[OcrWord] | None = readings[0]
             for reading in readings[1:]:
                 words = words and _joined(words, reading, rows[key].height)
@@ -204,6 +218,8 @@ class Remembered:
 
     def _note(self, columns: _Columns, words: Sequence[OcrWord]) -> None:
         columns.words = words
+        unsure = [end for word in words if not _is_sure(word) for end in (word.box.x, word.box.right)]
+        columns.doubts = [0, *sorted(unsure), len(columns.numbers)]
         self._places |= {key: (columns, at) for key, at in columns.places(self._weights)}
         if len(self._places) > _PLACES:
             self._places, self._older_places = {}, self._places

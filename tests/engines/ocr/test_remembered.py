@@ -31,6 +31,7 @@ class Reader:
 
     def __init__(self, *, from_the_right: bool = False, misread: bool = False) -> None:
         self.pixels = 0
+        self.unsure: set[int] = set()  # widths of words that are misread, with doubt
         self._from_the_right = from_the_right
         self._misread = misread
 
@@ -45,7 +46,8 @@ class Reader:
         words: list[OcrWord] = []
         for run in np.split(columns, np.flatnonzero(np.diff(columns) > 2) + 1):
             left, width = int(run[0]), int(run[-1]) + 1 - int(run[0])
-            words.append(OcrWord("?" if self._misread else str(width), Box(left, 4, width, 14), 0.9))
+            text = "?" if self._misread or width in self.unsure else str(width)
+            words.append(OcrWord(text, Box(left, 4, width, 14), 0.8 if width in self.unsure else 0.95))
         return words
 
 
@@ -87,6 +89,34 @@ def test_where_both_readings_have_no_word_in_common_the_row_is_read_whole() -> N
     typed = row(*WIDTHS[:10], 15, *WIDTHS[10:])
     assert set(texts(known, read, typed)) == {"?"}
     assert read.pixels > typed.box.w
+
+
+def test_a_word_that_was_not_sure_is_read_again_in_the_next_row() -> None:
+    known, read = Remembered(), Reader()
+    read.unsure = {WIDTHS[15]}
+    assert "?" in texts(known, read, row(*WIDTHS))
+    read.unsure = set()
+    typed = (*WIDTHS[:6], 15, *WIDTHS[6:])
+    assert texts(known, read, row(*typed)) == numbers(*typed)
+
+
+def test_a_row_is_read_whole_where_its_new_part_is_not_sure() -> None:
+    known, read = Remembered(), Reader()
+    texts(known, read, row(*WIDTHS))
+    read.pixels, read.unsure = 0, {15}
+    typed = row(*WIDTHS[:10], 15, *WIDTHS[10:])
+    texts(known, read, typed)
+    assert read.pixels > typed.box.w
+
+
+def test_nothing_is_taken_over_from_a_row_put_together() -> None:
+    known, read = Remembered(), Reader()
+    texts(known, read, row(*WIDTHS))
+    typed = (15, 17, 19, 27, 33)
+    texts(known, read, row(*WIDTHS, *typed))
+    read.pixels = 0
+    texts(known, read, row(*WIDTHS, *typed, 23))
+    assert read.pixels > row(*typed, 23).box.w
 
 
 def test_rows_that_were_patched_are_read_whole_after_forgetting() -> None:
