@@ -148,6 +148,13 @@ def test_the_root_goes_to_the_setup_until_it_was_left(
     assert left.headers["Location"] == visitor.get("/").headers["Location"] == "/timeline"
 
 
+def test_the_setup_tells_by_itself_what_was_mended(visitor: Actor, data_dir: DataDir) -> None:
+    asking = 'id="recording" hx-get="/welcome/recording" hx-trigger="every'
+    assert asking in page(visitor, "/welcome") and asking in page(visitor, "/welcome/recording")
+    write_pause(data_dir.spool, Pause(NOW, 2**53))
+    assert asking in page(visitor, "/welcome/recording")
+
+
 def test_an_app_that_was_seen_is_left_out_at_one_click(
     app: Flask, visitor: Actor, shoot: Callable[..., FrameRow]
 ) -> None:
