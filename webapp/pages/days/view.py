@@ -123,14 +123,16 @@ def page(database: Database, day: times.Day, who: Viewer, *, is_month: bool = Fa
     first_ms = line.runs[0].start_ms if line.runs else None
     last_ms = line.runs[-1].end_ms if line.runs else None
     slots = line.colour_slots
-    drawn = _drawn(database, done, slots)
+    longest = sorted(done, key=lambda each: each.active_ms, reverse=True)[:_MOST_ROWS]
+    shown = {each.start_ms for each in longest}
+    drawn = _drawn(database, done, slots, shown)
     earlier, later = observations.nearest_days(database, day.start_ms, day.end_ms)
     return DayPage(
         day=day,
         cells=_cells(database, day.date, who, is_month),
         line=line,
         view=_window(day, first_ms, last_ms, who),
-        rows=_rows(drawn, _gap_rows(line.gaps, first_ms, last_ms)),
+        rows=_rows(drawn, shown, _gap_rows(line.gaps, first_ms, last_ms)),
         episodes=len(done),
         first_ms=first_ms,
         last_ms=last_ms,
@@ -181,7 +183,7 @@ def opened(database: Database, day: times.Day, start_ms: int) -> EpisodeRow | No
     """The episode of a day that began then; None where none did, or does any more."""
     done = episodes.episodes(observations.between(database, day.start_ms, day.end_ms, limit=-1))
     found = [each for each in done if each.start_ms == start_ms]
-    return next(iter(_drawn(database, found, apps.colour_slots(database))), None)
+    return next(iter(_drawn(database, found, apps.colour_slots(database), {start_ms})), None)
 
 
 def _window(day: times.Day, first_ms: int | None, last_ms: int | None, who: Viewer) -> band.Window:
@@ -195,8 +197,12 @@ def _window(day: times.Day, first_ms: int | None, last_ms: int | None, who: View
     )
 
 
-def _drawn(database: Database, done: Sequence[Episode], slots: Mapping[str, int | None]) -> list[EpisodeRow]:
-    known = frames.get_many(database, sorted({number for each in done for number in each.frame_ids}))
+def _drawn(
+    database: Database, done: Sequence[Episode], slots: Mapping[str, int | None], shown: set[int]
+) -> list[EpisodeRow]:
+    """Rows in order. Those that fold are titles alone: no frame of theirs is looked up or cropped."""
+    pictured = (each for each in done if each.start_ms in shown)
+    known = frames.get_many(database, sorted({number for each in pictured for number in each.frame_ids}))
     return [_row(database, each, known, slots) for each in done]
 
 
@@ -244,13 +250,11 @@ def _gap_rows(gaps: Iterable[Gap], first_ms: int | None, last_ms: int | None) ->
     return found
 
 
-def _rows(drawn: Sequence[EpisodeRow], gaps: Sequence[GapRow]) -> tuple[Row, ...]:
-    longest = sorted(drawn, key=lambda row: row.episode.active_ms, reverse=True)[:_MOST_ROWS]
-    shown = {row.start_ms for row in longest} if len(drawn) > _MOST_ROWS else None
+def _rows(drawn: Sequence[EpisodeRow], shown: set[int], gaps: Sequence[GapRow]) -> tuple[Row, ...]:
     rows: list[Row] = []
     all_rows: list[EpisodeRow | GapRow] = [*drawn, *gaps]
     for each in sorted(all_rows, key=lambda row: row.start_ms):
-        if shown is None or isinstance(each, GapRow) or each.start_ms in shown:
+        if isinstance(each, GapRow) or each.start_ms in shown:
             rows.append(each)
         elif rows and isinstance(last := rows[-1], ShortRows):
             rows[-1] = ShortRows((*last.rows, each))
