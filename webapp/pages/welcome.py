@@ -21,7 +21,7 @@ from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.privacy import rules as privacy
 from store.spool.process_state import read_capture_state, read_ingest_state, read_pause
-from store.timeline import totals
+from store.timeline import sample_week, totals
 from webapp.core import formatting, providers, templating
 from webapp.core.services import Services, Viewer, services, viewer
 from webapp.ops import doctor
@@ -69,14 +69,16 @@ def show() -> Response:
     rows = [make(own, who) for make in _ROWS.values()]
     if request.args.get("look"):
         rows = [_found(own) if row.key == "model" else row for row in rows]
+    newest, is_sample = frames.nearest(own.database, who.now_ms), sample_week.is_sample(own.data_dir)
     return templating.render_page(
         "welcome/welcome.html",
         rows=rows,
         home=own.data_dir.home,
         pause=read_pause(own.data_dir.spool, who.now_ms),
-        has_frames=frames.newest_id(own.database) is not None,
+        has_today=newest is not None and newest.captured_ms >= who.today.start_ms,
+        is_sample=is_sample,
         sample=_sample(),
-        may_sample=is_loopback(own.settings.web.host) and not own.settings.web.public_url,
+        may_sample=not is_sample and is_loopback(own.settings.web.host) and not own.settings.web.public_url,
     )
 
 

@@ -155,6 +155,18 @@ def test_the_setup_tells_by_itself_what_was_mended(visitor: Actor, data_dir: Dat
     assert asking in page(visitor, "/welcome/recording")
 
 
+def test_the_setup_offers_what_this_home_can_do(
+    visitor: Actor, shoot: Callable[..., FrameRow], data_dir: DataDir
+) -> None:
+    shoot(-24 * 60)
+    html = page(visitor, "/welcome")
+    assert "What did I do today?" not in html and "Try the sample week" in html
+    shoot()
+    data_dir.sample_week.touch()
+    html = page(visitor, "/welcome")
+    assert "What did I do today?" in html and "Try the sample week" not in html
+
+
 def test_an_app_that_was_seen_is_left_out_at_one_click(
     app: Flask, visitor: Actor, shoot: Callable[..., FrameRow]
 ) -> None:
