@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from datetime import date
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
-from flask import Blueprint, Flask, Response, make_response, redirect, render_template
+from flask import Blueprint, Flask, Response, current_app, make_response, redirect, render_template
 from flask import request as flask_request
 from htmx_flask import Htmx, request
 from werkzeug.wrappers import Response as BaseResponse
@@ -69,9 +70,13 @@ def is_local(address: str) -> bool:
 
 
 def redirect_back(otherwise: str) -> BaseResponse:
-    """To the page that the form names as ``next``, where that is one of ours."""
+    """To the page that the form names as ``next``, where that is one of ours: a refused form stands at an
+    address that shows nothing when it is asked for.
+    """
     address = flask_request.form.get("next", "")
-    return redirect_to(address if is_local(address) else otherwise)
+    pages = current_app.url_map.bind_to_environ(flask_request.environ)
+    is_page = is_local(address) and pages.test(unquote(urlsplit(address).path), "GET")
+    return redirect_to(address if is_page else otherwise)
 
 
 def install(app: Flask) -> None:

@@ -245,8 +245,8 @@ def test_pausing_and_resuming_work_by_plain_forms(
     assert visitor.post("/status/pause", data={"minutes": "15"}).status_code == 403
 
 
-def test_a_redirect_never_leads_away(app: Flask, visitor: Actor, data_dir: DataDir) -> None:
-    for target in ["//evil.example", "https://evil.example", "/\\evil.example"]:
+def test_a_redirect_leads_to_a_page_of_ours(app: Flask, visitor: Actor, data_dir: DataDir) -> None:
+    for target in ["//evil.example", "https://evil.example", "/\\evil.example", "/privacy/rules"]:
         form = {"csrf_token": csrf_of(app, visitor), "next": target}
         assert visitor.post("/status/resume", data=form).headers["Location"] == "/status"
     write_pause(data_dir.spool, None)
