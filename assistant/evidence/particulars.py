@@ -39,16 +39,18 @@ SHORT_NAME = 3
 ENDING = 2
 """So many letters a name may have more in one text than in the other: "Anna's", "Wagners"."""
 
-UNDECLINED = frozenset(("af", "ca", "da", "de", "en", "es", "fr", "gl", "it", "nl", "no", "pt", "sv"))
-"""Languages in which a name keeps its form, but for an `ENDING`: the Germanic ones but Icelandic, and the
-Romance ones but Romanian (WALS, features 49A and 51A). In any other a name is compared by its beginning.
+_CODES = "az be bs cs el et eu fi hr hu hy is ka kk ky la lt lv mn pl ro ru sk sl sq sr tk tr uk uz"
+DECLINED = frozenset(_CODES.split())
+"""Languages in which a name has cases or an article at its end (WALS, features 49A and 51A). There it is
+compared with names by its beginning.
 """
 
-BEGINNING = 0.6
-"""So much of the shorter of two forms begins both: "Agnieszce", "Agnieszka"; "Pyrków", "Pyrek"."""
-
-MOST_DECLINED = 4
-"""Letters that one form of a name has more than another: "Budapestről", "Helsingissä"."""
+MOST_ENDING, ENDINGS_OF_SHORT, ENDINGS_OF_LONG = 2, 3, 7
+"""Letters behind what two forms of a name share: of the shorter form, and of both together, where the shorter
+has up to `LONG_NAME` letters, and where it has more. "Anny" is "Anna" and "Weberowa" "Weber"; "Marek" is not
+"Marta".
+"""
+LONG_NAME = 6
 
 _ADDRESS = re.compile(r"[^\W_](?:[\w\-./\\:@#+&%=?~]*[\w#])?|@\w+|\\\\\w[\w\\.-]*")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-](?=[^\W\d_])[^\W\d_]+)*")
@@ -265,16 +267,22 @@ class Screen:
 
     def _has_otherwise(self, name: Particular) -> bool:
         """Whether a name stands here in another case, or a place by its name in another language."""
-        form, language = _JOINTS.split(bare(name.text))[0], name.language
-        is_same = str.__eq__ if language in UNDECLINED else _is_form
-        if language not in UNDECLINED and any(is_same(form, word) for word in self._words):
+        form, declines = _JOINTS.split(bare(name.text))[0], name.language in DECLINED
+        if declines and any(_is_form(form, word) for word in self._names):
             return True
-        places = cldr.places(language).items()
+        is_same = _is_form if declines else str.__eq__
+        places = cldr.places(name.language).items()
         meant = [code for code, place in places if any(is_same(form, bare(word)) for word in place.split())]
-        here = [cldr.places(each) for each in {self._language, "en"} - {language}]
+        here = [cldr.places(each) for each in {self._language, "en"} - {name.language}]
         return any(
             all(map(self.has_word, names[code].split())) for names in here for code in meant if code in names
         )
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """Words with a capital."""
+        words = (word for text in (*self.texts, *self.titles) for word in _WORD.findall(text))
+        return frozenset(bare(part) for word in words if word[0].isupper() for part in _JOINTS.split(word))
 
     @cached_property
     def _language(self) -> str:
@@ -292,9 +300,9 @@ class Screen:
 
 def _is_form(word: str, other: str) -> bool:
     """Whether two words may be forms of one name."""
-    shorter, longer = sorted((len(word), len(other)))
-    is_alike = shared(word, other) >= max(SHORT_NAME, BEGINNING * shorter)
-    return is_alike and longer - shorter <= MOST_DECLINED
+    same, (shorter, longer) = shared(word, other), sorted((len(word), len(other)))
+    most = ENDINGS_OF_LONG if shorter > LONG_NAME else ENDINGS_OF_SHORT
+    return same >= SHORT_NAME and shorter - same <= MOST_ENDING and shorter + longer - 2 * same <= most
 
 
 def _stems(word: str) -> Iterator[str]:

@@ -33,6 +33,9 @@ class Form(Enum):
     YES_NO = "yes_no"
 
 
+TELLING = 2
+"""Small words that tell a language."""
+
 _AUXILIARIES = (
     "am|is|are|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might|must|to|come"
 )
@@ -155,7 +158,7 @@ def form_of(message: str, language: str = "") -> Form:
     matches = ((match.start(), form) for form, words in patterns.items() if (match := words.search(text)))
     # Of "how long" and "how", which begin at one place, the first is the form.
     first = min(matches, key=lambda at: at[0], default=None)
-    return first[1] if first else Form.FACT if _others(message) else Form.YES_NO
+    return first[1] if first else Form.FACT if _other(message) else Form.YES_NO
 
 
 _ASKS = ("?", "？", "؟", "՞", "\u037e")
@@ -185,11 +188,15 @@ def asked_words(message: str, language: str = "") -> tuple[str, ...]:
     # Of Chinese verbs the word of asking behind them tells that they stand for any.
     for pattern in (_pattern(language, _PRO_VERBS[language]), _now(language), *_PATTERNS[language].values()):
         text = pattern.sub(" ", text)
-    others = _others(message)
-    return tuple(word for word in question_words(text) if not any(is_small(word, of) for of in others))
+    words, other = question_words(text), _other(message)
+    return tuple(word for word in words if not other or not is_small(word, other)) or words
 
 
-def _others(message: str) -> list[str]:
-    """The languages that a question may be in, when it is in none whose questions are understood by form."""
+def _other(message: str) -> str:
+    """The language of a question that is in none of those whose questions are understood by their form, ""
+    where not at least `TELLING` small words of that language alone tell it.
+    """
     languages = languages_of(message)
-    return [] if any(of in ASKED_IN for of in languages) else languages
+    words = set(re.findall(r"[^\W\d_]+", message))
+    is_told = len(languages) == 1 and sum(is_small(word, languages[0]) for word in words) >= TELLING
+    return languages[0] if is_told and languages[0] not in ASKED_IN else ""

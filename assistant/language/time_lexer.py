@@ -80,7 +80,10 @@ _CLOCK_LIKE = re.compile(r"\d{1,2}(?::\d\d(?!\d)|[ap]\.?m)")
 _HAN_NUMBER = re.compile("[零〇一二两三四五六七八九十百]+")
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)t(\d\d:\d\d(?::\d\d)?)")
 _GLUED = re.compile(r"(\d{1,4})-?([a-z']+)")
-_WORDS = re.compile(rf"[^\W\d_{_HAN_RUN}]+'?")
+_HAN = re.compile(f"[{_HAN_RUN}]")
+_LETTER = re.compile("[a-z]")
+_TELLING_TIME = frozenset("DRtWMCU!")
+_WORDS = re.compile(rf"[^\W\d_{_HAN_RUN}]+(?:-[^\W\d_{_HAN_RUN}]+)*")
 _LAST_HOUR = (Span("rolling", amount=1, unit="hour"),)
 
 
@@ -274,15 +277,35 @@ def _normal(text: str) -> tuple[str, list[int]]:
 
 
 def _language_of(text: str) -> str:
-    """The language that most words of the text belong to, English in doubt. Letters alone tell nothing."""
+    """The language that most words of the text belong to, English in doubt."""
     head = text[:2000]
-    found = set(re.findall(r"[a-z]+(?:['-][a-z]+)+", head)) | set(_WORDS.findall(head))
-    further = {language for word in found for language in languages_by_word().get(word, ())}
-    languages = dict.fromkeys((*LATIN, *small_words.languages_of(head), *sorted(further)))
+    found = set(re.findall(r"[a-z]+(?:['-][a-z]+)+", head)) | set(re.findall(r"[a-z]+'?", head))
     # "am" is "on" to Germans; behind an hour it says nothing of the language.
-    return max(
-        languages, key=lambda of: sum(len(w) > 1 and _words_of(of).get(w, "H")[0] != "H" for w in found)
-    )
+    best = max(LATIN, key=lambda of: sum(latin(of).get(word, "H")[0] != "H" for word in found))
+    if _HAN.search(head):
+        return best
+    words = {word for word in _WORDS.findall(head) if len(word) > 1}
+    others = {language for word in words for language in languages_by_word().get(word, ())}
+    times, small = _told(words, best)
+    # A name may be a day somewhere ("Anna" is Friday in Turkmen): a small word has to stand beside it.
+    likely = {
+        of: counts
+        for of in sorted(others | set(small_words.languages_of(head)))
+        if (counts := _told(words, of))[0] > times
+        and sum(counts) >= times + small
+        and (counts[1] or not _LETTER.search(head))
+    }
+    return max(likely, key=lambda of: (likely[of][0], sum(likely[of])), default=best)
+
+
+def _told(words: set[str], language: str) -> tuple[int, int]:
+    """(words of time, small words) of a language among some words."""
+    entries = _words_of(language)
+    small = {word for word in words if entries.get(word, "x")[0] not in _TELLING_TIME and word in entries}
+    times = {
+        word for word in words - small if word in entries or language in languages_by_word().get(word, ())
+    }
+    return len(times), len(small)
 
 
 def _words_of(language: str) -> dict[str, Entry]:

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cache, cached_property, lru_cache
-from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import text_to_num
@@ -104,8 +103,6 @@ _HAN_NUMBER = re.compile(f"(?<![{_HAN}])[{_HAN}]{{2,12}}(?![{_HAN}])")
 _HAN_TAIL = re.compile(r"(?:[百千万萬亿億](?:\d{1,4}(?!\d))?)+")
 _POWER = re.compile(r"\s?([^\W\d_]+)")
 _POINTED_CLOCK = re.compile(r"(?:[01]?\d|2[0-3])\.[0-5]\d")
-_HUNDREDTH = re.compile(r"\d\d")
-_UNIT = re.compile(r"\s?(?:[^\W\d_]{1,8}\.?|[$€£¥])\s")
 _LONG = re.compile(r"\d{3}|[:.]\d")
 _DIGITS = re.compile(r"(?<!\d)\d{1,20}(?!\d)")  # longer ones are no figures
 
@@ -327,28 +324,12 @@ def _on_dial(point: Point) -> frozenset[int]:
 
 
 def _numbers(text: str, is_read: bool) -> Iterator[Value]:
-    figures = list(_NUMBER.finditer(text))
-    parted = {} if is_read else _parted(text, figures)
-    for found in figures:
-        value = _counted(text, found)
-        yield replace(value, readings=value.readings | parted.get(found.start(), frozenset()))
+    for found in _NUMBER.finditer(text):
+        yield _counted(text, found)
     for found in _HAN_NUMBER.finditer(text):
         number = integer(found[0])
         if number > SMALL:
             yield Value(found.start(), found.end(), "number", frozenset([Decimal(number)]))
-
-
-def _parted(text: str, figures: Sequence[re.Match[str]]) -> dict[int, frozenset[Decimal]]:
-    """What two figures around a unit tell together: "6 zł 50 gr" is 6.50, "1 m 80" is 1.80."""
-    together: dict[int, frozenset[Decimal]] = {}
-    for whole, rest in pairwise(figures):
-        if (
-            whole[0].isdecimal()
-            and _HUNDREDTH.fullmatch(rest[0])
-            and _UNIT.fullmatch(text, whole.end(), rest.start())
-        ):
-            together[whole.start()] = together[rest.start()] = frozenset([Decimal(f"{whole[0]}.{rest[0]}")])
-    return together
 
 
 def _counted(text: str, found: re.Match[str]) -> Value:

@@ -58,3 +58,16 @@ def test_the_form_of_a_question(question: str, language: str, form: Form) -> Non
 )
 def test_the_words_of_a_question_say_what_it_is_about(question: str, words: tuple[str, ...]) -> None:
     assert asked_words(question) == words
+
+
+@for_each(
+    ("question", "words"),
+    [
+        ("Kim email", ("kim", "email")),
+        ("Docker pod logs", ("docker", "pod", "logs")),
+        ("Min Jung email", ("min", "jung", "email")),
+        ("Kiedy jest wizyta u dentysty?", ("wizyta", "dentysty")),
+    ],
+)
+def test_words_are_small_only_where_the_language_is_told(question: str, words: tuple[str, ...]) -> None:
+    assert asked_words(question) == words

@@ -294,3 +294,34 @@ def test_days_are_told_in_the_words_that_cldr_has_for_other_languages(
     assert isinstance(found, Found)
     ends = (datetime.fromtimestamp(each / 1000, SHANGHAI.zone) for each in (found.start_ms, found.end_ms - 1))
     assert [end.day for end in ends] == [first, last]
+
+
+@for_each(
+    "question",
+    [
+        "Anna phone number",
+        "Leo invoice",
+        "Jana Novak",
+        "Annaの請求書",
+        "Anna 说了什么？",
+        "correo de Ana",
+        "Domenica Rossi",
+    ],
+)
+def test_a_name_that_is_a_day_in_some_language_is_none(question: str) -> None:
+    assert in_message(question, SHANGHAI) is None
+
+
+@for_each(
+    ("question", "day"),
+    [
+        ("Message de Ben hier", 19),
+        ("昨天Anna说了什么？", 19),
+        ("What did Leo say yesterday?", 19),
+        ("heute Leo", 20),
+    ],
+)
+def test_a_name_takes_no_time_away(question: str, day: int) -> None:
+    found = in_message(question, SHANGHAI)
+    assert isinstance(found, Found)
+    assert datetime.fromtimestamp(found.start_ms / 1000, SHANGHAI.zone).day == day
