@@ -32,7 +32,7 @@ def show() -> Response:
     except BadCursor:
         template = "search/_changed.html" if templating.wants_fragment() else "search/changed.html"
         return templating.render_page(template, 400, asked=asked)
-    fragment = "search/_more.html" if asked.after else "search/_results.html"
+    fragment = "search/_more.html" if asked.after else "search/results.html"
     return templating.render("search/search.html", fragment, page=results)
 
 
