@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from assistant.context.relevance import is_told_of, sentences_of, terms
@@ -128,6 +129,7 @@ def refine(
     Raises `ModelError`, also for an answer that is none; `StoreError` where nothing may be sent, as after
     something was deleted between the reading and the sending.
     """
+    endpoint = models.find_out(endpoint.name)  # the room for the screen, and what the ledger names
     since = tombstones.newest_now(database)
     texts = texts_of(database, observation.frame_ids)
     times = [captured_ms_of(frame_id) for frame_id in observation.frame_ids]
@@ -142,9 +144,8 @@ def refine(
     )  # fmt: skip
     with ledger.asking():
         answer = model.complete(messages, schema=SCHEMA, timeout_s=models.timeout_s, on_send=ledger)
-        checked = checked_refinement(answer.text, texts)
         ledger.answered(answer, messages)
-    return checked
+    return checked_refinement(answer.text, texts)
 
 
 def prompt(observation: Observation, texts: Mapping[int, str], room: int) -> str:
@@ -178,7 +179,8 @@ def checked_refinement(answer: str, texts: Mapping[int, str]) -> Refined:
     Raises `ModelMalformed` where no sentence does, and where no line that is named stands on its frame.
     """
     document = object_in(answer)
-    shown = "\n".join(texts.values())
+    # Frames of one doing show much the same, and no line says more a second time.
+    shown = "\n".join(dict.fromkeys(line for text in texts.values() for line in text.split("\n")))
     screen, words = Screen([shown]), terms(shown)
     narrative = " ".join(
         sentence
@@ -188,22 +190,34 @@ def checked_refinement(answer: str, texts: Mapping[int, str]) -> Refined:
     if not narrative:
         raise ModelMalformed("no sentence of the answer says what the screen shows")
     named = document.get("facts")
-    listed = named if isinstance(named, list) else []
-    facts = [fact for item in listed if (fact := _fact_on_frame(item, texts))]
+    listed = named[: 4 * MAX_FACTS] if isinstance(named, list) else []
+    words_of = cache(tokenizer.words)
+    facts = [fact for item in listed if (fact := _fact_on_frame(item, texts, words_of))]
     if not facts:
         raise ModelMalformed("no line of the answer stands on its frame")
     return Refined(narrative, tuple(dict.fromkeys(facts))[:MAX_FACTS])
 
 
-def _fact_on_frame(item: object, texts: Mapping[int, str]) -> Fact | None:
-    """A fact that stands on the frame it names, else None."""
+def _fact_on_frame(
+    item: object, texts: Mapping[int, str], words_of: Callable[[str], list[str]]
+) -> Fact | None:
+    """The line of the frame that a fact names in which its words stand, else None.
+
+    The line is kept, not what the model made of it: words are compared, and a sign is none.
+    """
     if not isinstance(item, dict):
         return None
     frame_id, text = item.get("frame_id"), _one_line(item.get("text"), MAX_NARRATIVE_CHARS)
-    if type(frame_id) is not int or len(text) < _MIN_FACT_CHARS:
+    if type(frame_id) is not int or len(text) < _MIN_FACT_CHARS or not (words := words_of(text)):
         return None
-    stands = bool(tokenizer.words(text)) and tokenizer.stands_in(text, texts.get(frame_id, ""))
-    return Fact(text, frame_id) if stands else None
+    lines = (
+        line for line in texts.get(frame_id, "").split("\n") if tokenizer.stand_in(words, words_of(line))
+    )
+    # Of several the one that was copied, then the one that says least besides.
+    found = min(
+        (" ".join(line.split()) for line in lines), key=lambda line: (text not in line, len(line)), default=""
+    )
+    return Fact(found, frame_id) if 0 < len(found) <= MAX_NARRATIVE_CHARS else None
 
 
 def _one_line(value: object, most: int) -> str:

@@ -72,7 +72,11 @@ def words(text: str) -> list[str]:
 
 def stands_in(line: str, text: str) -> bool:
     """Whether the words of a line stand in a text, one after the other."""
-    wanted, among = words(line), words(text)
+    return stand_in(words(line), words(text))
+
+
+def stand_in(wanted: list[str], among: list[str]) -> bool:
+    """Whether some words stand among others, one after the other."""
     return any(among[at : at + len(wanted)] == wanted for at in range(len(among) - len(wanted) + 1))
 
 

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -48,11 +49,14 @@ def shoot(database: Database, data_dir: DataDir) -> Shoot:
 
 
 @pytest.fixture
-def words(database: Database, clock: Clock, stub: StubModel) -> Iterator[ObservationWords]:
-    """One model on this machine, added in the app."""
+def words(
+    database: Database, clock: Clock, stub: StubModel, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ObservationWords]:
+    """One model on this machine, added in the app; nobody asks what it can do."""
     local = Provider(0, "stub", stub.base_url, "m", input_price=2.0, output_price=8.0, currency="EUR")
     providers.add(database.data_dir, local)
     models = ChatModels(ChatSettings(timeout_s=60), {}, database=database, waits_s=())
+    monkeypatch.setattr(models, "find_out", models.endpoint)
     yield ObservationWords(database, models, "local", clock)
     models.close()
 
@@ -100,7 +104,7 @@ def test_a_model_puts_settled_observations_into_better_words(
     assert (one.title, said, one.source) == ("main.py – Code", "Set the retention.", "model")
     assert mark and by_rules.startswith("2 min on Code.")
     # Only what stands on the frame it names is believed.
-    assert Fact("Retention is set to 14 days", frame.id) == one.facts[-1] and "never seen" not in str(one)
+    assert Fact("retention is set to 14 days", frame.id) in one.facts and "never seen" not in str(one)
     assert len(stub.requests) == 1 and f"[frame {frame.id}]" in stub.requests[0]["messages"][-1]["content"]
     # Found by what stood on the screen, not by what the model says of it.
     for asked, ids in (('"set the retention"', set()), ('"retention is set"', {one.id})):
@@ -221,9 +225,26 @@ def test_parts_that_are_not_what_they_should_be_are_left_out() -> None:
                   {"frame_id": 1, "text": "Words here"}],
     }  # fmt: skip
     found = observation_words.checked_refinement(
-        f"```json\n{json.dumps(answer)}\n```", {1: "harbour words here"}
+        f"```json\n{json.dumps(answer)}\n```", {1: "harbour words here\nharbour"}
     )
-    assert (found.narrative, found.facts) == ("the harbour", (Fact("Words here", 1),))
+    assert (found.narrative, found.facts) == ("the harbour", (Fact("harbour words here", 1),))
+
+
+@for_each(
+    ("said", "kept"),
+    [
+        ("Balance +500 EUR", ("Balance -500 EUR",)),
+        ("balance 70 EUR", ("Balance 70 EUR",)),
+        ("Paid 1.200,50 eur", ("Paid 1,200.50 EUR (net)",)),
+        ("open Paid 1,200.50 EUR", ()),
+    ],
+)
+def test_what_is_kept_of_a_line_is_what_the_screen_shows(said: str, kept: tuple[str, ...]) -> None:
+    shown = "Balance -500 EUR\n+ Balance 70 EUR\nBalance 70 EUR\nInvoice 12 open\nPaid  1,200.50 EUR (net)"
+    facts = [{"frame_id": 1, "text": text} for text in (said, "Invoice 12 open")]
+    answer = json.dumps({"narrative": "The balance.", "facts": facts})
+    found = observation_words.checked_refinement(answer, {1: shown}).facts
+    assert tuple(fact.text for fact in found) == (*kept, "Invoice 12 open")
 
 
 # -- what is sent -----------------------------------------------------------------------------
@@ -283,6 +304,25 @@ def test_frames_that_are_deleted_while_the_model_thinks_win(
     work(words)
     assert observations.between(words.database, 0, 2 * NOON_MS) == []
     assert home_has(words.database, SECRET) == []
+
+
+def test_what_a_model_is_was_found_out_before_it_is_sent_a_screen(
+    database: Database, clock: Clock, shoot: Shoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its window is the room for the screen, and its name stands in the ledger; so does what an answer took
+    of which nothing is kept.
+    """
+    shoot(NOON_MS, "\n".join(f"line {n}" for n in range(1_000)))
+    with StubModel(models=({"id": "tiny", "object": "model", "max_model_len": 2048},)) as stub:
+        models = ChatModels(ChatSettings(base_url=stub.base_url), {}, database=database, waits_s=())
+        stub.reply("{}")
+        # However slow this machine is.
+        monkeypatch.setattr(models, "find_out", partial(models.find_out, patience_s=60))
+        work(ObservationWords(database, models, "local", clock))
+        models.close()
+    kept = egress_log.latest(database)[0]
+    assert (kept.purpose, kept.model, kept.outcome) == ("refine", "tiny", "answered")
+    assert kept.input_tokens and kept.body is not None and len(kept.body) < 2048 * 1.5
 
 
 def busy(*_: object) -> int:
