@@ -20,6 +20,7 @@ from assistant.context.observation_words import ObservationWords
 from assistant.context.session_summary import Fields
 from assistant.core.models import ChatModels
 from assistant.core.texts import estimate_tokens, redacted
+from engines.cancellation import Cancellation, current
 from engines.chat.protocol import ModelError
 from store.core.database import Database
 from store.core.errors import StoreError
@@ -295,13 +296,14 @@ def _user() -> str:
 LOOK_EVERY_S = 60.0
 REFINED_AT_ONCE = 3
 OBSERVED_AT_ONCE = 10
+STOP_S = 2.0
 SETTLE_MS = 120_000
 """A window that was closed for so long does not come back in a moment: its summary is worth a request."""
 _DAY_MS = 86_400_000
 
 
 class SessionJanitor(threading.Thread):
-    """`start` begins; `stop` ends within a moment, or when the request that is under way has ended."""
+    """`start` begins; `stop` ends it within a moment, with the request that is under way."""
 
     def __init__(self, services: ContextServices, observed_by: str, every_s: float = LOOK_EVERY_S) -> None:
         """`observed_by` says which models may put observations into better words (``memory.refine``)."""
@@ -311,22 +313,27 @@ class SessionJanitor(threading.Thread):
         self._observations = ObservationWords(*own)
         self._every_s = every_s
         self._ended = threading.Event()
+        self._cancellation = Cancellation()
 
     def stop(self) -> None:
+        """Wait a little, until what became of that request is noted."""
         self._ended.set()
+        self._cancellation.now()
+        self.join(STOP_S)
 
     def run(self) -> None:
         try:
-            self._look()
-            while not self._ended.wait(self._every_s):
+            with self._cancellation.here():
                 self._look()
+                while not self._ended.wait(self._every_s):
+                    self._look()
         finally:
             self._services.database.close_thread()
 
     def _look(self) -> None:
-        look(self._services)
         try:
             for _ in range(OBSERVED_AT_ONCE):
+                look(self._services)  # a chat is not kept open while a model is slow
                 if self._ended.is_set() or not self._observations.step():
                     return
         except FAULTS as error:
@@ -346,6 +353,8 @@ def look(services: ContextServices) -> None:
         settled_ms, oldest_ms = now_ms - SETTLE_MS, now_ms - _DAY_MS
         for session_id in chat_digests.unrefined(services.database, settled_ms, oldest_ms, REFINED_AT_ONCE):
             refine(services, session_id)
+            if (work := current()) and work.is_over:  # it was ended, and is made up for at the next start
+                return
             chat_sessions.note(services.database, session_id, {"refined_ms": services.clock()})
     except FAULTS as error:
         log.warning("chats are looked after later: %s", type(error).__name__)

@@ -13,13 +13,14 @@ import pytest
 
 from assistant.context import observation_words
 from assistant.context.observation_words import MODEL_AGAIN_MS, ObservationWords, permitted
+from assistant.context.session_closing import ContextServices, SessionJanitor
 from assistant.core.models import ChatModels
 from engines.chat.protocol import ModelMalformed
 from ingest.observations.observation_loop import ObservationLoop
 from store.core.database import Database
 from store.core.errors import Outdated, StoreBusy
 from store.core.paths import DataDir
-from store.core.settings import ChatModelSettings, ChatSettings
+from store.core.settings import ChatModelSettings, ChatSettings, ContextSettings
 from store.deletion import deletion
 from store.egress import egress_log, providers
 from store.egress.providers import Provider
@@ -323,6 +324,30 @@ def test_what_a_model_is_was_found_out_before_it_is_sent_a_screen(
     kept = egress_log.latest(database)[0]
     assert (kept.purpose, kept.model, kept.outcome) == ("refine", "tiny", "answered")
     assert kept.input_tokens and kept.body is not None and len(kept.body) < 2048 * 1.5
+
+
+def test_a_request_that_is_under_way_when_the_app_stops_is_noted_as_stopped(
+    words: ObservationWords, stub: StubModel, shoot: Shoot, clock: Clock
+) -> None:
+    shoot(NOON_MS, "retention")
+    work(words, most=0)
+    asked, over = threading.Event(), threading.Event()
+
+    def think(_: object) -> str:
+        asked.set()
+        over.wait()
+        return "{}"
+
+    stub.reply(think)
+    own = words.database, ContextSettings(enabled=False), words.models, RetrievalQuery, clock
+    janitor = SessionJanitor(ContextServices(*own), "local")
+    janitor.start()
+    assert asked.wait(60)
+    janitor.stop()
+    janitor.join()
+    over.set()
+    assert [each.outcome for each in egress_log.latest(words.database)] == ["stopped"]
+    assert only_observation(words.database).refine_error is None
 
 
 def busy(*_: object) -> int:
