@@ -31,7 +31,7 @@ def _untold_hours(database: Database, start_ms: int, end_ms: int) -> list[Anchor
         hours = daily_hours.between(connection, start_ms, end_ms)
     quoted = [quote.frame_id for hour in hours for point in hour.points for quote in point.quotes]
     starts = sorted({captured_ms_of(frame_id) // HOUR_MS * HOUR_MS for frame_id in quoted})
-    anchors = [Anchor("moment", at, at + HOUR_MS) for at in starts if start_ms <= at < end_ms]
+    anchors = [Anchor("moment", at, at + HOUR_MS) for at in starts if start_ms - HOUR_MS < at < end_ms]
     return [anchor for anchor in anchors if insights.current(database, anchor) is None]
 
 
