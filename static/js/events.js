@@ -16,6 +16,7 @@ export function listen(given) {
   document.addEventListener('htmx:afterRequest', event => {
     tell('page:answered', { elt: event.detail.elt, status: event.detail.xhr.status })
   })
+  document.addEventListener('htmx:beforeSwap', tellOnItsOwnPage)
   document.addEventListener('htmx:sendError', () => say('The server cannot be reached. Is Recollect still running?'))
   document.addEventListener('htmx:timeout', () => say('The server did not answer in time.'))
 }
@@ -32,6 +33,14 @@ export function morph(piece, html) {
   window.Idiomorph.morph(piece, html, { callbacks: { beforeAttributeUpdated } })
   window.htmx.process(piece)
   enhance(piece)
+}
+
+// A refusal has nothing of the page that is asked for: selecting from it would empty the page.
+function tellOnItsOwnPage(event) {
+  const { elt } = event.detail.requestConfig
+  if (event.detail.xhr.status < 400 || !elt.matches('[hx-select]')) return
+  event.detail.shouldSwap = false
+  location.assign(elt.href)
 }
 
 function tell(name, detail) {

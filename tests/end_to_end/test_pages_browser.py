@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Request, Route, expect
 
+from store.deletion.deletion import delete_frames
 from store.search.filters import Filters
 from store.search.search import search
 from tests.end_to_end.accessibility import FOR_AXE, assert_clean_at_every_width, violations
@@ -398,6 +399,17 @@ def test_a_deleted_frame_is_confirmed_in_a_dialog(visitor: Visit) -> None:
     page.click("text=Delete…")
     dialog.get_by_role("button", name="Delete").click()
     expect(page.locator("h1")).to_have_text("Frame deleted")
+
+
+def test_a_step_to_a_frame_that_was_deleted_meanwhile_says_so(visitor: Visit) -> None:
+    own = visitor.site.own
+    first = search(own.database, "", Filters(0), order="oldest").hits[0].frame_id
+    page = visitor.go(f"/frames/{first}")
+    after = page.locator("#next")
+    delete_frames(own.database, own.media, [int((after.get_attribute("href") or "").split("/")[-1])])
+    after.click()
+    expect(page.locator("h1")).to_have_text("No such frame")
+    visitor.complaints.clear()  # of the address with nothing behind it
 
 
 # -- chat --------------------------------------------------------------------------------------
