@@ -37,6 +37,8 @@ async function ask(rest) {
   } catch {
     if (mine !== waiting) return
     waiting = null
+    list.replaceChildren()
+    choose() // what is left would be about what was typed before
     say('The list cannot be had. Is Recollect still running?')
   }
 }
@@ -79,4 +81,7 @@ list?.addEventListener('click', event => {
 palette?.addEventListener('click', event => {
   if (event.target === palette) palette.close()
 })
-palette?.addEventListener('close', () => waiting?.abort())
+palette?.addEventListener('close', () => {
+  waiting?.abort()
+  waiting = null
+})

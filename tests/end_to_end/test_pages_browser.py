@@ -181,6 +181,26 @@ def test_the_rows_of_the_palette_are_walked_and_a_command_is_done(visitor: Visit
     assert urlsplit(page.url).path == "/status"
 
 
+def test_a_palette_that_is_closed_says_nothing_and_one_that_fails_offers_nothing(visitor: Visit) -> None:
+    page, held = visitor.go("/days"), list[Route]()
+    page.locator("h1").focus()
+    page.route("**/palette?*", lambda route: held.append(route))
+    page.keyboard.press("Control+k")
+    eventually(lambda: page.title() and len(held) == 1, what="a list that is late")
+    page.keyboard.press("Escape")
+    expect(page.locator("#palette")).to_be_hidden()
+    page.unroute("**/palette?*")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("light th")
+    expect(page.locator("#palette-list [aria-selected=true]")).to_have_text("Light theme")
+    assert page.locator("[data-toast]").inner_text() == ""
+    page.route("**/palette?*", lambda route: route.abort())
+    page.fill("#palette-q", "budget")
+    expect(page.locator("[data-toast]")).to_contain_text("cannot be had")
+    expect(page.locator("#palette-list [role=option]")).to_have_count(0)
+    visitor.complaints.clear()  # of the list that was not had
+
+
 def test_words_typed_after_a_slash_are_searched_for_and_no_keys(visitor: Visit) -> None:
     page = visitor.go("/timeline")
     page.locator("h1").focus()
