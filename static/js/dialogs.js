@@ -2,6 +2,7 @@
 // Menus close when something else is pressed, and with Esc.
 
 import { swapIn } from './events.js'
+import { say } from './toast.js'
 
 document.addEventListener('click', async event => {
   const link = event.target.closest?.('a[data-dialog], dialog a[data-close]')
@@ -20,13 +21,27 @@ document.addEventListener('click', async event => {
   if (!link || !place?.showPopover || event.ctrlKey || event.metaKey || event.shiftKey) return
   event.preventDefault()
   if (place.matches(':popover-open')) return place.hidePopover()
-  await swapIn(`${link.dataset.popover}?next=${encodeURIComponent(location.pathname + location.search)}`, '#now', 'innerHTML')
-  const { bottom, right } = link.getBoundingClientRect()
+  const next = encodeURIComponent(location.pathname + location.search)
+  const answer = await fetch(`${link.dataset.popover}?next=${next}`).catch(() => null)
+  if (!answer) return say('The server cannot be reached. Is Recollect still running?')
+  if (!answer.ok || !light()) return location.assign(link.href) // a page tells what is wrong
+  place.innerHTML = await answer.text()
+  const { bottom, right } = light().getBoundingClientRect()
   place.style.setProperty('--top', `${bottom + 4}px`)
   place.style.setProperty('--right', `${Math.max(8, document.documentElement.clientWidth - right)}px`)
   place.showPopover()
   place.querySelector('button, a').focus()
 })
+
+document.getElementById('now')?.addEventListener('toggle', event => {
+  const { activeElement, body } = document
+  if (event.newState === 'closed' && (activeElement === body || event.target.contains(activeElement))) light()?.focus()
+})
+
+// Where it stands now: the light replaces itself, also while its popover is fetched or open.
+function light() {
+  return document.getElementById('capture-light-link')
+}
 
 document.addEventListener('click', event => {
   for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false

@@ -229,6 +229,27 @@ def test_the_light_opens_status_and_pause_by_keyboard(visitor: Visit) -> None:
     expect(page.locator("#capture-light-link")).to_contain_text("REC")
 
 
+def test_the_popover_of_the_light_outlives_the_light_it_was_opened_from(visitor: Visit) -> None:
+    page, held = visitor.go("/search"), list[Route]()
+    address, replaced = page.url, "(old => old.replaceWith(old.cloneNode(true)))(window['capture-light'])"
+    page.route("**/status/now?*", lambda route: held.append(route))
+    page.locator("#capture-light-link").click()
+    eventually(lambda: page.title() and len(held) == 1, what="a popover that is late")
+    page.evaluate(replaced)
+    held.pop().continue_()
+    expect(page.get_by_role("button", name="Pause for 15 minutes")).to_be_focused()
+    expect(page.locator("#now")).to_be_in_viewport(ratio=1)
+    page.evaluate(replaced)
+    page.keyboard.press("Escape")
+    expect(page.locator("#capture-light-link")).to_be_focused()
+    page.keyboard.press("Enter")
+    eventually(lambda: page.title() and len(held) == 1, what="one that is refused")
+    held.pop().fulfill(status=500, body="no")
+    expect(page.locator("#now")).to_be_empty()  # the page of the light's link
+    assert page.url != address
+    visitor.complaints.clear()  # of the answer that was refused
+
+
 # -- the timeline ------------------------------------------------------------------------------
 
 
