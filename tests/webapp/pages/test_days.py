@@ -93,9 +93,11 @@ def test_many_short_ones_fold_between_their_neighbours(browser: Actor, database:
 
 def test_screen_text_is_only_text(browser: Actor, database: Database, data_dir: DataDir) -> None:
     frame = store_frame(database, data_dir, NOON_MS, HOSTILE)
-    days.put_day(database, [(HOSTILE, frame.id)], title=HOSTILE, frame_ids=[frame.id])
+    title = f"{HOSTILE}\u2066\u202e"
+    days.put_day(database, [(HOSTILE, frame.id)], title=title, frame_ids=[frame.id])
     for path in ("/days", FRIDAY):
         html = page(browser, path)
+        assert "\u2066" not in html and "\u202e" not in html
         assert "<img src=x" not in html and "<script>alert" not in html
     document = page(browser, f"{FRIDAY}/export?fmt=md")
     assert "\\<img" in document and "\n<img" not in document

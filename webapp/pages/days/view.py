@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from store.core import times
-from store.core.database import Database
+from store.core.database import Database, clean_text
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.memory import episodes, observations
@@ -220,8 +220,8 @@ def _row(
     shown = known[best.frame_id] if best and best.frame_id else shots[len(shots) // 2] if shots else None
     return EpisodeRow(
         episode,
-        title,
-        where,
+        clean_text(title),  # an isolate that it leaves open would lead out of its own
+        clean_text(where),
         formatting.slot_class(slots.get(app)),
         quotes[:_MOST_QUOTES],
         shown,

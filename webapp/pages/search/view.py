@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from store.core import times
-from store.core.database import Database
+from store.core.database import Database, clean_text
 from store.embeddings.knn import WORDS_ONLY, RetrievalQuery
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
@@ -47,6 +47,7 @@ class Card:
 
     frame: FrameRow
     colour_slot: int | None
+    app: str
     window: Markup
     url: Markup  # "" where the words are not in it
     snippet: Markup
@@ -141,6 +142,7 @@ def _cards(database: Database, asked: SearchRequest, found: Page) -> list[tuple[
         card = Card(
             frame=frame,
             colour_slot=slots.get(frame.app_name or ""),
+            app=clean_text(frame.app_name or "Unknown app"),
             window=_marked(frame.window_name, parsed),
             url=_marked(frame.browser_url, parsed) if spans(frame.browser_url or "", parsed) else Markup(""),
             snippet=markdown.highlight(hit.snippet, hit.highlights),
@@ -167,7 +169,8 @@ def marked_boxes(database: Database, frame: FrameRow, parsed: Query) -> tuple[Bo
 
 def _marked(text: str | None, parsed: Query) -> Markup:
     """A title or an address with the searched words marked: they are searched, too."""
-    return markdown.highlight(text, spans(text, parsed)) if text else Markup("")
+    text = clean_text(text or "")
+    return markdown.highlight(text, spans(text, parsed))
 
 
 def _grouped(cards: Iterable[tuple[Card, bool]], viewer: Viewer, last_group: str) -> list[Group]:
