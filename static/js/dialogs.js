@@ -25,7 +25,7 @@ document.addEventListener('click', async event => {
   const answer = await fetch(`${link.dataset.popover}?next=${next}`).catch(() => null)
   if (!answer) return say('The server cannot be reached. Is Recollect still running?')
   if (!answer.ok || !light()) return location.assign(link.href) // a page tells what is wrong
-  place.innerHTML = await answer.text()
+  place.replaceChildren(...new DOMParser().parseFromString(await answer.text(), 'text/html').body.childNodes)
   const { bottom, right } = light().getBoundingClientRect()
   place.style.setProperty('--top', `${bottom + 4}px`)
   place.style.setProperty('--right', `${Math.max(8, document.documentElement.clientWidth - right)}px`)
