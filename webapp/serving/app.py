@@ -194,7 +194,8 @@ def _serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] 
         interrupted = turn_error(InterruptedError(), "en")
         conversations.fail_interrupted(database, payload(Coverage(0, 0), interrupted))
         tool_calls.expire_all(database, now_ms())
-        app = create_app(settings, database, chat_models=ChatModels(settings.chat, database=database))
+        models = ChatModels(settings.chat, database=database)
+        app = create_app(settings, database, chat_models=models)
         server = Server(app, listener, thread_done=database.close_thread)
     _stop_on_signals(server)
     compat = _compat(app)
@@ -208,6 +209,7 @@ def _serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] 
         server.run()
         log.info("the pages have ended")
     app.extensions["token_uses"].write()
+    models.close()  # what is being found out of one would keep the process
     janitor.stop()
     if compat:
         compat.stop()
