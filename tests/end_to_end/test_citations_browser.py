@@ -108,9 +108,6 @@ def test_citations_are_links_without_scripts(browser: Browser, answered: Site) -
     source = page.locator("figure.quote:has(rect.inner) a[data-citation]").first
     found.go(str(source.get_attribute("href")))
     expect(page.locator("#mark rect.inner").first).to_be_attached()
-    line = page.locator("svg.boxes a.line").first.get_attribute("href")
-    found.go(str(line))
-    expect(page.locator("#mark rect.inner")).to_have_count(1)
     found.go(answered.answer)
     page.get_by_role("link", name="Export…").click()
     expect(page.get_by_role("heading", name="Export an answer")).to_be_visible()

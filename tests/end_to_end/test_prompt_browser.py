@@ -163,15 +163,15 @@ def test_clearing_asks_nothing_and_can_be_undone(page: Page, site: Site) -> None
 def before_the_script(page: Page) -> Iterator[None]:
     """The editor anew, its script held back until the block ends."""
     held: list[Route] = []
-    page.route("**/editing/prompts.js*", lambda route: held.append(route))
-    with page.expect_request("**/editing/prompts.js*"):
+    page.route("**/static/app.js*", lambda route: held.append(route))
+    with page.expect_request("**/static/app.js*"):
         page.reload(wait_until="commit")
         yield
     expect(page.get_by_role("button", name="Show", exact=True)).to_be_visible()  # as without scripts
     assert held, "the editor's script was not held back"
     for route in held:
         route.continue_()
-    page.unroute("**/editing/prompts.js*")
+    page.unroute("**/static/app.js*")
 
 
 def test_what_was_typed_before_the_scripts_came_is_saved_too(page: Page, site: Site) -> None:
