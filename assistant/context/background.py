@@ -21,6 +21,7 @@ from assistant.context.packs import TRUNCATED, ContextRequest, safe_line
 from assistant.context.session_closing import FAULTS, ContextPace, ContextServices, off_by_settings
 from assistant.context.topics import Topic
 from assistant.core.prompt_blocks import BACKGROUND_ROOM
+from assistant.core.texts import estimate_tokens
 from store.chats import conversations
 from store.chats.records import StoredTurn
 from store.core.database import Database
@@ -71,6 +72,16 @@ class PreparedContext:
         kept = text[: BACKGROUND_ROOM - len(TRUNCATED) - 1]
         lines, _, _ = kept.rpartition("\n")
         return f"{lines or kept}\n{TRUNCATED}"
+
+    @property
+    def lines(self) -> int:
+        """How many facts and lines of earlier chats it is told."""
+        return len(self.facts) + len(self.pack.record.get("parts", ()))
+
+    @property
+    def tokens(self) -> int:
+        """About how many it is."""
+        return estimate_tokens(self.system_augmentation)
 
 
 def _line_of(fact: Fact) -> str:
@@ -208,6 +219,11 @@ def _within(work: Callable[[], T], timeout_s: float, database: Database) -> T:
     return outcome.result(timeout_s)
 
 
+def told_again(database: Database, pack: StoredPack) -> PreparedContext:
+    """What a turn was told by a pack that is kept, without facts that were forgotten since."""
+    return PreparedContext(pack, facts=tuple(entities.facts(database, pack.record.get("facts", ()))))
+
+
 # -- what is kept once the turn is there ------------------------------------------------------
 
 
@@ -230,7 +246,12 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
             chat_sessions.use(connection, prepared.session_id, now_ms)
             if not conversations.is_current(connection, turn.id):
                 return prepared
-            record = {**prepared.pack.record, "reason": prepared.reason, "is_new": prepared.is_new}
+            record = {
+                **prepared.pack.record,
+                "reason": prepared.reason,
+                "is_new": prepared.is_new,
+                "facts": [fact.id for fact in prepared.facts],
+            }
             pack = replace(
                 prepared.pack,
                 turn_id=turn.id,

@@ -268,6 +268,15 @@ def settle(
     _note_decision(connection, call, scope, now_ms)
 
 
+def wait_again(connection: apsw.Connection, call: ToolCall) -> None:
+    """Let a proposal that was remembered wait once more, inside `database.write()`, as if it had not been
+    decided about.
+    """
+    undecided = "state = 'pending', decided_by = '', output = '', finished_ms = null"
+    connection.execute(f"update tool_calls set {undecided} where id = ?", (call.id,))
+    tool_permissions.withdraw(connection, call.tool, call.chat_id, call.finished_ms)
+
+
 def _note_decision(
     connection: apsw.Connection, call: ToolCall, scope: ApprovalScope | None, now_ms: int
 ) -> None:

@@ -75,6 +75,12 @@ def allow(connection: apsw.Connection, tool: str, chat_id: int | None, scope: st
     insert_new(connection, "tool_rules", tool=tool, conversation_id=chat_id, scope=scope, allowed_ms=now_ms)
 
 
+def withdraw(connection: apsw.Connection, tool: str, chat_id: int, allowed_ms: int | None) -> None:
+    """Take back a rule of a chat that was made at a moment."""
+    sql = "delete from tool_rules where tool = ? and conversation_id = ? and allowed_ms = ?"
+    connection.execute(sql, (tool, chat_id, allowed_ms))
+
+
 # -- modes --------------------------------------------------------------------------------
 # How each tool may run: ``auto``, ``ask`` or ``off``, as a person chose.
 #

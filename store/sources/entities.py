@@ -291,10 +291,17 @@ def facts_of(
     return load_facts(database, among, values)
 
 
+def facts(database: Database, fact_ids: Iterable[int]) -> list[Fact]:
+    """These facts in their order, taken back or not, without those that are forgotten."""
+    ids = list(fact_ids)
+    among = "f.id in (select value from json_each(:ids))"
+    found = load_facts(database, among, {"ids": json.dumps(ids), "limit": len(ids)})
+    return sorted(found, key=lambda fact: ids.index(fact.id))
+
+
 def fact(database: Database, fact_id: int) -> Fact:
     """One fact, taken back or not. Raises `NotFound`."""
-    facts = load_facts(database, "f.id = :id", {"id": fact_id, "limit": 1})
-    return existing(next(iter(facts), None), "fact", fact_id)
+    return existing(next(iter(facts(database, [fact_id])), None), "fact", fact_id)
 
 
 _OWNER = "memory_owner"

@@ -8,7 +8,7 @@ proposed, too.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import apsw
@@ -22,6 +22,7 @@ from store.sources.entities import Provenance
 
 _PROVISIONAL = 1_000_000_000
 _NAMED = ("subject_id", "object_entity_id")
+_TOOLS = ("store_entity", "store_fact")
 Arguments = dict[str, Any]
 
 
@@ -85,6 +86,26 @@ def decide(
         raise NotPending("expired")
 
 
+def remembered(database: Database, calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
+    """Those of a turn's calls by which something new was stored that is remembered still."""
+    listed = [call for call in calls if call.tool in _TOOLS and call.state == "completed"]
+    ids = json.dumps([call.id for call in listed])
+    there = set(database.column(_REMEMBERED, (ids,))) if listed else ()
+    return tuple(call for call in listed if call.id in there)
+
+
+def take_back(database: Database, chat_id: int, n: int) -> None:
+    """Forget what was stored for a turn's proposals and let them wait again; a leave to remember more that
+    came with it goes, too. An entity of which more is known by now stays.
+    """
+    with database.write() as connection:
+        # Facts first: an entity stays where any is left.
+        for call in reversed(remembered(database, tool_calls.of_turn(database, chat_id, n))):
+            connection.execute(_TAKE_BACK[call.tool], (call.id,))
+            if connection.changes():
+                tool_calls.wait_again(connection, call)
+
+
 def _subjects(database: Database, facts: Collection[ToolCall]) -> list[ToolCall]:
     """Whom and what these are about, as far as it waits too: also from an earlier question of the chat."""
     given = [json.loads(call.arguments).get(name) or 0 for call in facts for name in _NAMED]
@@ -121,3 +142,31 @@ def _real_id(database: Database, entity_id: int | None) -> int | None:
 def real_id(database: Database, entity_id: int) -> int:
     """The entity itself where it was stored meanwhile, else the id as it is."""
     return _real_id(database, entity_id) or entity_id
+
+
+# A call and the row that it stored. An id may be that of another row by now, which another turn stored.
+_FACT = "f.id = c.output ->> 'fact_id' and f.turn_id = c.turn_id and f.origin = 'chat'"
+_ENTITY = "e.id = c.output ->> 'entity_id' and e.turn_id = c.turn_id and e.origin = 'chat'"
+
+_REMEMBERED = f"""
+select c.id
+from (select id, turn_id, iif(output = '', '{{}}', output) as output from tool_calls) c
+where c.id in (select value from json_each(?)) and c.output ->> 'is_new' and (
+    exists (select 1 from facts f where {_FACT} and f.retracted_ms is null)
+    or exists (select 1 from entities e where {_ENTITY})
+)
+"""
+
+_TAKE_BACK = {
+    "store_fact": f"""
+        delete from facts as f
+        where exists (select 1 from tool_calls c where c.id = ? and {_FACT})
+    """,
+    "store_entity": f"""
+        delete from entities as e
+        where exists (select 1 from tool_calls c where c.id = ? and {_ENTITY})
+            and e.merged_into is null
+            and not exists (select 1 from facts f where e.id in (f.subject_id, f.object_entity_id))
+            and not exists (select 1 from entities o where o.merged_into = e.id)
+    """,
+}

@@ -35,6 +35,7 @@ from store.frames.media import Media
 from store.memory import context_packs, insights
 from store.memory.context_packs import Told
 from store.memory.insights import Insight
+from store.sources import proposals
 from webapp.core import formatting
 from webapp.views import answers
 from webapp.views.answers import AnswerPart, Links
@@ -173,6 +174,7 @@ class TurnView:
     checking: str = ""  # that a model reads the answer again, while it does
     told: Told = field(default_factory=Told)
     proposals: tuple[ToolCall, ...] = ()  # what the model would remember
+    remembered: tuple[ToolCall, ...] = ()  # what is remembered of it
 
     @property
     def anchor(self) -> str:
@@ -227,6 +229,7 @@ def turn_view(
     cited = {card.item.n: card for card in cards if card.item.n is not None}
     rounds = call_rounds(database, turn.chat_id, turn.turn_id)
     groups = tuple(group for of_round in rounds.values() for group in of_round)
+    calls = [call for group in groups for call in group.calls]
     told = _told(database, turn)
     told_of = coverage.told(language_of(turn.question), chats=len(told.chats), facts=len(told.facts))
     running = progress(database, media, turn, live, rounds, now_ms) if turn.status == "running" else None
@@ -244,9 +247,8 @@ def turn_view(
         scope=_scope(turn, zone, now_ms),
         spoken=personas.of_turn(database, turn.chat_id, turn.turn_id),
         told=told,
-        proposals=()
-        if running
-        else tuple(call for group in groups for call in group.calls if call.is_proposed),
+        proposals=() if running else tuple(call for call in calls if call.is_proposed),
+        remembered=() if running else proposals.remembered(database, calls),
         insight=insights.of_turn(database, turn.chat_id, turn.turn_id),
         groups=groups,
         progress=running,

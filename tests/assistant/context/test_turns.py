@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from assistant.context import session_closing
-from assistant.context.background import prepare
+from assistant.context.background import prepare, told_again
 from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import ContextServices, look
 from assistant.core import prompt_blocks
@@ -118,6 +118,8 @@ def test_what_the_person_said_of_whom_a_question_names_is_told(window: Window) -
     assert "tea" not in told and LEARNED in told
     [(number, fact)] = context_packs.told(database, answered.chat_id, answered.turn_id).facts
     assert (number, fact) == (ana, "Ana lives in Ulm")
+    kept = context_packs.of_turn(database, answered.chat_id, answered.turn_id)
+    assert kept and told.endswith(told_again(database, kept).system_augmentation)
     window.ask("And on which day?")
     assert "Ulm" not in window.told()
 

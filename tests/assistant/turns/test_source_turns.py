@@ -9,7 +9,7 @@ import pytest
 
 from assistant.core.records import ApprovalEvent, FinalEvent
 from assistant.turns.turn import run_turn
-from store.chats import conversations, tool_calls
+from store.chats import conversations, tool_calls, tool_permissions
 from store.chats.conversations import DELETED_ANSWER
 from store.chats.tool_calls import NotPending
 from store.core.database import Database
@@ -172,6 +172,34 @@ def test_a_fact_is_decided_about_whose_entity_an_earlier_question_proposed(
     assert "Harbour" in {entity.name for entity in entities.find_entities(database)}
     assert tool_calls.of_turn(database, chat_id, 2)[0].state == state
     assert not proposals.of_turn(database, chat_id, 1)
+
+
+def test_what_was_remembered_is_named_and_can_be_taken_back(database: Database, stub: StubModel) -> None:
+    stub.call(("store_entity", {"kind": "person", "name": "Anna"})).reply("Shall I remember more?")
+    with agent_deps(database, stub) as deps:
+        chat_id = run(deps).result.chat_id
+        [anna] = proposals.of_turn(database, chat_id, 1)
+        given = {"subject_id": proposals.provisional_id(anna), "predicate": "in", "object_value": "Delft"}
+        stub.anew().call(("store_fact", given)).reply("Noted.")
+        run(deps, chat_id=chat_id)
+    [fact] = proposals.of_turn(database, chat_id, 2)
+
+    def remembered() -> list[tuple[str, ...]]:
+        turns = (tool_calls.of_turn(database, chat_id, n) for n in (1, 2))
+        return [tuple(call.tool for call in proposals.remembered(database, calls)) for calls in turns]
+
+    proposals.decide(database, chat_id, 2, [fact.id], NOW_MS, scope="chat")
+    assert remembered() == [("store_entity",), ("store_fact",)] and tool_permissions.rules(database)
+    proposals.take_back(database, chat_id, 1)  # more is known of her: she stays
+    assert remembered() == [("store_entity",), ("store_fact",)]
+    proposals.take_back(database, chat_id, 2)
+    assert remembered() == [("store_entity",), ()] and not entities.facts_of(database)
+    assert [call.id for call in proposals.of_turn(database, chat_id, 2)] == [fact.id], "asked again"
+    assert not [rule for rule in tool_permissions.rules(database) if rule.tool == "store_fact"]
+    proposals.take_back(database, chat_id, 1)
+    assert remembered() == [(), ()] and not entities.find_entities(database)
+    proposals.decide(database, chat_id, 2, [fact.id], NOW_MS)
+    assert remembered() == [("store_entity",), ("store_fact",)]
 
 
 def test_what_was_taken_back_is_not_told_and_what_is_told_is_noted_with_its_turn(

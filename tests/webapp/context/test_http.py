@@ -326,7 +326,7 @@ def test_while_verbose_each_turn_has_a_drawer_with_what_it_was_told(
         assert '<pre class="told-text"' in text and LEARNED in text
         assert "score 0." in text and f'href="/memory/sessions/{earlier}"' in text
         assert "Made for this question" in text and "token" in text
-    pack = drawer.split('was told of earlier chats">')[1].split("</pre>")[0]
+    pack = drawer.split('was told">')[1].split("</pre>")[0]
     assert sent.endswith(pack) and pack.startswith("[Recent context]")
     assert browser.get(f"/chat/{chat_id}/turns/9/context").status_code == 404
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from flask import request
 from werkzeug.wrappers import Response
 
-from assistant.context import topics
+from assistant.context import background, topics
+from assistant.context.background import PreparedContext
 from assistant.context.session_closing import FAULTS, off_by_settings
 from assistant.context.topics import Topic
 from store.core.errors import existing
 from store.memory import chat_sessions, context_packs
+from store.memory.context_packs import StoredPack
 from webapp.api import chat_memory
 from webapp.core import templating
 from webapp.core.lookups import chat_or_404, turn_or_404
@@ -38,7 +40,7 @@ def show(chat_id: int) -> Response:
         is_dismissed=session is not None and topics.is_dismissed(session.metadata),
         is_off=chat_sessions.is_without_context(own.database, chat_id),
         off=_off_everywhere(own),
-        packs=context_packs.of_chat(own.database, chat_id),  # the latest question first
+        packs=[(n, _told(pack)) for n, pack in context_packs.of_chat(own.database, chat_id)],  # latest first
     )
 
 
@@ -49,11 +51,16 @@ def context(chat_id: int, n: int) -> Response:
     return templating.render(
         "chat/context.html",
         "chat/_context.html",
-        pack=context_packs.of_turn(database, chat_id, n),  # None where it was asked in no window
+        told=_told(context_packs.of_turn(database, chat_id, n)),
         chat_id=chat_id,
         n=n,
         question=turn.question,
     )
+
+
+def _told(pack: StoredPack | None) -> PreparedContext | None:
+    """What a question was told; None where it was asked in no window."""
+    return background.told_again(services().database, pack) if pack else None
 
 
 form("/chat/<id:chat_id>/topic", chat_memory.choose, "/chat/{chat_id}/memory")
