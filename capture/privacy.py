@@ -89,7 +89,7 @@ def judge(
             elif before == after and _may_tell(window):
                 shown = tuple(_area(part, monitor) for part in parts)
                 pages.append(PageWindow(window, _area(window.rect, monitor), shown))
-    masks += _carried(masks, [window.rect for window in (*before, *after) if window.passed])
+    masks += _carried(masks, [window.rect for window in (*before, *after) if window.has_moved])
     if masks and not uncovered(monitor.area, masks):
         return Verdict(reason)  # nothing is left to see
     identity = identity_on(rules, monitor, monitors, after)
@@ -98,7 +98,8 @@ def judge(
 
 def _carried(masks: Iterable[Rect], moved: Iterable[Rect]) -> list[Rect]:
     """Places of windows that moved where masked ones were: a window that has not painted yet takes along what
-    another one left in its place, and hands it on to the next.
+    another one left in its place, and hands it on to the next. One that only came or went took nothing along:
+    what was in its place is masked as whose it is.
     """
     carried: list[Rect] = []
     sources, left = list(masks), set(moved)

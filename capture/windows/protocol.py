@@ -36,7 +36,8 @@ class WindowInfo:
     """One visible window. Unknown is None, never a guess.
 
     `opaque` says that nothing below shines through; only such a window hides another, with its part `cover`
-    or all of it. `passed`: it was here a moment ago, its pixels may still be (`capture.windows.settling`).
+    or all of it. `passed`: it was here a moment ago, its pixels may still be (`capture.windows.settling`);
+    `has_moved`: within `rect`, so that it may have taken along what it found.
     `kind` tells ordinary windows from menus, panels and the desktop's own. `window_id` is the system's
     own number for it, where there is one. `incognito` and `witnessed` are what the browser
     extension says (`capture.windows.browser_extension`) or, where it says nothing, what is known otherwise
@@ -59,6 +60,7 @@ class WindowInfo:
     opaque: bool = False
     cover: Rect | None = None
     passed: bool = False
+    has_moved: bool = False
     kind: Kind = "window"
     role: str = ""
     key: str = ""

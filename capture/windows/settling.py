@@ -23,12 +23,13 @@ SETTLED_S = 2.0
 
 @dataclass(slots=True)
 class _Change:
-    """`area` encloses every place of the window since it began to change."""
+    """`area` encloses every place of the window since it began to change; `has_moved`: there were several."""
 
     until_s: float = 0.0
     area: Rect | None = None
     was_shown: bool = False
     is_moving: bool = False
+    has_moved: bool = False
 
 
 @dataclass(slots=True)
@@ -61,6 +62,7 @@ class Settling:
             change.area = known.rect if known else place or change.area
         change.was_shown |= is_shown or known is not None
         if change.area and place:
+            change.has_moved |= change.was_shown and place != change.area
             change.area = change.area.enclosing(place)
         self.note_former(number, known)
         if not known:  # gone, or not read yet: still whose it was
@@ -81,6 +83,7 @@ class Settling:
         self._forget()
         passed: dict[tuple[int, WindowFacts], WindowInfo] = {}
         areas = {n: change.area for n, change in self._changes.items() if change.area and change.was_shown}
+        moved = {number for number, change in self._changes.items() if change.has_moved}
         windows = [(number, former.window) for (number, _), former in self._formers.items()]
         known = {number for number, _ in windows}
         windows += [
@@ -90,9 +93,10 @@ class Settling:
         ]
         for number, window in windows:
             area, current = areas.get(number, window.rect), now(number)
-            if current is None or (current.rect, current.facts) != (area, window.facts):
-                told = replace(window, rect=area, opaque=False, focused=False, passed=True)
-                passed[number, window.facts] = told
+            if number in moved or current is None or (current.rect, current.facts) != (area, window.facts):
+                passed[number, window.facts] = replace(
+                    window, rect=area, opaque=False, focused=False, passed=True, has_moved=number in moved
+                )
         return list(passed.values())
 
     def _forget(self) -> None:

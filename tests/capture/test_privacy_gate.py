@@ -54,12 +54,18 @@ def test_a_window_hidden_by_an_opaque_one_is_no_concern() -> None:
 
 def test_what_windows_took_along_from_a_masked_one_is_masked_where_they_went() -> None:
     """A window that has not painted yet shows what was there before, and moves with it."""
-    gone = [
-        replace(window("Notes", rect=Rect(x, 60, 120, 20)), passed=True, opaque=False) for x in (0, 300, 190)
+    moved = [
+        replace(window("Notes", rect=Rect(x, 60, 120, 20)), passed=True, has_moved=True, opaque=False)
+        for x in (0, 300, 190)
     ]
-    _, masks = verdict(MASKED, *gone, EDITOR, VAULT)
+    _, masks = verdict(MASKED, *moved, EDITOR, VAULT)
     assert {rect.x for rect in masks} == {160, 190, 300}
-    assert verdict(MASKED, *gone, EDITOR) == ("", ())
+    assert verdict(MASKED, *moved, EDITOR) == ("", ())
+
+
+def test_a_window_that_only_vanished_took_nothing_along_from_a_masked_one() -> None:
+    gone = [replace(window("Notes", rect=Rect(x, 60, 120, 20)), passed=True, opaque=False) for x in (0, 190)]
+    assert verdict(MASKED, *gone, EDITOR, VAULT) == verdict(MASKED, EDITOR, VAULT)
 
 
 def test_what_shines_through_is_a_concern() -> None:

@@ -39,6 +39,7 @@ def test_what_is_gone_counts_for_a_moment() -> None:
     settling.note(1, None, NOTES, is_shown=True, is_moving=True)
     [passed] = settling.passed(lambda number: None)
     assert (passed.app_name, passed.rect, passed.passed, passed.opaque) == ("Notes", HERE, True, False)
+    assert not passed.has_moved
     moments.now_s = SETTLED_S + 0.1
     assert settling.passed(lambda number: None) == [] and settling.is_settled(1)
 
@@ -48,13 +49,21 @@ def test_what_moves_is_everywhere_it_was_and_hides_nothing() -> None:
     settling.note(1, THERE, NOTES, is_shown=False, is_moving=True)
     moved = window("Notes", "renamed", rect=THERE)
     passed = settling.passed({1: moved}.get)
-    assert {(w.rect, w.window_name) for w in passed} == {
-        (Rect(0, 0, 350, 100), "renamed"),
-        (Rect(0, 0, 350, 100), NOTES.window_name),
+    assert {(w.rect, w.window_name, w.has_moved) for w in passed} == {
+        (Rect(0, 0, 350, 100), "renamed", True),
+        (Rect(0, 0, 350, 100), NOTES.window_name, True),
     }
     assert not settling.is_settled(1)
     settling.note(2, None, NOTES, is_shown=False, is_moving=False)
     assert settling.is_settled(2)
+
+
+def test_what_grew_may_have_moved_what_it_showed_within_itself() -> None:
+    """The server keeps what a window showed at the side that its program says."""
+    settling = Settling(Moments())
+    grown = window("Notes", rect=HERE.enclosing(THERE))
+    settling.note(1, grown.rect, NOTES, is_shown=False, is_moving=True)
+    assert [(w.rect, w.has_moved) for w in settling.passed({1: grown}.get)] == [(grown.rect, True)]
 
 
 def test_a_window_that_is_called_otherwise_counts_as_both_for_a_moment() -> None:
