@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from assistant.context.background import NO_CONTEXT, PreparedContext
 from assistant.core.errors import TurnRefused, UnknownChat, turn_error
@@ -30,6 +30,7 @@ from assistant.turns.stored_turns import stored_turn
 from assistant.turns.turn import run_admitted
 from engines.cancellation import CancelToken
 from store.chats import tool_calls
+from store.core import translation
 
 log = logging.getLogger(__name__)
 
@@ -170,7 +171,7 @@ class LiveTurns:
             if name in self.series and self.series[name].is_running:
                 return
             self.series[name] = series = TurnSeries(requests, count)
-        threading.Thread(target=self._ask_all, args=(series, services), name="turns", daemon=True).start()
+        _start("turns", self._ask_all, series, services)
 
     def _ask_all(self, series: TurnSeries, services: TurnServices) -> None:
         while series.is_running:
@@ -209,8 +210,19 @@ class LiveTurns:
             for key in over[: max(0, len(self._turns) - MAX_KEPT)]:
                 del self._turns[key]
         name = f"turn-{turn.chat_id}-{turn.n}"
-        threading.Thread(target=_drain, args=(turn, events, services), name=name, daemon=True).start()
+        _start(name, _drain, turn, events, services)
         return turn
+
+
+def _start(name: str, target: Callable[..., None], *arguments: object) -> None:
+    """Run in a thread of its own, in the language of the person who asked."""
+    spoken = translation.spoken()
+
+    def run() -> None:
+        translation.speak(*spoken)
+        target(*arguments)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
 
 
 def _followed_to_the_end(turn: LiveTurn, services: TurnServices) -> str:

@@ -1,6 +1,6 @@
 """Numbers and times in words: pure functions behind the template filters.
 
-English by hand and not by `strftime`, which follows the process's locale.
+Not by `strftime`, which follows the process's locale: names come from Babel, patterns from the catalog.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from datetime import date, tzinfo
 from difflib import SequenceMatcher
 from typing import Literal
 
-from store.core import times
+from babel.dates import format_date
 
-WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+from store.core import times
+from store.core.translation import gettext as _
+from store.core.translation import language, ngettext
 
 
 def clock(ms: int, zone: tzinfo) -> str:
@@ -29,12 +30,17 @@ def clock_short(ms: int, zone: tzinfo) -> str:
 
 def date_long(on: date) -> str:
     """``Fri 20 Nov 2026``"""
-    return f"{date_short(on)} {on.year}"
+    return format_date(on, _("EEE d MMM y"), language())
 
 
 def date_short(on: date) -> str:
     """``Fri 20 Nov``"""
-    return f"{WEEKDAYS[on.weekday()]} {on.day} {MONTHS[on.month - 1]}"
+    return format_date(on, _("EEE d MMM"), language())
+
+
+def month(of: date) -> str:
+    """``Nov 2026``"""
+    return format_date(of, _("MMM y"), language())
 
 
 def moment(ms: int, zone: tzinfo) -> str:
@@ -60,7 +66,7 @@ def span(start_ms: int, end_ms: int, zone: tzinfo, now_ms: int) -> str:
     midnight = end.hour == end.minute == end.second == 0
     last = times.to_local(end_ms - 1, zone).date() if midnight else end.date()
     if start_ms == times.MIN_MS:  # what names no beginning
-        return f"until {_day_name(last, zone, now_ms)}" + ("" if midnight else f" {end:%H:%M}")
+        return _("until %(day)s", day=_day_name(last, zone, now_ms) + ("" if midnight else f" {end:%H:%M}"))
     if start.date() == last:
         whole = midnight and start.hour == start.minute == 0
         return names[0] if whole else f"{names[0]} {start:%H:%M}–{'24:00' if midnight else f'{end:%H:%M}'}"
@@ -72,7 +78,7 @@ def span(start_ms: int, end_ms: int, zone: tzinfo, now_ms: int) -> str:
 
 def _day_name(on: date, zone: tzinfo, now_ms: int) -> str:
     today = times.to_local(now_ms, zone).date()
-    near = {0: "Today", 1: "Yesterday"}.get((today - on).days)
+    near = {0: _("Today"), 1: _("Yesterday")}.get((today - on).days)
     return near or (date_short(on) if on.year == today.year else date_long(on))
 
 
@@ -80,25 +86,31 @@ def duration(ms: int) -> str:
     """``2 h 41 m``, ``38 m``, ``45 s``: two units at most, never negative."""
     seconds = max(0, round(ms / 1000))
     if seconds < 60:
-        return f"{seconds} s"
+        return _("%(seconds)d s", seconds=seconds)
     minutes = round(seconds / 60)
     if minutes < 60:
-        return f"{minutes} m"
+        return _("%(minutes)d m", minutes=minutes)
     hours, minutes = divmod(minutes, 60)
     if hours < 48:
-        return f"{hours} h {minutes} m" if minutes else f"{hours} h"
-    return f"{round(hours / 24)} d"
+        return (
+            _("%(hours)d h %(minutes)d m", hours=hours, minutes=minutes)
+            if minutes
+            else _("%(hours)d h", hours=hours)
+        )
+    return _("%(days)d d", days=round(hours / 24))
 
 
 def count(number: int, noun: str = "", plural: str = "") -> str:
     """``1,204`` or, with a noun, ``1 frame``, ``1,204 frames``."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}" if noun else f"{number:,}"
+    if not noun:
+        return f"{number:,}"
+    return ngettext(f"%(number)s {noun}", f"%(number)s {plural or f'{noun}s'}", number)
 
 
 def months(number: float) -> str:
     """``7 months``; from two years on ``3 years``, and from ten on that."""
     if number >= 120:
-        return "over ten years"
+        return _("over ten years")
     return count(int(number), "month") if number < 24 else count(int(number / 12), "year")
 
 
@@ -114,8 +126,8 @@ def size(number: float) -> str:
 def tool_duration(ms: int) -> str:
     """Tools are quick: ``0.3 s``, and whole units from ten seconds on."""
     if ms < 100:
-        return "under 0.1 s"
-    return f"{ms / 1000:.1f} s" if ms < 10_000 else duration(ms)
+        return _("under 0.1 s")
+    return _("%(seconds).1f s", seconds=ms / 1000) if ms < 10_000 else duration(ms)
 
 
 def indented_json(text: str) -> str:
@@ -131,19 +143,17 @@ def slot_class(slot: int | None) -> str:
     return "other" if slot is None else f"c{slot}"
 
 
-_GAP_REASONS = {
-    "excluded": "left out by a privacy rule",
-    "idle": "idle (no input)",
-    "not_running": "not recording",
-}
-
-
 def gap_reason(reason: str) -> str:
     """Why nothing was recorded: ``failed:no_display`` becomes ``failed (no display)``."""
-    kind, _, cause = reason.partition(":")
+    kind, __, cause = reason.partition(":")
     if kind == "failed":
-        return f"failed ({cause.replace('_', ' ')})" if cause else "failed"
-    return _GAP_REASONS.get(kind, kind.replace("_", " "))
+        return _("failed (%(cause)s)", cause=cause.replace("_", " ")) if cause else _("failed")
+    known = {
+        "excluded": _("left out by a privacy rule"),
+        "idle": _("idle (no input)"),
+        "not_running": _("not recording"),
+    }
+    return known.get(kind, kind.replace("_", " "))
 
 
 def host(url: str) -> str:

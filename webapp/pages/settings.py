@@ -31,6 +31,7 @@ from store.spool import process_state
 from store.timeline import totals
 from webapp.core import formatting, templating
 from webapp.core.errors import Problem
+from webapp.core.languages import LANGUAGE_COOKIE, LANGUAGES
 from webapp.core.services import (
     DAY_START_COOKIE,
     KEYS_COOKIE,
@@ -132,6 +133,8 @@ def show() -> Response:
         chosen_zone=request.cookies.get(ZONE_COOKIE, ""),
         browser_zone=request.cookies.get("tz", ""),
         server_zone=host_zone().key,
+        languages=LANGUAGES,
+        chosen_language=request.cookies.get(LANGUAGE_COOKIE, ""),
         next_address=_next(request.args.get("next", "")),
         saved=request.args.get("saved") == "1",
     )
@@ -150,6 +153,8 @@ def save() -> Response:
     _keep(response, THEME_COOKIE, form.get("theme", "") if form.get("theme") in ("light", "dark") else "")
     day_start = form.get("day_start", "0")
     _keep(response, DAY_START_COOKIE, day_start if day_start in ("1", "2", "3", "4", "5", "6") else "")
+    chosen = form.get("language", "")
+    _keep(response, LANGUAGE_COOKIE, chosen if chosen in LANGUAGES else "")
     _keep(response, KEYS_COOKIE, "" if form.get("single_keys") == "on" else "off")
     return response
 

@@ -224,7 +224,7 @@ def _events(database: Database, q: str, on: date | None, viewer: Viewer) -> List
         earlier = f"day={(first - timedelta(days=1)).replace(day=1)}"
     if span and span[1] >= end_ms:
         later = f"day={after}"
-    label = f"{formatting.MONTHS[first.month - 1]} {first.year}"
+    label = formatting.month(first)
     return Listed(events, label, first, earlier, later, total)
 
 

@@ -39,7 +39,7 @@ from store.frames.media import Media
 from store.spool.queue import MAX_IMAGE_BYTES, Spool
 from store.timeline import sample_week
 from webapp import pages
-from webapp.core import errors, templating
+from webapp.core import errors, languages, templating
 from webapp.core.parameters import DayConverter, IdConverter, ModelConverter
 from webapp.core.services import Services, services
 from webapp.core.uploads import Request
@@ -79,6 +79,7 @@ def create_app(
     _configure(app)
     errors.install(app)
     guards.install(app)
+    languages.install(app)
     server.install(app)
     _register(app)
     app.request_class = Request  # after the htmx extension, which sets its own

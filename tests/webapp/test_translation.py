@@ -1,0 +1,66 @@
+"""Every text is there in every language, and no text of a page stands outside the catalogs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests import translation
+from tests.webapp.conftest import Actor, page
+from webapp.core import languages
+
+TEMPLATES = sorted((translation.ROOT / "templates").glob("**/*.html"))
+_PLACES = re.compile(r"%\((\w+)\)[#0 +-]*[\d.]*([a-z])|</?\w+")
+_LANGUAGES = [language for language in languages.LANGUAGES if language != "en"]
+
+
+@pytest.mark.parametrize("language", _LANGUAGES)
+def test_every_text_is_translated_with_its_places(language: str) -> None:
+    known, wrong = languages.read(language), []
+    for message in translation.messages():
+        if not message.id:
+            continue
+        there = known.get(message.id, message.context)
+        forms = (
+            [there.string]
+            if there and isinstance(there.string, str)
+            else list(there.string)
+            if there
+            else [""]
+        )
+        english = message.id if isinstance(message.id, str) else message.id[-1]
+        if not all(forms) or any(
+            set(_PLACES.findall(form)) != set(_PLACES.findall(english)) for form in forms
+        ):
+            wrong.append((message.id, forms))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("language", _LANGUAGES)
+def test_no_translation_is_left_of_a_text_that_is_gone(language: str) -> None:
+    used = {(message.id, message.context) for message in translation.messages()}
+    assert [
+        each.id for each in languages.read(language) if each.id and (each.id, each.context) not in used
+    ] == []
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.relative_to(translation.ROOT).as_posix())
+def test_no_text_of_a_template_is_outside_the_catalogs(path: Path) -> None:
+    assert translation.unmarked(path.read_text()) == []
+
+
+def test_a_page_speaks_the_browser_s_language_or_the_chosen_one(browser: Actor) -> None:
+    def spoken(header: str) -> str:
+        source = page(browser, "/settings/display", **{"Accept-Language": header})
+        return re.findall(r'<html lang="([^"]+)"', source)[0]
+
+    assert [spoken(header) for header in ("zh-CN,zh;q=0.9", "de,zh;q=0.5", "fr", "")] == [
+        "zh-Hans",
+        "zh-Hans",
+        "en",
+        "en",
+    ]
+    browser.client.set_cookie(languages.LANGUAGE_COOKIE, "en", domain="127.0.0.1")
+    assert spoken("zh-CN") == "en"

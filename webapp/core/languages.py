@@ -1,0 +1,70 @@
+"""Which language a page speaks, and its catalog.
+
+A catalog is a folder of ``.po`` files, edited by people and read as they are: nothing is compiled at install.
+"""
+
+from __future__ import annotations
+
+import io
+from functools import cache
+from gettext import GNUTranslations, NullTranslations
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from flask import Flask, request
+
+from store.core import translation
+
+LANGUAGES = {"en": "English", "zh_Hans": "简体中文"}
+"""By Babel's identifier, each by its own name."""
+LANGUAGE_COOKIE = "language"
+FOLDER = Path(__file__).parents[1] / "translations"
+
+
+def install(app: Flask) -> None:
+    """Have every request answered in its language; the API speaks English, whoever asks."""
+    app.jinja_env.add_extension("jinja2.ext.i18n")
+    app.jinja_env.install_gettext_callables(  # type: ignore[attr-defined]
+        translation.gettext, translation.ngettext, newstyle=True, pgettext=translation.pgettext
+    )
+    app.jinja_env.globals["language"] = lambda: translation.language().replace("_", "-")
+    app.before_request(_speak)
+
+
+def _speak() -> None:
+    language = translation.ENGLISH if request.path.startswith("/api/") else of_request()
+    translation.speak(language, catalog(language))
+
+
+def of_request() -> str:
+    """The language chosen in this browser, else the best of those it asks for, else English."""
+    chosen = request.cookies.get(LANGUAGE_COOKIE, "")
+    if chosen in LANGUAGES:
+        return chosen
+    tags = {language.partition("_")[0]: language for language in LANGUAGES}
+    return tags[request.accept_languages.best_match(tags, translation.ENGLISH)]
+
+
+@cache
+def catalog(language: str) -> NullTranslations:
+    """The texts of a language; English has none, it is what stands in the code."""
+    if language == translation.ENGLISH:
+        return NullTranslations()
+    compiled = io.BytesIO()
+    write_mo(compiled, read(language))
+    compiled.seek(0)
+    return GNUTranslations(compiled)
+
+
+def read(language: str, leave_out: str = "") -> Catalog:
+    """A language's catalog as its files have it, but for one of them."""
+    whole = Catalog(locale=language)
+    for path in sorted((FOLDER / language).glob("*.po")):
+        if path.stem != leave_out:
+            with path.open("rb") as file:
+                for message in read_po(file, locale=language, abort_invalid=True):
+                    if message.id:
+                        whole[message.id] = message
+    return whole
