@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 COMMANDS = {
     "up": "webapp.cli.processes:up",
     "open": "webapp.cli.processes:open_pages",
+    "service": "webapp.cli.service:service",
     "ask": "webapp.cli.queries:ask",
     "search": "webapp.cli.queries:search",
     "day": "webapp.cli.queries:day",

@@ -18,10 +18,14 @@ from webapp.cli.common import home_and_json, home_option, open_home, open_in_bro
 def up(home: Path | None, port: int | None, no_capture: bool, open_browser: bool) -> None:
     """Start everything; Ctrl-C stops it."""
     from store.core.migrations import check_version
+    from webapp.ops.control import web_address
     from webapp.ops.supervisor import Supervisor
+    from webapp.security.access import launch_link
 
     here = open_home(home, {} if port is None else {"web.port": port})
     check_version(here.data_dir)  # its parts would only be started again and again
+    if open_browser and (address := web_address(here.data_dir)):  # as from the menu of programs
+        return open_in_browser(launch_link(here.data_dir, address.url))
     supervisor = Supervisor(
         here.data_dir,
         here.settings,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import date
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -31,6 +32,13 @@ class _Pages(Blueprint):
 
 blueprint = _Pages("pages", __name__)
 get, post = blueprint.get, blueprint.post
+
+
+def shipped(name: str) -> Path:
+    """`templates` or `static`: beside the package in a checkout, inside it in a wheel."""
+    package = Path(__file__).parents[1]
+    inside = package / f"_{name}"
+    return inside if inside.is_dir() else package.parent / name
 
 
 def wants_fragment() -> bool:

@@ -11,7 +11,6 @@ import socket
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 from flask import Flask, redirect
 from jinja2 import StrictUndefined
@@ -55,7 +54,6 @@ from webapp.views.evidence import is_retryable
 
 log = logging.getLogger(__name__)
 
-_HERE = Path(__file__).parents[1]  # webapp/, where a wheel has templates and static files
 # A multipart body holds the picture and a little more around it.
 _MAX_BODY_BYTES = MAX_IMAGE_BYTES + 64 * 1024
 
@@ -87,8 +85,8 @@ def create_app(
 
 
 def _flask() -> Flask:
-    app = Flask("webapp", template_folder=_folder("templates"), static_folder=None)
-    assets.install(app, Path(_folder("static")))
+    app = Flask("webapp", template_folder=str(templating.shipped("templates")), static_folder=None)
+    assets.install(app, templating.shipped("static"))
     return app
 
 
@@ -163,12 +161,6 @@ def home() -> Response:
     own = services()
     is_first = not sample_week.is_sample(own.data_dir) and welcome.is_wanted(own.database)
     return redirect("/welcome" if is_first else "/timeline", 302)
-
-
-def _folder(name: str) -> str:
-    """`templates` or `static`: beside the package in a checkout, inside it in a wheel."""
-    inside = _HERE / f"_{name}"
-    return str(inside if inside.is_dir() else _HERE.parent / name)
 
 
 # -- `recollect web`: the pages and the API in one process ---------------------------------------
