@@ -89,14 +89,14 @@ def judge(
             elif before == after and _may_tell(window):
                 shown = tuple(_area(part, monitor) for part in parts)
                 pages.append(PageWindow(window, _area(window.rect, monitor), shown))
-    masks += _carried(masks, [window.rect for window in (*before, *after) if window.has_moved])
+    masks += _carried(masks, [window.places for window in (*before, *after) if len(window.places) > 1])
     if masks and not uncovered(monitor.area, masks):
         return Verdict(reason)  # nothing is left to see
     identity = identity_on(rules, monitor, monitors, after)
     return Verdict("", tuple(masks), identity, tuple(pages))
 
 
-def _carried(masks: Iterable[Rect], moved: Iterable[Rect]) -> list[Rect]:
+def _carried(masks: Iterable[Rect], moved: Iterable[tuple[Rect, ...]]) -> list[Rect]:
     """Places of windows that moved where masked ones were: a window that has not painted yet takes along what
     another one left in its place, and hands it on to the next. One that only came or went took nothing along:
     what was in its place is masked as whose it is.
@@ -105,10 +105,11 @@ def _carried(masks: Iterable[Rect], moved: Iterable[Rect]) -> list[Rect]:
     sources, left = list(masks), set(moved)
     while sources:
         source = sources.pop()
-        reached = [place for place in left if place.common(source).area]
+        reached = [places for places in left if any(place.common(source).area for place in places)]
         left.difference_update(reached)
-        sources += reached
-        carried += reached
+        for places in reached:
+            sources += places
+            carried += places
     return carried
 
 
@@ -122,7 +123,8 @@ def visible_parts(windows: Iterable[WindowInfo], area: Rect) -> list[tuple[Windo
     shown: list[tuple[WindowInfo, list[Rect]]] = []
     covers: list[Rect] = []
     for window in windows:
-        parts = uncovered(window.rect.common(area), covers)
+        places = window.places or (window.rect,)
+        parts = [part for place in places for part in uncovered(place.common(area), covers)]
         if parts:
             shown.append((window, parts))
         if window.opaque:

@@ -36,8 +36,8 @@ class WindowInfo:
     """One visible window. Unknown is None, never a guess.
 
     `opaque` says that nothing below shines through; only such a window hides another, with its part `cover`
-    or all of it. `passed`: it was here a moment ago, its pixels may still be (`capture.windows.settling`);
-    `has_moved`: within `rect`, so that it may have taken along what it found.
+    or all of it. `places`, all within `rect`, are where it was a moment ago, and its pixels may still be
+    (`capture.windows.settling`): where there are several, it may have taken along what it found.
     `kind` tells ordinary windows from menus, panels and the desktop's own. `window_id` is the system's
     own number for it, where there is one. `incognito` and `witnessed` are what the browser
     extension says (`capture.windows.browser_extension`) or, where it says nothing, what is known otherwise
@@ -59,13 +59,17 @@ class WindowInfo:
     wants_no_capture: bool = False
     opaque: bool = False
     cover: Rect | None = None
-    passed: bool = False
-    has_moved: bool = False
+    places: tuple[Rect, ...] = ()
     kind: Kind = "window"
     role: str = ""
     key: str = ""
     full_screen: bool = False
     peers: frozenset[int] | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Not a window in view, but where one was."""
+        return bool(self.places)
 
     @property
     def facts(self) -> WindowFacts:

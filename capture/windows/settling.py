@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from capture.core.geometry import Rect
 from capture.windows.protocol import WindowInfo
@@ -19,17 +20,18 @@ from store.privacy.rules import WindowFacts
 
 SETTLED_S = 2.0
 """Programs paint within a tenth of it; where the machine is busy, some took over a second."""
+_MANY_PLACES = 32
+"""A window that is pulled has a place for each step; further ones count with what lies between them."""
 
 
 @dataclass(slots=True)
 class _Change:
-    """`area` encloses every place of the window since it began to change; `has_moved`: there were several."""
+    """`places` are those of the window since it began to change, several where it moved."""
 
     until_s: float = 0.0
-    area: Rect | None = None
+    places: tuple[Rect, ...] = ()
     was_shown: bool = False
     is_moving: bool = False
-    has_moved: bool = False
 
 
 @dataclass(slots=True)
@@ -59,11 +61,13 @@ class Settling:
         change.until_s = self._monotonic() + SETTLED_S
         change.is_moving |= is_moving
         if not change.was_shown:  # nothing of the places before is on the screen
-            change.area = known.rect if known else place or change.area
+            change.places = (known.rect,) if known else (place,) if place else change.places
         change.was_shown |= is_shown or known is not None
-        if change.area and place:
-            change.has_moved |= change.was_shown and place != change.area
-            change.area = change.area.enclosing(place)
+        if place and place not in change.places:
+            *before, last = *change.places, place
+            if len(before) == _MANY_PLACES:
+                last = last.enclosing(before.pop())
+            change.places = (*before, last)
         self.note_former(number, known)
         if not known:  # gone, or not read yet: still whose it was
             for (of_number, _), former in self._formers.items():
@@ -82,21 +86,22 @@ class Settling:
         """Where windows were that are elsewhere, gone or others now. `now` tells of those in view."""
         self._forget()
         passed: dict[tuple[int, WindowFacts], WindowInfo] = {}
-        areas = {n: change.area for n, change in self._changes.items() if change.area and change.was_shown}
-        moved = {number for number, change in self._changes.items() if change.has_moved}
+        places = {
+            n: change.places for n, change in self._changes.items() if change.was_shown and change.places
+        }
         windows = [(number, former.window) for (number, _), former in self._formers.items()]
         known = {number for number, _ in windows}
         windows += [
-            (number, now(number) or WindowInfo(None, None, area))
-            for number, area in areas.items()
+            (number, now(number) or WindowInfo(None, None, at[0]))
+            for number, at in places.items()
             if now(number) or number not in known
         ]
         for number, window in windows:
-            area, current = areas.get(number, window.rect), now(number)
-            if number in moved or current is None or (current.rect, current.facts) != (area, window.facts):
-                passed[number, window.facts] = replace(
-                    window, rect=area, opaque=False, focused=False, passed=True, has_moved=number in moved
-                )
+            at, current = places.get(number, (window.rect,)), now(number)
+            if len(at) > 1 or current is None or (current.rect, current.facts) != (at[0], window.facts):
+                area = reduce(Rect.enclosing, at)
+                told = replace(window, rect=area, places=at, opaque=False, focused=False)
+                passed[number, window.facts] = told
         return list(passed.values())
 
     def _forget(self) -> None:

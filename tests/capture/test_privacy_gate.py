@@ -54,17 +54,20 @@ def test_a_window_hidden_by_an_opaque_one_is_no_concern() -> None:
 
 def test_what_windows_took_along_from_a_masked_one_is_masked_where_they_went() -> None:
     """A window that has not painted yet shows what was there before, and moves with it."""
+    masked = VAULT.rect.common(Rect(160, 50, 40, 100))
+    near, far, beside = Rect(190, 60, 20, 20), Rect(10, 10, 20, 20), Rect(25, 20, 9, 9)
     moved = [
-        replace(window("Notes", rect=Rect(x, 60, 120, 20)), passed=True, has_moved=True, opaque=False)
-        for x in (0, 300, 190)
+        replace(window("Notes"), opaque=False, rect=a.enclosing(b), places=(a, b))
+        for a, b in ((beside, Rect(70, 170, 9, 9)), (far, near), (Rect(0, 90, 9, 9), Rect(90, 90, 9, 9)))
     ]
     _, masks = verdict(MASKED, *moved, EDITOR, VAULT)
-    assert {rect.x for rect in masks} == {160, 190, 300}
+    assert masks == (masked, far, near, beside, Rect(70, 170, 9, 9))  # what lies between was never theirs
     assert verdict(MASKED, *moved, EDITOR) == ("", ())
 
 
 def test_a_window_that_only_vanished_took_nothing_along_from_a_masked_one() -> None:
-    gone = [replace(window("Notes", rect=Rect(x, 60, 120, 20)), passed=True, opaque=False) for x in (0, 190)]
+    places = Rect(0, 60, 120, 20), Rect(190, 60, 120, 20)
+    gone = [replace(window("Notes"), rect=place, places=(place,), opaque=False) for place in places]
     assert verdict(MASKED, *gone, EDITOR, VAULT) == verdict(MASKED, EDITOR, VAULT)
 
 

@@ -39,7 +39,7 @@ def test_what_is_gone_counts_for_a_moment() -> None:
     settling.note(1, None, NOTES, is_shown=True, is_moving=True)
     [passed] = settling.passed(lambda number: None)
     assert (passed.app_name, passed.rect, passed.passed, passed.opaque) == ("Notes", HERE, True, False)
-    assert not passed.has_moved
+    assert passed.places == (HERE,)
     moments.now_s = SETTLED_S + 0.1
     assert settling.passed(lambda number: None) == [] and settling.is_settled(1)
 
@@ -49,9 +49,9 @@ def test_what_moves_is_everywhere_it_was_and_hides_nothing() -> None:
     settling.note(1, THERE, NOTES, is_shown=False, is_moving=True)
     moved = window("Notes", "renamed", rect=THERE)
     passed = settling.passed({1: moved}.get)
-    assert {(w.rect, w.window_name, w.has_moved) for w in passed} == {
-        (Rect(0, 0, 350, 100), "renamed", True),
-        (Rect(0, 0, 350, 100), NOTES.window_name, True),
+    assert {(w.rect, w.window_name, w.places) for w in passed} == {
+        (Rect(0, 0, 350, 100), "renamed", (HERE, THERE)),
+        (Rect(0, 0, 350, 100), NOTES.window_name, (HERE, THERE)),
     }
     assert not settling.is_settled(1)
     settling.note(2, None, NOTES, is_shown=False, is_moving=False)
@@ -63,7 +63,17 @@ def test_what_grew_may_have_moved_what_it_showed_within_itself() -> None:
     settling = Settling(Moments())
     grown = window("Notes", rect=HERE.enclosing(THERE))
     settling.note(1, grown.rect, NOTES, is_shown=False, is_moving=True)
-    assert [(w.rect, w.has_moved) for w in settling.passed({1: grown}.get)] == [(grown.rect, True)]
+    assert [w.places for w in settling.passed({1: grown}.get)] == [(HERE, grown.rect)]
+
+
+def test_a_window_that_is_pulled_is_nowhere_forgotten() -> None:
+    settling = Settling(Moments())
+    path = [Rect(x, 0, 100, 100) for x in range(0, 1000, 5)]
+    for place in path:
+        settling.note(1, place, NOTES, is_shown=False, is_moving=True)
+    [passed] = settling.passed({1: window("Notes", rect=path[-1])}.get)
+    assert len(passed.places) < 50
+    assert all(any(place.common(there) == there for place in passed.places) for there in path)
 
 
 def test_a_window_that_is_called_otherwise_counts_as_both_for_a_moment() -> None:

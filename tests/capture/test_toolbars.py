@@ -80,9 +80,9 @@ def test_a_window_is_ordinary_after_some_looks_and_then_stays_so() -> None:
 
 
 def test_where_it_was_itself_a_moment_ago_is_no_doubt() -> None:
-    desk, passed = Desk(), browser(passed=True, rect=DESK.area)
+    desk, passed = Desk(), browser(places=(DESK.area,), rect=DESK.area)
     assert [desk.look("ordinary_light", passed, browser()) for _ in range(LOOKS)][-1] == [False, False]
-    other = browser(2, passed=True, rect=DESK.area)
+    other = browser(2, places=(DESK.area,), rect=DESK.area)
     desk = Desk()
     assert [desk.look("ordinary_light", other, browser()) for _ in range(LOOKS)][-1] == [None, None]
 
