@@ -46,6 +46,8 @@ class DataDir:
     """The person's own rules, as JSON: capture reads them without opening the database."""
     providers = _Below("providers.json")
     """Model providers added in the app, with their keys, as JSON: not in the database, nor its copies."""
+    export_key = _Below("export-key.pem")
+    """The private key that signs exported answers, made with the first one. No backup holds it."""
     spool = _Below("spool")
     media = _Below("media")
     attachments = _Below("attachments")

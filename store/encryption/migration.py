@@ -199,6 +199,8 @@ def _files(data_dir: DataDir) -> Iterator[tuple[Path, str]]:
                 yield path, queue.sealed_name(path)
     if (path := window_hints.extension_path(data_dir.spool)).exists():
         yield path, window_hints.SEALED_NAME
+    if data_dir.export_key.exists():
+        yield data_dir.export_key, data_dir.export_key.name
 
 
 def _below(folder: Path) -> Iterator[Path]:

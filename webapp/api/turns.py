@@ -284,7 +284,9 @@ Numbers = Annotated[
 
 class ExportQuery(Request):
     files: Literal["0", "1"] = Field("0", description="Whether attached files come along in the zip.")
-    fmt: Literal["md", "html", "zip"] = "zip"
+    fmt: Literal["md", "html", "zip", "proof"] = Field(
+        "zip", description="`proof` is the zip with the whole screens and all that was read of them."
+    )
     pictures: Numbers | None = Field(
         None,
         description="Sources whose pictures come along; all when missing, none when blank. A source "
@@ -303,7 +305,8 @@ class ExportQuery(Request):
     media_types=tuple(media_type.partition(";")[0] for media_type in FORMATS.values()),
 )
 def export(chat_id: int, turn_id: int, query: ExportQuery) -> Response:
-    """Markdown, one HTML file without scripts, or a zip of both with `evidence.json`, pictures, hashes.
+    """Markdown, one HTML file without scripts, or a zip of both with `evidence.json`, pictures and signed
+    hashes, which `recollect verify-export` checks. What is deleted later stays in it.
 
     Deleted frames, and windows that a privacy rule of today leaves out, are never in it.
     """
@@ -311,6 +314,6 @@ def export(chat_id: int, turn_id: int, query: ExportQuery) -> Response:
     def size_of(n: int) -> Size:
         if query.pictures is not None and n not in query.pictures:
             return "none"
-        return "full" if n in query.full else "crop"
+        return "full" if n in query.full or query.fmt == "proof" else "crop"
 
     return answer_file(export_pack(chat_id, turn_id, size_of, with_files=query.files == "1"), query.fmt)

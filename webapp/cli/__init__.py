@@ -38,6 +38,7 @@ COMMANDS = {
     "backup": "webapp.cli.data:backup",
     "restore": "webapp.cli.data:restore",
     "export": "webapp.cli.data:export",
+    "verify-export": "webapp.cli.data:verify_export",
     "encrypt": "webapp.cli.data:encrypt",
     "decrypt": "webapp.cli.data:decrypt",
     "doctor": "webapp.cli.maintenance:doctor",

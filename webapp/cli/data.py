@@ -109,11 +109,25 @@ def _list(data_dir: DataDir, as_json: bool) -> None:
 @click.option("--from", "start_ms", type=MOMENT, default=0, metavar="TIME", help="Start, included.")
 @click.option("--to", "end_ms", type=MOMENT, metavar="TIME", help="End, not included (default: now).")
 @click.option("--no-pictures", is_flag=True, help="Leave the pictures out: they take most of the time.")
+@click.option(
+    "--answer", metavar="CHAT.TURN", help="One answer with its whole evidence, signed; such as 3.1."
+)
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 def export(
-    home: Path | None, as_json: bool, start_ms: int, end_ms: int | None, no_pictures: bool, file: Path
+    home: Path | None,
+    as_json: bool,
+    start_ms: int,
+    end_ms: int | None,
+    no_pictures: bool,
+    answer: str | None,
+    file: Path,
 ) -> None:
-    """Write what was recorded, or a range of it, as the zip FILE of Markdown, JSON, PNG and iCalendar."""
+    """Write what was recorded, or a range of it, as the zip FILE of Markdown, JSON, PNG and iCalendar.
+
+    With --answer write one answer with the whole screens it cites, which `verify-export` checks anywhere.
+    """
+    if answer is not None:
+        return _export_answer(home, as_json, answer, file)
     import dataclasses
 
     from store.backup.export import export as write
@@ -137,6 +151,66 @@ def export(
         texts = count(done.texts_left_out, "text that may tell of them", "texts that may tell of them")
         left_out = f"; left out by your rules: {count(done.left_out, 'frame')}, {texts}"
     click.echo(f"{file}: {count(done.frames, 'frame')}, {count(done.pictures, 'picture')}{left_out}")
+
+
+def _export_answer(home: Path | None, as_json: bool, answer: str, file: Path) -> None:
+    from assistant.core.models import ChatModels
+    from store.core.paths import replace_file
+    from webapp.core.errors import Problem
+    from webapp.exports import files, formats, signing
+    from webapp.serving.app import create_app
+
+    chat, _, turn = answer.partition(".")
+    if not (chat.isascii() and chat.isdecimal() and turn.isascii() and turn.isdecimal()):
+        raise click.ClickException("--answer takes the numbers of a chat and its turn, such as 3.1")
+    here = open_home(home)
+    database = here.open_database()
+    app = create_app(here.settings, database, chat_models=ChatModels(here.settings.chat, database=database))
+    with app.test_request_context(base_url=f"http://{here.settings.web.host}:{here.settings.web.port}"):
+        try:
+            pack = files.export_pack(int(chat), int(turn), lambda n: "full", with_files=True)
+        except Problem as problem:
+            raise click.ClickException(problem.detail) from problem
+        replace_file(file, formats.archive(pack, here.data_dir))
+    key, left_out = (
+        signing.fingerprint(here.data_dir),
+        [source.n for source in pack.sources if source.withheld],
+    )
+    if as_json:
+        return print_json({"path": str(file), "signed_by": key, "left_out": left_out})
+    click.echo(f"{file}: signed by {key}. It shows whole screens; deleting a frame later leaves it as it is.")
+    if left_out:
+        click.echo(f"left out, as deleted or by your rules: {', '.join(map(str, left_out))}", err=True)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--key", default="", metavar="KEY", help="The key that the sender told you on another way.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def verify_export(as_json: bool, key: str, file: Path) -> None:
+    """Prove that the exported answer FILE is unchanged, without a network and without a home folder."""
+    import dataclasses
+
+    from webapp.exports.formats import PROVES, PROVES_NOT
+    from webapp.exports.proof import verify
+
+    proof = verify(file, key)
+    if as_json:
+        unproven = [{"n": n, "why": why} for n, why in proof.unproven]
+        limits = {"proves": PROVES, "proves_not": PROVES_NOT}
+        print_json({**dataclasses.asdict(proof), "unproven": unproven, **limits})
+    elif not proof.problems:
+        click.echo(f"unchanged since {proof.signed_by} signed it: {' '.join(proof.question.split())}")
+        for n in proof.proven:
+            click.echo(f"  [{n}] its quote stands in what was read of this whole picture")
+        for n, why in proof.unproven:
+            click.echo(f"  [{n}] not proven: {why}")
+        for line in PROVES_NOT:
+            click.echo(f"  it does not prove {line}")
+    for problem in proof.problems:
+        click.echo(f"X  {problem}", err=as_json)
+    if proof.problems:
+        raise click.ClickException(f"not as it was exported: {len(proof.problems)} differences found")
 
 
 # -- what lies on the disk, readable with a passphrase alone --------------------------------------

@@ -22,7 +22,12 @@ from webapp.exports import formats
 from webapp.exports.pack import Pack, Size, pack
 from webapp.views.turns import reported
 
-FORMATS = {"md": "text/markdown; charset=utf-8", "html": "text/html; charset=utf-8", "zip": "application/zip"}
+FORMATS = {
+    "md": "text/markdown; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "zip": "application/zip",
+    "proof": "application/zip",
+}
 
 
 def export_pack(chat_id: int, n: int, size_of: Callable[[int], Size], *, with_files: bool = False) -> Pack:
@@ -50,11 +55,10 @@ def export_pack(chat_id: int, n: int, size_of: Callable[[int], Size], *, with_fi
 
 def answer_file(pack: Pack, fmt: str) -> Response:
     """The export as a download; `fmt` is one of `FORMATS`."""
-    content = {
-        "md": lambda: formats.markdown_document(pack).encode(),
-        "html": lambda: formats.html_document(pack).encode(),
-        "zip": lambda: formats.archive(pack),
-    }[fmt]()
+    if FORMATS[fmt] == "application/zip":
+        content, fmt = formats.archive(pack, services().data_dir), "zip"
+    else:
+        content = (formats.html_document if fmt == "html" else formats.markdown_document)(pack).encode()
     return download(content, FORMATS[fmt], formats.file_name(pack, fmt))
 
 

@@ -7,21 +7,26 @@ quotes stand under their sentences.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
+import platform
 import re
-import zipfile
 from dataclasses import asdict
 from datetime import datetime
+from importlib.metadata import version
 from typing import Any
 
 from flask import render_template
+from pydantic import TypeAdapter
 
+from store.core.paths import DataDir
+from store.ocr.readings import Reading
+from webapp.exports import bundle, signing
 from webapp.exports.pack import Pack, Source, when
 from webapp.views import answers
 from webapp.views.answers import Links
 from webapp.views.turns import coverage_lines
 
+READING = TypeAdapter(Reading)
 _NUMBER = re.compile(r"\s?(?<![\\A-Za-z0-9_])\[(\d{1,3})\]")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
@@ -100,12 +105,25 @@ def _html(pack: Pack, template: str) -> str:
     return render_template(template, pack=pack, answer=answer, sources=sources, facts=facts(pack))
 
 
-# -- a zip: ``answer.md``, ``answer.html``, ``evidence.json``, pictures and their hashes ----------
+# -- a zip: ``answer.md``, ``answer.html``, ``evidence.json``, pictures, what was read, and the proof -
 #
-# ``SHA256SUMS`` is what ``sha256sum --check`` reads. ``evidence.json`` also names the SHA-256 that
-# each frame's picture had when it was captured, so that a crop can be traced to its frame.
+# ``SHA256SUMS`` is what ``sha256sum --check`` reads, ``SHA256SUMS.jws`` its signature by the home's key
+# (`webapp.exports.signing`). ``evidence.json`` also names the SHA-256 that each frame's picture had when it
+# was captured, so that a crop can be traced to its frame. `webapp.exports.proof` checks all of it.
 
-FORMAT = "recollect-answer/1"
+FORMAT = "recollect-answer/2"
+SUMS = "SHA256SUMS"
+SIGNATURE = "SHA256SUMS.jws"
+PROVES = (
+    "every file is as it was when the key named here signed it",
+    "each quote that counts as found stands, in its boxes, in what was read of that whole picture",
+)
+PROVES_NOT = (
+    "whose key it is: compare it with what its owner tells you on another way",
+    "that the clock of the machine was right, who sat there, or that the screen showed the truth",
+    "that the owner of the key did not make the pictures and words: the key is on their own machine",
+    "anything about a picture that comes as a part, or not at all",
+)
 
 
 def file_name(pack: Pack, suffix: str) -> str:
@@ -114,26 +132,48 @@ def file_name(pack: Pack, suffix: str) -> str:
     return f"chat{pack.turn.chat_id}-t{pack.turn.turn_id}-{at:%Y%m%dT%H%M%S%z}.{suffix}"
 
 
-def archive(pack: Pack) -> bytes:
-    """The zip. The same pack gives the same bytes."""
+def archive(pack: Pack, data_dir: DataDir) -> bytes:
+    """The zip, signed by the key of the home. The same pack gives the same bytes."""
+    signed_by = signing.fingerprint(data_dir)
+    told = {**evidence(pack), "signed_by": signed_by, "proves": PROVES, "proves_not": PROVES_NOT}
     files = {
+        "README.txt": _read_me(signed_by).encode(),
         "answer.md": markdown_document(pack, pictures=True).encode(),
         "answer.html": html_document(pack).encode(),
-        "evidence.json": json.dumps(evidence(pack), ensure_ascii=False, indent=1).encode() + b"\n",
+        "evidence.json": json.dumps(told, ensure_ascii=False, indent=1).encode() + b"\n",
         **{source.image.name: source.image.content for source in pack.sources if source.image},
+        **{
+            reading_name(source): READING.dump_json(source.reading)
+            for source in pack.sources
+            if source.reading
+        },
         **dict(pack.files),
     }
     sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in files.items())
-    files["SHA256SUMS"] = sums.encode()
+    files[SUMS] = sums.encode()
+    files[SIGNATURE] = signing.sign(data_dir, files[SUMS])
     at = datetime.fromtimestamp(pack.made_ms / 1000, pack.zone)
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as bundle:
-        for name, content in files.items():
-            entry = zipfile.ZipInfo(name, (max(at.year, 1980), *at.timetuple()[1:6]))
-            entry.compress_type = zipfile.ZIP_STORED if name.startswith("evidence/") else zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o600 << 16
-            bundle.writestr(entry, content)
-    return buffer.getvalue()
+    return bundle.write(files, (max(at.year, 1980), at.month, at.day, at.hour, at.minute, at.second))
+
+
+def _read_me(signed_by: str) -> str:
+    lists = [f"{head}\n" + "".join(f"- {line}\n" for line in lines) for head, lines in (
+        ("That proves:", PROVES), ("It does not prove:", PROVES_NOT),
+    )]  # fmt: skip
+    return "\n".join(
+        [
+            "An answer of Recollect with its evidence.\n",
+            f"Signed by the key {signed_by}\n",
+            f"Check it without a network: recollect verify-export FILE --key {signed_by}\n"
+            f"{SUMS} is also for `sha256sum --check`, {SIGNATURE} is its detached JWS (RFC 7515, EdDSA).\n",
+            *lists,
+            "Who deletes these frames in Recollect later does not delete this file.\n",
+        ]
+    )
+
+
+def reading_name(source: Source) -> str:
+    return f"evidence/{source.n:02d}.json"
 
 
 def evidence(pack: Pack) -> dict[str, Any]:
@@ -142,6 +182,7 @@ def evidence(pack: Pack) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "exported_ms": pack.made_ms,
+        "versions": {"recollect": version("recollect"), "python": platform.python_version()},
         "chat": turn.chat_id,
         "turn": turn.turn_id,
         "question": turn.question,
@@ -173,6 +214,17 @@ def _bundle_source(source: Source) -> dict[str, Any]:
         "withheld": source.withheld or None,
         "picture_gone": source.gone or None,
         "frame_sha256": source.frame_sha256,
+        "frame_pixels_sha256": source.frame.pixels_sha256 if source.frame else None,
+        "reading": None
+        if source.reading is None
+        else {
+            "file": reading_name(source),
+            "engine": source.reading.engine,
+            "language": source.reading.language,
+            "read_ms": source.reading.read_ms,
+            "text_sha256": hashlib.sha256(source.reading.text.encode()).hexdigest(),
+            "words_told_by": sorted({word.source for line in source.reading.lines for word in line.words}),
+        },
         "picture": None
         if image is None
         else {

@@ -24,7 +24,8 @@ from store.core.errors import AttachmentGone, MediaGone
 from store.frames import frames
 from store.frames.frames import FrameRow
 from store.frames.media import SUFFIXES, Media
-from store.ocr.readings import Box
+from store.ocr import readings
+from store.ocr.readings import Box, Reading
 from store.privacy.rules import RuleSet
 from webapp.views.frames import crop_around, unavailable_text
 
@@ -66,7 +67,8 @@ class Source:
     `link` to it. `is_wrong` says that the person marked it as wrong.
 
     `frame_sha256` is of the frame's picture as it was captured; `can_show` says whether its pixels
-    could be exported, else `gone` says why not.
+    could be exported, else `gone` says why not. The `reading` that the quote was found in, all words of the
+    screen, comes along with the whole screen only.
     """
 
     item: EvidenceItem
@@ -77,6 +79,7 @@ class Source:
     withheld: str = ""
     gone: str = ""
     image: Image | None = None
+    reading: Reading | None = None
 
     @property
     def n(self) -> int:
@@ -162,7 +165,7 @@ def pack(
         link = f"{origin}/frames/{item.frame_id}?cite={turn.chat_id}.{turn.turn_id}.{item.n}"
         at = when(item.captured_ms, ZoneInfo(turn.timezone))
         whole = Source(item, rows.get(item.frame_id or -1), at, link, item.n in withdrawn)
-        sources.append(_told(media, rules, whole, size_of(whole.n)))
+        sources.append(_told(database, media, rules, whole, size_of(whole.n)))
     files = tuple(_files(database, turn)) if with_files else ()
     return Pack(turn, tuple(sources), withdrawn, origin, made_ms, files)
 
@@ -177,7 +180,7 @@ def _files(database: Database, turn: TurnResult) -> Iterator[tuple[str, bytes]]:
             continue
 
 
-def _told(media: Media, rules: RuleSet, source: Source, size: Size) -> Source:
+def _told(database: Database, media: Media, rules: RuleSet, source: Source, size: Size) -> Source:
     """What may be told of a source, with its picture where that is wanted and is still there."""
     item, frame = source.item, source.frame
     if frame is None or item.state == "deleted":
@@ -187,7 +190,9 @@ def _told(media: Media, rules: RuleSet, source: Source, size: Size) -> Source:
     try:
         exact = media.exact(frame)
         if size == "full":
-            return replace(source, image=_image(item, frame, None, exact, frame.media_type))
+            reading = readings.by_id(database, item.reading_id) if item.reading_id else None
+            reading = reading or readings.current_reading(database, frame.id)
+            return replace(source, image=_image(item, frame, None, exact, frame.media_type), reading=reading)
         area = source.crop if size == "crop" else None
         if area is None:
             return source

@@ -40,6 +40,7 @@ from webapp.core.services import (
     Services,
     services,
 )
+from webapp.exports import signing
 from webapp.ops import health
 from webapp.pages.privacy import CONFIRMATION
 
@@ -121,6 +122,7 @@ def show_about() -> Response:
         license=metadata("recollect")["License-Expression"],
         home=own.data_dir.home,
         docs=_DOCS if _DOCS.is_dir() else None,
+        export_key=signing.fingerprint(own.data_dir) if own.data_dir.export_key.exists() else None,
     )
 
 

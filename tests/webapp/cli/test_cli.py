@@ -66,7 +66,7 @@ def test_the_commands_are_those_of_this_version(capsys: pytest.CaptureFixture[st
     assert set(listed) == {
         "up", "capture", "ingest", "web", "import", "ask", "search", "doctor", "token", "open", "pause",
         "resume", "delete", "verify", "reindex", "mcp", "demo", "day", "retention", "backup", "restore",
-        "export", "encrypt", "decrypt", "privacy", "service",
+        "export", "encrypt", "decrypt", "privacy", "service", "verify-export",
     }  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def test_every_command_says_what_it_does(command: str, capsys: pytest.CaptureFix
     assert run([command, "--help"]) == 0
     text = capsys.readouterr().out
     assert text.startswith(f"Usage: recollect {command}")
-    if command not in ("import", "retention", "service"):
+    if command not in ("import", "retention", "service", "verify-export"):
         assert "--home DIR" in text
 
 

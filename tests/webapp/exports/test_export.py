@@ -31,13 +31,13 @@ ANSWER = "You set it to 14 days [1]. The cause was <b>disk</b> pressure. Mail sa
 class Told:
     """A chat with one answer over two frames."""
 
-    def __init__(self, database: Database, data_dir: DataDir) -> None:
+    def __init__(self, database: Database, data_dir: DataDir, size: tuple[int, int] = (1600, 900)) -> None:
         self.database = database
         texts = ("File Edit\nretention set to 14 days", "Inbox\nLunch on Friday?")
         windows = ("main.py", HOSTILE)
         self.frames = [
             store_frame(
-                database, data_dir, NOON_MS + n * 1000, text, image=picture(n, (1600, 900)),
+                database, data_dir, NOON_MS + n * 1000, text, image=picture(n, size),
                 app_name=app, window_name=window,
             )
             for n, (text, app, window) in enumerate(zip(texts, ("Code", "Mail"), windows, strict=True))
@@ -96,11 +96,12 @@ def test_the_bundle_holds_what_its_hashes_say(program: Actor, told: Told) -> Non
     """Lesson table, 18."""
     files, evidence = bundle_of(program, told)
     assert set(files) == {
-        "answer.md", "answer.html", "evidence.json", "evidence/01.webp", "evidence/02.webp", "SHA256SUMS",
+        "README.txt", "answer.md", "answer.html", "evidence.json", "evidence/01.webp", "evidence/02.webp",
+        "SHA256SUMS", "SHA256SUMS.jws",
     }  # fmt: skip
     sums = dict(reversed(line.split("  ")) for line in files["SHA256SUMS"].decode().splitlines())
     assert sums == {
-        name: hashlib.sha256(content).hexdigest() for name, content in files.items() if name != "SHA256SUMS"
+        name: hashlib.sha256(content).hexdigest() for name, content in files.items() if "SUMS" not in name
     }
     for frame, source in zip(told.frames, evidence["evidence"], strict=True):
         assert source["frame_sha256"] == frame.sha256
@@ -126,11 +127,15 @@ def test_a_crop_is_the_frames_own_pixels_around_the_quote(program: Actor, told: 
 
 def test_pictures_come_along_as_they_are_ticked(program: Actor, browser: Actor, told: Told) -> None:
     files, _ = bundle_of(program, told, "pictures=2&full=2")
-    assert {name for name in files if name.startswith("evidence/")} == {"evidence/02.webp"}
+    assert {name for name in files if name.startswith("evidence/")} == {
+        "evidence/02.webp",
+        "evidence/02.json",
+    }
     assert hashlib.sha256(files["evidence/02.webp"]).hexdigest() == told.frames[1].sha256
     assert not [name for name in bundle_of(program, told, "pictures=")[0] if name.startswith("evidence/")]
     chosen = browser.get(f"{told.page}/export?fmt=zip&chosen=1&picture=1&size1=full&size2=full")
-    assert {name for name in opened(chosen.data) if name.startswith("evidence/")} == {"evidence/01.webp"}
+    assert "evidence/01.webp" in (chosen_files := opened(chosen.data))
+    assert "evidence/02.webp" not in chosen_files
     assert chosen.headers["Content-Disposition"].startswith('attachment; filename="chat1-t1-2026')
     assert "no-store" in chosen.headers["Cache-Control"]
     for bad in ("pictures=x", "pictures=1,,2", "fmt=pdf", "size=3"):

@@ -72,8 +72,8 @@ def export(chat_id: int, n: int) -> Response:
     """
     fmt = request.args.get("fmt", "")
     if fmt and fmt not in files.FORMATS:
-        raise Problem(400, "invalid_request", "An answer is exported as md, html or zip.")
-    with_files = fmt == "zip" and request.args.get("files") == "1"
+        raise Problem(400, "invalid_request", f"An answer is exported as {', '.join(files.FORMATS)}.")
+    with_files = fmt in ("zip", "proof") and request.args.get("files") == "1"
     pack = files.export_pack(chat_id, n, _size if fmt else lambda source: "none", with_files=with_files)
     if fmt:
         return files.answer_file(pack, fmt)
@@ -90,7 +90,8 @@ def export(chat_id: int, n: int) -> Response:
 def _size(n: int) -> Size:
     if request.args.get("chosen") and str(n) not in request.args.getlist("picture"):
         return "none"
-    return "full" if request.args.get(f"size{n}") == "full" else "crop"
+    is_whole = request.args.get("fmt") == "proof" or request.args.get(f"size{n}") == "full"
+    return "full" if is_whole else "crop"
 
 
 @templating.post("/chat/<id:chat_id>/turns/<id:n>/check")

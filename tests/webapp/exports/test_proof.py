@@ -1,0 +1,191 @@
+"""An exported answer proves what it says on a machine that has nothing else; what was changed is named."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from store.core.database import Database
+from store.core.paths import DataDir
+from store.deletion import deletion
+from store.frames.media import Media
+from tests.webapp.conftest import Actor
+from tests.webapp.exports.test_export import Told, opened
+from webapp.cli import run
+from webapp.exports import bundle, signing
+from webapp.exports.formats import SIGNATURE, SUMS
+from webapp.exports.proof import verify
+
+Files = dict[str, bytes]
+
+
+@pytest.fixture
+def exported(program: Actor, database: Database, data_dir: DataDir, tmp_path: Path) -> Path:
+    told = Told(database, data_dir, (320, 200))
+    answer = program.get(f"{told.api}?fmt=proof")
+    assert answer.status_code == 200
+    path = tmp_path / "answer.zip"
+    path.write_bytes(answer.data)
+    return path
+
+
+def packed(files: Files, path: Path) -> Path:
+    path.write_bytes(bundle.write(files, (2026, 11, 20, 12, 0, 0)))
+    return path
+
+
+def resigned(files: Files, home: Path) -> Files:
+    """What somebody can make who has everything but the key."""
+    content = {name: each for name, each in files.items() if name not in (SUMS, SIGNATURE)}
+    sums = "".join(f"{hashlib.sha256(each).hexdigest()}  {name}\n" for name, each in content.items()).encode()
+    return {**content, SUMS: sums, SIGNATURE: signing.sign(DataDir(home).create(), sums)}
+
+
+def test_it_is_proven_without_a_home_and_after_its_frames_are_gone(
+    exported: Path, database: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], tmp_path: Path,
+) -> None:  # fmt: skip
+    key = signing.fingerprint(data_dir)
+    assert stat.S_IMODE(data_dir.export_key.stat().st_mode) == 0o600
+    ids = database.column("select id from frames")
+    deletion.delete_frames(database, Media(data_dir.media), ids)
+    monkeypatch.setenv("RECOLLECT_HOME", str(tmp_path / "none"))
+    assert run(["verify-export", str(exported), "--key", key, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["signed_by"], told["proven"], told["unproven"]) == (key, [1, 2], [])
+    assert any("clock" in line for line in told["proves_not"])
+    assert not (tmp_path / "none").exists()
+    assert verify(exported, "another").problems == (f"It is signed by the key {key}, not by another.",)
+
+
+def test_no_byte_can_be_another(exported: Path, tmp_path: Path) -> None:
+    """In every region of the file: heads, contents, the directory at its end."""
+    whole = exported.read_bytes()
+    with zipfile.ZipFile(exported) as archive:
+        heads = [entry.header_offset for entry in archive.infolist()]
+        heads.append(archive.start_dir)
+    places = {0, len(whole) - 1, *(at + step for at in heads for step in (0, 5, 10, 14, 26, 45))}
+    places |= set(range(0, len(whole), len(whole) // 40)) | set(range(heads[-1], len(whole), 31))
+    changed = tmp_path / "changed.zip"
+    unnoticed = []
+    for at in sorted(place for place in places if place < len(whole)):
+        changed.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        if not verify(changed).problems:
+            unnoticed.append(at)
+    assert unnoticed == []
+    for cut in (0, 10, len(whole) // 2, len(whole) - 1):
+        changed.write_bytes(whole[:cut])
+        assert verify(changed).problems
+    for more in (whole + b" ", b" " + whole):
+        changed.write_bytes(more)
+        assert verify(changed).problems
+
+
+def test_what_was_changed_is_named(exported: Path, tmp_path: Path) -> None:
+    files = opened(exported.read_bytes())
+    swapped = {
+        **files,
+        "evidence/01.webp": files["evidence/02.webp"],
+        "evidence/02.webp": files["evidence/01.webp"],
+    }
+    edited = {**files, "evidence.json": files["evidence.json"].replace(b"14 days", b"41 days")}
+    reworded = {**edited, "evidence/01.json": files["evidence/01.json"].replace(b"14", b"41")}
+    moved = json.loads(files["evidence.json"])
+    moved["evidence"][0]["boxes"][0]["y"] += 100
+    elsewhere = {**files, "evidence.json": json.dumps(moved).encode()}
+    missing = {name: each for name, each in files.items() if name != "evidence/02.json"}
+    other = tmp_path / "other"
+    cases: tuple[tuple[Files, tuple[str, ...]], ...] = (
+        (swapped, ("evidence/01.webp was changed", "[1] evidence/01.webp does not show frame")),
+        (edited, ("evidence.json was changed", "[1] Its quote does not stand there")),
+        (missing, ("evidence/02.json is missing", "[2] evidence/02.json is no reading")),
+        ({**files, "note.txt": b"true"}, ("note.txt was added",)),
+        (
+            {**files, SUMS: files[SUMS] + b"0" * 64 + b"  note.txt\n"},
+            ("note.txt is missing", "The signature"),
+        ),
+        ({**files, SIGNATURE: b"e30.."}, ("The signature",)),
+        ({name: each for name, each in files.items() if name != SIGNATURE}, ("The signature",)),
+        # Signed anew, the quote, the picture and the text still have to fit; the key is told in any case.
+        (resigned(files, other), ("evidence.json names the key",)),
+        (resigned(swapped, other), ("[2] evidence/02.webp does not show frame",)),
+        (resigned(edited, other), ("[1] Its quote does not stand there",)),
+        (resigned(reworded, other), ("[1] evidence/01.json has another text",)),
+        (resigned(elsewhere, other), ("[1] Its quote does not stand there",)),
+    )
+
+    for changed, expected in cases:
+        problems = verify(packed(changed, tmp_path / "changed.zip")).problems
+        for sentence in expected:
+            assert any(problem.startswith(sentence) for problem in problems), (sentence, problems)
+
+
+def test_hostile_files_are_refused(exported: Path, tmp_path: Path) -> None:
+    files = opened(exported.read_bytes())
+    path = tmp_path / "hostile.zip"
+
+    def deflated() -> None:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("answer.md", bytes(50_000_000))
+
+    def twice() -> None:
+        with pytest.warns(UserWarning), zipfile.ZipFile(path, "w") as archive:
+            for _ in range(2):
+                archive.writestr("answer.md", b"")
+
+    def named(name: str) -> Callable[[], object]:
+        return lambda: packed({**files, name: b""}, path)
+
+    def huge() -> None:
+        picture = io.BytesIO()
+        Image.new("1", (30_000, 20_000)).save(picture, "PNG")
+        told = files["evidence.json"].replace(b"image/webp", b"image/png")
+        packed({**files, "evidence.json": told, "evidence/01.webp": picture.getvalue()}, path)
+
+    cases = (
+        (deflated, "answer.md is compressed"),
+        (twice, "'answer.md' is in it more than once"),
+        (named("../../etc/cron.d/x"), "'../../etc/cron.d/x' is no name"),
+        (named("/tmp/x"), "'/tmp/x' is no name"),
+        (named("evidence/.."), "'evidence/..' is no name"),
+        (lambda: path.write_bytes(b"PK" + bytes(100)), "It is no whole zip file"),
+        (lambda: packed({}, path), "It holds 0 files"),
+        (lambda: packed({**files, "evidence.json": b"[" * 200_000}, path), "evidence.json is not"),
+        (huge, "evidence/01.webp is"),
+    )
+
+    for make, sentence in cases:
+        make()
+        problems = verify(path).problems
+        assert any(sentence in problem for problem in problems), (sentence, problems)
+
+
+def test_a_part_of_a_picture_proves_nothing_and_says_so(
+    program: Actor, database: Database, data_dir: DataDir, tmp_path: Path
+) -> None:
+    told, path = Told(database, data_dir), tmp_path / "parts.zip"
+    path.write_bytes(program.get(f"{told.api}?full=2").data)
+    proof = verify(path)
+    assert (proof.problems, proof.proven) == ((), (2,))
+    assert proof.unproven == ((1, "Only a part of its picture comes along."),)
+    assert "evidence/01.json" not in opened(path.read_bytes())
+
+
+def test_the_command_line_exports_the_same(
+    database: Database, data_dir: DataDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Told(database, data_dir)
+    path, home = tmp_path / "answer.zip", str(data_dir.home)
+    assert run(["export", "--answer", "1.1", str(path), "--home", home, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["signed_by"] == verify(path).signed_by
+    assert verify(path).proven == (1, 2)
+    for wrong in ("1.9", "x", "1"):
+        assert run(["export", "--answer", wrong, str(path), "--home", home]) == 1
