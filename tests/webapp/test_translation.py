@@ -51,6 +51,14 @@ def test_no_text_of_a_template_is_outside_the_catalogs(path: Path) -> None:
     assert translation.unmarked(path.read_text()) == []
 
 
+def test_a_template_s_plural_takes_values_and_escapes_them(browser: Actor) -> None:
+    app = browser.client.application
+    text = '{{ ngettext("%(num)s frame of %(app)s", "%(num)s frames of %(app)s", n, app=app) }}'
+    with app.test_request_context():
+        drawn = [app.jinja_env.from_string(text).render(n=n, app="<b>") for n in (1, 2)]
+    assert drawn == ["1 frame of &lt;b&gt;", "2 frames of &lt;b&gt;"]
+
+
 def test_a_page_speaks_the_browser_s_language_or_the_chosen_one(browser: Actor) -> None:
     def spoken(header: str) -> str:
         source = page(browser, "/settings/display", **{"Accept-Language": header})

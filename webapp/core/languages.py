@@ -27,10 +27,15 @@ def install(app: Flask) -> None:
     """Have every request answered in its language; the API speaks English, whoever asks."""
     app.jinja_env.add_extension("jinja2.ext.i18n")
     app.jinja_env.install_gettext_callables(  # type: ignore[attr-defined]
-        translation.gettext, translation.ngettext, newstyle=True, pgettext=translation.pgettext
+        translation.gettext, _form, newstyle=True, pgettext=translation.pgettext
     )
     app.jinja_env.globals["language"] = lambda: translation.language().replace("_", "-")
     app.before_request(_speak)
+
+
+def _form(one: str, many: str, number: int) -> str:
+    """The form of a message that fits a number; Jinja fills in its places, escaped."""
+    return translation.spoken()[1].ngettext(one, many, number)
 
 
 def _speak() -> None:
