@@ -4,6 +4,7 @@ import * as chat from './chat.js'
 import * as copy from './copy.js'
 import './dialogs.js'
 import { listen } from './events.js'
+import * as favicon from './favicon.js'
 import * as keys from './keys.js'
 import * as pictures from './pictures.js'
 import * as prompts from './editing/prompts.js'
@@ -13,7 +14,7 @@ import * as strip from './strip.js'
 import * as timeline from './timeline.js'
 import * as zone from './zone.js'
 
-const components = [copy, pictures, range, strip, timeline, chat, selection, prompts]
+const components = [copy, favicon, pictures, range, strip, timeline, chat, selection, prompts]
 
 zone.agree()
 keys.listen()

@@ -6,6 +6,7 @@ import { announce } from './chat/announce.js'
 import { keep } from './chat/draft.js'
 import { follow } from './chat/follow.js'
 import { all, onceEntered } from './dom.js'
+import { swapIn } from './events.js'
 import { attach } from './files/attach.js'
 import { open } from './window/session.js'
 
@@ -16,7 +17,19 @@ document.addEventListener('page:answered', event => {
   if (event.detail.status === 200 && event.detail.elt.matches?.('[data-asks]')) arrived(newest())
 })
 
+// An address that leads into an answer that is not drawn yet.
+async function reach() {
+  const at = location.hash.slice(1)
+  const link = document.querySelector(`#${at.match(/^t\d+/) ?? 'none'} [data-older]`)
+  if (!link) return
+  await swapIn(link.getAttribute('hx-get'), link.getAttribute('hx-target'), 'outerHTML')
+  document.getElementById(at)?.scrollIntoView()
+}
+
+addEventListener('hashchange', reach)
+
 export function enhance(root) {
+  if (root === document) reach()
   for (const form of all(root, '[data-composer]')) {
     if (!form.dataset.ready) composer(form)
   }

@@ -29,7 +29,7 @@ from webapp.security.keys import OWNER, Keyring, Uses
 log = logging.getLogger(__name__)
 
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
+    "default-src 'none'; manifest-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
     "connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _Wsgi = Callable[[dict[str, Any], Any], Iterable[bytes]]

@@ -23,6 +23,7 @@ from webapp.security import access
 _TYPES = {
     ".css": "text/css",
     ".js": "text/javascript",
+    ".png": "image/png",
     ".svg": "image/svg+xml",
     ".webmanifest": "application/manifest+json",
 }
@@ -52,12 +53,12 @@ class Asset:
 def assets(folder: Path) -> Mapping[str, Asset]:
     """By name, what the files of a folder come to."""
     vendored = [file.read_text(encoding="utf-8") for file in sorted((folder / "vendor").glob("*.js"))]
-    texts = {
-        "app.css": _sheets(folder / "css"),
-        "app.js": ";\n".join([*vendored, bundled(folder / "js" / "app.js")]),
-        **{file.name: file.read_text(encoding="utf-8") for file in folder.iterdir() if file.is_file()},
+    contents = {
+        "app.css": _sheets(folder / "css").encode(),
+        "app.js": ";\n".join([*vendored, bundled(folder / "js" / "app.js")]).encode(),
+        **{file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()},
     }
-    return {name: _asset(name, text.encode()) for name, text in texts.items()}
+    return {name: _asset(name, content) for name, content in contents.items()}
 
 
 def _asset(name: str, content: bytes) -> Asset:

@@ -98,3 +98,25 @@ def test_the_composer_shows_a_follow_up_the_range_of_the_question_before_it(
     chips = browser.post("/chat/understood", data={**form, "chat": chat_id}).text
     assert "12 h" in chips
     assert "Everything remembered" in browser.post("/chat/understood", data=form).text
+
+
+def test_of_a_long_chat_the_newest_answers_are_drawn_and_the_others_when_asked_for(
+    browser: Actor, database: Database, now: Clock
+) -> None:
+    chat_id = conversations.create(database, "Long", now.now_ms)
+    for n in range(1, view.DRAWN_TURNS + 4):
+        started = conversations.add_turn(
+            database, chat_id, mode="auto", model="m", question=f"Question {n}", start_ms=None, end_ms=None,
+            timezone="UTC", now_ms=now.now_ms,
+        )  # fmt: skip
+        conversations.finish_turn(database, started.id, f"Answer {n}.", {}, (), now.now_ms)
+
+    def drawn(address: str) -> list[int]:
+        html = browser.get(address).text
+        assert len(re.findall(r"Question \d+</h2>", html)) == view.DRAWN_TURNS + 3
+        return [int(n) for n in re.findall(r"Answer (\d+)\.</p>", html)]
+
+    assert drawn(f"/chat/{chat_id}") == list(range(4, view.DRAWN_TURNS + 4))
+    assert drawn(f"/chat/{chat_id}?first=2") == list(range(2, view.DRAWN_TURNS + 4))
+    fragment = browser.get(f"/chat/{chat_id}/turns/1", headers={"HX-Request": "true"}).text
+    assert "Answer 1." in fragment and 'id="t1"' in fragment

@@ -168,6 +168,14 @@ def test_what_is_near_is_shown_beneath_where_no_frame_has_the_words(
     )
 
 
+def test_where_nothing_is_found_it_says_what_was_not_recorded(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
+    shoot()
+    range_ = f"from={NOON_MS - 3_600_000}&to={NOON_MS + 1}"
+    text = words(page(visitor, f"/search?q=zzzz&{range_}"))
+    assert "Not recorded in this range: 1 h not recording" in text
+    assert "Not recorded" not in words(page(visitor, "/search?q=zzzz"))
+
+
 def test_no_hits_offer_another_spelling(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
     shoot()
     found = links(page(visitor, "/search?q=retentoin"))

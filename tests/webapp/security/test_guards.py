@@ -317,9 +317,9 @@ def test_every_answer_carries_the_protecting_headers(
         for path in paths:
             headers = actor.get(path).headers
             assert headers["Content-Security-Policy"] == (
-                "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
-                "connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; "
-                "frame-ancestors 'none'"
+                "default-src 'none'; manifest-src 'self'; script-src 'self'; style-src 'self'; "
+                "img-src 'self' blob:; connect-src 'self'; font-src 'self'; form-action 'self'; "
+                "base-uri 'none'; frame-ancestors 'none'"
             )
             assert headers["X-Content-Type-Options"] == "nosniff"
             assert headers["Referrer-Policy"] == "no-referrer"

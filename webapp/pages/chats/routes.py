@@ -57,7 +57,7 @@ def new() -> Response:
 
 @templating.get("/chat/<id:chat_id>")
 def show(chat_id: int) -> Response:
-    """A stored chat; ``?edit=`` puts one of its questions into the composer."""
+    """A stored chat; ``?edit=`` puts a question of it into the composer, ``?first=`` draws more answers."""
     chat, who = chat_or_404(chat_id), viewer()
     edited = number(request.args, "edit", 9)
     if edited is not None:
@@ -139,7 +139,7 @@ def _draft_address(chat_id: int | None) -> str:
 
 
 def _page(chat: Chat | None, composer: Composer, who: Viewer, status: int = 200) -> Response:
-    drawn = page(services(), chat, composer, who)
+    drawn = page(services(), chat, composer, who, number(request.args, "first", 9))
     return templating.render_page("chat/chat.html", status, page=drawn)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -32,6 +33,8 @@ from webapp.pages.chats.memory import topic_of
 from webapp.views.turns import TurnView, turn_view
 
 LISTED_CHATS = 60
+DRAWN_TURNS = 6
+"""So many answers are drawn, the newest; of those before them the questions, until one is asked for."""
 AROUND_MS = 5 * 60_000
 MAX_FIND_CHARS = 200
 _PLACE = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
@@ -123,11 +126,17 @@ class Composer:
     frame_id: int | None = None
 
 
-def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -> dict[str, Any]:
-    """What `chat/chat.html` draws: a chat, or a new one."""
+def page(
+    own: Services, chat: Chat | None, composer: Composer, viewer: Viewer, first: int | None = None
+) -> dict[str, Any]:
+    """What `chat/chat.html` draws: a chat, or a new one. All answers from the turn `first` on are drawn."""
     database = own.database
     turns: list[TurnView] = []
-    for turn in conversations.turns(database, chat.id) if chat else ():
+    asked = conversations.turns(database, chat.id) if chat else []
+    begin = max(0, len(asked) - DRAWN_TURNS)
+    if first is not None:
+        begin = min(begin, bisect_left(asked, first, key=lambda turn: turn.n))
+    for turn in asked[begin:]:
         stored = stored_turn(database, turn.chat_id, turn.n)
         live = own.turns.get(turn.chat_id, turn.n)
         turns.append(turn_view(database, own.media, stored, viewer.now_ms, live=live))
@@ -137,6 +146,7 @@ def page(own: Services, chat: Chat | None, composer: Composer, viewer: Viewer) -
         chat=chat,
         title=chat.title if chat else "Ask",
         action=f"/chat/{chat.id}" if chat else "/chat",
+        older=asked[:begin],
         turns=turns,
         running=next((turn for turn in reversed(turns) if turn.is_followed), None),
         chats=chat_list(database, viewer),

@@ -21,7 +21,10 @@ from store.search import saved_searches, search
 from store.search.query import Query
 from store.search.search import Page
 from store.search.snippet import spans
+from store.timeline import gaps
+from store.timeline.gaps import Gap
 from webapp.core import formatting, markdown
+from webapp.core.parameters import Range
 from webapp.core.services import Viewer
 from webapp.pages.search.facets import SearchRequest, alternatives, refining
 from webapp.pages.search.others import others
@@ -118,6 +121,7 @@ def page(
         note=_note(found, viewer),
         next_address=next_address,
         loads_itself=asked.pages < AUTOMATIC_PAGES,
+        unrecorded=_unrecorded(database, asked.range, viewer.now_ms) if is_empty else [],
         spellings=spellings,
         widenings=widenings,
         app_names=sorted(apps.colour_slots(database), key=str.casefold),
@@ -185,6 +189,21 @@ def _grouped(cards: Iterable[tuple[Card, bool]], viewer: Viewer, last_group: str
         )
         for n, (key, group) in enumerate(by_key.items())
     ]
+
+
+def _unrecorded(database: Database, asked: Range, now_ms: int) -> list[tuple[str, int, Gap]]:
+    """(why, how long in all, the longest stretch) of what has no picture in a range that was asked for."""
+    if asked.start_ms is None:
+        return []
+    by_reason: dict[str, list[Gap]] = {}
+    for gap in gaps.gaps(database, asked.start_ms, asked.end_ms or now_ms, now_ms):
+        if gap.reason != gaps.IDLE:
+            by_reason.setdefault(formatting.gap_reason(gap.reason), []).append(gap)
+    return [(why, sum(map(_length_ms, all_)), max(all_, key=_length_ms)) for why, all_ in by_reason.items()]
+
+
+def _length_ms(gap: Gap) -> int:
+    return gap.end_ms - gap.start_ms
 
 
 def _note(found: Page, viewer: Viewer) -> str:
