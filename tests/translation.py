@@ -25,7 +25,7 @@ from store.core import translation
 from webapp.core import languages
 
 ROOT = Path(__file__).parents[1]
-_MARKS = ("gettext", "_", "N_", "ngettext", "pgettext", "count")
+_MARKS = ("gettext", "_", "N_", "ngettext", "pgettext", "count", "t")
 _JINJA = Environment(extensions=["jinja2.ext.i18n", "jinja2.ext.do"], trim_blocks=True, lstrip_blocks=True)
 
 

@@ -3,6 +3,7 @@
 
 import { all } from './dom.js'
 import { say } from './toast.js'
+import { t } from './words.js'
 
 export function enhance(root) {
   if (!navigator.clipboard) return
@@ -42,9 +43,9 @@ function write(flavours) {
 async function settle(copying) {
   try {
     await copying
-    say('Copied')
+    say(t('Copied'))
   } catch {
-    say('Nothing was copied: the browser did not allow it, or the server is away.')
+    say(t('Nothing was copied: the browser did not allow it, or the server is away.'))
   }
 }
 

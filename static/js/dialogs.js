@@ -3,6 +3,7 @@
 
 import { swapIn } from './events.js'
 import { say } from './toast.js'
+import { t } from './words.js'
 
 document.addEventListener('click', async event => {
   const link = event.target.closest?.('a[data-dialog], dialog a[data-close]')
@@ -23,7 +24,7 @@ document.addEventListener('click', async event => {
   if (place.matches(':popover-open')) return place.hidePopover()
   const next = encodeURIComponent(location.pathname + location.search)
   const answer = await fetch(`${link.dataset.popover}?next=${next}`).catch(() => null)
-  if (!answer) return say('The server cannot be reached. Is Recollect still running?')
+  if (!answer) return say(t('The server cannot be reached. Is Recollect still running?'))
   if (!answer.ok || !light()) return location.assign(link.href) // a page tells what is wrong
   place.replaceChildren(...new DOMParser().parseFromString(await answer.text(), 'text/html').body.childNodes)
   const { bottom, right } = light().getBoundingClientRect()

@@ -2,6 +2,7 @@
 // and call `swapIn` and `morph`.
 
 import { say } from './toast.js'
+import { t } from './words.js'
 
 let enhance = () => {}
 
@@ -17,8 +18,8 @@ export function listen(given) {
     tell('page:answered', { elt: event.detail.elt, status: event.detail.xhr.status })
   })
   document.addEventListener('htmx:beforeSwap', tellOnItsOwnPage)
-  document.addEventListener('htmx:sendError', () => say('The server cannot be reached. Is Recollect still running?'))
-  document.addEventListener('htmx:timeout', () => say('The server did not answer in time.'))
+  document.addEventListener('htmx:sendError', () => say(t('The server cannot be reached. Is Recollect still running?')))
+  document.addEventListener('htmx:timeout', () => say(t('The server did not answer in time.')))
 }
 
 // Load a fragment into a place of the page; settles when it is there.

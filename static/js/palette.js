@@ -2,6 +2,7 @@
 // overtaken is dropped. Enter pressed before the answer is there waits for it: it is about what was typed.
 
 import { say } from './toast.js'
+import { t } from './words.js'
 
 const REST_MS = 60
 const palette = document.querySelector('[data-palette]')
@@ -39,7 +40,7 @@ async function ask(rest) {
     waiting = null
     list.replaceChildren()
     choose() // what is left would be about what was typed before
-    say('The list cannot be had. Is Recollect still running?')
+    say(t('The server cannot be reached. Is Recollect still running?'))
   }
 }
 

@@ -1,6 +1,7 @@
 // A picture that does not arrive says so; it never stays a broken icon or a spinner.
 
 import { all } from './dom.js'
+import { t } from './words.js'
 
 export function enhance(root) {
   for (const image of all(root, 'img[data-picture]')) {
@@ -15,7 +16,7 @@ function failed(image) {
   place.dataset.failed = ''
   const note = document.createElement('span')
   note.className = 'failed'
-  note.textContent = 'Picture not available'
+  note.textContent = t('Picture not available')
   image.after(note)
   image.hidden = true
 }

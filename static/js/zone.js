@@ -1,6 +1,7 @@
 // The browser decides the zone: its name travels as a cookie, and the page follows at once.
 
 import { offsetAt } from './localtime.js'
+import { t } from './words.js'
 
 const YEAR_S = 31536000
 const MAX_SKEW_MS = 60000
@@ -22,8 +23,8 @@ export function agree() {
 function doubt(chip) {
   const skew = Date.now() - chip.dataset.now
   const differs = offsetAt(chip.dataset.zone, +chip.dataset.at) !== chip.dataset.offsetMin * 60000
-  const words = differs ? 'this browser knows another offset'
-    : Math.abs(skew) > MAX_SKEW_MS ? `clock differs by ${Math.round(Math.abs(skew) / 60000)} min` : ''
+  const words = differs ? t('this browser knows another offset')
+    : Math.abs(skew) > MAX_SKEW_MS ? t('clock differs by %(number)s min', { number: Math.round(Math.abs(skew) / 60000) }) : ''
   if (!words) return
   chip.classList.add('doubtful')
   chip.append(` – ${words}`)

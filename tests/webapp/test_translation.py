@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -36,6 +37,20 @@ def test_every_text_is_translated_with_its_places(language: str) -> None:
         ):
             wrong.append((message.id, forms))
     assert wrong == []
+
+
+@pytest.mark.parametrize("language", _LANGUAGES)
+def test_a_page_brings_the_texts_of_its_scripts_along(language: str, browser: Actor) -> None:
+    marked = {
+        message.id
+        for message in translation.messages()
+        if any(path.startswith("static/") for path, _ in message.locations)
+    }
+    source = page(browser, "/settings/display", **{"Accept-Language": language.replace("_", "-")})
+    told = json.loads(re.findall(r'id="script-texts">([^<]+)<', source)[0])
+    assert set(told) == marked
+    assert all(told.values())
+    assert "script-texts" not in page(browser, "/settings/display")
 
 
 @pytest.mark.parametrize("language", _LANGUAGES)

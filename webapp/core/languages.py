@@ -30,6 +30,7 @@ def install(app: Flask) -> None:
         translation.gettext, _form, newstyle=True, pgettext=translation.pgettext
     )
     app.jinja_env.globals["language"] = lambda: translation.language().replace("_", "-")
+    app.jinja_env.globals["script_texts"] = lambda: script_texts(translation.language())
     app.before_request(_speak)
 
 
@@ -61,6 +62,16 @@ def catalog(language: str) -> NullTranslations:
     write_mo(compiled, read(language))
     compiled.seek(0)
     return GNUTranslations(compiled)
+
+
+@cache
+def script_texts(language: str) -> dict[str, str]:
+    """What scripts may say, by the English text: a catalog names the files that mark a text."""
+    return {
+        str(message.id): str(message.string)
+        for message in ([] if language == translation.ENGLISH else read(language))
+        if any(path.startswith("static/") for path, _ in message.locations)
+    }
 
 
 def read(language: str, leave_out: str = "") -> Catalog:
