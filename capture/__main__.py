@@ -18,6 +18,8 @@ from capture.daemon import Daemon, Parts, Sources
 from capture.page_text import PageTextDoor, Tellers
 from capture.platforms import open_accessible_text, open_sources, parse_source
 from capture.privacy import Rules
+from capture.sender import Sender
+from capture.server import NotLetIn, Server
 from capture.status import DiskFloor
 from capture.windows import processes
 from capture.windows.browser_extension import ExtensionHints, ExtensionWindows
@@ -25,7 +27,7 @@ from capture.windows.private_windows import PrivateWindowDetector
 from store.core import settings as settings_module
 from store.core.errors import HomeLocked, SettingsError, StoreBusy
 from store.core.keys import box_of
-from store.core.paths import DataDir, default_home, only_holder, restrict_umask
+from store.core.paths import WORKER_LOCK, DataDir, default_home, only_holder, restrict_umask
 from store.core.settings import Settings
 from store.spool.queue import Spool
 
@@ -33,6 +35,7 @@ log = logging.getLogger("capture")
 
 _LOG_BYTES = 2_000_000
 _NICE = 5
+_LAST_ENTRY_S = 5.0
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -42,6 +45,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m capture", description=__doc__)
     parser.add_argument("--home", type=Path, default=None, help="home folder (default: RECOLLECT_HOME)")
     parser.add_argument("--source", default=None, help="screen, folder:DIR or video:FILE")
+    parser.add_argument("--server", default=None, metavar="URL", help="hand in to this Recollect")
+    parser.add_argument("--token-file", type=Path, default=None, help="with the server's token for this host")
+    parser.add_argument("--token", default=None, help="the token itself; other users can see it")
+    parser.add_argument("--allow-http", action="store_true", help="without TLS, on an encrypted network")
     options = parser.parse_args(arguments)
     restrict_umask()
     overrides = {"capture.source": options.source} if options.source else {}
@@ -56,18 +63,41 @@ def main(arguments: list[str] | None = None) -> int:
             problem = f"another program records into {data_dir.home}, encrypts or decrypts it"
             held.enter_context(only_holder(data_dir.spool / "capture.lock", 0.0, problem))
             box_of(data_dir.home)
+            server = _server(options)
+            if server is not None:  # two that take from one spool would lose entries to each other
+                problem = f"another program takes what is captured into {data_dir.home}; end it first"
+                held.enter_context(only_holder(data_dir.spool / WORKER_LOCK, 0.0, problem))
         except (SettingsError, HomeLocked, StoreBusy) as error:
             sys.stderr.write(f"capture: {error}\n")
             return 2
         _log_to(data_dir.logs / "capture.log")
         if hasattr(os, "nice"):
             os.nice(_NICE)  # what the person does comes first
-        run(data_dir, settings, _stop_on_signals())
+        run(data_dir, settings, _stop_on_signals(), server)
     return 0
 
 
-def run(data_dir: DataDir, settings: Settings, stop: threading.Event) -> None:
-    """Capture into the spool of this home folder until `stop` is set."""
+def _server(options: argparse.Namespace) -> Server | None:
+    """The server to hand in to, if any. Raises `SettingsError`."""
+    if options.server is None:
+        return None
+    token, path = options.token or os.environ.get("RECOLLECT_TOKEN", ""), options.token_file
+    if options.token:
+        sys.stderr.write("capture: other users can see --token; better --token-file or RECOLLECT_TOKEN\n")
+
+    def read() -> str:
+        try:
+            return str(path.read_text(encoding="ascii").strip() if path else token)
+        except (OSError, ValueError) as error:
+            raise NotLetIn(f"the token cannot be read: {error}") from error
+
+    if not path and not token:
+        raise SettingsError("--server needs --token-file or RECOLLECT_TOKEN (recollect token add, there)")
+    return Server(options.server, read, allow_http=options.allow_http)
+
+
+def run(data_dir: DataDir, settings: Settings, stop: threading.Event, server: Server | None = None) -> None:
+    """Capture into the spool of this home folder until `stop` is set, and from there to the server."""
     clock = SystemClock()
     limits = settings.spool
     spool = Spool(data_dir.spool, max_bytes=round(limits.max_gb * 1e9), max_entries=limits.max_entries)
@@ -87,10 +117,17 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event) -> None:
         open_sources=open_observed, spool=spool, rules=rules, settings=settings.capture, clock=clock,
         disk=DiskFloor(data_dir.spool, settings.capture.min_free_gb), page_text=tellers,
     )  # fmt: skip
+    # It has rules of its own to read: the daemon's are its thread's.
+    sender = server and Sender(data_dir, spool, Rules(data_dir, settings.privacy), server, clock, stop)
+    if sender:
+        sender.start()
     try:
         Daemon(parts).run(stop)
     finally:
         tellers.close()
+        if sender:
+            stop.set()
+            sender.join(_LAST_ENTRY_S)
 
 
 def _stop_on_signals() -> threading.Event:

@@ -48,7 +48,7 @@ class Verdict:
 
 
 class Rules:
-    """The rules in force, read again whenever the person's file changed."""
+    """The rules in force, read again whenever the person's file, or the server's, changed."""
 
     def __init__(self, data_dir: DataDir, settings: PrivacySettings) -> None:
         self._data_dir = data_dir
@@ -57,8 +57,8 @@ class Rules:
         self._rules = RuleSet(unreadable="the privacy rules were not read yet")
 
     def current(self) -> RuleSet:
-        """Costs one stat while nothing changed."""
-        stamp = file_stamp(self._data_dir.privacy_rules)
+        """Costs two stats while nothing changed."""
+        stamp = tuple(map(file_stamp, (self._data_dir.privacy_rules, self._data_dir.server_rules)))
         if stamp != self._stamp:
             self._stamp = stamp
             self._rules = load_rules(self._data_dir, self._settings)

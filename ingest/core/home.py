@@ -13,8 +13,6 @@ from store.core.settings import Settings
 from store.frames.media import Media
 from store.spool.queue import Spool
 
-LOCK_NAME = "ingest.lock"
-
 
 @dataclass(frozen=True, slots=True)
 class Home:
@@ -43,7 +41,7 @@ def only_worker(data_dir: DataDir) -> Iterator[None]:
 
     Two workers would both take the spool's `taken` folder for their own.
     """
-    with paths.file_lock(data_dir.spool / LOCK_NAME) as is_ours:
+    with paths.file_lock(data_dir.spool / paths.WORKER_LOCK) as is_ours:
         if not is_ours:
             raise AlreadyRunning("an ingest worker is already running for this home folder")
         yield

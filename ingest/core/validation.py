@@ -84,9 +84,19 @@ def media_type_of(content: bytes) -> str | None:
 MAX_TEXT = 8192
 MAX_SIDE = 100_000
 
-_TEXTS = ("source", "monitor", "app_name", "window_name", "browser_url", "trigger", "sha256", "batch_id")
-_REQUIRED = ("source", "monitor")
-_NUMBERS = {"pid": (0, 2**32), "utc_offset_min": (-24 * 60, 24 * 60)}
+_TEXTS = (
+    "source",
+    "monitor",
+    "app_name",
+    "window_name",
+    "browser_url",
+    "trigger",
+    "sha256",
+    "batch_id",
+    "host",
+)
+_REQUIRED = ("source", "monitor", "host")
+_NUMBERS = {"pid": (0, 2**32), "utc_offset_min": (-24 * 60, 24 * 60), "host_deletion_id": (0, 2**63)}
 
 
 def checked_capture(capture: Capture) -> Capture:

@@ -25,6 +25,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import apsw
+
 from ingest.core.home import Home
 from ingest.core.validation import (
     capture_from_entry_name,
@@ -269,13 +271,7 @@ def _store(home: Home, capture: Capture, content: bytes, pages: list[PageText], 
         raise SpoolEntryInvalid("bad_picture", f"the {capture.image_type} is damaged or cut short") from error
     with home.database.write() as connection:
         earlier = _earlier_outcome(home, capture)
-        if (
-            earlier is None
-            and capture.source == "screen"
-            and tombstones.cover(connection, capture.captured_ms, capture.app_name)
-        ):
-            at = capture.captured_ms, capture.monitor, capture.batch_id
-            ledger.record_deleted(connection, capture.capture_id, *at)
+        if earlier is None and _was_deleted(connection, capture):
             earlier = Result("known")
         if earlier is None:
             ledger.clear_failure(connection, capture)
@@ -301,6 +297,16 @@ def _fold_into(home: Home, capture: Capture, earlier: frames.FrameRow, likeness:
         ledger.record_skipped(connection, capture, "deduplicated", likeness, frame_id=earlier.id)
     _remove_unused_picture(home, capture)
     return Result("deduplicated", earlier.id)
+
+
+def _was_deleted(connection: apsw.Connection, capture: Capture) -> bool:
+    """Whether its time was deleted while it was on its way; then that is noted."""
+    at, app, since = capture.captured_ms, capture.app_name, capture.host_deletion_id
+    is_gone = capture.source == "screen" and tombstones.cover(connection, at, app)
+    if not is_gone and (since is None or not tombstones.cover_since(connection, since, at, app)):
+        return False
+    ledger.record_deleted(connection, capture.capture_id, at, capture.monitor, capture.batch_id)
+    return True
 
 
 def _exclude(home: Home, capture: Capture, reason: str) -> Result:

@@ -161,6 +161,13 @@ def unlock(home: Path, lock: Lock) -> bytes:
         return _known[lock.id]
 
 
+def app_digest(app_name: str) -> str:
+    """What a receipt knows an app by while something of it may be on its way: names of what was deleted stay
+    nowhere.
+    """
+    return hashlib.sha256(app_name.casefold().encode("utf-8", "replace")).hexdigest()
+
+
 def handing(key: bytes | None) -> tuple[dict[str, str] | None, bytes]:
     """The environment and the input of a program that is handed the key; (None, b"") where there is none."""
     return (None, b"") if key is None else ({**os.environ, HANDED: "stdin"}, key.hex().encode() + b"\n")

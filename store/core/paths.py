@@ -19,6 +19,8 @@ from store.core.errors import SettingsError, StoreBusy
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
+WORKER_LOCK = "ingest.lock"
+"""In the spool folder; who takes entries from the spool holds it."""
 _POLL_S = 0.05
 
 
@@ -44,6 +46,8 @@ class DataDir:
     """There while the home is encrypted: its key, wrapped (`store.core.keys`)."""
     privacy_rules = _Below("privacy.json")
     """The person's own rules, as JSON: capture reads them without opening the database."""
+    server_rules = _Below("server-rules.json")
+    """Rules of the server that this machine captures for, beside the person's own (`capture.sender`)."""
     providers = _Below("providers.json")
     """Model providers added in the app, with their keys, as JSON: not in the database, nor its copies."""
     export_key = _Below("export-key.pem")

@@ -7,11 +7,10 @@ Each transaction of a deletion adds a tombstone, so one that had begun before co
 
 from __future__ import annotations
 
-import hashlib
-
 import apsw
 
 from store.core.database import Database, scalar
+from store.core.keys import app_digest
 
 NEWEST = "(select coalesce(max(id), 0) from deletions)"
 ON_ITS_WAY_MS = 60_000
@@ -21,6 +20,12 @@ where deleted_ms between :at and :at + :way and (
     start_ms <= :at and end_ms > :at and receipt -> '$.whole' = 'true'
     or receipt ->> '$.start_ms' <= :at and receipt ->> '$.end_ms' > :at and receipt ->> '$.app' = :app
 )
+"""
+
+_COVER_SINCE = """
+select 1 from deletions
+where id > :since and receipt ->> '$.start_ms' <= :at and receipt ->> '$.end_ms' > :at
+    and (receipt -> '$.whole' = 'true' or receipt ->> '$.app' = :app)
 """
 
 
@@ -35,15 +40,18 @@ def cover(connection: apsw.Connection, captured_ms: int, app_name: str | None) -
 
     A clock that was set back passes the same times again: only what is just older than a deletion counts.
     """
-    app = app_name and digest(app_name)
+    app = app_name and app_digest(app_name)
     return scalar(connection, _COVER, {"at": captured_ms, "way": ON_ITS_WAY_MS, "app": app}) is not None
 
 
-def digest(app_name: str) -> str:
-    """What a receipt knows an app by while something of it may be on its way: names of what was deleted stay
-    nowhere.
+def cover_since(
+    connection: apsw.Connection, deletion_id: int, captured_ms: int, app_name: str | None
+) -> bool:
+    """Whether a later deletion than this one took that time, or the app in it: for what another machine kept
+    and had not heard of it yet. No clock is asked, for its may be wrong.
     """
-    return hashlib.sha256(app_name.casefold().encode("utf-8", "replace")).hexdigest()
+    bound = {"since": deletion_id, "at": captured_ms, "app": app_name and app_digest(app_name)}
+    return scalar(connection, _COVER_SINCE, bound) is not None
 
 
 def newest_now(database: Database) -> int:

@@ -151,6 +151,7 @@ class Receipt:
     verified: bool
     left: tuple[str, ...] = field(default=())
     elsewhere: tuple[str, ...] = ()
+    deletion_id: int = 0  # by which hosts say that they carried it out (`store.sources.hosts`)
 
     @property
     def frames(self) -> int:
@@ -282,8 +283,8 @@ def settle(database: Database, media: Media, is_stopped: Callable[[], bool] = la
 
 
 def _forget_digests(database: Database) -> None:
-    """Drop what receipts know an app by, once nothing of it can be on its way: a list of apps tells whose it
-    is.
+    """Drop what receipts know an app by, once nothing of it can be on its way and every host was told: a list
+    of apps tells whose it is.
     """
     until_ms = times.now_ms() - tombstones.ON_ITS_WAY_MS
     for tombstone, deleted_ms in database.rows(_WITH_DIGEST, (until_ms,)):
@@ -506,7 +507,7 @@ class Erasure:
         start_ms, end_ms = self._request.start_ms, self._request.end_ms
         receipt = Receipt(
             start_ms, end_ms, self._deleted_ms, self._counts, self._freed, not left, tuple(left),
-            copies.elsewhere(self._database),
+            copies.elsewhere(self._database), self._tombstone or 0,
         )  # fmt: skip
         noted = {**asdict(receipt), **self._covered}
         if _has_counted(left):
@@ -572,6 +573,9 @@ _UNVERIFIED = "select id, receipt from deletions where json_extract(receipt, '$.
 _WITH_DIGEST = """
 select id, deleted_ms from deletions
 where deleted_ms < ? and receipt ->> '$.app' is not null and receipt -> '$.under_way' is null
+    and not exists (
+        select 1 from hosts h join access_keys k on k.id = h.key_id where h.deletion_id < deletions.id
+    )
 """
 _FORGET_DIGEST = "update deletions set receipt = json_remove(receipt, '$.app') where id = ?"
 _KEEP = "update deletions set receipt = ? where id = ?"

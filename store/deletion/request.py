@@ -12,9 +12,9 @@ from typing import Any
 
 import apsw
 
-from store.core import tombstones
 from store.core.database import Database, column, rows, scalar
 from store.core.errors import StoreError
+from store.core.keys import app_digest
 from store.core.paths import DataDir
 from store.deletion import registry
 from store.frames.frames import MAX_CAPTURED_MS, id_range
@@ -111,7 +111,7 @@ class Request:
     @property
     def app_digest(self) -> str | None:
         """What a tombstone knows a named app by; what rules fit is kept out by the rules."""
-        return tombstones.digest(self.app_name) if self.app_name and not self.rules else None
+        return app_digest(self.app_name) if self.app_name and not self.rules else None
 
     @cached_property
     def scope(self) -> DeletionScope:

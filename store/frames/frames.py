@@ -78,6 +78,7 @@ class FrameRow:
     preview_path: str | None = None
     preview_sha256: str | None = None
     preview_bytes: int | None = None
+    host: str = ""
 
     @property
     def status(self) -> FrameStatus:
@@ -89,7 +90,7 @@ class FrameRow:
 
 _OF_CAPTURE = (
     "capture_id", "captured_ms", "utc_offset_min", "monitor", "app_name", "window_name", "browser_url",
-    "focused", "pid", "trigger", "source", "batch_id",
+    "focused", "pid", "trigger", "source", "batch_id", "host",
 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
+from pathlib import Path
 from time import thread_time
 from typing import Any, Literal, cast
 from urllib.parse import unquote, urlsplit
@@ -379,14 +380,15 @@ def load_rules(data_dir: DataDir, settings: PrivacySettings) -> RuleSet:
     What cannot be read or understood becomes a `RuleSet` that keeps nothing and says why.
     """
     try:
-        own = own_choices(data_dir)
-        rules = validate(settings.exclude) + own.rules
+        own, server = own_choices(data_dir), _choices(data_dir.server_rules)
+        rules = validate(settings.exclude) + own.rules + server.rules
     except (RuleInvalid, OSError, ValueError) as error:
         return RuleSet(unreadable=f"the privacy rules cannot be read: {error}")
     return RuleSet(
         rules,
-        _first(own.defaults, settings.defaults),
-        mask_maybe_private=_first(own.mask_maybe_private, settings.mask_maybe_private),
+        _first(own.defaults, settings.defaults) or server.defaults is True,
+        mask_maybe_private=_first(own.mask_maybe_private, settings.mask_maybe_private)
+        or server.mask_maybe_private is True,
     )
 
 
@@ -401,14 +403,18 @@ class OwnChoices:
 
 def own_choices(data_dir: DataDir) -> OwnChoices:
     """Raises `RuleInvalid`, `OSError` or `ValueError` when the file cannot be used."""
+    return _choices(data_dir.privacy_rules)
+
+
+def _choices(path: Path) -> OwnChoices:
     try:
-        document = json.loads(data_dir.privacy_rules.read_bytes())
+        document = json.loads(path.read_bytes())
     except FileNotFoundError:
         return OwnChoices()
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     if not isinstance(document, dict) or set(document) - {field.name for field in fields(OwnChoices)}:
-        raise ValueError(f'{data_dir.privacy_rules.name} must be {{"rules": […], "defaults": true}}')
+        raise ValueError(f'{path.name} must be {{"rules": […], "defaults": true}}')
     rules, switches = document.pop("rules", []), document
     if not isinstance(rules, list) or not all(isinstance(on, bool | None) for on in switches.values()):
         raise ValueError("rules must be a list, defaults and mask_maybe_private true or false")
@@ -417,10 +423,19 @@ def own_choices(data_dir: DataDir) -> OwnChoices:
 
 def save_choices(data_dir: DataDir, own: OwnChoices) -> None:
     """Replace the person's choices durably, each rule once; capture re-reads them at its next look."""
+    _save(data_dir.privacy_rules, own)
+
+
+def save_server_rules(data_dir: DataDir, rules: OwnChoices) -> None:
+    """The same of the rules of the server that this machine captures for."""
+    _save(data_dir.server_rules, rules)
+
+
+def _save(path: Path, own: OwnChoices) -> None:
     document = asdict(own) | {"rules": [as_document(rule) for rule in dict.fromkeys(own.rules)]}
     given = {name: value for name, value in document.items() if value is not None}
     content = json.dumps(given, ensure_ascii=False, indent=1).encode()
-    replace_file(data_dir.privacy_rules, content + b"\n")
+    replace_file(path, content + b"\n")
 
 
 def _first(chosen: bool | None, configured: bool) -> bool:

@@ -71,6 +71,8 @@ class Capture:
     utc_offset_min: int | None = None
     sha256: str | None = None  # of the image file, made where it was captured
     batch_id: str | None = None
+    host: str = ""  # the machine that handed it in; "" for this one
+    host_deletion_id: int | None = None  # deletions up to this one were carried out there
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,7 @@ class LookReport:
     end_ms: int
     looks: int
     runs: tuple[DecisionRun, ...] = field(default=())
+    host: str = ""
 
 
 @dataclass(frozen=True, slots=True)

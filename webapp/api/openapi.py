@@ -40,6 +40,8 @@ _WITH_BODY = {
 _PART_TYPES = {
     "image": "image/webp, image/png, image/jpeg",
     "metadata": "application/json",
+    "entry": "application/json",
+    "text": "application/json",
     "file": "application/octet-stream",
 }
 

@@ -13,6 +13,7 @@ from store.deletion.request import recorded
 from store.frames import frames
 from store.privacy import rules as privacy
 from store.privacy.rules import OwnChoices, Rule, RuleInvalid, WindowFacts, validate
+from store.sources import hosts
 from webapp.api.endpoint import endpoint
 from webapp.api.values import Answer, Ranged, Request, Seconds, SpanAnswer, Text, Timestamp
 from webapp.core.errors import Problem, invalid
@@ -83,6 +84,15 @@ class VerificationAnswer(Answer):
     elsewhere: list[str] = Field(description="Backups and exports outside the home that may still hold it.")
 
 
+class HostReceiptAnswer(Answer):
+    """Whether another machine has removed from its spool what was deleted here."""
+
+    name: str
+    answered_at: Timestamp | None = Field(description="Null while it has not said so.")
+    removed: int = Field(description="Captures that waited there.")
+    revoked: bool = Field(description="Its token was revoked: it hears of nothing any more.")
+
+
 class ReceiptAnswer(SpanAnswer):
     dry_run: bool
     app_name: str | None
@@ -90,6 +100,7 @@ class ReceiptAnswer(SpanAnswer):
     bytes: int = Field(description="Bytes freed; for a dry run the size of the pictures.")
     deleted_at: Timestamp | None
     verification: VerificationAnswer | None = Field(description="Null for a dry run.")
+    hosts: list[HostReceiptAnswer] = Field([], description="Other machines, with those still to answer.")
 
 
 @endpoint("POST", "/delete", "Delete a range of time", {400: "invalid_time, invalid_time_range"})
@@ -120,6 +131,7 @@ def receipt_answer(receipt: deletion.Receipt, app_name: str | None = None) -> Re
         app_name=app_name,
         bytes=receipt.bytes_freed,
         verification=VerificationAnswer.of(receipt, ok=receipt.verified),
+        hosts=HostReceiptAnswer.list_of(hosts.receipts_of(services().database, receipt.deletion_id)),
     )
 
 

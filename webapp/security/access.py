@@ -44,6 +44,7 @@ class Permission(enum.Enum):
     PUBLIC = "public"
     SIGNED_IN = "signed in"
     INGEST = "signed in, or a token for handing in"
+    HOST = "another machine's token for handing in"
     EXTENSION = "browser extension"
 
 

@@ -183,6 +183,8 @@ def bearer_token() -> str:
 def _opens(scope: str) -> bool:
     """Whether a key for this is for the address that is asked for."""
     permission = _permission()
+    if permission is Permission.HOST:
+        return scope == "ingest"
     if permission is Permission.PUBLIC or scope in (OWNER.scope, BROWSER):
         return True
     if scope == "read":
@@ -218,7 +220,8 @@ def _wrong_key() -> Problem:
 def _record(response: Response) -> Response:
     """Note what a token for one purpose was used for."""
     key: AccessKey | None = g.get("key")
-    if key is None or key.scope in (OWNER.scope, BROWSER):
+    # A host speaks all the time: its row (`store.sources.hosts`) tells when, and those of others stay.
+    if key is None or key.scope in (OWNER.scope, BROWSER) or _permission() is Permission.HOST:
         return response
     outcome: Outcome = "answered" if response.status_code < 400 else "refused"
     outcome = "failed" if response.status_code >= 500 else outcome

@@ -73,6 +73,8 @@ def test_the_contract_of_this_version_is_there() -> None:
         "/frames/{frame_id}/pin": {"get", "put", "delete"},
         "/frames/{frame_id}/read-again": {"post"},
         "/delete": {"post"},
+        "/hosts/state": {"post"},
+        "/hosts/entries": {"post"},
         "/ingest": {"post"},
         "/ingest/{capture_id}": {"get"},
         "/timeline": {"get"},
