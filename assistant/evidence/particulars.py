@@ -217,12 +217,16 @@ class Screen:
             return self.has_word(particular.text) or self._has_otherwise(particular)
         return self.has_text(particular.text)
 
-    def bears_out(self, sentence: str) -> bool:
+    def bears_out(self, sentence: str, writes_small: bool = False) -> bool:
         """Whether everything in a sentence that can be compared stands here. A word that may have its capital
-        from its place is a name unless it is known for none: what a model writes in the background is rather
-        left out than wrong.
+        from its place is a name unless it is known for none, and also then where the writer begins with a
+        small letter (`writes_small`): what a model writes in the background is rather left out than wrong.
         """
         language = language_of(sentence)
+        opening = next(iter(_WORD.findall(sentence)), "")
+        is_name = writes_small and opening[:1].isupper() and not has_capital_nouns(language)
+        if is_name and not self.has_word(opening):
+            return False
         return not any(self.altered_names(sentence)) and all(
             self.has(each) or (each.is_weak and is_plain(each.text, language))
             for each in particulars(sentence, language)
