@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -21,10 +19,7 @@ from ingest.demo.drawing import Fonts
 from ingest.demo.generator import SampleWeekGenerator
 from ingest.importers.import_runner import ImportFeed, Progress, engine_of, run_import
 from ingest.importers.items import SOME_FAILED, CannotImport, zone_named
-from store.core.settings import Settings
 from store.ocr import readings
-
-_MOST_READERS = 2
 
 
 @click.command()
@@ -47,7 +42,6 @@ def demo(
     fonts = drawing.find_fonts()
     notes = list(_shortcomings(home, fonts))
     options = Options(last_day, zone, days, seed, hours, dst, _can_be_chinese(home, fonts))
-    home = replace(home, settings=_with_readers(home))
     try:
         generator = SampleWeekGenerator(home, fonts, options)
     except NoClockChange as error:
@@ -90,13 +84,6 @@ def _shortcomings(home: Home, fonts: Fonts) -> Iterator[str]:
 
 def _can_be_chinese(home: Home, fonts: Fonts) -> bool:
     return fonts.chinese is not None and "chi_sim" in home.settings.ocr.languages
-
-
-def _with_readers(home: Home) -> Settings:
-    """The home's settings with a reader for each of two cores: somebody waits for this."""
-    ocr = home.settings.ocr
-    readers = max(ocr.workers, min(_MOST_READERS, os.cpu_count() or 1))
-    return replace(home.settings, ocr=replace(ocr, workers=readers))
 
 
 def _open_and_close(home: Home) -> None:
