@@ -25,6 +25,7 @@ from assistant.core.texts import estimate_tokens
 from store.chats import conversations
 from store.chats.records import StoredTurn
 from store.core.database import Database
+from store.core.translation import N_
 from store.memory import chat_digests, chat_sessions, context_packs
 from store.memory.chat_sessions import ChatSession
 from store.memory.context_packs import StoredPack
@@ -98,10 +99,10 @@ def prepare(services: ContextServices, asking: ContextRequest) -> PreparedContex
     if why := off_by_settings(services):
         return PreparedContext(reason=why)
     if asking.session_id is None:
-        return PreparedContext(reason="the question names no window")
+        return PreparedContext(reason=N_("the question names no window"))
     if asking.version != VERSION:
-        return PreparedContext(reason="the question does not ask for it (context_version)")
-    fallbacks = [replace(failed, reason="it took too long, and nothing was told before")]
+        return PreparedContext(reason=N_("the question does not ask for it (context_version)"))
+    fallbacks = [replace(failed, reason=N_("it took too long, and nothing was told before"))]
     try:
         work = partial(_prepared, services, asking, fallbacks)
         return _within(work, services.pace.build_budget_ms / 1_000, services.database)
@@ -110,10 +111,10 @@ def prepare(services: ContextServices, asking: ContextRequest) -> PreparedContex
         return fallbacks[-1]
     except FAULTS as error:
         log.warning("no background: %s", type(error).__name__)
-        return replace(failed, reason=f"the store failed ({type(error).__name__})")
-    except Exception as error:  # a defect here must not cost an answer
+        return replace(failed, reason=N_("the store failed"))
+    except Exception:  # a defect here must not cost an answer
         log.exception("no background")
-        return replace(failed, reason=f"it failed ({type(error).__name__})")
+        return replace(failed, reason=N_("it failed"))
 
 
 def are_chats_told(services: ContextServices | None, chat_id: int | None = None) -> bool:
@@ -130,9 +131,9 @@ def are_chats_told(services: ContextServices | None, chat_id: int | None = None)
 def _off_by_person(database: Database, chat_id: int | None) -> str:
     """Why the person lets nothing be told; "" where they do."""
     if chat_sessions.is_off(database):
-        return "switched off by you"
+        return N_("switched off by you")
     is_off = chat_id is not None and chat_sessions.is_without_context(database, chat_id)
-    return "switched off for this chat" if is_off else ""
+    return N_("switched off for this chat") if is_off else ""
 
 
 def _prepared(
@@ -144,13 +145,13 @@ def _prepared(
     assert asking.session_id is not None
     session = chat_sessions.get(database, asking.session_id)
     if session is None or session.chat_id not in (None, asking.chat_id):
-        return PreparedContext(reason="there is no such window of this chat")
+        return PreparedContext(reason=N_("there is no such window of this chat"))
     if why := _off_by_person(database, asking.chat_id):
         return PreparedContext(reason=why, session_id=session.id)
     last = _told_last(database, session)
     if last and not asking.withheld:
         about = topics.topic_of_session(session.metadata)
-        why = "told before in this window; making it anew took too long"
+        why = N_("told before in this window; making it anew took too long")
         fallbacks.append(PreparedContext(last, about, why, session.id, asking.prompt_tokens))
     messages = [*chat_sessions.user_turns(database, session.id), asking.message]
     topic = topics.decide_topic(
@@ -164,7 +165,7 @@ def _prepared(
     max_chars, max_tokens = packs.limits(services, asking)
     fits = last is not None and (max_tokens is None or last.tokens <= max_tokens)
     if last and fits and not _is_due(pace, session.metadata, topic, len(messages), now_ms):
-        return replace(told, pack=last, reason="told before in this window, not due yet")
+        return replace(told, pack=last, reason=N_("told before in this window, not due yet"))
     pack = packs.build(
         packs.loaded(services, session, topic, _question(messages, topic), now_ms), max_chars, max_tokens
     )
@@ -172,7 +173,7 @@ def _prepared(
     made = StoredPack(
         0, session.id, pack.hash, pack.text, record, pack.sessions, pack.tokens, build_ms, now_ms
     )
-    reason = "made for this question" if pack.text else "there is nothing to tell yet"
+    reason = N_("made for this question") if pack.text else N_("there is nothing to tell yet")
     return replace(told, pack=made, reason=reason, is_new=True)
 
 

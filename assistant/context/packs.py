@@ -20,6 +20,7 @@ from assistant.context.session_closing import ContextServices
 from assistant.context.topics import Topic
 from assistant.core.prompt_blocks import BACKGROUND_ROOM
 from assistant.core.texts import estimate_tokens, neutralized, redacted
+from store.core.translation import N_
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_digests import Line
 from store.memory.chat_sessions import ChatSession
@@ -37,6 +38,7 @@ _SMALL_WINDOW_TOKENS, _SMALL_WINDOW_SHARE = 8_192, 0.3
 _HALF_LIFE_DAYS = 14.0
 # More recent chats than this do not fit into their section.
 TOP_K = 8
+_OVER_CAP = N_("over the cap of its section")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +136,8 @@ def _section(section: Section, room: int, told: set[str]) -> Pack:
 
     A line whose hash is among those `told` is not told again.
     """
-    over = f"over the cap of {section.cap} characters"
     lines, parts = [f"[{section.title}]"], list[Part]()
-    left_out = [replace(part, reason=over) for part in section.left]
+    left_out = [replace(part, reason=_OVER_CAP) for part in section.left]
     cap, size, full = min(section.cap, room), len(lines[0]), ""
     for at, part in enumerate(section.parts):
         # A line that is not the last one leaves room for the marker.
@@ -145,7 +146,7 @@ def _section(section: Section, room: int, told: set[str]) -> Pack:
         is_cut = len(part.text) > cap - size - reserve - len("\n- ")
         room_for_cut = cap - size - len("\n- …\n") - len(TRUNCATED)
         if not part.text or part.hash in told:
-            left_out.append(replace(part, reason="told already" if part.text else "it says nothing"))
+            left_out.append(replace(part, reason=N_("told already") if part.text else N_("it says nothing")))
             continue
         if full or (is_cut and room_for_cut < _MIN_LINE_CHARS):
             full = full or _which_bound(section.cap, room)
@@ -163,7 +164,7 @@ def _section(section: Section, room: int, told: set[str]) -> Pack:
 
 
 def _which_bound(cap: int, room: int) -> str:
-    return f"over the cap of {cap} characters" if cap <= room else "over what room was left"
+    return _OVER_CAP if cap <= room else N_("over what room was left")
 
 
 def safe_line(text: str) -> str:

@@ -25,6 +25,7 @@ from engines.chat.protocol import ModelError
 from store.core.database import Database
 from store.core.errors import StoreError
 from store.core.settings import ContextSettings
+from store.core.translation import N_
 from store.embeddings.knn import RetrievalQuery
 from store.embeddings.vectors import quantize
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
@@ -80,10 +81,10 @@ class ContextServices:
 def off_by_settings(services: ContextServices) -> str:
     """Why the settings let nothing be told of earlier chats; "" where they do."""
     if not services.settings.enabled:
-        return "The settings switch this off (context.enabled)."
+        return N_("The settings switch this off (context.enabled).")
     names = services.settings.opt_out
     if names and ("*" in names or _user() in names):
-        return "The settings switch this off for you (context.opt_out)."
+        return N_("The settings switch this off for you (context.opt_out).")
     return ""
 
 

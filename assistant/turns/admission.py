@@ -22,6 +22,7 @@ from store.chats.records import AnchoredChat
 from store.core import tombstones
 from store.core.database import Database
 from store.core.errors import NotFound
+from store.core.translation import N_
 from store.memory import insights
 from store.sources import entities
 
@@ -95,12 +96,12 @@ def _context(
 ) -> PreparedContext:
     """What is told of earlier chats, and what the window is about; nothing to one that only quotes."""
     if services.context is None:
-        return PreparedContext(reason="there is no memory of chats here")
+        return PreparedContext(reason=N_("there is no memory of chats here"))
     withheld = ""
     if isinstance(model, ExtractiveModel):
-        withheld = "the built-in model only quotes, and is told nothing"
+        withheld = N_("the built-in model only quotes, and is told nothing")
     elif request.mode == "evidence" and not services.context.settings.in_evidence_mode:
-        withheld = "not told where a question is about a range (context.in_evidence_mode)"
+        withheld = N_("not told where a question is about a range (context.in_evidence_mode)")
     asking = ContextRequest(
         message=message,
         chat_id=request.chat_id,

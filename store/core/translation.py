@@ -36,8 +36,13 @@ def language() -> str:
 
 def gettext(message: str, /, **values: Any) -> str:
     """The message in the person's language, with `values` in its ``%(name)s`` places."""
-    text = _spoken.get()[1].gettext(message)
+    text = message and _spoken.get()[1].gettext(message)  # that of "" is the catalog's own header
     return text % values if values else text
+
+
+def N_(message: str) -> str:
+    """The message itself, English: marks what is kept so and translated where it is shown."""
+    return message
 
 
 def pgettext(context: str, message: str, /, **values: Any) -> str:

@@ -70,7 +70,7 @@ def test_what_is_longer_is_cut_and_the_marker_counts() -> None:
     pack = build(sections(many, caps=(3_000, 900, 700)), 3_000)
     assert len(pack.text) <= 3_000
     assert pack.text.endswith(TRUNCATED)
-    assert {each.reason for each in pack.left_out} == {"over the cap of 3000 characters"}
+    assert {each.reason for each in pack.left_out} == {"over the cap of its section"}
     whole = build(sections(lines("one", "two")), TOTAL)
     assert TRUNCATED not in whole.text
 
@@ -101,8 +101,8 @@ def test_what_is_left_out_says_which_bound_it_was() -> None:
     assert [each.reason for each in build(sections(*told, caps=(100, 900, 700)), 3_000).left_out] == []
     short = build(sections(*told, caps=(20, 10, 700)), 3_000).left_out
     assert [each.reason for each in short] == [
-        "over the cap of 20 characters",
-        "over the cap of 10 characters",
+        "over the cap of its section",
+        "over the cap of its section",
     ]
     [left] = build(sections(*told), 240).left_out
     assert (left.section, left.reason) == ("history", "over what room was left")

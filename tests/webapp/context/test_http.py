@@ -347,5 +347,5 @@ def test_what_was_left_out_and_why_is_in_the_drawer(
         past.window(f"retention final {number} " + "and so on " * 12, answers=["x" * 150], days_ago=1)
     chat_id = ask_page(app, browser, "Is the retention final?")
     shown = browser.get(f"/chat/{chat_id}/turns/1/context").text
-    assert "<h3>Left out</h3>" in shown and "over the cap of 1300 characters" in shown
+    assert "<h3>Not told</h3>" in shown and "over the cap of its section" in shown
     assert "[truncated]" in shown

@@ -147,7 +147,7 @@ def test_a_persona_is_tried_on_a_real_moment_and_nothing_is_kept(
     with database.read() as connection:
         assert scalar(connection, "select count(*) from sent_requests where body is not null") == 0
     blank = actor.post("/personas/preview", data={**form, "system_prompt": " "})
-    assert blank.status_code == 422 and "Instructions are missing." in blank.get_data(as_text=True)
+    assert blank.status_code == 422 and "The text is missing." in blank.get_data(as_text=True)
     stub.anew().fail(500, "broken")
     failed = actor.post("/personas/preview", data=form).get_data(as_text=True)
     assert 'role="alert"' in failed and conversations.list_chats(database) == []

@@ -187,7 +187,7 @@ def test_a_change_elsewhere_is_shown_and_not_overwritten(
     first = send(status=200, script=True, system_prompt="mine", base="", auto="1")
     prompts.save(database, QWEN, "theirs", 5, saved_by="program")
     refused = send(status=409, script=True, system_prompt="mine, longer", base=base(first), auto="1")
-    assert "changed elsewhere by a program" in words(refused) and "theirs" in words(refused)
+    assert "a program changed this" in words(refused) and "theirs" in words(refused)
     page = send(status=409, system_prompt="mine, longer", base=base(first))
     assert field(page) == "mine, longer"
     kept = send(system_prompt="mine, longer", base=base(page), keep="mine")

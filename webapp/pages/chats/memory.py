@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from flask import request
 from werkzeug.wrappers import Response
 
@@ -10,10 +12,12 @@ from assistant.context.background import PreparedContext
 from assistant.context.session_closing import FAULTS, off_by_settings
 from assistant.context.topics import Topic
 from store.core.errors import existing
+from store.core.translation import N_
+from store.core.translation import gettext as _
 from store.memory import chat_sessions, context_packs
 from store.memory.context_packs import StoredPack
 from webapp.api import chat_memory
-from webapp.core import templating
+from webapp.core import formatting, templating
 from webapp.core.lookups import chat_or_404, turn_or_404
 from webapp.core.services import Services, services
 from webapp.pages.forms import form
@@ -60,7 +64,11 @@ def context(chat_id: int, n: int) -> Response:
 
 def _told(pack: StoredPack | None) -> PreparedContext | None:
     """What a question was told; None where it was asked in no window."""
-    return background.told_again(services().database, pack) if pack else None
+    if pack is None:
+        return None
+    # Kept in English: a program reads it, too.
+    reason = _(pack.record.get("reason", N_("what it told of was deleted")))
+    return replace(background.told_again(services().database, pack), reason=formatting.sentence(reason))
 
 
 form("/chat/<id:chat_id>/topic", chat_memory.choose, "/chat/{chat_id}/memory")
@@ -76,5 +84,5 @@ def switch(chat_id: int) -> Response:
 
 def _off_everywhere(own: Services) -> str:
     """Why no chat is told of others, "" where they are."""
-    told = "You switched this off for every chat." if chat_sessions.is_off(own.database) else ""
-    return off_by_settings(own.context) or told
+    told = _("You switched this off for every chat.") if chat_sessions.is_off(own.database) else ""
+    return _(off_by_settings(own.context)) or told
