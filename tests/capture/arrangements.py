@@ -16,6 +16,7 @@ import numpy as np
 from Xlib import X, Xatom
 from Xlib import display as xdisplay
 from Xlib.ext import shape
+from Xlib.protocol.event import ClientMessage
 
 from capture import privacy
 from capture.core.clock import SystemClock
@@ -25,12 +26,14 @@ from capture.privacy import judge
 from capture.screens.protocol import Pixels
 from store.core.settings import CaptureSettings
 from store.privacy.rules import Rule, RuleSet
-from tests.capture.test_x11 import Display
+from tests.capture.test_x11 import Display, two_monitors
 
 SECRET = 0xC83CFA
 RULES = RuleSet((Rule(app="Vault", action="mask"),))
 _WIDTH, _HEIGHT = 1280, 720
-_ACTIONS = ("move", "slide", "raise", "lower", "shape", "fade", "flash", "popup", "new")
+_ACTIONS = (
+    "move", "slide", "raise", "lower", "shape", "fade", "flash", "popup", "new", "send away", "workspace",
+)  # fmt: skip
 
 
 class Restless:
@@ -115,6 +118,10 @@ class Restless:
         elif action == "fade":
             atom = self._display.get_atom("_NET_WM_WINDOW_OPACITY")
             window.change_property(atom, Xatom.CARDINAL, 32, [self._random.choice((0x7FFFFFFF, 0xFFFFFFFF))])
+        elif action == "send away":
+            self._ask_manager(window, "_NET_WM_DESKTOP", self._random.randrange(2))
+        elif action == "workspace":
+            self._ask_manager(self._root, "_NET_CURRENT_DESKTOP", self._random.randrange(2))
         elif action in ("flash", "popup"):
             brief = self._open(is_secret=self._random.random() < 0.7, is_popup=action == "popup")
             self._repaint()
@@ -124,18 +131,26 @@ class Restless:
             window.destroy()
             self._windows[number] = self._open(is_secret=number % 2 == 0)
 
+    def _ask_manager(self, window: Any, what: str, number: int) -> None:
+        message = ClientMessage(
+            window=window, client_type=self._display.get_atom(what), data=(32, [number, 2, 0, 0, 0])
+        )
+        mask = X.SubstructureRedirectMask | X.SubstructureNotifyMask
+        self._root.send_event(message, event_mask=mask)
 
-def looked(sources: Sources) -> Pixels | None:
-    """What would be recorded of the screen now; None when it is nothing."""
-    [monitor] = sources.screens.monitors()
+
+def looked(sources: Sources) -> list[Pixels]:
+    """What would be recorded of the monitors now."""
+    monitors = sources.screens.monitors()
     before, _ = read_windows(sources.windows)
-    look = take_look(sources, [monitor], [monitor], before)
-    [shot] = look.shots.values()
-    verdict = judge(RULES, monitor, [monitor], look.before, look.after)
-    if verdict.reason:
-        return None
-    privacy.mask(shot.pixels, monitor, verdict.masks)
-    return shot.pixels
+    look = take_look(sources, monitors, monitors, before)
+    recorded = []
+    for shot in look.shots.values():
+        verdict = judge(RULES, shot.monitor, monitors, look.before, look.after)
+        if not verdict.reason:
+            privacy.mask(shot.pixels, shot.monitor, verdict.masks)
+            recorded.append(shot.pixels)
+    return recorded
 
 
 def secret_pixels(pixels: Pixels) -> int:
@@ -144,15 +159,14 @@ def secret_pixels(pixels: Pixels) -> int:
 
 
 def attempt(sources: Sources, display_name: str, seed: int, looks: int) -> tuple[int, int]:
-    """(secret pixels recorded, looks that recorded something) of one arrangement and its changes."""
+    """(secret pixels recorded, pictures recorded) of one arrangement and its changes."""
     restless = Restless(display_name, seed)
     leaked = kept = 0
     try:
         restless.start()
         pause = random.Random(seed)
         for _ in range(looks):
-            pixels = looked(sources)
-            if pixels is not None:
+            for pixels in looked(sources):
                 leaked, kept = leaked + secret_pixels(pixels), kept + 1
             time.sleep(pause.uniform(0.0, 0.15))
     finally:
@@ -161,9 +175,10 @@ def attempt(sources: Sources, display_name: str, seed: int, looks: int) -> tuple
 
 
 def leaks(count: int, first_seed: int = 0, looks: int = 10) -> tuple[list[tuple[int, int]], int]:
-    """Arrangements, by seed, of which secret pixels were recorded; how many looks recorded anything."""
+    """Arrangements, by seed, of which secret pixels were recorded; how many pictures were."""
     leaking, kept = [], 0
     with closing(Display()) as display:
+        two_monitors(display)
         display.run("openbox", "--sm-disable")
         settings, clock = CaptureSettings(), SystemClock()
         with closing(open_sources(settings, clock, {"DISPLAY": display.name})) as sources:
@@ -178,7 +193,7 @@ def leaks(count: int, first_seed: int = 0, looks: int = 10) -> tuple[list[tuple[
 def main(count: int, first_seed: int = 0) -> None:
     leaking, kept = leaks(count, first_seed)
     sys.stdout.write(
-        f"{count} arrangements, {10 * count} looks, {kept} recorded something; leaks: {leaking}\n"
+        f"{count} arrangements, {10 * count} looks at two monitors, {kept} pictures; leaks: {leaking}\n"
     )
 
 
