@@ -41,6 +41,7 @@ from store.memory import chat_sessions
 from store.memory.chat_digests import Line
 from store.memory.chat_summaries import ChatSummary, SessionTurn, Trace, Traces
 from store.memory.documents import SUMMARY_FIELDS
+from store.memory.observations import MODEL_SAYS
 
 Fields = dict[str, str | None]
 
@@ -112,14 +113,16 @@ def _said(text: str, turns: Iterable[SessionTurn]) -> list[Piece]:
 
 
 def _asked(turn: SessionTurn, is_first: bool) -> list[str]:
-    """What a turn asked; what a chat begins with, whether it is a question or not."""
+    """What a turn asked; what a chat begins with, whether it is a question or not; or the insight it told."""
+    if turn.insight:
+        return [one_line(turn.insight, MAX_MESSAGE_CHARS)]
     asked = [one_line(text, MAX_MESSAGE_CHARS) for text in _sentences(turn.question) if is_asked(text)]
     return asked or ([one_line(turn.question, MAX_MESSAGE_CHARS)] if is_first else [])
 
 
 def _told(turn: SessionTurn) -> Iterator[str]:
     """What the person said that is no question and more than a word of thanks."""
-    for text in _sentences(turn.question):
+    for text in () if turn.insight else _sentences(turn.question):
         if not is_asked(text) and says_enough(text):
             yield one_line(text, MAX_SENTENCE_CHARS)
 
@@ -392,6 +395,9 @@ def line_of(summary: ChatSummary) -> Line:
 
 
 def under_subject(summary: ChatSummary, said: str, most: int = MAX_MESSAGE_CHARS) -> str:
-    """What is said of a chat behind what it began with, unless that says it, too."""
+    """What is said of a chat behind what it began with, unless that says it, too; whose words it is, where it
+    is a model's.
+    """
     subject = subject_of(summary, most)
-    return said if said.startswith(subject.rstrip("…")) else " — ".join(filter(None, (subject, said)))
+    told = said if said.startswith(subject.rstrip("…")) else " — ".join(filter(None, (subject, said)))
+    return f"{MODEL_SAYS}{told}" if summary.is_by_model else told

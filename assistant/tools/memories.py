@@ -324,7 +324,7 @@ def search_chats(
 
 def _chat_row(lookup: SourceQuery, chat: ChatSummary) -> dict[str, Any]:
     fields = {name: neutralized(text) for name, text in chat.fields.items() if text}
-    return row(chat, "chat_id", chars=_FIELD_CHARS, ended=lookup.local(chat.ended_ms), **fields)
+    return row(chat, "chat_id", "made_by", chars=_FIELD_CHARS, ended=lookup.local(chat.ended_ms), **fields)
 
 
 def _chat(entry: MemoryEntry) -> ChatSummary:

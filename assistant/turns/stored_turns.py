@@ -240,7 +240,8 @@ def _judged(item: StoredEvidence, checked: CheckedFrame) -> StoredEvidence:
         boxes=checked.boxes,
         reading_id=checked.reading_id if is_found else item.reading_id,
         confidence=checked.confidence,
-        checked_ms=checked.read_ms,
+        # One that was never looked for before was not read again since.
+        checked_ms=checked.read_ms if item.reading_id or item.state != "not_checked" else None,
     )
 
 

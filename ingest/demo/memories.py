@@ -109,7 +109,7 @@ def _tell(week: _Week, row: Row) -> None:
 
 def _label(zone: ZoneInfo, start_ms: int, end_ms: int) -> str:
     start, end = (datetime.fromtimestamp(ms / 1000, zone) for ms in (start_ms, end_ms))
-    return f"What was I doing here? {start:%Y-%m-%d %H:%M} – {end:%H:%M}"
+    return f"What was I doing here? {start.day} {start:%b %Y %H:%M} – {end:%H:%M}"
 
 
 def _answer(week: _Week, sentences: tuple[str, ...]) -> tuple[str, list[Row], list[StoredEvidence]]:

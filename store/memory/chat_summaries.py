@@ -30,6 +30,7 @@ class SessionTurn:
     """One question of a session with what came of it. `payload` belongs to `assistant.turns.stored_turns`.
 
     `frames` are the ids of what it cites and `quotes` what stands there, by the numbers of its citations.
+    `insight` is the title of the insight that it told without a word of the person.
     """
 
     turn_id: int
@@ -44,6 +45,7 @@ class SessionTurn:
     frames: Mapping[int, int]
     created_ms: int
     quotes: Mapping[int, str] = field(default_factory=dict)
+    insight: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,10 @@ class ChatSummary(Summary):
     is_retracted: bool
     tags: tuple[tuple[str, float], ...] = ()
     traces: Traces | None = None
+
+    @property
+    def is_by_model(self) -> bool:
+        return self.made_by not in (BY_RULES, BY_PERSON)
 
     @property
     def version(self) -> str:
@@ -280,7 +286,10 @@ select t.id, t.n, t.status, t.model, t.question, t.answer_md, t.payload,
         from evidence e where e.turn_id = t.id and e.n is not null and e.frame_id is not null),
     t.created_ms,
     (select json_group_object(e.n, e.quote)
-        from evidence e where e.turn_id = t.id and e.n is not null and e.state = 'found' and e.quote <> '')
+        from evidence e where e.turn_id = t.id and e.n is not null and e.state = 'found' and e.quote <> ''),
+    (select nullif(i.title, '') from insights i
+        join anchors a on a.conversation_id = t.conversation_id
+        where i.turn_id = t.id and t.n = 1 and a.amends_id is null)
 {_TURNS_OF} order by t.id
 """
 _SET = f"""

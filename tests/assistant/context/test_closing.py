@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assistant.context import session_closing, topics
+from assistant.context import session_closing, session_summary, topics
 from assistant.context.session_closing import SETTLE_MS, ContextServices, look
 from assistant.context.topics import tags
 from assistant.core.models import ChatModels
@@ -220,6 +220,7 @@ def test_a_model_puts_it_into_better_words_in_the_background(
     look(with_model)
     found = summary_of(with_model, session_id)
     assert (found.request, found.made_by) == ("What retention was set to, password: [redacted]", "stub")
+    assert "In a model's words: What retention" in session_summary.line_of(found).text
     assert dict(found.tags) == {"retention": 1.0, "set": 1.0}
     assert "Person: What did I set retention to?" in stub.requests[0]["messages"][1]["content"]
     [request] = egress_log.of_turn(database, found.chat_id, 1)

@@ -80,6 +80,12 @@ TURNS = [
 ]
 
 
+def test_an_insight_is_called_by_its_title_and_its_label_is_no_word_of_the_person() -> None:
+    told = turn(1, "What was I doing here? 20 Nov 2026 13:00", "It is live.", insight="A quiet launch")
+    fields, _ = session_summary.summary_by_rules([told])
+    assert (fields["request"], fields["completed"]) == ("A quiet launch", None)
+
+
 @for_each(
     ("sentence", "turns", "frames"),
     [
