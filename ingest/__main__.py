@@ -6,6 +6,7 @@ python -m ingest [--home DIR] import video FILE --start TIME
 python -m ingest [--home DIR] import messages|calendar|location|places FILE
 python -m ingest [--home DIR] demo [--days N]
 python -m ingest [--home DIR] reindex [--text] [--vectors [--all]]
+python -m ingest [--home DIR] reread [--all | --stop]
 """
 
 from __future__ import annotations
@@ -212,6 +213,25 @@ def reindex_command(home: Home, of_words: bool, of_meaning: bool, everything: bo
             click.echo(sentence.format(result[name]))
 
 
+@ingest.command("reread")
+@click.option("--all", "everything", is_flag=True, help="Queue every picture first.")
+@click.option("--stop", "is_stopping", is_flag=True, help="Take what waits off the queue.")
+@click.option("--json", "as_json", is_flag=True)
+@click.pass_obj
+def reread_command(home: Home, everything: bool, is_stopping: bool, as_json: bool) -> None:
+    """Read pictures anew; may be stopped and goes on where it was."""
+    from ingest.importers import rereading
+
+    if is_stopping:
+        outcome: dict[str, float] = {"left_as_read": rereading.stop(home)}
+    else:
+        outcome = rereading.run(home, everything=everything)
+    if as_json:
+        click.echo(json.dumps(outcome))
+    else:
+        click.echo(", ".join(f"{name.replace('_', ' ')}: {value:g}" for name, value in outcome.items()))
+
+
 # Scripts read the words of the first two.
 _REINDEXED = {
     "user_prompts": "Found {} user prompts",
@@ -225,18 +245,12 @@ _REINDEXED = {
 
 def _work(home: Home, once: bool) -> int:
     from ingest.importers import import_runner
-    from ingest.worker.worker import Worker
 
     with only_worker(home.data_dir):
         if hasattr(os, "nice"):
             os.nice(_NICE)  # what the person does comes first
         _give_back_freed_memory()
-        worker = Worker(
-            home,
-            import_runner.engine_of(home),
-            open_embedder=import_runner.embedder_of(home),
-            open_memory=import_runner.memory_of(home),
-        )
+        worker = import_runner.worker_of(home)
         import_runner.stop_on_signals(worker)
         code = worker.run(once=once)
         shortfall = worker.shortfall() if once and code == 0 else ""

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from inspect import signature
 from itertools import pairwise
 from statistics import median
@@ -115,7 +116,12 @@ class OcrEngine(Protocol):
     """
 
     name: str
+    version: str
+    """Of the program; it is kept with what it read."""
     languages: tuple[str, ...]
+
+    def models(self) -> str:
+        """What tells its models from others: two engines with all of this alike read the same."""
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         """Lines in reading order, with boxes in pixels of `image`; empty where there is no text.
@@ -130,6 +136,27 @@ class OcrEngine(Protocol):
 
     def close(self) -> None:
         """Frees the models. Closing twice is allowed, reading afterwards is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Of everything that reads: where they are equal, the same picture gives the same lines."""
+
+    engine: str
+    languages: tuple[str, ...]
+    version: str
+    models: str
+    program: str
+
+    @classmethod
+    def of(cls, engine: OcrEngine) -> Versions:
+        told = getattr(engine, "version", ""), getattr(engine, "models", str)()  # a plugin may tell neither
+        return cls(engine.name, engine.languages, *told, version("recollect"))
+
+    @property
+    def label(self) -> str:
+        """As it is kept with a reading, such as ``tesserocr 5.5.1``."""
+        return f"{self.engine} {self.version}".strip()
 
 
 def open_ocr(engine: str, languages: Sequence[str]) -> OcrEngine:
@@ -152,6 +179,7 @@ class _MaskedEngine:
     def __init__(self, engine: Any) -> None:
         self.name, self.languages, self.close = engine.name, engine.languages, engine.close
         self._read = engine.read
+        self.version, self.models = getattr(engine, "version", ""), getattr(engine, "models", str)
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         return read_masked(self._read, image, mask)

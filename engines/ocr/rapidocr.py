@@ -8,6 +8,7 @@ Install it with the extra ``bundled-ocr``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,11 @@ class RapidEngine:
             from rapidocr import RapidOCR
         except ImportError as error:
             raise OcrUnavailable(f"the bundled OCR engine is not installed; run: {_INSTALL}") from error
+        self.version = version("rapidocr")
         self._ocr: Any = RapidOCR(params=_OPTIONS)
+
+    def models(self) -> str:
+        return f"onnxruntime {version('onnxruntime')}"  # the models are in the wheel
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         return read_masked(lambda part: lines_of(self._words(part)), image, mask)

@@ -11,6 +11,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,8 @@ class TesserocrEngine:
             raise OcrUnavailable("tesserocr is not installed; run: pip install tesserocr") from error
         # Leptonica complains on stderr about boxes it then handles; our errors come as exceptions.
         tesserocr.set_leptonica_log_level(tesserocr.LeptLogLevel.NONE)
-        folder = folder_with(self.languages, list(usual_folders()))
+        self.version = tesserocr.tesseract_version().split("\n")[0].removeprefix("tesseract ")
+        self._folder = folder = folder_with(self.languages, list(usual_folders()))
         self._known = Remembered()
         self.forget_patched = self._known.forget_patched
         self._apis = {
@@ -133,6 +135,12 @@ class TesserocrEngine:
             )
             for language in passes(self.languages)
         }
+
+    def models(self) -> str:
+        digest = sha256()
+        for language in passes(self.languages):
+            digest.update((self._folder / f"{language}.traineddata").read_bytes())
+        return digest.hexdigest()[:16]
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         if not self._apis:
@@ -209,9 +217,13 @@ class TesseractEngine:
         # The program inherits it. Set for the whole process: nothing else here uses OpenMP.
         os.environ.setdefault("OMP_THREAD_LIMIT", "1")
         self._pytesseract = pytesseract
+        self.version = str(pytesseract.get_tesseract_version())
         self._known = Remembered()
         self.forget_patched = self._known.forget_patched
         self._open = True
+
+    def models(self) -> str:
+        return ""  # the program finds them itself
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         if not self._open:

@@ -16,10 +16,12 @@ import click
 
 from engines.embeddings.protocol import Embedder, EmbedderOptions, open_embedder
 from engines.ocr.protocol import OcrEngine, OcrUnavailable, open_ocr
+from ingest.core.cluster import Cluster
 from ingest.core.home import AlreadyRunning, Home, only_worker
 from ingest.importers.items import SOME_FAILED, CannotImport, Item, Skipped
 from ingest.observations.daily_summaries import DailySummaryWriter
 from ingest.observations.observation_loop import ObservationLoop
+from ingest.reading.cluster_reading import SpreadEmbedder
 from ingest.reading.embedding import EmbeddingRequestLog
 from ingest.worker.worker import OpenMemory, Worker
 from store.core.errors import SpoolFull
@@ -85,11 +87,7 @@ def _import_with_own_worker(feed: ImportFeed, progress: Progress) -> int:
         if feed.is_over:
             progress.reading(readings.count_pending(feed.home.database))
 
-    embedder = embedder_of(feed.home)
-    worker = Worker(
-        feed.home, engine_of(feed.home), open_embedder=embedder,
-        open_memory=memory_of(feed.home), tick=show_reading,
-    )  # fmt: skip
+    worker = worker_of(feed.home, show_reading)
     stop_on_signals(worker)
     code = worker.run(once=True, feed=feed.steps())
     if worker.was_stopped:
@@ -145,16 +143,39 @@ def engine_of(home: Home) -> Callable[[], OcrEngine]:
     return opened
 
 
-def embedder_of(home: Home) -> Callable[[], Embedder]:
+def cluster_of(home: Home) -> Cluster | None:
+    """Who else reads and embeds, if the settings name somebody. Raises `SettingsError`."""
+    executor = home.settings.ocr.executor
+    return None if executor == "local" else Cluster(executor)
+
+
+def embedder_of(home: Home, cluster: Cluster | None = None) -> Callable[[], Embedder]:
+    """Texts that an endpoint embeds go nowhere else."""
     chosen = home.settings.embedding
     notes = EmbeddingRequestLog(home.database, now_ms)
     options = EmbedderOptions(chosen.model, chosen.base_url, chosen.api_key, chosen.timeout_s, notes)
-    return lambda: open_embedder(chosen.engine, options)
+
+    def opened() -> Embedder:
+        here = open_embedder(chosen.engine, options)
+        if cluster is None or chosen.engine != "local":
+            return here
+        return SpreadEmbedder(here, chosen.engine, chosen.model, cluster)
+
+    return opened
 
 
 def memory_of(home: Home) -> OpenMemory:
     days = DailySummaryWriter(home.database, now_ms)
     return lambda stop: ObservationLoop(home.database, now_ms, stop, days)
+
+
+def worker_of(home: Home, tick: Callable[[], None] = lambda: None) -> Worker:
+    """All that works on a home, as its settings say."""
+    cluster = cluster_of(home)
+    return Worker(
+        home, engine_of(home), open_embedder=embedder_of(home, cluster), open_memory=memory_of(home),
+        cluster=cluster, tick=tick,
+    )  # fmt: skip
 
 
 class ImportFeed:

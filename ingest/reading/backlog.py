@@ -10,7 +10,7 @@ for ever.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from store.core.database import Database
 from store.frames.frames import FrameRow
@@ -29,6 +29,7 @@ class Backlog:
         self._lock = threading.Lock()
         self._woken = threading.Event()
         self._claimed: set[int] = set()
+        self._only_here: set[int] = set()  # what came back from elsewhere without a text
         self._fresh_in_a_row = 0
 
     def wake(self) -> None:
@@ -40,9 +41,18 @@ class Backlog:
         self._woken.wait(timeout_s)
         self._woken.clear()
 
-    def take(self) -> FrameRow | None:
-        """Claim the next frame, or None when nothing is due. Give it back with `done`."""
+    def take(self, *, elsewhere: bool = False) -> FrameRow | None:
+        """Claim the next frame, or None when nothing is due. Give it back with `done`.
+
+        To be read `elsewhere` it is an old one: fresh ones are soonest read here, beside what they followed.
+        """
         with self._lock:
+            if elsewhere:
+                frame = self._first_due(0, but=self._only_here)
+                if frame is None or frame.captured_ms >= self._clock() - FRESH_MS:
+                    return None
+                self._claimed.add(frame.id)
+                return frame
             fresh = None
             if self._fresh_in_a_row < FRESH_IN_A_ROW:
                 fresh = self._first_due(self._clock() - FRESH_MS)
@@ -52,16 +62,20 @@ class Backlog:
                 self._claimed.add(frame.id)
             return frame
 
-    def done(self, frame: FrameRow) -> None:
+    def done(self, frame: FrameRow, *, only_here: bool = False) -> None:
+        """It has a text, or waits again; to be read here alone if it could not be read elsewhere."""
         with self._lock:
             self._claimed.discard(frame.id)
+            (self._only_here.add if only_here else self._only_here.discard)(frame.id)
+        if only_here:
+            self.wake()
 
     def is_idle(self) -> bool:
         """Whether no frame is being read and none is due."""
         with self._lock:
             return not self._claimed and self._first_due(0) is None
 
-    def _first_due(self, since_ms: int) -> FrameRow | None:
-        limit = 1 + len(self._claimed)
-        due = readings.pending_frames(self._database, self._clock(), limit, since_ms)
-        return next((frame for frame in due if frame.id not in self._claimed), None)
+    def _first_due(self, since_ms: int, but: Set[int] = frozenset()) -> FrameRow | None:
+        taken = self._claimed | but
+        due = readings.pending_frames(self._database, self._clock(), 1 + len(taken), since_ms)
+        return next((frame for frame in due if frame.id not in taken), None)

@@ -108,6 +108,10 @@ class IncrementalReader:
         self.left_unread = bool(moving)
         return lines
 
+    def forget_screens(self) -> None:
+        """The next picture follows none: nothing in it counts as moving, or as read a moment ago."""
+        self._screens.clear()
+
     def _audit(self, lines: Sequence[OcrLine], whole: Sequence[OcrLine]) -> None:
         kept, read = (Counter(word.text for line in page for word in line.words) for page in (lines, whole))
         differing = ((read - kept) + (kept - read)).total()

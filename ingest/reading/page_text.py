@@ -139,6 +139,15 @@ class PageProof:
         ]
 
 
+def told_of(
+    pages: Sequence[PageText], proved: Sequence[OcrWord], image: Image.Image, engine: OcrEngine
+) -> Told | None:
+    """What programs told of a picture, to be proved on it, or what was proved of it before."""
+    if pages:
+        return PageProof(pages, image, engine)
+    return ProvedBefore(proved) if proved else None
+
+
 def _background(part: Image.Image) -> tuple[int, ...]:
     """Its most frequent colour."""
     colours, counts = np.unique(np.asarray(part) @ np.array([1, 256, 65536]), return_counts=True)

@@ -14,13 +14,13 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from PIL import Image
 
-from engines.ocr.protocol import Box, OcrEngine, OcrError, OcrLine, OcrWord
+from engines.ocr.protocol import Box, OcrEngine, OcrError, OcrLine, OcrWord, Versions
 from engines.registry import UnknownName
 from ingest.core.home import Home
 from ingest.core.step_loop import StepLoop
@@ -28,7 +28,8 @@ from ingest.core.worker_stats import WorkerStats
 from ingest.reading import urls
 from ingest.reading.backlog import Backlog
 from ingest.reading.incremental import AUDIT_AT_REST, IncrementalReader
-from ingest.reading.page_text import PageProof, ProvedBefore, Told
+from ingest.reading.page_text import Told, told_of
+from store.core.database import Database
 from store.core.errors import MediaGone, NotFound, StoreBusy
 from store.core.paths import replace_file
 from store.frames import frames, page_texts
@@ -36,6 +37,7 @@ from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.ocr.readings import Box as StoredBox
 from store.ocr.readings import DraftLine, DraftWord, TextDraft
+from store.spool.page_text import PageText
 from store.timeline import segments
 
 log = logging.getLogger(__name__)
@@ -79,6 +81,7 @@ class ReaderLoop(StepLoop):
         self._reader: IncrementalReader | None = None
         self._next_open_s = 0.0
         self._last: tuple[FrameRow, float] | None = None  # read last, and when (time.monotonic())
+        self.versions: Versions | None = None  # of the engine, once one was opened
         self.is_ready = threading.Event()  # the engine was tried, and waiting frames were queued
         self.reading_since: float | None = None  # time.monotonic() of the read under way
 
@@ -126,6 +129,7 @@ class ReaderLoop(StepLoop):
             self._stats.set_engine("", (), problem)
             return
         self._reader = IncrementalReader(self._engine, self._stats.audited)
+        self.versions = Versions.of(self._engine)
         self._stats.set_engine(self._engine.name, self._engine.languages)
         with self._home.database.write() as connection:
             queued = readings.requeue_unavailable(connection)
@@ -167,9 +171,12 @@ class ReaderLoop(StepLoop):
         self.reading_since = started = time.monotonic()
         try:
             image = self._home.media.image(frame)
-            lines = reader.read(frame.monitor, image, at_rest=at_rest, told=self._told(frame, image))
+            told = self._told(frame, image)
+            lines = reader.read(frame.monitor, image, at_rest=at_rest, told=told)
             duration_ms = round((time.monotonic() - started) * 1000)
-            self._store(frame, lines, duration_ms)
+            assert self.versions is not None
+            store_lines(self._home, frame, draft_of(self.versions, lines, duration_ms), lines, self._clock())
+            self._stats.count("read")
         except MediaGone as error:
             self._gone(frame, error)
         except (StoreBusy, NotFound):
@@ -186,31 +193,8 @@ class ReaderLoop(StepLoop):
             self._crash_guard.end()
 
     def _told(self, frame: FrameRow, image: Image.Image) -> Told | None:
-        """What programs told of the frame, to be proved, or what was proved of it before."""
         assert self._engine is not None
-        pages = page_texts.of_frame(self._home.database, frame.id)
-        if pages:
-            return PageProof(pages, image, self._engine)
-        earlier = readings.current_reading(self._home.database, frame.id)
-        told = [w for line in earlier.lines for w in line.words if w.source != "read"] if earlier else []
-        words = [OcrWord(w.text, Box(*w.box), w.confidence or 1.0, w.source, w.checked) for w in told]
-        return ProvedBefore(words) if words else None
-
-    def _store(self, frame: FrameRow, lines: list[OcrLine], duration_ms: int) -> None:
-        assert self._engine is not None
-        draft = draft_of(self._engine, lines, duration_ms)
-        addresses = urls.urls_in_text(line.text for line in lines)
-        address = None
-        if frame.browser_url is None:
-            address = urls.address_bar_url(frame.app_name, lines, frame.height_px)
-        with self._home.database.write() as connection:
-            if not _exists(self._home, frame):
-                return  # deleted while it was being read
-            readings.add(connection, frame.id, draft, addresses, self._clock())
-            if address is not None:
-                frames.set_browser_url(connection, frame.id, address)
-                segments.rebuild(connection, frame.captured_ms, frame.ended_ms + 1)
-        self._stats.count("read")
+        return told_of(*told_before(self._home.database, frame), image, self._engine)
 
     def _gone(self, frame: FrameRow, error: MediaGone) -> None:
         with self._home.database.write() as connection:
@@ -236,9 +220,32 @@ def _exists(home: Home, frame: FrameRow) -> bool:
     return now is not None and now.capture_id == frame.capture_id
 
 
-def draft_of(engine: OcrEngine, lines: Iterable[OcrLine], duration_ms: int) -> TextDraft:
+def told_before(database: Database, frame: FrameRow) -> tuple[list[PageText], list[OcrWord]]:
+    """What programs told of a frame that is not proved yet, and what was proved when it was read before."""
+    pages = page_texts.of_frame(database, frame.id)
+    earlier = None if pages else readings.current_reading(database, frame.id)
+    told = [w for line in earlier.lines for w in line.words if w.source != "read"] if earlier else []
+    return pages, [OcrWord(w.text, Box(*w.box), w.confidence or 1.0, w.source, w.checked) for w in told]
+
+
+def store_lines(home: Home, frame: FrameRow, draft: TextDraft, lines: Sequence[OcrLine], now_ms: int) -> None:
+    """Let this be the text of a frame, with the addresses in it; nothing if it was deleted meanwhile."""
+    addresses = urls.urls_in_text(line.text for line in lines)
+    address = None
+    if frame.browser_url is None:
+        address = urls.address_bar_url(frame.app_name, lines, frame.height_px)
+    with home.database.write() as connection:
+        if not _exists(home, frame):
+            return
+        readings.add(connection, frame.id, draft, addresses, now_ms)
+        if address is not None:
+            frames.set_browser_url(connection, frame.id, address)
+            segments.rebuild(connection, frame.captured_ms, frame.ended_ms + 1)
+
+
+def draft_of(by: Versions, lines: Iterable[OcrLine], duration_ms: int) -> TextDraft:
     """What an engine read, as it is stored."""
-    return TextDraft(tuple(map(_draft, lines)), engine.name, "+".join(engine.languages), duration_ms)
+    return TextDraft(tuple(map(_draft, lines)), by.label, "+".join(by.languages), duration_ms)
 
 
 def _draft(line: OcrLine) -> DraftLine:

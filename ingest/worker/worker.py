@@ -16,10 +16,12 @@ from collections.abc import Callable, Iterator
 
 import psutil
 
+from ingest.core.cluster import Cluster
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
 from ingest.observations.observation_loop import ObservationLoop
 from ingest.reading.backlog import Backlog
+from ingest.reading.cluster_reading import ClusterReading
 from ingest.reading.embedding import EmbeddingLoop, OpenEmbedder
 from ingest.reading.reader import OpenEngine, ReaderLoop
 from ingest.worker.housekeeping import Housekeeping
@@ -37,6 +39,7 @@ RESTART_EXIT_CODE = 75
 MEMORY_LIMIT_BYTES = 580_000_000
 MEMORY_OF_EMBEDDER_BYTES = 200_000_000
 MEMORY_OF_ANOTHER_READER_BYTES = 300_000_000
+MEMORY_OF_CLUSTER_BYTES = 300_000_000  # the library, and pictures on their way
 MEMORY_OF_PACKING_BYTES = 200_000_000  # of a 4K screen; a 1080p one takes a quarter
 LONGEST_READ_S = 180.0
 _POLL_S = 0.2
@@ -62,6 +65,7 @@ class Worker:
         *,
         open_embedder: OpenEmbedder | None = None,
         open_memory: OpenMemory | None = None,
+        cluster: Cluster | None = None,
         clock: Callable[[], int] = now_ms,
         tick: Callable[[], None] = lambda: None,
     ) -> None:
@@ -75,6 +79,12 @@ class Worker:
             ReaderLoop(home, self._backlog, self.stats, open_engine, clock, self._stop, number)
             for number in range(home.settings.ocr.workers)
         ]
+        self._elsewhere = []
+        if cluster is not None:
+            local = self._readers[0]
+            self._elsewhere.append(
+                ClusterReading(home, self._backlog, self.stats, cluster, local, clock, self._stop)
+            )
         self._embedding = None
         if open_embedder is not None:
             self._embedding = EmbeddingLoop(home.database, self.stats, open_embedder, self._stop)
@@ -132,7 +142,7 @@ class Worker:
 
     @property
     def _threads(self) -> list[threading.Thread]:
-        return [*self._readers, *self._later_steps, self._housekeeping]
+        return [*self._readers, *self._elsewhere, *self._later_steps, self._housekeeping]
 
     def _end(self) -> None:
         """Readers get a second to finish; a read that takes longer is abandoned, its frame waits."""
@@ -168,6 +178,7 @@ class Worker:
         limit = MEMORY_LIMIT_BYTES + MEMORY_OF_PACKING_BYTES
         limit += MEMORY_OF_ANOTHER_READER_BYTES * (len(self._readers) - 1)
         limit += MEMORY_OF_EMBEDDER_BYTES if self._embedding else 0
+        limit += MEMORY_OF_CLUSTER_BYTES if self._elsewhere else 0
         used = used_bytes()
         if used > limit:
             log.error("%d MB of memory are in use, starting afresh", used // 1_000_000)

@@ -92,6 +92,10 @@ class OcrSettings:
     engine: str = _setting("auto", "auto, tesserocr, tesseract, rapidocr or off.")
     languages: tuple[str, ...] = _setting(["eng", "chi_sim"], "Tesseract language codes.")
     workers: int = _setting(1, "Frames read at the same time, one thread each.", low=1)
+    executor: str = _setting(
+        "local",
+        "Who reads and embeds beside this machine: local (nobody) or dask://HOST:PORT (docs/scale.md).",
+    )
 
 
 @dataclass(frozen=True, slots=True)

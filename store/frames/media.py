@@ -96,6 +96,15 @@ class Media:
         found.save(buffer, "WEBP", **WEBP_OF_CAPTURE)
         return buffer.getvalue()
 
+    def portable(self, frame: FrameRow) -> tuple[bytes, str]:
+        """The frame's pixels and their media type: its file, or what is soon made. Raises `MediaGone`."""
+        found = self._found(frame)
+        if isinstance(found, bytes):
+            return found, frame.media_type
+        buffer = io.BytesIO()
+        found.save(buffer, "PNG", compress_level=1)
+        return buffer.getvalue(), "image/png"
+
     def image(self, frame: FrameRow) -> Image.Image:
         """The frame's pixels, RGB. Raises `MediaGone`."""
         found = self._found(frame)

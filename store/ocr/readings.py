@@ -440,3 +440,40 @@ def read_again(database: Database, frame_id: int) -> bool:
         (frame_id,),
     )
     return changed > 0
+
+
+_AT_ONCE = 2_000
+
+
+def queue_again(database: Database) -> Iterator[int]:
+    """Queue every frame that has its picture and does not wait already; yields how many, some at a time."""
+    sql = """
+        update frames
+        set reading_state = 'pending', reading_attempts = 0, reading_error = null, reading_next_ms = null
+        where id > :after and id <= :last and reading_state <> 'pending' and media_path is not null
+    """
+    return _by_id(database, sql, "select id from frames where id > ? order by id limit ?")
+
+
+def leave_as_read(database: Database) -> Iterator[int]:
+    """Take frames that are to be read again off the queue; they keep their reading. Yields likewise."""
+    sql = """
+        update frames set reading_state = 'read', reading_error = null, reading_next_ms = null
+        where id > :after and id <= :last and reading_state = 'pending' and read_ms is not null
+    """
+    waiting = "select id from frames where reading_state = 'pending' and id > ? order by id limit ?"
+    return _by_id(database, sql, waiting)
+
+
+def _by_id(database: Database, sql: str, ids: str) -> Iterator[int]:
+    """Change frames in short transactions, so that captures and searches find a gap."""
+    after = -1
+    while some := database.column(ids, (after, _AT_ONCE)):
+        yield database.change(sql, {"after": after, "last": some[-1]})
+        after = some[-1]
+
+
+def waits_again(database: Database) -> bool:
+    """Whether a frame that has a reading waits for another."""
+    sql = "select exists (select 1 from frames where reading_state = 'pending' and read_ms is not null)"
+    return bool(database.scalar(sql))

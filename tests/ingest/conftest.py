@@ -39,6 +39,7 @@ class ScriptedEngine:
     """Obeys the protocol of `engines.ocr.protocol`: every picture has the same words, or an error."""
 
     name = "scripted"
+    version = "1"
     languages = ("eng",)
 
     def __init__(self, text: str = "hello world", errors: list[Exception] | None = None) -> None:
@@ -46,6 +47,9 @@ class ScriptedEngine:
         self.errors = errors or []
         self.reads = 0
         self.is_closed = False
+
+    def models(self) -> str:
+        return ""
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         self.reads += 1

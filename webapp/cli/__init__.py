@@ -44,6 +44,7 @@ COMMANDS = {
     "doctor": "webapp.cli.maintenance:doctor",
     "verify": "webapp.cli.maintenance:verify",
     "reindex": "webapp.cli.maintenance:reindex",
+    "reread": "webapp.cli.maintenance:reread",
     "mcp": "webapp.cli.processes:mcp",
     "token": "webapp.cli.tokens:token",
     "capture": "webapp.cli.processes:capture",

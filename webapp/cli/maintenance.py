@@ -76,6 +76,15 @@ def reindex(home: Path | None, **_: Any) -> int:
 
 @click.command()
 @home_and_json
+@click.option("--all", is_flag=True, help="Every picture; without it, go on with what waits.")
+@click.option("--stop", is_flag=True, help="Leave what still waits as it was read before.")
+def reread(home: Path | None, **_: Any) -> int:
+    """Read pictures anew, with another engine or on more machines; may be stopped and started again."""
+    return pass_on(home, "reread")
+
+
+@click.command()
+@home_and_json
 @click.argument("minutes", required=False, type=click.FloatRange(min=0, min_open=True))
 def pause(home: Path | None, as_json: bool, minutes: float | None) -> None:
     """Stop recording for MINUTES, or until `resume`. Survives a restart."""

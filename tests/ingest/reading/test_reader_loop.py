@@ -60,7 +60,7 @@ def test_a_stored_frame_becomes_searchable(home: Home) -> None:
     assert (now.status, now.read_ms) == ("searchable", desk.now_ms)
     assert found(home, "quarterly") == [frame.id]
     reading = readings.current_reading(home.database, frame.id)
-    assert reading is not None and (reading.engine, reading.language) == ("scripted", "eng")
+    assert reading is not None and (reading.engine, reading.language) == ("scripted 1", "eng")
     assert reading.text == "quarterly report\nhttps://example.com/a see"
     (box,) = readings.boxes_for_span(reading, 10, 16)
     assert box == readings.Box(4 + 8 * 10, 4, 8 * 6, 14)

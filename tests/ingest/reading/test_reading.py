@@ -25,12 +25,16 @@ class BlockEngine:
     """Reads every colour of a picture as one word around its pixels, and counts what it looked at."""
 
     name = "blocks"
+    version = "1"
     languages = ("eng",)
 
     def __init__(self) -> None:
         self.looked_at: list[int] = []
         self.fails = False
         self.is_blind_to: int | None = None
+
+    def models(self) -> str:
+        return ""
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         if self.fails:

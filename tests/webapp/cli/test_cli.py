@@ -30,7 +30,7 @@ from tests.tables import for_each
 from webapp.cli import COMMANDS, run
 from webapp.cli.common import parse_moment
 from webapp.cli.imports import demo, imports
-from webapp.cli.maintenance import reindex
+from webapp.cli.maintenance import reindex, reread
 from webapp.security.access import load_token
 
 
@@ -66,7 +66,7 @@ def test_the_commands_are_those_of_this_version(capsys: pytest.CaptureFixture[st
     assert set(listed) == {
         "up", "capture", "ingest", "web", "import", "ask", "search", "doctor", "token", "open", "pause",
         "resume", "delete", "verify", "reindex", "mcp", "demo", "day", "retention", "backup", "restore",
-        "export", "encrypt", "decrypt", "privacy", "service", "verify-export",
+        "export", "encrypt", "decrypt", "privacy", "service", "verify-export", "reread",
     }  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def test_every_command_says_what_it_does(command: str, capsys: pytest.CaptureFix
 
 
 def test_what_is_passed_on_to_ingest_is_known_there() -> None:
-    passed_on = {**imports.commands, "demo": demo, "reindex": reindex}
+    passed_on = {**imports.commands, "demo": demo, "reindex": reindex, "reread": reread}
     context = click.Context(ingest)
     for name, command in passed_on.items():
         group = ingest.commands["import"] if name in imports.commands else ingest
