@@ -121,7 +121,10 @@ class _Shown(HTMLParser):
 
 
 def unmarked(source: str) -> list[str]:
-    """The texts of a template that no catalog knows of: in its HTML, and in its expressions."""
+    """The texts of a template that no catalog knows of: in its HTML, and in its expressions.
+
+    What stands in a macro as an address, and what a block adds to a class, is none.
+    """
     shown, tokens, marked = _Shown(), [], False
     for _, kind, value in _JINJA.lexer.tokeniter(source, None):
         if kind == "name" and value in ("trans", "endtrans") and tokens[-1:] == ["block_begin"]:
@@ -134,13 +137,15 @@ def unmarked(source: str) -> list[str]:
     shown.close()
     tree = _JINJA.parse(source)
     told = {id(leaf) for call in _calls(tree) for leaf in call.find_all(nodes.Const)}
-    return shown.words + [
+    told |= {id(pair.key) for pair in tree.find_all(nodes.Pair)}
+    return [words for words in shown.words if not _NO_TEXT.match(words)] + [
         leaf.value
         for leaf in tree.find_all(nodes.Const)
         if id(leaf) not in told and isinstance(leaf.value, str) and _SENTENCE.match(leaf.value)
     ]
 
 
+_NO_TEXT = re.compile(r"""/|[^"]*="|"|[a-z]+-page$|· Recollect$""")
 _SENTENCE = re.compile(r"[A-Z][a-z]+(?: |$)|[a-z]+ [a-z]+ [a-z]+")
 
 

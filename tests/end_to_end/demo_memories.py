@@ -85,11 +85,11 @@ def _remember(database: Database) -> None:
 def tell(page: Page, origin: str, frame_id: int) -> dict[str, str]:
     """Have two insights told, one of them twice, as a person does; where they stand."""
     day = "from=1795136400000&to=1795158000000"
-    first = _told(page, f"{origin}/insights/new?{day}", "Tell it")
-    single = _told(page, f"{origin}/insights/new?frame={frame_id}", "Tell it")
+    first = _told(page, f"{origin}/insights/new?{day}", "Write the insight")
+    single = _told(page, f"{origin}/insights/new?frame={frame_id}", "Write the insight")
     page.goto(f"{origin}/insights/{first}")
     page.locator("form[action$='/again'] select[name=persona]").select_option(label="Journal")
-    second = _told(page, "", "Tell it again")
+    second = _told(page, "", "Write it again")
     return {
         "insight": f"/insights/{single}",
         "insight-compare": f"/insights/{second}?compare={first}",

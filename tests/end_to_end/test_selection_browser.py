@@ -80,7 +80,7 @@ def test_both_ends_move_by_keyboard_and_the_rest_of_the_page_takes_them_along(vi
     expect(ends.nth(1)).to_have_attribute("aria-valuetext", "10:02")
     page.keyboard.press("Home")  # an end never passes the beginning
     expect(page).to_have_url(re.compile(f"to={DAY_START_MS + 9 * HOUR_MS + MINUTE_MS}"))
-    page.get_by_role("link", name="Zoom in to 1h").click()
+    page.get_by_role("link", name="Zoom in to 1 h").click()
     expect(page).to_have_url(re.compile(f"z=1h.*to={DAY_START_MS + 9 * HOUR_MS + MINUTE_MS}"))
     page.locator("#selection").get_by_role("link", name="Clear").click()
     expect(page).not_to_have_url(re.compile("to="))

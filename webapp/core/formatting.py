@@ -43,6 +43,18 @@ def month(of: date) -> str:
     return format_date(of, _("MMM y"), language())
 
 
+def weekday(on: date) -> str:
+    """``Fri``"""
+    return format_date(on, "EEE", language())
+
+
+def dates(first: date, last: date) -> str:
+    """``16–22 Nov 2026``, ``30 Nov–6 Dec 2026``"""
+    pattern = _("d–d MMM y") if first.month == last.month else _("d MMM–d MMM y")
+    of_first, __, of_last = pattern.partition("–")
+    return f"{format_date(first, of_first, language())}–{format_date(last, of_last, language())}"
+
+
 def moment(ms: int, zone: tzinfo) -> str:
     """``Fri 20 Nov 2026, 14:32:08``"""
     at = times.to_local(ms, zone)

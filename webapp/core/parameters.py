@@ -16,6 +16,7 @@ from werkzeug.routing import BaseConverter, ValidationError
 
 from assistant.language.time_phrases import Refusal, in_field, widened
 from store.core import times
+from store.core.translation import gettext as _
 from webapp.core import formatting
 from webapp.core.services import Viewer
 
@@ -105,15 +106,19 @@ def clock_on(day: times.Day, text: str, viewer: Viewer) -> int | None:
     return ms
 
 
-PRESETS = {
-    "30m": "Last 30 min",
-    "2h": "Last 2 h",
-    "today": "Today",
-    "yesterday": "Yesterday",
-    "week": "This week",
-    "7d": "Last 7 days",
-    "all": "Everything",
-}
+def presets() -> dict[str, str]:
+    """Ranges to choose from, by key, in words."""
+    return {
+        "30m": _("Last 30 min"),
+        "2h": _("Last 2 h"),
+        "today": _("Today"),
+        "yesterday": _("Yesterday"),
+        "week": _("This week"),
+        "7d": _("Last 7 days"),
+        "all": _("Everything"),
+    }
+
+
 _MINUTE_MS = 60_000
 
 
@@ -145,8 +150,9 @@ NO_RANGE = Range("")
 def range_of(values: Mapping[str, str], viewer: Viewer, start: str = "from", end: str = "to") -> Range:
     """The range in a query or form whose fields are called `start`, `end`, `when` and ``*_local``."""
     when = values.get("when", "")
-    if when in PRESETS and not (values.get(start) and values.get(end)):
-        return Range(when, *bounds(when, viewer), PRESETS[when])
+    known = presets()
+    if when in known and not (values.get(start) and values.get(end)):
+        return Range(when, *bounds(when, viewer), known[when])
     phrase = values.get("phrase", "").strip()
     if when == "custom" and phrase and not (values.get(start) and values.get(end)):
         return _of_phrase(phrase, viewer)
@@ -156,30 +162,32 @@ def range_of(values: Mapping[str, str], viewer: Viewer, start: str = "from", end
         return NO_RANGE
     start_ms, end_ms = since or 0, viewer.now_ms if until is None else until
     label = formatting.span(start_ms, end_ms, viewer.zone, viewer.now_ms) if start_ms < end_ms else ""
-    problem = "" if start_ms < end_ms else "The range ends before it starts."
-    return Range(when if when in PRESETS else "custom", start_ms, end_ms, label, problem, phrase)
-
-
-_PROBLEMS = {
-    "future": "has not come yet",
-    "no_such_date": "is no date here",
-    "no_such_time": "is no time of day",
-}
-NO_SELECTION = "“@selection” needs a range: look at one on the timeline, or choose one here"
+    problem = "" if start_ms < end_ms else _("The range ends before it starts.")
+    return Range(when if when in known else "custom", start_ms, end_ms, label, problem, phrase)
 
 
 def time_problem(refusal: Refusal) -> str:
     """Why words are no time, for a person."""
-    return f"“{refusal.phrase}” {_PROBLEMS.get(refusal.problem, 'is not a time I know')}"
+    phrase = refusal.phrase
+    match refusal.problem:
+        case "future":
+            return _("“%(phrase)s” has not come yet", phrase=phrase)
+        case "no_such_date":
+            return _("“%(phrase)s” is no date here", phrase=phrase)
+        case "no_such_time":
+            return _("“%(phrase)s” is no time of day", phrase=phrase)
+    return _("“%(phrase)s” is not a time I know", phrase=phrase)
 
 
 def _of_phrase(phrase: str, viewer: Viewer) -> Range:
     """What was typed in words; a moment is widened."""
     time = in_field(phrase, viewer.calendar)
     if isinstance(time, Refusal):
-        return Range("custom", problem=f"{time_problem(time)}.", phrase=phrase)
+        return Range("custom", problem=_("%(problem)s.", problem=time_problem(time)), phrase=phrase)
     if time.further:
-        return Range("custom", problem=f"“{phrase}” names several times; give one.", phrase=phrase)
+        return Range(
+            "custom", problem=_("“%(phrase)s” names several times; give one.", phrase=phrase), phrase=phrase
+        )
     time = widened(time, viewer.calendar)
     return of_span(time.start_ms, time.end_ms, viewer, phrase)
 
@@ -213,4 +221,4 @@ def bounds(when: str, viewer: Viewer) -> tuple[int, int]:
             return start_of(6), now_ms
         case "all":
             return times.MIN_MS, now_ms
-    raise ValueError(f"no preset {when!r}; known: {', '.join(PRESETS)}")
+    raise ValueError(f"no preset {when!r}; known: {', '.join(presets())}")

@@ -16,6 +16,7 @@ from engines.chat import servers
 from engines.chat.network import host_of, problem_of
 from engines.chat.servers import ListedModel
 from store.chats import prompts
+from store.core.translation import gettext as _
 from store.egress import providers
 from store.egress.providers import HostNotAllowed, Provider, ProviderInvalid
 from webapp.core.services import Services
@@ -55,7 +56,9 @@ def allow(own: Services, provider_id: int, host: str) -> Provider:
     """
     provider = providers.load(own.data_dir).get(provider_id)
     if host != host_of(provider.base_url):
-        raise ProviderInvalid([("host", f"must be {host_of(provider.base_url)}, where text would be sent")])
+        raise ProviderInvalid(
+            [("host", _("must be %(host)s, where text would be sent", host=host_of(provider.base_url)))]
+        )
     allowed = providers.change(
         own.data_dir, replace(provider, allowed_host=host), configured_names(own.settings.chat)
     )

@@ -14,9 +14,11 @@ from htmx_flask import Htmx, request
 from werkzeug.wrappers import Response as BaseResponse
 
 from store.core import preferences, times
+from store.core.translation import gettext as _
 from store.frames import frames
 from store.frames.frames import FrameRow
 from webapp.core import formatting
+from webapp.core.parameters import presets
 from webapp.core.services import viewer
 
 
@@ -99,6 +101,9 @@ def install(app: Flask) -> None:
         offset_min=lambda ms: preferences.utc_offset_min(ms, viewer().zone),
         day_long=lambda value: formatting.date_long(_date(value)),
         day_short=lambda value: formatting.date_short(_date(value)),
+        weekday=formatting.weekday,
+        month=formatting.month,
+        dates=formatting.dates,
         since=lambda ms: formatting.duration(viewer().now_ms - ms),
         duration=formatting.duration,
         count=formatting.count,
@@ -106,7 +111,7 @@ def install(app: Flask) -> None:
         months=formatting.months,
         frame_ms=frames.captured_ms_of,
         frame_alt=_frame_alt,
-        provenance=_PROVENANCE.__getitem__,
+        provenance=_provenance,
         preview_height=_preview_height,
         host=formatting.host,
         tool_duration=formatting.tool_duration,
@@ -118,17 +123,19 @@ def install(app: Flask) -> None:
     )
     app.jinja_env.globals.update(
         viewer=viewer,
+        presets=presets,
         here=lambda: flask_request.full_path.rstrip("?"),  # this very page, for links that come back to it
         span=lambda start_ms, end_ms: formatting.span(start_ms, end_ms, viewer().zone, viewer().now_ms),
     )
 
 
-_PROVENANCE = {
-    "read": "read from the picture",
-    "browser": "told by the browser",
-    "accessibility": "told by the system",
-}
-"""By `store.ocr.readings.SOURCES`."""
+def _provenance(source: str) -> str:
+    """Who told words of a frame, by `store.ocr.readings.SOURCES`."""
+    return {
+        "read": _("read from the picture"),
+        "browser": _("told by the browser"),
+        "accessibility": _("told by the system"),
+    }[source]
 
 
 def _frame_alt(frame: FrameRow, at: str = "") -> str:

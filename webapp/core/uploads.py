@@ -27,6 +27,7 @@ from store.chats import attachments
 from store.chats.attachments import MAX_NAME_CHARS, Attachment, Contents
 from store.core.errors import NotFound
 from store.core.keys import box_of, handing
+from store.core.translation import gettext as _
 from store.sources.imports import Kind
 from webapp.core.errors import Problem, invalid
 from webapp.core.services import services
@@ -97,7 +98,7 @@ def import_file(
         environment, key = handing(box_of(services().data_dir.home).key)
         done = _run_program(arguments, IMPORT_TIMEOUT_S, key, environment)
     except subprocess.TimeoutExpired as error:
-        detail = "It took more than an hour and was stopped; import it again to go on."
+        detail = _("It took more than an hour and was stopped; import it again to go on.")
         raise Problem(503, "import_too_long", detail) from error
     if done.returncode == 0:
         receipt: dict[str, Any] = json.loads(done.stdout)
@@ -105,7 +106,7 @@ def import_file(
     if done.returncode == _REFUSED and (reason := _reason(done, "ingest: ")):
         raise Problem(422, "import_refused", f"{reason[:1].upper()}{reason[1:]}.")
     log.error("an import ended with code %d: %s", done.returncode, done.stderr.decode("utf-8", "replace"))
-    detail = "The import broke off, and the log says why; importing again goes on."
+    detail = _("The import broke off, and the log says why; import again to go on.")
     raise Problem(500, "import_failed", detail)
 
 
@@ -141,7 +142,11 @@ def store_attachment(file: FileStorage) -> Attachment:
     own, name = services(), name_of(file)
     content = file.stream.read(MAX_ATTACHMENT_BYTES + 1)
     if len(content) > MAX_ATTACHMENT_BYTES:
-        raise Problem(413, "too_large", f"{name} is larger than {MAX_ATTACHMENT_BYTES // 1_000_000} MB.")
+        raise Problem(
+            413,
+            "too_large",
+            _("%(name)s is larger than %(limit)s MB.", name=name, limit=MAX_ATTACHMENT_BYTES // 1_000_000),
+        )
     staged = attachments.stage(own.data_dir, content)
     try:
         return attachments.add(own.database, staged, name, contents(content, name), own.clock())
@@ -155,17 +160,23 @@ def contents(content: bytes, name: str, timeout_s: float = ATTACHMENT_TIMEOUT_S)
         with _reading:
             done = _run_program(["ingest.documents", name], timeout_s, content)
     except subprocess.TimeoutExpired as error:
-        raise _refused(name, f"reading it takes longer than {timeout_s:g} seconds") from error
+        raise _refused(
+            name, _("reading it takes longer than %(seconds)s seconds", seconds=f"{timeout_s:g}")
+        ) from error
     if done.returncode == 0:
         return Contents(**json.loads(done.stdout))
     reason = _reason(done, "documents: ")
     if done.returncode == _UNSUPPORTED and reason:
-        raise Problem(415, "unsupported_media_type", f"{name} cannot be attached: {reason}.")
+        raise Problem(
+            415,
+            "unsupported_media_type",
+            _("%(name)s cannot be attached: %(reason)s.", name=name, reason=reason),
+        )
     if done.returncode == _REFUSED and reason:
         raise _refused(name, reason)
     # Ended by the system: too much of its time or memory, or a library that fell over it.
     log.warning("reading an attached file ended with code %d", done.returncode)
-    raise _refused(name, "it cannot be read")
+    raise _refused(name, _("it cannot be read"))
 
 
 def name_of(file: FileStorage) -> str:
@@ -175,7 +186,7 @@ def name_of(file: FileStorage) -> str:
 
 
 def _refused(name: str, reason: str) -> Problem:
-    sentence = f"{name} cannot be attached: {reason}."
+    sentence = _("%(name)s cannot be attached: %(reason)s.", name=name, reason=reason)
     return Problem(422, "attachment_refused", sentence, errors=(("file", reason),))
 
 
@@ -200,12 +211,12 @@ def _take_files() -> Files:
         try:
             files.append(attachments.get(services().database, attachment_id))
         except NotFound:
-            refusals.append("A file is not there any more; attach it again.")
+            refusals.append(_("A file is not there any more; attach it again."))
     for upload in request.files.getlist("files"):
         if not upload.filename:  # a field that was left empty
             continue
         if len(files) >= MAX_FILES:
-            refusals.append(f"At most {MAX_FILES} files go with one question.")
+            refusals.append(_("At most %(number)s files go with one question.", number=MAX_FILES))
             break
         try:
             files.append(store_attachment(upload))

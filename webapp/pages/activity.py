@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from flask import render_template, request
 
+from store.core.translation import gettext as _
 from store.timeline import gaps, segments
 from store.timeline.totals import Kind, intervals, of_segments
 from webapp.core import templating
@@ -36,8 +37,8 @@ def show() -> str:
     line = segments.segments(own.database, start_ms, end_ms)
     totals = of_segments(line, start_ms, end_ms)
     opened = intervals(line, kind, name, args.get("app")) if kind else []
-    found = (("app", "Apps", totals.by_app), ("window", "Windows", totals.by_window),
-             ("site", "Sites", totals.by_site))  # fmt: skip
+    found = (("app", _("Apps"), totals.by_app), ("window", _("Windows"), totals.by_window),
+             ("site", _("Sites"), totals.by_site))  # fmt: skip
     return render_template(
         "activity/activity.html",
         start_ms=start_ms,
@@ -47,6 +48,7 @@ def show() -> str:
         totals=totals,
         groups=[group for group in found if group[2]],
         most=MAX_ROWS,
+        unknown=unknown,
         address=address,
         opened=opened[:MAX_INTERVALS],
         opened_ms=sum(segment.duration_ms for segment in opened),
@@ -54,6 +56,11 @@ def show() -> str:
         idle_ms=gaps.duration_ms(own.database, start_ms, end_ms),  # in no total
         idle_after_s=own.settings.capture.idle_after_s,
     )
+
+
+def unknown(kind: Kind) -> str:
+    """What an app, window or site without a name is called."""
+    return {"app": _("Unknown app"), "window": _("Unknown window"), "site": _("Unknown site")}[kind]
 
 
 def address(

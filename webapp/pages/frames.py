@@ -11,6 +11,7 @@ from werkzeug.wrappers import Response
 from store.chats import records
 from store.core import preferences
 from store.core.database import Database
+from store.core.translation import gettext as _
 from store.deletion import deletion
 from store.deletion.request import EVER, Request
 from store.frames import apps, frames, tags
@@ -144,7 +145,11 @@ def use_reading(frame_id: int, reading_id: int) -> Response:
     own = services()
     reading = readings.by_id(own.database, reading_id)
     if reading is None or reading.frame_id != frame_id:
-        raise Problem(404, "reading_not_found", f"Frame {frame_id} has no reading {reading_id}.")
+        raise Problem(
+            404,
+            "reading_not_found",
+            _("Frame %(frame)s has no reading %(number)s.", frame=frame_id, number=reading_id),
+        )
     with own.database.write() as connection:
         readings.make_current(connection, reading_id)
     return templating.redirect_back(f"/frames/{frame_id}")
@@ -169,7 +174,7 @@ def delete(frame_id: int) -> Response:
     frame = frames.get(own.database, frame_id)
     receipt = deletion.delete_frames(own.database, own.media, [frame.id])
     if not receipt.frames:
-        raise Problem(404, "frame_not_found", f"There is no frame {frame_id}.")
+        raise Problem(404, "frame_not_found", _("There is no frame %(number)s.", number=frame_id))
     return templating.render_page("frames/deleted.html", frame=frame, receipt=receipt)
 
 
@@ -178,7 +183,7 @@ def _near(database: Database, frame: FrameRow) -> list[FrameRow]:
     marks = timeline.frames_between(
         database, frame.captured_ms - NEAR_MS, frame.captured_ms + NEAR_MS + 1, 2000, monitor=frame.monitor
     )
-    ids = [number for number, _, _ in marks]
+    ids = [mark[0] for mark in marks]
     if frame.id not in ids:
         return []
     at, half = ids.index(frame.id), NEAR_SHOWN // 2
@@ -198,10 +203,11 @@ def _captured_clock(frame: FrameRow, viewer: Viewer) -> str:
     if name == preferences.utc_offset(frame.captured_ms, viewer.zone):
         return ""
     seconds = frame.captured_ms // 1000 + minutes * 60
-    return f"{seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d} at {name}"
+    clock = f"{seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d}"
+    return _("%(clock)s at %(offset)s", clock=clock, offset=name)
 
 
 def _quote(frame: FrameRow, viewer: Viewer, words: str) -> str:
-    place = ", ".join(part for part in (frame.app_name, frame.window_name) if part) or "screen"
+    place = ", ".join(part for part in (frame.app_name, frame.window_name) if part) or _("screen")
     quoted = f"“{words}” - " if words else ""
     return citation_text(quoted, place, frame.captured_ms, frame.id, viewer.zone)

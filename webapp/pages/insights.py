@@ -19,6 +19,7 @@ from store.chats import conversations, personas, records
 from store.chats.records import Anchor
 from store.core import times
 from store.core.database import Database
+from store.core.translation import gettext as _
 from store.frames import frames
 from store.frames.frames import FrameRow
 from store.memory import insights, search
@@ -85,7 +86,7 @@ def generate() -> Response:
     who = viewer()
     anchor = _anchor(request.values, who)
     if anchor is None:
-        return _new(None, who, 422, refusal="Say which time it should be about.")
+        return _new(None, who, 422, refusal=_("Choose the time it should be about."))
     question = anchor_facts.request(anchor, who.zone_name, who.now_ms, **_voice())
     return _start_telling(question, lambda refusal: _new(anchor, who, 422, refusal=refusal))
 

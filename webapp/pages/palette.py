@@ -11,6 +11,7 @@ from flask import render_template, request
 from store.chats import conversations
 from store.chats.records import Chat
 from store.core import times
+from store.core.translation import gettext as _
 from store.frames import apps, frames
 from store.memory import episodes, observations
 from store.sources import entities
@@ -33,44 +34,44 @@ class Row:
     field: tuple[str, str] = ("", "")
 
 
-_PLACES = (
-    Row("Timeline, today", "/timeline", "timeline", key="T"),
-    Row("Search", "/search#q", "search", key="/"),
-    Row("Ask", "/chat", "chat"),
-    Row("Days", "/days", "calendar"),
-    Row("People and things", "/memory/entities", "persona"),
-    Row("Remembered facts", "/memory/facts", "memory"),
-    Row("Insights", "/insights", "memory"),
-    Row("Time spent", "/activity", "clock"),
-    Row("Recording", "/settings/recording", "play", "Settings"),
-    Row("Privacy", "/privacy", "shield", "Settings"),
-    Row("Storage", "/settings/storage", "disk", "Settings"),
-    Row("Models", "/settings/models", "sliders", "Settings"),
-    Row("Voices", "/personas", "persona", "Settings"),
-    Row("Memory", "/settings/memory", "memory", "Settings"),
-    Row("Imports", "/sources", "plus", "Settings"),
-    Row("Display", "/settings/display", "sliders", "Settings"),
-    Row("About", "/settings/about", "info", "Settings"),
-    Row("Status", "/status", "status"),
-)
 _OFFERED = {"/timeline", "/search#q", "/chat", "/days", "/privacy"}
-_PAUSE = (
-    Row("Pause for 15 minutes", "/status/pause", "pause", field=("minutes", "15")),
-    Row("Pause for an hour", "/status/pause", "pause", field=("minutes", "60")),
-    Row("Pause until I resume", "/status/pause", "pause", field=("minutes", "")),
-)
-_RESUME = (Row("Resume recording", "/status/resume", "play", field=("resume", "1")),)
-_COMMANDS = (
-    Row("Delete a time range…", "/privacy#erase", "trash"),
-    Row("Exclude an app…", "/privacy", "lock"),
-    Row("Check the setup", "/welcome", "check"),
-    Row("Light theme", "/settings/theme", "sliders", field=("theme", "light")),
-    Row("Dark theme", "/settings/theme", "sliders", field=("theme", "dark")),
-    Row("Theme of the system", "/settings/theme", "sliders", field=("theme", "")),
-)
 _MOST = 10
 _MOMENTS = 3
 _NEAR_MS = 60_000
+
+
+def _places() -> tuple[Row, ...]:
+    return (
+        Row(_("Timeline, today"), "/timeline", "timeline", key="T"),
+        Row(_("Search"), "/search#q", "search", key="/"),
+        Row(_("Ask"), "/chat", "chat"),
+        Row(_("Days"), "/days", "calendar"),
+        Row(_("People and things"), "/memory/entities", "persona"),
+        Row(_("Remembered facts"), "/memory/facts", "memory"),
+        Row(_("Insights"), "/insights", "memory"),
+        Row(_("Time spent"), "/activity", "clock"),
+        Row(_("Recording"), "/settings/recording", "play", _("Settings")),
+        Row(_("Privacy"), "/privacy", "shield", _("Settings")),
+        Row(_("Storage"), "/settings/storage", "disk", _("Settings")),
+        Row(_("Models"), "/settings/models", "sliders", _("Settings")),
+        Row(_("Voices"), "/personas", "persona", _("Settings")),
+        Row(_("Memory"), "/settings/memory", "memory", _("Settings")),
+        Row(_("Imports"), "/sources", "plus", _("Settings")),
+        Row(_("Display"), "/settings/display", "sliders", _("Settings")),
+        Row(_("About"), "/settings/about", "info", _("Settings")),
+        Row(_("Status"), "/status", "status"),
+    )
+
+
+def _commands() -> tuple[Row, ...]:
+    return (
+        Row(_("Delete a time range…"), "/privacy#erase", "trash"),
+        Row(_("Exclude an app…"), "/privacy", "lock"),
+        Row(_("Check the setup"), "/welcome", "check"),
+        Row(_("Light theme"), "/settings/theme", "sliders", field=("theme", "light")),
+        Row(_("Dark theme"), "/settings/theme", "sliders", field=("theme", "dark")),
+        Row(_("Theme of the system"), "/settings/theme", "sliders", field=("theme", "")),
+    )
 
 
 @templating.get("/palette")
@@ -86,29 +87,29 @@ def _unasked(day: times.Day, who: Viewer) -> list[tuple[str, list[Row]]]:
     """What is offered before a word: moments of the viewed day, places, commands, the latest chats."""
     chats = [_chat(chat, who) for chat in conversations.list_chats(services().database, 3)]
     return [
-        (f"On {formatting.date_long(day.date)}", _moments(day, who)),
-        ("Go to", [row for row in _PLACES if row.address in _OFFERED]),
-        ("Do", [_pausing(who)[0], *_COMMANDS[:2]]),
-        ("Recent chats", chats),
+        (_("On %(day)s", day=formatting.date_long(day.date)), _moments(day, who)),
+        (_("Go to"), [row for row in _places() if row.address in _OFFERED]),
+        (_("Do"), [_pausing(who)[0], *_commands()[:2]]),
+        (_("Recent chats"), chats),
     ]
 
 
 def _found(typed: str, day: times.Day, who: Viewer) -> list[Row]:
     """What fits the words best, a time before all; last the searches for them."""
     database = services().database
-    known: list[Row] = [*_PLACES, *_pausing(who), *_COMMANDS]
+    known: list[Row] = [*_places(), *_pausing(who), *_commands()]
     for entity in entities.find_entities(database, typed, limit=_MOST):
         known.append(Row(entity.name, f"/memory/entities/{entity.id}", "persona", entity.kind))
     for chat in conversations.list_chats(database, _MOST, text=typed):
         known.append(_chat(chat, who))
     for name in apps.colour_slots(database):
-        known.append(Row(name, f"/search?{urlencode({'app': name})}", "app", "its frames"))
+        known.append(Row(name, f"/search?{urlencode({'app': name})}", "app", _("its frames")))
     words = {"q": typed}
     return [
         *_time(typed, day, who),
         *_fitting(known, typed)[:_MOST],
-        Row(f"Search frames for “{typed}”", f"/search?{urlencode(words)}", "search"),
-        Row(f"Ask “{typed}”", f"/chat?{urlencode(words)}", "chat"),
+        Row(_("Search frames for “%(words)s”", words=typed), f"/search?{urlencode(words)}", "search"),
+        Row(_("Ask “%(question)s”", question=typed), f"/chat?{urlencode(words)}", "chat"),
     ]
 
 
@@ -140,7 +141,7 @@ def _time(typed: str, day: times.Day, who: Viewer) -> Iterator[Row]:
         if not near.captured_ms - _NEAR_MS <= time.at_ms <= shown_until_ms + _NEAR_MS:
             same_day = who.day_of(near.captured_ms) == who.day_of(time.at_ms)
             at = (formatting.clock_short if same_day else formatting.moment)(near.captured_ms, who.zone)
-            hint = f"nearest frame {at}"
+            hint = _("nearest frame %(time)s", time=at)
     yield Row(time.words, time.address, "clock", hint)
 
 
@@ -159,7 +160,13 @@ def _moments(day: times.Day, who: Viewer) -> list[Row]:
 
 
 def _pausing(who: Viewer) -> tuple[Row, ...]:
-    return _RESUME if process_state.read_pause(services().data_dir.spool, who.now_ms) else _PAUSE
+    if process_state.read_pause(services().data_dir.spool, who.now_ms):
+        return (Row(_("Resume recording"), "/status/resume", "play", field=("resume", "1")),)
+    return (
+        Row(_("Pause for 15 minutes"), "/status/pause", "pause", field=("minutes", "15")),
+        Row(_("Pause for an hour"), "/status/pause", "pause", field=("minutes", "60")),
+        Row(_("Pause until I resume"), "/status/pause", "pause", field=("minutes", "")),
+    )
 
 
 def _chat(chat: Chat, who: Viewer) -> Row:

@@ -16,6 +16,7 @@ from engines.chat.servers import FoundServer, find_servers
 from store.chats import conversations
 from store.core import preferences
 from store.core.database import Database
+from store.core.translation import gettext as _
 from store.egress.providers import Provider
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
@@ -36,7 +37,6 @@ _DAY_MS = 86_400_000
 _APPS = 8
 _SEEN = "setup.seen"
 _NO_MODEL = "setup.no_model"
-_WITHOUT = "Without a model: quoted and counted from your frames"
 _OF_VERDICT = {"OK": "ok", "--": "plain", "!": "warn", "X": "danger"}
 
 
@@ -132,42 +132,47 @@ def _sample() -> SampleWeek:
 
 
 def _recording(own: Services, viewer: Viewer) -> Row:
+    name = _("Recording")
     state, newest = read_capture_state(own.data_dir.spool), frames.nearest(own.database, viewer.now_ms)
     if read_pause(own.data_dir.spool, viewer.now_ms):
-        return Row("recording", "warn", "Recording", "Paused", "Resume when you are ready.", newest)
+        return Row("recording", "warn", name, _("Paused"), _("Resume when you are ready."), newest)
     if state and state.looked_ms is not None and viewer.now_ms - state.looked_ms <= SILENT_MS:
         monitors = formatting.count(len(state.monitors), "monitor")
         if newest is None:
-            return Row("recording", "working", "Recording", f"{monitors} · waiting for the first frame")
+            return Row("recording", "working", name, f"{monitors} · {_('waiting for the first frame')}")
         at = formatting.clock(newest.captured_ms, viewer.zone)
-        return Row("recording", "ok", "Recording", f"{monitors} · newest frame at {at}", frame=newest)
+        return Row(
+            "recording", "ok", name, f"{monitors} · {_('newest frame at %(time)s', time=at)}", frame=newest
+        )
     check = doctor.check_display(own.data_dir)
     kind = "working" if check.verdict == "OK" else _OF_VERDICT[check.verdict]
-    return Row("recording", kind, "Recording", formatting.sentence(check.sentence), check.action, newest)
+    return Row("recording", kind, name, formatting.sentence(check.sentence), check.action, newest)
 
 
 def _reading(own: Services, viewer: Viewer) -> Row:
     """What the worker says of its engine: none is opened for this page."""
+    name = _("Reading text")
     names = ", ".join(language_name(code) for code in own.settings.ocr.languages)
     worker = read_ingest_state(own.data_dir.spool)
     if own.settings.ocr.engine == "off":
-        return Row("reading", "plain", "Reading text", "Switched off", "Set ocr.engine to auto.")
+        return Row("reading", "plain", name, _("Switched off"), _("Set ocr.engine to auto."))
     if worker is None or worker.state == "stopped" or viewer.now_ms - worker.written_ms > ALIVE_MS:
-        return Row("reading", "danger", "Reading text", "Nothing reads just now", "Start `recollect up`.")
+        return Row("reading", "danger", name, _("Nothing reads just now"), _("Start `recollect up`."))
     if worker.engine_problem:
         problem = formatting.sentence(worker.engine_problem)
-        return Row("reading", "danger", "Reading text", problem, "`recollect doctor` says what to install.")
+        return Row("reading", "danger", name, problem, _("`recollect doctor` says what to install."))
     read = totals.store_stats(own.database).frames_read
     if not read:
-        return Row("reading", "working", "Reading text", f"{names} · waiting for the first frame")
-    return Row("reading", "ok", "Reading text", f"{names} · {formatting.count(read, 'frame')} read so far")
+        return Row("reading", "working", name, f"{names} · {_('waiting for the first frame')}")
+    done = _("%(count)s read so far", count=formatting.count(read, "frame"))
+    return Row("reading", "ok", name, f"{names} · {done}")
 
 
 def excluded(own: Services, viewer: Viewer) -> Row:
     """What is left out, and the apps that were seen, each with the rule of the person's own about it."""
-    name, rules = "Never recorded", privacy.load_rules(own.data_dir, own.settings.privacy)
+    name, rules = _("Never recorded"), privacy.load_rules(own.data_dir, own.settings.privacy)
     if rules.unreadable:
-        stop = "Until they can be read, nothing is recorded."
+        stop = _("Until they can be read, nothing is recorded.")
         return Row("excluded", "danger", name, formatting.sentence(rules.unreadable), stop)
     own_rules = privacy.own_choices(own.data_dir).rules
     of_app = {rule.app: (words_of(rule), n) for n, rule in enumerate(own_rules) if rule.app}
@@ -176,11 +181,12 @@ def excluded(own: Services, viewer: Viewer) -> Row:
         *(app for app in apps.used_lately(own.database, viewer.now_ms, _APPS) if app not in of_app),
     ]
     chips = tuple((app, *of_app.get(app, ("", -1))) for app in seen)
-    kind, sentence = "ok", "Private windows and password managers"
+    kind, sentence = "ok", _("Private windows and password managers")
     if not rules.defaults:
-        kind, sentence = "warn", "Private windows and password managers are recorded, as you chose"
+        kind, sentence = "warn", _("Private windows and password managers are recorded, as you chose")
     elif not rules.mask_maybe_private:
-        kind, sentence = "warn", f"{sentence}; browser windows that cannot be identified are recorded"
+        kind = "warn"
+        sentence = _("Private windows and password managers; unidentified browser windows are recorded")
     return Row("excluded", kind, name, sentence, chips=chips)
 
 
@@ -188,17 +194,21 @@ def _model(own: Services, viewer: Viewer) -> Row:
     """Which model answers. Nothing is asked for this."""
     endpoint = own.chat_models.endpoint(own.chat_models.default)
     if not endpoint.is_extractive:
-        where = "on this computer" if endpoint.is_local else f"excerpts of your screen go to {endpoint.host}"
-        return Row("model", "ok", "Answers", f"{endpoint.name} · {where}")
+        where = (
+            _("on this computer")
+            if endpoint.is_local
+            else _("excerpts of your screen go to %(host)s", host=endpoint.host)
+        )
+        return Row("model", "ok", _("Answers"), f"{endpoint.name} · {where}")
     check = doctor.check_model(own.chat_models)
     if check.verdict != "--":
         sentence = formatting.sentence(check.sentence)
-        return Row("model", _OF_VERDICT[check.verdict], "Answers", sentence, check.action)
+        return Row("model", _OF_VERDICT[check.verdict], _("Answers"), sentence, check.action)
     if preferences.get_preference(own.database, _NO_MODEL, False):
         return Row(
-            "model", "plain", "Answers without a model", "They are quoted and counted from your frames"
+            "model", "plain", _("Answers without a model"), _("They are quoted and counted from your frames")
         )
-    return Row("model", "working", "Answers", "Looking for a model on this computer")
+    return Row("model", "working", _("Answers"), _("Looking for a model on this computer"))
 
 
 def _found(own: Services) -> Row:
@@ -208,18 +218,20 @@ def _found(own: Services) -> Row:
         return known
     servers = tuple(server for server in find_servers() if server.models)
     if servers:
-        return Row("model", "choose", "Model found", f"{servers[0].kind} on this computer", servers=servers)
-    return Row("model", "plain", "Answers", f"{_WITHOUT}; no model runs on this computer")
+        where = _("%(server)s on this computer", server=servers[0].kind)
+        return Row("model", "choose", _("Model found"), where, servers=servers)
+    without = _("Without a model: quoted and counted from your frames; no model runs on this computer")
+    return Row("model", "plain", _("Answers"), without)
 
 
 def _space(own: Services, viewer: Viewer) -> Row:
     """What is free, and the pictures of the last day, once there is enough of it to tell."""
     check = doctor.check_disk(own.data_dir, own.settings)
     size, oldest = totals.pictures_between(own.database, viewer.now_ms - _DAY_MS, viewer.now_ms)
-    pace = f"{formatting.size(size)} of pictures in the last day"
+    pace = _("%(size)s of pictures in the last day", size=formatting.size(size))
     if oldest is None or viewer.now_ms - oldest < _TEN_MINUTES_MS:
-        pace = "too early to tell how much a day takes"
-    return Row("space", _OF_VERDICT[check.verdict], "Space", f"{check.sentence} · {pace}", check.action)
+        pace = _("too early to tell how much a day takes")
+    return Row("space", _OF_VERDICT[check.verdict], _("Space"), f"{check.sentence} · {pace}", check.action)
 
 
 _ROWS = {

@@ -79,7 +79,7 @@ def test_a_frame_is_told_from_its_page_and_shown_with_its_evidence(
     browser: Actor, send: Any, stub: StubModel, frame: FrameRow, database: Database
 ) -> None:
     assert f'href="/insights/new?frame={frame.id}"' in browser.get(f"/frames/{frame.id}").text
-    assert "Tell it" in words(browser, f"/insights/new?frame={frame.id}")
+    assert "Write the insight" in words(browser, f"/insights/new?frame={frame.id}")
     stub.reply(TOLD).reply("Retention, decided")
     made = settled(browser, database, send("/insights", frame=str(frame.id)))
     page = words(browser, f"/insights/{made.id}")
@@ -112,7 +112,7 @@ def test_a_stretch_of_the_timeline_is_told(
 
 def test_without_a_time_the_form_says_what_is_missing(app: Flask, browser: Actor) -> None:
     answer = browser.post("/insights", data={"csrf_token": csrf_of(app, browser)})
-    assert answer.status_code == 422 and "Say which time it should be about." in answer.text
+    assert answer.status_code == 422 and "Choose the time it should be about." in answer.text
 
 
 def test_told_again_as_the_journal_compared_and_put_back(
@@ -174,8 +174,8 @@ def test_insights_are_found_filtered_exported_and_deleted(
     stub.reply(TOLD).reply("Retention")
     made = settled(browser, database, send("/insights", frame=str(frame.id)))
     assert "Retention" in words(browser, "/insights?q=retention")
-    assert "No insight fits" in words(browser, "/insights?q=xylophone")
-    assert "No insight fits" in words(browser, "/insights?persona=99")
+    assert "No insight matches" in words(browser, "/insights?q=xylophone")
+    assert "No insight matches" in words(browser, "/insights?persona=99")
     assert browser.get(f"/insights/{made.id}/export").text.startswith("# Retention\n")
     assert browser.get(f"/insights/{made.id}/export?fmt=json").get_json()["title"] == "Retention"
     assert "Delete this insight?" in words(browser, f"/insights/{made.id}/delete")

@@ -398,8 +398,8 @@ def test_a_cursor_of_another_search_is_refused_with_a_way_back(
         shoot(minute, f"page {minute}")
     more = re.search(r'after=([^&"]+)', page(visitor, "/search"))
     assert more is not None
-    assert "start again" in page(visitor, f"/search?app=Code&after={more[1]}", 400)
-    assert "start again" in page(visitor, "/search?after=rubbish", 400, **{"HX-Request": "true"})
+    assert "filters have changed" in page(visitor, f"/search?app=Code&after={more[1]}", 400)
+    assert "filters have changed" in page(visitor, "/search?after=rubbish", 400, **{"HX-Request": "true"})
 
 
 # -- frame ----------------------------------------------------------------------------------
@@ -411,7 +411,7 @@ def test_the_frame_page_shows_the_exact_frame_with_its_hits(
     frame = shoot(0, "retention one\nretention two")
     html = page(visitor, f"/frames/{frame.id}?q=retention&hit=2")
     assert f'<img src="/api/v1/frames/{frame.id}" ' in html
-    assert "Hits 2 of 2" in html and html.count("<mark>retention</mark>") == 2
+    assert "Hit 2 of 2" in html and html.count("<mark>retention</mark>") == 2
     assert re.search(r'<g class="current[^>]*>\s*<rect class="outer" x="-6" y="14"', html)
 
 

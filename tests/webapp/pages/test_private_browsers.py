@@ -48,4 +48,4 @@ def test_the_first_page_says_when_unproved_windows_are_recorded(
     app = make_app(Settings(privacy=PrivacySettings(mask_maybe_private=False)))
     with app.test_request_context():
         found = excluded(services(), viewer())
-    assert found.kind == "warn" and "that cannot be identified are recorded" in found.sentence
+    assert found.kind == "warn" and "unidentified browser windows are recorded" in found.sentence

@@ -36,7 +36,7 @@ def test_facets_count_the_frames_and_narrow_to_them(visitor: Actor, shoot: Shoot
     found = links(page(visitor, "/search?q=retention"))
     assert found["Code 2"] == "/search?q=retention&app=Code"
     assert found["a call 1"] == "/search?q=retention&win=a+call"
-    assert "1 frame has the word" in words(page(visitor, found["Zoom 1"]))
+    assert "1 frame with the word" in words(page(visitor, found["Zoom 1"]))
 
 
 def test_every_filter_that_is_set_is_a_chip_that_removes_it(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
@@ -149,7 +149,7 @@ def test_a_run_of_look_alikes_is_one_card(visitor: Actor, shoot: Shoot) -> None:
         shoot(minute)
     html = page(visitor, "/search?q=retention")
     assert html.count("data-result") == 1
-    assert "5 frames have the word, in 1 run" in words(html) and "5 moments that look alike" in words(html)
+    assert "5 frames with the word, in 1 run" in words(html) and "5 moments that look alike" in words(html)
     assert re.search(r"20:00</time>–<time[^>]*>20:16", html)
 
 
@@ -160,7 +160,7 @@ def test_what_is_near_is_shown_beneath_where_no_frame_has_the_words(
 ) -> None:
     think(shoot(0, "the login system"), "the login system")
     text = words(page(visitor, "/search?q=authentication+setup"))
-    assert "0 frames have the words, 1 near in meaning" in text
+    assert "0 frames with the words, 1 near in meaning" in text
     assert (
         text.index("No frame shows “authentication setup”")
         < text.index("Near in meaning")
@@ -211,7 +211,7 @@ def test_what_looks_alike_says_so_and_is_marked(visitor: Actor, shoot: Shoot) ->
 def test_words_apart_say_so_and_are_marked(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
     shoot(0, "青禾上个月的账单")
     html = page(visitor, f"/search?q={quote('青禾账单')}")
-    assert "in parts" in words(html) and "No frame holds these words whole" in words(html)
+    assert "in parts" in words(html) and "No frame has these words whole" in words(html)
     assert "<mark>青禾</mark>上个月的<mark>账单</mark>" in html
 
 

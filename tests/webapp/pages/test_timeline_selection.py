@@ -91,7 +91,7 @@ def test_zoom_filter_and_band_keep_it_and_another_day_does_not(
     first, _ = shot(0), shot(30)
     chosen = f"from={NOON_MS}&to={NOON_MS + MINUTE_MS}"
     html = html_text.unescape(page(browser, f"/timeline?frame={first.id}&{chosen}&tz=UTC"))
-    for part in ('aria-label="Zoom in to 1h"', 'class="chip"', 'tabindex="-1"'):
+    for part in ('aria-label="Zoom in to 1 h"', 'class="chip"', 'tabindex="-1"'):
         tag = next(tag for tag in re.findall(r"<a [^>]*>", html) if part in tag)
         assert chosen in tag, tag
     assert chosen not in re.findall(r'<a [^>]*aria-label="Previous day"[^>]*>', html)[0]

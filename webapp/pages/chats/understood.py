@@ -15,6 +15,7 @@ from assistant.core.records import MAX_MESSAGE_CHARS
 from assistant.language.time_phrases import Found, Refusal, in_message
 from assistant.turns.scope import answered, is_same_span, read_mentions, spans_of
 from store.core import preferences, times
+from store.core.translation import gettext as _
 from store.frames import apps
 from webapp.core import formatting, parameters, templating
 from webapp.core.parameters import NO_RANGE, Range
@@ -77,7 +78,10 @@ def understand(form: Mapping[str, str], who: Viewer) -> Understood:
     if mentions.has_selection:
         selected = _span(form.get("selection", ""))
         if selected is None:
-            return Understood(problem=parameters.NO_SELECTION, app=app)
+            return Understood(
+                problem=_("“@selection” needs a range: look at one on the timeline, or choose one here"),
+                app=app,
+            )
         return _of_readings([selected], form, who, app)
     match in_message(mentions.rest, who.calendar):
         case Refusal() as refusal:

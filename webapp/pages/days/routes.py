@@ -10,6 +10,7 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from store.core import preferences, times
 from store.core.preferences import DayClock, day_clock
+from store.core.translation import gettext as _
 from store.memory import daily_hours, daily_summaries
 from store.memory.daily_summaries import DailySummary
 from store.sources import inventory
@@ -49,7 +50,7 @@ def _page(day: times.Day) -> Response:
     shown = None if start_ms is None else opened(database, day, start_ms)
     if templating.wants_fragment():
         if shown is None:
-            raise Problem(404, "episode_not_found", "This episode is not there any more.")
+            raise Problem(404, "episode_not_found", _("This episode is not there any more."))
         return templating.render_page("days/opened.html", row=shown)
     clock = day_clock(database)
     summary = daily_summaries.of_day(database, day.date)
@@ -113,6 +114,9 @@ def _markdown(day: DailySummary, document: DayAnswer) -> str:
             for evidence in point.evidence:
                 quoted = f"“{formats.escape(evidence.quote)}” - " if evidence.quote else ""
                 lines.append(f"  - {quoted}[frame {evidence.frame_id}]({origin}{evidence.frame_url})")
-    whose = "in words of a chat model" if day.source == "model" else "by rule"
-    lines += ["", f"Told by Recollect for {day.zone}; {whose}."]
+    if day.source == "model":
+        whose = _("Made by Recollect for %(zone)s, in the words of a chat model.", zone=day.zone)
+    else:
+        whose = _("Made by Recollect for %(zone)s, without a model.", zone=day.zone)
+    lines += ["", whose]
     return "\n".join(lines) + "\n"

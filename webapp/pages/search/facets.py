@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from store.core.database import Database
+from store.core.translation import gettext as _
 from store.embeddings.knn import RetrievalQuery
 from store.frames.frames import id_range
 from store.search import search, suggestions
@@ -69,9 +70,13 @@ class SearchRequest:
         return ", ".join(part for part in parts if part)[:120]
 
 
-_FIELDS = (("app", "App", "apps"), ("win", "Window", "windows"), ("url", "URL", "urls"))
 _PARAMETERS = {"app_name": "app", "window_name": "win", "browser_url": "url"}
 _MAX_VALUE_CHARS = 60
+
+
+def _fields() -> tuple[tuple[str, str, str], ...]:
+    """(parameter, label, its attribute of `Facets`) of what a search can be narrowed by."""
+    return ("app", _("App"), "apps"), ("win", _("Window"), "windows"), ("url", _("URL"), "urls")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,7 @@ def refining(
     return dict(
         groups=[
             (label, choices)
-            for name, label, attribute in _FIELDS
+            for name, label, attribute in _fields()
             if (choices := _choices(asked, name, getattr(facets, attribute)))
         ],
         chips=_chips(asked),
@@ -116,7 +121,9 @@ def alternatives(database: Database, asked: SearchRequest) -> tuple[list[Alterna
     suggested = suggestions.suggest(database, asked.q, asked.filters)
     spellings = [
         Alternative(
-            f"Did you mean “{spelling.text}”" + (" without filters?" if spelling.without_filters else "?"),
+            _("Did you mean “%(words)s” without filters?", words=spelling.text)
+            if spelling.without_filters
+            else _("Did you mean “%(words)s”?", words=spelling.text),
             replace(SearchRequest() if spelling.without_filters else asked, q=spelling.text).address(),
             spelling.total,
         )
@@ -144,11 +151,11 @@ def _choices(asked: SearchRequest, name: str, facets: tuple[Facet, ...]) -> list
 def _chips(asked: SearchRequest) -> list[tuple[str, str, str]]:
     chips = [
         (label, value, asked.address(**{name: None}))
-        for name, label, _ in _FIELDS
+        for name, label, __ in _fields()
         if (value := getattr(asked, name))
     ]
     if asked.range.is_given:
-        chips.append(("Time", asked.range.label, replace(asked, range=NO_RANGE).address()))
+        chips.append((_("Time"), asked.range.label, replace(asked, range=NO_RANGE).address()))
     return chips
 
 
@@ -162,12 +169,16 @@ def _without(asked: SearchRequest, names: tuple[str, ...]) -> SearchRequest:
 
 def _without_words(asked: SearchRequest, names: tuple[str, ...]) -> str:
     if len(names) > 1:
-        return "without any filter"
+        return _("Without any filter")
     (name,) = names
     if name == "time":
-        return "over all time"
-    label = {"app_name": "app", "window_name": "window", "browser_url": "URL"}[name]
-    return f"without the {label} “{_short(getattr(asked, _PARAMETERS[name]))}”"
+        return _("Over all time")
+    value = _short(getattr(asked, _PARAMETERS[name]))
+    return {
+        "app_name": _("Without the app “%(value)s”", value=value),
+        "window_name": _("Without the window “%(value)s”", value=value),
+        "browser_url": _("Without the URL “%(value)s”", value=value),
+    }[name]
 
 
 def _short(value: str) -> str:

@@ -10,11 +10,13 @@ from markupsafe import Markup
 
 from store.chats import attachments, conversations
 from store.core.database import Database
+from store.core.translation import gettext as _
 from store.embeddings.knn import RetrievalQuery
 from store.memory.insights import InsightFilter
 from store.memory.search import search_insights
 from store.sources import entities, messages
 from webapp.core import markdown
+from webapp.core.formatting import count
 
 MOST = 100
 """Counts are exact up to here."""
@@ -24,10 +26,11 @@ MOST = 100
 class Other:
     """One kind of thing that has the words: how many, where they are listed, and the one that comes first.
 
-    `about` says whose that is or where it stands, `at_ms` when it was; None where that is not known.
+    `words` say how many, up to `MOST`; `about` whose that is or where it stands, `at_ms` when it was, None
+    where that is not known.
     """
 
-    noun: str
+    words: str
     icon: str
     total: int
     address: str
@@ -44,21 +47,55 @@ def others(database: Database, q: str) -> Iterator[Other]:
         first = page.hits[0]
         text, sent = markdown.highlight(first.snippet, first.highlights), first.message
         yield Other(
-            "message", "chat", len(page.hits), f"/sources/messages{words}", text, sent.contact, sent.sent_ms
+            count(min(len(page.hits), MOST), "message"),
+            "chat",
+            len(page.hits),
+            f"/sources/messages{words}",
+            text,
+            sent.contact,
+            sent.sent_ms,
         )
     if chats := conversations.list_chats(database, MOST + 1, text=q):
-        yield Other("chat", "chat", len(chats), f"/chats{words}", chats[0].title, "", chats[0].updated_ms)
+        yield Other(
+            count(min(len(chats), MOST), "chat"),
+            "chat",
+            len(chats),
+            f"/chats{words}",
+            chats[0].title,
+            "",
+            chats[0].updated_ms,
+        )
     told = search_insights(database, RetrievalQuery(q), InsightFilter(), limit=1)
     for last in told.insights:
-        at_ms, title = last.anchor.start_ms, last.title or "Untitled"
-        yield Other("insight", "memory", told.total, f"/insights{words}", title, "", at_ms)
+        at_ms, title = last.anchor.start_ms, last.title or _("Untitled")
+        yield Other(
+            count(min(told.total, MOST), "insight"),
+            "memory",
+            told.total,
+            f"/insights{words}",
+            title,
+            "",
+            at_ms,
+        )
     if files := attachments.having(database, q, MOST + 1):
         file = files[0]
         yield Other(
-            "file", "text", len(files), f"/chat/{file.chat_id}#t{file.turn}", file.name, "in a chat", None
+            count(min(len(files), MOST), "file"),
+            "text",
+            len(files),
+            f"/chat/{file.chat_id}#t{file.turn}",
+            file.name,
+            _("in a chat"),
+            None,
         )
     if known := entities.find_entities(database, q, limit=MOST + 1):
         kind, at_ms = known[0].kind, known[0].updated_ms
         yield Other(
-            "known name", "persona", len(known), f"/memory/entities{words}", known[0].name, kind, at_ms
+            count(min(len(known), MOST), "known name"),
+            "persona",
+            len(known),
+            f"/memory/entities{words}",
+            known[0].name,
+            kind,
+            at_ms,
         )

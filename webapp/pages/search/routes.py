@@ -7,6 +7,7 @@ from typing import Literal
 from flask import render_template, request
 from werkzeug.wrappers import Response
 
+from store.core.translation import gettext as _
 from store.search import filters, saved_searches, search
 from store.search.hits import BadCursor
 from store.search.saved_searches import SavedSearch
@@ -66,7 +67,7 @@ def save() -> Response:
     try:
         saved_searches.save(database, SavedSearch(name, address))
     except ValueError as error:
-        raise Problem(400, "invalid_search", f"This cannot be saved: {error}.") from error
+        raise Problem(400, "invalid_search", _("This cannot be saved: %(reason)s.", reason=error)) from error
     return templating.redirect_to(address)
 
 

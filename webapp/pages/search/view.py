@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from store.core import times
 from store.core.database import Database, clean_text
+from store.core.translation import gettext as _
 from store.embeddings.knn import WORDS_ONLY, RetrievalQuery
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
@@ -37,7 +38,6 @@ AUTOMATIC_PAGES = 3
 _MAX_BOXES = 40
 _CROP_PX = 432, 216
 """Three pixels of the screen for one of the row: a few lines, told apart by their shape."""
-_WAYS = {"pieces": "in parts", "lookalike": "looks alike"}
 
 
 NEAR = "near"
@@ -146,7 +146,7 @@ def _cards(database: Database, asked: SearchRequest, found: Page) -> list[tuple[
         card = Card(
             frame=frame,
             colour_slot=slots.get(frame.app_name or ""),
-            app=clean_text(frame.app_name or "Unknown app"),
+            app=clean_text(frame.app_name or _("Unknown app")),
             window=_marked(frame.window_name, parsed),
             url=_marked(frame.browser_url, parsed) if spans(frame.browser_url or "", parsed) else Markup(""),
             snippet=markdown.highlight(hit.snippet, hit.highlights),
@@ -154,12 +154,18 @@ def _cards(database: Database, asked: SearchRequest, found: Page) -> list[tuple[
             boxes=boxes,
             status=hit.status,
             address=f"/frames/{frame.id}" + (f"?{urlencode({'q': asked.q})}" if asked.q.strip() else ""),
-            found_by=next((words for way, words in _WAYS.items() if way in hit.matched), ""),
+            found_by=_way(hit.matched),
             span_ms=hit.span_ms,
             moments=tuple((number, frames.captured_ms_of(number)) for number in run),
         )
         cards.append((card, is_near))
     return cards
+
+
+def _way(matched: Iterable[str]) -> str:
+    """How words were found that are not there as they stand; else ""."""
+    ways = {"pieces": _("in parts"), "lookalike": _("looks alike")}
+    return next((ways[way] for way in matched if way in ways), "")
 
 
 def marked_boxes(database: Database, frame: FrameRow, parsed: Query) -> tuple[Box, ...]:
@@ -208,16 +214,16 @@ def _length_ms(gap: Gap) -> int:
 
 def _note(found: Page, viewer: Viewer) -> str:
     if not found.words.is_browse and found.words.tree is None:
-        return "There is nothing to search for in these signs: type a word."
+        return _("There is nothing to search for in these signs: type a word.")
     if found.strategy.endswith("+lookalike"):
-        return "No frame holds these words: these hold words that look alike."
+        return _("No frame has these words: these have words that look alike.")
     if found.strategy.endswith("+pieces"):
-        return "No frame holds these words whole: these hold all parts of them."
+        return _("No frame has these words whole: these have all parts of them.")
     if found.strategy.startswith("newest_common"):
-        return "Most frames have these words, so none fits better than another."
+        return _("Most frames have these words, so none fits better than another.")
     if "_newest_" in found.strategy:
-        return "Very common words: the newest matches are ranked first."
+        return _("Very common words: the newest matches are ranked first.")
     if found.meaning_since_ms is not None:
         since = formatting.date_long(times.to_local(found.meaning_since_ms, viewer.zone).date())
-        return f"Frames before {since} were looked for by their words, not by their meaning."
+        return _("Frames before %(day)s were searched by words alone, not by meaning.", day=since)
     return ""

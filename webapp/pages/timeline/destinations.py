@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from assistant.language.time_phrases import Found, Refusal, in_field
 from store.core import times
+from store.core.translation import gettext as _
 from webapp.core import formatting
 from webapp.core.parameters import clock_on, time_problem
 from webapp.core.services import Viewer
@@ -32,7 +33,7 @@ def resolve_destination(typed: str, shown: times.Day, viewer: Viewer) -> Destina
         return _moment(at_ms, viewer)
     match in_field(typed, viewer.calendar):
         case Refusal() as refusal:
-            return f"{time_problem(refusal)}. Try 14:32, yesterday 9:00 or 2026-11-18."
+            return _("%(problem)s. Try 14:32, yesterday 9:00 or 2026-11-18.", problem=time_problem(refusal))
         case Found(at_ms=int(moment_ms)):
             return _moment(moment_ms, viewer)
         case stretch:
@@ -41,7 +42,7 @@ def resolve_destination(typed: str, shown: times.Day, viewer: Viewer) -> Destina
 
 def _moment(at_ms: int, viewer: Viewer) -> Destination:
     on, clock = formatting.date_short(viewer.day_of(at_ms).date), formatting.clock_short(at_ms, viewer.zone)
-    return Destination(f"/timeline?at={at_ms}", f"{on} at {clock}", at_ms)
+    return Destination(f"/timeline?at={at_ms}", _("%(day)s at %(time)s", day=on, time=clock), at_ms)
 
 
 def _stretch(start_ms: int, end_ms: int, viewer: Viewer) -> Destination:

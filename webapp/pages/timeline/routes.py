@@ -8,6 +8,7 @@ from flask import Response, jsonify, make_response, redirect, render_template, r
 from werkzeug.wrappers import Response as BaseResponse
 
 from store.core.times import Day
+from store.core.translation import gettext as _
 from store.frames import frames
 from store.timeline import sample_week
 from webapp.core import templating
@@ -75,7 +76,7 @@ def marks() -> Response:
     who = viewer()
     start_ms, end_ms = _required("from", who), _required("to", who)
     if not start_ms < end_ms <= start_ms + _LONGEST_DAY_MS:
-        raise Problem(400, "invalid_time_range", "An index covers more than nothing and at most a day.")
+        raise Problem(400, "invalid_time_range", _("An index covers more than nothing and at most a day."))
     return jsonify(marks=scrub_marks(services().database, start_ms, end_ms, request.args.getlist("app")))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from store.core.database import Database
+from store.core.translation import gettext as _
 from store.frames import frames
 from store.frames.activity_intervals import Segment
 from store.frames.frames import captured_ms_of
@@ -171,5 +172,5 @@ def _chips(ask: StageQuery, drawn: timeline.Timeline, stage: Stage | None) -> li
         chosen = others if is_on else [*others, name]
         to = address(ask, stage.frame.id if stage else None, app=chosen or None)
         slot = drawn.colour_slots.get(name)
-        chips.append(Chip(name or "Unknown app", slot, total.duration_ms, is_on, to))
+        chips.append(Chip(name or _("Unknown app"), slot, total.duration_ms, is_on, to))
     return chips
