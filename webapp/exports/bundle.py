@@ -14,7 +14,7 @@ from pathlib import Path
 
 from store.core.paths import FILE_MODE
 
-MAX_BYTES = 2_000_000_000
+MAX_BYTES = 1_000_000_000
 MAX_FILES = 1_000
 _NAME = re.compile(r"(?:(?:evidence|attachments)/)?(?![.])[\w.()+ -]{1,120}")
 _Date = tuple[int, int, int, int, int, int]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image, UnidentifiedImageError
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from assistant.evidence.citations import JOINT
 from assistant.evidence.quotes import rows
@@ -25,13 +25,21 @@ from webapp.exports.formats import FORMAT, READING, SIGNATURE, SUMS
 
 MAX_PIXELS = 80_000_000
 """What a capture may have (`ingest.core.validation`)."""
+MAX_QUOTE, MAX_BOXES = 20_000, 500
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
+
+
+class _Box(BaseModel):
+    x: int
+    y: int
+    w: int
+    h: int
 
 
 class _Picture(BaseModel):
     file: str
     media_type: str
-    shows: dict[str, int] | None
+    shows: _Box | None
 
 
 class _Reading(BaseModel):
@@ -45,8 +53,8 @@ class _Source(BaseModel):
     app_name: str | None
     window_name: str | None
     browser_url: str | None
-    quote: str
-    boxes: list[dict[str, int]]
+    quote: str = Field(max_length=MAX_QUOTE)
+    boxes: list[_Box] = Field(max_length=MAX_BOXES)
     state: str
     withheld: str | None
     picture_gone: str | None
@@ -59,7 +67,7 @@ class _Evidence(BaseModel):
     format: str
     question: str
     signed_by: str
-    evidence: list[_Source]
+    evidence: list[_Source] = Field(max_length=bundle.MAX_FILES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +106,10 @@ def verify(path: Path, key: str = "") -> Proof:
         problems.append(f"evidence.json is of another format: {told.format}.")
     if signed_by and told.signed_by != signed_by:
         problems.append(f"evidence.json names the key {told.signed_by}, but {signed_by} signed it.")
-    outcomes = {source.n: _source(source, files) for source in told.evidence}
-    problems += [f"[{n}] {found}" for n, (wrong, _) in outcomes.items() for found in wrong]
-    unproven = tuple((n, why) for n, (wrong, why) in outcomes.items() if why and not wrong)
-    proven = tuple(n for n, (wrong, why) in outcomes.items() if not wrong and not why)
+    outcomes = [(source.n, *_source(source, files)) for source in told.evidence]
+    problems += [f"[{n}] {found}" for n, wrong, _ in outcomes for found in wrong]
+    unproven = tuple((n, why) for n, wrong, why in outcomes if why and not wrong)
+    proven = tuple(n for n, wrong, why in outcomes if not wrong and not why)
     return Proof(tuple(problems), signed_by, told.question, proven, unproven)
 
 
@@ -142,14 +150,14 @@ def _source(source: _Source, files: Mapping[str, bytes]) -> tuple[list[str], str
 
 
 def _picture(source: _Source, picture: _Picture, files: Mapping[str, bytes]) -> Iterator[str]:
+    content = files.get(picture.file, b"")
+    kinds = [kind.removeprefix("image/").upper() for kind in SUFFIXES if kind == picture.media_type]
     try:
-        with Image.open(io.BytesIO(files.get(picture.file, b""))) as header:
+        with Image.open(io.BytesIO(content), formats=kinds) as header:
             if header.width * header.height > MAX_PIXELS:
                 yield f"{picture.file} is too large: {header.width}x{header.height}."
                 return
-        if picture.media_type not in SUFFIXES:
-            raise UnidentifiedImageError(picture.media_type)
-        pixels = decode(files[picture.file], picture.media_type)
+        pixels = decode(content, picture.media_type)
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError) as error:
         yield f"{picture.file} is no picture that can be read ({type(error).__name__})."
         return
@@ -170,7 +178,7 @@ def _text(source: _Source, stated: _Reading, reading: Reading) -> Iterator[str]:
 
 def _quote(source: _Source, reading: Reading) -> Iterator[str]:
     """Each part of the quote stands in the words of its boxes, as read or by rows, or in the window's own."""
-    boxes = [Box(**box) for box in source.boxes]
+    boxes = [Box(box.x, box.y, box.w, box.h) for box in source.boxes]
     as_read = [word for line in reading.lines for word in (line.words or (line,))]
     forms = [
         _joined(word.text for word in words if any(_is_in(word.box, box) for box in boxes))

@@ -159,6 +159,10 @@ def test_hostile_files_are_refused(exported: Path, tmp_path: Path) -> None:
         (lambda: path.write_bytes(b"PK" + bytes(100)), "It is no whole zip file"),
         (lambda: packed({}, path), "It holds 0 files"),
         (lambda: packed({**files, "evidence.json": b"[" * 200_000}, path), "evidence.json is not"),
+        (
+            lambda: packed({**files, "evidence.json": files["evidence.json"].replace(b'"x"', b'"z"')}, path),
+            "evidence.json is not",
+        ),
         (huge, "evidence/01.webp is"),
     )
 
