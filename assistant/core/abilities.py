@@ -43,6 +43,8 @@ from engines.chat.protocol import (
 from engines.chat.servers import ListedModel, list_models, told
 from store.core.database import Database
 from store.core.preferences import delete_preference, get_preference, set_preference
+from store.core.translation import N_
+from store.core.translation import gettext as _
 
 LIST_TIMEOUT_S = 5.0
 
@@ -124,19 +126,27 @@ def find_out(
     where = public_url(endpoint.base_url)
     try:
         models = list_models(endpoint.base_url, endpoint.api_key, timeout_s=min(LIST_TIMEOUT_S, timeout_s))
-        answers = Step("address", "ok", f"{where} answers and lists {len(models)} models")
+        answers = Step(
+            "address",
+            "ok",
+            _("%(address)s answers and lists %(number)s models", address=where, number=len(models)),
+        )
     except _KEY_FAILS as error:
-        answers = Step("address", "ok", f"{where} answers")
+        answers = Step("address", "ok", _("%(address)s answers", address=where))
         return Report((answers, Step("key", "failed", error.detail)), error=error)
     except _ADDRESS_FAILS as error:
         return Report((Step("address", "failed", error.detail),), error=error)
     except ModelError as error:  # not every server lists its models
         models = ()
-        answers = Step("address", "ok", f"{where} answers; it lists no models ({error.detail})")
+        answers = Step(
+            "address",
+            "ok",
+            _("%(address)s answers; it lists no models (%(error)s)", address=where, error=error.detail),
+        )
     if not endpoint.model and endpoint.provider_id is None and models:
         endpoint = replace(endpoint, model=models[0].id)
     if not endpoint.model:
-        return Report((answers, Step("model", "unknown", "no model is chosen yet")), models=models)
+        return Report((answers, Step("model", "unknown", _("no model is chosen yet"))), models=models)
     endpoint = replace(endpoint, found=NOTHING_KNOWN) if forget else remembered(database, endpoint)
     asked = partial(_asked, endpoint, database, clock, timeout_s)
     report = _of_model(endpoint, models, asked, SentLedger(database, clock, endpoint, "test"))
@@ -313,13 +323,13 @@ def _fits(text: str) -> bool:
 
 
 _PROBES = (
-    _Probe("tools", _calls_tools, "it calls tools", "it calls no tools"),
-    _Probe("vision", _sees, "it sees pictures", "it sees no pictures"),
+    _Probe("tools", _calls_tools, N_("it calls tools"), N_("it calls no tools")),
+    _Probe("vision", _sees, N_("it sees pictures"), N_("it sees no pictures")),
     _Probe(
         "json_schema",
         _follows_schema,
-        "its answer follows a schema",
-        "it follows no schema; answers are checked all the same",
+        N_("its answer follows a schema"),
+        N_("it follows no schema; answers are checked all the same"),
     ),
 )
 
@@ -333,13 +343,15 @@ def _answer_steps(endpoint: Endpoint, models: Sequence[ListedModel], answer: _Re
     if isinstance(error, _KEY_FAILS):
         yield Step("key", "failed", error.detail)
         return
-    yield Step("key", "ok", "accepted" if endpoint.api_key else "none is set, none was asked for")
+    yield Step("key", "ok", _("accepted") if endpoint.api_key else _("none is set, none was asked for"))
     if error is None:
         took_s, said = (answer.duration_ms or 0) / 1000, short(answer.text)[:80]
-        yield Step("model", "ok", f"{endpoint.model} is there")
-        yield Step("answer", "ok", f"answered in {took_s:.1f} s: {said}")
+        yield Step("model", "ok", _("%(model)s is there", model=endpoint.model))
+        words = _("answered in %(seconds)s s: %(answer)s", seconds=f"{took_s:.1f}", answer=said)
+        yield Step("answer", "ok", words)
     elif models and all(listed.id != endpoint.model for listed in models):
-        yield Step("model", "failed", f"{endpoint.model} is not in its list ({error.detail})")
+        words = _("%(model)s is not in its list (%(error)s)", model=endpoint.model, error=error.detail)
+        yield Step("model", "failed", words)
     else:
         yield Step("answer", "failed", error.detail)
 
@@ -350,22 +362,24 @@ def _ability_steps(
     """Each ability with how it is known."""
     known = chosen.over(found)
 
-    def how(field: str, error: ModelError | None = None) -> str:
+    def how(words: str, field: str, error: ModelError | None = None) -> str:
         if getattr(chosen, field) is not None:
-            return ", as you set it"
-        return (
-            ", says the server" if getattr(said, field) is not None else f" ({error.detail})" if error else ""
-        )
+            return _("%(ability)s, as you set it", ability=words)
+        if getattr(said, field) is not None:
+            return _("%(ability)s, says the server", ability=words)
+        return f"{words} ({error.detail})" if error else words
 
     for probe in _PROBES:
         can, error = getattr(known, probe.field), results.get(probe, _Result()).error
         if can is None:
-            yield Step(probe.name, "unknown", error.detail if error else "nothing tells")
+            yield Step(probe.name, "unknown", error.detail if error else _("nothing tells"))
             continue
-        written = f"it writes its calls as text ({known.tool_format})" if known.tool_format else ""
-        words = (probe.name == "tools" and written) or probe.can if can else probe.cannot
-        yield Step(probe.name, "ok" if can else "failed", f"{words}{how(probe.field, error)}")
+        words = _(probe.can if can else probe.cannot)
+        if can and probe.name == "tools" and known.tool_format:
+            words = _("it writes its calls as text (%(format)s)", format=known.tool_format)
+        yield Step(probe.name, "ok" if can else "failed", how(words, probe.field, error))
     if known.context_tokens:
-        yield Step("window", "ok", f"{known.context_tokens:,} tokens{how('context_tokens')}")
+        tokens = _("%(number)s tokens", number=f"{known.context_tokens:,}")
+        yield Step("window", "ok", how(tokens, "context_tokens"))
     else:
-        yield Step("window", "unknown", "the server does not tell")
+        yield Step("window", "unknown", _("the server does not tell"))

@@ -19,6 +19,7 @@ from engines.chat.protocol import NOTHING_KNOWN, Abilities
 from engines.chat.responses import OpenAIResponsesModel
 from store.core.errors import SettingsError
 from store.core.settings import ChatModelSettings, ChatSettings
+from store.core.translation import gettext as _
 from store.egress import providers
 from store.egress.providers import Provider, key_of
 
@@ -118,19 +119,19 @@ class Endpoint:
     @property
     def where(self) -> str:
         """Where it runs, in words."""
-        return "this computer" if self.is_local else self.host
+        return _("this computer") if self.is_local else self.host
 
     @property
     def abilities(self) -> str:
         """What it can do, in words, as far as that is known."""
         known = self.known
         words = {
-            "calls tools": known.supports_tools, "no tools": known.supports_tools is False,
-            "sees pictures": known.supports_vision, "no pictures": known.supports_vision is False,
-            f"reads {known.context_tokens or 0:,} tokens": known.context_tokens,
+            _("calls tools"): known.supports_tools, _("no tools"): known.supports_tools is False,
+            _("sees pictures"): known.supports_vision, _("no pictures"): known.supports_vision is False,
+            _("reads %(number)s tokens", number=f"{known.context_tokens or 0:,}"): known.context_tokens,
         }  # fmt: skip
-        return (
-            " · ".join(name for name, holds in words.items() if holds) or "found out with the first question"
+        return " · ".join(name for name, holds in words.items() if holds) or _(
+            "found out with the first question"
         )
 
 

@@ -15,6 +15,8 @@ from assistant.core.texts import Language
 from engines.cancellation import Cancelled
 from engines.chat.protocol import ModelError, ModelUnreachable
 from store.core.errors import DeadlineExceeded, Outdated, StoreBusy, StoreError
+from store.core.translation import N_
+from store.core.translation import gettext as _
 
 
 class TurnRefused(Exception):
@@ -37,27 +39,33 @@ class TimeRangeRequired(TurnRefused):
 
 class UnknownChat(TurnRefused):
     def __init__(self, chat_id: int) -> None:
-        super().__init__("chat_not_found", "chat_id", f"no chat {chat_id}")
+        super().__init__("chat_not_found", "chat_id", _("no chat %(number)s", number=chat_id))
         self.chat_id = chat_id
 
 
 class UnknownModel(TurnRefused):
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__("model_not_found", "model", f"no model {name!r}; known: {', '.join(known)}")
+        super().__init__(
+            "model_not_found",
+            "model",
+            _("no model %(name)r; known: %(names)s", name=name, names=", ".join(known)),
+        )
 
 
 _PROBLEMS = {
-    "missing": "Say which time you mean, for example “today 14:00-17:00”.",
-    "no_selection": "Choose a range of time first: @selection means the one that is chosen.",
-    "future": "That time has not come yet, so nothing of it can be recorded.",
-    "no_such_date": "There is no such date.",
-    "no_such_time": "There is no such time of day.",
+    "missing": N_("Say which time you mean, for example “today 14:00-17:00”."),
+    "no_selection": N_("Choose a range of time first: @selection means the one that is chosen."),
+    "future": N_("That time has not come yet, so nothing of it can be recorded."),
+    "no_such_date": N_("There is no such date."),
+    "no_such_time": N_("There is no such time of day."),
 }
 
 
 def _range_sentence(understood: str | None, problem: str) -> str:
-    sentence = _PROBLEMS.get(problem, _PROBLEMS["missing"])
-    return f"{sentence} Understood so far: “{understood}”." if understood else sentence
+    sentence = _(_PROBLEMS.get(problem, _PROBLEMS["missing"]))
+    if not understood:
+        return sentence
+    return f"{sentence} {_('Understood so far: “%(words)s”.', words=understood)}"
 
 
 # -- failures ------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from babel import Locale
 from babel.units import format_unit
 from stopwordsiso import stopwords
 
+from store.core import translation
 from store.core.tokenizer import CJK as CJK
 from store.core.tokenizer import estimate_tokens as estimate_tokens
 
@@ -22,9 +23,18 @@ HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 _SPACE = re.compile(r"\s+")
 
 
+def own_language() -> Language:
+    """Which of the languages we have sentences in the person is spoken to in."""
+    return "zh" if translation.language().startswith("zh") else "en"
+
+
 def language_of(text: str) -> Language:
-    """Chinese when a question is asked in it, else English: the languages we have sentences in."""
-    return "zh" if asked_in(text) == "zh" else "en"
+    """Which of them a question is asked in; of one that is in neither, or does not tell, the person's."""
+    asked = asked_in(text)
+    if asked == "zh":
+        return "zh"
+    is_english = asked == "en" and not _telling_words("en").isdisjoint(_WORD.findall(normalize(text)))
+    return "en" if is_english else own_language()
 
 
 @lru_cache(maxsize=8192)

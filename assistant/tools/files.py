@@ -24,6 +24,8 @@ from assistant.tools.context import ToolContext
 from assistant.tools.tool import ToolFailed, printable_line, tool
 from store.chats import attachments
 from store.core.errors import NotFound
+from store.core.translation import N_
+from store.core.translation import gettext as _
 
 MAX_ENTRIES = 500
 MAX_PIECE_CHARS = 12_000
@@ -151,17 +153,25 @@ def _covers_files(context: ToolContext) -> str:
     return f"files below {', '.join(map(str, _roots(context)))}"
 
 
-def _from(offset: int, unit: str) -> str:
-    return f" from {unit} {offset + 1:,} on" if offset else ""
-
-
 def _tells_read(context: ToolContext, path: str, offset: int, limit: int) -> str:
-    where = f"{printable_line(path)}{_from(offset, 'character')}"
-    return f"Reads {where}, within its first {context.settings.read_file_max_bytes:,} bytes."
+    most = f"{context.settings.read_file_max_bytes:,}"
+    if not offset:
+        return _("Reads %(path)s, within its first %(number)s bytes.", path=printable_line(path), number=most)
+    return _(
+        "Reads %(path)s from character %(place)s on, within its first %(number)s bytes.",
+        path=printable_line(path), place=f"{offset + 1:,}", number=most,
+    )  # fmt: skip
+
+
+def _tells_list(context: ToolContext, path: str, offset: int, limit: int) -> str:
+    if not offset:
+        return _("Lists the names in %(path)s.", path=printable_line(path))
+    place = f"{offset + 1:,}"
+    return _("Lists the names in %(path)s from entry %(place)s on.", path=printable_line(path), place=place)
 
 
 @tool(
-    reaches="text files below the folders you allow",
+    reaches=N_("text files below the folders you allow"),
     risk="files",
     tells=_tells_read,
     covers=_covers_files,
@@ -195,11 +205,9 @@ def _next(end: int, of: int) -> dict[str, int]:
 
 
 @tool(
-    reaches="names of files below the folders you allow",
+    reaches=N_("names of files below the folders you allow"),
     risk="files",
-    tells=lambda context, path, offset, limit: (
-        f"Lists the names in {printable_line(path)}{_from(offset, 'entry')}."
-    ),
+    tells=_tells_list,
     covers=_covers_files,
 )
 def list_directory(
@@ -223,7 +231,7 @@ AttachmentId = Annotated[int, Field(ge=1, le=2**53, description="The number behi
 Count = Annotated[int, Field(ge=1, le=6_000, description="Characters wanted.")]
 
 
-@tool(reaches="files that you attached to the same chat")
+@tool(reaches=N_("files that you attached to the same chat"))
 def read_attachment(
     context: ToolContext, attachment_id: AttachmentId, offset: Offset = 0, count: Count = 4_000
 ) -> object:

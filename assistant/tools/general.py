@@ -13,11 +13,12 @@ from pydantic import Field
 
 from assistant.tools.context import ToolContext
 from assistant.tools.tool import ToolFailed, tool
+from store.core.translation import N_
 
 Expression = Annotated[str, Field(description="Such as 2*(3+4), sqrt(2), 17 % 5 or round(1/3, 4).")]
 
 
-@tool(reaches="nothing but the numbers it is given")
+@tool(reaches=N_("nothing but the numbers it is given"))
 def calculator(context: ToolContext, expression: Expression) -> object:
     """Works out an arithmetic expression exactly; call it for any calculation instead of doing it
     in your head. Knows + - * / // % ** and parentheses, abs, round, floor, ceil, sqrt, exp, log,
@@ -25,7 +26,7 @@ def calculator(context: ToolContext, expression: Expression) -> object:
     return {"result": calculate(expression)}
 
 
-@tool(reaches="this computer's clock")
+@tool(reaches=N_("this computer's clock"))
 def get_current_datetime(context: ToolContext) -> object:
     """Gives the date and time of now in the person's zone in ISO form with its offset, and as epoch seconds;
     call it before turning words such as "an hour ago" into `start` and `end`."""

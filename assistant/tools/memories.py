@@ -22,6 +22,8 @@ from assistant.retrieval.excerpts import excerpt
 from assistant.tools.context import SourceQuery, ToolContext, reading, row, source_tool
 from assistant.tools.tool import ToolFailed
 from store.core.errors import NotFound
+from store.core.translation import N_
+from store.core.translation import gettext as _
 from store.frames import frames
 from store.frames import tags as frame_tags
 from store.frames.frames import captured_ms_of
@@ -32,7 +34,13 @@ from store.ocr import readings
 from store.sources import entities, fact_curation, proposals
 from store.sources.entities import Entity, Fact, Provenance
 
-REMEMBERED = "what you let Recollect remember"
+REMEMBERED = N_("what you let Recollect remember")
+_REMEMBERS = {
+    "person": N_("Remembers the person “%(name)s”"),
+    "place": N_("Remembers the place “%(name)s”"),
+    "event": N_("Remembers the event “%(name)s”"),
+    "thing": N_("Remembers the thing “%(name)s”"),
+}
 _TEXT_CHARS = 500
 _AT_MOST = 100
 
@@ -75,9 +83,13 @@ def _tells_entity(context: ToolContext, kind: str, name: str, description: str, 
     _check_frame(context, frame_id)
     if not entities.name_key(name):
         raise ToolFailed("A name has a word.")
-    seen = f", found on frame {frame_id}" if frame_id is not None else ""
-    described = f": {' '.join(description.split())}" if description.strip() else ""
-    return f"Remembers the {kind} “{' '.join(name.split())}”{seen}{described.rstrip('.')}."
+    named = _(_REMEMBERS.get(kind, N_("Remembers “%(name)s”")), name=" ".join(name.split()))
+    if frame_id is not None:
+        named = _("%(remembered)s, found on frame %(number)s", remembered=named, number=frame_id)
+    if description.strip():
+        words = " ".join(description.split()).rstrip(".")
+        named = _("%(remembered)s: %(description)s", remembered=named, description=words)
+    return f"{named}{_('.')}"
 
 
 def _tells_fact(
@@ -92,11 +104,13 @@ def _tells_fact(
         raise ToolFailed("Give exactly one of object_entity_id and object_value.")
     _check_frame(context, source_frame_id)
     what = object_value if object_entity_id is None else _entity_name(context, object_entity_id)
-    seen = f", as frame {source_frame_id} shows" if source_frame_id is not None else ""
     relation = " ".join(predicate.replace("_", " ").split())
     if not relation or not (what or "").strip():
         raise ToolFailed("A predicate and a value have text.")
-    return f"Remembers: {_entity_name(context, subject_id)} {relation} {what}{seen}."
+    fact = f"{_entity_name(context, subject_id)} {relation} {what}"
+    if source_frame_id is None:
+        return _("Remembers: %(fact)s.", fact=fact)
+    return _("Remembers: %(fact)s, as frame %(number)s shows.", fact=fact, number=source_frame_id)
 
 
 def _check_frame(context: ToolContext, frame_id: int | None) -> None:
@@ -179,7 +193,7 @@ def _stored(
     return {key: number, "is_new": is_new}
 
 
-@source_tool(reaches="tags of frames, past your exclusion rules", source="remembered")
+@source_tool(reaches=N_("tags of frames, past your exclusion rules"), source="remembered")
 def get_frame_tags(lookup: SourceQuery, frame_id: FrameId) -> object:
     """Gives the tags that a frame was marked with; call it to see how the person sorted a frame. For what
     stands on it use get_frame."""
@@ -243,7 +257,7 @@ def _fact(fact: Fact) -> dict[str, Any]:
 _DAY_CHARS = 2_000
 
 
-@source_tool(reaches="the summaries of your days, past your exclusion rules", source="days")
+@source_tool(reaches=N_("the summaries of your days, past your exclusion rules"), source="days")
 def search_rag(
     lookup: SourceQuery,
     query: Annotated[Words, Field(description="What to look for, by meaning and words; blank: the latest.")],
@@ -297,7 +311,7 @@ def _excerpt(text: str, query: str) -> str:
 _FIELD_CHARS = 400
 
 
-@source_tool(reaches="what your earlier chats came to", source="chats")
+@source_tool(reaches=N_("what your earlier chats came to"), source="chats")
 def search_chats(
     lookup: SourceQuery,
     query: Annotated[str, Field(max_length=400, description="Words or meaning; blank: the newest.")],

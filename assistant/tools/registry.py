@@ -17,6 +17,7 @@ from store.chats import tool_permissions
 from store.chats.tool_permissions import Mode
 from store.core.database import Database
 from store.core.settings import ToolsSettings
+from store.core.translation import N_
 from store.sources import locations
 from store.sources.inventory import is_present
 
@@ -86,12 +87,14 @@ def not_set_up(settings: ToolsSettings) -> list[tuple[Tool, str]]:
 def _to_be_set_up(settings: ToolsSettings) -> list[tuple[Tool, str]]:
     """The tools that a person sets up, with what is missing; "" for nothing."""
     folders = (
-        "" if settings.read_file_roots else "Name the folders that may be read in `tools.read_file_roots`."
+        ""
+        if settings.read_file_roots
+        else N_("Name the folders that may be read in `tools.read_file_roots`.")
     )
     engine = (
         ""
         if web.search_engine(settings)
-        else "Set `tools.web_search` to true and `tools.web_search_url` to an endpoint, as of a SearXNG."
+        else N_("Set `tools.web_search` to true and `tools.web_search_url` to an endpoint, as of a SearXNG.")
     )
     return [(files.list_directory, folders), (files.read_file, folders), (web.web_search, engine)]
 
@@ -158,13 +161,16 @@ def _rank(wanted: str, basic: Collection[str], near: float, tool: Tool) -> tuple
 # deleted is gone in it. The tools over messages are never probed; an empty source is an answer.
 
 GATES: Mapping[str, tuple[str, str]] = {
-    "describe_frame": ("has_vision", "None of your models can look at pictures"),
-    "get_place_at": ("places_enabled", "No places are imported, or they are switched off"),
-    "get_calendar_events": ("calendar_present", "No calendar is imported"),
-    "get_location_history": ("location_history_present", "No location history is imported"),
-    "search_rag": ("daily_summaries_present", "No day is summed up yet"),
-    "read_attachment": ("has_attachments", "No file is attached to the chat"),
-    "search_chats": ("chats_told", "No chat is summed up yet, or models are told nothing of earlier ones"),
+    "describe_frame": ("has_vision", N_("None of your models can look at pictures")),
+    "get_place_at": ("places_enabled", N_("No places are imported, or they are switched off")),
+    "get_calendar_events": ("calendar_present", N_("No calendar is imported")),
+    "get_location_history": ("location_history_present", N_("No location history is imported")),
+    "search_rag": ("daily_summaries_present", N_("No day is summed up yet")),
+    "read_attachment": ("has_attachments", N_("No file is attached to the chat")),
+    "search_chats": (
+        "chats_told",
+        N_("No chat is summed up yet, or models are told nothing of earlier ones"),
+    ),
 }
 """The flag of each tool that has one, and why it is not offered without; all others are always on."""
 

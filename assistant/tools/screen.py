@@ -27,10 +27,12 @@ from assistant.tools.tool import Tool, ToolFailed, tool
 from engines.chat.protocol import ChatModel, Message, ModelError, Picture
 from store.core import times
 from store.core.errors import StoreError
+from store.core.translation import N_
+from store.core.translation import gettext as _
 from store.frames import frames as stored_frames
 from store.frames.frames import FrameRow
 
-REACHES = "what was recorded on this computer, past your exclusion rules"
+REACHES = N_("what was recorded on this computer, past your exclusion rules")
 
 
 def _screen(function: Callable[..., BaseModel], name: str = "") -> Tool:
@@ -78,10 +80,10 @@ def _as_answer(lookup: SourceQuery, answer: BaseModel, asked: Mapping[str, Any])
 def _cite(lookup: SourceQuery, rows: list[dict[str, Any]], seen: list[tuple[int, Moment]]) -> None:
     """Give the rows of frames their ids."""
     findings = lookup.context.findings
-    for _, at in seen:
+    for __, at in seen:
         findings.shown(_ms(at), _ms(at) + 1)
     ids = findings.cite(lookup.call.database, [frame_id for frame_id, _ in seen])
-    for row, (frame_id, _) in zip(rows, seen, strict=True):
+    for row, (frame_id, __) in zip(rows, seen, strict=True):
         if frame_id in ids:
             row["cite"] = ids[frame_id]
 
@@ -180,13 +182,18 @@ def _shot(context: ToolContext, frame_id: int) -> Shot:
 
 
 def _describe_notice(context: ToolContext, frame_id: int, question: str) -> str:
-    (_, where), taken = _eyes(context), _shot(context, frame_id)
+    where, taken = _eyes(context)[1], _shot(context, frame_id)
     at = times.rfc3339(taken.frame.captured_ms, context.zone)
-    return f"Shows one picture of your screen, taken {at}, to {where}: {taken.name}."
+    return _(
+        "Shows one picture of your screen, taken %(moment)s, to %(where)s: %(name)s.",
+        moment=at,
+        where=where,
+        name=taken.name,
+    )
 
 
 @tool(
-    reaches="one picture of your screen, shown to the model that answers",
+    reaches=N_("one picture of your screen, shown to the model that answers"),
     risk="sends",
     tells=_describe_notice,
     covers=lambda context: f"pictures of frames shown to {_eyes(context)[1]}",

@@ -17,6 +17,7 @@ from assistant.read_api.answers import TimeOrNone, Words
 from assistant.read_api.calls import asking
 from assistant.tools.context import SourceQuery, row, source_tool, truncated
 from assistant.tools.tool import ToolFailed
+from store.core.translation import N_
 from store.embeddings.knn import RetrievalQuery
 from store.sources import calendars, locations, messages
 from store.sources.locations import Place
@@ -24,7 +25,7 @@ from store.sources.messages import SMS_DAYS_RADIUS, Filters, Message
 
 # -- messages ---------------------------------------------------------------------------------
 
-REACHES = "the messages you imported"
+REACHES = N_("the messages you imported")
 _DAY_MS = 86_400_000
 _TEXT_CHARS = 500
 
@@ -156,7 +157,7 @@ def _why_none(lookup: SourceQuery, contact_id: int | None) -> str:
 # -- calendars --------------------------------------------------------------------------------
 
 
-@source_tool(reaches="the calendars you imported", source="calendar")
+@source_tool(reaches=N_("the calendars you imported"), source="calendar")
 def get_calendar_events(
     lookup: SourceQuery,
     start: TimeOrNone = None,
@@ -191,13 +192,13 @@ def get_calendar_events(
 #
 # Nothing is asked of any network.
 
-PLACES = "the places you imported"
+PLACES = N_("the places you imported")
 
 North = Annotated[float, Field(ge=-90, le=90, description="Degrees north, WGS 84.")]
 East = Annotated[float, Field(ge=-180, le=180, description="Degrees east, WGS 84.")]
 
 
-@source_tool(reaches="the location history you imported", source="location")
+@source_tool(reaches=N_("the location history you imported"), source="location")
 def get_location_history(
     lookup: SourceQuery,
     start: TimeOrNone = None,

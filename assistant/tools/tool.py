@@ -27,6 +27,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from assistant.core.texts import estimate_tokens
 from store.chats.tool_permissions import Mode
+from store.core.translation import N_
+from store.core.translation import gettext as _
 
 log = logging.getLogger(__name__)
 
@@ -35,10 +37,10 @@ MAX_OUTPUT_CHARS = 16_000
 Risk = Literal["looks", "files", "changes", "sends"]
 
 RISKS: Mapping[Risk, tuple[Mode, str]] = {
-    "looks": ("auto", "Looks things up on this computer"),
-    "files": ("ask", "Reads your files"),
-    "changes": ("ask", "Changes what is remembered"),
-    "sends": ("ask", "Sends something to another program or machine"),
+    "looks": ("auto", N_("Looks things up on this computer")),
+    "files": ("ask", N_("Reads your files")),
+    "changes": ("ask", N_("Changes what is remembered")),
+    "sends": ("ask", N_("Sends something to another program or machine")),
 }
 """What a kind of tool may do: its default mode, and its words."""
 
@@ -106,7 +108,9 @@ class Tool:
         """
         values = self.values(arguments)
         with self._guarded():
-            does = self.tells(context, **values) if self.tells else f"Reaches {self.reaches}."
+            does = (
+                self.tells(context, **values) if self.tells else _("Reaches %(what)s.", what=_(self.reaches))
+            )
             return does, self.covers(context) if self.covers else self.reaches
 
     def answer(self, context: object, arguments: Mapping[str, Any]) -> str:

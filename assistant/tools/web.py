@@ -17,6 +17,8 @@ from engines.web_search import SearchFailed, WebSearch
 from store.chats import conversations
 from store.core.errors import SettingsError, StoreError
 from store.core.settings import ToolsSettings
+from store.core.translation import N_
+from store.core.translation import gettext as _
 from store.egress.egress_log import EgressRecorder, RequestContext
 
 MAX_QUERY_CHARS = 300
@@ -57,12 +59,14 @@ def _set_up(context: ToolContext) -> WebSearch:
 
 def _search_notice(context: ToolContext, query: str, limit: int) -> str:
     engine = _set_up(context)
-    how = "" if engine.is_local or engine.is_encrypted else ", not encrypted on its way"
-    return f"Sends the search “{printable_line(query)}” to {engine.host}{how}."
+    places = {"words": printable_line(query), "host": engine.host}
+    if engine.is_local or engine.is_encrypted:
+        return _("Sends the search “%(words)s” to %(host)s.", **places)
+    return _("Sends the search “%(words)s” to %(host)s, not encrypted on its way.", **places)
 
 
 @tool(
-    reaches="the search endpoint that you set up, which gets the words of the search",
+    reaches=N_("the search endpoint that you set up, which gets the words of the search"),
     risk="sends",
     tells=_search_notice,
     covers=lambda context: f"searches sent to {_set_up(context).host}",

@@ -23,6 +23,7 @@ from store.core import tombstones
 from store.core.database import Database
 from store.core.errors import NotFound
 from store.core.translation import N_
+from store.core.translation import gettext as _
 from store.memory import insights
 from store.sources import entities
 
@@ -40,7 +41,10 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
     can_use_tools = _can_use_tools(services, model)
     asked = scope.understood(services.database, request, message, zone, about, uses_tools=can_use_tools)
     if request.mode == "agent" and not can_use_tools:
-        sentence = f"the model {model.name!r} is not set up for tools; name a time, or choose another model"
+        sentence = _(
+            "the model %(name)r is not set up for tools; name a time, or choose another model",
+            name=model.name,
+        )
         raise TurnRefused("mode_unavailable", "mode", sentence)
     attached = attachments.resolve_attachments(services, request)
     attachments.check_images(services, request, model, attached)
@@ -71,8 +75,10 @@ def _message(request: TurnRequest) -> str:
     message = request.message.strip()
     if 0 < len(message) <= MAX_MESSAGE_CHARS:
         return message
-    problem = f"longer than {MAX_MESSAGE_CHARS} characters" if message else "empty"
-    raise TurnRefused("invalid_message", "message", f"the message is {problem}")
+    problem = _("the message is empty")
+    if message:
+        problem = _("the message is longer than %(number)s characters", number=MAX_MESSAGE_CHARS)
+    raise TurnRefused("invalid_message", "message", problem)
 
 
 def _about(services: TurnServices, request: TurnRequest, zone: ZoneInfo) -> AnchorFacts | None:
@@ -86,7 +92,7 @@ def _about(services: TurnServices, request: TurnRequest, zone: ZoneInfo) -> Anch
     else:
         amended = insights.of_chat(services.database, request.chat_id)
         if amended is None:
-            raise TurnRefused("not_an_insight", "amend", "only the chat of an insight can be amended")
+            raise TurnRefused("not_an_insight", "amend", _("only the chat of an insight can be amended"))
         anchored = AnchoredChat(amended.anchor, amended.id)
     return anchor_facts.of(services.database, anchored, zone) if anchored else None
 
@@ -130,7 +136,7 @@ def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:  # no such name, or a path trick
-        sentence = f"{name!r} is not an IANA time zone; for example 'Europe/Berlin'"
+        sentence = _("%(name)r is not an IANA time zone; for example 'Europe/Berlin'", name=name)
         raise TurnRefused("invalid_timezone", "timezone", sentence) from error
 
 
@@ -153,10 +159,13 @@ def resolve_voice(database: Database, request: TurnRequest) -> Voice:
     `NotFound`.
     """
     override, note = request.system_prompt, request.style_note.strip()
-    for text, limit, name in ((override, MAX_PROMPT_CHARS, "system prompt"), (note, MAX_NOTE_CHARS, "note")):
+    too_long = (
+        (override, MAX_PROMPT_CHARS, N_("the system prompt is longer than %(number)s characters")),
+        (note, MAX_NOTE_CHARS, N_("the note is longer than %(number)s characters")),
+    )
+    for text, limit, sentence in too_long:
         if text and len(text) > limit:
-            sentence = f"the {name} is longer than {limit} characters"
-            raise TurnRefused("invalid_system_prompt", "system_prompt", sentence)
+            raise TurnRefused("invalid_system_prompt", "system_prompt", _(sentence, number=limit))
     if override and override.strip():
         return Voice(override, None, note)
     persona = _persona(database, request)

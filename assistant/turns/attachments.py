@@ -23,6 +23,7 @@ from store.chats import attachments
 from store.chats.attachments import Attachment
 from store.core.database import Database
 from store.core.errors import NotFound
+from store.core.translation import gettext as _
 
 OPEN, CLOSE = "BEGIN ATTACHED DATA", "END ATTACHED DATA"
 
@@ -164,14 +165,14 @@ _refused = partial(TurnRefused, "attachment_refused", "attachments")
 
 def not_there(error: NotFound) -> TurnRefused:
     """For a file that was deleted."""
-    sentence = f"file {error.name} is not there any more; attach it again"
+    sentence = _("file %(name)s is not there any more; attach it again", name=error.name)
     return TurnRefused("attachment_not_found", "attachments", sentence)
 
 
 def resolve_attachments(services: TurnServices, request: TurnRequest) -> Attached:
     """The files of the question and of its chat. Raises `TurnRefused` for those that it cannot bring."""
     if len(set(request.attachments)) > MAX_FILES:
-        raise _refused(f"at most {MAX_FILES} files go with one question")
+        raise _refused(_("at most %(number)s files go with one question", number=MAX_FILES))
     try:
         own = attachments.usable(services.database, request.attachments, request.chat_id)
     except NotFound as error:
@@ -189,8 +190,16 @@ def check_images(services: TurnServices, request: TurnRequest, model: AnyModel, 
         return
     which = names(attached.images)
     if not services.models.endpoint(model.name).supports_vision:
-        raise _refused(f"{model.name} is not set up for images, so it cannot look at {which}")
+        raise _refused(
+            _(
+                "%(model)s is not set up for images, so it cannot look at %(names)s",
+                model=model.name,
+                names=which,
+            )
+        )
     if request.mode == "evidence":
-        raise _refused(f"an answer from recorded frames alone cannot look at {which}")
+        raise _refused(_("an answer from recorded frames alone cannot look at %(names)s", names=which))
     if sum(image.size_bytes for image in attached.images) > MAX_IMAGE_BYTES:
-        raise _refused(f"the images of one question may have {MAX_IMAGE_BYTES // 1_000_000} MB")
+        raise _refused(
+            _("the images of one question may have %(number)s MB", number=MAX_IMAGE_BYTES // 1_000_000)
+        )

@@ -23,6 +23,7 @@ from assistant.core.records import (
     TurnEvent,
     TurnRequest,
 )
+from assistant.core.texts import own_language
 from assistant.turns import second_reading
 from assistant.turns.admission import admit
 from assistant.turns.plan import TurnServices
@@ -240,7 +241,9 @@ def _followed_to_the_end(turn: LiveTurn, services: TurnServices) -> str:
 def _sentence(error: Exception) -> str:
     """What the person reads of an error: the words of a refusal, and of the system where it gave any."""
     system = error.strerror if isinstance(error, OSError) else ""
-    return str(error) if isinstance(error, TurnRefused) else system or turn_error(error, "en").message
+    return (
+        str(error) if isinstance(error, TurnRefused) else system or turn_error(error, own_language()).message
+    )
 
 
 def _drain(turn: LiveTurn, events: Iterator[TurnEvent], services: TurnServices) -> None:

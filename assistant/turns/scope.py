@@ -27,6 +27,7 @@ from assistant.turns.anchor_facts import AnchorFacts, around
 from store.chats import conversations
 from store.core import times
 from store.core.database import Database
+from store.core.translation import gettext as _
 from store.frames import apps, frames
 from store.search import sample
 from store.search.filters import Filters
@@ -151,7 +152,7 @@ def _given(database: Database, request: TurnRequest, start_ms: int, phrase: Foun
     """The range of the request: one of those that the message means, or all there is, from 0 on."""
     end_ms = request.now_ms if request.end_ms is None else request.end_ms
     if not times.MIN_MS <= start_ms < end_ms <= times.MAX_MS:
-        sentence = "end_time must be after start_time, and both must be dates of our days"
+        sentence = _("end_time must be after start_time, and both must be dates of our days")
         raise TurnRefused("invalid_time_range", "end_time", sentence)
     if start_ms == times.MIN_MS and end_ms >= request.now_ms - MAX_LATER_MS:
         return Scope("", _first_ms(database, end_ms), end_ms, is_everything=True)

@@ -18,6 +18,7 @@ from store.core import preferences
 from store.core.database import Database, rows, scalar
 from store.core.errors import NotFound, StoreError, existing
 from store.core.records import columns, insert
+from store.core.translation import gettext as _
 
 MAX_PERSONAS = 200
 
@@ -335,8 +336,8 @@ def flaws(words: PersonaText) -> Iterator[tuple[str, str]]:
     )
     for field, text, most in limits:
         if not text and field != "description":
-            yield field, "is missing"
+            yield field, _("is missing")
         if len(text) > most:
-            yield field, f"may have {most:,} characters"
+            yield field, _("may have %(number)s characters", number=f"{most:,}")
         if any(ord(letter) < 32 and letter not in "\n\t" for letter in text):
-            yield field, "has a character that no text has"
+            yield field, _("has a character that no text has")

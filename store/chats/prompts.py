@@ -15,6 +15,7 @@ from typing import Literal
 from store.chats.versioned_texts import VersionTable
 from store.core.database import Database, scalar
 from store.core.errors import StoreError
+from store.core.translation import gettext as _
 
 MAX_CHARS = 8_000
 MAX_ID_CHARS = 200
@@ -127,8 +128,13 @@ def sha256_of(content: str) -> str:
 
 def _check(model_id: str, content: str) -> None:
     if not model_id or len(model_id) > MAX_ID_CHARS or not model_id.isprintable():
-        raise PromptInvalid("model_id", f"must be one line of at most {MAX_ID_CHARS} characters")
+        raise PromptInvalid(
+            "model_id", _("must be one line of at most %(number)s characters", number=MAX_ID_CHARS)
+        )
     if len(content) > MAX_CHARS:
-        raise PromptInvalid("system_prompt", f"has {len(content)} characters, {MAX_CHARS} at most are kept")
+        raise PromptInvalid(
+            "system_prompt",
+            _("has %(number)s characters, %(most)s at most are kept", number=len(content), most=MAX_CHARS),
+        )
     if "\0" in content:
-        raise PromptInvalid("system_prompt", "must not hold the character NUL")
+        raise PromptInvalid("system_prompt", _("must not hold the character NUL"))

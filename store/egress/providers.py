@@ -20,6 +20,7 @@ from typing import Any, get_args, get_type_hints
 from store.core.errors import StoreError, existing
 from store.core.paths import FILE_MODE, DataDir, replace_file
 from store.core.settings import ToolFormat
+from store.core.translation import gettext as _
 
 MAX_PROVIDERS = 100
 MAX_TEXT = 500
@@ -129,7 +130,9 @@ def add(data_dir: DataDir, provider: Provider, taken: Iterable[str] = ()) -> Pro
         provider = replace(provider, id=known.next_id)
         problems = _problems(provider, [*taken, *(each.name for each in known.entries)])
         if len(known.entries) >= MAX_PROVIDERS:
-            problems.append(("name", f"cannot be added: there are {MAX_PROVIDERS} already"))
+            problems.append(
+                ("name", _("cannot be added: there are %(number)s already", number=MAX_PROVIDERS))
+            )
         if problems:
             raise ProviderInvalid(problems)
         _save(data_dir, replace(known, entries=(*known.entries, provider), next_id=known.next_id + 1))
@@ -183,29 +186,33 @@ def _problems(provider: Provider, taken: list[str]) -> list[tuple[str, str]]:
     """(field, what is wrong), for everything but the address, which whoever uses it knows best."""
     found = []
     if not _NAME.fullmatch(provider.name):
-        found.append(("name", "must begin with a letter or digit and have at most 60 plain characters"))
+        found.append(("name", _("must begin with a letter or digit and have at most 60 plain characters")))
     elif provider.name.casefold() in {name.casefold() for name in taken}:
-        found.append(("name", "is taken"))
+        found.append(("name", _("is taken")))
     for name in ("base_url", "model", "api_key"):
         text = getattr(provider, name)
         if len(text) > MAX_TEXT or not text.isprintable():
-            found.append((name, f"must be one line of at most {MAX_TEXT} characters"))
+            found.append((name, _("must be one line of at most %(number)s characters", number=MAX_TEXT)))
     if provider.api_key and not provider.api_key.isascii():
-        found.append(("api_key", "must be plain ASCII"))
+        found.append(("api_key", _("must be plain ASCII")))
     if provider.api_key.startswith(ENV_PREFIX) and not _VARIABLE.fullmatch(
         provider.api_key.removeprefix(ENV_PREFIX)
     ):
-        found.append(("api_key", "names no variable; write env:NAME"))
+        found.append(("api_key", _("names no variable; write env:NAME")))
     if provider.context_tokens and not MIN_CONTEXT <= provider.context_tokens <= MAX_CONTEXT:
-        found.append(("context_tokens", f"must be between {MIN_CONTEXT} and {MAX_CONTEXT}"))
+        found.append(
+            ("context_tokens", _("must be between %(low)s and %(high)s", low=MIN_CONTEXT, high=MAX_CONTEXT))
+        )
     for name in ("input_price", "output_price"):
         price = getattr(provider, name)
         if not math.isfinite(price) or not 0 <= price <= MAX_PRICE:
-            found.append((name, "must be a number from 0"))
+            found.append((name, _("must be a number from 0")))
     if not _CURRENCY.fullmatch(provider.currency):
-        found.append(("currency", "must be a sign or a code such as USD"))
+        found.append(("currency", _("must be a sign or a code such as USD")))
     if provider.tool_format not in TOOL_FORMATS:
-        found.append(("tool_format", f"must be one of {', '.join(TOOL_FORMATS[1:])}, or empty"))
+        found.append(
+            ("tool_format", _("must be one of %(names)s, or empty", names=", ".join(TOOL_FORMATS[1:])))
+        )
     return found
 
 

@@ -29,6 +29,7 @@ def install(app: Flask) -> None:
     app.jinja_env.install_gettext_callables(  # type: ignore[attr-defined]
         translation.gettext, _form, newstyle=True, pgettext=translation.pgettext
     )
+    app.jinja_env.filters["translated"] = translation.gettext  # a text of ours that the code holds
     app.jinja_env.globals["language"] = lambda: translation.language().replace("_", "-")
     app.jinja_env.globals["script_texts"] = lambda: script_texts(translation.language())
     app.before_request(_speak)

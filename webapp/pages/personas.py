@@ -21,6 +21,7 @@ from assistant.core.records import EvidenceItem, TurnRequest
 from assistant.turns.turn import answer
 from store.chats import conversations, personas
 from store.chats.personas import MAX_PERSONAS, Persona, PersonaInvalid, PersonaText, Version
+from store.core.translation import gettext as _
 from store.frames import frames
 from store.frames.activity_intervals import Segment
 from store.timeline import segments
@@ -41,7 +42,6 @@ from webapp.views.answers import Links
 FORMAT = 1
 MAX_BYTES = 1_000_000
 _FIELDS = ("name", "description", "system_prompt")
-QUESTION = "What was I doing here?"
 MOMENTS = 8
 _SHORTEST_MS = 30_000
 _DAY_MS = 86_400_000
@@ -132,11 +132,11 @@ def preview() -> Response:
     opened = None if open_id is None else personas.get(own.database, open_id)
     words = _typed()
     if not words.system_prompt.strip():
-        return _page(opened, 422, errors={"system_prompt": "is missing"})
+        return _page(opened, 422, errors={"system_prompt": _("is missing")})
     key = request.form.get("moment", "")
     chosen = next((moment for moment in moments(own, who) if moment.key == key), None)
     if chosen is None:
-        raise Problem(400, "invalid_request", "There is no such moment any more; choose another.")
+        raise Problem(400, "invalid_request", _("There is no such moment any more; choose another."))
     return _page(opened, trial=try_out(own, words.system_prompt, chosen, who))
 
 
@@ -195,8 +195,12 @@ def import_file() -> Response:
         words = load_personas(upload.read(MAX_BYTES + 1) if upload else b"")
         added = personas.create_all(own.database, words, own.clock())
     except PersonaInvalid as error:
-        reasons = "; ".join(f"{name} {message}" for name, message in error.errors)
-        return _page(None, 422, errors={"file": formatting.sentence(reasons)})
+        labels = {"file": _("The file"), "name": _("Name"), "description": _("In a few words")}
+        problems = (
+            _("%(field)s %(problem)s.", field=labels.get(name, _("The text")), problem=problem)
+            for name, problem in error.errors
+        )
+        return _page(None, 422, errors={"file": " ".join(problems)})
     return templating.redirect_to(f"/personas/{added[0].id}" if added else "/personas")
 
 
@@ -236,7 +240,7 @@ def _page(
         compared=_compared(persona, versions),
         moments=moments(own, viewer()),
         trial=trial,
-        trial_question=QUESTION,
+        trial_question=_question(),
         limits=personas,
         is_saved=request.method == "GET" and request.args.get("saved") == "1",
     )
@@ -266,7 +270,11 @@ def moments(own: Services, viewer: Viewer) -> list[Moment]:
 def _moment(segment: Segment, viewer: Viewer) -> Moment:
     span = formatting.span(segment.start_ms, segment.end_ms, viewer.zone, viewer.now_ms)
     end_ms = max(segment.end_ms, segment.start_ms + 1)
-    return Moment(segment.start_ms, end_ms, f"{span}, {segment.app_name or 'unknown app'}")
+    return Moment(segment.start_ms, end_ms, f"{span} · {segment.app_name or _('Unknown app')}")
+
+
+def _question() -> str:
+    return _("What was I doing here?")
 
 
 def try_out(own: Services, system_prompt: str, moment: Moment, viewer: Viewer) -> Trial:
@@ -274,7 +282,7 @@ def try_out(own: Services, system_prompt: str, moment: Moment, viewer: Viewer) -
     but the record that something was sent.
     """
     question = TurnRequest(
-        QUESTION,
+        _question(),
         viewer.zone_name,
         viewer.now_ms,
         start_ms=moment.start_ms,
@@ -304,14 +312,16 @@ def dump_personas(personas: Iterable[PersonaText]) -> str:
 def load_personas(data: bytes) -> list[PersonaText]:
     """The personas of a file. Raises `PersonaInvalid` with what is wrong with it."""
     if len(data) > MAX_BYTES:
-        raise PersonaInvalid([("file", f"is larger than {MAX_BYTES:,} bytes")])
+        raise PersonaInvalid([("file", _("is larger than %(number)s bytes", number=f"{MAX_BYTES:,}"))])
     try:
         file = _File.model_validate_json(data, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         reason = f"{where}: {first['msg']}" if where else first["msg"]
-        raise PersonaInvalid([("file", f"is no file of personas ({reason})")]) from None
+        raise PersonaInvalid([("file", _("is no file of voices (%(reason)s)", reason=reason))]) from None
     if file.recollect_personas != FORMAT:
-        raise PersonaInvalid([("file", f"is of a later format ({file.recollect_personas})")])
+        raise PersonaInvalid(
+            [("file", _("is of a later format (%(number)s)", number=file.recollect_personas))]
+        )
     return [PersonaText(**persona.model_dump()) for persona in file.personas]

@@ -18,24 +18,32 @@ from assistant.turns import tool_execution
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_permissions import Mode
 from store.core.settings import ToolsSettings
+from store.core.translation import N_
+from store.core.translation import gettext as _
 from webapp.api.tool_calls import gates_of
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.services import Services, services
 
-MODE_WORDS: Mapping[Mode, str] = {"auto": "Run automatically", "ask": "Ask every time", "off": "Off"}
+MODE_WORDS: Mapping[Mode, str] = {
+    "auto": N_("Run automatically"), "ask": N_("Ask every time"), "off": N_("Off")
+}  # fmt: skip
 EVENT_WORDS = {
-    "approved": "allowed once",
-    "allowed_in_chat": "allowed in one chat",
-    "always_allowed": "allowed always",
-    "denied": "denied",
-    "expired": "nobody decided in time",
-    "refused": "refused: not as approved, or decided before",
-    "completed": "ran",
-    "failed": "failed",
-    "timed_out": "took too long",
+    "approved": N_("allowed once"),
+    "allowed_in_chat": N_("allowed in one chat"),
+    "always_allowed": N_("allowed always"),
+    "denied": N_("denied"),
+    "expired": N_("nobody decided in time"),
+    "refused": N_("refused: not as approved, or decided before"),
+    "completed": N_("ran"),
+    "failed": N_("failed"),
+    "timed_out": N_("took too long"),
 }
 MAX_EVENTS = 30
+_KINDS = {
+    "string": N_("text"), "integer": N_("whole number"), "number": N_("number"), "boolean": N_("yes or no"),
+    "array": N_("list"), "object": N_("object"), "null": N_("nothing"),
+}  # fmt: skip
 _WHEN_ON: dict[str, Mode] = {"auto": "auto", "ask": "ask"}
 _ORDER: tuple[Risk, ...] = ("sends", "files", "changes", "looks")
 
@@ -73,7 +81,7 @@ def show() -> Response:
     """The tools by their kind of risk, those that have to be set up first, and what was allowed and run."""
     own = services()
     views = list(tool_views(own))
-    groups = [(RISKS[risk][1], [view for view in views if view.tool.risk == risk]) for risk in _ORDER]
+    groups = [(_(RISKS[risk][1]), [view for view in views if view.tool.risk == risk]) for risk in _ORDER]
     models = own.chat_models
     return templating.render_page(
         "tools/tools.html",
@@ -95,7 +103,7 @@ def change(name: str) -> Response:
     """Switch a tool on or off (``on``), and say when it asks (``mode``); from the next turn on."""
     own = services()
     if own.agent.tools.get(name) is None:
-        raise Problem(404, "tool_not_found", f"There is no tool {name[:100]!r}.")
+        raise Problem(404, "tool_not_found", _("There is no tool %(name)r.", name=name[:100]))
     mode = _WHEN_ON.get(request.form.get("mode", "")) if request.form.get("on") == "on" else "off"
     if mode is None:
         raise Problem(400, "invalid_request", "A tool runs automatically (auto) or asks (ask).")
@@ -129,7 +137,7 @@ def tool_views(own: Services) -> Iterator[ToolView]:
             mode=mode,
             reaches=_reaches(tool, own.settings.tools, own.chat_models),
             last_used_ms=used.get(tool.name),
-            lacks=gates.lacks(tool.name),
+            lacks=_(gates.lacks(tool.name)),
             asks_again=mode == "auto" and not hosts <= bound.get(tool.name, set()),
         )
 
@@ -138,34 +146,39 @@ def _reaches(tool: Tool, settings: ToolsSettings, models: ChatModels) -> str:
     """Roots, endpoint or model, where the tool has one; else its own words."""
     engine = search_engine(settings)
     if tool.name == "web_search" and engine:
-        return f"{engine.host}, which gets the words of the search"
+        return _("%(host)s, which gets the words of the search", host=engine.host)
     if tool.risk == "files":
-        return f"{tool.reaches}: {', '.join(settings.read_file_roots)}"
+        names = ", ".join(settings.read_file_roots)
+        return _("%(what)s: %(names)s", what=_(tool.reaches), names=names)
     if tool.name == "describe_frame" and (seeing := _seeing(models)):
-        return f"one picture of your screen, shown to the model that answers: {', '.join(seeing)}"
-    return tool.reaches
+        return _("%(what)s: %(names)s", what=_(tool.reaches), names=", ".join(seeing))
+    return _(tool.reaches)
 
 
 def _seeing(models: ChatModels) -> list[str]:
     """Models that take pictures, with where they are."""
-    return [f"{info.name} ({info.where})" for info in models.describe() if info.supports_vision]
+    return [
+        _("%(model)s (%(where)s)", model=info.name, where=info.where)
+        for info in models.describe()
+        if info.supports_vision
+    ]
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
     """A JSON Schema in words: ``integer, 1 to 100``."""
     if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(_kind(option) for option in schema["anyOf"]))
+        return _(" or ").join(dict.fromkeys(_kind(option) for option in schema["anyOf"]))
     if "enum" in schema:
-        return "one of " + ", ".join(map(str, schema["enum"]))
-    words = str(schema.get("type", "any value"))
-    if words == "array":
-        words = f"list of {_kind(schema.get('items', {}))}"
+        return _("one of %(names)s", names=", ".join(map(str, schema["enum"])))
+    words = _(_KINDS.get(schema.get("type", ""), N_("any value")))
+    if schema.get("type") == "array":
+        words = _("list of %(kind)s", kind=_kind(schema.get("items", {})))
     low, high = schema.get("minimum"), schema.get("maximum")
     if low is not None and high is not None and high < 2**31:
-        return f"{words}, {low} to {high:,}"
+        return _("%(kind)s, %(low)s to %(high)s", kind=words, low=low, high=f"{high:,}")
     if low is not None:
-        return f"{words}, {low} or more"
+        return _("%(kind)s, %(number)s or more", kind=words, number=low)
     if high is not None:
-        return f"{words}, at most {high:,}"
+        return _("%(kind)s, at most %(number)s", kind=words, number=f"{high:,}")
     most = schema.get("maxLength")
-    return f"{words}, at most {most:,} characters" if most else words
+    return _("%(kind)s, at most %(number)s characters", kind=words, number=f"{most:,}") if most else words

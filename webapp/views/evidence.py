@@ -16,6 +16,7 @@ from store.chats.feedback import Report
 from store.chats.tool_calls import ToolCall
 from store.core import times
 from store.core.database import Database
+from store.core.translation import gettext as _
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.frames.media import Media
@@ -84,8 +85,8 @@ class EvidenceCard:
     @property
     def place(self) -> str:
         """``Slack · #harbour``: its app and its window."""
-        return (
-            " · ".join(part for part in (self.item.app_name, self.item.window_name) if part) or "Unknown app"
+        return " · ".join(part for part in (self.item.app_name, self.item.window_name) if part) or _(
+            "Unknown app"
         )
 
 

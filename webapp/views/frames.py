@@ -18,6 +18,8 @@ from assistant.turns.stored_turns import stored_turn
 from store.core import times
 from store.core.database import Database
 from store.core.errors import MediaGone
+from store.core.translation import N_
+from store.core.translation import gettext as _
 from store.frames.frames import FrameRow
 from store.frames.media import Media
 from store.ocr import readings
@@ -29,17 +31,17 @@ from webapp.core.parameters import number
 MAX_HITS = 200
 MAX_LINES = 400
 _GONE = {
-    "deleted": "It was deleted.",
-    "missing": "Its file is missing on the disk.",
-    "altered": "Its file is no longer the picture that was captured, so it is not shown.",
-    "retention": "It was removed by retention.",
+    "deleted": N_("It was deleted."),
+    "missing": N_("Its file is missing on the disk."),
+    "altered": N_("Its file is no longer the picture that was captured, so it is not shown."),
+    "retention": N_("It was removed by retention."),
 }
 
 
 def citation_text(words: str, place: str, captured_ms: int, frame_id: int | None, zone: tzinfo) -> str:
     """What "Copy citation" copies, beside the address."""
     at = times.rfc3339(captured_ms - captured_ms % 1000, zone).replace("T", " ")
-    return f"{words}{place}, {at}, frame {frame_id}"
+    return f"{words}{place}, {at}, {_('frame %(number)s', number=frame_id)}"
 
 
 def unavailable_reason(media: Media, frame: FrameRow) -> str:
@@ -53,7 +55,9 @@ def unavailable_reason(media: Media, frame: FrameRow) -> str:
 
 def unavailable_text(reason: str) -> str:
     """A sentence for why a picture is gone; "" for no reason."""
-    return _GONE.get(reason) or (f"It is gone: {reason.replace('_', ' ')}." if reason else "")
+    if reason in _GONE or not reason:
+        return _(_GONE.get(reason, ""))
+    return _("It is gone: %(reason)s.", reason=reason.replace("_", " "))
 
 
 def crop_around(

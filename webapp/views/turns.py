@@ -19,7 +19,7 @@ from assistant.core.records import (
     StatusEvent,
     TurnResult,
 )
-from assistant.core.strings import text
+from assistant.core.strings import sentences, text
 from assistant.core.texts import language_of
 from assistant.evidence import marks
 from assistant.retrieval import coverage
@@ -31,6 +31,8 @@ from store.chats.personas import BUILT_IN, DEFAULT, NOBODY, TurnPersona
 from store.chats.tool_calls import ToolCall
 from store.core import preferences
 from store.core.database import Database
+from store.core.translation import N_
+from store.core.translation import gettext as _
 from store.frames.media import Media
 from store.memory import context_packs, insights
 from store.memory.context_packs import Told
@@ -44,12 +46,12 @@ from webapp.views.evidence import CallGroup, EvidenceCard, call_rounds, evidence
 log = logging.getLogger(__name__)
 
 _FALLBACKS = {
-    "embeddings_off": "search by meaning is off",
-    "embedder_unavailable": "the model of meanings cannot be used",
-    "language_not_embedded": "the model of meanings does not read this language",
-    "no_embeddings": "no frame has a meaning yet",
-    "no_vector_hits": "none is near in meaning",
-    "exact_query": "these very words",
+    "embeddings_off": N_("search by meaning is off"),
+    "embedder_unavailable": N_("the model of meanings cannot be used"),
+    "language_not_embedded": N_("the model of meanings does not read this language"),
+    "no_embeddings": N_("no frame has a meaning yet"),
+    "no_vector_hits": N_("none is near in meaning"),
+    "exact_query": N_("these very words"),
 }
 
 
@@ -83,19 +85,18 @@ def _search_attempt(query: Query) -> SearchAttempt:
         "to": query.end_ms,
     }
     address = f"/search?{urlencode({name: value for name, value in values.items() if value})}"
-    count = (
-        formatting.count(query.hits, "frame")
-        if query.is_exact
-        else f"at least {formatting.count(query.hits)}"
-    )
+    count = formatting.count(query.hits, "frame")
+    if not query.is_exact:
+        count = _("at least %(frames)s", frames=count)
     if not query.text:
-        return SearchAttempt("The range, evenly", count, address)
-    why = _FALLBACKS.get(query.fallback, query.fallback.replace("_", " "))
-    return SearchAttempt(f"“{query.text}”", f"{count}, by words alone: {why}" if why else count, address)
+        return SearchAttempt(_("The range, evenly"), count, address)
+    if query.fallback:
+        why = _(_FALLBACKS.get(query.fallback, query.fallback.replace("_", " ")))
+        count = _("%(frames)s, by words alone: %(why)s", frames=count, why=why)
+    return SearchAttempt(f"“{query.text}”", count, address)
 
 
 FIRST_CARDS = 3
-WRITING = "Writing a draft. It is checked when it is complete."
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,11 @@ def progress(
     said = {n: "".join(e.text for e in part) for n, part in groupby(deltas, key=lambda e: e.part)}
     return Progress(
         seq=len(numbered),
-        message=WRITING if is_writing else messages[-1] if messages else "",
+        message=_("Writing a draft. It is checked when it is complete.")
+        if is_writing
+        else messages[-1]
+        if messages
+        else "",
         steps=tuple(Step(n, _lines(said.get(n, "")), rounds.get(n, ())) for n in sorted({*said, *rounds})),
         cards=tuple(evidence_cards(database, media, turn, evidence[:FIRST_CARDS], {}, now_ms)),
         found=len(evidence),
@@ -195,8 +200,11 @@ class TurnView:
     def said(self) -> str:
         """What is said aloud once the answer is there."""
         warned = sum(tag.css_class == "state warn" for _, tag in answers.tags(self.turn))
-        more = f", {formatting.count(warned, 'warning')}" if warned else ""
-        return f"Answer complete, {formatting.count(len(self.cited), 'source')}{more}"
+        sources = formatting.count(len(self.cited), "source")
+        if not warned:
+            return _("Answer complete, %(sources)s", sources=sources)
+        warnings = formatting.count(warned, "warning")
+        return _("Answer complete, %(sources)s, %(warnings)s", sources=sources, warnings=warnings)
 
     @property
     def can_be_checked(self) -> bool:
@@ -238,7 +246,7 @@ def turn_view(
         answer=answers.parts(turn, _links(turn, cited), cited),
         cited=cited,
         retrieved=tuple(card for card in cards if card.item.n is None)[:MAX_RETRIEVED],
-        way=" · ".join(filter(None, (coverage.way(turn) or "What was looked at", told_of))),
+        way=" · ".join(filter(None, (coverage.way(turn) or _("What was looked at"), told_of))),
         statements=coverage.statements(turn.coverage, zone, language_of(turn.question)),
         searches=tuple(_search_attempt(query) for query in turn.coverage.queries),
         other_ranges=tuple(_other_ranges(turn, zone, now_ms)),
@@ -300,9 +308,9 @@ def _opening(turn: TurnResult) -> str:
     """An answer with claims of which none was verified opens with this sentence."""
     if turn.error or marks.is_confirmed(turn.claims):
         return ""
-    if turn.answer_md.startswith(text("unconfirmed", language_of(turn.question))):
+    if turn.answer_md.startswith(tuple(sentences("turn")["unconfirmed"])):
         return ""  # it says so itself
-    return "I could not confirm this on screen." if turn.answer_md else ""
+    return text("unconfirmed", language_of(turn.question)) if turn.answer_md else ""
 
 
 def coverage_lines(turn: TurnResult) -> list[str]:

@@ -17,6 +17,7 @@ from assistant.turns.live import LiveTurn
 from store.chats import conversations
 from store.chats.records import Chat
 from store.core.errors import NotFound
+from store.core.translation import gettext as _
 from store.frames import frames
 from store.memory import chat_sessions
 from webapp.api import chats, event_stream
@@ -278,7 +279,7 @@ def window_event(session_id: int, what: str) -> FlaskResponse:
     else:
         is_open = chat_sessions.show(own.database, session_id, what == "shown", now_ms)
     if not is_open:
-        raise Problem(409, "session_closed", "This window was taken for closed.")
+        raise Problem(409, "session_closed", _("This window was taken for closed."))
     return FlaskResponse(status=204)
 
 
@@ -289,7 +290,9 @@ def keep(chat_id: int | None) -> FlaskResponse:
     own = services()
     message = request.form.get("message", "")
     if len(message) > MAX_MESSAGE_CHARS:
-        raise Problem(413, "too_long", f"A message has at most {MAX_MESSAGE_CHARS} characters.")
+        raise Problem(
+            413, "too_long", _("A message has at most %(number)s characters.", number=MAX_MESSAGE_CHARS)
+        )
     try:
         conversations.save_draft(own.database, chat_id, message, own.clock())
     except apsw.ConstraintError as error:

@@ -17,6 +17,7 @@ from assistant.turns import stored_turns
 from store.chats import feedback, tool_calls
 from store.chats.records import Chat
 from store.chats.tool_calls import ApprovalScope, NotPending, ToolCall
+from store.core.translation import gettext as _
 from store.sources import proposals
 from webapp.api.questions import start_check
 from webapp.api.tool_calls import decide
@@ -45,7 +46,16 @@ def report(chat_id: int, n: int, source: int) -> Response:
         note = request.form.get("note", "")
         is_source = source != feedback.WHOLE_ANSWER
         if not (is_source and feedback.report(own.database, chat_id, n, source, "wrong", note, own.clock())):
-            raise Problem(404, "source_not_found", f"Turn {n} of chat {chat_id} cites no source {source}.")
+            raise Problem(
+                404,
+                "source_not_found",
+                _(
+                    "Turn %(turn)s of chat %(chat)s cites no source %(source)s.",
+                    turn=n,
+                    chat=chat_id,
+                    source=source,
+                ),
+            )
     turn = stored_turn_or_404(chat_id, n)
     if not templating.wants_fragment():
         return templating.redirect_to(f"/chat/{chat_id}#t{n}e{source}")
@@ -110,7 +120,9 @@ def retry(chat_id: int, n: int) -> Response:
     """Ask a question whose turn failed again, with everything that it was asked with."""
     chat, asked, who = chat_or_404(chat_id), stored_turn_or_404(chat_id, n), viewer()
     if asked.status != "failed":
-        raise Problem(409, "turn_not_failed", f"Turn {n} of chat {chat_id} has not failed.")
+        raise Problem(
+            409, "turn_not_failed", _("Turn %(turn)s of chat %(chat)s has not failed.", turn=n, chat=chat_id)
+        )
     return _ask_again(chat, asked, who)
 
 
@@ -155,7 +167,9 @@ def retry_call(chat_id: int, n: int, call_id: int) -> Response:
     chat, asked, who = chat_or_404(chat_id), stored_turn_or_404(chat_id, n), viewer()
     call = _call(chat_id, n, call_id)
     if not is_retryable(call) or asked.status == "running":
-        raise Problem(409, "tool_call_not_failed", f"Tool call {call_id} cannot be tried again.")
+        raise Problem(
+            409, "tool_call_not_failed", _("Tool call %(call)s cannot be tried again.", call=call_id)
+        )
     return _ask_again(chat, asked, who, Call("again_1", call.tool, json.loads(call.arguments)))
 
 
@@ -178,5 +192,7 @@ def _call(chat_id: int, n: int, call_id: int) -> ToolCall:
     """A tool call of this turn. Raises 404."""
     call = tool_calls.get(services().database, call_id)
     if call is None or (call.chat_id, call.turn) != (chat_id, n):
-        raise Problem(404, "tool_call_not_found", f"There is no tool call {call_id} in this turn.")
+        raise Problem(
+            404, "tool_call_not_found", _("There is no tool call %(call)s in this turn.", call=call_id)
+        )
     return call

@@ -125,4 +125,5 @@ def _span(value: str) -> tuple[int, int] | None:
 
 def _label(start_ms: int, end_ms: int, who: Viewer, *, is_so_far: bool) -> str:
     words = formatting.span(start_ms, end_ms, who.zone, who.now_ms)
-    return f"{words}, {formatting.duration(end_ms - start_ms)}{', so far' if is_so_far else ''}"
+    duration = formatting.duration(end_ms - start_ms)
+    return f"{words} · {_('%(duration)s so far', duration=duration) if is_so_far else duration}"

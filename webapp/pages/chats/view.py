@@ -21,6 +21,8 @@ from store.chats.attachments import Attachment
 from store.chats.records import Chat
 from store.core.database import Database
 from store.core.times import Day, to_local
+from store.core.translation import N_
+from store.core.translation import gettext as _
 from store.frames import frames
 from store.frames.frames import FrameRow
 from store.memory import chat_sessions
@@ -59,7 +61,7 @@ def chat_list(database: Database, viewer: Viewer, find: str = "", before: str = 
 
 def _groups(chats: list[Chat], viewer: Viewer) -> list[tuple[str, list[Chat]]]:
     today = viewer.today.date
-    names = {today: "Today", today - timedelta(days=1): "Yesterday"}
+    names = {today: _("Today"), today - timedelta(days=1): _("Yesterday")}
     groups: list[tuple[str, list[Chat]]] = []
     for chat in chats:
         on = to_local(chat.updated_ms, viewer.zone).date()
@@ -86,7 +88,9 @@ def suggestions(database: Database, viewer: Viewer) -> dict[str, Any] | None:
 
 def _day_name(day: Day, viewer: Viewer) -> str:
     back = (viewer.today.date - day.date).days
-    return {0: "today", 1: "yesterday"}.get(back) or f"on {formatting.date_short(day.date)}"
+    return {0: _("today"), 1: _("yesterday")}.get(back) or _(
+        "on %(day)s", day=formatting.date_short(day.date)
+    )
 
 
 def _questions(totals: Totals, day: str) -> Iterator[tuple[str, str]]:
@@ -95,9 +99,10 @@ def _questions(totals: Totals, day: str) -> Iterator[tuple[str, str]]:
     windows = Counter(total.app_name for total in totals.by_window)
     if used:
         recorded = formatting.duration(totals.covered_ms)
-        yield f"What did I do {day}?", f"{formatting.count(len(used), 'app')}, {recorded}"
-    for asked, app in zip(("How long", "How often"), used, strict=False):
-        yield f"{asked} did I use {app} {day}?", formatting.count(windows[app], "window")
+        yield _("What did I do %(day)s?", day=day), f"{formatting.count(len(used), 'app')} · {recorded}"
+    asked = (N_("How long did I use %(app)s %(day)s?"), N_("How often did I use %(app)s %(day)s?"))
+    for question, app in zip(asked, used, strict=False):
+        yield _(question, app=app, day=day), formatting.count(windows[app], "window")
     chinese = (
         total for total in totals.by_window if total.app_name and language_of(total.name or "") == "zh"
     )
@@ -144,7 +149,7 @@ def page(
         composer = replace(composer, model=turns[-1].turn.model)  # who answered last answers next
     return dict(
         chat=chat,
-        title=chat.title if chat else "Ask",
+        title=chat.title if chat else _("Ask"),
         action=f"/chat/{chat.id}" if chat else "/chat",
         older=asked[:begin],
         turns=turns,
@@ -172,7 +177,7 @@ def around_frame(frame: FrameRow, viewer: Viewer) -> Composer:
     """A composer that asks about one frame: five minutes on each side of it."""
     at = formatting.clock_short(frame.captured_ms, viewer.zone)
     around = of_span(frame.captured_ms - AROUND_MS, frame.captured_ms + AROUND_MS, viewer)
-    return Composer(f"What was I doing at {at}?", around, frame_id=frame.id)
+    return Composer(_("What was I doing at %(time)s?", time=at), around, frame_id=frame.id)
 
 
 def edit(turn: TurnResult, viewer: Viewer) -> Composer:

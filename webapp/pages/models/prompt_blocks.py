@@ -22,6 +22,8 @@ from assistant.turns.admission import NEUTRAL, resolve_voice
 from assistant.turns.plan import TurnPlan
 from store.chats import prompts as stored_prompts
 from store.core.database import Database
+from store.core.translation import N_
+from store.core.translation import gettext as _
 from store.egress import egress_log
 from store.egress.egress_log import SentRequest
 from store.sources import entities
@@ -33,14 +35,14 @@ from webapp.core.services import Services, Viewer, services, viewer
 from webapp.pages.models.prompt_editor import editor
 
 TITLES: dict[BlockName, str] = {
-    "model_prompt": "Model prompt",
-    "identity": "Identity",
-    "rules": "Hard rules",
-    "guidance": "Use of tools",
-    "tools": "Tool definitions",
-    "time": "Time",
-    "budget": "Budget",
-    "background": "Background",
+    "model_prompt": N_("Model prompt"),
+    "identity": N_("Identity"),
+    "rules": N_("Hard rules"),
+    "guidance": N_("Use of tools"),
+    "tools": N_("Tool definitions"),
+    "time": N_("Time"),
+    "budget": N_("Budget"),
+    "background": N_("Background"),
 }
 
 
@@ -97,11 +99,11 @@ def preview() -> Response:
     if shown is None and not name:
         return templating.redirect_to("/settings/models")
     if shown is None or name not in ("", shown.info.name):
-        raise Problem(404, "model_not_found", "There is no such model.")
+        raise Problem(404, "model_not_found", _("There is no such model."))
     info, who = shown.info, viewer()
-    views = [("In evidence mode", prompt_preview(own, info, "evidence", who))]
+    views = [(_("In evidence mode"), prompt_preview(own, info, "evidence", who))]
     if info.supports_tools or info.tool_format:
-        views.append(("With tools", prompt_preview(own, info, "auto", who)))
+        views.append((_("With tools"), prompt_preview(own, info, "auto", who)))
     return templating.render_page("prompts/preview.html", info=info, views=views)
 
 
@@ -154,10 +156,10 @@ def _sent(requests: tuple[SentRequest, ...], before: SentRequest | None) -> Prom
 
 def _view(blocks: Sequence[Block], sha256: str = "", tools: str = "", **more: Any) -> PromptView:
     drawn = tuple(
-        BlockView(block.number, TITLES[block.name], block.text, block.name in PREFIX) for block in blocks
+        BlockView(block.number, _(TITLES[block.name]), block.text, block.name in PREFIX) for block in blocks
     )
     present = {block.name for block in blocks} | ({"tools"} if tools else set())
-    absent = tuple(TITLES[name] for name in NAMES if name not in present)
+    absent = tuple(_(TITLES[name]) for name in NAMES if name not in present)
     return PromptView(drawn, absent, sha256 or prefix_sha256(blocks), tools, **more)
 
 
@@ -165,7 +167,7 @@ def _changed(before: Sequence[Block], after: Sequence[Block]) -> tuple[str, ...]
     if not before or not after:
         return None
     old, new = ({block.name: block.text for block in blocks} for blocks in (before, after))
-    return tuple(TITLES[name] for name in NAMES if name in PREFIX and old.get(name) != new.get(name))
+    return tuple(_(TITLES[name]) for name in NAMES if name in PREFIX and old.get(name) != new.get(name))
 
 
 def _blocks_of(request: SentRequest) -> tuple[Block, ...]:

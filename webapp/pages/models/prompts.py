@@ -15,6 +15,7 @@ from werkzeug.wrappers import Response
 from store.chats import prompts
 from store.chats.prompts import PromptChanged, PromptInvalid
 from store.chats.versioned_texts import compared
+from store.core.translation import gettext as _
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.formatting import difference
@@ -65,8 +66,8 @@ def preset() -> Response:
     """Begin with a text of ours; what was there stays in the history."""
     chosen = BY_KEY.get(request.form.get("preset", ""))
     if chosen is None:
-        raise Problem(404, "preset_not_found", "There is no such text to begin with.")
-    return _put(_shown(request.form.get("model", "")), chosen.text)
+        raise Problem(404, "preset_not_found", _("There is no such text to begin with."))
+    return _put(_shown(request.form.get("model", "")), _(chosen.text))
 
 
 @templating.post(f"{PATH}/restore")
@@ -75,7 +76,7 @@ def restore() -> Response:
     shown = _shown(request.form.get("model", ""))
     version = prompts.version(services().database, shown.info.name, number(request.form, "version", 9) or 0)
     if version is None:
-        raise Problem(404, "prompt_not_found", "This version is no longer kept.")
+        raise Problem(404, "prompt_not_found", _("This version is no longer kept."))
     return _put(shown, version.content)
 
 
@@ -85,7 +86,7 @@ def versions() -> Response:
     name = request.args.get("model", "")
     kept = prompts.versions(services().database, name)
     if not kept:
-        raise Problem(404, "prompt_not_found", "This model never had a system prompt.")
+        raise Problem(404, "prompt_not_found", _("This model never had a system prompt."))
     older, newer = compared(kept, number(request.args, "from", 9), number(request.args, "to", 9))
     return templating.render_page(
         "models/prompt_history.html",
@@ -102,7 +103,7 @@ def _shown(name: str) -> PromptEditor:
     """The editor of a model that takes a prompt. Raises 404."""
     shown = editor(services(), name)
     if shown is None or shown.info.name != name:
-        raise Problem(404, "model_not_found", "There is no such model any more.")
+        raise Problem(404, "model_not_found", _("There is no such model any more."))
     return shown
 
 

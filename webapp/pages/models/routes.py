@@ -10,9 +10,11 @@ from werkzeug.wrappers import Response
 
 from assistant.core.abilities import Report
 from assistant.core.errors import UnknownModel, turn_error
+from assistant.core.texts import own_language
 from engines.chat.protocol import ModelError
 from engines.chat.servers import PORTS, find_servers
 from store.chats import personas
+from store.core.translation import gettext as _
 from store.egress import providers
 from store.egress.providers import TOOL_FORMATS, HostNotAllowed, Provider, ProviderInvalid
 from webapp.api import providers as api
@@ -29,10 +31,6 @@ _NUMBERS = ("context_tokens", "input_price", "output_price")
 _FLAGS = ("supports_tool_role", "single_system", "supports_responses")
 _ABILITIES = ("supports_tools", "supports_vision", "supports_json_schema")
 _CHOICES = {"": None, "yes": True, "no": False}
-_STEP_NAMES = (
-    ("address", "Address"), ("key", "Key"), ("model", "Model"), ("answer", "Answer"),
-    ("tools", "Tools"), ("vision", "Pictures"), ("json_schema", "JSON schema"), ("window", "Context window"),
-)  # fmt: skip
 
 
 @templating.get("/settings/models")
@@ -79,7 +77,7 @@ def test_named() -> Response:
     name = request.form.get("name", "")
     report = services().chat_models.test(name)
     if report is None:
-        raise Problem(404, "model_not_found", "There is no such model.")
+        raise Problem(404, "model_not_found", _("There is no such model."))
     return models_page(report=report, action=_action(report), tested=name)
 
 
@@ -150,8 +148,16 @@ def test(provider_id: int) -> Response:
 form("/settings/models/<id:provider_id>/remove", api.remove, "/settings/models")
 
 
+def _step_names() -> tuple[tuple[str, str], ...]:
+    return (
+        ("address", _("Address")), ("key", _("Key")), ("model", _("Model")), ("answer", _("Answer")),
+        ("tools", _("Tools")), ("vision", _("Pictures")), ("json_schema", _("JSON schema")),
+        ("window", _("Context window")),
+    )  # fmt: skip
+
+
 def _action(report: Report) -> str:
-    return turn_error(report.error, "en").action if report.error else ""
+    return turn_error(report.error, own_language()).action if report.error else ""
 
 
 def _provider(provider_id: int) -> Provider:
@@ -165,7 +171,7 @@ def _list(provider_id: int) -> dict[str, object]:
     except HostNotAllowed:
         return {}
     except ModelError as error:
-        failure = turn_error(error, "en")
+        failure = turn_error(error, own_language())
         return {"list_problem": f"{failure.message} {failure.action}"}
 
 
@@ -180,7 +186,7 @@ def _read(before: Provider, form: Mapping[str, str]) -> tuple[Provider, list[tup
         try:
             values[name] = int(text) if name == "context_tokens" else float(text)
         except ValueError:
-            errors.append((name, "must be a number"))
+            errors.append((name, _("must be a number")))
     if form.get("has_flags"):
         values.update({name: form.get(name) == "on" for name in _FLAGS})
     values.update({name: _CHOICES.get(form[name]) for name in _ABILITIES if name in form})
@@ -219,7 +225,7 @@ def models_page(status: int = 200, /, **changes: object) -> Response:
         "prompt": editor(services(), request.args.get("model", ""), undo=number(request.args, "undo", 9)),
         "found": None,  # until servers were looked for
         "report": None,  # until one was tested
-        "step_names": _STEP_NAMES,
+        "step_names": _step_names(),
         "ports": ", ".join(f"{name} ({port})" for port, name in PORTS.items()),
         **changes,
     }
@@ -237,7 +243,7 @@ def _model_context(provider: Provider, **changes: object) -> dict[str, object]:
         "list_problem": "",
         "report": None,
         "action": "",
-        "step_names": _STEP_NAMES,
+        "step_names": _step_names(),
         "tool_formats": TOOL_FORMATS,
         **changes,
     }
