@@ -58,7 +58,7 @@ def dates(first: date, last: date) -> str:
 def moment(ms: int, zone: tzinfo) -> str:
     """``Fri 20 Nov 2026, 14:32:08``"""
     at = times.to_local(ms, zone)
-    return f"{date_long(at.date())}, {at:%H:%M:%S}"
+    return _("%(day)s, %(time)s", day=date_long(at.date()), time=f"{at:%H:%M:%S}")
 
 
 def day_and_clock(ms: int, zone: tzinfo, now_ms: int) -> str:
@@ -161,6 +161,10 @@ def gap_reason(reason: str) -> str:
     if kind == "failed":
         return _("failed (%(cause)s)", cause=cause.replace("_", " ")) if cause else _("failed")
     known = {
+        "deleted": _("deleted"),
+        "paused": _("paused"),
+        "locked": _("locked"),
+        "asleep": _("asleep"),
         "excluded": _("left out by a privacy rule"),
         "idle": _("idle (no input)"),
         "not_running": _("not recording"),
@@ -176,7 +180,8 @@ def host(url: str) -> str:
 def sentence(text: object) -> str:
     """What an error says, with a capital letter and a full stop."""
     words = str(text)
-    return f"{words[:1].upper()}{words[1:]}{'' if words.endswith('.') else '.'}"
+    words = words[:1].upper() + words[1:]
+    return words if words.endswith((".", "。")) else _("%(words)s.", words=words)
 
 
 @dataclass(frozen=True, slots=True)

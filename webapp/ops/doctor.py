@@ -29,6 +29,7 @@ from store.core.errors import DatabaseDamaged, DeadlineExceeded, StoreError
 from store.core.paths import DataDir
 from store.core.settings import CompatSettings, EmbeddingSettings, OcrSettings, Settings
 from store.core.times import now_ms
+from store.core.translation import gettext as _
 from store.egress import access_log
 from store.egress.egress_log import EgressRecorder, RequestContext
 from store.embeddings import vectors
@@ -77,20 +78,22 @@ def check_display(data_dir: DataDir, source: str = "screen") -> Check:
     state = process_state.read_capture_state(data_dir.spool)
     if state and state.state != "stopped" and now_ms() - state.written_ms < FRESH_MS:
         if state.state == "failing":
-            return Check("Display", "X", state.detail or state.reason, "The screen is tried again by itself.")
-        monitors = ", ".join(state.monitors) or "no monitor yet"
+            return Check(
+                "Display", "X", _(state.detail) or state.reason, _("The screen is tried again by itself.")
+            )
+        monitors = ", ".join(state.monitors) or _("no monitor yet")
         return Check("Display", "OK", f"{state.state}, {monitors}")
     if source != "screen":
-        return Check("Display", "--", f"not looked at: pictures come from {source}")
+        return Check("Display", "--", _("not looked at: pictures come from %(source)s", source=source))
     has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if sys.platform.startswith("linux") and not has_display:
         return Check(
             "Display",
             "X",
-            "No display found: neither DISPLAY nor WAYLAND_DISPLAY is set.",
-            "Start Recollect from a desktop session, or set capture.source to folder:DIR or video:FILE.",
+            _("No display found: neither DISPLAY nor WAYLAND_DISPLAY is set."),
+            _("Start Recollect from a desktop session, or set capture.source to folder:DIR or video:FILE."),
         )
-    return Check("Display", "--", "capture is not running", "Start it with `recollect up`.")
+    return Check("Display", "--", _("capture is not running"), _("Start it with `recollect up`."))
 
 
 def check_windows(data_dir: DataDir) -> Check:
@@ -210,20 +213,23 @@ def check_model(models: ChatModels) -> Check:
 def _no_model(models: ChatModels) -> Check:
     if models.problem:
         return Check(
-            "Answers", "X", models.problem, "Correct the file, or remove it and add the models again."
+            "Answers", "X", models.problem, _("Correct the file, or remove it and add the models again.")
         )
     waiting = [info.name for info in models.listed() if not info.is_ready]
     if waiting:
-        sentence = f"{', '.join(waiting)}: added, but not usable yet; answers are quoted from the screen"
-        return Check("Answers", "!", sentence, "Choose a model and allow its host under Settings, Models.")
+        sentence = _(
+            "%(models)s: added, but not usable yet; answers are quoted from the screen",
+            models=", ".join(waiting),
+        )
+        return Check("Answers", "!", sentence, _("Choose a model and allow its host under Settings, Models."))
     keyless = [f"{info.name}: {info.key_problem}" for info in models.listed() if info.key_problem]
     if keyless:
-        return Check("Answers", "X", "; ".join(keyless), "Set it, or enter a key.")
+        return Check("Answers", "X", _("; ").join(keyless), _("Set it, or enter a key."))
     return Check(
         "Answers",
         "--",
-        "no model set: answers are quoted from the screen, not written",
-        "Add a model under Settings, Models for written answers.",
+        _("no model set: answers are quoted from the screen, not written"),
+        _("Add a model under Settings, Models for written answers."),
     )
 
 
@@ -231,7 +237,9 @@ def check_disk(data_dir: DataDir, settings: Settings) -> Check:
     free, verdict, why = free_space(data_dir, settings.capture.min_free_gb)
     if verdict == "ok":
         return Check("Space", "OK", free)
-    return Check("Space", "X" if verdict == "bad" else "!", f"{free}, {why}", "Free some space on this disk.")
+    return Check(
+        "Space", "X" if verdict == "bad" else "!", f"{free}, {why}", _("Free some space on this disk.")
+    )
 
 
 def check_folder(data_dir: DataDir) -> Check:
