@@ -225,7 +225,7 @@ class Sender(threading.Thread):
             wishes = self._server.send("/hosts/state", self._state())
             self._follow_rules(wishes)
             for order in wishes["deletions"]:
-                self._delete(order)
+                self._carry_out(order)
             is_done = wishes["deletion_id"] == self._deletion_id and wishes["rules"] is None
             self._deletion_id = wishes["deletion_id"]
             if is_done:
@@ -264,7 +264,7 @@ class Sender(threading.Thread):
         self._withdraw(found)
         self._rules_sha256 = wishes["rules_sha256"]
 
-    def _delete(self, order: dict[str, Any]) -> None:
+    def _carry_out(self, order: dict[str, Any]) -> None:
         start_ms, end_ms = (round(order[name] * 1000) for name in ("start_time", "end_time"))
         deletion = _Deletion(
             order["id"], start_ms, end_ms, order["app_sha256"],

@@ -35,7 +35,7 @@ PIECE_MS = 300_000
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch in one window. Segments never overlap; `end_ms` is exclusive for durations."""
+    """A stretch in one window. Those of one host never overlap; `end_ms` is exclusive for durations."""
 
     start_ms: int
     end_ms: int
@@ -45,6 +45,7 @@ class Segment:
     first_frame_id: int
     last_frame_id: int
     frames: int
+    host: str = ""
 
     @property
     def duration_ms(self) -> int:
@@ -62,10 +63,11 @@ class ShownFrame:
     window_name: str | None
     browser_url: str | None
     focused: bool
+    host: str = ""
 
 
 def fold_intervals(frames: Iterable[ShownFrame]) -> Iterator[Segment]:
-    """The line of some frames, which must come in id order."""
+    """The line of some frames of one host, which must come in id order."""
     current: Segment | None = None
     last: ShownFrame | None = None
     for frame in frames:
@@ -103,7 +105,7 @@ def step(
 
 
 def _open(frame: ShownFrame) -> Segment:
-    return Segment(frame.captured_ms, frame.ended_ms, *window(frame), frame.id, frame.id, 1)
+    return Segment(frame.captured_ms, frame.ended_ms, *window(frame), frame.id, frame.id, 1, frame.host)
 
 
 def joined(segment: Segment, piece: Segment) -> Segment:

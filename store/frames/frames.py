@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 import apsw
 
 from store.core import records
-from store.core.database import Database, scalar
+from store.core.database import Database, column, scalar
 from store.core.errors import StoreError, existing
 from store.frames import text_index
 from store.spool.queue import Capture
@@ -156,6 +156,22 @@ def latest_on_monitor(database: Database, monitor: str, before_ms: int) -> Frame
         tail = "where monitor = :on and captured_ms <= :at order by captured_ms desc, id desc limit 1"
         rows = select_rows(connection, tail, {"on": monitor, "at": before_ms})
     return rows[0] if rows else None
+
+
+HOSTS = """
+with recursive names (name) as (
+    select (select min(host) from {table})
+    union all
+    select (select min(host) from {table} where host > name) from names where name is not null
+)
+select name from names where name is not null
+"""
+"""The hosts of a table: a step per host in its index, not per row."""
+
+
+def hosts(connection: apsw.Connection) -> list[str]:
+    """Of which machines there are frames, in alphabetical order; "" is this one."""
+    return column(connection, HOSTS.format(table="frames"))
 
 
 def newest_id(database: Database) -> int | None:

@@ -37,6 +37,7 @@ class Filters:
     focused: bool | None = None
     monitor: str | None = None
     left_out: tuple[tuple[int, int], ...] = ()
+    host: str | None = None  # exact
 
     def hash(self) -> str:
         """Equal for equal filters, in any process."""
@@ -94,6 +95,9 @@ def where(connection: apsw.Connection, filters: Filters) -> Where:
     if filters.monitor:
         conditions.append("f.monitor = :monitor")
         parameters["monitor"] = bindable(filters.monitor)
+    if filters.host is not None:
+        conditions.append("f.host = :host")
+        parameters["host"] = bindable(filters.host)
     return Where(
         conditions=tuple(conditions),
         parameters=parameters,

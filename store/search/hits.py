@@ -50,6 +50,7 @@ class Hit:
     status: FrameStatus
     alike: tuple[int, ...] = ()
     """Further frames of the same run of look-alikes, in order of time; see `folded`."""
+    host: str = ""
 
     @property
     def span_ms(self) -> tuple[int, int]:
@@ -81,6 +82,7 @@ def of_rows(
         yield Hit(
             frame.id, frame.captured_ms, frame.app_name, frame.window_name, frame.browser_url, frame.focused,
             frame.monitor, shown.text, shown.highlights, row.score, matched, frame.status,
+            host=frame.host,
         )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ _COUNTED = 50
 
 _ALWAYS = Filters(0)
 _DEADLINE_S = 2.0
-_NAMED = ("app_name", "window_name", "browser_url", "monitor", "focused")
+_NAMED = ("app_name", "window_name", "browser_url", "monitor", "focused", "host")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +185,7 @@ class Facets:
     apps: tuple[Facet, ...]
     windows: tuple[Facet, ...]
     urls: tuple[Facet, ...]
+    hosts: tuple[Facet, ...]
     is_whole: bool
 
 
@@ -193,22 +194,23 @@ def facets(database: Database, text: str, filters: Filters) -> Facets:
     with database.read(_FACETS_DEADLINE_S) as connection:
         asked = query.parse(text)
         if asked.tree is None and not asked.is_browse:
-            return Facets((), (), (), True)
+            return Facets((), (), (), (), True)
         end_ms = now_ms() + 1 if filters.end_ms is None else filters.end_ms
         finder = Finder(connection, asked, filters, end_ms)
         ids = finder.by_time(COUNTED, 0, None, newest_first=True)
         found = rows(
             connection,
             """
-            select f.app_name, f.window_name, f.browser_url from json_each(?) given
+            select f.app_name, f.window_name, f.browser_url, f.host from json_each(?) given
             cross join frames f on f.id = given.value
             """,
             (json.dumps(ids),),
         )
     return Facets(
-        apps=_most(app for app, _, _ in found),
-        windows=_most(window for _, window, _ in found),
-        urls=_most(url for _, _, url in found),
+        apps=_most(app for app, _, _, _ in found),
+        windows=_most(window for _, window, _, _ in found),
+        urls=_most(url for _, _, url, _ in found),
+        hosts=_most(host for _, _, _, host in found),
         is_whole=len(ids) < COUNTED,
     )
 

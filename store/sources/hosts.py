@@ -99,9 +99,7 @@ def receipts_of(database: Database, deletion_id: int) -> list[HostReceipt]:
     return database.records(
         HostReceipt,
         """
-        select h.name,
-            coalesce(r.answered_ms, iif(h.deletion_id >= :deletion, h.seen_ms, null)),
-            coalesce(r.removed, 0), k.id is null
+        select h.name, r.answered_ms, coalesce(r.removed, 0), k.id is null
         from hosts h
         left join access_keys k on k.id = h.key_id
         left join host_receipts r on r.deletion_id = :deletion and r.key_id = h.key_id
@@ -123,9 +121,11 @@ def note(connection: apsw.Connection, said: Host, carried_out: Mapping[int, int]
     if known is not None and known.instance != said.instance:
         raise HostTaken(f"the token of {said.name} is used by another machine")
     # What it names was told it, so no number is beyond the newest: nobody can refuse what is to come.
-    through = min(said.deletion_id, tombstones.newest(connection))
-    through = max(through, known.deletion_id if known else 0)
+    before = known.deletion_id if known else 0
+    through = max(before, min(said.deletion_id, tombstones.newest(connection)))
     put(connection, "hosts", "key_id", **{**asdict(said), "deletion_id": through})
+    answered = {"key": said.key_id, "at": said.seen_ms, "from": before, "through": through}
+    connection.execute(_ANSWERED, answered)
     for deletion_id, removed in carried_out.items():
         if deletion_id <= through:
             told = {"key_id": said.key_id, "answered_ms": said.seen_ms, "removed": removed}
@@ -133,6 +133,11 @@ def note(connection: apsw.Connection, said: Host, carried_out: Mapping[int, int]
     return next(iter(load(Host, connection.execute(sql, (said.key_id,)))))
 
 
+_ANSWERED = """
+insert or ignore into host_receipts (deletion_id, key_id, answered_ms, removed)
+select id, :key, :at, 0 from deletions
+where id > :from and id <= :through and receipt ->> '$.verified' is not null
+"""
 _RECEIPT = """
 insert into host_receipts (deletion_id, key_id, answered_ms, removed)
 values (:deletion_id, :key_id, :answered_ms, :removed)

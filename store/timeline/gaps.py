@@ -19,9 +19,9 @@ from dataclasses import asdict, dataclass, replace
 
 import apsw
 
-from store.core.database import Database, rows
+from store.core.database import Database, column, rows
 from store.frames.activity_intervals import CONTINUOUS_MS, MERGE_GAP_MS, Segment
-from store.frames.frames import id_range
+from store.frames.frames import HOSTS, id_range
 
 UNREPORTED_MS = 30_000
 
@@ -57,7 +57,7 @@ def gaps(database: Database, start_ms: int, end_ms: int, now_ms: int) -> list[Ga
         return []
     with database.read() as connection:
         reasons = _stated(connection, start_ms, end_ms)
-        idle = reasons.pop(IDLE, [])
+        idle = subtract_intervals(reasons.pop(IDLE, []), _in_use(connection, start_ms, end_ms))
         stated = clipped(
             merge_intervals(part for parts in reasons.values() for part in parts), start_ms, end_ms
         )
@@ -235,34 +235,55 @@ def _own(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interv
 # recorded meanwhile: what it showed stays, and only the time belongs to nobody.
 
 
-def idle_intervals(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
-    """The idle time of ``[start_ms, end_ms)``: intervals in order, cut to it, that do not meet."""
+def idle_intervals(connection: apsw.Connection, start_ms: int, end_ms: int, host: str) -> list[Interval]:
+    """The idle time of a host in ``[start_ms, end_ms)``: intervals in order, cut to it, that do not meet."""
     found = rows(
         connection,
         """
         select start_ms, end_ms from decisions
-        where reason = 'idle' and start_ms >= :first and start_ms < :end and end_ms > :start
+        where reason = 'idle' and host = :host and start_ms >= :first and start_ms < :end and end_ms > :start
         order by start_ms
         """,
-        {"first": start_ms - LONGEST_RUN_MS, "start": start_ms, "end": end_ms},
+        {"host": host, "first": start_ms - LONGEST_RUN_MS, "start": start_ms, "end": end_ms},
     )
     return merge_intervals(clipped(found, start_ms, end_ms))
+
+
+def _in_use(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
+    """When one of several machines was in use: then the person was not idle, whatever another one says. None
+    where there is one machine.
+    """
+    hosts = column(connection, HOSTS.format(table="segments"))
+    if len(hosts) < 2:
+        return []
+    sql = """
+        select start_ms, end_ms from segments
+        where host = ? and start_ms >= ? and start_ms < ? and end_ms > ? order by start_ms
+    """
+    used: list[Interval] = []
+    for host in hosts:
+        shown = rows(connection, sql, (host, start_ms - LONGEST_RUN_MS, end_ms, start_ms))
+        used += subtract_intervals(shown, idle_intervals(connection, start_ms, end_ms, host))
+    return merge_intervals(used)
 
 
 def duration_ms(database: Database, start_ms: int, end_ms: int) -> int:
     """How much of ``[start_ms, end_ms)`` was idle."""
     with database.read() as connection:
-        return sum(end - start for start, end in idle_intervals(connection, start_ms, end_ms))
+        hosts = {"", *column(connection, HOSTS.format(table="segments"))}
+        idle = (part for host in hosts for part in idle_intervals(connection, start_ms, end_ms, host))
+        left = subtract_intervals(idle, _in_use(connection, start_ms, end_ms))
+    return sum(end - start for start, end in left)
 
 
-def without_idle(connection: apsw.Connection, line: list[Segment]) -> list[Segment]:
-    """A line of activity without idle time; a segment around such a stretch becomes several.
+def without_idle(connection: apsw.Connection, line: list[Segment], host: str) -> list[Segment]:
+    """The line of a host without its idle time; a segment around such a stretch becomes several.
 
     `line` as `store.timeline.segments.segments` gives it: in order and without overlap.
     """
     if not line:
         return line
-    idle = idle_intervals(connection, line[0].start_ms, line[-1].end_ms + 1)
+    idle = idle_intervals(connection, line[0].start_ms, line[-1].end_ms + 1, host)
     return [part for segment in line for part in _parts(connection, segment, idle)] if idle else line
 
 
@@ -271,10 +292,10 @@ def _parts(connection: apsw.Connection, segment: Segment, idle: list[Interval]) 
     if segment.start_ms == segment.end_ms:
         return () if any(start <= segment.start_ms < end for start, end in idle) else (segment,)
     left = subtract_intervals([span], idle)
-    return (segment,) if left == [span] else [_cut(connection, segment, *part) for part in left]
+    return (segment,) if left == [span] else [cut(connection, segment, *part) for part in left]
 
 
-def _cut(connection: apsw.Connection, segment: Segment, start_ms: int, end_ms: int) -> Segment:
+def cut(connection: apsw.Connection, segment: Segment, start_ms: int, end_ms: int) -> Segment:
     """A part of a segment, with those of its frames that were on the screen then.
 
     Where the part lies between two looks, it has the frame before it.
@@ -290,7 +311,7 @@ def _cut(connection: apsw.Connection, segment: Segment, start_ms: int, end_ms: i
         from frames
         where id between :first_frame_id and :last_frame_id and captured_ms < :until
             and app_name is :app_name and window_name is :window_name and browser_url is :browser_url
-            and (focused is null or focused = 1)
+            and host = :host and (focused is null or focused = 1)
         """,
         {**asdict(segment), "since": start_ms, "until": end_ms},
     )

@@ -68,13 +68,22 @@ def add_report(connection: apsw.Connection, report: LookReport) -> bool:
         run = _as_it_is_known(connection, told)
         add(
             connection, run.decision, run.reason, run.start_ms, run.end_ms,
-            monitor=run.monitor, looks=run.looks, batch_id=report.batch_id,
+            monitor=run.monitor, looks=run.looks, batch_id=report.batch_id, host=report.host,
         )  # fmt: skip
-        if run.decision == "deduped" and run.capture_id:
+        if run.decision == "deduped" and run.capture_id and not _is_deleted(connection, report, run):
             frame_id = frames.extend(connection, run.capture_id, run.end_ms)
             if frame_id is not None:
                 segments.extend(connection, frame_id, run.end_ms)
     return True
+
+
+def _is_deleted(connection: apsw.Connection, report: LookReport, run: DecisionRun) -> bool:
+    """Whether a deletion took time of a run that another machine tells of late: no frame reaches into it."""
+    sql = """
+        select 1 from deletions
+        where start_ms < ? and end_ms > ? and receipt -> '$.whole' = 'true'
+    """
+    return report.host != "" and scalar(connection, sql, (run.end_ms + 1, run.start_ms)) is not None
 
 
 def _as_it_is_known(connection: apsw.Connection, run: DecisionRun) -> DecisionRun:
@@ -98,6 +107,7 @@ def add(
     monitor: str = "",
     looks: int = 1,
     batch_id: str | None = None,
+    host: str = "",
 ) -> None:
     """Enter one run of equal decisions; one longer than `LONGEST_RUN_MS` is kept in pieces.
 
@@ -108,6 +118,7 @@ def add(
         insert(
             connection, "decisions", batch_id=batch_id, monitor=monitor, decision=decision, reason=reason,
             start_ms=at, end_ms=min(at + LONGEST_RUN_MS, end_ms), looks=looks if at == start_ms else 0,
+            host=host,
         )  # fmt: skip
 
 

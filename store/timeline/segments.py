@@ -4,12 +4,17 @@
 frame is the last one near; a frame that arrives late, is extended or goes makes `rebuild` fold its
 neighbourhood again. Both give the same line. It is stored as the screen was; idle time
 (`store.timeline.gaps`), which the ledger tells later, is taken out whenever it is read.
+
+Each host has a line of its own. Where several are asked for together they become one, so that no moment
+counts twice: of two machines that were in use at once the one counts whose stretch began last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import apsw
@@ -26,32 +31,78 @@ from store.frames.activity_intervals import (
     step,
     window,
 )
-from store.frames.frames import ID_STEP, MAX_CAPTURED_MS, FrameRow, captured_ms_of
+from store.frames.frames import HOSTS, ID_STEP, MAX_CAPTURED_MS, FrameRow, captured_ms_of, hosts
 from store.timeline import gaps
-from store.timeline.gaps import Interval, subtract_intervals
+from store.timeline.gaps import Interval, merge_intervals, subtract_intervals
 from store.timeline.totals import Totals, of_segments
 
 _HALF_A_DAY_MS = 12 * 3_600_000
 
 
-def segments(database: Database, start_ms: int, end_ms: int) -> list[Segment]:
-    """The segments that touch ``[start_ms, end_ms)``, in order, clipped to it, without idle time."""
-    found: list[Segment] = []
+def segments(database: Database, start_ms: int, end_ms: int, host: str | None = None) -> list[Segment]:
+    """The segments that touch ``[start_ms, end_ms)``, in order and without overlap, clipped to it, without
+    idle time: of one host, or of all.
+    """
     with database.read() as connection:
-        for piece in _stored(connection, start_ms, end_ms):
-            if found and found[-1].end_ms == piece.start_ms and window(found[-1]) == window(piece):
-                found[-1] = joined(found[-1], piece)
-            else:
-                found.append(piece)
-        if found:
-            found[0] = replace(found[0], start_ms=max(found[0].start_ms, start_ms))
-            found[-1] = replace(found[-1], end_ms=min(found[-1].end_ms, end_ms))
-        return gaps.without_idle(connection, found)
+        wanted = column(connection, _HOSTS) if host is None else [host]
+        lines = [line for each in wanted if (line := _line(connection, start_ms, end_ms, each))]
+        return lines[0] if len(lines) == 1 else _united(connection, lines)
 
 
-def totals(database: Database, start_ms: int, end_ms: int) -> Totals:
-    """Durations by app, window and URL in ``[start_ms, end_ms)``."""
-    return of_segments(segments(database, start_ms, end_ms), start_ms, end_ms)
+def by_host(database: Database, start_ms: int, end_ms: int) -> dict[str, list[Segment]]:
+    """The line of each host by its name, "" for this machine; none where there is no other."""
+    with database.read() as connection:
+        names = column(connection, _HOSTS)
+        if names in ([], [""]):
+            return {}
+        return {name: _line(connection, start_ms, end_ms, name) for name in names}
+
+
+_HOSTS = HOSTS.format(table="segments")
+
+
+def _line(connection: apsw.Connection, start_ms: int, end_ms: int, host: str) -> list[Segment]:
+    found: list[Segment] = []
+    for piece in _stored(connection, start_ms, end_ms, host):
+        if found and found[-1].end_ms == piece.start_ms and window(found[-1]) == window(piece):
+            found[-1] = joined(found[-1], piece)
+        else:
+            found.append(piece)
+    if found:
+        found[0] = replace(found[0], start_ms=max(found[0].start_ms, start_ms))
+        found[-1] = replace(found[-1], end_ms=min(found[-1].end_ms, end_ms))
+    return gaps.without_idle(connection, found, host)
+
+
+def _united(connection: apsw.Connection, lines: list[list[Segment]]) -> list[Segment]:
+    """One line of several. What is covered by a later stretch goes on when that one ends before it."""
+    found: list[Segment] = []
+    open_: list[Segment] = []  # by their starts: the last one counts
+    at_ms = 0
+    by_start = sorted((segment for line in lines for segment in line), key=attrgetter("start_ms"))
+    for segment in (*by_start, None):
+        while open_ and (segment is None or at_ms < segment.start_ms):
+            last = open_[-1]
+            until_ms = last.end_ms if segment is None else min(last.end_ms, segment.start_ms)
+            if at_ms < until_ms:
+                is_whole = (at_ms, until_ms) == (last.start_ms, last.end_ms)
+                found.append(last if is_whole else gaps.cut(connection, last, at_ms, until_ms))
+                at_ms = until_ms
+            if last.end_ms <= at_ms:
+                open_.pop()
+        if segment is None:
+            break
+        at_ms = segment.start_ms
+        if segment.duration_ms:
+            open_.append(segment)
+        else:
+            found.append(segment)
+    return found
+
+
+def totals(database: Database, start_ms: int, end_ms: int, host: str | None = None) -> Totals:
+    """Durations by app, window and URL in ``[start_ms, end_ms)``, of one host or of all."""
+    return of_segments(segments(database, start_ms, end_ms, host), start_ms, end_ms)
 
 
 def segment_of(database: Database, frame: FrameRow) -> Segment | None:
@@ -79,11 +130,11 @@ def heartbeat(connection: apsw.Connection, frame: FrameRow) -> None:
         return
     shown = ShownFrame(
         frame.id, frame.captured_ms, frame.ended_ms, frame.app_name, frame.window_name,
-        frame.browser_url, bool(frame.focused),
+        frame.browser_url, bool(frame.focused), frame.host,
     )  # fmt: skip
-    current = _containing(connection, frame.id)
-    if _is_followed(connection, frame.id, max(shown.ended_ms, current.end_ms if current else 0)):
-        rebuild(connection, shown.captured_ms, shown.ended_ms + 1)
+    current = _containing(connection, shown)
+    if _is_followed(connection, shown, max(shown.ended_ms, current.end_ms if current else 0)):
+        _rebuild(connection, shown.captured_ms, shown.ended_ms + 1, shown.host)
         return
     last = _shown(connection, current.last_frame_id) if current else None
     ended, opened, _ = step(current, last, shown)
@@ -100,37 +151,43 @@ def extend(connection: apsw.Connection, frame_id: int, ended_ms: int) -> None:
     shown = _shown(connection, frame_id)
     if shown is None:
         return
-    current = _containing(connection, frame_id)
+    current = _containing(connection, shown)
     if current is None or current.last_frame_id != frame_id:
         is_covered = current is not None and not shown.focused and ended_ms <= current.end_ms
         if not is_covered:
-            rebuild(connection, shown.captured_ms, ended_ms + 1)
-    elif _is_followed(connection, frame_id, max(ended_ms, current.end_ms)):
-        rebuild(connection, shown.captured_ms, ended_ms + 1)
+            _rebuild(connection, shown.captured_ms, ended_ms + 1, shown.host)
+    elif _is_followed(connection, shown, max(ended_ms, current.end_ms)):
+        _rebuild(connection, shown.captured_ms, ended_ms + 1, shown.host)
     elif ended_ms > current.end_ms:
         _update(connection, replace(current, end_ms=ended_ms))
 
 
 def rebuild(connection: apsw.Connection, start_ms: int, end_ms: int) -> None:
-    """Fold the line again after frames in ``[start_ms, end_ms)`` came, went or changed.
+    """Fold the lines again after frames in ``[start_ms, end_ms)`` came, went or changed."""
+    for host in {*hosts(connection), *column(connection, _HOSTS)}:
+        _rebuild(connection, start_ms, end_ms, host)
+
+
+def _rebuild(connection: apsw.Connection, start_ms: int, end_ms: int, host: str) -> None:
+    """Fold the line of one host again.
 
     Starts with the segment before the range and goes on until the fold starts a segment that is
     already stored: from there on nothing can differ, for a fold remembers nothing else.
     """
-    before = _one(connection, "start_ms < :at", {"at": start_ms})
+    before = _one(connection, "start_ms < :at", {"at": start_ms, "host": host})
     from_id = before.first_frame_id if before else start_ms * ID_STEP
     until_id = MAX_CAPTURED_MS * ID_STEP
     current: Segment | None = None
     last: ShownFrame | None = None
     fresh: list[Segment] = []
-    for frame in _frames_from(connection, from_id):
+    for frame in _frames_from(connection, from_id, host):
         ended, current, last = step(current, last, frame)
         if current.first_frame_id != frame.id:
             continue
         if ended:
             fresh.append(ended)
-        starts = "select 1 from segments where start_ms = ? and first_frame_id = ?"
-        if frame.captured_ms >= end_ms and scalar(connection, starts, (frame.captured_ms, frame.id)):
+        starts = "select 1 from segments where host = ? and start_ms = ? and first_frame_id = ?"
+        if frame.captured_ms >= end_ms and scalar(connection, starts, (host, frame.captured_ms, frame.id)):
             until_id, current = frame.id, None
             break
     if current:
@@ -138,10 +195,11 @@ def rebuild(connection: apsw.Connection, start_ms: int, end_ms: int) -> None:
     connection.execute(
         """
         delete from segments
-        where start_ms between :from_ms and :until_ms and first_frame_id >= :from_id
+        where host = :host and start_ms between :from_ms and :until_ms and first_frame_id >= :from_id
             and first_frame_id < :until_id
         """,
         {
+            "host": host,
             "from_ms": captured_ms_of(from_id),
             "until_ms": captured_ms_of(until_id),
             "from_id": from_id,
@@ -159,17 +217,18 @@ def stored_line(connection: apsw.Connection) -> list[Segment]:
 
 def folded_line(connection: apsw.Connection) -> list[Segment]:
     """Every piece as the frames give it: what `stored_line` has to be."""
-    return list(fold_intervals(_frames_from(connection, 0)))
+    lines = (fold_intervals(_frames_from(connection, 0, host)) for host in hosts(connection))
+    return sorted(chain.from_iterable(lines), key=attrgetter("start_ms", "first_frame_id"))
 
 
-_SHOWN = "id, captured_ms, ended_ms, app_name, window_name, browser_url, coalesce(focused, 0) = 1"
+_SHOWN = "id, captured_ms, ended_ms, app_name, window_name, browser_url, coalesce(focused, 0) = 1, host"
 # By id, never by the index of focus, which would sort all frames after a moment.
 _MAY_HAVE_FOCUS = "(+focused is null or +focused = 1)"
 
 
-def _frames_from(connection: apsw.Connection, from_id: int) -> Iterator[ShownFrame]:
-    sql = f"select {_SHOWN} from frames where id >= ? and {_MAY_HAVE_FOCUS} order by id"
-    return (ShownFrame(*row) for row in connection.execute(sql, (from_id,)))
+def _frames_from(connection: apsw.Connection, from_id: int, host: str) -> Iterator[ShownFrame]:
+    sql = f"select {_SHOWN} from frames where host = ? and id >= ? and {_MAY_HAVE_FOCUS} order by id"
+    return (ShownFrame(*row) for row in connection.execute(sql, (host, from_id)))
 
 
 def _shown(connection: apsw.Connection, frame_id: int) -> ShownFrame | None:
@@ -177,37 +236,39 @@ def _shown(connection: apsw.Connection, frame_id: int) -> ShownFrame | None:
     return next(iter(load(ShownFrame, connection.execute(sql, (frame_id,)))), None)
 
 
-def _is_followed(connection: apsw.Connection, frame_id: int, reach_ms: int) -> bool:
+def _is_followed(connection: apsw.Connection, frame: ShownFrame, reach_ms: int) -> bool:
     """Whether a later frame is near enough to have a say in the same stretch."""
-    sql = f"select 1 from frames where id > ? and id < ? and {_MAY_HAVE_FOCUS} limit 1"
-    return scalar(connection, sql, (frame_id, (reach_ms + MERGE_GAP_MS + 1) * ID_STEP)) is not None
+    sql = f"select 1 from frames where host = ? and id > ? and id < ? and {_MAY_HAVE_FOCUS} limit 1"
+    reach_id = (reach_ms + MERGE_GAP_MS + 1) * ID_STEP
+    return scalar(connection, sql, (frame.host, frame.id, reach_id)) is not None
 
 
-def _stored(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Segment]:
-    # Segments do not overlap: only the last one that starts before the range can reach into it.
-    sql = "select start_ms from segments where start_ms <= ? order by start_ms desc limit 1"
-    first_ms = scalar(connection, sql, (start_ms,))
+def _stored(connection: apsw.Connection, start_ms: int, end_ms: int, host: str) -> list[Segment]:
+    # Segments of a host do not overlap: only the last one that starts before the range can reach into it.
+    sql = "select start_ms from segments where host = ? and start_ms <= ? order by start_ms desc limit 1"
+    first_ms = scalar(connection, sql, (host, start_ms))
     return _segments(
         connection,
         """
-        where start_ms >= :first and start_ms < :end and (end_ms > :start or start_ms >= :start)
+        where host = :host and start_ms >= :first and start_ms < :end
+            and (end_ms > :start or start_ms >= :start)
         order by start_ms, first_frame_id
         """,
-        {"first": start_ms if first_ms is None else first_ms, "start": start_ms, "end": end_ms},
+        {"host": host, "first": start_ms if first_ms is None else first_ms, "start": start_ms, "end": end_ms},
     )
 
 
-def _containing(connection: apsw.Connection, frame_id: int) -> Segment | None:
-    """The last segment that starts with this frame or before it."""
+def _containing(connection: apsw.Connection, frame: ShownFrame) -> Segment | None:
+    """The last segment of its host that starts with this frame or before it."""
     return _one(
         connection,
         "start_ms <= :at and first_frame_id <= :id",
-        {"at": captured_ms_of(frame_id), "id": frame_id},
+        {"at": frame.captured_ms, "id": frame.id, "host": frame.host},
     )
 
 
-def _one(connection: apsw.Connection, condition: str, parameters: dict[str, int]) -> Segment | None:
-    last = f"where {condition} order by start_ms desc, first_frame_id desc limit 1"
+def _one(connection: apsw.Connection, condition: str, parameters: dict[str, int | str]) -> Segment | None:
+    last = f"where host = :host and {condition} order by start_ms desc, first_frame_id desc limit 1"
     return next(iter(_segments(connection, last, parameters)), None)
 
 
@@ -225,7 +286,7 @@ def _update(connection: apsw.Connection, segment: Segment) -> None:
     connection.execute(
         """
         update segments set end_ms = :end_ms, last_frame_id = :last_frame_id, frames = :frames
-        where start_ms = :start_ms and first_frame_id = :first_frame_id
+        where host = :host and start_ms = :start_ms and first_frame_id = :first_frame_id
         """,
         asdict(segment),
     )
@@ -243,7 +304,7 @@ def frames_of(connection: apsw.Connection, visit: Segment, start_ms: int, end_ms
         select id from frames
         where id between :first_frame_id and :last_frame_id and captured_ms < :until and ended_ms >= :since
             and app_name is :app_name and window_name is :window_name and browser_url is :browser_url
-            and (focused is null or focused = 1)
+            and host = :host and (focused is null or focused = 1)
         order by id
         """,
         {**asdict(visit), "since": start_ms, "until": end_ms},
@@ -266,9 +327,12 @@ def spans(database: Database, start_ms: int, end_ms: int) -> list[Interval]:
     """(start, end) of the segments that begin in a range, without idle time; each lasts a millisecond
     at least.
     """
+    used: list[Interval] = []
     with database.read() as connection:
-        sql = "select start_ms, end_ms from segments where start_ms >= ? and start_ms < ?"
-        found = rows(connection, sql, (start_ms, end_ms))
-        reach_ms = max((end for _, end in found), default=end_ms) + 1
-        without_use = gaps.idle_intervals(connection, start_ms, reach_ms)
-    return subtract_intervals([(start, max(end, start + 1)) for start, end in found], without_use)
+        for host in column(connection, _HOSTS):
+            sql = "select start_ms, end_ms from segments where host = ? and start_ms >= ? and start_ms < ?"
+            found = rows(connection, sql, (host, start_ms, end_ms))
+            reach_ms = max((end for _, end in found), default=end_ms) + 1
+            without_use = gaps.idle_intervals(connection, start_ms, reach_ms, host)
+            used += subtract_intervals([(start, max(end, start + 1)) for start, end in found], without_use)
+    return merge_intervals(used)

@@ -30,7 +30,16 @@ MAX_RUNS = 600
 class Run(Segment):
     """A stretch of the band in one app. `window_name` and `browser_url` where it has only one."""
 
-    colour_slot: int | None
+    colour_slot: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """What one machine showed; `host` is "" for this one. Lanes may overlap, their times add up to more."""
+
+    host: str
+    runs: tuple[Run, ...]
+    duration_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,7 @@ class Timeline:
     totals: Totals
     colour_slots: dict[str, int | None]
     frames: int
+    lanes: tuple[Lane, ...] = ()  # where there are other machines than this one
 
 
 Mark = tuple[int, int, str | None]
@@ -49,23 +59,37 @@ Mark = tuple[int, int, str | None]
 
 
 def timeline(
-    database: Database, start_ms: int, end_ms: int, width_px: int | None = None, *, now_ms: int
+    database: Database,
+    start_ms: int,
+    end_ms: int,
+    width_px: int | None = None,
+    *,
+    now_ms: int,
+    host: str | None = None,
 ) -> Timeline:
-    """The band, the gaps and the totals of ``[start_ms, end_ms)``.
+    """The band, the gaps and the totals of ``[start_ms, end_ms)``, of one host or of all, with their lanes.
 
     With `width_px` the runs are merged to one pixel, `MAX_RUNS` at most; without it each run is
     one activity segment.
     """
     with database.read() as connection:
-        segments = activity.segments(database, start_ms, end_ms)
+        segments = activity.segments(database, start_ms, end_ms, host)
+        by_host = activity.by_host(database, start_ms, end_ms)
         slots = apps.colour_slots(database)
         count = frames.count(connection, *id_range(start_ms, end_ms))
         holes = gaps.gaps(database, start_ms, end_ms, now_ms)
-    shown = segments if width_px is None else merged(segments, start_ms, end_ms, width_px)
-    runs = tuple(_run_of(segment, slots) for segment in shown)
-    return Timeline(
-        start_ms, end_ms, runs, tuple(holes), of_segments(segments, start_ms, end_ms), slots, count
+
+    def runs(line: Sequence[Segment]) -> tuple[Run, ...]:
+        shown = line if width_px is None else merged(line, start_ms, end_ms, width_px)
+        return tuple(_run_of(segment, slots) for segment in shown)
+
+    lanes = (
+        Lane(name, runs(line), sum(segment.duration_ms for segment in line))
+        for name, line in by_host.items()
+        if line and host in (None, name)
     )
+    totals = of_segments(segments, start_ms, end_ms)
+    return Timeline(start_ms, end_ms, runs(segments), tuple(holes), totals, slots, count, tuple(lanes))
 
 
 def merged(runs: Sequence[Segment], start_ms: int, end_ms: int, width_px: int) -> list[Segment]:

@@ -105,6 +105,7 @@ class FrameAnswer(SeenAnswer):
     ended: Timestamp = Field(description="The last look at which this was still on the screen.")
     utc_offset_min: int | None
     monitor: str
+    host: str = Field(description="The machine, by the name of its token; blank for this one.")
     width: int
     height: int
     focused: bool | None

@@ -27,6 +27,7 @@ class SearchQuery(RangeQuery):
     browser_url: Text | None = Field(None, description="Case-insensitive part of the browser's address.")
     focused: QueryBool | None = Field(None, description="Whether the frame's monitor had the focus.")
     monitor: Text | None = Field(None, description="Name of the monitor, exactly.")
+    host: Text | None = Field(None, description="Name of the machine, exactly; blank is this one.")
     content_type: Literal["ocr", "all"] = Field("ocr", description="There is no audio, so no audio kinds.")
     mode: Literal["hybrid", "fts", "semantic"] = "hybrid"
     order: Literal["relevance", "newest", "oldest"] | None = Field(
@@ -55,6 +56,7 @@ class HitAnswer(SeenAnswer):
     timestamp: Timestamp = Field(validation_alias="captured_ms")
     focused: bool | None
     monitor: str
+    host: str = Field(description="The machine, by the name of its token; blank for this one.")
     snippet: str
     highlights: list[tuple[int, int]] = Field(description="(start, end) characters of `snippet`.")
     score: float
@@ -105,7 +107,7 @@ class SpellingAnswer(Answer):
 class WideningAnswer(Answer):
     """The same `q` without some filters; `time` is the range."""
 
-    without: list[Literal["app_name", "window_name", "browser_url", "monitor", "focused", "time"]]
+    without: list[Literal["app_name", "window_name", "browser_url", "monitor", "focused", "host", "time"]]
     total: int
 
 
@@ -139,7 +141,7 @@ def search(query: SearchQuery) -> SearchAnswer:
     filters = Filters(
         start_ms=start_ms,
         end_ms=query.end_time,
-        **query.model_dump(include={"app_name", "window_name", "browser_url", "focused", "monitor"}),
+        **query.model_dump(include={"app_name", "window_name", "browser_url", "focused", "monitor", "host"}),
     )
     with refusing(BadCursor, "invalid_cursor", "cursor", 400):
         page = frames_search.search(

@@ -25,7 +25,13 @@ def range_ms(query: RangeQuery) -> tuple[int, int]:
     return start, end
 
 
-class TimelineQuery(RangeQuery):
+class HostQuery(RangeQuery):
+    host: Text | None = Field(
+        None, description="Only of this machine; blank is this one. Of all, no moment counts twice."
+    )
+
+
+class TimelineQuery(HostQuery):
     width_px: Annotated[QueryInt, Field(ge=1, le=10_000)] | None = Field(
         None, description="Merge segments to the pixels of a band this wide."
     )
@@ -55,11 +61,22 @@ class TotalAnswer(Answer):
     last_seen: Timestamp = Field(validation_alias="last_ms")
 
 
+class LaneAnswer(Answer):
+    """What one machine showed. Lanes may overlap, so their minutes can add up to more than was spent."""
+
+    host: str = Field(description="The name of its token; blank for this machine.")
+    minutes: Minutes = Field(validation_alias="duration_ms")
+    segments: list[RunAnswer] = Field(validation_alias="runs")
+
+
 class TimelineAnswer(SpanAnswer):
     frames: int
     segments: list[RunAnswer]
     gaps: list[GapAnswer]
     apps: list[TotalAnswer]
+    hosts: list[LaneAnswer] = Field(
+        validation_alias="lanes", description="A lane for each machine, where there are others than this one."
+    )
 
 
 @endpoint("GET", "/timeline", "Activity over time")
@@ -67,11 +84,18 @@ def timeline(query: TimelineQuery) -> TimelineAnswer:
     """Activity segments in order, gaps with their reasons, and time per app."""
     start_ms, end_ms = range_ms(query)
     own = services()
-    activity = store_timeline.timeline(own.database, start_ms, end_ms, query.width_px, now_ms=own.clock())
+    activity = store_timeline.timeline(
+        own.database, start_ms, end_ms, query.width_px, now_ms=own.clock(), host=query.host
+    )
     apps = activity.totals.by_app
     return TimelineAnswer.of(
         activity, start_time=start_ms, end_time=end_ms, segments=activity.runs, apps=apps
     )
+
+
+class HostTotalAnswer(Answer):
+    host: str = Field(description="The name of its token; blank for this machine.")
+    minutes: Minutes
 
 
 class ActivitySummaryAnswer(SpanAnswer):
@@ -84,18 +108,25 @@ class ActivitySummaryAnswer(SpanAnswer):
     urls: list[TotalAnswer] = Field(validation_alias="by_url")
     sites: list[TotalAnswer] = Field(validation_alias="by_site")
     gaps: list[GapAnswer]
+    hosts: list[HostTotalAnswer] = Field(
+        description="Each machine by itself, where there are others than this one."
+    )
 
 
 @endpoint("GET", "/activity-summary", "How long, by app, window and address")
-def activity_summary(query: RangeQuery) -> ActivitySummaryAnswer:
+def activity_summary(query: HostQuery) -> ActivitySummaryAnswer:
     """Minutes from a union of intervals, longest first, with when each was first and last seen."""
     start_ms, end_ms = range_ms(query)
     own = services()
     return ActivitySummaryAnswer.of(
-        segments.totals(own.database, start_ms, end_ms),
+        segments.totals(own.database, start_ms, end_ms, query.host),
         start_time=start_ms,
         end_time=end_ms,
         gaps=gaps.gaps(own.database, start_ms, end_ms, own.clock()),
+        hosts=[
+            HostTotalAnswer(host=name, minutes=sum(segment.duration_ms for segment in line))
+            for name, line in segments.by_host(own.database, start_ms, end_ms).items()
+        ],
     )
 
 

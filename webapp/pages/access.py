@@ -16,6 +16,7 @@ from store.egress.access_keys import BROWSER, TOKENS
 from store.privacy import rules as privacy
 from store.privacy.defaults import BROWSERS, Browser
 from store.privacy.rules import RuleSet, WindowFacts
+from store.sources import hosts
 from store.spool import window_hints
 from store.spool.window_hints import ExtensionReport
 from webapp.core import templating
@@ -114,6 +115,7 @@ def _keys() -> dict[str, Any]:
         tokens=[key for key in found if key.scope != BROWSER],
         purposes=TOKENS,
         this=_this_browser(),
+        hosts={host.key_id: host for host in hosts.listed(services().database)},
         uses=[use for use in access_log.latest(services().database) if use.caller],
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import get_args
 from urllib.parse import urlencode
 
@@ -33,8 +34,9 @@ def show() -> str:
     kind = args.get("kind")
     if kind is not None and kind not in KINDS:
         raise unreadable_address("kind", f"must be one of {', '.join(KINDS)}")
-    own, name = services(), args.get("name")
-    line = segments.segments(own.database, start_ms, end_ms)
+    own, name, host = services(), args.get("name"), args.get("host")
+    line = segments.segments(own.database, start_ms, end_ms, host)
+    hosts = segments.by_host(own.database, start_ms, end_ms)
     totals = of_segments(line, start_ms, end_ms)
     opened = intervals(line, kind, name, args.get("app")) if kind else []
     found = (("app", _("Apps"), totals.by_app), ("window", _("Windows"), totals.by_window),
@@ -46,10 +48,12 @@ def show() -> str:
         kind=kind,
         name=name,
         totals=totals,
+        host=host,
+        hosts=[(each, sum(segment.duration_ms for segment in of)) for each, of in hosts.items()],
         groups=[group for group in found if group[2]],
         most=MAX_ROWS,
         unknown=unknown,
-        address=address,
+        address=partial(address, host=host),
         opened=opened[:MAX_INTERVALS],
         opened_ms=sum(segment.duration_ms for segment in opened),
         opened_left_out=max(0, len(opened) - MAX_INTERVALS),
@@ -64,8 +68,13 @@ def unknown(kind: Kind) -> str:
 
 
 def address(
-    start_ms: int, end_ms: int, kind: Kind | None = None, name: str | None = None, app_name: str | None = None
+    start_ms: int,
+    end_ms: int,
+    kind: Kind | None = None,
+    name: str | None = None,
+    app_name: str | None = None,
+    host: str | None = None,
 ) -> str:
-    """Where the totals of a range are, or the intervals of one of them."""
-    values = {"from": start_ms, "to": end_ms, "kind": kind, "name": name, "app": app_name}
+    """Where the totals of a range are, of one machine or of all, or the intervals of one of them."""
+    values = {"from": start_ms, "to": end_ms, "kind": kind, "name": name, "app": app_name, "host": host}
     return f"/activity?{urlencode({key: value for key, value in values.items() if value is not None})}"

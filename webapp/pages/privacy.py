@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,6 +18,7 @@ from store.egress import egress_log
 from store.frames import apps, frames
 from store.privacy import rules as privacy
 from store.privacy.rules import OwnChoices, Rule, RuleInvalid, RuleSet, as_document, validate
+from store.sources import hosts
 from store.timeline import timeline
 from webapp.core import parameters, templating
 from webapp.core.errors import Problem
@@ -147,6 +149,7 @@ def _page(status: int = 200, **changes: object) -> Response:
         "unreadable": loaded.unreadable,
         "day": _day(changes.get("erase")),
         "receipts": deletion.receipts(own.database, _RECEIPTS),
+        "answers": partial(hosts.receipts_of, own.database),
         "sent": egress_log.totals_since(own.database, own.clock() - 7 * _DAY_MS),
         "slots": apps.colour_slots(own.database),
         "seen": [name for name in apps.used_lately(own.database, own.clock(), _SEEN) if name not in excluded],

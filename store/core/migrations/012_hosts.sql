@@ -20,7 +20,7 @@ create table host_receipts (
 
 -- Which machine a frame is of, and what was made of it; '' for this one.
 alter table frames add column host text not null default '';
-create index frames_by_host on frames (host, id) where host <> '';
+create index frames_by_host on frames (host, id);
 alter table segments add column host text not null default '';
 create index segments_by_host on segments (host, start_ms);
 alter table decisions add column host text not null default '';

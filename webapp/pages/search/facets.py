@@ -25,6 +25,7 @@ class SearchRequest:
     app: str = ""
     win: str = ""
     url: str = ""
+    host: str = ""
     range: Range = NO_RANGE
     sort: str = ""
     after: str | None = None
@@ -33,8 +34,9 @@ class SearchRequest:
     @property
     def filters(self) -> Filters:
         return Filters(
-            self.range.start_ms or 0, self.range.end_ms, self.app or None, self.win or None, self.url or None
-        )
+            self.range.start_ms or 0, self.range.end_ms, self.app or None, self.win or None, self.url or None,
+            host=self.host or None,
+        )  # fmt: skip
 
     @property
     def order(self) -> Order | None:
@@ -48,6 +50,7 @@ class SearchRequest:
             "app": self.app,
             "win": self.win,
             "url": self.url,
+            "host": self.host,
             **(
                 {"from": self.range.start_ms, "to": self.range.end_ms}
                 if is_custom
@@ -61,22 +64,27 @@ class SearchRequest:
 
     @property
     def is_filtered(self) -> bool:
-        return bool(self.app or self.win or self.url or self.range.is_given)
+        return bool(self.app or self.win or self.url or self.host or self.range.is_given)
 
     @property
     def name(self) -> str:
         """The search in a few words, for a list of saved ones."""
-        parts = [self.q.strip(), self.app, self.win, self.url, self.range.label]
+        parts = [self.q.strip(), self.app, self.win, self.url, self.host, self.range.label]
         return ", ".join(part for part in parts if part)[:120]
 
 
-_PARAMETERS = {"app_name": "app", "window_name": "win", "browser_url": "url"}
+_PARAMETERS = {"app_name": "app", "window_name": "win", "browser_url": "url", "host": "host"}
 _MAX_VALUE_CHARS = 60
 
 
 def _fields() -> tuple[tuple[str, str, str], ...]:
     """(parameter, label, its attribute of `Facets`) of what a search can be narrowed by."""
-    return ("app", _("App"), "apps"), ("win", _("Window"), "windows"), ("url", _("URL"), "urls")
+    return (
+        ("app", _("App"), "apps"),
+        ("win", _("Window"), "windows"),
+        ("url", _("URL"), "urls"),
+        ("host", _("Machine"), "hosts"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +186,7 @@ def _without_words(asked: SearchRequest, names: tuple[str, ...]) -> str:
         "app_name": _("Without the app “%(value)s”", value=value),
         "window_name": _("Without the window “%(value)s”", value=value),
         "browser_url": _("Without the URL “%(value)s”", value=value),
+        "host": _("Without the machine “%(value)s”", value=value),
     }[name]
 
 

@@ -78,6 +78,7 @@ def _asked() -> SearchRequest:
         app=args.get("app", "").strip()[:_MAX_CHARS],
         win=args.get("win", "").strip()[:_MAX_CHARS],
         url=args.get("url", "").strip()[:_MAX_CHARS],
+        host=args.get("host", "").strip()[:_MAX_CHARS],
         range=parameters.range_of(args, viewer()),
         sort=args.get("sort", "") if args.get("sort") in ("new", "old", "best") else "",
         after=args.get("after") or None,

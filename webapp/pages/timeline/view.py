@@ -128,6 +128,10 @@ def page(database: Database, ask: StageQuery, viewer: Viewer) -> dict[str, Any]:
         stage=shown_stage,
         at_ms=at_ms,
         runs=[band.band_run(run, view, ask.app_names) for run in runs],
+        lanes=[
+            (lane.host, lane.duration_ms, [band.band_run(run, view, ask.app_names) for run in lane.runs])
+            for lane in drawn.lanes
+        ],
         gap_rects=band.gap_rects(drawn.gaps, view),
         gaps=band.gap_texts(drawn.gaps, covered, (view.end_ms - view.start_ms) // 240),
         ticks=band.ticks(view, viewer),
