@@ -11,7 +11,6 @@ python -m ingest [--home DIR] reread [--all | --stop]
 
 from __future__ import annotations
 
-import ctypes
 import json
 import logging
 import os
@@ -23,6 +22,7 @@ import click
 
 from ingest.core.home import AlreadyRunning, Home, only_worker, open_home
 from ingest.importers.items import SOME_FAILED, CannotImport, Item, Skipped, moment_ms, zone_named
+from store.core.allocator import give_back_freed_memory
 from store.core.errors import StoreError
 from store.core.paths import DataDir, default_home, restrict_umask
 from store.core.settings import load
@@ -36,8 +36,6 @@ log = logging.getLogger("ingest")
 
 
 _NICE = 10
-_MALLOPT = {-1: 1 << 20, -3: 1 << 20, -8: 2}
-"""Of malloc.h: M_TRIM_THRESHOLD and M_MMAP_THRESHOLD in bytes, M_ARENA_MAX."""
 _HELP: dict[Kind, str] = {
     "messages": "Import messages of FILE: SMS, iMessage, WhatsApp, Telegram, e-mail or CSV.",
     "calendar": "Import the events of an .ics FILE, those that repeat worked out.",
@@ -249,7 +247,7 @@ def _work(home: Home, once: bool) -> int:
     with only_worker(home.data_dir):
         if hasattr(os, "nice"):
             os.nice(_NICE)  # what the person does comes first
-        _give_back_freed_memory()
+        give_back_freed_memory()
         worker = import_runner.worker_of(home)
         import_runner.stop_on_signals(worker)
         code = worker.run(once=once)
@@ -259,16 +257,6 @@ def _work(home: Home, once: bool) -> int:
             code = SOME_FAILED
         import_runner.leave_at_once(worker, code)
         return code
-
-
-def _give_back_freed_memory() -> None:
-    """Pictures of megabytes come and go: glibc would keep their pages, a quarter of what is held at rest."""
-    if sys.platform != "linux":
-        return
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "mallopt"):  # another library than glibc has its own ways
-        for parameter, value in _MALLOPT.items():
-            libc.mallopt(parameter, value)
 
 
 def main() -> int:

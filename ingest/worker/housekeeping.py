@@ -75,11 +75,12 @@ class Housekeeping(threading.Thread):
         return _IDLE_S
 
     def _tidy(self) -> None:
-        """What deletions had to leave, and what nobody finished writing."""
+        """What deletions had to leave, what nobody finished writing, and a log that readers kept long."""
         home, stop = self._home, self._stop_event
         deletion.resume(home.database, home.media)
         deletion.settle(home.database, home.media, lambda: stop.wait(_BETWEEN_WRITES_S))
         home.spool.sweep_tmp(_UPLOAD_LASTS_S)
+        home.database.fold_long_log()
 
     def _back_up(self) -> None:
         """A backup that fails is tried again in ten minutes. A sample week needs none. Where none is made, or

@@ -38,6 +38,9 @@ from store.core.paths import FILE_MODE, DataDir
 T = TypeVar("T")
 
 BUSY_TIMEOUT_MS = 10_000
+# SQLite begins the log anew at 4 MB as soon as nobody reads it.
+_LONG_LOG_BYTES = 32_000_000
+_FOLD_WITHIN_MS = 2_000
 # How many virtual-machine steps SQLite runs between two looks at the clock: about 0.1 ms.
 _STEPS_BETWEEN_CHECKS = 10_000
 # Where others keep the machine busy the query is not to blame: what was begun is rather finished.
@@ -253,6 +256,12 @@ class Database:
                 return bool(rows(connection, "pragma wal_checkpoint(truncate)")[0][0] == 0)
         finally:
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+
+    def fold_long_log(self) -> None:
+        """Where always one read begins before another ends, the log would grow for as long as that lasts."""
+        log = self.data_dir.database.with_name(f"{self.data_dir.database.name}-wal")
+        if log.exists() and log.stat().st_size > _LONG_LOG_BYTES:
+            self.checkpoint(_FOLD_WITHIN_MS)
 
     def close_thread(self) -> None:
         """Close the calling thread's connection."""

@@ -11,7 +11,8 @@ from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
 from ingest.worker.housekeeping import Housekeeping
 from store.backup import backup
-from store.core import copies
+from store.core import copies, database
+from store.core.database import Database
 from store.core.settings import BackupSettings, RetentionSettings
 from store.deletion import deletion, retention
 from store.frames import pending
@@ -54,6 +55,22 @@ def test_it_waits_for_another_and_tells_of_a_failure(home: Home, monkeypatch: py
         keeper.step()
     assert "no space left" in stats.known.last_error
     assert len(home.media.files()) == 1
+
+
+def test_a_log_that_readers_kept_long_is_folded(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = home.data_dir.database.with_name("recollect.db-wal")
+    with home.database.read() as connection:
+        connection.execute("select * from preferences").fetchall()
+        other = Database(home.data_dir)
+        for _ in range(20):
+            store_frame(other, home.data_dir, text="words " * 500)
+        other.close_thread()
+    long = log.stat().st_size
+    housekeeping(home)[0].step()
+    assert log.stat().st_size >= long  # it is as it always was, and SQLite would use it from the start
+    monkeypatch.setattr(database, "_LONG_LOG_BYTES", long - 1)
+    housekeeping(home)[0].step()
+    assert log.stat().st_size < long / 2
 
 
 def test_a_backup_is_made_once_a_day_and_after_a_deletion(home: Home) -> None:
