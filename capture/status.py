@@ -15,6 +15,7 @@ from typing import Any
 from capture.core.errors import SourceFailed
 from capture.windows.idle import Activity
 from store.core.errors import SpoolFull
+from store.core.translation import N_
 from store.spool.process_state import CaptureState, read_pause, write_capture_state
 
 log = logging.getLogger(__name__)
@@ -55,14 +56,17 @@ class Status:
 
 
 _WHY_EXCLUDED = {
-    "private_window": "A private browser window is in view; nothing is kept while it is.",
-    "may_be_private": "A browser window that nothing shows to be ordinary is all that is in view; nothing "
-    "is kept of it.",
-    "unknown_window": "It is not known whose windows are in view; while a rule exists (the built-in ones "
-    "count) nothing is kept.",
-    "rules_unreadable": "The privacy rules cannot be read; nothing is kept until they are mended.",
+    "private_window": N_("A private browser window is in view; nothing is kept while it is."),
+    "may_be_private": N_(
+        "A browser window that nothing shows to be ordinary is all that is in view; nothing is kept of it."
+    ),
+    "unknown_window": N_(
+        "It is not known whose windows are in view; while a rule exists (the built-in ones count) nothing "
+        "is kept."
+    ),
+    "rules_unreadable": N_("The privacy rules cannot be read; nothing is kept until they are mended."),
 }
-_EXCLUDED = "A window that a privacy rule leaves out is in view; nothing is kept while it is."
+_EXCLUDED = N_("A window that a privacy rule leaves out is in view; nothing is kept while it is.")
 
 
 def state_of(
@@ -110,7 +114,7 @@ def ordered_pause(spool_folder: Path, now_ms: int) -> PauseReason | None:
     if pause is None:
         return None
     if pause.ends_ms is None:
-        detail = "Paused until you resume."
+        detail = N_("Paused until you resume.")
     else:
         until = time.strftime("%H:%M:%S", time.localtime(pause.ends_ms / 1000))
         detail = f"Paused until {until}; resume at any time."
@@ -118,10 +122,10 @@ def ordered_pause(spool_folder: Path, now_ms: int) -> PauseReason | None:
 
 
 _AWAY = {
-    "locked": "The session is locked; capture goes on when it is unlocked.",
-    "screensaver": "A screen saver is shown; capture goes on after it.",
-    "asleep": "The machine is going to sleep; capture goes on when it wakes.",
-    "switched_user": "Another user's session is in front; capture goes on when this one is back.",
+    "locked": N_("The session is locked; capture goes on when it is unlocked."),
+    "screensaver": N_("A screen saver is shown; capture goes on after it."),
+    "asleep": N_("The machine is going to sleep; capture goes on when it wakes."),
+    "switched_user": N_("Another user's session is in front; capture goes on when this one is back."),
 }
 
 

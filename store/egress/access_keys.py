@@ -12,12 +12,13 @@ import apsw
 
 from store.core.database import Database
 from store.core.records import columns, insert
+from store.core.translation import N_
 
 BROWSER = "pages"
 TOKENS = {
-    "read": "read everything, change nothing",
-    "ingest": "hand in pictures, read nothing",
-    "mcp": "read over MCP (Model Context Protocol)",
+    "read": N_("read everything, change nothing"),
+    "ingest": N_("hand in pictures, read nothing"),
+    "mcp": N_("read over MCP (Model Context Protocol)"),
 }
 """What a token may be for, in words."""
 

@@ -20,6 +20,7 @@ from store.core.database import Database
 from store.core.errors import existing
 from store.core.records import columns
 from store.core.records import put as put_row
+from store.core.translation import N_
 from store.memory.chat_summaries import BY_RULES
 
 Kind = Literal["recent", "history"]
@@ -173,10 +174,10 @@ def forgotten(database: Database) -> dict[str, int]:
 def by_name(database: Database) -> dict[str, list[str]]:
     """What `delete_everything` would take, by kind and name."""
     return {
-        "Chats": database.column(_SUMMARISED),
-        "Topics": database.column("select title from user_topic_summaries order by title"),
-        "People and things": database.column("select name from entities order by name"),
-        "Facts": database.column(
+        N_("Chats"): database.column(_SUMMARISED),
+        N_("Topics"): database.column("select title from user_topic_summaries order by title"),
+        N_("People and things"): database.column("select name from entities order by name"),
+        N_("Facts"): database.column(
             """
             select s.name || ' ' || replace(f.predicate, '_', ' ') || ' ' || coalesce(o.name, f.object_value)
             from facts f

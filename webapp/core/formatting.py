@@ -172,6 +172,11 @@ def gap_reason(reason: str) -> str:
     return known.get(kind, kind.replace("_", " "))
 
 
+def entity_kinds() -> dict[str, str]:
+    """What may be remembered by name, by its stored word."""
+    return {"person": _("Person"), "place": _("Place"), "event": _("Event"), "thing": _("Thing")}
+
+
 def host(url: str) -> str:
     """The part of a URL that says where it leads."""
     return (url.partition("://")[2] or url).partition("/")[0]

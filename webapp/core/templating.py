@@ -114,6 +114,7 @@ def install(app: Flask) -> None:
         provenance=_provenance,
         preview_height=_preview_height,
         host=formatting.host,
+        sentence=formatting.sentence,
         tool_duration=formatting.tool_duration,
         indented_json=formatting.indented_json,
         from_json=json.loads,
@@ -122,6 +123,7 @@ def install(app: Flask) -> None:
         wall=lambda ms: times.to_local(ms, viewer().zone).strftime("%Y-%m-%dT%H:%M"),
     )
     app.jinja_env.globals.update(
+        entity_kinds=formatting.entity_kinds,
         viewer=viewer,
         presets=presets,
         here=lambda: flask_request.full_path.rstrip("?"),  # this very page, for links that come back to it

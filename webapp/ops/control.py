@@ -19,6 +19,7 @@ from typing import Literal
 import psutil
 
 from store.core.paths import DataDir, only_holder, replace_file
+from store.core.translation import gettext as _
 from store.spool.process_state import FOREVER_MS, Pause, write_pause
 
 _LOW_SHARE = 0.1
@@ -84,11 +85,11 @@ def forget_dead_address(data_dir: DataDir) -> bool:
 def free_space(data_dir: DataDir, floor_gb: float) -> tuple[str, Literal["ok", "warn", "bad"], str]:
     """How much of the disk is free, whether that is enough, and why not: capture pauses below `floor_gb`."""
     usage = shutil.disk_usage(data_dir.home)
-    free = f"{usage.free / 1e9:.1f} GB free"
+    free = _("%(number).1f GB free", number=usage.free / 1e9)
     if usage.free < floor_gb * 1e9:
-        return free, "bad", f"below {floor_gb:g} GB capture pauses"
+        return free, "bad", _("below %(number)g GB capture pauses", number=floor_gb)
     if usage.free < usage.total * _LOW_SHARE:
-        return free, "warn", "less than a tenth of the disk is left"
+        return free, "warn", _("less than a tenth of the disk is left")
     return free, "ok", ""
 
 

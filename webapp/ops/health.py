@@ -17,6 +17,8 @@ from typing import Literal
 from store.backup import backup
 from store.core import tokenizer
 from store.core.database import Database
+from store.core.translation import N_, ngettext
+from store.core.translation import gettext as _
 from store.deletion import retention
 from store.embeddings import vectors
 from store.frames import frames
@@ -52,6 +54,14 @@ FULL_WARN_DAYS = 14
 BACKUP_WARN_DAYS = 3
 _MONTH_DAYS = 30.44
 _CANARY_LOOKBACK = 20
+_STATE_WORDS = {
+    "recording": N_("recording"),
+    "paused": N_("paused"),
+    "excluded": N_("excluded"),
+    "locked": N_("locked"),
+    "asleep": N_("asleep"),
+    "starting": N_("starting"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,53 +110,62 @@ def overall(parts: tuple[Part, ...]) -> Status:
 
 def capture_part(own: Services, state: CaptureState | None, now_ms: int) -> Part:
     if sample_week.is_sample(own.data_dir):
-        return Part("capture", "ok", "sample week", "nothing is recorded into a sample week")
+        return Part("capture", "ok", _("sample week"), _("nothing is recorded into a sample week"))
     pause = read_pause(own.data_dir.spool, now_ms)
     if pause is not None:
-        until = "until resumed" if pause.ends_ms is None else "for a while"
-        return Part("capture", "ok", "paused", f"paused {until}", "`recollect resume` ends the pause.")
+        why = _("paused until resumed") if pause.ends_ms is None else _("paused for a while")
+        return Part("capture", "ok", _("paused"), why, _("`recollect resume` ends the pause."))
     if state is None:
-        return Part("capture", "off", "never ran", "capture has not run here", "Start `recollect up`.")
+        return Part(
+            "capture", "off", _("never ran"), _("capture has not run here"), _("Start `recollect up`.")
+        )
     if state.state == "stopped":
-        return Part("capture", "off", "stopped", "capture was ended", "Start `recollect up`.")
+        return Part("capture", "off", _("stopped"), _("capture was ended"), _("Start `recollect up`."))
     if now_ms - state.written_ms > ALIVE_MS:
-        silence = _seconds(now_ms - state.written_ms)
-        return Part("capture", "bad", "gone", f"no sign of life for {silence}", "Look at logs/capture.log.")
+        why = _("no sign of life for %(time)s", time=_seconds(now_ms - state.written_ms))
+        return Part("capture", "bad", _("gone"), why, _("Look at logs/capture.log."))
     return _of_capture_state(state, now_ms)
 
 
 def _of_capture_state(state: CaptureState, now_ms: int) -> Part:
-    why = state.detail or state.reason
+    why = _told(state) or state.reason
     if state.state == "failing":
-        return Part("capture", "bad", "failing", why, "It is tried again by itself; see `recollect doctor`.")
+        action = _("It is tried again by itself; see `recollect doctor`.")
+        return Part("capture", "bad", _("failing"), why, action)
+    words = _STATE_WORDS.get(state.state, state.state)
     if state.state in ("locked", "excluded", "starting", "asleep", "paused"):
-        return Part("capture", "ok", state.state, why)
+        return Part("capture", "ok", _(words), why)
     since_ms = state.looked_ms if state.looked_ms is not None else state.started_ms
     if now_ms - since_ms > SILENT_MS:
-        silence = _seconds(now_ms - since_ms)
-        return Part("capture", "bad", "silent", f"no look at the screen for {silence}", "Restart Recollect.")
-    return Part("capture", "ok", state.state, f"looked at the screen {_seconds(now_ms - since_ms)} ago")
+        why = _("no look at the screen for %(time)s", time=_seconds(now_ms - since_ms))
+        return Part("capture", "bad", _("silent"), why, _("Restart Recollect."))
+    why = _("looked at the screen %(time)s ago", time=_seconds(now_ms - since_ms))
+    return Part("capture", "ok", _(words), why)
 
 
 def ingest_part(own: Services, worker: IngestState | None, now_ms: int) -> Part:
     waiting = own.spool.waiting()
-    value = f"{len(waiting)} waiting"
+    value = _("%(number)s waiting", number=len(waiting))
     if worker is None or worker.state == "stopped":
-        return Part("ingest", "bad", value, "the ingest worker does not run", "Start `recollect up`.")
+        return Part("ingest", "bad", value, _("the ingest worker does not run"), _("Start `recollect up`."))
     if not _is_alive(worker, now_ms):
-        silence = _seconds(now_ms - worker.written_ms)
-        return Part("ingest", "bad", value, f"no sign of life for {silence}", "Look at logs/ingest.log.")
+        why = _("no sign of life for %(time)s", time=_seconds(now_ms - worker.written_ms))
+        return Part("ingest", "bad", value, why, _("Look at logs/ingest.log."))
     if worker.problem:
-        return Part("ingest", "bad", value, worker.problem, "It is tried again by itself.")
+        return Part("ingest", "bad", value, worker.problem, _("It is tried again by itself."))
     # Entries are named by their time.
     oldest_ms = now_ms - int(waiting[0].partition("-")[0]) if waiting else 0
     if waiting and oldest_ms > QUEUE_WARN_MS:
         verdict: Verdict = "bad" if oldest_ms > QUEUE_BAD_MS else "warn"
-        return Part("ingest", verdict, value, f"the oldest has waited {_seconds(oldest_ms)}")
+        return Part("ingest", verdict, value, _("the oldest has waited %(time)s", time=_seconds(oldest_ms)))
     failed = sum(1 for _ in own.spool.failed())
     if failed:
-        why = f"{failed} captures could not be used and are set aside"
-        return Part("ingest", "warn", value, why, "`recollect ingest retry` tries them again.")
+        why = ngettext(
+            "%(number)s capture could not be used and is set aside",
+            "%(number)s captures could not be used and are set aside",
+            failed,
+        )
+        return Part("ingest", "warn", value, why, _("`recollect ingest retry` tries them again."))
     return Part("ingest", "ok", value)
 
 
@@ -158,35 +177,41 @@ def _is_alive(worker: IngestState | None, now_ms: int) -> bool:
 def index_part(database: Database, worker: IngestState | None, now_ms: int) -> Part:
     """How far the reading of text is behind, and whether anybody goes on reading."""
     pending = readings.count_pending(database)
-    value = f"{pending} to read"
+    value = _("%(number)s to read", number=pending)
     if worker and worker.engine_problem:
-        return Part("index", "warn", value, worker.engine_problem, "`recollect doctor` says what to install.")
+        return Part(
+            "index", "warn", value, worker.engine_problem, _("`recollect doctor` says what to install.")
+        )
     if pending and worker and worker.reads_per_minute > 0:
         minutes = pending / worker.reads_per_minute
         if minutes > BACKLOG_WARN_MIN:
-            return Part("index", "warn", value, f"about {minutes / 60:.1f} h of reading at this pace")
+            why = _("about %(hours).1f h of reading at this pace", hours=minutes / 60)
+            return Part("index", "warn", value, why)
     if not pending:
         return Part("index", "ok", value)
     fresh_ms = readings.index_fresh_to_ms(database)
-    why = f"everything up to {_seconds(now_ms - fresh_ms)} ago is searchable" if fresh_ms is not None else ""
+    why = ""
+    if fresh_ms is not None:
+        why = _("everything up to %(time)s ago is searchable", time=_seconds(now_ms - fresh_ms))
     if not _is_alive(worker, now_ms):
         # A number that nobody brings down is not well, however small it is.
-        return Part("index", "warn", value, why or "nothing reads them", "Start `recollect up`.")
+        return Part("index", "warn", value, why or _("nothing reads them"), _("Start `recollect up`."))
     return Part("index", "ok", value, why)
 
 
 def embedding_part(own: Services, worker: IngestState | None) -> Part:
     """How far search by meaning is behind; search by words is whole whatever it says."""
     waiting = vectors.count_missing(own.database)
-    value = f"{waiting} texts to go"
+    value = _("%(number)s to go", number=formatting.count(waiting, "text"))
     if own.embedder.is_off:
-        return Part("meaning", "off", "off", "search is by words", "Set embedding.engine to local.")
+        why, action = _("search is by words"), _("Set embedding.engine to local.")
+        return Part("meaning", "off", _("off"), why, action)
     problem = (worker.embedder_problem if worker else "") or own.embedder.problem
     if problem:
-        return Part("meaning", "warn", value, problem, "Search by words is not affected.")
+        return Part("meaning", "warn", value, problem, _("Search by words is not affected."))
     if waiting >= vectors.COUNTED:
-        return Part("meaning", "ok", f"more than {value}", "the newest come first")
-    return Part("meaning", "ok", value, "the newest come first" if waiting else "")
+        return Part("meaning", "ok", _("more than %(value)s", value=value), _("the newest come first"))
+    return Part("meaning", "ok", value, _("the newest come first") if waiting else "")
 
 
 def storage_part(own: Services) -> Part:
@@ -195,18 +220,20 @@ def storage_part(own: Services) -> Part:
     entries, used = own.spool.usage()
     limits = own.settings.spool
     if verdict != "bad" and (entries >= limits.max_entries or used >= limits.max_gb * 1e9):
-        return Part("storage", "bad", free, "the spool is full", "See that ingest runs.")
+        return Part("storage", "bad", free, _("the spool is full"), _("See that ingest runs."))
     last = retention.runs(own.database, 1)
     if verdict == "ok" and last and last[0].problem:
-        why = f"retention stopped: {last[0].problem}"
-        return Part("storage", "warn", free, why, "It is tried again every hour; see Settings, Storage.")
+        why = _("retention stopped: %(problem)s", problem=last[0].problem)
+        return Part("storage", "warn", free, why, _("It is tried again every hour; see Settings, Storage."))
     ahead = growth(own) if verdict == "ok" else None
     if ahead and ahead.months * _MONTH_DAYS < FULL_WARN_DAYS:
-        why = f"at this pace there is room for {ahead.months * _MONTH_DAYS:.0f} days"
-        return Part("storage", "warn", free, why, "Free some space, or set a limit under Settings, Storage.")
+        days = formatting.count(round(ahead.months * _MONTH_DAYS), "day")
+        why = _("at this pace there is room for %(days)s", days=days)
+        action = _("Free some space, or set a limit under Settings, Storage.")
+        return Part("storage", "warn", free, why, action)
     if verdict == "ok" and (old := _lacks_backup(own)):
-        return Part("storage", "warn", free, old, "`recollect backup` makes one, or says why not.")
-    return Part("storage", verdict, free, why, why and "Free some space on this disk.")
+        return Part("storage", "warn", free, old, _("`recollect backup` makes one, or says why not."))
+    return Part("storage", verdict, free, why, why and _("Free some space on this disk."))
 
 
 def _lacks_backup(own: Services) -> str:
@@ -219,7 +246,9 @@ def _lacks_backup(own: Services) -> str:
     days = (own.clock() - since_ms) // backup.DAY_MS
     if days < BACKUP_WARN_DAYS:
         return ""
-    return f"the newest backup is {days} days old" if newest else f"for {days} days there was no backup"
+    if newest:
+        return _("the newest backup is %(days)s days old", days=days)
+    return _("for %(days)s days there was no backup", days=days)
 
 
 def growth(own: Services) -> retention.Growth | None:
@@ -235,26 +264,29 @@ def model_part(own: Services) -> Part:
     """What is configured; an endpoint is asked only when a question comes."""
     chosen = next((model for model in own.chat_models.describe() if model.is_default), None)
     if chosen is None or not chosen.base_url:
-        why = "answers are quoted and counted from your frames, not written"
-        return Part("model", "off", "no model", why, "Add one under Settings, Models and voices.")
+        why = _("answers are quoted and counted from your frames, not written")
+        return Part("model", "off", _("no model"), why, _("Add one under Settings, Models and voices."))
     if totals.last_turn_status(own.database) == "failed":
-        return Part("model", "warn", chosen.name, "the last question failed", "See `recollect doctor`.")
-    return Part("model", "ok", chosen.name, "asked when a question comes")
+        return Part("model", "warn", chosen.name, _("the last question failed"), _("See `recollect doctor`."))
+    return Part("model", "ok", chosen.name, _("asked when a question comes"))
 
 
 def canary_part(database: Database) -> Part:
     """Search for a word of the newest frame that has one: it must be found."""
     frame_id, word = _newest_word(database)
     if frame_id is None:
-        return Part("canary", "off", "nothing to look for", "no frame with words has been read yet")
+        return Part("canary", "off", _("nothing to look for"), _("no frame with words has been read yet"))
     at_ms = frames.captured_ms_of(frame_id)
     page = search(database, f'"{word}"', Filters(at_ms, at_ms + 1), order="newest", limit=200)
     if any(hit.frame_id == frame_id for hit in page.hits):
         read_ms = frames.get(database, frame_id).read_ms or at_ms
-        way = f"captured, stored, read and found within {_seconds(read_ms - at_ms)}"
-        return Part("canary", "ok", "found", f"a word of the newest read frame finds it: {way}")
-    why = "a word of the newest read frame does not find that frame"
-    return Part("canary", "bad", "not found", why, "`recollect verify` compares index and frames.")
+        why = _(
+            "a word of the newest read frame finds it: captured, stored, read and found within %(time)s",
+            time=_seconds(read_ms - at_ms),
+        )
+        return Part("canary", "ok", _("found"), why)
+    why = _("a word of the newest read frame does not find that frame")
+    return Part("canary", "bad", _("not found"), why, _("`recollect verify` compares index and frames."))
 
 
 def _newest_word(database: Database) -> tuple[int | None, str]:
@@ -269,10 +301,13 @@ def _newest_word(database: Database) -> tuple[int | None, str]:
 def _seconds(duration_ms: int) -> str:
     """A duration in the largest unit that leaves at least two of it: ``90 s``, ``57 h``, ``3 d``."""
     seconds = max(0, duration_ms) // 1000
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds // length} {unit}"
-    return f"{seconds} s"
+    if seconds >= 2 * 86_400:
+        return _("%(days)d d", days=seconds // 86_400)
+    if seconds >= 2 * 3_600:
+        return _("%(hours)d h", hours=seconds // 3_600)
+    if seconds >= 2 * 60:
+        return _("%(minutes)d min", minutes=seconds // 60)
+    return _("%(seconds)d s", seconds=seconds)
 
 
 # -- the indicator: REC only when a look succeeded lately; what is not known counts as not recording --
@@ -308,9 +343,13 @@ def recording_indicator(own: Services) -> IndicatorState:
 def _sample(own: Services, now_ms: int) -> IndicatorState:
     """On every page, so that nobody takes what never happened for what did."""
     last = frames.nearest(own.database, now_ms)
-    detail = "Made up by `recollect demo`; nothing is recorded into this home folder."
+    detail = _("Made up by `recollect demo`; nothing is recorded into this home folder.")
     return IndicatorState(
-        "plain", "Sample week", "calendar", detail, f"/timeline?at={last.captured_ms}" if last else "/status"
+        "plain",
+        _("Sample week"),
+        "calendar",
+        detail,
+        f"/timeline?at={last.captured_ms}" if last else "/status",
     )
 
 
@@ -319,28 +358,38 @@ def indicator_state(
 ) -> IndicatorState:
     """What these facts allow to say."""
     if pause is not None:
-        left = "until you resume"
+        words = _("Paused until you resume")
         if pause.ends_ms is not None:
-            left = f"{formatting.duration(pause.ends_ms - now_ms)} left"
-        return IndicatorState("warn", f"Paused {left}", "pause", "Nothing is recorded while paused.")
+            words = _("Paused %(time)s left", time=formatting.duration(pause.ends_ms - now_ms))
+        return IndicatorState("warn", words, "pause", _("Nothing is recorded while paused."))
     if state is None:
         return IndicatorState(
-            "danger", "Not recording", "alert", "Capture has not run in this home folder yet."
+            "danger", _("Not recording"), "alert", _("Capture has not run in this home folder yet.")
         )
     if state.state == "locked" and _is_fresh(state.written_ms, now_ms):
         return IndicatorState(
-            "plain", "Screen locked", "lock", "Recording goes on when the screen is unlocked."
+            "plain", _("Screen locked"), "lock", _("Recording goes on when the screen is unlocked.")
         )
     if state.state == "excluded" and _is_fresh(state.written_ms, now_ms):
-        return IndicatorState("plain", "Left out here", "shield", "A privacy rule leaves this window out.")
+        detail = _("A privacy rule leaves this window out.")
+        return IndicatorState("plain", _("Left out here"), "shield", detail)
     if not _is_fresh(state.looked_ms, now_ms):
-        since = "" if state.looked_ms is None else f" {formatting.duration(now_ms - state.looked_ms)}"
-        return IndicatorState("danger", f"Not recording{since}", "alert", state.detail)
+        words = _("Not recording")
+        if state.looked_ms is not None:
+            words = _("Not recording %(time)s", time=formatting.duration(now_ms - state.looked_ms))
+        return IndicatorState("danger", words, "alert", _told(state))
     if waiting >= BEHIND_FRAMES:
-        detail = f"Recording; {formatting.count(waiting, 'frame')} wait for their text to be read."
-        return IndicatorState("warn", f"Behind {formatting.count(waiting)}", "clock", detail)
+        frames_waiting = formatting.count(waiting, "frame")
+        detail = _("Recording; %(frames)s wait for their text to be read.", frames=frames_waiting)
+        return IndicatorState("warn", _("Behind %(number)s", number=f"{waiting:,}"), "clock", detail)
     assert state.looked_ms is not None
-    return IndicatorState("ok", f"REC {formatting.duration(now_ms - state.looked_ms)} ago", "", state.detail)
+    ago = _("REC %(time)s ago", time=formatting.duration(now_ms - state.looked_ms))
+    return IndicatorState("ok", ago, "", _told(state))
+
+
+def _told(state: CaptureState) -> str:
+    """What capture says of itself; gettext knows "" for something else."""
+    return _(state.detail) if state.detail else ""
 
 
 def _is_fresh(ms: int | None, now_ms: int) -> bool:

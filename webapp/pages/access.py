@@ -11,6 +11,7 @@ from typing import Any
 from flask import request
 from werkzeug.wrappers import Response
 
+from store.core.translation import gettext as _
 from store.egress import access_keys, access_log
 from store.egress.access_keys import BROWSER, TOKENS
 from store.privacy import rules as privacy
@@ -81,7 +82,7 @@ def add_token() -> Response:
     """Make a token for one purpose; its words stand on the page that answers, and nowhere again."""
     name, scope = request.form.get("name", "").strip(), request.form.get("scope", "")
     if not name or scope not in TOKENS:
-        raise Problem(422, "invalid_token", "Name the program and choose what its token is for.")
+        raise Problem(422, "invalid_token", _("Name the program and choose what its token is for."))
     with services().database.write() as connection:
         secret = login.keyring().make(connection, scope, name)
     return _page(made=secret, made_for=name)
@@ -113,7 +114,7 @@ def _keys() -> dict[str, Any]:
     return dict(
         browsers=[key for key in found if key.scope == BROWSER],
         tokens=[key for key in found if key.scope != BROWSER],
-        purposes=TOKENS,
+        purposes={scope: _(words) for scope, words in TOKENS.items()},
         this=_this_browser(),
         hosts={host.key_id: host for host in hosts.listed(services().database)},
         uses=[use for use in access_log.latest(services().database) if use.caller],
@@ -131,7 +132,9 @@ def _browsers(own: Services, rules: RuleSet, now_ms: int) -> dict[str, Any]:
     try:
         reports = window_hints.read_reports(own.data_dir.spool)
     except (OSError, ValueError) as error:
-        problem = f"What the extension said cannot be read, so Chrome's windows are hidden: {error}"
+        problem = _(
+            "What the extension said cannot be read, so Chrome's windows are hidden: %(error)s", error=error
+        )
     return dict(
         lines=[_line(browser, rules) for browser in BROWSERS],
         masked=rules.mask_maybe_private,
@@ -152,12 +155,12 @@ def _line(browser: Browser, rules: RuleSet) -> tuple[list[str], list[str], str]:
         if name[0].isupper() and "." not in name and name not in first and first not in name
     ]
     if browser.always_private:
-        return [first, *others], ["has no other windows"], ""
-    tells = ["title" if browser.ordinary else "title of some windows"]
-    tells += ["command line"] if browser.switches else []
-    tells += ["toolbar"] if browser.grey_toolbar else []
+        return [first, *others], [_("has no other windows")], ""
+    tells = [_("title") if browser.ordinary else _("title of some windows")]
+    tells += [_("command line")] if browser.switches else []
+    tells += [_("toolbar")] if browser.grey_toolbar else []
     is_masked = rules.mask_maybe_private or browser.grey_toolbar
-    return [first, *others], tells, "hidden" if is_masked else "recorded"
+    return [first, *others], tells, _("otherwise hidden") if is_masked else _("otherwise recorded")
 
 
 def _paired(reports: list[ExtensionReport], now_ms: int) -> list[tuple[str, int, int]]:

@@ -10,6 +10,8 @@ from flask import request
 from werkzeug.wrappers import Response
 
 from assistant.core.errors import words_for
+from store.core.translation import N_
+from store.core.translation import gettext as _
 from store.egress import egress_log
 from store.egress.egress_log import Purpose, SentRequest
 from webapp.core import templating
@@ -21,20 +23,20 @@ PAGE = 50
 DAYS = 30
 _DAY_MS = 86_400_000
 _OUTCOMES = {
-    "answered": "answered",
-    "asked_again": "refused, asked again",
-    "sent": "no answer is known",
-    "no_vectors": "no vectors came back",
-    "texts_refused": "the texts were refused",
+    "answered": N_("answered"),
+    "asked_again": N_("refused, asked again"),
+    "sent": N_("no answer is known"),
+    "no_vectors": N_("no vectors came back"),
+    "texts_refused": N_("the texts were refused"),
 }
 _PURPOSES: dict[Purpose, str] = {
-    "answer": "question",
-    "search": "search by meaning",
-    "embed": "texts made findable by meaning",
-    "refine": "memory in better words",
-    "test": "test of what a model can do",
-    "describe": "picture for a description",
-    "web_search": "search of the web",
+    "answer": N_("question"),
+    "search": N_("search by meaning"),
+    "embed": N_("texts made findable by meaning"),
+    "refine": N_("memory in better words"),
+    "test": N_("test of what a model can do"),
+    "describe": N_("picture for a description"),
+    "web_search": N_("search of the web"),
 }
 
 
@@ -51,7 +53,7 @@ def show() -> Response:
         older=listed[PAGE - 1].id if len(listed) > PAGE else None,
         totals=egress_log.totals_since(own.database, own.clock() - DAYS * _DAY_MS),
         days=DAYS,
-        purposes=_PURPOSES,
+        purposes=_purposes(),
         only=only or "",
         most_rows=egress_log.MAX_ROWS,
         most_texts=egress_log.MAX_TEXTS,
@@ -61,9 +63,7 @@ def show() -> Response:
 @templating.get("/settings/sent/<id:request_id>")
 def one(request_id: int) -> Response:
     """One request with its text."""
-    return _page(
-        [egress_log.get(services().database, request_id)], "settings", "/settings/sent", "What was sent"
-    )
+    return _page([egress_log.get(services().database, request_id)], "settings", "/settings/sent")
 
 
 @templating.get("/chat/<id:chat_id>/turns/<id:n>/sent")
@@ -71,18 +71,29 @@ def for_answer(chat_id: int, n: int) -> Response:
     """Everything that was sent for one answer."""
     turn = turn_or_404(chat_id, n)
     requests = egress_log.of_turn(services().database, chat_id, n)
-    return _page(requests, "chat", f"/chat/{chat_id}#t{n}", f"What was sent for “{turn.question[:80]}”")
+    return _page(requests, "chat", f"/chat/{chat_id}#t{n}", turn.question[:80])
 
 
-def _page(requests: list[SentRequest], section: str, back: str, title: str) -> Response:
+def _page(requests: list[SentRequest], section: str, back: str, question: str = "") -> Response:
     return templating.render_page(
-        "egress/requests.html", requests=requests, section=section, back=back, title=title,
-        purposes=_PURPOSES, outcome=_outcome, parts_of=_parts,
-    )  # fmt: skip
+        "egress/requests.html",
+        requests=requests,
+        section=section,
+        back=back,
+        question=question,
+        purposes=_purposes(),
+        outcome=_outcome,
+        parts_of=_parts,
+    )
+
+
+def _purposes() -> dict[Purpose, str]:
+    return {purpose: _(words) for purpose, words in _PURPOSES.items()}
 
 
 def _outcome(sent: SentRequest) -> str:
-    return _OUTCOMES.get(sent.outcome) or words_for(sent.outcome)
+    known = _OUTCOMES.get(sent.outcome)
+    return _(known) if known else words_for(sent.outcome)
 
 
 def _parts(body: str) -> tuple[tuple[str, str], ...]:

@@ -13,6 +13,7 @@ from werkzeug.wrappers import Response
 
 from store.core import times
 from store.core.database import Database
+from store.core.translation import gettext as _
 from store.frames import frames
 from store.frames.frames import FrameRow
 from store.sources import entities, fact_curation
@@ -20,11 +21,12 @@ from store.sources.entities import Entity, EntityKind, Fact, Provenance
 from webapp.api import entities as api
 from webapp.api.endpoint import refusing
 from webapp.api.entities import merge
-from webapp.core import templating
+from webapp.core import formatting, templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import Viewer, services, viewer
 from webapp.pages.forms import form
+from webapp.pages.sources import words_for
 
 LIMIT = 50
 MOST_FACTS = 500
@@ -63,7 +65,7 @@ def show_entities() -> Response:
     kind = next((kind for kind in KINDS if kind == request.args.get("kind")), None)
     listed = entities.find_entities(services().database, q, kind, LIMIT + 1, offset)
     return templating.render_page(
-        "entities/entities.html", q=q, kind=kind or "", kinds=KINDS, entities=listed[:LIMIT],
+        "entities/entities.html", q=q, kind=kind or "", entities=listed[:LIMIT],
         next_offset=offset + LIMIT if len(listed) > LIMIT else None,
     )  # fmt: skip
 
@@ -87,7 +89,7 @@ def add() -> Response:
         frames.get(own.database, frame_id)
     learned, words = Provenance(own.clock(), frame_id=frame_id), form.get("description", "")
     with refusing(ValueError, "invalid_entity", "name"), own.database.write() as connection:
-        entity_id, _ = entities.store_entity(connection, kind, form.get("name", ""), learned, words)
+        entity_id, __ = entities.store_entity(connection, kind, form.get("name", ""), learned, words)
         if says or value:
             entities.store_fact(connection, entity_id, says, learned, object_value=value)
     return templating.redirect_back(f"/memory/entities/{entity_id}")
@@ -115,7 +117,7 @@ def preview_merge(entity_id: int) -> Response:
         entities.get(services().database, number(request.args, "into") or -1),
     )
     if into.id == entity.id:
-        raise Problem(422, "cannot_merge", "These are one already.")
+        raise Problem(422, "cannot_merge", _("These are one already."))
     return templating.render_page(
         "entities/merge.html", entity=entity, into=into, sides=[_side(entity), _side(into)]
     )
@@ -141,7 +143,7 @@ def forget(entity_id: int) -> Response:
     """Delete it with every fact about it, when the word was typed."""
     own, entity = services(), entities.get(services().database, entity_id)
     if request.form.get("confirm", "").strip() != CONFIRMATION:
-        return _entity_page(entity, 422, f"Type {CONFIRMATION} to forget it for good.")
+        return _entity_page(entity, 422, _("Type %(word)s to forget it for good.", word=CONFIRMATION))
     with own.database.write() as connection:
         entities.delete_entity(connection, entity.id)
     own.database.checkpoint()
@@ -186,10 +188,11 @@ def correct(fact_id: int) -> Response:
     own, fact = services(), entities.fact(services().database, fact_id)
     value = request.form.get("value", "").strip()
     if not 0 < len(value) <= entities.MAX_TEXT_CHARS:
-        problem = f"Say what is true instead, in at most {entities.MAX_TEXT_CHARS:,} characters."
+        most = formatting.count(entities.MAX_TEXT_CHARS, "character")
+        problem = _("Say what is true instead, in at most %(characters)s.", characters=most)
         raise Problem(422, "invalid_fact", problem)
     with own.database.write() as connection:
-        number, _ = entities.store_fact(
+        number, __ = entities.store_fact(
             connection, fact.subject_id, fact.predicate, Provenance(own.clock()), object_value=value
         )
         if number != fact_id:
@@ -216,6 +219,7 @@ def _entity_page(entity: Entity, status: int = 200, forget_problem: str = "") ->
         others=sorted((e for e in same_kind if e.id != entity.id), key=lambda e: e.name.casefold()),
         confirmation=CONFIRMATION,
         forget_problem=forget_problem,
+        source_words=words_for,
     )
 
 

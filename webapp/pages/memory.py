@@ -11,6 +11,8 @@ from flask import redirect, request
 from werkzeug.wrappers import Response
 
 from store.core.database import Database
+from store.core.translation import N_
+from store.core.translation import gettext as _
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.memory import observation_writer, observations, timeline
@@ -34,19 +36,19 @@ from webapp.pages.forms import form
 
 _SHOTS = 3
 _TYPE_NAMES: dict[EntryType, str] = {
-    "observation": "Done",
-    "session": "Session",
-    "prompt": "Asked",
-    "insight": "Insight",
-    "chat": "Chat",
+    "observation": N_("Done"),
+    "session": N_("Session"),
+    "prompt": N_("Asked"),
+    "insight": N_("Insight"),
+    "chat": N_("Chat"),
 }
 _FIELD_NAMES = {
-    "request": "Asked for",
-    "investigated": "Looked at",
-    "learned": "Learned",
-    "completed": "Completed",
-    "next_steps": "Still to do",
-    "notes": "Notes",
+    "request": N_("Asked for"),
+    "investigated": N_("Looked at"),
+    "learned": N_("Learned"),
+    "completed": N_("Completed"),
+    "next_steps": N_("Still to do"),
+    "notes": N_("Notes"),
 }
 _MAX_CHARS = 1_000
 _MAX_NARRATIVE = 4_000
@@ -69,7 +71,7 @@ class Card:
 
     @property
     def type_name(self) -> str:
-        return _TYPE_NAMES[self.entry.type]
+        return _(_TYPE_NAMES[self.entry.type])
 
 
 @templating.get("/memory")
@@ -133,7 +135,7 @@ def edit(observation_id: int) -> Response:
         "kind": " ".join(form.get("kind", "").split())[:40],
         "project": " ".join(form.get("project", "").split())[:_MAX_CHARS] or None,
     }
-    errors = {name: "Needs at least one word." for name in ("title", "kind") if not words[name]}
+    errors = {name: _("Needs at least one word.") for name in ("title", "kind") if not words[name]}
     if errors:
         return _form(observation_id, errors, 422)
     observation_writer.edit(own.database, observation_id, words, own.clock())
@@ -216,9 +218,9 @@ def _sections(database: Database, body: Body) -> Iterator[tuple[str, list[Fact]]
         return
     names, quoted = _FIELD_NAMES, dict[str, Fact]()
     if isinstance(body, SessionSummary):
-        names = names | {"learned": "On the screen", "completed": "Ticked off"}
+        names = names | {"learned": N_("On the screen"), "completed": N_("Ticked off")}
         facts = observations.quoted(database, body.start_ms, body.end_ms, body.fields.values())
         quoted = {fact.text: fact for fact in facts}
     for field, text in body.fields.items():
         if text:
-            yield names[field], [quoted.get(line) or Fact(line, None) for line in text.split("\n")]
+            yield _(names[field]), [quoted.get(line) or Fact(line, None) for line in text.split("\n")]

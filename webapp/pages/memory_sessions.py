@@ -9,6 +9,7 @@ from assistant.context import session_closing, topics
 from assistant.context.session_summary import MAX_FIELD_CHARS
 from assistant.core.texts import redacted
 from store.core.errors import Outdated, existing
+from store.core.translation import gettext as _
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_sessions import ChatSession
 from store.memory.chat_summaries import ChatSummary
@@ -83,7 +84,7 @@ def edit(session_id: int) -> Response:
             own.database, session_id, fields, own.clock(), version=form.get("version")
         )
     except Outdated as error:
-        detail = "It was summarised again meanwhile. Open it anew and write your words there."
+        detail = _("It was summarised again meanwhile. Open it anew and write your words there.")
         raise Problem(409, "summary_changed", detail) from error
     existing(is_there, "session", session_id)
     session_closing.embed(own.context, session_id)
@@ -124,7 +125,7 @@ def rename(topic_id: int) -> Response:
     """Call the topic as the person does."""
     title = " ".join(request.form.get("title", "").split())[: topics.MAX_TITLE_CHARS]
     if not title:
-        raise Problem(422, "invalid_topic", "A topic needs a name.")
+        raise Problem(422, "invalid_topic", _("A topic needs a name."))
     existing(chat_digests.rename_topic(services().database, topic_id, title), "topic", topic_id)
     return templating.redirect_to(f"/memory/topics/{topic_id}")
 

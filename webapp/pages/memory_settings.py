@@ -11,6 +11,8 @@ from werkzeug.wrappers import Response
 
 from assistant.context.session_closing import off_by_settings
 from assistant.core.prompt_blocks import BACKGROUND_ROOM
+from store.core.translation import N_
+from store.core.translation import gettext as _
 from store.memory import chat_digests, chat_sessions
 from store.memory.chat_sessions import SummarisedBy
 from store.sources import entities
@@ -21,7 +23,7 @@ from webapp.core.parameters import number
 from webapp.core.services import services
 from webapp.pages.entities import CONFIRMATION
 
-AMOUNTS = {"A little": 1_000, "Some": 2_000, "As much as helps": BACKGROUND_ROOM}
+AMOUNTS = {N_("A little"): 1_000, N_("Some"): 2_000, N_("As much as helps"): BACKGROUND_ROOM}
 """How much of earlier chats a question is told at most, in characters."""
 
 
@@ -41,14 +43,14 @@ def _page(status: int = 200, problems: dict[str, str] | None = None) -> Response
         status,
         is_off=chat_sessions.is_off(database),
         off=off_by_settings(own.context),
-        amounts=AMOUNTS,
+        amounts={_(words): most for words, most in AMOUNTS.items()},
         amount=min(AMOUNTS.values(), key=lambda each: abs(each - chars)),
         summarised_by=chat_sessions.summarised_by(database, settings.summaries),
         hosts=sorted(hosts),
         needs_yes=not hosts <= chat_sessions.summary_hosts(database),
         owner=entities.owner(database),
         people=entities.find_entities(database, "", "person", 200),
-        goes=chat_digests.by_name(database),
+        goes={_(kind): names for kind, names in chat_digests.by_name(database).items()},
         receipt=chat_digests.forgotten(database),
         confirmation=CONFIRMATION,
         problems=problems or {},
@@ -62,13 +64,13 @@ def save() -> Response:
     who = form.get("summaries", "")
     most = number(form, "chars", 6)
     if who not in get_args(SummarisedBy) or most is None or most not in AMOUNTS.values():
-        raise Problem(400, "invalid_request", "Choose how much is told and who summarises.")
+        raise Problem(400, "invalid_request", _("Choose how much is told and who summarises."))
     # The yes is for the hosts that the page named; one that is set up later is asked about again.
     agreed = chat_sessions.summary_hosts(database)
     if form.get("consent") == "yes":
         agreed |= {host for host in form.getlist("host") if host}
     if who == "any" and not agreed and form.get("consent") != "yes":
-        return _page(422, {"consent": "Say yes: your questions and answers would leave this computer."})
+        return _page(422, {"consent": _("Say yes: your questions and answers would leave this computer.")})
     chat_sessions.set_off(database, form.get("told") != "on")
     chat_sessions.set_pack_chars(database, most)
     chat_sessions.set_summarised_by(database, cast(SummarisedBy, who), agreed)
@@ -83,9 +85,9 @@ def choose_owner() -> Response:
     if name:
         try:
             with own.database.write() as connection:
-                chosen, _ = entities.store_entity(connection, "person", name, Provenance(own.clock()))
+                chosen, __ = entities.store_entity(connection, "person", name, Provenance(own.clock()))
         except ValueError as error:
-            return _page(422, {"name": f"Say it otherwise: {error}."})
+            return _page(422, {"name": _("Say it otherwise: %(problem)s.", problem=error)})
     entities.set_owner(own.database, chosen)
     return templating.redirect_to("/settings/memory")
 
@@ -95,6 +97,6 @@ def forget() -> Response:
     """Forget all of it, when the word was typed."""
     own = services()
     if request.form.get("confirm", "").strip() != CONFIRMATION:
-        return _page(422, {"confirm": f"Type {CONFIRMATION} to forget it for good."})
+        return _page(422, {"confirm": _("Type %(word)s to forget it for good.", word=CONFIRMATION)})
     chat_digests.delete_everything(own.database, own.clock(), with_entities=True)
     return templating.redirect_to("/settings/memory#forget")

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from flask import request
 from werkzeug.wrappers import Response
 
+from store.core.translation import gettext as _
 from store.deletion import deletion
 from store.deletion.deletion import Counts
 from store.deletion.request import EVER, Request, recorded
@@ -51,7 +52,7 @@ def add() -> Response:
     try:
         added = validate([document])
     except RuleInvalid as error:
-        errors = {name or "app": message for _, name, message in error.errors}
+        errors = {name or "app": message for __, name, message in error.errors}
         return _page(422, rule=given, errors=errors)
     privacy.save_choices(services().data_dir, replace(own, rules=own.rules + added))
     if "next" in request.form:
@@ -71,7 +72,7 @@ def remove(index: int) -> Response:
     own = own_choices()
     shown = request.form.get("words", "")
     if index >= len(own.rules) or words_of(own.rules[index]) != shown:
-        raise Problem(404, "rule_not_found", "That rule is not there any more.")
+        raise Problem(404, "rule_not_found", _("That rule is not there any more."))
     privacy.save_choices(services().data_dir, replace(own, rules=own.rules[:index] + own.rules[index + 1 :]))
     return templating.redirect_back("/privacy#rules")
 
@@ -101,7 +102,7 @@ def erase() -> Response:
     if asked is None:
         return _page(422, erase=form)
     if request.form.get("confirm", "").strip() != CONFIRMATION:
-        form = replace(form, problem=f"Type {CONFIRMATION} to delete for good.")
+        form = replace(form, problem=_("Type %(word)s to delete for good.", word=CONFIRMATION))
         return _page(422, erase=form, counts=form.counts())
     receipt = deletion.delete(own.database, own.media, asked)
     return _page(erase=form, receipt=receipt)
@@ -117,6 +118,7 @@ class EraseForm:
     span: Range = NO_RANGE
     app: str = ""
     rule: str = ""
+    label: str = ""  # the rule as the page shows it
     problem: str = ""
     asked: Request | None = None
 
@@ -129,11 +131,13 @@ def _erase_form(values: Mapping[str, str]) -> EraseForm:
     if words:
         rules = _rules_called(words)
         if not rules:
-            return EraseForm(problem="That rule is not there any more.")
-        return EraseForm(rule=words, asked=Request(*EVER, rules=rules))
+            return EraseForm(problem=_("That rule is not there any more."))
+        label = _("password managers and private windows") if words == BUILTIN else _label(rules[0])
+        return EraseForm(rule=words, label=label, asked=Request(*EVER, rules=rules))
     span, app = parameters.range_of(values, viewer()), values.get("app", "").strip()[:_MAX_CHARS]
-    problem = span.problem or ("" if span.is_given else "Choose a range first.")
-    return EraseForm(span, app, "", problem, None if problem else Request(*span.bounds, app or None))
+    problem = span.problem or ("" if span.is_given else _("Choose a range first."))
+    asked = None if problem else Request(*span.bounds, app or None)
+    return EraseForm(span, app, problem=problem, asked=asked)
 
 
 def _page(status: int = 200, **changes: object) -> Response:
@@ -192,7 +196,9 @@ def own_choices() -> OwnChoices:
     try:
         own = privacy.own_choices(services().data_dir)
     except (RuleInvalid, OSError, ValueError) as error:
-        raise Problem(503, "rules_unreadable", f"The privacy rules cannot be read: {error}") from error
+        raise Problem(
+            503, "rules_unreadable", _("The privacy rules cannot be read: %(error)s", error=error)
+        ) from error
     return own if own.defaults is not None else replace(own, defaults=services().settings.privacy.defaults)
 
 
@@ -208,6 +214,6 @@ def words_of(rule: Rule) -> str:
 
 def _label(rule: Rule) -> str:
     """``Signal``, ``bank.example``, ``Title has “private”``: the rule as a chip shows it."""
-    title = f"Title has “{rule.title}”" if rule.title else ""
+    title = _("Title has “%(words)s”", words=rule.title) if rule.title else ""
     label = ", ".join(part for part in (rule.app, rule.url, title) if part)
-    return f"{label}, hidden" if rule.action == "mask" else label
+    return _("%(rule)s, hidden", rule=label) if rule.action == "mask" else label

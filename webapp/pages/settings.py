@@ -23,6 +23,8 @@ from store.backup import backup
 from store.chats import attachments
 from store.core.preferences import host_zone, zone_named, zone_names
 from store.core.settings import RetentionSettings
+from store.core.translation import gettext as _
+from store.core.translation import language
 from store.deletion import retention
 from store.frames import tags
 from store.memory import chat_sessions, context_packs
@@ -58,7 +60,6 @@ _CHANGEABLE = {
     "ocr": ("languages",),
 }
 """What a person may want to change of recording: it is read at the start, so the page shows how."""
-_SCRIPTS = {"sim": "simplified", "tra": "traditional"}
 
 
 @templating.get("/settings")
@@ -97,10 +98,14 @@ def _as_toml(section: Any, keys: tuple[str, ...]) -> Iterator[tuple[str, str, st
 
 
 def language_name(code: str) -> str:
-    """A language of Tesseract in English: ``chi_sim`` is Chinese (simplified)."""
-    base, _, script = code.partition("_")
-    name = Locale("en").languages.get(get_global("language_aliases").get(base, base), code)
-    return f"{name} ({_SCRIPTS[script]})" if script in _SCRIPTS else name
+    """A language of Tesseract: ``chi_sim`` is Chinese (simplified)."""
+    base, __, script = code.partition("_")
+    name: str = Locale.parse(language()).languages.get(get_global("language_aliases").get(base, base), code)
+    scripts = {
+        "sim": _("%(language)s (simplified)", language=name),
+        "tra": _("%(language)s (traditional)", language=name),
+    }
+    return scripts.get(script, name)
 
 
 @templating.get("/settings/about")
@@ -110,11 +115,11 @@ def show_about() -> Response:
     worker = process_state.read_ingest_state(own.data_dir.spool)
     versions = {
         "Recollect": version("recollect"),
-        "Reads text": worker.engine if worker and worker.engine else "not running",
-        "Search by meaning": (worker and worker.embedder) or own.settings.embedding.engine,
+        _("Reads text"): worker.engine if worker and worker.engine else _("not running"),
+        _("Search by meaning"): (worker and worker.embedder) or own.settings.embedding.engine,
         "Python": platform.python_version(),
         "SQLite": apsw.sqlite_lib_version(),
-        "Zone data": "the system's" if TZPATH else version("tzdata"),
+        _("Zone data"): _("the system's") if TZPATH else version("tzdata"),
     }
     return templating.render_page(
         "settings/about.html",
@@ -148,8 +153,8 @@ def save() -> Response:
     form = request.form
     zone = form.get("zone", "")
     if zone and zone_named(zone) is None:
-        error = "zone", "is no IANA time zone; for example Europe/Berlin"
-        raise Problem(422, "invalid_timezone", "The time zone is not known.", errors=(error,))
+        error = "zone", _("is no IANA time zone; for example Europe/Berlin")
+        raise Problem(422, "invalid_timezone", _("The time zone is not known."), errors=(error,))
     response = templating.redirect_to(_next(form.get("next", "")) or "/settings/display?saved=1")
     _keep(response, ZONE_COOKIE, zone)
     _keep(response, THEME_COOKIE, form.get("theme", "") if form.get("theme") in ("light", "dark") else "")
@@ -218,7 +223,7 @@ def save_storage() -> Response:
     asked, errors = _policy(request.form)
     takes = not errors and not retention.plan(own.database, asked, own.clock()).run.is_empty
     if takes and request.form.get("confirm", "").strip() != CONFIRMATION:
-        errors = {"confirm": f"Type {CONFIRMATION} to let these go for good."}
+        errors = {"confirm": _("Type %(word)s to let these go for good.", word=CONFIRMATION)}
     if errors:
         return _storage(422, asked=asked, errors=errors)
     retention.choose(own.database, asked, own.settings.retention)
@@ -236,7 +241,7 @@ def _policy(values: Mapping[str, str]) -> tuple[RetentionSettings, dict[str, str
         except ValueError:
             number = -1
         if not (math.isfinite(number) and 0 <= number <= 1_000_000):
-            errors[name], number = "must be 0 or more", 0
+            errors[name], number = _("must be 0 or more"), 0
         given[name] = number
     return RetentionSettings(**given), errors
 
@@ -256,7 +261,7 @@ def _storage(
         plan=None if asked is None else retention.plan(own.database, asked, own.clock()).run,
         next_run=retention.plan(own.database, chosen, own.clock()).run,
         parts=parts,
-        used=sum(size for _, size, _, _ in parts),
+        used=sum(part[1] for part in parts),
         disk=shutil.disk_usage(own.data_dir.home),
         growth=health.growth(own),
         backups=backups,
@@ -273,18 +278,18 @@ def _storage(
 def _parts(own: Services) -> list[tuple[str, int, str, str]]:
     """(name, bytes, how many, colour) of what the home folder holds; backups share its pictures."""
     name = own.data_dir.database.name
-    copies = [path / name for path, _ in backup.listed(own.data_dir)]
+    copies = [path / name for path, __ in backup.listed(own.data_dir)]
     files = [own.data_dir.home / f"{name}{end}" for end in ("", "-wal")]
     waiting, waiting_bytes = own.spool.usage()
     attached, attached_bytes = attachments.usage(own.database)
     stats = totals.store_stats(own.database)
-    read = formatting.count(stats.frames_read, "frame") + " read"
+    read = _("%(frames)s read", frames=formatting.count(stats.frames_read, "frame"))
     return [
-        ("Pictures", retention.media_bytes(own.database), formatting.count(stats.frames, "frame"), "c8"),
-        ("Text, index, chats", _bytes_of(files), read, "c5"),
-        ("Backups", _bytes_of(copies), formatting.count(len(copies), "copy", "copies"), "c10"),
-        ("Waiting", waiting_bytes, formatting.count(waiting, "capture"), "c2"),
-        ("Attached files", attached_bytes, formatting.count(attached, "file"), "c0"),
+        (_("Pictures"), retention.media_bytes(own.database), formatting.count(stats.frames, "frame"), "c8"),
+        (_("Text, index, chats"), _bytes_of(files), read, "c5"),
+        (_("Backups"), _bytes_of(copies), formatting.count(len(copies), "copy", "copies"), "c10"),
+        (_("Waiting"), waiting_bytes, formatting.count(waiting, "capture"), "c2"),
+        (_("Attached files"), attached_bytes, formatting.count(attached, "file"), "c0"),
     ]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 from flask import render_template, request
@@ -12,6 +14,7 @@ from werkzeug.wrappers import Response
 from store.core import times
 from store.core.database import Database
 from store.core.errors import NotFound
+from store.core.translation import gettext as _
 from store.embeddings.knn import RetrievalQuery
 from store.sources import calendars, imports, locations, messages
 from store.sources.imports import KINDS, AcceptedNames, Import, Kind
@@ -31,20 +34,36 @@ _MAX_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class SourceWords:
-    """How a source is called and drawn; `unit` is one row of it."""
+    """How a source is called and drawn; `rows` says how many rows of it."""
 
     title: str
     about: str
     icon: str
-    unit: str
+    rows: Callable[[int], str]
 
 
-WORDS: dict[Kind, SourceWords] = {
-    "messages": SourceWords("Messages", "SMS, iMessage, WhatsApp, Telegram, e-mail", "chat", "message"),
-    "calendar": SourceWords("Calendar", "Events of .ics files", "calendar", "event"),
-    "location": SourceWords("Where you were", "Positions in time", "globe", "position"),
-    "places": SourceWords("Your places", "Names for positions", "pin", "place"),
-}
+def words_for(kind: Kind) -> SourceWords:
+    """In the language of the page."""
+    match kind:
+        case "messages":
+            about = _("SMS, iMessage, WhatsApp, Telegram, e-mail")
+            return SourceWords(_("Messages"), about, "chat", lambda n: formatting.count(n, "message"))
+        case "calendar":
+            about = _("Events of .ics files")
+            return SourceWords(_("Calendar"), about, "calendar", lambda n: formatting.count(n, "event"))
+        case "location":
+            about = _("Positions in time")
+            return SourceWords(_("Where you were"), about, "globe", lambda n: formatting.count(n, "position"))
+        case "places":
+            about = _("Names for positions")
+            return SourceWords(_("Your places"), about, "pin", lambda n: formatting.count(n, "place"))
+
+
+def _named(who: str, number: int) -> str:
+    """``3 people``, ``1 place``: names that an import brought."""
+    return (
+        formatting.count(number, "person", "people") if who == "person" else formatting.count(number, "place")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +82,7 @@ class Listed:
 def show() -> str:
     """The four sources, and how much there is of each."""
     database = services().database
-    cards = [(kind, WORDS[kind], imports.total(database, kind)) for kind in KINDS]
+    cards = [(kind, words_for(kind), imports.total(database, kind)) for kind in KINDS]
     return render_template("sources/sources.html", cards=cards)
 
 
@@ -83,7 +102,7 @@ def import_upload(kind: str) -> Response:
     except Problem as problem:
         if problem.status >= 500:
             raise
-        detail = "Choose a file first." if problem.code == "file_required" else problem.detail
+        detail = _("Choose a file first.") if problem.code == "file_required" else problem.detail
         return _page(known, problem.status, problem=_on_a_page(detail), given=given)
     return _page(known, receipt=receipt)
 
@@ -102,7 +121,7 @@ def remember(kind: str, import_id: int) -> Response:
     try:
         done = imports.accept_names(own.database, source, chosen, own.clock())
     except LookupError as error:
-        raise Problem(422, "invalid_request", "That name is not in this import any more.") from error
+        raise Problem(422, "invalid_request", _("That name is not in this import any more.")) from error
     return _imported(source, done)
 
 
@@ -111,14 +130,14 @@ def delete(kind: str) -> Response:
     """Delete a source as a whole, when the word was typed, or what one import brought."""
     known, import_id = _known(kind), number(request.form, "import_id")
     if import_id is None and request.form.get("confirm", "").strip() != CONFIRMATION:
-        problem = f"Type {CONFIRMATION} to delete all of it for good."
+        problem = _("Type %(word)s to delete all of it for good.", word=CONFIRMATION)
         return _page(known, 422, delete_problem=problem)
     return _page(known, deleted=imports.delete(services().database, known, import_id))
 
 
 def _known(kind: str) -> Kind:
     if kind not in KINDS:
-        raise Problem(404, "not_found", "There is no such source.")
+        raise Problem(404, "not_found", _("There is no such source."))
     return kind
 
 
@@ -131,12 +150,13 @@ def _import(kind: str, import_id: int) -> Import:
 
 def _imported(source: Import, done: AcceptedNames | None = None) -> Response:
     database = services().database
-    names = imports.names(database, source)
+    names, who = imports.names(database, source), imports.NAMED_KINDS.get(source.kind, "")
     return templating.render_page(
         "sources/imported.html",
         source=source,
-        words=WORDS[source.kind],
-        who=imports.NAMED_KINDS.get(source.kind, ""),
+        words=words_for(source.kind),
+        who=who,
+        named=partial(_named, who),
         names=names[:_NAMES],
         total=len(names),
         missing=sum(not name.is_noted for name in names),
@@ -160,7 +180,7 @@ def _page(kind: Kind, status: int = 200, **changes: Any) -> Response:
         "sources/source.html",
         status,
         kind=kind,
-        words=WORDS[kind],
+        words=words_for(kind),
         total=imports.total(database, kind),
         imports=imports.listed(database, kind),
         q=request.args.get("q", "").strip()[:1_000],
@@ -196,8 +216,11 @@ def _day(text: str) -> date | None:
 def _messages(database: Database, q: str, on: date | None, before: str, viewer: Viewer) -> Listed:
     if q:
         page = messages.search_messages(database, RetrievalQuery(q), mode="fts5", limit=PAGE)
-        return Listed([hit.message for hit in page.hits], f"The best {PAGE} of “{q}”" if page.hits else "")
-    at, _, number = before.partition(".")
+        return Listed(
+            [hit.message for hit in page.hits],
+            _("The best %(number)s of “%(words)s”", number=PAGE, words=q) if page.hits else "",
+        )
+    at, __, number = before.partition(".")
     cursor = (int(at), int(number)) if at.isdecimal() and number.isdecimal() and len(before) < 40 else None
     among, part = messages.EVERY_MESSAGE, ""
     if on is not None:
@@ -206,14 +229,16 @@ def _messages(database: Database, q: str, on: date | None, before: str, viewer: 
     rows = messages.browse(database, among, PAGE + 1, before=cursor)
     last = rows[PAGE - 1] if len(rows) > PAGE else None
     earlier = f"{part}before={last.sent_ms}.{last.id}" if last else ""
-    label = f"{formatting.date_long(on)}, newest first" if on else "Newest first"
+    label = _("%(day)s, newest first", day=formatting.date_long(on)) if on else _("Newest first")
     return Listed(rows[:PAGE], label, on, earlier=earlier)
 
 
 def _events(database: Database, q: str, on: date | None, viewer: Viewer) -> Listed:
     if q:
         events, total = calendars.events_between(database, 0, _EVER_MS, q, PAGE)
-        return Listed(events, f"Events with “{q}”, earliest first" if events else "", total=total)
+        return Listed(
+            events, _("Events with “%(words)s”, earliest first", words=q) if events else "", total=total
+        )
     first = (on or times.to_local(viewer.now_ms, viewer.zone).date()).replace(day=1)
     after = (first + timedelta(days=32)).replace(day=1)
     start_ms, end_ms = (times.day(each, viewer.zone).start_ms for each in (first, after))
@@ -244,4 +269,4 @@ def _places(database: Database, q: str, start: int) -> Listed:
     words = f"q={q}&" if q else ""
     earlier = f"{words}offset={max(0, start - PAGE)}" if start else ""
     later = f"{words}offset={start + PAGE}" if len(rows) > PAGE else ""
-    return Listed(rows[:PAGE], "By name", earlier=earlier, later=later)
+    return Listed(rows[:PAGE], _("By name"), earlier=earlier, later=later)

@@ -7,6 +7,7 @@ import shutil
 from flask import request
 from werkzeug.wrappers import Response
 
+from store.core.translation import gettext as _
 from store.ocr import readings
 from store.spool import process_state
 from store.timeline import ledger, sample_week, timeline
@@ -23,22 +24,6 @@ from webapp.pages.forms import form
 
 _MINUTE_MS = 60_000
 _MAX_MINUTES = 525_600
-_TITLES = {
-    "capture": "Recording",
-    "ingest": "Captured but not stored",
-    "index": "Stored but not searchable",
-    "meaning": "Search by meaning",
-    "storage": "Disk",
-    "model": "Answers",
-    "canary": "Search finds the newest frame",
-}
-# By verdict: kind, word and icon.
-_STATES = {
-    "ok": ("ok", "OK", "check"),
-    "warn": ("warn", "Look", "alert"),
-    "bad": ("danger", "Broken", "alert"),
-    "off": ("plain", "Off", "dash"),
-}
 _ORDER = ("bad", "warn", "off", "ok")
 
 
@@ -54,18 +39,40 @@ def show() -> Response:
         status=checked.status,
         checked_ms=checked.checked_ms,
         parts=sorted(checked.parts, key=lambda part: _ORDER.index(part.verdict)),
-        titles=_TITLES,
-        states=_STATES,
+        titles=_titles(),
+        states=_states(),
         disk=shutil.disk_usage(own.data_dir.home),
         pause=process_state.read_pause(own.data_dir.spool, viewer().now_ms),
         bars=bars,
-        busiest=max(count for _, count in bars),
+        busiest=max(count for __, count in bars),
         ledger=ledger.reconcile(own.database, today.start_ms, today.end_ms),
         decisions=ledger.daily(own.database, today.start_ms, today.end_ms),
         decision_words=decision_words,
         worker=process_state.read_ingest_state(own.data_dir.spool),
         failed=list(own.spool.failed())[:10],
     )
+
+
+def _titles() -> dict[str, str]:
+    return {
+        "capture": _("Recording"),
+        "ingest": _("Captured but not stored"),
+        "index": _("Stored but not searchable"),
+        "meaning": _("Search by meaning"),
+        "storage": _("Disk"),
+        "model": _("Answers"),
+        "canary": _("Search finds the newest frame"),
+    }
+
+
+def _states() -> dict[str, tuple[str, str, str]]:
+    """Kind, word and icon of each verdict."""
+    return {
+        "ok": ("ok", _("OK"), "check"),
+        "warn": ("warn", _("Look"), "alert"),
+        "bad": ("danger", _("Broken"), "alert"),
+        "off": ("plain", _("Off"), "dash"),
+    }
 
 
 @templating.get("/status/light")
@@ -80,15 +87,19 @@ def now() -> Response:
     own = services()
     state = process_state.read_capture_state(own.data_dir.spool)
     waiting, ahead = readings.count_pending(own.database), health.growth(own)
+    frames = formatting.count(waiting, "frame")
+    reading = _("%(frames)s to read", frames=frames) if waiting else _("up to date")
     monitors = formatting.count(len(state.monitors), "monitor") if state and state.monitors else ""
-    room = f"{formatting.months(ahead.months)} left" if ahead else health.storage_part(own).value
+    room = (
+        _("%(time)s left", time=formatting.months(ahead.months)) if ahead else health.storage_part(own).value
+    )
     address = request.args.get("next", "")
     return templating.render_page(
         "status/now.html",
         lines=[
             ("play", recording_indicator(own).word, monitors),
-            ("text", "Reading", f"{formatting.count(waiting, 'frame')} to read" if waiting else "up to date"),
-            ("disk", "Storage", room),
+            ("text", _("Reading"), reading),
+            ("disk", _("Storage"), room),
         ],
         pause=process_state.read_pause(own.data_dir.spool, own.clock()),
         is_sample=sample_week.is_sample(own.data_dir),
@@ -102,8 +113,8 @@ def pause() -> Response:
     own = services()
     minutes = number(request.form, "minutes")
     if request.form.get("minutes") and not (minutes and minutes <= _MAX_MINUTES):
-        error = "minutes", "must be a whole number of minutes"
-        raise Problem(422, "invalid_request", "The pause cannot be set.", errors=(error,))
+        error = "minutes", _("must be a whole number of minutes")
+        raise Problem(422, "invalid_request", _("The pause cannot be set."), errors=(error,))
     control.pause(own.data_dir, minutes or None, own.clock())
     return templating.redirect_back("/status")
 
@@ -115,15 +126,22 @@ def _bars(own: Services, now_ms: int) -> list[tuple[int, int]]:
     """(when it began, frames kept) of each minute of the last hour."""
     start_ms = now_ms // _MINUTE_MS * _MINUTE_MS - 59 * _MINUTE_MS
     counts = [0] * 60
-    for _, captured_ms, _ in timeline.frames_between(own.database, start_ms, now_ms + 1, 20_000):
+    for __, captured_ms, ___ in timeline.frames_between(own.database, start_ms, now_ms + 1, 20_000):
         counts[min(59, (captured_ms - start_ms) // _MINUTE_MS)] += 1
     return [(start_ms + n * _MINUTE_MS, count) for n, count in enumerate(counts)]
 
 
 def decision_words(count: DecisionCount) -> str:
     """A line of the ledger in words: ``left out: rule:app`` is never a name."""
-    names = {"deduped": "unchanged", "excluded": "left out"}
+    names = {
+        "kept": _("kept"),
+        "deduped": _("unchanged"),
+        "excluded": _("left out"),
+        "paused": _("paused"),
+        "failed": _("failed"),
+    }
     reason = formatting.gap_reason(count.reason) if count.reason else ""
     if count.reason == IDLE:  # beside the looks, whatever became of those
         return reason
-    return f"{names.get(count.decision, count.decision)}{f', {reason}' if reason else ''}"
+    name = names.get(count.decision, count.decision)
+    return _("%(decision)s, %(reason)s", decision=name, reason=reason) if reason else name

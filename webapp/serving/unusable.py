@@ -8,13 +8,14 @@ from __future__ import annotations
 from flask import Flask, Response, render_template, request
 
 from store.core.settings import WebSettings
-from webapp.core import errors
+from webapp.core import errors, languages
 from webapp.core.errors import Problem
 from webapp.security import guards
 
 
 def unusable_app(app: Flask, what: str, action: str, web: WebSettings) -> Flask:
     """Let an empty app answer every address with the two sentences, and programs with a problem."""
+    languages.install(app)
 
     @app.before_request
     def tell() -> Response | None:

@@ -55,7 +55,7 @@ def test_nobody_is_remembered_before_the_button_is_pressed(browser: Actor, own: 
 
 def test_all_of_them_and_a_second_press_adds_nothing(browser: Actor, own: Services, page: str) -> None:
     assert "3 remembered." in words(press(browser, page, all="1"))
-    assert "0 remembered, 3 remembered already." in words(press(browser, page, all="1"))
+    assert "0 remembered. 3 remembered already." in words(press(browser, page, all="1"))
     assert len(entities.find_entities(own.database)) == 3
     assert "Remember all" not in browser.get(page).text
 
@@ -84,8 +84,8 @@ def test_the_page_says_what_deleting_takes_and_then_what_it_took(
     with own.database.write() as connection:
         entities.store_entity(connection, "person", "Anna", Provenance(NOON_MS), "my sister")
     html = browser.get(page).text
-    assert "So do 2 people remembered from this file" in words(html)
-    assert "1 person named by it stays remembered" in words(html)
+    assert "Also forgets 2 people remembered from this file" in words(html)
+    assert "Keeps 1 person named by it" in words(html)
     form = {"csrf_token": token(html), "import_id": page.rpartition("/")[2]}
     told = words(browser.post("/sources/messages/delete", data=form).text)
     assert "5 messages deleted" in told

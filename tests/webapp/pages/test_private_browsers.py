@@ -24,8 +24,8 @@ def test_every_browser_says_what_tells_of_its_private_windows(browser: Actor) ->
     shown = text_of(browser.get("/settings/access").text)
     assert all(known.names[0] in shown for known in BROWSERS)
     chrome = "title of some windows, command line, toolbar"
-    assert f"Ungoogled Chromium {chrome}; otherwise hidden" in shown
-    assert "Safari title of some windows; otherwise hidden" in shown
+    assert f"Ungoogled Chromium {chrome} · otherwise hidden" in shown
+    assert "Safari title of some windows · otherwise hidden" in shown
 
 
 @pytest.mark.parametrize(
