@@ -128,7 +128,7 @@ def capture_part(own: Services, state: CaptureState | None, now_ms: int) -> Part
 
 
 def _of_capture_state(state: CaptureState, now_ms: int) -> Part:
-    why = _told(state) or state.reason
+    why = _(state.detail) or state.reason
     if state.state == "failing":
         action = _("It is tried again by itself; see `recollect doctor`.")
         return Part("capture", "bad", _("failing"), why, action)
@@ -377,19 +377,14 @@ def indicator_state(
         words = _("Not recording")
         if state.looked_ms is not None:
             words = _("Not recording %(time)s", time=formatting.duration(now_ms - state.looked_ms))
-        return IndicatorState("danger", words, "alert", _told(state))
+        return IndicatorState("danger", words, "alert", _(state.detail))
     if waiting >= BEHIND_FRAMES:
         frames_waiting = formatting.count(waiting, "frame")
         detail = _("Recording; %(frames)s wait for their text to be read.", frames=frames_waiting)
         return IndicatorState("warn", _("Behind %(number)s", number=f"{waiting:,}"), "clock", detail)
     assert state.looked_ms is not None
     ago = _("REC %(time)s ago", time=formatting.duration(now_ms - state.looked_ms))
-    return IndicatorState("ok", ago, "", _told(state))
-
-
-def _told(state: CaptureState) -> str:
-    """What capture says of itself; gettext knows "" for something else."""
-    return _(state.detail) if state.detail else ""
+    return IndicatorState("ok", ago, "", _(state.detail))
 
 
 def _is_fresh(ms: int | None, now_ms: int) -> bool:
