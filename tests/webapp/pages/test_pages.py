@@ -638,7 +638,8 @@ def test_the_built_in_rules_ask_about_the_past_when_they_are_switched_on_again(
     shoot(1, app_name="Code")
     shoot(2, app_name="KeePassXC")
     answer = visitor.post("/privacy/defaults", data={**token, "defaults": "on"})
-    assert "password managers and private windows would have hidden 1 frame" in words(page(visitor, answer.headers["Location"]))
+    asked = words(page(visitor, answer.headers["Location"]))
+    assert "password managers and private windows would have hidden 1 frame" in asked
 
 
 def test_theme_and_zone_are_kept_in_the_browser(app: Flask, visitor: Actor) -> None:
