@@ -15,6 +15,7 @@ import apsw
 from store.core.database import Database, clean_text, scalar
 from store.core.errors import NotFound
 from store.core.records import insert_new
+from store.core.translation import gettext as _
 from store.frames.frames import FrameRow, select_rows
 
 MAX_TAG_CHARS = 64
@@ -37,7 +38,7 @@ def add(connection: apsw.Connection, frame_id: int, tag: str, now_ms: int, sourc
     """
     tag = " ".join(clean_text(tag).split())
     if not 0 < len(tag) <= MAX_TAG_CHARS:
-        raise ValueError(f"a tag has 1 to {MAX_TAG_CHARS} characters")
+        raise ValueError(_("a tag has 1 to %(most)s characters", most=MAX_TAG_CHARS))
     return insert_new(connection, "frame_tags", frame_id=frame_id, tag=tag, created_ms=now_ms, source=source)
 
 

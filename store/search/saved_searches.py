@@ -14,6 +14,7 @@ import apsw
 
 from store.core import preferences
 from store.core.database import Database
+from store.core.translation import gettext as _
 from store.search import filters
 
 MAX_SAVED = 50
@@ -35,10 +36,10 @@ def everything(database: Database) -> tuple[SavedSearch, ...]:
 def save(database: Database, saved: SavedSearch) -> None:
     """Keep a search; one of the same address gets its new name. Raises `ValueError` for what is none."""
     if not saved.name.strip() or not is_search(saved.address):
-        raise ValueError(f"not a search: {saved.address!r}")
+        raise ValueError(_("not a search: %(address)s", address=repr(saved.address)))
     others = [each for each in everything(database) if each.address != saved.address]
     if len(others) >= MAX_SAVED:
-        raise ValueError(f"at most {MAX_SAVED} searches are kept")
+        raise ValueError(_("at most %(most)s searches are kept", most=MAX_SAVED))
     _write(database, [*others, saved])
 
 

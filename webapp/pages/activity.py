@@ -30,10 +30,10 @@ def show() -> str:
     if args.get("from") is None and args.get("to") is None:
         start_ms, end_ms = who.today.start_ms, who.today.end_ms
     if start_ms is None or end_ms is None or end_ms <= start_ms:
-        raise unreadable_address("from", "from and to must be epoch milliseconds, to the later of the two")
+        raise unreadable_address("from", _("from and to must be epoch milliseconds, to the later of the two"))
     kind = args.get("kind")
     if kind is not None and kind not in KINDS:
-        raise unreadable_address("kind", f"must be one of {', '.join(KINDS)}")
+        raise unreadable_address("kind", _("must be one of %(names)s", names=", ".join(KINDS)))
     own, name, host = services(), args.get("name"), args.get("host")
     line = segments.segments(own.database, start_ms, end_ms, host)
     hosts = segments.by_host(own.database, start_ms, end_ms)

@@ -85,22 +85,22 @@ def _stage_query(who: Viewer) -> StageQuery:
     args = request.args
     zoom = args.get("z", "day")
     if zoom not in band.ZOOMS:
-        raise unreadable_address("z", f"must be one of {', '.join(band.ZOOMS)}")
+        raise unreadable_address("z", _("must be one of %(names)s", names=", ".join(band.ZOOMS)))
     try:
         selection = selection_of(args, who)
     except ValueError as error:
-        raise unreadable_address(str(error), "must be a moment, as epoch milliseconds") from error
+        raise unreadable_address(str(error), _("must be a moment, as epoch milliseconds")) from error
     frame = at_ms = None
     if (number := args.get("frame")) is not None:
         if not number.isdigit():
-            raise unreadable_address("frame", "must be the number of a frame")
+            raise unreadable_address("frame", _("must be the number of a frame"))
         frame = frames.get(services().database, int(number))
         day = who.day_of(frame.captured_ms)
     elif (at := args.get("at")) is not None:
         at_ms = moment(at, who)
         if at_ms is None:
-            form = "epoch milliseconds or a time such as 2026-11-20T14:32:08+08:00"
-            raise unreadable_address("at", f"must be {form}")
+            form = _("must be epoch milliseconds or a time such as 2026-11-20T14:32:08+08:00")
+            raise unreadable_address("at", form)
         day = who.day_of(at_ms)
     else:
         day = _day(args.get("day"), who)
@@ -120,7 +120,7 @@ def _day(name: str | None, who: Viewer) -> Day:
     if name:
         day = day_named(name, who)
         if day is None:
-            raise unreadable_address("day", "must be a date such as 2026-11-20")
+            raise unreadable_address("day", _("must be a date such as 2026-11-20"))
         return day
     own = services()
     last = frames.nearest(own.database, who.now_ms) if sample_week.is_sample(own.data_dir) else None
@@ -130,5 +130,5 @@ def _day(name: str | None, who: Viewer) -> Day:
 def _required(name: str, who: Viewer) -> int:
     ms = moment(request.args.get(name), who)
     if ms is None:
-        raise unreadable_address(name, "must be epoch milliseconds")
+        raise unreadable_address(name, _("must be epoch milliseconds"))
     return ms
