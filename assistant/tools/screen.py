@@ -83,7 +83,7 @@ def _cite(lookup: SourceQuery, rows: list[dict[str, Any]], seen: list[tuple[int,
     for __, at in seen:
         findings.shown(_ms(at), _ms(at) + 1)
     ids = findings.cite(lookup.call.database, [frame_id for frame_id, _ in seen])
-    for row, (frame_id, __) in zip(rows, seen, strict=True):
+    for row, (frame_id, _at) in zip(rows, seen, strict=True):
         if frame_id in ids:
             row["cite"] = ids[frame_id]
 
