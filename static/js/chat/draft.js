@@ -1,5 +1,7 @@
 // What stands in the composer is kept on the server while it is written, and gone once it is sent.
 
+import { t } from '../words.js'
+
 const IDLE_MS = 800
 
 export function keep(form) {
@@ -20,7 +22,7 @@ export function keep(form) {
       kept = text
       tell('')
     } catch {
-      if (!own.signal.aborted) tell('This draft is not saved yet.')
+      if (!own.signal.aborted) tell(t('This draft is not saved yet.'))
     }
     if (saving === own) saving = null
   }

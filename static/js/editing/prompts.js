@@ -3,6 +3,7 @@
 // stays in the field, says so, and is tried again on request.
 
 import { all } from '../dom.js'
+import { t } from '../words.js'
 
 const PAUSE_MS = 800
 const WARN_AT = 0.9
@@ -59,7 +60,7 @@ function editor(form) {
 
   async function send() {
     const text = field.value
-    tell(form, 'Saving…')
+    tell(form, t('Saving…'))
     try {
       const answer = await fetch(form.action, {
         method: 'POST', body: content(form), headers: { 'HX-Request': 'true' }, redirect: 'error',
@@ -71,7 +72,7 @@ function editor(form) {
       count(form, field)
       return answer.ok
     } catch {
-      tell(form, 'Not saved: the server was not reached, or refused.', true)
+      tell(form, t('Not saved: the server was not reached, or refused.'), true)
       return false
     }
   }
@@ -100,10 +101,10 @@ function count(form, field) {
   const limit = +field.dataset.limit
   form.querySelector('[data-prompt-characters]').textContent = length
   if (length !== +form.querySelector('[data-prompt-facts]').dataset.characters) {
-    form.querySelector('[data-prompt-tokens]').textContent = 'tokens are being counted'
+    form.querySelector('[data-prompt-tokens]').textContent = t('tokens are being counted')
   }
-  const words = length > limit ? `${length - limit} characters too many`
-    : length >= WARN_AT * limit ? `${limit - length} characters left` : ''
+  const words = length > limit ? t('%(number)s characters too many', { number: length - limit })
+    : length >= WARN_AT * limit ? t('%(number)s characters left', { number: limit - length }) : ''
   const place = form.querySelector('[data-prompt-limit]')
   if (place.textContent !== words && (!words || !place.textContent || length > limit)) place.textContent = words
 }

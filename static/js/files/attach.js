@@ -1,6 +1,8 @@
 // Files for a question: chosen, dropped or pasted, uploaded at once, shown as chips until they are sent.
 // Without scripts the form carries them itself.
 
+import { t } from '../words.js'
+
 const MAX_BYTES = 25_000_000
 
 let form = null
@@ -53,7 +55,7 @@ document.addEventListener('drop', event => {
 
 function take(files) {
   for (const file of files) {
-    if (file.size > MAX_BYTES) tell(`${file.name} is larger than ${MAX_BYTES / 1e6} MB.`)
+    if (file.size > MAX_BYTES) tell(t('%(name)s is larger than %(number)s MB.', { name: file.name, number: MAX_BYTES / 1e6 }))
     else upload(file)
   }
 }
@@ -78,17 +80,17 @@ function upload(file) {
       box.value = answer.id
       box.disabled = false
       bar.hidden = true
-      tell(`${file.name} attached.`, false)
+      tell(t('%(name)s attached.', { name: file.name }), false)
     } else {
       chip.remove()
       wantsToSend = false
-      if (!chip.dataset.gone) tell(answer.detail ?? `${file.name} could not be uploaded.`)
+      if (!chip.dataset.gone) tell(answer.detail ?? t('%(name)s could not be uploaded.', { name: file.name }))
     }
     if (!waiting && wantsToSend) send()
   })
   chip.addEventListener('file:removed', () => request.abort())
   waiting += 1
-  tell(`Uploading ${file.name}…`, false)
+  tell(t('Uploading %(name)s…', { name: file.name }), false)
   request.open('POST', form.dataset.upload)
   request.send(body(file))
 }
@@ -117,7 +119,7 @@ function ready(chip) {
     chip.dataset.gone = 'yes'
     chip.dispatchEvent(new Event('file:removed'))
     chip.remove()
-    tell(`${chip.querySelector('[data-file-name]').textContent} removed.`, false)
+    tell(t('%(name)s removed.', { name: chip.querySelector('[data-file-name]').textContent }), false)
     form.querySelector('textarea').focus()
     // One that an earlier question has stays there (409); one of nobody goes after a day in any case.
     if (id) fetch(`${form.dataset.upload}/${id}`, { method: 'DELETE', headers: { 'X-CSRF-Token': form.elements.csrf_token.value } })
@@ -132,7 +134,7 @@ document.addEventListener('submit', event => {
   event.preventDefault()
   event.stopImmediatePropagation()
   wantsToSend = true
-  tell('Goes out when its files are uploaded.')
+  tell(t('Goes out when its files are uploaded.'))
 }, { capture: true })
 
 document.addEventListener('page:answered', event => {
