@@ -21,8 +21,11 @@ from babel.messages.pofile import write_po
 from jinja2 import Environment, nodes
 from jinja2.ext import babel_extract
 
+from assistant.tools.registry import not_set_up, registry
 from store.core import translation
+from store.core.settings import ToolsSettings
 from webapp.core import languages
+from webapp.pages.tools import does
 
 ROOT = Path(__file__).parents[1]
 _MARKS = ("gettext", "_", "N_", "ngettext", "pgettext", "count", "t")
@@ -39,6 +42,8 @@ def messages() -> Catalog:
             _add(found, _of_python(path), path)
     for path in sorted((ROOT / "static" / "js").glob("**/*.js")):
         _add(found, _of_script(path), path)
+    tools = [*registry(ToolsSettings()).values(), *(tool for tool, _ in not_set_up(ToolsSettings()))]
+    _add(found, (("gettext", (does(tool),)) for tool in tools), ROOT / "assistant" / "tools")
     return found
 
 

@@ -80,7 +80,7 @@ def _as_answer(lookup: SourceQuery, answer: BaseModel, asked: Mapping[str, Any])
 def _cite(lookup: SourceQuery, rows: list[dict[str, Any]], seen: list[tuple[int, Moment]]) -> None:
     """Give the rows of frames their ids."""
     findings = lookup.context.findings
-    for __, at in seen:
+    for _frame_id, at in seen:
         findings.shown(_ms(at), _ms(at) + 1)
     ids = findings.cite(lookup.call.database, [frame_id for frame_id, _ in seen])
     for row, (frame_id, _at) in zip(rows, seen, strict=True):

@@ -18,6 +18,7 @@ from store.core import preferences
 from store.core.database import Database, rows, scalar
 from store.core.errors import NotFound, StoreError, existing
 from store.core.records import columns, insert
+from store.core.translation import N_
 from store.core.translation import gettext as _
 
 MAX_PERSONAS = 200
@@ -54,6 +55,17 @@ class Persona:
     @property
     def words(self) -> PersonaText:
         return PersonaText(self.name, self.system_prompt, self.description)
+
+    @property
+    def shown_name(self) -> str:
+        """Its name in the person's language, where it came with the program."""
+        return _(self.name) if self.builtin and not self.is_changed else self.name
+
+    @property
+    def shown_description(self) -> str:
+        """What it is in a few words, or how it begins."""
+        words = _(self.description) if self.builtin and not self.is_changed else self.description
+        return words or self.system_prompt.splitlines()[0]
 
     @property
     def is_changed(self) -> bool:
@@ -297,21 +309,21 @@ MAX_PROMPT_CHARS = 4_000
 BUILT_IN = MappingProxyType(
     {
         "assistant": PersonaText(
-            "Assistant",
+            N_("Assistant"),
             "Voice: plain and matter-of-fact, in the language of the question and the second person, without "
             "praise and without filler.\n"
             "Shape: the answer to the question first, in one or two sentences; then, only where there is "
             "more to tell, bullets in the order of time, one thing each.\n"
             "Length: under 120 words for a question, under 250 for a summary of a day or more.",
-            "Answers first, details after. Short.",
+            N_("Answers first, details after. Short."),
         ),
         "journal": PersonaText(
-            "Journal",
+            N_("Journal"),
             "Voice: the first person, as the one whose day it was; warm and unhurried, never sentimental, "
             "and honest about what went wrong.\n"
             "Shape: flowing paragraphs that follow the day, without headings, bullets or advice.\n"
             "Length: two to four paragraphs of three to six sentences each.",
-            "The day as you would write it down yourself.",
+            N_("The day as you would write it down yourself."),
         ),
     }
 )

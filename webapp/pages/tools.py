@@ -63,10 +63,8 @@ class ToolView:
 
     @property
     def summary(self) -> str:
-        """The first sentence of its description."""
-        text = self.tool.description
-        end = re.search(r"[.;](?= |\Z)", text)
-        return f"{text[: end.start()]}." if end else text
+        """What it does, in the person's language."""
+        return _(does(self.tool))
 
     @property
     def chosen(self) -> Mode:
@@ -74,6 +72,12 @@ class ToolView:
         if self.mode != "off":
             return self.mode
         return "ask" if self.tool.mode == "off" else self.tool.mode
+
+
+def does(tool: Tool) -> str:
+    """The beginning of its description; what follows says when a model is to call it."""
+    end = re.search(r"[.;](?= |\Z)", tool.description)
+    return f"{tool.description[: end.start()]}." if end else tool.description
 
 
 @templating.get("/settings/tools")

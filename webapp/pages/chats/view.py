@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from assistant.core.models import ChatModels
 from assistant.core.records import TurnResult
-from assistant.core.texts import language_of
+from assistant.core.texts import asked_in, own_language
 from assistant.turns.stored_turns import stored_turn
 from store.chats import conversations, personas
 from store.chats.attachments import Attachment
@@ -103,10 +103,8 @@ def _questions(totals: Totals, day: str) -> Iterator[tuple[str, str]]:
     asked = (N_("How long did I use %(app)s %(day)s?"), N_("How often did I use %(app)s %(day)s?"))
     for question, app in zip(asked, used, strict=False):
         yield _(question, app=app, day=day), formatting.count(windows[app], "window")
-    chinese = (
-        total for total in totals.by_window if total.app_name and language_of(total.name or "") == "zh"
-    )
-    for total in islice(chinese, 1):
+    chinese = (total for total in totals.by_window if total.app_name and asked_in(total.name or "") == "zh")
+    for total in islice(chinese, own_language() != "zh"):
         yield f"我用了多久 {total.app_name}？", total.name or ""
 
 
