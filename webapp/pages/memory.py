@@ -51,6 +51,7 @@ _FIELD_NAMES = {
     "notes": N_("Notes"),
 }
 _MAX_CHARS = 1_000
+_DEPTH = 5  # entries on each side: each is a card with pictures
 _MAX_NARRATIVE = 4_000
 _MAX_LINES = 50
 
@@ -93,7 +94,7 @@ def around() -> Response:
     """What lies around an anchor, which is marked."""
     anchor = request.args.get("anchor", "")[:_MAX_CHARS]
     depth = number(request.args, "depth", 2)
-    depth = timeline.TIMELINE_DEPTH if depth is None else min(depth, timeline.MAX_DEPTH)
+    depth = _DEPTH if depth is None else min(depth, timeline.MAX_DEPTH)
     unit: timeline.Unit = "hours" if request.args.get("unit") == "hours" else "records"
     database = services().database
     try:

@@ -95,19 +95,30 @@ def show() -> Response:
         events=tool_calls.latest_events(own.database, MAX_EVENTS),
         event_words=EVENT_WORDS,
         mode_words=MODE_WORDS,
-        kind_of=_kind,
         is_used=any(models.endpoint(name).supports_tools for name in models.names),
         limits=own.settings.tools,
         approval_minutes=APPROVAL_LIFETIME_MS // 60_000,
     )
 
 
+def _tool(name: str) -> Tool:
+    tool = services().agent.tools.get(name)
+    if tool is None:
+        raise Problem(404, "tool_not_found", _("There is no tool %(name)r.", name=name[:100]))
+    return tool
+
+
+@templating.get("/settings/tools/<string:name>")
+def documentation(name: str) -> Response:
+    """What a model is told of a tool."""
+    return templating.render_page("tools/documented.html", tool=_tool(name), kind_of=_kind)
+
+
 @templating.post("/settings/tools/<string:name>")
 def change(name: str) -> Response:
     """Switch a tool on or off (``on``), and say when it asks (``mode``); from the next turn on."""
     own = services()
-    if own.agent.tools.get(name) is None:
-        raise Problem(404, "tool_not_found", _("There is no tool %(name)r.", name=name[:100]))
+    _tool(name)
     mode = _WHEN_ON.get(request.form.get("mode", "")) if request.form.get("on") == "on" else "off"
     if mode is None:
         raise Problem(400, "invalid_request", "A tool runs automatically (auto) or asks (ask).")
@@ -117,7 +128,7 @@ def change(name: str) -> Response:
     if not templating.wants_fragment():
         return templating.redirect_to(f"/settings/tools#{name}")
     view = next(view for view in tool_views(own) if view.tool.name == name)
-    return templating.render_page("tools/tool.html", view=view, mode_words=MODE_WORDS, kind_of=_kind)
+    return templating.render_page("tools/tool.html", view=view, mode_words=MODE_WORDS)
 
 
 @templating.post("/settings/tools/rules/<id:rule_id>/revoke")

@@ -65,8 +65,9 @@ def test_every_tool_has_its_switch_mode_reach_and_documentation(
         assert 'role="switch"' in row and " checked" in row
         assert f'<option value="{tool.mode}" selected>{MODE_WORDS[tool.mode]}</option>' in row
         assert f"By default: {MODE_WORDS[tool.mode].lower()}" in row
+        told = browser.get(f"{PAGE}/{tool.name}").text
         for name in tool.parameters["properties"]:
-            assert f'<th scope="row" class="mono">{name}</th>' in row
+            assert f'<th scope="row" class="mono">{name}</th>' in told
     assert "searx.example, which gets the words of the search" in row_of(html, "web_search")
     assert str(tmp_path) in row_of(html, "read_file")
     assert "seeing (this computer)" in row_of(html, "describe_frame")
