@@ -7,11 +7,10 @@ import sys
 import click
 
 from bench.evals.answer_check import check_answers
-from bench.evals.context_check import check_context
 from bench.evals.tool_choice import check_tools
 from webapp.cli import run
 
-evals = click.Group("evals", commands=[check_answers, check_context, check_tools])
+evals = click.Group("evals", commands=[check_answers, check_tools])
 
 if __name__ == "__main__":
     sys.exit(run(command=evals))

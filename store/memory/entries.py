@@ -180,8 +180,9 @@ def of_insight(body: Insight) -> MemoryEntry:
 
 
 def of_chat(body: ChatSummary) -> MemoryEntry:
-    said = next((text for text in body.fields.values() if text), "")
-    return MemoryEntry("chat", body.session_id, body.started_ms, body.ended_ms + 1, title_of(said), body)
+    title = title_of(next((text for text in body.fields.values() if text), ""))
+    title = f"{observations.MODEL_SAYS}{title}" if body.is_by_model else title
+    return MemoryEntry("chat", body.session_id, body.started_ms, body.ended_ms + 1, title, body)
 
 
 def with_snippet(entry: MemoryEntry, text: str, asked: Query, score: float) -> MemoryEntry:

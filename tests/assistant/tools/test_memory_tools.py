@@ -117,18 +117,6 @@ def test_store_then_recall_by_frame(database: Database, data_dir: DataDir) -> No
     assert again == {"entity_id": anna["entity_id"], "is_new": False}
 
 
-def test_exactly_one_object_is_required(database: Database) -> None:
-    turn = Turn(database)
-    number = turn.answer("store_entity", kind="person", name="Anna")["entity_id"]
-    about = {"subject_id": number, "predicate": "is"}
-    for objects in ({}, {"object_value": "x", "object_entity_id": number}):
-        assert "exactly one" in turn.error("store_fact", **about, **objects)
-    assert "at least 1 character" in turn.error("store_fact", **about, object_value="")
-    assert "no entity 99" in turn.error("store_fact", **about, object_entity_id=99)
-    assert "no entity 99" in turn.error("store_fact", subject_id=99, predicate="is", object_value="x")
-    assert entities.facts_of(database) == []
-
-
 def test_a_person_is_told_what_would_be_remembered(database: Database) -> None:
     turn = Turn(database)
     for kind, name in (("person", "Anna"), ("thing", "Contoso")):

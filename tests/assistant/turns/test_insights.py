@@ -13,13 +13,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from assistant.core.errors import TurnRefused
 from assistant.core.records import TurnRequest, TurnResult
 from assistant.tools.registry import GATHERING
 from assistant.turns import anchor_facts, turn
 from assistant.turns.admission import NEUTRAL
 from assistant.turns.plan import TurnServices
-from assistant.turns.turn import answer, run_turn
+from assistant.turns.turn import answer
 from store.chats import conversations, personas, records
 from store.chats.personas import BUILT_IN, PersonaText
 from store.chats.records import Anchor
@@ -424,12 +423,6 @@ def test_a_title_that_names_what_nobody_saw_is_none(
 ) -> None:
     stub.reply("You set retention to 14 days [[e1]].").reply(title)
     assert tell(deps, frame_anchor(afternoon)).title != title
-
-
-def test_only_the_chat_of_an_insight_can_be_amended(deps: TurnServices, database: Database) -> None:
-    chat_id = conversations.create(database, "plain", NOW_MS)
-    with pytest.raises(TurnRefused, match="only the chat of an insight"):
-        run_turn(deps, TurnRequest("x", SHANGHAI, NOW_MS, chat_id=chat_id, amend=True))
 
 
 # -- whatever breaks ------------------------------------------------------------------------

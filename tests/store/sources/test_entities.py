@@ -8,7 +8,6 @@ import pytest
 
 from store.chats import conversations, tool_calls
 from store.core.database import Database, scalar
-from store.core.errors import NotFound
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.frames import tags
@@ -17,7 +16,6 @@ from store.memory import daily_summaries
 from store.sources import entities, fact_curation
 from store.sources.entities import Provenance
 from tests.factories import NOON_MS, store_frame
-from tests.tables import for_each
 
 DAY_MS = 86_400_000
 
@@ -77,28 +75,6 @@ def test_two_writings_of_a_name_are_one_entity(database: Database) -> None:
     assert remember(database, "Anna Bauer", "thing") != first
     assert entities.get(database, first).name == "Anna Bauer"
     assert entities.get(database, first).description == "a colleague"
-
-
-@for_each("name", ["", "  ", "!?", "x" * 201])
-def test_name_without_a_word_is_refused(database: Database, name: str) -> None:
-    with pytest.raises(ValueError, match="a name has a word"):
-        remember(database, name)
-
-
-def test_exactly_one_object(database: Database) -> None:
-    anna, ben = remember(database, "Anna"), remember(database, "Ben")
-    assert say(database, anna, "works at", "Contoso")[1]
-    assert say(database, anna, "knows", entity=ben)[1]
-    for both in ({}, {"value": "x", "entity": ben}):
-        with pytest.raises(ValueError, match="exactly one"):
-            say(database, anna, "is", **both)  # type: ignore[arg-type]
-    for blank in ("", " "):
-        with pytest.raises(ValueError, match="have text"):
-            say(database, anna, "is", blank)
-    with pytest.raises(NotFound):
-        say(database, 99, "is", "x")
-    with pytest.raises(NotFound):
-        say(database, anna, "knows", entity=99)
 
 
 def test_fact_is_stored_once(database: Database) -> None:

@@ -44,13 +44,6 @@ def test_what_is_remembered_can_be_read(program: Actor, now: Clock) -> None:
         assert {each["name"] for each in found} == names, query
 
 
-def test_the_same_again_is_the_same(program: Actor) -> None:
-    anna = remember(program, "Anna")
-    assert remember(program, " ANNA ") == anna
-    about = {"subject_id": anna, "predicate": "likes", "object_value": "tea"}
-    assert program.post(FACTS, json=about).get_json() == program.post(FACTS, json=about).get_json()
-
-
 def test_forgetting_takes_facts_along(program: Actor) -> None:
     anna, ben = remember(program, "Anna"), remember(program, "Ben")
     for value in ("tea", "rum"):

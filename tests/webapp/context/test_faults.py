@@ -217,24 +217,6 @@ def test_the_topic_fails_and_the_answer_comes_without_a_pack(
     check_repaired(context, window)
 
 
-def test_a_locked_database_at_the_digest_of_the_pack(
-    deps: TurnServices, stub: StubModel, past: Past, context: ContextServices, database: Database
-) -> None:
-    past.window(QUESTIONS[0], answers=[LEARNED], days_ago=1)
-    with database.write() as connection:
-        connection.execute("delete from user_chat_summaries")
-    fault = Fault(database, "the database is locked")
-    log = logging.getLogger("assistant")
-    log.addHandler(fault)
-    try:
-        window = asked(deps, stub, at_embedding(context, fault))
-    finally:
-        log.removeHandler(fault)
-        fault.end()
-    assert (window.told(), len(fault.lines)) == ("", 1)
-    check_repaired(context, window)
-
-
 def test_what_cannot_be_noted_is_not_told_and_the_answer_comes(
     deps: TurnServices, stub: StubModel, past: Past, context: ContextServices, fault: Fault
 ) -> None:

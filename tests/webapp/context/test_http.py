@@ -12,7 +12,7 @@ from flask import Flask
 
 from store.chats import conversations
 from store.core.database import Database
-from store.memory import chat_sessions, chat_summaries
+from store.memory import chat_sessions
 from tests.assistant.context.helpers import Past
 from tests.factories import NOON_MS
 from tests.stub_model import StubModel
@@ -301,10 +301,6 @@ def test_the_server_logs_number_length_and_topic_only_when_it_is_on(
 
 def page_of(browser: Actor, chat_id: int) -> str:
     return browser.get(f"/chat/{chat_id}").text
-
-
-def test_summaries_of_the_past_are_there(own: Services, earlier: int) -> None:
-    assert set(chat_summaries.get(own.database, [earlier])) == {earlier}
 
 
 # -- what was remembered, in the chat ------------------------------------------------------------------
