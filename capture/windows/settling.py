@@ -20,6 +20,8 @@ from store.privacy.rules import WindowFacts
 
 SETTLED_S = 2.0
 """Programs paint within a tenth of it; where the machine is busy, some took over a second."""
+_AT_ONCE_S = 0.7
+"""A longer time between two readings counts as this much: who kept us from running kept others, too."""
 _MANY_PLACES = 32
 """A window that is pulled has a place for each step; further ones count with what lies between them."""
 
@@ -47,6 +49,8 @@ class Settling:
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
+        self._read_s = monotonic()
+        self._counted_s = 0.0
         self._changes: dict[int, _Change] = {}
         self._formers: dict[tuple[int, WindowFacts], _Former] = {}
 
@@ -58,7 +62,7 @@ class Settling:
         `is_moving`: place, shape or order changed, or how much shines through.
         """
         change = self._changes.setdefault(number, _Change())
-        change.until_s = self._monotonic() + SETTLED_S
+        change.until_s = self._now_s() + SETTLED_S
         change.is_moving |= is_moving
         if not change.was_shown:  # nothing of the places before is on the screen
             change.places = (known.rect,) if known else (place,) if place else change.places
@@ -76,7 +80,7 @@ class Settling:
     def note_former(self, number: int, known: WindowInfo | None) -> None:
         """A window says another thing of itself: for a moment it may show what it showed as `known`."""
         if known:
-            self._formers[number, known.facts] = _Former(self._monotonic() + SETTLED_S, known)
+            self._formers[number, known.facts] = _Former(self._now_s() + SETTLED_S, known)
 
     def is_settled(self, number: int) -> bool:
         self._forget()
@@ -104,7 +108,13 @@ class Settling:
                 passed[number, window.facts] = told
         return list(passed.values())
 
-    def _forget(self) -> None:
+    def _now_s(self) -> float:
         now_s = self._monotonic()
+        self._counted_s += min(now_s - self._read_s, _AT_ONCE_S)
+        self._read_s = now_s
+        return self._counted_s
+
+    def _forget(self) -> None:
+        now_s = self._now_s()
         self._changes = {n: change for n, change in self._changes.items() if change.until_s >= now_s}
         self._formers = {key: former for key, former in self._formers.items() if former.until_s >= now_s}

@@ -32,6 +32,13 @@ class Moments:
     def __call__(self) -> float:
         return self.now_s
 
+    def go(self, settling: Settling, seconds: float) -> None:
+        """Let the time pass, in which windows are read twice a second."""
+        end_s = self.now_s + seconds
+        while self.now_s < end_s:
+            self.now_s = min(self.now_s + 0.5, end_s)
+            settling.is_settled(0)
+
 
 def test_what_is_gone_counts_for_a_moment() -> None:
     moments = Moments()
@@ -40,7 +47,18 @@ def test_what_is_gone_counts_for_a_moment() -> None:
     [passed] = settling.passed(lambda number: None)
     assert (passed.app_name, passed.rect, passed.passed, passed.opaque) == ("Notes", HERE, True, False)
     assert passed.places == (HERE,)
-    moments.now_s = SETTLED_S + 0.1
+    moments.go(settling, SETTLED_S + 0.1)
+    assert settling.passed(lambda number: None) == [] and settling.is_settled(1)
+
+
+def test_a_moment_in_which_nobody_ran_is_none() -> None:
+    """A machine that was too busy to let windows be read did not let others paint either."""
+    moments = Moments()
+    settling = Settling(moments)
+    settling.note(1, None, NOTES, is_shown=True, is_moving=True)
+    moments.now_s = 60.0
+    assert settling.passed(lambda number: None) != [] and not settling.is_settled(1)
+    moments.go(settling, SETTLED_S)
     assert settling.passed(lambda number: None) == [] and settling.is_settled(1)
 
 
@@ -83,7 +101,7 @@ def test_a_window_that_is_called_otherwise_counts_as_both_for_a_moment() -> None
     renamed = {1: window("Notes", "renamed", rect=HERE)}.get
     assert [(w.window_name, w.rect) for w in settling.passed(renamed)] == [(NOTES.window_name, HERE)]
     assert settling.passed({1: NOTES}.get) == [] and settling.is_settled(1)
-    moments.now_s = SETTLED_S + 0.1
+    moments.go(settling, SETTLED_S + 0.1)
     assert settling.passed(renamed) == []
 
 
