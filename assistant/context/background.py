@@ -149,10 +149,13 @@ def _prepared(
     if why := _off_by_person(database, asking.chat_id):
         return PreparedContext(reason=why, session_id=session.id)
     last = _told_last(database, session)
+    # What the person said is found at once, however long the rest takes.
+    facts = () if asking.withheld else tuple(entities.said_of(database, asking.message, MOST_FACTS))
+    fallbacks.append(replace(fallbacks[-1], facts=facts))
     if last and not asking.withheld:
         about = topics.topic_of_session(session.metadata)
         why = N_("told before in this window; making it anew took too long")
-        fallbacks.append(PreparedContext(last, about, why, session.id, asking.prompt_tokens))
+        fallbacks.append(PreparedContext(last, about, why, session.id, asking.prompt_tokens, facts=facts))
     messages = [*chat_sessions.user_turns(database, session.id), asking.message]
     topic = topics.decide_topic(
         database, session.id, session.metadata, messages, now_ms, pace.refresh_cooldown_s
@@ -160,7 +163,6 @@ def _prepared(
     plain = PreparedContext(topic=topic, session_id=session.id, user_turns=len(messages))
     if asking.withheld:
         return replace(plain, reason=asking.withheld)
-    facts = tuple(entities.said_of(database, asking.message, MOST_FACTS))
     told = replace(plain, prompt_tokens=asking.prompt_tokens, facts=facts)
     max_chars, max_tokens = packs.limits(services, asking)
     fits = last is not None and (max_tokens is None or last.tokens <= max_tokens)

@@ -246,7 +246,10 @@ def test_when_it_takes_too_long_the_last_pack_is_told_again(
 ) -> None:
     window.ask(QUESTIONS[0])
     first = window.told()
-    never = threading.Event()
+    never, learned = threading.Event(), Provenance(now())
+    with window.deps.database.write() as connection:
+        ana, _ = entities.store_entity(connection, "person", "Ana", learned)
+        entities.store_fact(connection, ana, "lives in", learned, object_value="Ulm")
 
     def slow(text: str) -> RetrievalQuery:
         never.wait(60)
@@ -257,14 +260,15 @@ def test_when_it_takes_too_long_the_last_pack_is_told_again(
     now.now_ms += 3_600_000
     began_s = time.monotonic()
     with caplog.at_level(logging.WARNING, "assistant"):
-        window.ask("And the retention now?")
+        window.ask("And the retention of Ana now?")
     never.set()
-    assert window.told() == first != ""
+    assert window.told().endswith(first.partition("\n")[2]) and first
     assert time.monotonic() - began_s < 30
     assert len(caplog.records) == 1
     assert window.chat_id is not None
     stored = context_packs.of_turn(window.deps.database, window.chat_id, 2)
     assert stored is not None and "took too long" in stored.record["reason"]
+    assert "Ana lives in Ulm" in told_again(window.deps.database, stored).system_augmentation
 
 
 def test_a_defect_costs_no_answer(
