@@ -35,6 +35,8 @@ from store.core.errors import StoreBusy
 from store.core.paths import only_holder
 from store.core.records import insert
 from store.core.times import now_ms as wall_clock_ms
+from store.core.translation import N_
+from store.core.translation import gettext as _
 from store.deletion import memory_hooks, registry, reserve
 from store.deletion.request import DeletionScope, Request
 from store.frames import packing, packs, pending, text_index
@@ -53,15 +55,15 @@ _ROUND_S = 0.2
 """A worker that has claimed a capture of the range gets these rounds to finish it."""
 _WAIT_S = 60.0
 _LOCK_NAME = "deletion.lock"
-_LOG_IS_READ = "The write-ahead log could not be truncated, because it is being read."
-_PICTURES_LEFT = "pictures are still on the disk."
-_WORDS_LEFT = (
+_LOG_IS_READ = N_("The write-ahead log could not be truncated, because it is being read.")
+_PICTURES_LEFT = N_("pictures are still on the disk.")
+_WORDS_LEFT = N_(
     "No search finds the words any more. The worker erases them from the index, which takes a while."
 )
-_CAPTURES_LEFT = "captures are still in the spool."
-_FRAMES_LEFT = "frames are still stored."
-_UNDECIDED = "Frames stay where it takes too long to tell whether a rule fits them."
-_PACKING = "Pictures are being packed just now."
+_CAPTURES_LEFT = N_("captures are still in the spool.")
+_FRAMES_LEFT = N_("frames are still stored.")
+_UNDECIDED = N_("Frames stay where it takes too long to tell whether a rule fits them.")
+_PACKING = N_("Pictures are being packed just now.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +160,20 @@ class Receipt:
         return self.counts.frames
 
     @property
+    def left_in_words(self) -> list[str]:
+        """`left` in the person's language."""
+        return [_in_words(sentence) for sentence in self.left]
+
+    @property
     def is_being_finished(self) -> bool:
         """Whether all that is left goes by itself, as `settle` comes to it."""
         return not self.verified and set(self.left) <= {_WORDS_LEFT, _PACKING}
+
+
+def _in_words(left: str) -> str:
+    """A sentence of `Receipt.left`, which is kept English, in the person's language."""
+    number, __, rest = left.partition(" ")
+    return f"{number} {_(rest)}" if number.isdecimal() else _(left)
 
 
 def receipts(database: Database, limit: int) -> list[Receipt]:
@@ -255,7 +268,7 @@ def settle(database: Database, media: Media, is_stopped: Callable[[], bool] = la
     unsettled = [(tombstone, json.loads(noted)) for tombstone, noted in database.rows(_UNVERIFIED)]
     if not unsettled and not database.column("select 1 from media_trash limit 1"):
         return
-    left = {sentence for _, receipt in unsettled for sentence in receipt["left"]}
+    left = {sentence for __, receipt in unsettled for sentence in receipt["left"]}
     is_quiet = _PACKING in left and pending.discard(database)
     empty_trash(database, media)
     has_pictures = bool(database.scalar("select count(*) from media_trash"))
@@ -295,7 +308,7 @@ def _forget_digests(database: Database) -> None:
 
 def is_unfinished(database: Database) -> bool:
     """Whether a deletion is under way or was broken off, or left words in the file for `settle` to erase."""
-    left = (json.loads(noted)["left"] for _, noted in database.rows(_UNVERIFIED))
+    left = (json.loads(noted)["left"] for __, noted in database.rows(_UNVERIFIED))
     return bool(database.rows(_UNDER_WAY)) or any(_WORDS_LEFT in sentences for sentences in left)
 
 
@@ -438,7 +451,7 @@ class Erasure:
         number = self._find()
         is_waited_for = number > _ERASED_AT_ONCE and not self._is_narrowed
         merge_later = number > 1 and (is_waited_for or number * _MERGE_WORTH > self._in_index())
-        for _ in range(
+        for __ in range(
             _ROUNDS
         ):  # what is recorded meanwhile, up to an end that is to come, may go on for ever
             if not number:
@@ -516,7 +529,7 @@ class Erasure:
             self._keep(connection, json.dumps(noted))
         log.info("deleted %d frames, verified: %s", receipt.frames, receipt.verified)
         # Which rules it were is told and not kept: their words are the person's.
-        undecided = [f"Not told in time: {rule}." for rule in sorted(self._request.undecided)]
+        undecided = [_("Not told in time: %(rule)s.", rule=rule) for rule in sorted(self._request.undecided)]
         return replace(receipt, left=(*left, *undecided))
 
     def _drop_copies(self) -> None:

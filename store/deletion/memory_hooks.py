@@ -16,6 +16,7 @@ import apsw
 
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import rows, scalar
+from store.core.translation import N_
 from store.deletion.chat_hooks import DeletedWords, forget_answers, forget_calls, forget_chat_summaries
 from store.frames.activity_intervals import overlaps_deletion
 from store.memory import observation_writer
@@ -232,6 +233,17 @@ where (
 
 # -- by name ------------------------------------------------------------------------------
 
+KINDS = (
+    N_("Answer"),
+    N_("Insight"),
+    N_("What a chat came to"),
+    N_("Done"),
+    N_("Proposal"),
+    N_("Fact"),
+    N_("Person or thing"),
+    N_("Description"),
+)
+"""What `would_forget` may name."""
 _NAMED = """
 select 'Answer' as what, t.id, t.question as name, t.answer_md as said from turns t where t.answer_md <> ''
 union all

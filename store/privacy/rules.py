@@ -30,6 +30,7 @@ import regex
 from store.core.errors import StoreError
 from store.core.paths import DataDir, replace_file
 from store.core.settings import PrivacySettings
+from store.core.translation import gettext as _
 from store.privacy.defaults import (
     PASSWORD_MANAGERS,
     Privacy,
@@ -90,9 +91,9 @@ class Rule:
     @property
     def sentence(self) -> str:
         if self.builtin:
-            return f"{self.app} is left out from the start"
+            return _("%(app)s is left out from the start", app=self.app)
         given = [f"{name} {value!r}" for name in PATTERNS if (value := getattr(self, name)) is not None]
-        return f"your rule for {' and '.join(given)}"
+        return _("your rule for %(patterns)s", patterns=_(" and ").join(given))
 
     def known_fit(self, window: WindowFacts) -> bool | None:
         """Whether every part that is given fits; None where a regular expression was not done in time."""
@@ -167,7 +168,7 @@ def _problems(document: Any) -> Iterable[tuple[str, str]]:
     if (document.get("action") or "drop") not in ACTIONS:
         yield "action", f"must be one of {', '.join(ACTIONS)}, not {document['action']!r}"
     if not any(document.get(name) for name in PATTERNS):
-        yield "rule", "names neither app nor title nor url"
+        yield "rule", _("names neither app nor title nor url")
     for name in PATTERNS:
         value = document.get(name)
         if value is not None and value != "":
@@ -180,9 +181,9 @@ def _pattern_problem(name: str, value: Any, match: str) -> str:
     if not isinstance(value, str):
         return f"must be text, not {value!r}"
     if not value.strip():
-        return "must not be blank"
+        return _("must not be blank")
     if len(value) > MAX_PATTERN:
-        return f"must be at most {MAX_PATTERN} characters"
+        return _("must be at most %(number)s characters", number=MAX_PATTERN)
     if match == "regex":
         try:
             re.compile(value)
@@ -190,9 +191,9 @@ def _pattern_problem(name: str, value: Any, match: str) -> str:
         except (re.error, regex.error) as error:
             return f"is not a regular expression: {error}"
     elif name == "url" and not _site(value)[0]:
-        return "must be a site such as example.com or example.com/path"
+        return _("must be a site such as example.com or example.com/path")
     elif name == "app" and not normalize_app_name(value):
-        return "has nothing to compare"
+        return _("has nothing to compare")
     return ""
 
 
@@ -311,9 +312,9 @@ class RuleSet:
             rule = min(hits, key=lambda hit: ACTIONS.index(hit.action))
             return Decision(rule.action, rule.kind, rule, rule.sentence, private)
         if self.defaults and private == "private":
-            return Decision("drop", "private_window", detail="private browser window", private=private)
+            return Decision("drop", "private_window", detail=_("private browser window"), private=private)
         if window.wants_no_capture:
-            detail = "the window asks not to be captured"
+            detail = _("the window asks not to be captured")
             return Decision("mask", "asked_not_to", detail=detail, private=private)
         unknown = self._unknown(window)
         if unknown:
@@ -340,11 +341,11 @@ class RuleSet:
         if decision.action != "keep" or not self.defaults or decision.private != "unknown":
             return decision
         if window.witnessed:
-            detail = "the browser extension does not know this window, so it may be private"
+            detail = _("the browser extension does not know this window, so it may be private")
         elif is_told_by_toolbar(window.app_name):
-            detail = "the window may be private until its toolbar was seen"
+            detail = _("the window may be private until its toolbar was seen")
         elif self.mask_maybe_private:
-            detail = "this browser does not tell whether the window is private"
+            detail = _("this browser does not tell whether the window is private")
         else:
             return decision
         return Decision("mask", "may_be_private", detail=detail, private=decision.private)
@@ -361,16 +362,16 @@ class RuleSet:
         if not self.any:
             return ""
         if not window.app_name:
-            return "nobody knows which app this window belongs to"
+            return _("nobody knows which app this window belongs to")
         if (
             self.defaults
             and is_browser(window.app_name)
             and not window.window_name
             and window.incognito is None
         ):
-            return "an untitled browser window may be private"
+            return _("an untitled browser window may be private")
         if any(rule.may_fit(window) for rule in self.rules):
-            return "a rule names a site, and this browser window's address is not known"
+            return _("a rule names a site, and this browser window's address is not known")
         return ""
 
 

@@ -25,6 +25,8 @@ from store.chats.personas import BuiltInPersona, PersonaInvalid
 from store.chats.prompts import PromptInvalid
 from store.core import errors as store_errors
 from store.core.errors import NotFound
+from store.core.translation import N_
+from store.core.translation import gettext as _
 from store.egress.providers import HostNotAllowed, ProviderInvalid, ProvidersUnreadable
 from webapp.core.templating import wants_fragment
 
@@ -63,7 +65,7 @@ class Problem(Exception):
 
     @property
     def title(self) -> str:
-        return HTTPStatus(self.status).phrase
+        return _(HTTPStatus(self.status).phrase)
 
     def document(self) -> dict[str, Any]:
         """The RFC 9457 members."""
@@ -79,6 +81,46 @@ class Problem(Exception):
         if self.errors:
             document["errors"] = [{"field": field, "message": message} for field, message in self.errors]
         return document
+
+
+_TITLES = (
+    N_("Bad Request"),
+    N_("Unauthorized"),
+    N_("Forbidden"),
+    N_("Not Found"),
+    N_("Method Not Allowed"),
+    N_("Request Timeout"),
+    N_("Conflict"),
+    N_("Gone"),
+    N_("Request Entity Too Large"),
+    N_("Unsupported Media Type"),
+    N_("Unprocessable Entity"),
+    N_("Too Many Requests"),
+    N_("Internal Server Error"),
+    N_("Bad Gateway"),
+    N_("Service Unavailable"),
+)
+"""What the standard library calls the statuses that pages may have."""
+_NOUNS = (
+    N_("attachment"),
+    N_("chat"),
+    N_("day"),
+    N_("entity"),
+    N_("fact"),
+    N_("frame"),
+    N_("import"),
+    N_("insight"),
+    N_("observation"),
+    N_("persona"),
+    N_("provider"),
+    N_("request"),
+    N_("session"),
+    N_("tool"),
+    N_("tool call"),
+    N_("topic"),
+    N_("turn"),
+)
+"""What may be missing, as `NotFound` calls it."""
 
 
 def invalid(status: int, code: str, *errors: tuple[str, str]) -> Problem:
@@ -138,30 +180,32 @@ def _page(problem: Problem) -> Response:
 
 def unreadable_address(field: str, message: str) -> Problem:
     """The refusal of an address with something in it that cannot be read."""
-    detail = "The address cannot be understood."
+    detail = _("The address cannot be understood.")
     return Problem(400, "invalid_request", detail, errors=((field, message),))
 
 
 _PROBLEMS: dict[type[Exception], tuple[int, str, str]] = {
-    store_errors.AttachmentGone: (410, "attachment_gone", "The file is {error.reason}."),
+    store_errors.AttachmentGone: (410, "attachment_gone", N_("The file is {error.reason}.")),
     store_errors.AttachmentSent: (
-        409, "attachment_sent", "It belongs to a question that was asked, and goes with its chat.",
+        409, "attachment_sent", N_("It belongs to a question that was asked, and goes with its chat."),
     ),
     store_errors.MediaGone: (
         410, "media_gone",
-        "The picture of frame {error.frame_id} is gone ({error.reason}); its text may remain.",
+        N_("The picture of frame {error.frame_id} is gone ({error.reason}); its text may remain."),
     ),
     HostNotAllowed: (409, "host_not_allowed", "{error}."),
     BuiltInPersona: (409, "builtin_persona", "{error}."),
-    ProvidersUnreadable: (503, "providers_unreadable", "{error}. It is left as it is; correct or remove it."),
-    TooManyTurns: (
-        503, "too_many_turns", "Too many questions are being answered; try again when one is done.",
+    ProvidersUnreadable: (
+        503, "providers_unreadable", N_("{error}. It is left as it is; correct or remove it."),
     ),
-    store_errors.SpoolFull: (503, "spool_full", "The spool is full; try again later."),
-    store_errors.StoreBusy: (503, "store_busy", "The database is busy; try again."),
-    store_errors.DeadlineExceeded: (503, "deadline_exceeded", "This took too long and was stopped."),
+    TooManyTurns: (
+        503, "too_many_turns", N_("Too many questions are being answered; try again when one is done."),
+    ),
+    store_errors.SpoolFull: (503, "spool_full", N_("The spool is full; try again later.")),
+    store_errors.StoreBusy: (503, "store_busy", N_("The database is busy; try again.")),
+    store_errors.DeadlineExceeded: (503, "deadline_exceeded", N_("This took too long and was stopped.")),
     store_errors.DatabaseDamaged: (
-        503, "database_damaged", "The database cannot be read; `recollect doctor` says what to do.",
+        503, "database_damaged", N_("The database cannot be read; `recollect doctor` says what to do."),
     ),
 }  # fmt: skip
 
@@ -179,7 +223,8 @@ def problem_of(error: Exception) -> Problem:
             return Problem(status, error.code, str(error), errors=((error.field, str(error)),), extra=extra)
         case NotFound():
             code = f"{error.noun.replace(' ', '_')}_not_found"
-            return Problem(404, code, f"There is no {error.noun} {error.name}.")
+            detail = _("There is no %(noun)s %(name)s.", noun=_(error.noun), name=error.name)
+            return Problem(404, code, detail)
         case PersonaInvalid():
             return invalid(422, "invalid_persona", *error.errors)
         case PromptInvalid():
@@ -197,16 +242,16 @@ def problem_of(error: Exception) -> Problem:
     headers = {"Retry-After": str(RETRY_AFTER_S)} if waits else {}
     told = {store_errors.MediaGone: "reason", HostNotAllowed: "host"}
     extra = {name: getattr(error, name) for cls, name in told.items() if isinstance(error, cls)}
-    return Problem(status, code, detail.format(error=error), headers=headers, extra=extra)
+    return Problem(status, code, _(detail).format(error=error), headers=headers, extra=extra)
 
 
 _HTTP_CODES = {
-    400: ("bad_request", "The request cannot be understood."),
-    404: ("not_found", "There is nothing at this address."),
-    405: ("method_not_allowed", "This address does not answer to that method."),
-    408: ("too_slow", "What was sent came too slowly; send it again."),
-    413: ("too_large", "The request is too large."),
-    415: ("unsupported_media_type", "This content type is not accepted here."),
+    400: ("bad_request", N_("The request cannot be understood.")),
+    404: ("not_found", N_("There is nothing at this address.")),
+    405: ("method_not_allowed", N_("This address does not answer to that method.")),
+    408: ("too_slow", N_("What was sent came too slowly; send it again.")),
+    413: ("too_large", N_("The request is too large.")),
+    415: ("unsupported_media_type", N_("This content type is not accepted here.")),
 }
 
 
@@ -214,8 +259,10 @@ def _of_http(error: HTTPException) -> Problem:
     status = error.code or 500
     fallback = (HTTPStatus(status).name.lower(), HTTPStatus(status).phrase + ".")
     code, detail = _HTTP_CODES.get(status, fallback)
+    detail = _(detail)
     if status == 413:
-        detail = f"The request is larger than {(request.max_content_length or 0) // 1_000_000} MB."
+        most = (request.max_content_length or 0) // 1_000_000
+        detail = _("The request is larger than %(number)s MB.", number=most)
     kept = {"Allow", "Location", "Retry-After"}
     headers = {name: value for name, value in error.get_headers() if name in kept}
     return Problem(status, code, detail, headers=headers)
@@ -226,7 +273,7 @@ def _of_system(error: OSError) -> Response:
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return _unexpected(error)
     log.error("the disk is full: %s", error)
-    detail = "The disk is full. Free some space, or delete a range that you no longer need."
+    detail = _("The disk is full. Free some space, or delete a range that you no longer need.")
     return problem_response(Problem(503, "disk_full", detail, headers={"Retry-After": str(RETRY_AFTER_S)}))
 
 
@@ -236,4 +283,4 @@ def _unexpected(error: Exception) -> Response:
 
 
 def _internal_error() -> Problem:
-    return Problem(500, "internal_error", "Something went wrong on our side.")
+    return Problem(500, "internal_error", _("Something went wrong on our side."))

@@ -17,6 +17,7 @@ from typing import Any, cast
 from flask import Flask, Response, current_app, g, render_template, request
 
 from store.core.settings import WebSettings
+from store.core.translation import gettext as _
 from store.egress.access_keys import BROWSER, AccessKey
 from store.egress.access_log import Access, Outcome
 from webapp.core.errors import Problem, is_api, request_id
@@ -63,7 +64,7 @@ def _guard() -> Response | None:
             return _crossing()
         # %r: what stands in a path from outside begins no line of its own.
         log.warning("refused %s %r: another site asked", request.method, request.path[:200])
-        raise Problem(403, "cross_site", "Requests from other sites are refused.")
+        raise Problem(403, "cross_site", _("Requests from other sites are refused."))
     _check_access()
     return None
 
@@ -141,7 +142,7 @@ _FRAME_PATH = re.compile(r"/frames/([1-9][0-9]{0,15})", re.ASCII)
 def _crossing() -> Response:
     """A page without data and one same-site link: following it sends the cookie."""
     frame = _FRAME_PATH.fullmatch(request.path)
-    name = f"frame {frame[1]}" if frame else "this page"
+    name = _("frame %(id)s", id=frame[1]) if frame else _("this page")
     # A path that begins with two slashes would lead to another host.
     target = "/" + request.full_path.rstrip("?").lstrip("/\\")
     html = render_template("crossing.html", name=name, target=target)
@@ -164,7 +165,9 @@ def _check_access() -> None:
         and request.method not in _SAFE_METHODS
         and not login.is_csrf_token(_shown_csrf())
     ):
-        raise Problem(403, "csrf_token_required", "The form is out of date; reload the page and try again.")
+        raise Problem(
+            403, "csrf_token_required", _("The form is out of date; reload the page and try again.")
+        )
 
 
 def _bearer() -> AccessKey:
@@ -207,7 +210,7 @@ def _check_extension() -> None:
 
 
 def _unauthorized() -> Problem:
-    detail = "This browser is not signed in. On the computer that runs Recollect, type `recollect open`."
+    detail = _("This browser is not signed in. On the computer that runs Recollect, type `recollect open`.")
     if is_api():
         detail = "A bearer token or a signed-in browser is needed; `recollect token` prints the token."
     return Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": "Bearer"})

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from flask import Blueprint, current_app, g, redirect, request
 from werkzeug.wrappers import Response
 
+from store.core.translation import gettext as _
 from store.egress import access_keys
 from store.egress.access_keys import BROWSER, AccessKey
 from store.egress.access_log import use_login_code
@@ -157,8 +158,8 @@ def sign_out() -> Response:
 
 def _refused() -> Problem:
     keyring().note_wrong(request.remote_addr or "")
-    detail = "This link has expired or was used before."
-    action = "On the computer that runs Recollect, type `recollect open`."
+    detail = _("This link has expired or was used before.")
+    action = _("On the computer that runs Recollect, type `recollect open`.")
     return slow_down() or Problem(401, "launch_refused", f"{detail} {action}")
 
 
@@ -167,7 +168,7 @@ def slow_down() -> Problem | None:
     wait_s = keyring().wait_s(request.remote_addr or "")
     if not wait_s:
         return None
-    detail = "Too many wrong tokens or links. Wait a minute, or type `recollect open` for a new link."
+    detail = _("Too many wrong tokens or links. Wait a minute, or type `recollect open` for a new link.")
     return Problem(429, "too_many_wrong_keys", detail, headers={"Retry-After": str(wait_s)})
 
 

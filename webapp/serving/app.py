@@ -77,8 +77,8 @@ def create_app(
     app.extensions["recollect"] = _services(settings, database, chat_models, embedder, clock)
     _configure(app)
     errors.install(app)
+    languages.install(app)  # before the guards, whose refusals are pages, too
     guards.install(app)
-    languages.install(app)
     server.install(app)
     _register(app)
     app.request_class = Request  # after the htmx extension, which sets its own
