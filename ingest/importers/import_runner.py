@@ -29,7 +29,7 @@ from store.core.times import now_ms
 from store.frames import frames
 from store.ocr import readings
 
-_INTERRUPTED = 130
+INTERRUPTED = 130
 _POLL_S = 0.2
 _PATIENCE_S = 2.0
 
@@ -92,7 +92,7 @@ def _import_with_own_worker(feed: ImportFeed, progress: Progress) -> int:
     code = worker.run(once=True, feed=feed.steps())
     if worker.was_stopped:
         click.echo("ingest: interrupted; what is queued is taken in by the next run", err=True)
-        code = _INTERRUPTED
+        code = INTERRUPTED
         leave_at_once(worker, code)
     elif shortfall := worker.shortfall():
         click.echo(f"ingest: {shortfall}", err=True)

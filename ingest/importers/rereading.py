@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from ingest.core.home import AlreadyRunning, Home, only_worker
-from ingest.importers.import_runner import leave_at_once, stop_on_signals, worker_of
+from ingest.importers.import_runner import INTERRUPTED, leave_at_once, stop_on_signals, worker_of
 from store.ocr import readings
 
 _LOOK_EVERY_S = 1.0
@@ -43,7 +43,12 @@ def run(home: Home, *, everything: bool) -> dict[str, float]:
                 worker = worker_of(home, look)
                 stop_on_signals(worker)
                 code = worker.run(once=True)
-                leave_at_once(worker, code)
+                if worker.was_stopped:
+                    click.echo("ingest: stopped; `recollect reread` goes on", err=True)
+                    leave_at_once(worker, INTERRUPTED)
+                    raise click.exceptions.Exit(INTERRUPTED)
+                if code:
+                    raise click.ClickException("the worker had to start afresh; `recollect reread` goes on")
         except AlreadyRunning:
             while readings.waits_again(home.database):
                 look()
