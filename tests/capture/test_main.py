@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from store.core.paths import DataDir, file_lock
+from capture.__main__ import main
+from store.core.paths import WORKER_LOCK, DataDir, file_lock
 from store.spool.process_state import read_capture_state
 from store.spool.queue import Spool
 from tests.capture.fakes import screen, spooled
@@ -75,6 +76,22 @@ def test_it_runs_without_a_database_and_stops_with_every_look_reported(
     assert not data_dir.database.exists()
     modes = {path.stat().st_mode & 0o077 for path in data_dir.home.rglob("*")}
     assert modes == {0}
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (["--server", "http://127.0.0.1:1"], "needs --token-file"),
+        (["--server", "http://recollect.example", "--token-file", "x"], "would carry the token"),
+        (["--server", "http://127.0.0.1:1", "--token-file", "x"], "another program takes"),
+    ],
+)
+def test_it_begins_no_second_sender_and_none_that_would_tell_all(
+    data_dir: DataDir, given: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with file_lock(data_dir.spool / WORKER_LOCK):
+        assert main(["--home", str(data_dir.home), "--source", "folder:/nowhere", *given]) == 2
+    assert why in capsys.readouterr().err
 
 
 def test_killed_at_any_moment_it_leaves_whole_frames_only(data_dir: DataDir, pictures: Path) -> None:

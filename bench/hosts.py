@@ -1,0 +1,256 @@
+"""Eight machines that hand in a frame a second each: lost, doubled, how soon accepted, whatever breaks.
+
+Runs only when it is named; ``RECOLLECT_BENCH_MINUTES`` says for how long, two where it does not. Each machine
+is a process with a home, a spool and the sender of the daemon; pages and worker are the real programs, and
+all text is read. At a quarter of the time the net is cut for half a minute, before requests or after their
+answers; at half the server is killed and begins again, then its worker; at three quarters one machine is
+killed in the same way. The cut is made where a connection is: at the socket of each machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from contextlib import ExitStack
+from itertools import cycle
+from pathlib import Path
+
+from bench.load import _picture
+from bench.report import Report, cpu_s, percentile
+from capture.core.clock import SystemClock
+from capture.privacy import Rules
+from capture.sender import Sender
+from capture.server import Server
+from store.core.database import open_database
+from store.core.paths import DataDir
+from store.core.settings import PrivacySettings
+from store.sources import hosts
+from store.spool.queue import Capture, LookReport, Spool, told_by_name
+from webapp.security.access import listen, load_token
+from webapp.security.keys import Keyring
+
+ON_REQUEST = True
+HOSTS = 8
+MINUTES = float(os.environ.get("RECOLLECT_BENCH_MINUTES", "2"))
+_CUT_S = 30.0
+_DRAINED_S = 600.0
+_STORED_S = 120.0
+_BETWEEN_REPORTS = 10
+
+
+class Line(Server):
+    """A server behind a net that can be cut; how long each entry took to be accepted is written down."""
+
+    def __init__(self, url: str, token: str, folder: Path) -> None:
+        super().__init__(url, lambda: token)
+        self._is_cut = folder.parent / "cut"
+        self._times = (folder / "accepted").open("a", buffering=1)
+
+    def _exchange(
+        self, path: str, body: bytes, headers: dict[str, str]
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        if self._is_cut.exists() and random.random() < 0.5:
+            self.close()
+            raise ConnectionError("cut before it was sent")
+        began = time.perf_counter()
+        answer = super()._exchange(path, body, headers)
+        if self._is_cut.exists():
+            self.close()
+            raise ConnectionError("cut before the answer came")
+        if path == "/hosts/entries" and answer[0].status == 202:
+            self._times.write(f"{(time.perf_counter() - began) * 1000}\n")
+        return answer
+
+
+def machine(folder: Path, url: str, token: str) -> None:
+    """One host, until it is told to end and has handed in all; `seen` is what it has put into its spool."""
+    data_dir = DataDir(folder).create()
+    spool = Spool(data_dir.spool)
+    clock, ending = SystemClock(), threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ending.set())
+    rules = Rules(data_dir, PrivacySettings())
+    sender = Sender(data_dir, spool, rules, Line(url, token, folder), clock, threading.Event())
+    sender.start()
+    stills = cycle([_picture(random.Random(f"{folder.name} {n}")).getvalue() for n in range(20)])
+    batch, looks, due_s = str(uuid.uuid4()), 0, time.monotonic() + random.random()
+    with (folder / "seen").open("a", buffering=1) as seen:
+        while not ending.wait(max(0.0, due_s - time.monotonic())):
+            due_s += 1.0
+            image = next(stills)
+            capture_id, at_ms = str(uuid.uuid4()), clock.now_ms()
+            sha256 = hashlib.sha256(image).hexdigest()
+            record = Capture(
+                capture_id, at_ms, "screen", "image/png", "DP-1", folder.name, "a window",
+                focused=True, sha256=sha256, batch_id=batch,
+            )  # fmt: skip
+            spool.put(record, image)
+            seen.write(capture_id + "\n")
+            looks += 1
+            if looks == _BETWEEN_REPORTS:
+                spool.put(LookReport(batch, at_ms - 1_000 * looks, at_ms, looks))
+                batch, looks = str(uuid.uuid4()), 0
+    while spool.usage()[0]:
+        time.sleep(0.1)
+
+
+def main(report: Report) -> None:
+    with tempfile.TemporaryDirectory() as name, ExitStack() as running:
+        folder = Path(name)
+        data_dir = DataDir(folder / "server").create()
+        database = open_database(data_dir)
+        tokens = _tokens(data_dir)
+        with listen("127.0.0.1", 0) as listener:
+            port = listener.getsockname()[1]
+        parts = [["web", "--no-link", "--port", str(port)], ["ingest"]]
+        programs = [running.enter_context(_Program([*_RECOLLECT, *part, *_home(data_dir)])) for part in parts]
+        machines = [
+            running.enter_context(
+                _Program(
+                    [
+                        sys.executable,
+                        "-m",
+                        "bench.hosts",
+                        str(folder / host),
+                        f"http://127.0.0.1:{port}",
+                        token,
+                    ]
+                )
+            )
+            for host, token in tokens.items()
+        ]
+        while not all((folder / host / "seen").exists() for host in tokens):
+            time.sleep(0.1)
+        seconds = MINUTES * 60
+        began_s = time.monotonic()
+        loads = []
+
+        def until(share: float) -> None:
+            while (left_s := began_s + share * seconds - time.monotonic()) > 0:
+                time.sleep(min(5.0, left_s))
+                loads.append(os.getloadavg()[0])
+
+        until(0.25)
+        (folder / "cut").touch()
+        until(0.25 + _CUT_S / seconds)
+        (folder / "cut").unlink()
+        until(0.5)
+        for program in programs:
+            program.kill()
+            until(0.55)
+            program.begin()
+        until(0.75)
+        machines[0].kill()
+        until(0.8)
+        machines[0].begin()
+        before = cpu_s(programs[0].pid), len(_accepted(folder))
+        until(1.0)
+        spent_s, uploads = (
+            after - earlier
+            for after, earlier in zip((cpu_s(programs[0].pid), len(_accepted(folder))), before, strict=True)
+        )
+        for each in machines:
+            each.end()
+        drained_s = time.monotonic() - began_s - seconds
+        waiting = _wait_for_store(data_dir)
+        seen = [line for host in tokens for line in (folder / host / "seen").read_text().split()]
+        stored = database.column("select capture_id from frames")
+        rows = database.rows("select host, count(*) from frames group by 1 order by 1")
+        batches = database.scalar(
+            "select count(*) from (select 1 from look_batches group by id having count(*) > 1)"
+        )
+        times = _accepted(folder)
+        report.row("machines, minutes", f"{HOSTS}, {MINUTES:g}")
+        report.row(
+            "frames seen, stored, still in the server's spool",
+            f"{len(seen):,}, {len(stored):,}, {len(waiting):,}",
+        )
+        report.row("lost", str(len(set(seen) - set(stored) - waiting)), goal="0")
+        report.row("doubled", str(len(stored) - len(set(stored)) + batches), goal="0")
+        report.row(
+            "under another name than their host's",
+            str(sum(n for host, n in rows if host not in tokens)),
+            goal="0",
+        )
+        for share in (0.5, 0.95, 0.99):
+            goal = "200 ms" if share == 0.95 else ""
+            report.row(f"accepted within, {share:.0%}", f"{percentile(times, share):.0f} ms", goal=goal)
+        report.row("CPU of the web process for each", f"{spent_s * 1000 / max(1, uploads):.1f} ms")
+        report.row("last entry handed in after the end", f"{drained_s:.0f} s")
+        report.row(
+            "load of the machine meanwhile, mean",
+            f"{sum(loads) / len(loads):.1f}",
+            limit=f"{os.cpu_count()} cores",
+        )
+        report.row("clocks apart, at most", f"{max(abs(h.skew_ms) for h in hosts.listed(database))} ms")
+        database.close_thread()
+
+
+_RECOLLECT, _MACHINE = [sys.executable, "-m", "webapp"], [sys.executable, "-m", "bench.hosts"]
+
+
+def _home(data_dir: DataDir) -> list[str]:
+    return ["--home", str(data_dir.home)]
+
+
+def _tokens(data_dir: DataDir) -> dict[str, str]:
+    database = open_database(data_dir)
+    keyring = Keyring(database, load_token(data_dir), SystemClock().now_ms)
+    with database.write() as connection:
+        return {name: keyring.make(connection, "ingest", name) for name in (f"host{n}" for n in range(HOSTS))}
+
+
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
+
+
+class _Program:
+    """A program that can be killed and begun again."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._command = command
+
+    def __enter__(self) -> _Program:
+        self.begin()
+        return self
+
+    def begin(self) -> None:
+        null = subprocess.DEVNULL
+        self._process = subprocess.Popen(self._command, env=_ENVIRONMENT, stdout=null, stderr=null)
+        self.pid = self._process.pid
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def end(self) -> None:
+        self._process.terminate()
+        self._process.wait(_DRAINED_S)
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+
+def _accepted(folder: Path) -> list[float]:
+    """How long each entry took to be accepted, in milliseconds."""
+    return [float(line) for path in folder.glob("*/accepted") for line in path.read_text().split()]
+
+
+def _wait_for_store(data_dir: DataDir) -> set[str]:
+    """Ids of the captures that the worker has not come to in two minutes."""
+    spool, deadline_s = Spool(data_dir.spool), time.monotonic() + _STORED_S
+    while spool.usage()[0] and time.monotonic() < deadline_s:
+        time.sleep(0.2)
+    found = (told_by_name(path.name) for path in spool.folder.glob("*/*"))
+    return {told[1] for told in found if told and not told[2]}
+
+
+if __name__ == "__main__":
+    machine(Path(sys.argv[1]), *sys.argv[2:])
