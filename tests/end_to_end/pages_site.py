@@ -60,13 +60,13 @@ def pages_site(data_dir: DataDir) -> Iterator[Site]:
     """The full home, filled and served."""
     database = demo_home.fill(data_dir)
     demo_home.recording(data_dir, NOW_MS)
-    _with_models(database)
+    with_models(database)
     hit = search(database, "command", Filters(0), order="newest").hits[0]
     with served(database) as found:
         yield Site(found.origin, found.app, hit.frame_id)
 
 
-def _with_models(database: Database) -> None:
+def with_models(database: Database) -> None:
     """A model that may be asked, one that waits for a permission, and something that was sent."""
     cloud = Provider(0, "cloud", "https://api.example/v1", "big", "sk-1", "api.example")
     providers.add(database.data_dir, cloud)

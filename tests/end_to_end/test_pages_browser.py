@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Request, Route, expect
 from store.deletion.deletion import delete_frames
 from store.search.filters import Filters
 from store.search.search import search
-from tests.end_to_end.accessibility import FOR_AXE, assert_clean_at_every_width, violations
+from tests.end_to_end.accessibility import violations
 from tests.end_to_end.pages_site import NOW_MS, Site, Visit, visit
 from tests.end_to_end.programs import eventually
 from tests.factories import CASES
@@ -27,20 +27,6 @@ def visitor(browser: Browser, site: Site) -> Iterator[Visit]:
     yield found
     found.context.close()
     assert found.complaints == []
-
-
-# -- every page, every width, both themes ------------------------------------------------------
-
-
-def test_every_page_is_accessible_and_fits(browser: Browser, answered: Site) -> None:
-    """axe finds nothing in either theme, nothing scrolls sideways, no content policy report."""
-    assert_accessible(browser, answered, addresses(answered))
-
-
-def test_every_page_of_models_is_accessible_and_fits(browser: Browser, site: Site) -> None:
-    models = ["/settings/models", "/settings/models/1", "/settings/models/2"]
-    listed = ["/settings/sent", "/settings/sent?purpose=embed", "/settings/sent?purpose=refine"]
-    assert_accessible(browser, site, [*models, *listed, "/settings/sent/1", "/settings/sent/2"])
 
 
 def test_a_file_is_imported_and_its_source_deleted_without_scripts(
@@ -57,57 +43,6 @@ def test_a_file_is_imported_and_its_source_deleted_without_scripts(
     page.get_by_label("Type DELETE to confirm").fill("DELETE")
     page.get_by_role("button", name="Delete for good").click()
     expect(page.get_by_text("Nothing imported yet")).to_be_visible()
-
-
-def assert_accessible(browser: Browser, site: Site, paths: list[str]) -> None:
-    found = visit(browser, site, **FOR_AXE)
-    for path in paths:
-        assert_clean_at_every_width(found.go(path), path)
-    found.context.close()
-    expected = "Failed to load resource: the server responded with a status of 4"
-    assert [text for text in found.complaints if not text.startswith(expected)] == []
-
-
-def addresses(site: Site) -> list[str]:
-    return [
-        "/welcome",
-        "/timeline",
-        f"/timeline?frame={site.frame_id}&z=10min&app=Chrome",
-        "/timeline?day=2026-11-15",
-        f"/timeline?at={NOW_MS - 5 * 3_600_000 - 120_000}",
-        "/search",
-        "/search?q=command",
-        "/search?q=zzzz&app=Firefox",
-        f"/timeline?frame={site.frame_id}&q=command&hit=2",
-        f"/frames/{site.frame_id}?q=command&hit=2",
-        f"/frames/{site.frame_id}/delete",
-        f"/frames/{site.frame_id}/similar",
-        site.cite,
-        "/frames/5",
-        "/chat",
-        "/chats",
-        "/chats?q=retention",
-        "/chats?q=zzzz",
-        site.answer,
-        f"{site.answer.split('#')[0]}/turns/1/export",
-        f"{site.answer.split('#')[0]}/turns/1/sent",
-        f"/timeline?frame={site.cite.split('?')[0].rsplit('/', 1)[1]}&cite={site.cite.split('=')[1]}",
-        "/days",
-        "/days/2026-11-15",
-        "/days/2026-11-20?month=1",
-        "/memory/observations/1",
-        "/memory/around?anchor=3",
-        "/personas/new",
-        "/privacy",
-        "/settings/access",
-        "/privacy/erase?when=today",
-        "/settings/recording",
-        "/settings/storage?days=1",
-        "/settings/about",
-        "/settings/display",
-        "/settings/tools",
-        "/status",
-    ]
 
 
 def test_chats_are_found_while_their_words_are_typed(visitor: Visit, answered: Site) -> None:

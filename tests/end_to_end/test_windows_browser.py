@@ -144,29 +144,17 @@ def test_the_console_says_it_only_while_it_is_wanted(page: Page, site: Site) -> 
         chat_sessions.set_verbose(site.database, False, now_ms())
 
 
-def test_the_pages_are_accessible_and_fit_every_width(browser: Browser, site: Site) -> None:
+def test_the_drawer_of_an_answer_is_accessible_and_fits_every_width(browser: Browser, site: Site) -> None:
     page = visit(browser, site, **FOR_AXE).page
     page.goto(f"{site.origin}/chat")
     for message in QUESTIONS:
         ask(page, message)
-    chat = page.url.split("#")[0]
-    session_id = session_of(page, site).id
     chat_sessions.set_verbose(site.database, True, now_ms())
     try:
         page.reload()
         check_drawer(page)
     finally:
         chat_sessions.set_verbose(site.database, False, now_ms())
-    page.goto(f"{site.origin}/memory/topics")
-    topic = page.locator(".memory-list a").first.get_attribute("href")
-    for path in (
-        f"{chat}/memory", f"{site.origin}/memory/sessions", f"{site.origin}/memory/sessions/{session_id}",
-        f"{site.origin}/memory/topics", f"{site.origin}{topic}", f"{site.origin}/settings/logging",
-        f"{site.origin}/settings/memory", f"{site.origin}/memory/entities",
-        f"{site.origin}/memory/digests", f"{chat}/turns/3/context",
-    ):  # fmt: skip
-        page.goto(path)
-        assert_clean_at_every_width(page, path)
     page.context.close()
 
 
