@@ -20,6 +20,7 @@ from store.search.search import search
 from store.sources import entities
 from tests.end_to_end import demo_chats, demo_home, demo_memories
 from tests.end_to_end.accessibility import FOR_AXE, assert_clean_at_every_width
+from tests.end_to_end.conftest import MOST_S
 from tests.end_to_end.pages_site import NOW_MS, Site, served, visit, with_models
 from tests.stub_model import StubModel
 
@@ -55,6 +56,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield Site(running.origin, running.app, 0)
 
 
+@pytest.mark.timeout(3 * MOST_S)  # ninety pages, each looked at thrice
 def test_every_page_is_accessible_and_fits(browser: Browser, full: Site) -> None:
     """axe finds nothing in either theme, nothing scrolls sideways, no content policy report."""
     turn = f"{full.answer}/turns/3"
