@@ -19,6 +19,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
+from store.core.translation import gettext as _
+
 _TAGS = {
     "p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "ul", "ol", "li",
     "h3", "h4", "h5", "table", "thead", "tbody", "tr", "th", "td", "a", "span",
@@ -90,7 +92,7 @@ NO_MARKS = Marks()
 
 def render(markdown: str, marks: Marks = NO_MARKS) -> Markup:
     """Safe HTML of a Markdown text."""
-    return Markup("").join(html for html, _ in pieces(markdown, marks))
+    return Markup("").join(html for html, __ in pieces(markdown, marks))
 
 
 def pieces(markdown: str, marks: Marks) -> list[tuple[Markup, int | None]]:
@@ -185,7 +187,8 @@ def _cited(text: str, marks: Marks) -> Iterator[_Insert]:
         elif n in marks.citations:
             address = marks.again.get(n, marks.citations[n]) if n in cited else marks.citations[n]
             cited.add(n)
-            number = f'<a class="cite" href="{escape(address)}"><span class="hush">Source </span>{n}</a>'
+            heard = f'<span class="hush">{_("Source")} </span>'
+            number = f'<a class="cite" href="{escape(address)}">{heard}{n}</a>'
             yield _Insert(match.start(1), 4, match.end(), number, match[1])
 
 
