@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
 
+from assistant.core.texts import language_of
+from store.core import translation as translated
 from tests import translation
 from tests.webapp.conftest import Actor, page
 from webapp.core import languages
@@ -72,6 +75,16 @@ def test_a_template_s_plural_takes_values_and_escapes_them(browser: Actor) -> No
     with app.test_request_context():
         drawn = [app.jinja_env.from_string(text).render(n=n, app="<b>") for n in (1, 2)]
     assert drawn == ["1 frame of &lt;b&gt;", "2 frames of &lt;b&gt;"]
+
+
+def test_a_question_that_tells_no_language_of_ours_is_answered_in_that_of_the_page() -> None:
+    def asked() -> list[str]:
+        translated.speak("zh_Hans", languages.catalog("zh_Hans"))
+        questions = ("HAR-318", "Was habe ich gestern gemacht?", "What did I do?", "我昨天做了什么？")
+        return [language_of(question) for question in questions]
+
+    assert copy_context().run(asked) == ["zh", "zh", "en", "zh"]
+    assert language_of("HAR-318") == "en"
 
 
 def test_a_page_speaks_the_browser_s_language_or_the_chosen_one(browser: Actor) -> None:
