@@ -1,6 +1,6 @@
 """Texts for translation: taken from the code, compared with the catalogs, and put into them.
 
-``python -m tests.translation`` adds what is new to ``webapp/translations/*/*.po``, not translated, and drops
+``python -m tests.translation`` adds what is new to ``webapp/translations/*.po``, not translated, and drops
 what is gone; ``tests/webapp/test_translation.py`` fails until everything is translated.
 """
 
@@ -166,21 +166,18 @@ def _calls(tree: nodes.Template) -> Iterator[nodes.Node]:
             yield each
 
 
-def update(language: str, part: str = "recollect") -> list[str]:
-    """Write a file of the language's catalog anew; what has no translation, in English."""
-    others = languages.read(language, leave_out=part)
+def update(language: str) -> list[str]:
+    """Write the language's catalog anew; what has no translation, in English."""
     old, new, missing = languages.read(language), Catalog(locale=language), []
     for message in messages():
-        if not message.id or others.get(message.id, message.context):
+        if not message.id:
             continue
         known = old.get(message.id, message.context)
         string = known.string if known else ""
         new.add(message.id, string, locations=message.locations, context=message.context)
         if not _is_whole(string):
             missing.append(message.id if isinstance(message.id, str) else message.id[0])
-    target = languages.FOLDER / language / f"{part}.po"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with target.open("wb") as file:
+    with languages.path(language).open("wb") as file:
         write_po(file, new, width=110, omit_header=True, sort_output=True, include_lineno=False)
     return missing
 
@@ -192,5 +189,5 @@ def _is_whole(string: Any) -> bool:
 if __name__ == "__main__":
     for each in languages.LANGUAGES:
         if each != translation.ENGLISH:
-            left = update(each, *sys.argv[1:2])
+            left = update(each)
             sys.stdout.write("\n  ".join([f"{each}: {len(left)} not translated", *left]) + "\n")

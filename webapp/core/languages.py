@@ -1,6 +1,6 @@
 """Which language a page speaks, and its catalog.
 
-A catalog is a folder of ``.po`` files, edited by people and read as they are: nothing is compiled at install.
+A catalog is a ``.po`` file, edited by people and read as it is: nothing is compiled at install.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from store.core import translation
 LANGUAGES = {"en": "English", "zh_Hans": "简体中文"}
 """By Babel's identifier, each by its own name."""
 LANGUAGE_COOKIE = "language"
-FOLDER = Path(__file__).parents[1] / "translations"
 
 
 def install(app: Flask) -> None:
@@ -71,17 +70,16 @@ def script_texts(language: str) -> dict[str, str]:
     return {
         str(message.id): str(message.string)
         for message in ([] if language == translation.ENGLISH else read(language))
-        if any(path.startswith("static/") for path, _ in message.locations)
+        if any(name.startswith("static/") for name, _ in message.locations)
     }
 
 
-def read(language: str, leave_out: str = "") -> Catalog:
-    """A language's catalog as its files have it, but for one of them."""
-    whole = Catalog(locale=language)
-    for path in sorted((FOLDER / language).glob("*.po")):
-        if path.stem != leave_out:
-            with path.open("rb") as file:
-                for message in read_po(file, locale=language, abort_invalid=True):
-                    if message.id:
-                        whole[message.id] = message
-    return whole
+def path(language: str) -> Path:
+    """Where a language's catalog lies."""
+    return Path(__file__).parents[1] / "translations" / f"{language}.po"
+
+
+def read(language: str) -> Catalog:
+    """A language's catalog as its file has it."""
+    with path(language).open("rb") as file:
+        return read_po(file, locale=language, abort_invalid=True)
