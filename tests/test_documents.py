@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 
+import click
+
 from store.core.settings import Settings
 from tests.tables import for_each
-from webapp.cli import COMMANDS
+from webapp.cli import COMMANDS, recollect
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -39,12 +42,42 @@ def settings_document() -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_every_setting_is_documented() -> None:
+def commands_document() -> str:
+    """`docs/commands.md`, made from the commands themselves."""
+    lines = [
+        "# Commands",
+        "",
+        "Made from what `recollect COMMAND --help` prints. Most commands know these options, too:",
+        "`--home DIR` is the home folder (else `RECOLLECT_HOME`, or your user data folder), `--json` prints",
+        "JSON for scripts. A TIME is 2026-11-20, 2026-11-20T14:00, that with a zone, or seconds since 1970.",
+        "A failure is one line and an exit code other than 0.",
+    ]
+    return "\n".join([*lines, *_described(recollect, None)]) + "\n"
+
+
+def _described(command: click.Command, parent: click.Context | None) -> Iterator[str]:
+    context = click.Context(command, parent, info_name=command.name)
+    if parent is not None:
+        yield from ("", f"## `{context.get_usage().removeprefix('Usage: ').replace(' [OPTIONS]', '')}`", "")
+        yield " ".join((command.help or "").split())
+    told = [one for one in command.params if one.name not in {"home", "as_json"}]
+    records = [one.get_help_record(context) for one in told if isinstance(one, click.Option)]
+    options = [f"- `{name}`: {' '.join(text.split())}" for name, text in filter(None, records)]
+    yield from ["", *options] if options else []
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from _described(inner, context)
+
+
+@for_each("name, made", [("settings.md", settings_document), ("commands.md", commands_document)])
+def test_the_reference_is_what_the_code_says(name: str, made: Callable[[], str]) -> None:
     """Refresh with RECOLLECT_REFRESH=1."""
-    path = ROOT / "docs" / "settings.md"
+    path = ROOT / "docs" / name
     if os.environ.get("RECOLLECT_REFRESH"):
-        path.write_text(settings_document(), encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == settings_document()
+        path.write_text(made(), encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == made()
 
 
 def test_every_command_of_the_readme_exists() -> None:
