@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from store.core.database import Database
 from store.deletion import deletion
 from store.deletion.request import Request as DeletionRequest
 from store.deletion.request import recorded
@@ -113,7 +114,7 @@ def delete(body: DeleteRequest) -> ReceiptAnswer:
         return ReceiptAnswer.of(body, counts=counts, bytes=counts.bytes, deleted_at=None, verification=None)
     _require_in_force(asked.rules)
     receipt = deletion.delete(own.database, own.media, asked, now_ms=own.clock())
-    return receipt_answer(receipt, body.app_name)
+    return receipt_answer(own.database, receipt, body.app_name)
 
 
 @endpoint("DELETE", "/frames/<id:frame_id>", "Delete a frame")
@@ -121,17 +122,20 @@ def delete_frame(frame_id: int) -> ReceiptAnswer:
     """The frame with everything that came from it."""
     own = services()
     frames.get(own.database, frame_id)
-    return receipt_answer(deletion.delete_frames(own.database, own.media, [frame_id], now_ms=own.clock()))
+    receipt = deletion.delete_frames(own.database, own.media, [frame_id], now_ms=own.clock())
+    return receipt_answer(own.database, receipt)
 
 
-def receipt_answer(receipt: deletion.Receipt, app_name: str | None = None) -> ReceiptAnswer:
+def receipt_answer(
+    database: Database, receipt: deletion.Receipt, app_name: str | None = None
+) -> ReceiptAnswer:
     return ReceiptAnswer.of(
         receipt,
         dry_run=False,
         app_name=app_name,
         bytes=receipt.bytes_freed,
         verification=VerificationAnswer.of(receipt, ok=receipt.verified),
-        hosts=HostReceiptAnswer.list_of(hosts.receipts_of(services().database, receipt.deletion_id)),
+        hosts=HostReceiptAnswer.list_of(hosts.receipts_of(database, receipt.deletion_id)),
     )
 
 

@@ -50,7 +50,7 @@ def _delete(database: Database, asked: Request, as_json: bool) -> None:
     if as_json:
         from webapp.api.privacy import receipt_answer
 
-        click.echo(receipt_answer(receipt, asked.app_name).model_dump_json(indent=2))
+        click.echo(receipt_answer(database, receipt, asked.app_name).model_dump_json(indent=2))
     else:
         click.echo(f"deleted {count(receipt.frames, 'frame')}, {receipt.bytes_freed} bytes freed")
         for path in receipt.elsewhere:
