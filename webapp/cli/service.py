@@ -48,7 +48,14 @@ def uninstall(home: Path | None) -> None:
     """Remove the service; what was recorded stays."""
     from webapp.ops import service as services
 
-    gone = [path for each in services.services(find_home(home).home) for path in each.uninstall()]
+    known = services.services(find_home(home).home)
+    for each in known:
+        if (other := each.other_home()) is not None:
+            raise click.ClickException(
+                f"the service is installed for another home folder, {other or 'which it does not name'}: "
+                f"see {each.file}; `recollect service uninstall --home FOLDER` removes it"
+            )
+    gone = [path for each in known for path in each.uninstall()]
     click.echo(
         "\n".join(["Removed:", *(f"  {path}" for path in gone)]) if gone else "No service is installed."
     )
@@ -62,11 +69,16 @@ def status(home: Path | None, as_json: bool) -> None:
     from webapp.ops.control import web_address
 
     data_dir = find_home(home)
-    kinds = [each.kind for each in services.services(data_dir.home) if each.is_installed()]
+    known = services.services(data_dir.home)
+    found = next((each for each in known if each.is_installed()), None)
     is_running = web_address(data_dir) is not None
     if as_json:
         return print_json(
-            {"home": str(data_dir.home), "installed_as": next(iter(kinds), None), "is_running": is_running}
+            {"home": str(data_dir.home), "installed_as": found and found.kind, "is_running": is_running}
         )
-    installed = f"installed ({kinds[0]})" if kinds else "not installed as a service for this folder"
+    installed = f"installed ({found.kind})" if found else "not installed as a service for this folder"
+    if found and not found.is_current():
+        installed += " by another version: `recollect service install` writes it anew"
+    for other in filter(None, (each.other_home() for each in known)):
+        installed += f" (but for {other})"
     click.echo(f"{data_dir.home}: {installed}, {'running' if is_running else 'not running'}")

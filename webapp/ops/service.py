@@ -34,10 +34,13 @@ class ServiceError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Texts of `files` by their paths. `forget` may fail where nothing is installed, the others may not."""
+    """Texts of `files` by their paths; in the first one the home folder stands between the two texts of
+    `around_home`. `forget` may fail where nothing is installed, the others may not.
+    """
 
     kind: str
     files: Mapping[Path, str]
+    around_home: tuple[str, str]
     forget: Sequence[Command] = ()
     enable: Sequence[Command] = ()
     start: Sequence[Command] = ()
@@ -48,11 +51,34 @@ class Service:
         written = [f"# {path}\n{text}" for path, text in self.files.items()]
         return "\n".join([*written, *(" ".join(command) for command in (*self.enable, *self.start))])
 
+    @property
+    def file(self) -> Path:
+        """What starts it, and for which home folder."""
+        return next(iter(self.files))
+
     def is_installed(self) -> bool:
-        """Whether it is there, as this installation would write it for this home folder."""
+        """Whether it is there for this home folder, whichever version wrote it."""
+        return self.file.exists() and self.other_home() is None
+
+    def is_current(self) -> bool:
+        """Whether it is there as this version would write it."""
         return all(
-            path.exists() and path.read_text(self.encoding) == text for path, text in self.files.items()
+            path.exists() and path.read_text(self.encoding, "replace") == text
+            for path, text in self.files.items()
         )
+
+    def other_home(self) -> str | None:
+        """The other home folder that it is installed for, as its file writes it; "" where it names none."""
+        if not self.file.exists():
+            return None
+        found, own = map(
+            self._home_in, (self.file.read_text(self.encoding, "replace"), self.files[self.file])
+        )
+        return found if found != own else None
+
+    def _home_in(self, text: str) -> str:
+        before, after = self.around_home
+        return text.partition(before)[2].partition(after)[0]
 
     def install(self, data_dir: DataDir) -> bool:
         """Write the files and tell the system; whether it has started. It waits for the next sign-in where
@@ -144,6 +170,7 @@ def _unit(home: Path) -> Service:
     return Service(
         "systemd user unit",
         {platformdirs.user_config_path() / "systemd" / "user" / name: text} | _desktop_files(home),
+        ("WorkingDirectory=", "\n"),
         forget=((*control, "disable", "--now", name),),
         enable=((*control, "daemon-reload"), (*control, "enable", name)),
         start=((*control, "import-environment", "PATH", *display), (*control, "restart", name)),
@@ -152,7 +179,7 @@ def _unit(home: Path) -> Service:
 
 def _autostart_entry(home: Path) -> Service:
     path = platformdirs.user_config_path() / "autostart" / "recollect.desktop"
-    return Service("autostart entry", {path: _entry(home)} | _desktop_files(home))
+    return Service("autostart entry", {path: _entry(home)} | _desktop_files(home), ("\nPath=", "\n"))
 
 
 def _desktop_files(home: Path) -> dict[Path, str]:
@@ -197,6 +224,7 @@ def _agent(home: Path) -> Service:
     return Service(
         "launchd agent",
         {path: plistlib.dumps(settings).decode()},
+        ("<key>WorkingDirectory</key>\n\t<string>", "</string>"),
         forget=(("launchctl", "bootout", f"{domain}/recollect"),),
         start=(("launchctl", "bootstrap", domain, str(path)),),
     )
@@ -236,6 +264,7 @@ def _task(home: Path) -> Service:
     return Service(
         "scheduled task",
         {path: _TASK.format_map({name: escape(value) for name, value in values.items()})},
+        ("<WorkingDirectory>", "</WorkingDirectory>"),
         forget=(("schtasks", "/End", "/TN", "Recollect"), ("schtasks", "/Delete", "/TN", "Recollect", "/F")),
         enable=(("schtasks", "/Create", "/TN", "Recollect", "/XML", str(path), "/F"),),
         start=(("schtasks", "/Run", "/TN", "Recollect"),),

@@ -66,6 +66,28 @@ def test_systemd_starts_it_and_forgets_it(
     assert _service(home, "uninstall") == 0 and "No service" in capsys.readouterr().out
 
 
+def test_the_service_of_another_home_stays(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _stand_in(tmp_path, monkeypatch, "systemctl")
+    unit, other = (
+        tmp_path / ".config/systemd/user/recollect.service",
+        DataDir(tmp_path / "other").create().home,
+    )
+    for entry in ((), ("--entry",)):
+        assert _service(home, "install", *entry) == 0
+        files = {path for path in tmp_path.rglob("recollect.*") if path.is_file()}
+        assert _service(other, "uninstall") == 1 and "another home folder" in capsys.readouterr().err
+        assert _service(other, "status") == 0 and "not installed" in capsys.readouterr().out
+        assert all(path.exists() for path in files)
+        assert _service(home, "uninstall") == 0
+    assert _service(home, "install") == 0
+    unit.write_text(unit.read_text().replace("RestartSec=30", "RestartSec=20"))
+    capsys.readouterr()
+    assert _service(home, "status") == 0
+    assert "installed (systemd user unit) by another version" in capsys.readouterr().out
+
+
 def test_without_a_user_manager_a_desktop_starts_it(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
