@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import fields
@@ -17,6 +18,7 @@ from webapp.cli import COMMANDS, recollect
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
 
 
 def settings_document() -> str:
@@ -80,10 +82,22 @@ def test_the_reference_is_what_the_code_says(name: str, made: Callable[[], str])
     assert path.read_text(encoding="utf-8") == made()
 
 
-def test_every_command_of_the_readme_exists() -> None:
-    named = set(re.findall(r"^(?:\.venv/bin/)?recollect (\w[\w-]*)", README, flags=re.M))
-    named |= set(re.findall(r"`recollect (\w[\w-]*)[^`]*`", README))
-    assert named
+@for_each("document", DOCUMENTS)
+def test_every_command_that_a_document_names_takes_what_is_given(document: str) -> None:
+    """Parsed as on a command line, and not run."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    for line in re.findall(r"^(?:\.venv/bin/)?recollect ([a-z].*)$", text, flags=re.M):
+        command: click.Command = recollect
+        context = recollect.make_context("recollect", shlex.split(line, comments=True))
+        while isinstance(command, click.Group) and (rest := [*context._protected_args, *context.args]):
+            name, found, rest = command.resolve_command(context, rest)
+            assert found is not None, line
+            try:
+                command, context = found, found.make_context(name, rest, parent=context)
+            except click.BadParameter as error:
+                assert "does not exist" in str(error), line  # a file that only the reader has
+                break
+    named = set(re.findall(r"`recollect (\w[\w-]*)[^`]*`", text)) - {"COMMAND"}
     assert named <= set(COMMANDS)
 
 
@@ -93,11 +107,17 @@ def test_the_two_commands_of_the_readme_are_targets() -> None:
         assert re.search(rf"^{target}:", makefile, flags=re.M), target
 
 
-@for_each("document", ["README.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))])
+@for_each("document", DOCUMENTS)
 def test_links_between_documents_lead_somewhere(document: str) -> None:
     path = ROOT / document
-    for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
-        assert (path.parent / target).exists(), target
+    for target, heading in re.findall(r"\]\(([^)#:]*)#?([^):]*)\)", path.read_text(encoding="utf-8")):
+        found = path.parent / target if target else path
+        assert found.exists(), target
+        if heading:
+            lines = re.findall(r"^#+ (.*)$", found.read_text(encoding="utf-8"), flags=re.M)
+            assert heading in {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}, (
+                heading
+            )
 
 
 def test_every_dependency_says_why_it_is_here() -> None:
