@@ -6,7 +6,13 @@ import { t } from './words.js'
 const YEAR_S = 31536000
 const MAX_SKEW_MS = 60000
 
+// Asking for it takes a while: the first time at once, later when the page stands.
 export function agree() {
+  if (!cookie('tz')) compare()
+  else addEventListener('load', () => (window.requestIdleCallback ?? setTimeout)(compare))
+}
+
+function compare() {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
   if (!zone) return
   if (cookie('tz') !== zone) {
