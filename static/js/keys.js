@@ -22,7 +22,7 @@ export function listen() {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step && event.target.closest('#q, [data-result]') && walk('[data-hit]', step)) return event.preventDefault()
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
-    if (document.body.dataset.singleKeys === 'off' || document.querySelector('dialog[open]')) return
+    if (document.body.dataset.singleKeys === 'off' || document.querySelector('dialog:is([open], :popover-open)')) return
     if (leaving !== null && [...event.key].length === 1) return event.preventDefault(), toSearch(leaving + event.key)
     if (press(event.key)) event.preventDefault()
   })
@@ -31,7 +31,7 @@ export function listen() {
 function press(key) {
   const name = key.length === 1 ? key.toLowerCase() : key
   const sheet = document.querySelector(`[data-sheet="${CSS.escape(name)}"]`)
-  if (sheet) return sheet.showModal(), true
+  if (sheet) return sheet.showPopover(), true
   const field = document.querySelector(`[data-focus-key="${CSS.escape(name)}"]`)
   if (field) return field.closest('details')?.setAttribute('open', ''), field.focus(), field.select?.(), true
   const action = document.querySelector(`[data-key="${CSS.escape(name)}"]:not([aria-disabled])`)

@@ -12,10 +12,13 @@ let waiting = null // for the answer to what is typed now
 let entered = false
 
 export function openPalette() {
-  if (!palette || palette.open) return
+  if (!palette?.showPopover || palette.matches(':popover-open')) return
+  document.querySelector('dialog:modal')?.close() // nothing beside it could be used
+  document.querySelector('dialog:popover-open')?.hidePopover() // what had the focus gets it back
   input.value = ''
   palette.querySelector('[name="next"]').value = location.pathname + location.search
-  palette.showModal()
+  palette.showPopover() // of a modal dialog the whole page would be styled anew
+  input.focus()
   ask(0)
 }
 
@@ -68,6 +71,8 @@ function press(event) {
   } else if (event.key === 'Enter') {
     if (waiting) entered = true
     else chosen()?.click()
+  } else if (event.key === 'Tab') {
+    return palette.hidePopover()
   } else {
     return
   }
@@ -77,12 +82,10 @@ function press(event) {
 input?.addEventListener('input', () => ask(REST_MS))
 input?.addEventListener('keydown', press)
 list?.addEventListener('click', event => {
-  if (event.target.closest('[role="option"]')) palette.close() // it may lead to a part of this page
+  if (event.target.closest('[role="option"]')) palette.hidePopover() // it may lead to a part of this page
 })
-palette?.addEventListener('click', event => {
-  if (event.target === palette) palette.close()
-})
-palette?.addEventListener('close', () => {
+palette?.addEventListener('toggle', event => {
+  if (event.newState === 'open') return
   waiting?.abort()
   waiting = null
 })

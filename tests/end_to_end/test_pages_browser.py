@@ -134,7 +134,7 @@ def test_a_palette_that_is_closed_says_nothing_and_one_that_fails_offers_nothing
     assert page.locator("[data-toast]").inner_text() == ""
     page.route("**/palette?*", lambda route: route.abort())
     page.fill("#palette-q", "budget")
-    expect(page.locator("[data-toast]")).to_contain_text("cannot be had")
+    expect(page.locator("[data-toast]")).to_contain_text("cannot be reached")
     expect(page.locator("#palette-list [role=option]")).to_have_count(0)
     visitor.context.close()
 
