@@ -120,11 +120,17 @@ def get(database: Database, frame_id: int) -> FrameRow:
     return existing(get_many(database, [frame_id]).get(frame_id), "frame", frame_id)
 
 
-def count(connection: apsw.Connection, first_id: int, after_id: int) -> int:
-    """How many frames have an id in ``[first_id, after_id)``: in an index a twentieth of the table's size."""
+def count(connection: apsw.Connection, first_id: int, after_id: int, host: str | None = None) -> int:
+    """How many frames have an id in ``[first_id, after_id)``, of one host or of all.
+
+    Of all in an index a twentieth of the table's size.
+    """
     sql = "select count(*) from frames where {} and id >= :first and id < :after"
+    parameters = {"first": first_id, "after": after_id, "host": host}
+    if host is not None:
+        return int(scalar(connection, sql.format("host = :host"), parameters))
     both = " + ".join(f"({sql.format(focus)})" for focus in ("focused is null", "focused in (0, 1)"))
-    return int(scalar(connection, f"select {both}", {"first": first_id, "after": after_id}))
+    return int(scalar(connection, f"select {both}", parameters))
 
 
 def get_many(database: Database, frame_ids: Iterable[int]) -> dict[int, FrameRow]:

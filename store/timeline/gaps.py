@@ -300,20 +300,26 @@ def cut(connection: apsw.Connection, segment: Segment, start_ms: int, end_ms: in
 
     Where the part lies between two looks, it has the frame before it.
     """
+    first, after = id_range(start_ms, end_ms)
+    # Bounded by ids on both sides: a film of hours beside short visits is cut hundreds of times.
     ((first_id, last_id, count, before_id),) = rows(
         connection,
         """
+        with own as (
+            select id, ended_ms from frames
+            where id between :first_frame_id and min(:last_frame_id, :after - 1)
+                and app_name is :app_name and window_name is :window_name and browser_url is :browser_url
+                and host = :host and (focused is null or focused = 1)
+        )
         select
             min(id) filter (where ended_ms >= :since),
             max(id) filter (where ended_ms >= :since),
             count(*) filter (where ended_ms >= :since),
             max(id)
-        from frames
-        where id between :first_frame_id and :last_frame_id and captured_ms < :until
-            and app_name is :app_name and window_name is :window_name and browser_url is :browser_url
-            and host = :host and (focused is null or focused = 1)
+        from own
+        where id >= coalesce((select id from own where id < :first order by id desc limit 1), :first)
         """,
-        {**asdict(segment), "since": start_ms, "until": end_ms},
+        {**asdict(segment), "since": start_ms, "first": first, "after": after},
     )
     return replace(
         segment,

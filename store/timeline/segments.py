@@ -106,15 +106,15 @@ def totals(database: Database, start_ms: int, end_ms: int, host: str | None = No
 
 
 def segment_of(database: Database, frame: FrameRow) -> Segment | None:
-    """The segment that covers a frame's moment, or None when the line has a hole there.
+    """The segment of its host that covers a frame's moment, or None when the line has a hole there.
 
     Half a day is looked at either way.
     """
-    around = segments(database, frame.captured_ms - _HALF_A_DAY_MS, frame.captured_ms + _HALF_A_DAY_MS)
+    span = (frame.captured_ms - _HALF_A_DAY_MS, frame.captured_ms + _HALF_A_DAY_MS)
     return next(
         (
             segment
-            for segment in reversed(around)
+            for segment in reversed(segments(database, *span, frame.host))
             if segment.start_ms <= frame.captured_ms <= segment.end_ms and segment.first_frame_id <= frame.id
         ),
         None,

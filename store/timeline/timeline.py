@@ -67,7 +67,9 @@ def timeline(
     now_ms: int,
     host: str | None = None,
 ) -> Timeline:
-    """The band, the gaps and the totals of ``[start_ms, end_ms)``, of one host or of all, with their lanes.
+    """The band and the totals of ``[start_ms, end_ms)``, of one host or of all, with their lanes.
+
+    Gaps are those of all hosts: when none of them recorded.
 
     With `width_px` the runs are merged to one pixel, `MAX_RUNS` at most; without it each run is
     one activity segment.
@@ -76,7 +78,7 @@ def timeline(
         segments = activity.segments(database, start_ms, end_ms, host)
         by_host = activity.by_host(database, start_ms, end_ms)
         slots = apps.colour_slots(database)
-        count = frames.count(connection, *id_range(start_ms, end_ms))
+        count = frames.count(connection, *id_range(start_ms, end_ms), host)
         holes = gaps.gaps(database, start_ms, end_ms, now_ms)
 
     def runs(line: Sequence[Segment]) -> tuple[Run, ...]:

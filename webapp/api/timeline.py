@@ -72,7 +72,7 @@ class LaneAnswer(Answer):
 class TimelineAnswer(SpanAnswer):
     frames: int
     segments: list[RunAnswer]
-    gaps: list[GapAnswer]
+    gaps: list[GapAnswer] = Field(description="Those of all machines: when none of them recorded.")
     apps: list[TotalAnswer]
     hosts: list[LaneAnswer] = Field(
         validation_alias="lanes", description="A lane for each machine, where there are others than this one."
