@@ -9,6 +9,7 @@ import pytest
 
 from store.core.database import Database
 from store.core.paths import DataDir
+from store.frames import frames
 from store.spool.queue import DecisionRun, LookReport
 from store.timeline import gaps, ledger, segments, timeline
 from tests.factories import NOON_MS, store_frame
@@ -47,6 +48,20 @@ def test_time_of_two_machines_counts_once(both: Database) -> None:
     assert spent(both, "laptop") == {"Mail": 180}
     line = segments.segments(both, NOON_MS, NOON_MS + 3_600_000)
     assert all(one.end_ms <= other.start_ms for one, other in pairwise(line))
+
+
+def test_a_frame_is_told_of_on_the_line_of_its_own_machine(database: Database, data_dir: DataDir) -> None:
+    show(database, data_dir, "laptop", "Mail", 0, 45)
+    show(database, data_dir, "", "Editor", 40, 100)
+    show(database, data_dir, "laptop", "Mail", 45, 60)
+    with database.read() as connection:
+        (last,) = frames.select_rows(
+            connection, "where host = 'laptop' and captured_ms > :at", {"at": NOON_MS}
+        )
+    segment = segments.segment_of(database, last)
+    assert segment and (segment.app_name, segment.host) == ("Mail", "laptop")
+    shown = timeline.timeline(database, NOON_MS, NOON_MS + 100_000, now_ms=NOON_MS, host="laptop")
+    assert shown.frames == 2
 
 
 def test_each_machine_has_a_lane(both: Database) -> None:
