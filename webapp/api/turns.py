@@ -301,7 +301,7 @@ class ExportQuery(Request):
     "GET",
     f"{TURN}/export",
     "An answer with its evidence",
-    {409: "turn_not_answered"},
+    {409: "turn_not_answered, changed_meanwhile"},
     media_types=tuple(media_type.partition(";")[0] for media_type in FORMATS.values()),
 )
 def export(chat_id: int, turn_id: int, query: ExportQuery) -> Response:
@@ -316,4 +316,5 @@ def export(chat_id: int, turn_id: int, query: ExportQuery) -> Response:
             return "none"
         return "full" if n in query.full or query.fmt == "proof" else "crop"
 
-    return answer_file(export_pack(chat_id, turn_id, size_of, with_files=query.files == "1"), query.fmt)
+    with export_pack(chat_id, turn_id, size_of, with_files=query.files == "1") as pack:
+        return answer_file(pack, query.fmt)

@@ -127,6 +127,10 @@ def export(
     With --answer write one answer with the whole screens it cites, which `verify-export` checks anywhere.
     """
     if answer is not None:
+        if start_ms or end_ms is not None or no_pictures:
+            raise click.UsageError(
+                "--answer is for one answer as a whole: leave --from, --to and --no-pictures out"
+            )
         return _export_answer(home, as_json, answer, file)
     import dataclasses
 
@@ -155,7 +159,8 @@ def export(
 
 def _export_answer(home: Path | None, as_json: bool, answer: str, file: Path) -> None:
     from assistant.core.models import ChatModels
-    from store.core.paths import replace_file
+    from store.backup.backup import replacing
+    from store.core import copies
     from webapp.core.errors import Problem
     from webapp.exports import files, formats, signing
     from webapp.serving.app import create_app
@@ -167,11 +172,13 @@ def _export_answer(home: Path | None, as_json: bool, answer: str, file: Path) ->
     database = here.open_database()
     app = create_app(here.settings, database, chat_models=ChatModels(here.settings.chat, database=database))
     with app.test_request_context(base_url=f"http://{here.settings.web.host}:{here.settings.web.port}"):
+        whole = files.export_pack(int(chat), int(turn), lambda n: "full", with_files=True)
         try:
-            pack = files.export_pack(int(chat), int(turn), lambda n: "full", with_files=True)
+            with replacing(file) as partial, whole as pack:
+                copies.note_elsewhere(database, file.absolute(), pack.made_ms)
+                partial.write_bytes(formats.archive(pack, here.data_dir))
         except Problem as problem:
             raise click.ClickException(problem.detail) from problem
-        replace_file(file, formats.archive(pack, here.data_dir))
     key, left_out = (
         signing.fingerprint(here.data_dir),
         [source.n for source in pack.sources if source.withheld],

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Literal
 
 from flask import Response, request
 
+from assistant.core.records import TurnResult
 from assistant.read_api.calls import is_permitted
+from store.core import copies
 from store.core.times import to_seconds
+from store.core.translation import gettext as _
 from store.frames import frames
 from store.memory import insights
 from store.memory.insights import Insight, redacted
 from store.privacy import rules as privacy
+from store.privacy.rules import RuleSet
 from webapp.core.errors import Problem
 from webapp.core.lookups import stored_turn_or_404
 from webapp.core.services import services
@@ -30,20 +35,26 @@ FORMATS = {
 }
 
 
-def export_pack(chat_id: int, n: int, size_of: Callable[[int], Size], *, with_files: bool = False) -> Pack:
+@contextmanager
+def export_pack(
+    chat_id: int, n: int, size_of: Callable[[int], Size], *, with_files: bool = False
+) -> Iterator[Pack]:
     """An answered turn with the pictures that are wanted, and the attached files where they are.
 
-    Raises 404 when there is no such turn and 409 when it has no answer (yet).
+    Whatever is made of it is made within the block: at its end nothing of it may have been deleted, nor
+    another rule be in force. Raises 404 when there is no such turn, and 409 when it has no answer (yet) or
+    the block has to be done again.
     """
     own = services()
-    turn = stored_turn_or_404(chat_id, n)
+    state = _state(chat_id, n)
+    turn, rules = state[:2]
     if turn.status != "done":
         raise Problem(409, "turn_not_answered", f"Turn {n} of chat {chat_id} has no answer to export.")
     wrong = (report.n for report in reported(own.database, turn) if report.verdict == "wrong" and report.n)
-    return pack(
+    yield pack(
         own.database,
         own.media,
-        privacy.load_rules(own.data_dir, own.settings.privacy),
+        rules,
         turn,
         origin=request.host_url.rstrip("/"),
         made_ms=own.clock(),
@@ -51,6 +62,19 @@ def export_pack(chat_id: int, n: int, size_of: Callable[[int], Size], *, with_fi
         size_of=size_of,
         with_files=with_files,
     )
+    if _state(chat_id, n) != state:
+        raise Problem(
+            409,
+            "changed_meanwhile",
+            _("Something was deleted or changed while this was being written; export it again."),
+        )
+
+
+def _state(chat_id: int, n: int) -> tuple[TurnResult, RuleSet, str]:
+    """What an export rests on. A deletion changes the turn at its beginning, the generation at its end."""
+    own = services()
+    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
+    return stored_turn_or_404(chat_id, n), rules, copies.generation(own.database)
 
 
 def answer_file(pack: Pack, fmt: str) -> Response:
@@ -79,9 +103,10 @@ FORMAT = "recollect-insight/1"
 
 def insight_file(insight: Insight, fmt: Literal["md", "json"]) -> Response:
     """The insight as a download. Raises 404 and 409 as `export_pack` does."""
-    pack = export_pack(insight.chat_id, insight.n, lambda number: "none")
-    titled = replace(pack, turn=replace(pack.turn, question=insight.title or pack.turn.question))
-    content = formats.markdown_document(titled) if fmt == "md" else _document(insight, pack)
+    with export_pack(insight.chat_id, insight.n, lambda number: "none") as pack:
+        insight = insights.get(services().database, insight.id)  # as it is now
+        titled = replace(pack, turn=replace(pack.turn, question=insight.title or pack.turn.question))
+        content = formats.markdown_document(titled) if fmt == "md" else _document(insight, pack)
     kind = "text/markdown" if fmt == "md" else "application/json"
     return download(content.encode(), f"{kind}; charset=utf-8", f"insight{insight.id}.{fmt}")
 

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,11 +19,13 @@ from store.chats.records import StoredEvidence
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.deletion import deletion
+from store.frames.frames import FrameRow
 from store.frames.media import Media
 from store.ocr import readings
 from store.privacy.rules import Rule
 from tests.factories import NOON_MS, picture, save_rules, store_frame
 from tests.webapp.conftest import ORIGIN, Actor, csrf_of
+from webapp.cli import run
 
 HOSTILE = "<script>alert(1)</script> | [x](http://evil.example) **b**"
 ANSWER = "You set it to 14 days [1]. The cause was <b>disk</b> pressure. Mail said so [2]."
@@ -198,6 +201,39 @@ def test_a_frame_that_a_rule_of_today_leaves_out_is_never_in_it(
     data_dir.privacy_rules.write_text("{")
     files, _ = bundle_of(program, told)
     assert not [name for name in files if name.startswith("evidence/")], "unreadable rules keep all back"
+
+
+@pytest.mark.parametrize("fmt", ["md", "html", "zip", "proof"])
+def test_what_goes_while_an_export_is_written_is_not_in_it(
+    program: Actor, told: Told, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch, fmt: str
+) -> None:
+    exact, meanwhile = Media.exact, list[object]()
+
+    def interrupted(self: Media, frame: FrameRow) -> bytes:
+        content = exact(self, frame)
+        if not meanwhile:
+            meanwhile.append(deletion.delete_frames(told.database, self, [told.frames[1].id]))
+        elif len(meanwhile) == 1:
+            meanwhile.append(save_rules(data_dir, [Rule(app="Code")]))
+        return content
+
+    monkeypatch.setattr(Media, "exact", interrupted)
+    for _ in range(2):  # a deletion, then a rule
+        refused = program.get(f"{told.api}?fmt={fmt}")
+        assert (refused.status_code, refused.json["code"]) == (409, "changed_meanwhile")
+    assert program.get(f"{told.api}?fmt={fmt}").status_code == 200
+
+
+def test_a_receipt_names_an_answer_that_a_command_exported(
+    told: Told, data_dir: DataDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, home = tmp_path / "answer.zip", ["--home", str(data_dir.home)]
+    for wrong in (["--no-pictures"], ["--from", "2026-11-20"], ["--to", "2026-11-20"]):
+        assert run(["export", "--answer", "1.1", *wrong, str(path), *home]) != 0
+    assert not path.exists()
+    assert run(["export", "--answer", "1.1", str(path), *home]) == 0
+    receipt = deletion.delete_frames(told.database, Media(data_dir.media), [told.frames[1].id])
+    assert receipt.elsewhere == (str(path),)
 
 
 def assert_nothing_of_mail(files: dict[str, bytes], source: dict[str, Any]) -> None:

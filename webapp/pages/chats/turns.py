@@ -66,11 +66,11 @@ def report(chat_id: int, n: int, source: int) -> Response:
 @templating.get("/chat/<id:chat_id>/turns/<id:n>/copy")
 def copy(chat_id: int, n: int) -> Response:
     """The answer as ``md`` or ``html``, for the clipboard: the export's own words."""
-    pack = files.export_pack(chat_id, n, lambda source: "none")
     write = {"md": formats.markdown_document, "html": formats.fragment}.get(request.args.get("as", "md"))
     if write is None:
         raise Problem(400, "invalid_request", "An answer is copied as md or html.")
-    return make_response(write(pack), 200, {"Content-Type": "text/plain; charset=utf-8"})
+    with files.export_pack(chat_id, n, lambda source: "none") as pack:
+        return make_response(write(pack), 200, {"Content-Type": "text/plain; charset=utf-8"})
 
 
 @templating.get("/chat/<id:chat_id>/turns/<id:n>/export")
@@ -84,9 +84,11 @@ def export(chat_id: int, n: int) -> Response:
     if fmt and fmt not in files.FORMATS:
         raise Problem(400, "invalid_request", f"An answer is exported as {', '.join(files.FORMATS)}.")
     with_files = fmt in ("zip", "proof") and request.args.get("files") == "1"
-    pack = files.export_pack(chat_id, n, _size if fmt else lambda source: "none", with_files=with_files)
-    if fmt:
-        return files.answer_file(pack, fmt)
+    with files.export_pack(
+        chat_id, n, _size if fmt else lambda source: "none", with_files=with_files
+    ) as pack:
+        if fmt:
+            return files.answer_file(pack, fmt)
     turn, who = pack.turn, viewer()
     return templating.render_page(
         "chat/export.html",
