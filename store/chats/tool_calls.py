@@ -256,14 +256,22 @@ def _decide(database: Database, number: int, scope: ApprovalScope | None, now_ms
 
 
 def settle(
-    connection: apsw.Connection, call: ToolCall, output: str, scope: ApprovalScope | None, now_ms: int
+    connection: apsw.Connection,
+    call: ToolCall,
+    output: str,
+    scope: ApprovalScope | None,
+    now_ms: int,
+    error: str = "",
 ) -> None:
     """Note what became of a proposal, inside `database.write()`: what it gave, or with no scope that it was
-    refused.
+    refused, by the person or for an `error`.
     """
     connection.execute(
-        "update tool_calls set state = ?, decided_by = 'person', output = ?, finished_ms = ? where id = ?",
-        ("completed" if scope else "denied", output, now_ms, call.id),
+        """
+        update tool_calls set state = ?, decided_by = 'person', output = ?, error = ?, finished_ms = ?
+        where id = ?
+        """,
+        ("completed" if scope else "denied", output, error, now_ms, call.id),
     )
     _note_decision(connection, call, scope, now_ms)
 
@@ -274,7 +282,13 @@ def wait_again(connection: apsw.Connection, call: ToolCall) -> None:
     """
     undecided = "state = 'pending', decided_by = '', output = '', finished_ms = null"
     connection.execute(f"update tool_calls set {undecided} where id = ?", (call.id,))
-    tool_permissions.withdraw(connection, call.tool, call.chat_id, call.finished_ms)
+
+
+def put_arguments(connection: apsw.Connection, number: int, arguments: Mapping[str, Any]) -> None:
+    """Let a proposal that waits be with these, inside `database.write()`."""
+    text = canonical(arguments)
+    sql = "update tool_calls set arguments = ?, arguments_sha256 = ? where id = ?"
+    connection.execute(sql, (text, _sha256(text), number))
 
 
 def _note_decision(

@@ -75,10 +75,9 @@ def allow(connection: apsw.Connection, tool: str, chat_id: int | None, scope: st
     insert_new(connection, "tool_rules", tool=tool, conversation_id=chat_id, scope=scope, allowed_ms=now_ms)
 
 
-def withdraw(connection: apsw.Connection, tool: str, chat_id: int, allowed_ms: int | None) -> None:
-    """Take back a rule of a chat that was made at a moment."""
-    sql = "delete from tool_rules where tool = ? and conversation_id = ? and allowed_ms = ?"
-    connection.execute(sql, (tool, chat_id, allowed_ms))
+def withdraw(connection: apsw.Connection, rule_id: int) -> None:
+    """Take a rule back."""
+    connection.execute("delete from tool_rules where id = ?", (rule_id,))
 
 
 # -- modes --------------------------------------------------------------------------------

@@ -8,21 +8,25 @@ proposed, too.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import apsw
 
-from store.chats import conversations, tool_calls
+from store.chats import conversations, tool_calls, tool_permissions
 from store.chats.tool_calls import ApprovalScope, NotPending, ToolCall
-from store.core.database import Database
+from store.chats.tool_permissions import Rule
+from store.core.database import Database, rows
 from store.core.errors import NotFound
+from store.core.translation import N_
 from store.sources import entities
 from store.sources.entities import Provenance
 
 _PROVISIONAL = 1_000_000_000
 _NAMED = ("subject_id", "object_entity_id")
 _TOOLS = ("store_entity", "store_fact")
+LOST = N_("What this is about is not remembered any more.")
 Arguments = dict[str, Any]
 
 
@@ -76,34 +80,81 @@ def decide(
             elif call in kept:
                 try:
                     output = json.dumps(_store(connection, database, call, now_ms))
-                    allowed: ApprovalScope | None = scope
+                    tool_calls.settle(connection, call, output, scope, now_ms)
                 except NotFound:  # whom it is about was refused, or forgotten since
-                    output, allowed = "", None
-                tool_calls.settle(connection, call, output, allowed, now_ms)
+                    tool_calls.settle(connection, call, "", None, now_ms, LOST)
             elif among is None or call.id in among:
                 tool_calls.settle(connection, call, "", None, now_ms)
     if waiting[0].turn_id in stale:
         raise NotPending("expired")
 
 
-def remembered(database: Database, calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
-    """Those of a turn's calls by which something new was stored that is remembered still."""
-    listed = [call for call in calls if call.tool in _TOOLS and call.state == "completed"]
-    ids = json.dumps([call.id for call in listed])
-    there = set(database.column(_REMEMBERED, (ids,))) if listed else ()
-    return tuple(call for call in listed if call.id in there)
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What became of a turn's proposals. `calls`: those by which something is remembered, also of an earlier
+    turn where one press decided about both; `undone`: those of them that `take_back` takes back, which are
+    `kept` else, each with the entity that shows why. `rules`: the leave to remember more that came with them.
+    `lost`: what could not be remembered, as what it is about is not.
+    """
+
+    calls: tuple[ToolCall, ...] = ()
+    undone: tuple[ToolCall, ...] = ()
+    kept: Mapping[int, int] = field(default_factory=dict)
+    rules: tuple[Rule, ...] = ()
+    lost: tuple[ToolCall, ...] = ()
+
+
+def remembered(database: Database, calls: Iterable[ToolCall]) -> Remembered:
+    """What became of the proposals among a turn's calls."""
+    own = [call for call in calls if call.tool in _TOOLS]
+    if not own:
+        return Remembered()
+    chat_id, owner = own[0].chat_id, entities.owner(database)
+    pressed = {call.finished_ms for call in own if call.decided_by == "person"}
+    values = {"turn": own[0].turn_id, "pressed": json.dumps(list(pressed)), "owner": owner.id if owner else 0}
+    found = {number: (shows, is_free) for number, shows, is_free in database.rows(_REMEMBERED, values)}
+    there = [call for number in sorted(found) if (call := tool_calls.get(database, number))]
+    return Remembered(
+        tuple(there),
+        tuple(call for call in there if found[call.id][1]),
+        {number: shows for number, (shows, is_free) in found.items() if not is_free},
+        tuple(
+            rule
+            for rule in (tool_permissions.rules(database) if pressed else ())
+            if rule.tool in _TOOLS and rule.chat_id in (chat_id, None) and rule.allowed_ms in pressed
+        ),
+        tuple(call for call in own if call.error == LOST),
+    )
 
 
 def take_back(database: Database, chat_id: int, n: int) -> None:
     """Forget what was stored for a turn's proposals and let them wait again; a leave to remember more that
-    came with it goes, too. An entity of which more is known by now stays.
+    came with it goes, too. What a person wrote stays, and that of which more is known by now or which was
+    remembered elsewhere, too.
     """
     with database.write() as connection:
-        # Facts first: an entity stays where any is left.
-        for call in reversed(remembered(database, tool_calls.of_turn(database, chat_id, n))):
-            connection.execute(_TAKE_BACK[call.tool], (call.id,))
-            if connection.changes():
-                tool_calls.wait_again(connection, call)
+        found = remembered(database, tool_calls.of_turn(database, chat_id, n))
+        for rule in found.rules:
+            tool_permissions.withdraw(connection, rule.id)
+        for call in sorted(found.undone, key=lambda call: call.tool, reverse=True):  # facts first
+            number = json.loads(call.output)
+            if call.tool == "store_fact":
+                entities.delete_fact(connection, number["fact_id"])
+            else:
+                entities.delete_entity(connection, number["entity_id"])
+                _name_proposal(connection, number["entity_id"], provisional_id(call))
+            tool_calls.wait_again(connection, call)
+
+
+def _name_proposal(connection: apsw.Connection, entity_id: int, proposed: int) -> None:
+    """Let what waits be about the proposal of an entity that was taken back: it has another id once it is
+    remembered again.
+    """
+    for number, arguments in rows(connection, _WAITING_FACTS, ()):
+        given: Arguments = json.loads(arguments)
+        named = {name: proposed for name in _NAMED if given.get(name) == entity_id}
+        if named:
+            tool_calls.put_arguments(connection, number, given | named)
 
 
 def _subjects(database: Database, facts: Collection[ToolCall]) -> list[ToolCall]:
@@ -144,29 +195,49 @@ def real_id(database: Database, entity_id: int) -> int:
     return _real_id(database, entity_id) or entity_id
 
 
-# A call and the row that it stored. An id may be that of another row by now, which another turn stored.
-_FACT = "f.id = c.output ->> 'fact_id' and f.turn_id = c.turn_id and f.origin = 'chat'"
-_ENTITY = "e.id = c.output ->> 'entity_id' and e.turn_id = c.turn_id and e.origin = 'chat'"
-
-_REMEMBERED = f"""
-select c.id
-from (select id, turn_id, iif(output = '', '{{}}', output) as output from tool_calls) c
-where c.id in (select value from json_each(?)) and c.output ->> 'is_new' and (
-    exists (select 1 from facts f where {_FACT} and f.retracted_ms is null)
-    or exists (select 1 from entities e where {_ENTITY})
+# Each call by which something is remembered, the entity that shows it, and whether nothing but these calls
+# brought it about. They are those of the turn, and of earlier ones what was decided by the same press: whom a
+# fact is about. An id may be that of another row by now, which another turn stored.
+_REMEMBERED = """
+with stored as materialized (
+    select id, tool, turn_id, decided_by, finished_ms, output ->> 'is_new' as is_new,
+        coalesce(output ->> 'fact_id', output ->> 'entity_id') as thing_id
+    from tool_calls
+    where tool in ('store_entity', 'store_fact') and state = 'completed' and output <> ''
+),
+own as (
+    select s.* from stored s join turns t on t.id = s.turn_id join turns asked on asked.id = :turn
+    where t.conversation_id = asked.conversation_id and s.turn_id <= :turn and (
+        s.turn_id = :turn
+        or (s.decided_by = 'person' and s.finished_ms in (select value from json_each(:pressed)))
+    )
+),
+elsewhere as (select * from stored where id not in (select id from own)),
+free_facts as (
+    select own.id as call_id, f.id
+    from own join facts f on f.id = own.thing_id and f.turn_id = own.turn_id
+    where own.tool = 'store_fact' and own.is_new and f.origin = 'chat' and f.retracted_ms is null
+        and not exists (select 1 from elsewhere o where o.tool = own.tool and o.thing_id = f.id)
 )
+select own.id, f.subject_id, own.id in (select call_id from free_facts)
+from own join facts f on f.id = own.thing_id and f.turn_id = own.turn_id
+where own.tool = 'store_fact' and f.origin = 'chat' and f.retracted_ms is null
+union all
+select own.id, e.id,
+    own.is_new and e.origin = 'chat' and e.id <> :owner and e.merged_into is null
+    and not (e.described_by = 'person' and e.description <> '')
+    and not exists (select 1 from entities o where o.merged_into = e.id)
+    and not exists (select 1 from entity_imports i where i.entity_id = e.id)
+    and not exists (
+        select 1 from facts f
+        where e.id in (f.subject_id, f.object_entity_id) and f.id not in (select id from free_facts)
+    )
+    and not exists (select 1 from elsewhere o where o.tool = own.tool and o.thing_id = e.id)
+from own join entities e on e.id = own.thing_id and e.turn_id = own.turn_id
+where own.tool = 'store_entity'
 """
 
-_TAKE_BACK = {
-    "store_fact": f"""
-        delete from facts as f
-        where exists (select 1 from tool_calls c where c.id = ? and {_FACT})
-    """,
-    "store_entity": f"""
-        delete from entities as e
-        where exists (select 1 from tool_calls c where c.id = ? and {_ENTITY})
-            and e.merged_into is null
-            and not exists (select 1 from facts f where e.id in (f.subject_id, f.object_entity_id))
-            and not exists (select 1 from entities o where o.merged_into = e.id)
-    """,
-}
+_WAITING_FACTS = """
+select id, arguments from tool_calls
+where tool = 'store_fact' and state = 'pending' and expires_ms is null
+"""

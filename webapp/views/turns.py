@@ -38,6 +38,7 @@ from store.memory import context_packs, insights
 from store.memory.context_packs import Told
 from store.memory.insights import Insight
 from store.sources import proposals
+from store.sources.proposals import Remembered
 from webapp.core import formatting
 from webapp.views import answers
 from webapp.views.answers import AnswerPart, Links
@@ -179,7 +180,7 @@ class TurnView:
     checking: str = ""  # that a model reads the answer again, while it does
     told: Told = field(default_factory=Told)
     proposals: tuple[ToolCall, ...] = ()  # what the model would remember
-    remembered: tuple[ToolCall, ...] = ()  # what is remembered of it
+    remembered: Remembered = field(default_factory=Remembered)  # what is remembered of it
 
     @property
     def anchor(self) -> str:
@@ -256,7 +257,7 @@ def turn_view(
         spoken=personas.of_turn(database, turn.chat_id, turn.turn_id),
         told=told,
         proposals=() if running else tuple(call for call in calls if call.is_proposed),
-        remembered=() if running else proposals.remembered(database, calls),
+        remembered=Remembered() if running else proposals.remembered(database, calls),
         insight=insights.of_turn(database, turn.chat_id, turn.turn_id),
         groups=groups,
         progress=running,

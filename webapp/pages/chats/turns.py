@@ -155,6 +155,7 @@ def remember(chat_id: int, n: int) -> Response:
         raise Problem(400, "invalid_request", "A decision is keep, none, chat or undo.")
     if decision == "undo":
         proposals.take_back(own.database, chat_id, n)
+        own.database.checkpoint()
     elif turn.status != "running":
         with suppress(NotPending):  # decided elsewhere: the turn as it is now says so
             chosen = [] if decision == "none" else kept
