@@ -121,7 +121,10 @@ class OcrEngine(Protocol):
     languages: tuple[str, ...]
 
     def models(self) -> str:
-        """What tells its models from others: two engines with all of this alike read the same."""
+        """What tells its models from others: two engines with all of this alike read the same.
+
+        "" where it does not know: then no other machine reads for it.
+        """
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         """Lines in reading order, with boxes in pixels of `image`; empty where there is no text.

@@ -6,7 +6,9 @@ Both read rows that `engines.ocr.page` cuts and prepares; here is what a model s
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import subprocess
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -137,10 +139,7 @@ class TesserocrEngine:
         }
 
     def models(self) -> str:
-        digest = sha256()
-        for language in passes(self.languages):
-            digest.update((self._folder / f"{language}.traineddata").read_bytes())
-        return digest.hexdigest()[:16]
+        return models_in(self._folder, self.languages)
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         if not self._apis:
@@ -167,6 +166,14 @@ class TesserocrEngine:
         api.SetSourceResolution(RESOLUTION_DPI)
         api.Recognize()
         return words_from_tsv(api.GetTSVText(0))
+
+
+def models_in(folder: Path, languages: Sequence[str]) -> str:
+    """What tells the models that read these languages from others. Raises `OSError`."""
+    digest = sha256()
+    for language in passes(languages):
+        digest.update((folder / f"{language}.traineddata").read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def usual_folders() -> Iterator[Path]:
@@ -223,7 +230,14 @@ class TesseractEngine:
         self._open = True
 
     def models(self) -> str:
-        return ""  # the program finds them itself
+        """Of the folder that the program says it has; "" where it says none, as before version 5."""
+        command = [self._pytesseract.pytesseract.tesseract_cmd, "--list-langs"]
+        told = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_TIMEOUT_S)
+        folder = re.match(r'[^"\n]*"(.+)"', told.stdout)
+        try:
+            return models_in(Path(folder[1]), self.languages) if folder else ""
+        except OSError:
+            return ""
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         if not self._open:

@@ -32,6 +32,7 @@ class Cluster:
 
     def __init__(self, executor: str) -> None:
         """`executor` is ``dask://HOST:PORT``. Raises `SettingsError` for anything else."""
+        self.name = executor
         scheme, _, self._address = executor.partition("://")
         if scheme != "dask" or not self._address.rpartition(":")[2].isdecimal():
             raise SettingsError(f"ocr.executor is local or dask://HOST:PORT, not {executor!r}")

@@ -18,6 +18,7 @@ from store.ocr import readings
 
 FRESH_MS = 60_000
 FRESH_IN_A_ROW = 4
+_LOOKED_AT = 16  # old frames at once, for one that may be read elsewhere
 
 
 class Backlog:
@@ -29,7 +30,7 @@ class Backlog:
         self._lock = threading.Lock()
         self._woken = threading.Event()
         self._claimed: set[int] = set()
-        self._only_here: set[int] = set()  # what came back from elsewhere without a text
+        self._only_here: set[int] = set()  # what may not leave, or came back without a text
         self._fresh_in_a_row = 0
 
     def wake(self) -> None:
@@ -41,18 +42,22 @@ class Backlog:
         self._woken.wait(timeout_s)
         self._woken.clear()
 
-    def take(self, *, elsewhere: bool = False) -> FrameRow | None:
+    def take(self, *, elsewhere: Callable[[FrameRow], bool] | None = None) -> FrameRow | None:
         """Claim the next frame, or None when nothing is due. Give it back with `done`.
 
-        To be read `elsewhere` it is an old one: fresh ones are soonest read here, beside what they followed.
+        To be read `elsewhere`, which says of a frame whether it may leave, it is an old one: fresh ones are
+        soonest read here, beside what they followed.
         """
         with self._lock:
             if elsewhere:
-                frame = self._first_due(0, but=self._only_here)
-                if frame is None or frame.captured_ms >= self._clock() - FRESH_MS:
-                    return None
-                self._claimed.add(frame.id)
-                return frame
+                for old in self._due(_LOOKED_AT, but=self._only_here):
+                    if old.captured_ms >= self._clock() - FRESH_MS:
+                        break
+                    if elsewhere(old):
+                        self._claimed.add(old.id)
+                        return old
+                    self._only_here.add(old.id)
+                return None
             fresh = None
             if self._fresh_in_a_row < FRESH_IN_A_ROW:
                 fresh = self._first_due(self._clock() - FRESH_MS)
@@ -75,7 +80,10 @@ class Backlog:
         with self._lock:
             return not self._claimed and self._first_due(0) is None
 
-    def _first_due(self, since_ms: int, but: Set[int] = frozenset()) -> FrameRow | None:
-        taken = self._claimed | but
-        due = readings.pending_frames(self._database, self._clock(), 1 + len(taken), since_ms)
-        return next((frame for frame in due if frame.id not in taken), None)
+    def _first_due(self, since_ms: int) -> FrameRow | None:
+        return next(iter(self._due(1, since_ms)), None)
+
+    def _due(self, limit: int, since_ms: int = 0, but: Set[int] = frozenset()) -> list[FrameRow]:
+        return readings.pending_frames(
+            self._database, self._clock(), limit, since_ms, but=self._claimed | but
+        )

@@ -26,6 +26,8 @@ from ingest.reading.reader import ReaderLoop, draft_of, store_lines, told_before
 from ingest.reading.remote import Answer, Order
 from store.core.errors import MediaGone
 from store.frames.frames import FrameRow
+from store.ocr import sent
+from store.privacy.rules import load_rules
 
 log = logging.getLogger(__name__)
 
@@ -63,13 +65,19 @@ class ClusterReading(StepLoop):
         self._local = local
         self._clock = clock
         self._running: dict[Future[Answer], tuple[FrameRow, float]] = {}
+        self._noted: list[int] | None = None
         self._failures = 0
 
     def step(self) -> bool:
         """Send what there is room for, and store what has come; False when nothing was under way."""
         executor = self._cluster.executor() if self._local.versions else None
+        if executor is not None and self._local.versions and not self._local.versions.models:
+            self._cluster.lose("the engine here does not tell its models, which have to be the same there")
+            executor = None
+        self._take_back_deleted()
         if executor is None:
             self._take_back(list(self._running))
+            self._note()
             return False
         self._send(executor)
         done, _ = wait(self._running, timeout=_POLL_S, return_when=FIRST_COMPLETED)
@@ -77,6 +85,7 @@ class ClusterReading(StepLoop):
             self._store(future)
         late = time.monotonic() - LONGEST_S
         self._take_back([future for future, (_, sent_s) in self._running.items() if sent_s < late])
+        self._note()
         return bool(done or self._running)
 
     def on_surprise(self, sentence: str) -> None:
@@ -88,14 +97,24 @@ class ClusterReading(StepLoop):
     def close(self) -> None:
         self._take_back(list(self._running))
         self._cluster.close()
+        self._note()
 
     def _send(self, executor: Executor) -> None:
+        rules = load_rules(self._home.data_dir, self._home.settings.privacy)
+
+        def may_leave(frame: FrameRow) -> bool:
+            return rules.permits(frame.app_name, frame.window_name, frame.browser_url)
+
         while len(self._running) < _AHEAD * self._cluster.threads:
-            frame = self._backlog.take(elsewhere=True)
+            frame = self._backlog.take(elsewhere=may_leave)
             if frame is None:
                 return
             try:
-                future = executor.submit(remote.read_picture, self._order(frame))
+                order = self._order(frame)
+                if frame.id not in self._note(frame):
+                    self._backlog.done(frame)  # it was deleted just now
+                    continue
+                future = executor.submit(remote.read_picture, order)
             except MediaGone:
                 self._backlog.done(frame, only_here=True)  # where it is told
                 continue
@@ -104,6 +123,22 @@ class ClusterReading(StepLoop):
                 self._failed(frame, error)
                 return
             self._running[future] = frame, time.monotonic()
+
+    def _note(self, *about_to_leave: FrameRow) -> set[int]:
+        """Keep what is there, so that a deletion can tell of it; returns what of it was not deleted."""
+        ids = sorted(frame.id for frame in (*(frame for frame, _ in self._running.values()), *about_to_leave))
+        if ids == self._noted and not about_to_leave:
+            return set(ids)
+        stored = sent.note(self._home.database, self._cluster.name, ids)
+        self._noted = ids
+        return stored
+
+    def _take_back_deleted(self) -> None:
+        """The cluster forgets what is deleted here meanwhile."""
+        if not self._running:
+            return
+        stored = sent.stored(self._home.database, {frame.id for frame, _ in self._running.values()})
+        self._take_back([future for future, (frame, _) in self._running.items() if frame.id not in stored])
 
     def _order(self, frame: FrameRow) -> Order:
         content, media_type = self._home.media.portable(frame)

@@ -43,6 +43,7 @@ from store.frames import packing, packs, pending, text_index
 from store.frames.activity_intervals import CONTINUOUS_MS
 from store.frames.frames import MAX_CAPTURED_MS, captured_ms_of, id_range
 from store.frames.media import Media, possible_paths
+from store.ocr import sent
 from store.spool import residual_files, window_hints
 from store.spool.residual_files import Waiting
 from store.timeline import ledger
@@ -142,7 +143,8 @@ def names_of(database: Database, request: Request) -> list[tuple[str, str]] | No
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """What was deleted. `left` says, in sentences, what the search afterwards still found; `elsewhere` are
-    backup files outside the home that were made before and are the person's to erase.
+    backup files outside the home that were made before and are the person's to erase, and a cluster that was
+    reading a picture of it: it is told to forget, and may have it until its workers end.
     """
 
     start_ms: int
@@ -348,6 +350,7 @@ class Erasure:
         self._places: set[str] = set()  # in which something was left
         self._ids: list[int] = []
         self._paths: list[str] = []
+        self._sent_to: set[str] = set()  # where its pictures were being read
         self._are_words_left = False
 
     @classmethod
@@ -359,6 +362,7 @@ class Erasure:
         erasure = cls(database, media, request, deleted_ms, _NOTHING if noted["narrowed"] else None)
         erasure._tombstone = tombstone
         erasure._counts = Counts(**noted["counts"])
+        erasure._sent_to = set(noted.get("sent_to", ()))
         erasure._erase_words()  # it may have gone before the words of what it removed did
         if noted["narrowed"]:
             erasure.finish()
@@ -398,6 +402,7 @@ class Erasure:
         noted = {
             "under_way": asked.note(), "narrowed": self._is_narrowed, "counts": asdict(self._counts),
             "start_ms": asked.start_ms, "end_ms": asked.end_ms, **self._covered,
+            "sent_to": sorted(self._sent_to),
         }  # fmt: skip
         return json.dumps(noted)
 
@@ -490,7 +495,9 @@ class Erasure:
             none = self._request.start_ms
             shown = [(none, none)] if self._is_whole else registry.intervals(connection, CONTINUOUS_MS)
             self.add_tombstones(connection, shown)
-            for frame_id, *paths in rows(connection, _SELECTED):
+            selected = rows(connection, _SELECTED)
+            self._sent_to |= sent.places(connection, {frame_id for frame_id, *__ in selected})
+            for frame_id, *paths in selected:
                 self._ids.append(frame_id)
                 self._paths += filter(None, paths)
             size = picture_bytes(connection)
@@ -520,7 +527,7 @@ class Erasure:
         start_ms, end_ms = self._request.start_ms, self._request.end_ms
         receipt = Receipt(
             start_ms, end_ms, self._deleted_ms, self._counts, self._freed, not left, tuple(left),
-            copies.elsewhere(self._database), self._tombstone or 0,
+            (*copies.elsewhere(self._database), *sorted(self._sent_to)), self._tombstone or 0,
         )  # fmt: skip
         noted = {**asdict(receipt), **self._covered}
         if _has_counted(left):

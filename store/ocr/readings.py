@@ -14,10 +14,11 @@ Confidence is 0..200 in steps of 0.5 %, 255 when unknown. A word's last byte say
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -340,8 +341,10 @@ def _share(stored: int) -> float | None:
 # writes here runs inside `database.write()`.
 
 
-def pending_frames(database: Database, now_ms: int, limit: int, since_ms: int = 0) -> list[FrameRow]:
-    """Frames whose text is still to be read and whose next try is due, oldest first.
+def pending_frames(
+    database: Database, now_ms: int, limit: int, since_ms: int = 0, but: Collection[int] = ()
+) -> list[FrameRow]:
+    """Frames whose text is still to be read and whose next try is due, oldest first, `but` some by their ids.
 
     With `since_ms` only those captured since then, the newest first.
     """
@@ -350,10 +353,16 @@ def pending_frames(database: Database, now_ms: int, limit: int, since_ms: int = 
             connection,
             f"""
             where reading_state = 'pending' and coalesce(reading_next_ms, 0) <= :now and id >= :first
+            and id not in (select value from json_each(:but))
             order by id {"desc" if since_ms else ""}
             limit :limit
             """,
-            {"now": now_ms, "limit": limit, "first": id_range(since_ms, since_ms)[0]},
+            {
+                "now": now_ms,
+                "limit": limit,
+                "first": id_range(since_ms, since_ms)[0],
+                "but": json.dumps(list(but)),
+            },
         )
 
 

@@ -49,7 +49,7 @@ class ScriptedEngine:
         self.is_closed = False
 
     def models(self) -> str:
-        return ""
+        return "scripted"
 
     def read(self, image: Image.Image, mask: Image.Image | None = None) -> list[OcrLine]:
         self.reads += 1

@@ -82,7 +82,9 @@ class CountsAnswer(Answer):
 class VerificationAnswer(Answer):
     ok: bool
     left: list[str] = Field(description="What a search afterwards still found, as sentences.")
-    elsewhere: list[str] = Field(description="Backups and exports outside the home that may still hold it.")
+    elsewhere: list[str] = Field(
+        description="Backups and exports outside the home, and clusters, that may still hold it."
+    )
 
 
 class HostReceiptAnswer(Answer):

@@ -54,7 +54,9 @@ def _delete(database: Database, asked: Request, as_json: bool) -> None:
     else:
         click.echo(f"deleted {count(receipt.frames, 'frame')}, {receipt.bytes_freed} bytes freed")
         for path in receipt.elsewhere:
-            click.echo(f"{path} may hold it still: it is outside the home folder, erase it yourself")
+            click.echo(
+                f"{path} may hold it still: it is outside the home folder, erase it or end it yourself"
+            )
     if receipt.is_being_finished:
         click.echo(f"Recollect finishes this while it runs: {' '.join(receipt.left)}", err=True)
     elif not receipt.verified:

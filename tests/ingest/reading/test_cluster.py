@@ -20,7 +20,7 @@ from ingest.core.cluster import Cluster
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
 from ingest.importers import rereading
-from ingest.reading import cluster_reading, remote
+from ingest.reading import backlog, cluster_reading, remote
 from ingest.reading.backlog import Backlog
 from ingest.reading.cluster_reading import ClusterReading, SpreadEmbedder
 from ingest.reading.reader import ReaderLoop
@@ -29,8 +29,11 @@ from ingest.worker.worker import Worker
 from store.core.database import Database
 from store.core.errors import SettingsError
 from store.core.paths import DataDir
+from store.deletion import deletion
+from store.frames.media import Media
 from store.ocr import readings
-from tests.factories import NOON_MS, Clock, store_frame
+from store.privacy.rules import Rule
+from tests.factories import NOON_MS, Clock, save_rules, store_frame
 from tests.ingest.conftest import ScriptedEngine, ocr_line, opener
 
 FRAMES = 8
@@ -120,6 +123,58 @@ def test_what_fails_elsewhere_is_read_here(run: Run, monkeypatch: pytest.MonkeyP
         pass
     assert run.texts() == ["read here"] * FRAMES
     assert not cluster.lost
+    loop.close()
+
+
+def test_a_deletion_takes_back_what_is_under_way_and_names_the_cluster(run: Run, data_dir: DataDir) -> None:
+    going_on = threading.Event()
+
+    def answer(order: Order) -> Answer:
+        going_on.wait()
+        return Answer([ocr_line("too late")], 5)
+
+    cluster = Here(answer)
+    loop = run.elsewhere(cluster)
+    loop.step()
+    under_way, rest = run.frames[:2], run.frames[2:]
+    receipt = deletion.delete_frames(run.database, Media(data_dir.media), [frame.id for frame in under_way])
+    assert receipt.verified and receipt.elsewhere == ("dask://127.0.0.1:1",)
+    loop.step()
+    assert not {frame.id for frame in under_way} & {frame.id for frame, _ in loop._running.values()}
+    going_on.set()
+    while loop.step():
+        pass
+    receipt = deletion.delete_frames(run.database, Media(data_dir.media), [frame.id for frame in rest])
+    assert receipt.verified and not receipt.elsewhere, "it is not there any more"
+    loop.close()
+
+
+def test_what_a_rule_excludes_is_read_here(
+    run: Run, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backlog, "_LOOKED_AT", 2)
+    with run.database.write() as connection:
+        hidden = [frame.id for frame in run.frames[:3]]
+        connection.executemany(
+            "update frames set app_name = 'Bank' where id = ?", [(each,) for each in hidden]
+        )
+    save_rules(data_dir, [Rule(app="Bank")])
+    loop = run.elsewhere(Here(lambda order: Answer([ocr_line("read elsewhere")], 5)))
+    for _ in range(2 * FRAMES):
+        loop.step()
+    assert run.texts() == [""] * 3 + ["read elsewhere"] * (FRAMES - 3)
+    while run.local.step():
+        pass
+    assert run.texts()[:3] == ["read here"] * 3
+    loop.close()
+
+
+def test_an_engine_that_cannot_tell_its_models_reads_here(run: Run) -> None:
+    assert run.local.versions is not None
+    run.local.versions = replace(run.local.versions, models="")
+    cluster = Here(lambda order: Answer([ocr_line("read elsewhere")], 5))
+    loop = run.elsewhere(cluster)
+    assert not loop.step() and "models" in cluster.lost[0]
     loop.close()
 
 
