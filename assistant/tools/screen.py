@@ -161,11 +161,13 @@ class Shot:
 
 
 def _eyes(context: ToolContext) -> tuple[ChatModel, str]:
-    """Whom a picture is shown to, also in words: ``Qwen on this computer``, ``Qwen at api.example``."""
+    """Whom a picture is shown to, also in words, which are English whoever asks, as a standing approval goes
+    by them: ``Qwen on this computer``, ``Qwen at api.example``.
+    """
     if context.eyes is None:
         raise ToolFailed("The model cannot look at pictures.")
     place = context.endpoint
-    return context.eyes, f"{place.name} {'on' if place.is_local else 'at'} {place.where}"
+    return context.eyes, f"{place.name} {'on this computer' if place.is_local else f'at {place.host}'}"
 
 
 def shot(call: ReadCall, frame: FrameRow) -> Shot:
@@ -182,7 +184,9 @@ def _shot(context: ToolContext, frame_id: int) -> Shot:
 
 
 def _describe_notice(context: ToolContext, frame_id: int, question: str) -> str:
-    where, taken = _eyes(context)[1], _shot(context, frame_id)
+    where, taken, place = _eyes(context)[1], _shot(context, frame_id), context.endpoint
+    if place.is_local:
+        where = _("%(server)s on this computer", server=place.name)
     at = times.rfc3339(taken.frame.captured_ms, context.zone)
     return _(
         "Shows one picture of your screen, taken %(moment)s, to %(where)s: %(name)s.",

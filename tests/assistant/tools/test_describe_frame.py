@@ -7,18 +7,23 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Iterator
+from contextvars import copy_context
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from PIL import Image
 
+from assistant.core.endpoints import Endpoint
 from assistant.core.records import ApprovalEvent
+from assistant.tools.screen import describe_frame
 from assistant.turns.plan import TurnServices
 from assistant.turns.tool_execution import CHANGED
 from assistant.turns.turn import run_turn
 from engines.chat.network import host_of
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import ToolCall
+from store.core import translation
 from store.core.database import Database
 from store.deletion import deletion
 from store.egress import access_log, egress_log
@@ -29,6 +34,7 @@ from tests.assistant.agents import Ran, agent_deps, asked, decided, offered, run
 from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon
 from tests.factories import picture, save_rules
 from tests.stub_model import StubModel
+from webapp.core.languages import catalog
 
 SAID = "A bar chart with three bars."
 
@@ -85,6 +91,16 @@ def test_no_picture_in_evidence_mode(deps: TurnServices, stub: StubModel, frame:
     run(deps, mode="evidence", start_ms=START_MS, end_ms=NOW_MS)
     assert pictures(stub.requests[0]) == []
     assert all(isinstance(message["content"], str) for message in stub.requests[0]["messages"])
+
+
+def test_what_an_approval_covers_is_said_the_same_in_every_language() -> None:
+    here = SimpleNamespace(
+        eyes=object(), endpoint=Endpoint(name="stub", model="m", base_url="http://127.0.0.1:1")
+    )
+    chinese = copy_context()
+    chinese.run(translation.speak, "zh_Hans", catalog("zh_Hans"))
+    assert describe_frame.covers
+    assert chinese.run(describe_frame.covers, here) == describe_frame.covers(here)
 
 
 def test_one_picture_is_sent_as_it_was_announced(
