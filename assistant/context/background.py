@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -58,6 +58,8 @@ class PreparedContext:
     """Whether the pack was made for this question, and not told before."""
     user_turns: int = 0
     facts: tuple[Fact, ...] = ()
+    said: Mapping[str, str] = field(default_factory=dict)
+    """What was told of a fact, by its id, where it was told already: it may be named differently by now."""
     has_failed: bool = False
     """Whether nothing was found out, so that nothing but that is to be kept of it."""
 
@@ -66,7 +68,7 @@ class PreparedContext:
         """What the model is told; '' for nothing. What the person said of those whom the question names comes
         first, and the last lines of the pack go where there is no room for both.
         """
-        facts = "\n- ".join(map(_line_of, self.facts))
+        facts = "\n- ".join(self.said.get(str(fact.id)) or _line_of(fact) for fact in self.facts)
         text = "\n\n".join(filter(None, (f"{_SAID}\n- {facts}" if facts else "", self.pack.text)))
         if len(text) <= BACKGROUND_ROOM:
             return text
@@ -151,7 +153,9 @@ def _prepared(
     last = _told_last(database, session)
     # What the person said is found at once, however long the rest takes.
     facts = () if asking.withheld else tuple(entities.said_of(database, asking.message, MOST_FACTS))
-    fallbacks.append(replace(fallbacks[-1], facts=facts))
+    if facts:
+        why = N_("it took too long; only what you said was told")
+        fallbacks.append(replace(fallbacks[-1], facts=facts, reason=why))
     if last and not asking.withheld:
         about = topics.topic_of_session(session.metadata)
         why = N_("told before in this window; making it anew took too long")
@@ -224,7 +228,8 @@ def _within(work: Callable[[], T], timeout_s: float, database: Database) -> T:
 
 def told_again(database: Database, pack: StoredPack) -> PreparedContext:
     """What a turn was told by a pack that is kept, without facts that were forgotten since."""
-    return PreparedContext(pack, facts=tuple(entities.facts(database, pack.record.get("facts", ()))))
+    facts = tuple(entities.facts(database, pack.record.get("facts", ())))
+    return PreparedContext(pack, facts=facts, said=pack.record.get("told", {}))
 
 
 # -- what is kept once the turn is there ------------------------------------------------------
@@ -249,11 +254,15 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
             chat_sessions.use(connection, prepared.session_id, now_ms)
             if not conversations.is_current(connection, turn.id):
                 return prepared
+            ids = [fact.id for fact in prepared.facts]
+            there = {fact.id for fact in entities.facts(services.database, ids)}
             record = {
                 **prepared.pack.record,
                 "reason": prepared.reason,
                 "is_new": prepared.is_new,
-                "facts": [fact.id for fact in prepared.facts],
+                "facts": ids,
+                # What has been forgotten meanwhile could not take its words along.
+                "told": {str(fact.id): _line_of(fact) for fact in prepared.facts if fact.id in there},
             }
             pack = replace(
                 prepared.pack,
@@ -262,7 +271,7 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
                 record=record,
                 created_ms=now_ms,
             )
-            fact_curation.use(connection, turn.id, (), [fact.id for fact in prepared.facts])
+            fact_curation.use(connection, turn.id, (), ids)
             if not context_packs.put(connection, pack):
                 return replace(prepared, pack=NO_PACK)
             if prepared.has_failed:  # why nothing was told is kept, what the window is about stays

@@ -6,12 +6,12 @@ Each sentence of a summary can say where it is from: questions of a chat, and fr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
-from assistant.context import session_closing, session_summary, topics
+from assistant.context import background, session_closing, session_summary, topics
 from assistant.context.background import VERSION, prepare
 from assistant.context.packs import ContextRequest
 from store.core.database import Database
@@ -208,7 +208,8 @@ def context_sent(chat_id: int, turn_id: int) -> PackAnswer:
         detail = f"Turn {turn_id} of chat {chat_id} was asked in no window, or is not there."
         raise Problem(404, "context_not_found", detail)
     reason = stored.record.get("reason", "what it told of was deleted")
-    return _pack(stored, reason)
+    told = background.told_again(services().database, stored)
+    return _pack(replace(stored, text=told.system_augmentation, tokens=told.tokens), reason)
 
 
 class TopicBody(Request):

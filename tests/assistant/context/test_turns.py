@@ -119,8 +119,15 @@ def test_what_the_person_said_of_whom_a_question_names_is_told(window: Window) -
     assert (number, fact) == (ana, "Ana lives in Ulm")
     kept = context_packs.of_turn(database, answered.chat_id, answered.turn_id)
     assert kept and told.endswith(told_again(database, kept).system_augmentation)
+    with database.write() as connection:
+        entities.edit(connection, ana, "Dr. Anastasia Krull", "", NOW_MS)
+    assert told.endswith(told_again(database, kept).system_augmentation), "as it was told"
     window.ask("And on which day?")
     assert "Ulm" not in window.told()
+    with database.write() as connection:
+        entities.delete_entity(connection, ana)
+    forgotten = context_packs.of_turn(database, answered.chat_id, answered.turn_id)
+    assert forgotten and forgotten.text == kept.text and "Ulm" not in str(forgotten.record)
 
 
 def test_the_pack_is_system_message_one_before_the_conversation(window: Window) -> None:
