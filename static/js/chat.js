@@ -9,6 +9,7 @@ import { all, onceEntered } from './dom.js'
 import { swapIn } from './events.js'
 import { attach } from './files/attach.js'
 import { open } from './window/session.js'
+import { t } from './words.js'
 
 const NEAR_END_PX = 80
 
@@ -96,7 +97,7 @@ function pending(question) {
   if (!turn || !question.trim()) return
   turn.querySelector('[data-pending-question]').textContent = question
   turn.hidden = false
-  announce('Searching')
+  announce(t('Searching'))
   turn.scrollIntoView({ block: 'end' })
 }
 

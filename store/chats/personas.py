@@ -59,12 +59,13 @@ class Persona:
     @property
     def shown_name(self) -> str:
         """Its name in the person's language, where it came with the program."""
-        return _(self.name) if self.builtin and not self.is_changed else self.name
+        return shown(self.name) if self.builtin else self.name
 
     @property
     def shown_description(self) -> str:
         """What it is in a few words, or how it begins."""
-        words = _(self.description) if self.builtin and not self.is_changed else self.description
+        is_own = self.builtin is None or self.description != BUILT_IN[self.builtin].description
+        words = self.description if is_own else _(self.description)
         return words or self.system_prompt.splitlines()[0]
 
     @property
@@ -183,7 +184,9 @@ def create_all(database: Database, many: Sequence[PersonaText], now_ms: int) -> 
     with database.write() as connection:
         count = scalar(connection, "select count(*) from personas where archived_ms is null")
         if count + len(many) > MAX_PERSONAS:
-            raise PersonaInvalid([("name", f"is one too many: at most {MAX_PERSONAS} are kept")])
+            raise PersonaInvalid(
+                [("name", _("is one too many: at most %(number)s are kept", number=MAX_PERSONAS))]
+            )
         ids = [_insert(connection, _checked(database, words), now_ms, None) for words in many]
         return [get(database, persona_id) for persona_id in ids]
 
@@ -212,7 +215,9 @@ def reset(database: Database, persona_id: int, now_ms: int) -> Persona:
     with database.write() as connection:
         before = get(database, persona_id)
         if before.builtin is None:
-            raise BuiltInPersona(f"{before.name} did not come with Recollect: it has nothing to go back to")
+            raise BuiltInPersona(
+                _("%(name)s did not come with Recollect: it has nothing to go back to", name=before.name)
+            )
         words = _checked(database, BUILT_IN[before.builtin], persona_id)
         if words != before.words:
             _keep(connection, persona_id, words, now_ms, is_edited=False)
@@ -223,8 +228,9 @@ def duplicate(database: Database, persona_id: int, now_ms: int) -> Persona:
     """A persona of one's own that says the same, under a free name. Raises `NotFound`."""
     original = get(database, persona_id)
     taken = {persona.name.casefold() for persona in list_personas(database)}
-    stem = original.name[: MAX_NAME_CHARS - len(" copy 999")]
-    names = (f"{stem} copy", *(f"{stem} copy {n}" for n in range(2, 1000)))
+    room = MAX_NAME_CHARS - len(_("%(name)s copy", name="")) - len(" 999")
+    stem = _("%(name)s copy", name=original.shown_name[:room])
+    names = (stem, *(f"{stem} {n}" for n in range(2, 1000)))
     name = next(candidate for candidate in names if candidate.casefold() not in taken)
     return create(database, PersonaText(name, original.system_prompt, original.description), now_ms)
 
@@ -237,7 +243,9 @@ def remove(database: Database, persona_id: int, now_ms: int) -> bool:
     with database.write() as connection:
         before = get(database, persona_id)
         if before.builtin is not None:
-            raise BuiltInPersona(f"{before.name} came with Recollect: it can be reset, not removed")
+            raise BuiltInPersona(
+                _("%(name)s came with Recollect: it can be reset, not removed", name=before.shown_name)
+            )
         if before.turns:
             connection.execute("update personas set archived_ms = ? where id = ?", (now_ms, persona_id))
         else:
@@ -328,6 +336,11 @@ BUILT_IN = MappingProxyType(
     }
 )
 """The personas that are always there, by the key that marks them."""
+
+
+def shown(name: str) -> str:
+    """What a voice is called in the person's language: the name of a built-in one is stored English."""
+    return _(name) if any(name == words.name for words in BUILT_IN.values()) else name
 
 
 def tidied(words: PersonaText) -> PersonaText:

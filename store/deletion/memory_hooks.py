@@ -237,7 +237,7 @@ KINDS = (
     N_("Answer"),
     N_("Insight"),
     N_("What a chat came to"),
-    N_("Done"),
+    N_("What was done"),
     N_("Proposal"),
     N_("Fact"),
     N_("Person or thing"),
@@ -255,7 +255,7 @@ from chat_summaries s
 join chat_sessions c on c.id = s.session_id
 left join conversations t on t.id = c.conversation_id
 union all
-select 'Done', o.id, o.title, o.fingerprint || o.edits from observations o
+select 'What was done', o.id, o.title, o.fingerprint || o.edits from observations o
 where not exists (
     select 1 from observation_frames f
     where f.observation_id = o.id and f.frame_id not in (select id from deletion_request)

@@ -109,7 +109,9 @@ def load(data_dir: DataDir) -> Providers:
     except FileNotFoundError:
         return Providers()
     except (OSError, ValueError, RecursionError) as error:
-        raise ProvidersUnreadable(f"{data_dir.providers.name} cannot be read: {error}") from error
+        raise ProvidersUnreadable(
+            _("%(file)s cannot be read: %(reason)s", file=data_dir.providers.name, reason=error)
+        ) from error
     if os.name != "nt":
         data_dir.providers.chmod(FILE_MODE)
     try:
@@ -119,7 +121,7 @@ def load(data_dir: DataDir) -> Providers:
     except (KeyError, TypeError, ValueError, ProviderInvalid) as error:
         # Never the error's text alone: a document that is not ours may hold a key anywhere.
         raise ProvidersUnreadable(
-            f"{data_dir.providers.name} is not as it should be ({type(error).__name__})"
+            _("%(file)s is not as it should be", file=data_dir.providers.name)
         ) from error
 
 
@@ -179,7 +181,7 @@ def key_of(api_key: str, environ: Mapping[str, str]) -> tuple[str, str]:
         return api_key, ""
     name = api_key.removeprefix(ENV_PREFIX)
     value = environ.get(name, "").strip()
-    return value, "" if value else f"the key is to be in the variable {name}, which is not set"
+    return value, "" if value else _("the key is to be in the variable %(name)s, which is not set", name=name)
 
 
 def _problems(provider: Provider, taken: list[str]) -> list[tuple[str, str]]:

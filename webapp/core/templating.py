@@ -13,6 +13,7 @@ from flask import request as flask_request
 from htmx_flask import Htmx, request
 from werkzeug.wrappers import Response as BaseResponse
 
+from store.chats import personas
 from store.core import preferences, times
 from store.core.translation import gettext as _
 from store.frames import frames
@@ -93,6 +94,7 @@ def install(app: Flask) -> None:
     """Give requests their `htmx` headers and templates the filters: `formatting` on the request's clock."""
     Htmx(app)
     app.jinja_env.filters.update(
+        voice=personas.shown,
         iso=lambda ms: times.rfc3339(ms, viewer().zone),
         clock=lambda ms: formatting.clock(ms, viewer().zone),
         clock_short=lambda ms: formatting.clock_short(ms, viewer().zone),

@@ -36,7 +36,7 @@ from webapp.pages.forms import form
 
 _SHOTS = 3
 _TYPE_NAMES: dict[EntryType, str] = {
-    "observation": N_("Done"),
+    "observation": N_("What was done"),
     "session": N_("Session"),
     "prompt": N_("Asked"),
     "insight": N_("Insight"),

@@ -89,8 +89,7 @@ def defaults() -> Response:
 def preview() -> Response:
     """What would go; nothing is done yet."""
     form = _erase_form(request.args)
-    named = deletion.names_of(services().database, form.asked) if form.asked else []
-    names = named and [(_(kind), name) for kind, name in named]
+    names = deletion.names_of(services().database, form.asked) if form.asked else []
     return _page(422 if form.problem else 200, erase=form, counts=form.counts(), names=names)
 
 

@@ -4,6 +4,7 @@
 
 import { announce } from './announce.js'
 import { morph } from '../events.js'
+import { t } from '../words.js'
 
 const NEAR_END_PX = 80
 const OPEN_AGAIN_MS = 2000
@@ -62,7 +63,7 @@ export function follow(article, ended) {
     append([...article.querySelectorAll('.draft')].at(-1), text)
     if (isFollowed) toEnd()
     else offerNew()
-    announce(`Writing, ${Math.round((Date.now() - began) / 1000)} s`)
+    announce(t('Writing, %(seconds)s s', { seconds: Math.round((Date.now() - began) / 1000) }))
   }
 
   // A decision takes the focus along: on to the next one, or to the question. One that is asked for
