@@ -37,7 +37,7 @@ def messages() -> Catalog:
     found = Catalog()
     for path in sorted(ROOT.glob("templates/**/*.html")):
         _add(found, _of_template(path), path)
-    for room in ("capture", "store", "assistant", "webapp"):
+    for room in ("capture", "store", "ingest", "assistant", "webapp"):
         for path in sorted((ROOT / room).glob("**/*.py")):
             _add(found, _of_python(path), path)
     for path in sorted((ROOT / "static" / "js").glob("**/*.js")):

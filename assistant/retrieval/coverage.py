@@ -15,7 +15,7 @@ from typing import Literal
 
 from assistant.core.records import Coverage, TurnResult
 from assistant.core.strings import clock, duration, reason, span, text
-from assistant.core.texts import Language, language_of
+from assistant.core.texts import Language
 from store.core import times
 from store.timeline.gaps import Gap
 
@@ -60,9 +60,9 @@ def not_found(coverage: Coverage, language: Language) -> str:
     return text("not_found", language, "coverage", words=texts[0])
 
 
-def way(result: TurnResult) -> str:
+def way(result: TurnResult, language: Language) -> str:
     """``searched everything · 60 frames read · 2 tools · 3.1 s``; '' where it is not known."""
-    went, scope, language = result.way, result.scope, language_of(result.question)
+    went, scope = result.way, result.scope
     if went is None:
         return ""
     what = text("everything", language, "scope") if scope.is_everything else scope.text

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from ingest.documents import result
 from ingest.documents.extraction import extract
 from ingest.documents.result import CannotRead, Unsupported
+from store.core.translation import N_
 
 REFUSED, UNSUPPORTED = 1, 3
 
@@ -28,10 +29,10 @@ def main(name: str) -> int:
     except CannotRead as error:
         return _end(REFUSED, str(error))
     except (MemoryError, RecursionError):
-        return _end(REFUSED, "reading it takes more memory than one file may")
+        return _end(REFUSED, N_("reading it takes more memory than one file may"))
     except Exception:  # the file is hostile until it was read: what breaks on it is its damage
         traceback.print_exc()
-        return _end(REFUSED, "it is damaged")
+        return _end(REFUSED, N_("it is damaged"))
     print(json.dumps(asdict(extraction)))  # noqa: T201
     return 0
 

@@ -24,12 +24,13 @@ from ingest.documents.result import (
     Unsupported,
     clean_text,
 )
+from store.core.translation import N_
 
 log = logging.getLogger(__name__)
 
 _HEAD_BYTES = 1024
 _IMAGES = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"))
-_ATTACHABLE = "only text, HTML, PDF, Word (docx) and PNG, JPEG or WebP images can be attached"
+_ATTACHABLE = N_("only text, HTML, PDF, Word (docx) and PNG, JPEG or WebP images can be attached")
 _PAGES = frozenset({".html", ".htm", ".xhtml"})
 _DOCX_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
@@ -38,7 +39,7 @@ def extract(content: bytes, name: str) -> Extraction:
     """What is in a file. Raises `CannotRead`, and whatever a library says of a damaged one."""
     head, file = content[:_HEAD_BYTES], io.BytesIO(content)
     if not head.strip():
-        raise CannotRead("it is empty")
+        raise CannotRead(N_("it is empty"))
     if media_type := _image_type(head):
         width, height = size_px(file, media_type)
         return Extraction("image", media_type, width_px=width, height_px=height)
@@ -68,7 +69,7 @@ def _shortened(kind: Kind, media_type: str, text: str) -> Extraction:
 
 def _with_text(extraction: Extraction) -> Extraction:
     if not extraction.text.strip():
-        raise CannotRead("it holds no text")
+        raise CannotRead(N_("it holds no text"))
     return extraction
 
 
@@ -88,7 +89,7 @@ _ENDS = {"p": "\n", "tr": "\n", "tc": "\t"}
 _STARTS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _MAX_DEPTH = 256
 _CHUNK_BYTES = 64 * 1024
-_DAMAGED = "it is damaged, or no Word document"
+_DAMAGED = N_("it is damaged, or no Word document")
 
 
 def is_docx(file: BinaryIO) -> bool:
@@ -116,7 +117,7 @@ def docx_text(file: BinaryIO) -> tuple[str, bool]:
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise CannotRead(_DAMAGED) from error
     except (RuntimeError, NotImplementedError) as error:  # encrypted, or packed in a way of its own
-        raise CannotRead("it is encrypted, or packed in a way that cannot be read") from error
+        raise CannotRead(N_("it is encrypted, or packed in a way that cannot be read")) from error
     return clean_text(reader.text()), not reader.is_full
 
 
@@ -157,7 +158,7 @@ class _DocxReader:
         return "".join(self._pieces)[:MAX_CHARS]
 
     def _doctype(self, *_: object) -> None:
-        raise CannotRead("its XML declares a document type (DOCTYPE); such files are refused")
+        raise CannotRead(N_("its XML declares a document type (DOCTYPE); such files are refused"))
 
     def _start(self, name: str, _: dict[str, str]) -> None:
         self._depth += 1
@@ -292,7 +293,7 @@ def pdf_text(file: BinaryIO) -> tuple[str, int, bool]:
         except (DependencyError, NotImplementedError):
             is_open = False
         if not is_open:
-            raise CannotRead("it is encrypted; save it without a password")
+            raise CannotRead(N_("it is encrypted; save it without a password"))
     count, texts, chars, unread, has_text = len(reader.pages), [], 0, 0, False
     for number in range(min(count, MAX_PAGES)):
         try:
@@ -310,7 +311,7 @@ def pdf_text(file: BinaryIO) -> tuple[str, int, bool]:
         if chars > MAX_CHARS:
             break
     if not has_text:
-        raise CannotRead("it holds no text; a scan is only pictures of pages")
+        raise CannotRead(N_("it holds no text; a scan is only pictures of pages"))
     is_whole = chars <= MAX_CHARS and count <= MAX_PAGES and not unread
     return "\n\n".join(texts)[:MAX_CHARS], count, is_whole
 
@@ -326,4 +327,4 @@ def size_px(file: BinaryIO, media_type: str) -> tuple[int, int]:
             image.load()
             return image.size
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError) as error:
-        raise CannotRead("the image is damaged") from error
+        raise CannotRead(N_("the image is damaged")) from error

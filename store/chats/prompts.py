@@ -101,7 +101,9 @@ def save(
             raise PromptChanged(before)
         models = "select count(distinct model_id) from model_prompts"
         if before is None and scalar(connection, models) >= MAX_MODELS:
-            raise PromptInvalid("model_id", _("is one too many: %(number)s models have a prompt", number=MAX_MODELS))
+            raise PromptInvalid(
+                "model_id", _("is one too many: %(number)s models have a prompt", number=MAX_MODELS)
+            )
         goes_on = before is not None and is_draft and before.is_draft and before.saved_by == saved_by
         if before is not None and goes_on and now_ms - before.begun_ms < DRAFT_MS:
             number, begun_ms = before.version, before.begun_ms

@@ -22,6 +22,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from store.core import keys
 from store.core.errors import SettingsError
 from store.core.paths import DataDir
+from store.core.translation import N_
 
 log = logging.getLogger(__name__)
 
@@ -54,30 +55,36 @@ class WebSettings:
 class CaptureSettings:
     interval_s: float = _setting(
         1.0,
-        "Keep at most one frame per monitor in this time; the screen is looked at twice as often, "
-        "and a switch of app or window is kept at once.",
+        N_(
+            "Keep at most one frame per monitor in this time; the screen is looked at twice as often, "
+            "and a switch of app or window is kept at once."
+        ),
         unit="s",
         low=0.1,
     )
     idle_interval_s: float = _setting(
-        30.0, "While nothing changes, keep a frame at least this often.", unit="s", low=1
+        30.0, N_("While nothing changes, keep a frame at least this often."), unit="s", low=1
     )
     idle_after_s: float = _setting(
         180.0,
-        "Without keyboard or mouse input for this long, time since the last input counts as idle and "
-        "enters no total; looks go on.",
+        N_(
+            "Without keyboard or mouse input for this long, time since the last input counts as idle and "
+            "enters no total; looks go on."
+        ),
         unit="s",
         low=10,
     )
     source: str = _setting("screen", "screen, folder:DIR or video:FILE.")
-    monitors: tuple[str, ...] = _setting([], "Names of the monitors to look at; empty means all.")
+    monitors: tuple[str, ...] = _setting([], N_("Names of the monitors to look at; empty means all."))
     accessible_text: bool = _setting(
         False,
-        "Ask the program in front for its words over the accessibility bus (Linux, X11); what it tells is "
-        "taken where the pixels prove it. Browsers are asked through their extension.",
+        N_(
+            "Ask the program in front for its words over the accessibility bus (Linux, X11); what it tells is "
+            "taken where the pixels prove it. Browsers are asked through their extension."
+        ),
     )
     min_free_gb: float = _setting(
-        1.0, "Below this much free disk space capture pauses and says so.", unit="GB", low=0
+        1.0, N_("Below this much free disk space capture pauses and says so."), unit="GB", low=0
     )
 
 
@@ -90,7 +97,7 @@ class SpoolSettings:
 @dataclass(frozen=True, slots=True)
 class OcrSettings:
     engine: str = _setting("auto", "auto, tesserocr, tesseract, rapidocr or off.")
-    languages: tuple[str, ...] = _setting(["eng", "chi_sim"], "Tesseract language codes.")
+    languages: tuple[str, ...] = _setting(["eng", "chi_sim"], N_("Tesseract language codes."))
     workers: int = _setting(1, "Frames read at the same time, one thread each.", low=1)
     executor: str = _setting(
         "local",

@@ -19,6 +19,7 @@ from store.core import copies, preferences, tokenizer
 from store.core.database import Database, clean_text, rows, scalar
 from store.core.errors import existing
 from store.core.records import columns, insert, insert_new
+from store.core.translation import gettext as _
 
 MAX_NAME_CHARS = 200
 MAX_TEXT_CHARS = 2_000
@@ -55,7 +56,7 @@ def store_entity(
     name = " ".join(clean_text(name).split())
     key = name_key(name)
     if not key or len(name) > MAX_NAME_CHARS:
-        raise ValueError(f"a name has a word and at most {MAX_NAME_CHARS} characters")
+        raise ValueError(_("a name has a word and at most %(number)s characters", number=MAX_NAME_CHARS))
     description = clean_text(description).strip()[:MAX_TEXT_CHARS]
     low, high = _shown(connection, learned.turn_id)
     known = scalar(connection, _KNOWN, (kind, key))
@@ -89,7 +90,7 @@ def edit(connection: apsw.Connection, entity_id: int, name: str, description: st
     name = " ".join(clean_text(name).split())
     key, values = name_key(name), {"id": entity_id, "name": name, "now": now_ms}
     if not key or len(name) > MAX_NAME_CHARS:
-        raise ValueError(f"a name has a word and at most {MAX_NAME_CHARS} characters")
+        raise ValueError(_("a name has a word and at most %(number)s characters", number=MAX_NAME_CHARS))
     if scalar(connection, _OTHER, (entity_id, key, entity_id)) is not None:
         raise ValueError("another one, or one that was merged into it, has that name")
     values |= {"key": key, "description": clean_text(description).strip()[:MAX_TEXT_CHARS]}

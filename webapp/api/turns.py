@@ -258,7 +258,11 @@ def turn_answer(result: TurnResult) -> TurnAnswer:
             ),
         ),
         scope=scope_answer(result.scope),
-        way=WayAnswer.of(result.way, text=coverage.way(result), seconds=result.way.duration_ms / 1000)
+        way=WayAnswer.of(
+            result.way,
+            text=coverage.way(result, language_of(result.question)),
+            seconds=result.way.duration_ms / 1000,
+        )
         if result.way
         else None,
     )

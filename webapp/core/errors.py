@@ -184,14 +184,16 @@ def unreadable_address(field: str, message: str) -> Problem:
     return Problem(400, "invalid_request", detail, errors=((field, message),))
 
 
+_GONE = (N_("altered"), N_("deleted"), N_("missing"), N_("retention"))
+"""Why a picture or a file is gone, as `MediaGone` and `AttachmentGone` call it."""
 _PROBLEMS: dict[type[Exception], tuple[int, str, str]] = {
-    store_errors.AttachmentGone: (410, "attachment_gone", N_("The file is {error.reason}.")),
+    store_errors.AttachmentGone: (410, "attachment_gone", N_("The file is {reason}.")),
     store_errors.AttachmentSent: (
         409, "attachment_sent", N_("It belongs to a question that was asked, and goes with its chat."),
     ),
     store_errors.MediaGone: (
         410, "media_gone",
-        N_("The picture of frame {error.frame_id} is gone ({error.reason}); its text may remain."),
+        N_("The picture of frame {error.frame_id} is gone ({reason}); its text may remain."),
     ),
     HostNotAllowed: (409, "host_not_allowed", "{error}."),
     BuiltInPersona: (409, "builtin_persona", "{error}."),
@@ -242,7 +244,8 @@ def problem_of(error: Exception) -> Problem:
     headers = {"Retry-After": str(RETRY_AFTER_S)} if waits else {}
     told = {store_errors.MediaGone: "reason", HostNotAllowed: "host"}
     extra = {name: getattr(error, name) for cls, name in told.items() if isinstance(error, cls)}
-    return Problem(status, code, _(detail).format(error=error), headers=headers, extra=extra)
+    text = _(detail).format(error=error, reason=_(getattr(error, "reason", "")))
+    return Problem(status, code, text, headers=headers, extra=extra)
 
 
 _HTTP_CODES = {

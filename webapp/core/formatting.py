@@ -14,8 +14,8 @@ from typing import Literal
 from babel.dates import format_date
 
 from store.core import times
+from store.core.translation import N_, language, ngettext
 from store.core.translation import gettext as _
-from store.core.translation import language, ngettext
 
 
 def clock(ms: int, zone: tzinfo) -> str:
@@ -159,7 +159,7 @@ def gap_reason(reason: str) -> str:
     """Why nothing was recorded: ``failed:no_display`` becomes ``failed (no display)``."""
     kind, __, cause = reason.partition(":")
     if kind == "failed":
-        return _("failed (%(cause)s)", cause=cause.replace("_", " ")) if cause else _("failed")
+        return _("failed (%(cause)s)", cause=failure(cause)) if cause else _("failed")
     known = {
         "deleted": _("deleted"),
         "paused": _("paused"),
@@ -170,6 +170,28 @@ def gap_reason(reason: str) -> str:
         "not_running": _("not recording"),
     }
     return known.get(kind, kind.replace("_", " "))
+
+
+_FAILURES = (
+    N_("backend refused"),
+    N_("blank frames"),
+    N_("disk full"),
+    N_("display lost"),
+    N_("look failed"),
+    N_("no display"),
+    N_("permission refused"),
+    N_("source empty"),
+    N_("source failed"),
+    N_("spool full"),
+    N_("spool unwritable"),
+    N_("unknown window"),
+    N_("write failed"),
+)
+"""Why capture may fail, as it calls it, with blanks."""
+
+
+def failure(cause: str) -> str:
+    return _(cause.replace("_", " "))
 
 
 def entity_kinds() -> dict[str, str]:

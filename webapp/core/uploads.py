@@ -170,7 +170,7 @@ def contents(content: bytes, name: str, timeout_s: float = ATTACHMENT_TIMEOUT_S)
         raise Problem(
             415,
             "unsupported_media_type",
-            _("%(name)s cannot be attached: %(reason)s.", name=name, reason=reason),
+            _("%(name)s cannot be attached: %(reason)s.", name=name, reason=_(reason)),
         )
     if done.returncode == _REFUSED and reason:
         raise _refused(name, reason)
@@ -186,8 +186,8 @@ def name_of(file: FileStorage) -> str:
 
 
 def _refused(name: str, reason: str) -> Problem:
-    sentence = _("%(name)s cannot be attached: %(reason)s.", name=name, reason=reason)
-    return Problem(422, "attachment_refused", sentence, errors=(("file", reason),))
+    sentence = _("%(name)s cannot be attached: %(reason)s.", name=name, reason=_(reason))
+    return Problem(422, "attachment_refused", sentence, errors=(("file", _(reason)),))
 
 
 Files = tuple[tuple[Attachment, ...], str]

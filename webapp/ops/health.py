@@ -17,7 +17,7 @@ from typing import Literal
 from store.backup import backup
 from store.core import tokenizer
 from store.core.database import Database
-from store.core.translation import N_, ngettext
+from store.core.translation import ENGLISH, N_, language, ngettext
 from store.core.translation import gettext as _
 from store.deletion import retention
 from store.embeddings import vectors
@@ -128,7 +128,7 @@ def capture_part(own: Services, state: CaptureState | None, now_ms: int) -> Part
 
 
 def _of_capture_state(state: CaptureState, now_ms: int) -> Part:
-    why = _(state.detail) or state.reason
+    why = _told(state.detail or state.reason, formatting.failure(state.reason))
     if state.state == "failing":
         action = _("It is tried again by itself; see `recollect doctor`.")
         return Part("capture", "bad", _("failing"), why, action)
@@ -143,6 +143,12 @@ def _of_capture_state(state: CaptureState, now_ms: int) -> Part:
     return Part("capture", "ok", _(words), why)
 
 
+def _told(sentence: str, otherwise: str) -> str:
+    """What a daemon says of itself; in a language that has no words for it, `otherwise`."""
+    text = _(sentence)
+    return otherwise if text == sentence and language() != ENGLISH and otherwise else text
+
+
 def ingest_part(own: Services, worker: IngestState | None, now_ms: int) -> Part:
     waiting = own.spool.waiting()
     value = _("%(number)s waiting", number=len(waiting))
@@ -152,7 +158,13 @@ def ingest_part(own: Services, worker: IngestState | None, now_ms: int) -> Part:
         why = _("no sign of life for %(time)s", time=_seconds(now_ms - worker.written_ms))
         return Part("ingest", "bad", value, why, _("Look at logs/ingest.log."))
     if worker.problem:
-        return Part("ingest", "bad", value, worker.problem, _("It is tried again by itself."))
+        return Part(
+            "ingest",
+            "bad",
+            value,
+            _told(worker.problem, _("what was recorded cannot be stored")),
+            _("It is tried again by itself."),
+        )
     # Entries are named by their time.
     oldest_ms = now_ms - int(waiting[0].partition("-")[0]) if waiting else 0
     if waiting and oldest_ms > QUEUE_WARN_MS:
@@ -180,7 +192,11 @@ def index_part(database: Database, worker: IngestState | None, now_ms: int) -> P
     value = _("%(number)s to read", number=pending)
     if worker and worker.engine_problem:
         return Part(
-            "index", "warn", value, worker.engine_problem, _("`recollect doctor` says what to install.")
+            "index",
+            "warn",
+            value,
+            _told(worker.engine_problem, _("text recognition lacks a part")),
+            _("`recollect doctor` says what to install."),
         )
     if pending and worker and worker.reads_per_minute > 0:
         minutes = pending / worker.reads_per_minute

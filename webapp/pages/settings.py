@@ -94,7 +94,7 @@ def _as_toml(section: Any, keys: tuple[str, ...]) -> Iterator[tuple[str, str, st
     for each in fields(section):
         if each.name in keys:
             value = json.dumps(getattr(section, each.name), ensure_ascii=False)
-            yield each.name, value, each.metadata["help"]
+            yield each.name, value, _(each.metadata["help"])
 
 
 def language_name(code: str) -> str:

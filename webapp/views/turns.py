@@ -20,7 +20,7 @@ from assistant.core.records import (
     TurnResult,
 )
 from assistant.core.strings import sentences, text
-from assistant.core.texts import language_of
+from assistant.core.texts import language_of, own_language
 from assistant.evidence import marks
 from assistant.retrieval import coverage
 from assistant.retrieval.coverage import Statement
@@ -240,15 +240,17 @@ def turn_view(
     groups = tuple(group for of_round in rounds.values() for group in of_round)
     calls = [call for group in groups for call in group.calls]
     told = _told(database, turn)
-    told_of = coverage.told(language_of(turn.question), chats=len(told.chats), facts=len(told.facts))
+    told_of = coverage.told(own_language(), chats=len(told.chats), facts=len(told.facts))
     running = progress(database, media, turn, live, rounds, now_ms) if turn.status == "running" else None
     return TurnView(
         turn=turn,
         answer=answers.parts(turn, _links(turn, cited), cited),
         cited=cited,
         retrieved=tuple(card for card in cards if card.item.n is None)[:MAX_RETRIEVED],
-        way=" · ".join(filter(None, (coverage.way(turn) or _("What was looked at"), told_of))),
-        statements=coverage.statements(turn.coverage, zone, language_of(turn.question)),
+        way=" · ".join(
+            filter(None, (coverage.way(turn, own_language()) or _("What was looked at"), told_of))
+        ),
+        statements=coverage.statements(turn.coverage, zone, own_language()),
         searches=tuple(_search_attempt(query) for query in turn.coverage.queries),
         other_ranges=tuple(_other_ranges(turn, zone, now_ms)),
         disputed=tuple(n for n in (cited[n].item.frame_id for n in reports if n in cited) if n is not None),
@@ -317,6 +319,6 @@ def _opening(turn: TurnResult) -> str:
 def coverage_lines(turn: TurnResult) -> list[str]:
     """What was looked at and what could not be, as an export tells it."""
     zone = ZoneInfo(turn.timezone)
-    statements = coverage.statements(turn.coverage, zone, language_of(turn.question))
-    way = coverage.way(turn)
+    statements = coverage.statements(turn.coverage, zone, own_language())
+    way = coverage.way(turn, own_language())
     return [*([way] if way else []), *(statement.text for statement in statements), *turn.warnings]

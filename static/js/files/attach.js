@@ -84,7 +84,7 @@ function upload(file) {
     } else {
       chip.remove()
       wantsToSend = false
-      if (!chip.dataset.gone) tell(answer.detail ?? t('%(name)s could not be uploaded.', { name: file.name }))
+      if (!chip.dataset.gone) tell(refusal(answer, file.name))
     }
     if (!waiting && wantsToSend) send()
   })
@@ -93,6 +93,15 @@ function upload(file) {
   tell(t('Uploading %(name)s…', { name: file.name }), false)
   request.open('POST', form.dataset.upload)
   request.send(body(file))
+}
+
+// The API speaks English; in another language its code tells which sentence is meant.
+function refusal(answer, name) {
+  if (answer.detail && document.documentElement.lang === 'en') return answer.detail
+  if (answer.code === 'unsupported_media_type')
+    return t('%(name)s cannot be attached: only text, HTML, PDF, Word (docx) and PNG, JPEG or WebP images can be attached.', { name })
+  if (answer.code === 'attachment_refused') return t('%(name)s cannot be attached: it cannot be read.', { name })
+  return t('%(name)s could not be uploaded.', { name })
 }
 
 function body(file) {
