@@ -79,8 +79,8 @@ class CaptureSettings:
     accessible_text: bool = _setting(
         False,
         N_(
-            "Ask the program in front for its words over the accessibility bus (Linux, X11); what it tells is "
-            "taken where the pixels prove it. Browsers are asked through their extension."
+            "Ask the program in front for its words over the accessibility bus (Linux, X11); what it tells "
+            "is taken where the pixels prove it. Browsers are asked through their extension."
         ),
     )
     min_free_gb: float = _setting(

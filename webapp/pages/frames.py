@@ -161,7 +161,8 @@ def confirm(frame_id: int) -> Response:
     own = services()
     frame = frames.get(own.database, frame_id)
     asked = Request(*EVER, frame_ids=(frame.id,))
-    counts, names = deletion.preview(own.database, asked), deletion.names_of(own.database, asked)
+    counts, named = deletion.preview(own.database, asked), deletion.names_of(own.database, asked)
+    names = named and [(_(kind), name) for kind, name in named]
     return templating.render(
         "frames/delete.html", "frames/_delete.html", frame=frame, counts=counts, names=names
     )

@@ -89,7 +89,8 @@ def defaults() -> Response:
 def preview() -> Response:
     """What would go; nothing is done yet."""
     form = _erase_form(request.args)
-    names = deletion.names_of(services().database, form.asked) if form.asked else []
+    named = deletion.names_of(services().database, form.asked) if form.asked else []
+    names = named and [(_(kind), name) for kind, name in named]
     return _page(422 if form.problem else 200, erase=form, counts=form.counts(), names=names)
 
 
