@@ -201,11 +201,8 @@ class _Export:
 
     def write(self) -> Exported:
         with self.database.read() as connection:
-            hidden = _hidden_times(self.database, self.permits)
-            connection.create_scalar_function("is_hidden", lambda *window: not self.permits(*window), 3)
-            connection.create_scalar_function("was_hidden", lambda *span_ms: _meets(hidden, *span_ms), 2)
             # What is asked or answered from now on was not looked at, so it does not go out.
-            open_turns = set(self.database.rows(_OPEN_TURNS))
+            open_turns = _open_turns(self.database, self.permits)
             connection.create_scalar_function("tells", lambda *turn: turn not in open_turns, 1)
         self._json("frames.json", self._frames())
         for name, sql in _RECORDS.items():
@@ -358,6 +355,26 @@ class _Export:
                 if each.browser_url:
                     event.add("url", each.browser_url)
                 yield event
+
+
+def may_tell(database: Database, rules: RuleSet, chat_id: int, n: int) -> bool:
+    """Whether an answer may tell of a window that a rule leaves out: then an export has not its words."""
+    permits = lru_cache(_WINDOWS_KNOWN)(rules.permits)
+    sql = "select id from turns where conversation_id = ? and n = ?"
+    try:
+        with database.read():
+            return not _open_turns(database, permits).issuperset(database.rows(sql, (chat_id, n)))
+    finally:
+        permits.cache_clear()
+
+
+def _open_turns(database: Database, permits: Callable[..., bool]) -> set[tuple[Any, ...]]:
+    """The ids of the answers that may go out. The connection has `is_hidden` and `was_hidden` from now on."""
+    with database.read() as connection:
+        hidden = _hidden_times(database, permits)
+        connection.create_scalar_function("is_hidden", lambda *window: not permits(*window), 3)
+        connection.create_scalar_function("was_hidden", lambda *span_ms: _meets(hidden, *span_ms), 2)
+        return set(database.rows(_OPEN_TURNS))
 
 
 def _hidden_times(database: Database, permits: Callable[..., bool]) -> list[Interval]:

@@ -312,7 +312,8 @@ def export(chat_id: int, turn_id: int, query: ExportQuery) -> Response:
     """Markdown, one HTML file without scripts, or a zip of both with `evidence.json`, pictures and signed
     hashes, which `recollect verify-export` checks. What is deleted later stays in it.
 
-    Deleted frames, and windows that a privacy rule of today leaves out, are never in it.
+    Deleted frames, and windows that a privacy rule of today leaves out, are never in it; nor is an answer
+    that may tell of such a window.
     """
 
     def size_of(n: int) -> Size:

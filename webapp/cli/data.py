@@ -184,10 +184,15 @@ def _export_answer(home: Path | None, as_json: bool, answer: str, file: Path) ->
         [source.n for source in pack.sources if source.withheld],
     )
     if as_json:
-        return print_json({"path": str(file), "signed_by": key, "left_out": left_out})
+        told = {"left_out": left_out, "answer_left_out": pack.is_left_out}
+        return print_json({"path": str(file), "signed_by": key, **told})
     click.echo(f"{file}: signed by {key}. It shows whole screens; deleting a frame later leaves it as it is.")
     if left_out:
         click.echo(f"left out, as deleted or by your rules: {', '.join(map(str, left_out))}", err=True)
+    if pack.is_left_out:
+        click.echo(
+            "the answer's words are left out: it may tell of a window that your rules exclude", err=True
+        )
 
 
 @click.command()

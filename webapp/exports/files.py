@@ -11,11 +11,9 @@ from typing import Literal
 from flask import Response, request
 
 from assistant.core.records import TurnResult
-from assistant.read_api.calls import is_permitted
 from store.core import copies
 from store.core.times import to_seconds
 from store.core.translation import gettext as _
-from store.frames import frames
 from store.memory import insights
 from store.memory.insights import Insight, redacted
 from store.privacy import rules as privacy
@@ -96,7 +94,7 @@ def download(content: bytes, content_type: str, name: str) -> Response:
 # -- an insight: Markdown to be read, or JSON with everything that made it -----------------------
 #
 # What a privacy rule of today leaves out is left out here, too: as in every export of an answer, and with
-# one frame that is left out the messages are, since they quote what was on the screen.
+# the answer its title and summary and the messages are, since they quote what was on the screen.
 
 FORMAT = "recollect-insight/1"
 
@@ -105,6 +103,8 @@ def insight_file(insight: Insight, fmt: Literal["md", "json"]) -> Response:
     """The insight as a download. Raises 404 and 409 as `export_pack` does."""
     with export_pack(insight.chat_id, insight.n, lambda number: "none") as pack:
         insight = insights.get(services().database, insight.id)  # as it is now
+        if pack.is_left_out:
+            insight = replace(insight, title="", summary=pack.turn.answer_md)
         titled = replace(pack, turn=replace(pack.turn, question=insight.title or pack.turn.question))
         content = formats.markdown_document(titled) if fmt == "md" else _document(insight, pack)
     kind = "text/markdown" if fmt == "md" else "application/json"
@@ -134,10 +134,5 @@ def _document(insight: Insight, pack: Pack) -> str:
 
 
 def _messages(insight: Insight, pack: Pack) -> object:
-    own = services()
-    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
-    ids = [item.frame_id for item in pack.turn.evidence if item.frame_id is not None]
-    kept = insights.messages(own.database, insight.id)
-    if all(is_permitted(rules, row) for row in frames.get_many(own.database, ids).values()):
-        return kept
-    return json.loads(redacted(json.dumps(kept)))
+    kept = insights.messages(services().database, insight.id)
+    return json.loads(redacted(json.dumps(kept))) if pack.is_left_out else kept

@@ -1,7 +1,8 @@
 """What of an answer leaves the program, decided once for every format.
 
 A frame that was deleted, or whose window an exclusion rule of today leaves out, takes no part in
-it: no picture, no quote, no title, only its number, its time and the reason. Pictures are the
+it: no picture, no quote, no title, only its number, its time and the reason. An answer that may tell of
+such a window is left out as a whole, by the same rule as `store.backup.export`. Pictures are the
 frame's own pixels, checked against the SHA-256 of its ingest, or an explicit "gone".
 """
 
@@ -17,6 +18,7 @@ from zoneinfo import ZoneInfo
 
 from assistant.core.records import EvidenceItem, TurnResult
 from assistant.read_api.calls import is_permitted
+from store.backup import export
 from store.chats import attachments
 from store.core import times
 from store.core.database import Database
@@ -115,7 +117,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """An answer and what is told of its sources. `withdrawn` were marked as wrong by the person."""
+    """An answer and what is told of its sources. `withdrawn` were marked as wrong by the person. With
+    `is_left_out` the turn says so in the place of its answer.
+    """
 
     turn: TurnResult
     sources: tuple[Source, ...]
@@ -123,6 +127,7 @@ class Pack:
     origin: str  # where links lead, such as ``http://127.0.0.1:8420``
     made_ms: int
     files: tuple[tuple[str, bytes], ...] = ()  # attached files that come along, by their name in a bundle
+    is_left_out: bool = False
 
     @property
     def zone(self) -> ZoneInfo:
@@ -167,7 +172,15 @@ def pack(
         whole = Source(item, rows.get(item.frame_id or -1), at, link, item.n in withdrawn)
         sources.append(_told(database, media, rules, whole, size_of(whole.n)))
     files = tuple(_files(database, turn)) if with_files else ()
-    return Pack(turn, tuple(sources), withdrawn, origin, made_ms, files)
+    is_left_out = export.may_tell(database, rules, turn.chat_id, turn.turn_id)
+    shown = _without_words(turn) if is_left_out else turn
+    return Pack(shown, tuple(sources), withdrawn, origin, made_ms, files, is_left_out)
+
+
+def _without_words(turn: TurnResult) -> TurnResult:
+    """The question, and what was looked at, in figures."""
+    looked = replace(turn.coverage, queries=())
+    return replace(turn, answer_md=export.EXCLUDED, claims=(), warnings=(), coverage=looked)
 
 
 def _files(database: Database, turn: TurnResult) -> Iterator[tuple[str, bytes]]:

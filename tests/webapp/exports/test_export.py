@@ -197,7 +197,7 @@ def test_a_frame_that_a_rule_of_today_leaves_out_is_never_in_it(
     assert_nothing_of_mail(files, source)
     html = browser.get(f"{told.page}/export").text
     assert f"/frames/{told.frames[1].id}" not in html
-    assert "Lunch" not in html
+    assert "Lunch" not in html and "words of the answer never come along" in html
     data_dir.privacy_rules.write_text("{")
     files, _ = bundle_of(program, told)
     assert not [name for name in files if name.startswith("evidence/")], "unreadable rules keep all back"
@@ -238,7 +238,7 @@ def test_a_receipt_names_an_answer_that_a_command_exported(
 
 def assert_nothing_of_mail(files: dict[str, bytes], source: dict[str, Any]) -> None:
     told = b"".join(content for name, content in files.items() if not name.startswith("evidence/0"))
-    assert b"Lunch" not in told
+    assert b"Lunch" not in told and b"Mail said so" not in told
     assert source["quote"] == ""
     blank = ("frame_id", "app_name", "window_name", "browser_url", "frame_sha256", "picture")
     assert [source[name] for name in blank] == [None] * len(blank)

@@ -93,6 +93,7 @@ def export(chat_id: int, n: int) -> Response:
     return templating.render_page(
         "chat/export.html",
         turn=turn,
+        is_left_out=pack.is_left_out,
         sources=pack.sources,
         range_label=formatting.span(turn.start_ms, turn.end_ms, ZoneInfo(turn.timezone), who.now_ms),
         withheld=sum(bool(source.withheld) for source in pack.sources),
