@@ -109,7 +109,7 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event, server: Se
         windows = PrivateWindowDetector(witnessed, processes.command_line, processes.started)
         return replace(sources, windows=windows)
 
-    rules = Rules(data_dir, settings.privacy)
+    rules = Rules(data_dir, settings.privacy, has_server=server is not None)
     door = PageTextDoor(data_dir.spool, lambda page: rules.current().decide_on_screen(page).action == "keep")
     also = open_accessible_text() if settings.capture.accessible_text else []
     tellers = Tellers(door, *also)
@@ -118,7 +118,8 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event, server: Se
         disk=DiskFloor(data_dir.spool, settings.capture.min_free_gb), page_text=tellers,
     )  # fmt: skip
     # It has rules of its own to read: the daemon's are its thread's.
-    sender = server and Sender(data_dir, spool, Rules(data_dir, settings.privacy), server, clock, stop)
+    told = Rules(data_dir, settings.privacy, has_server=True)
+    sender = server and Sender(data_dir, spool, told, server, clock, stop)
     if sender:
         sender.start()
     try:

@@ -48,11 +48,15 @@ class Verdict:
 
 
 class Rules:
-    """The rules in force, read again whenever the person's file, or the server's, changed."""
+    """The rules in force, read again whenever the person's file, or the server's, changed.
 
-    def __init__(self, data_dir: DataDir, settings: PrivacySettings) -> None:
+    Whoever captures for a server (`has_server`) keeps nothing until it has told its rules once.
+    """
+
+    def __init__(self, data_dir: DataDir, settings: PrivacySettings, *, has_server: bool = False) -> None:
         self._data_dir = data_dir
         self._settings = settings
+        self._has_server = has_server
         self._stamp: object = ()
         self._rules = RuleSet(unreadable="the privacy rules were not read yet")
 
@@ -62,6 +66,8 @@ class Rules:
         if stamp != self._stamp:
             self._stamp = stamp
             self._rules = load_rules(self._data_dir, self._settings)
+            if self._has_server and not self._data_dir.server_rules.exists():
+                self._rules = RuleSet(unreadable="the server has not told its rules yet")
             if self._rules.unreadable:
                 log.error("nothing is captured: %s", self._rules.unreadable)
         return self._rules

@@ -12,21 +12,23 @@ then the server hears that it was carried out, and until then takes in nothing o
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 import threading
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from capture.core.clock import Clock
+from capture.deleted import Deletions
 from capture.privacy import Rules
 from capture.server import NotLetIn, Refused, Server, Unreachable
 from store.core.errors import SpoolEntryInvalid, StoreError
-from store.core.keys import app_digest
 from store.core.paths import DataDir, replace_file
 from store.privacy.rules import OwnChoices, WindowFacts, save_server_rules, validate
 from store.spool import page_text, residual_files
@@ -52,27 +54,19 @@ _AT_ONCE = 50
 _ROUNDS = 1_000
 _ON_ITS_WAY_S = 60.0
 """What the daemon saw before a deletion came, it has written by then."""
-_REPORTED_AT_ONCE = 100
+_REACHED = "host-deletion"
 _DELETED = "kept", "screen"
 """What was deleted counts as kept, as everywhere (`store.timeline.ledger.record_deleted`)."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Deletion:
-    """What is to be removed of the time up to `came_ms` of this machine's own clock, also of what the daemon
-    writes until `until_s`.
+class _Reached:
+    """The last deletion of the server that is carried out here. It lies with the spool that it tells of, so
+    that both are copied and put back together.
     """
 
-    id: int
-    start_ms: int
-    end_ms: int
-    app_sha256: str | None
-    came_ms: int
-    until_s: float
-
-    def takes(self, captured_ms: int, app_name: str | None) -> bool:
-        is_of_app = self.app_sha256 in (None, app_name and app_digest(app_name))
-        return is_of_app and self.start_ms <= captured_ms < self.end_ms and captured_ms <= self.came_ms
+    deletion_id: int = 0
+    deletion_name: str = ""
 
 
 class Sender(threading.Thread):
@@ -95,9 +89,8 @@ class Sender(threading.Thread):
         self._clock = clock
         self._stop_event = stop
         self._instance = _instance(data_dir)
-        self._deletion_id = 0  # the server knows what was carried out before this program began
-        self._removed: dict[int, int] = {}  # by deletion
-        self._recent: list[_Deletion] = []
+        self._reached = _reached(data_dir)
+        self._recent: list[Deletions] = []
         self._rules_sha256 = ""
         self._talk_due_s = 0.0
         self._failures = 0
@@ -165,7 +158,7 @@ class Sender(threading.Thread):
         try:
             capture = entry.record
             if isinstance(capture, Capture) and (stays := self._stays_because(capture)):
-                self._report([(capture.monitor, *stays, capture.captured_ms)])
+                self._report(capture.capture_id, capture.monitor, stays, capture.captured_ms)
             else:
                 self._hand_in(entry)
         except (Refused, SpoolEntryInvalid) as error:
@@ -183,67 +176,67 @@ class Sender(threading.Thread):
             parts["image"] = read_file(entry.image, MAX_IMAGE_BYTES)
         if entry.text is not None:
             parts["text"] = read_file(entry.text, page_text.MAX_BYTES)
-        parts["sent_at"] = str(self._clock.now_ms() / 1000).encode()
+        facts = {"sent_at": self._clock.now_ms() / 1000, **asdict(self._reached)}
+        parts |= {name: str(fact).encode() for name, fact in facts.items()}
         answer = self._server.send_parts("/hosts/entries", parts)
-        if answer["deletion_id"] > self._deletion_id:
+        if answer["deletion_id"] != self._reached.deletion_id:
             self._talk_due_s = min(self._talk_due_s, time.monotonic() + _IDLE_S)
 
     def _stays_because(self, capture: Capture) -> tuple[str, str] | None:
         """(decision, reason) of what was deleted while the daemon wrote it, or what a rule leaves out that
         was made afterwards. Raises `StoreError`.
         """
-        for deletion in self._recent:
-            if deletion.takes(capture.captured_ms, capture.app_name):
-                self._removed[deletion.id] += 1
+        window = WindowFacts(capture.app_name, capture.window_name, capture.browser_url)
+        for deletions in self._recent:
+            taken_by = deletions.takes_late(capture.captured_ms, window, self._clock.now_ms())
+            if taken_by is not None:
+                deletions.removed[taken_by] += 1
                 return _DELETED
         rules = self._rules.current()
         if rules.unreadable:
             raise StoreError(rules.unreadable)
-        window = WindowFacts(capture.app_name, capture.window_name, capture.browser_url)
         decision = rules.decide(window)
         return ("excluded", decision.reason) if decision.rule else None
 
-    def _report(self, runs: list[tuple[str, str, str, int]]) -> None:
-        """Looks whose pictures stay here, as (monitor, decision, reason, when), so that all looks are
-        counted. The report has a name that another try gives it, too.
+    def _report(self, capture_id: str, monitor: str, stays: tuple[str, str], at: int) -> None:
+        """A look whose picture stays here, so that all looks are counted. The report has a name that another
+        try gives it, too.
         """
-        told = tuple(
-            DecisionRun(monitor, decision, reason, at, at, 1) for monitor, decision, reason, at in runs
-        )
-        at = told[0].start_ms
-        batch = str(uuid.uuid5(uuid.UUID(self._instance), repr(told)))
-        self._spool.put(LookReport(batch, at, at, 0, told))
+        batch = str(uuid.uuid5(uuid.UUID(self._instance), capture_id))
+        self._spool.put(LookReport(batch, at, at, 0, (DecisionRun(monitor, *stays, at, at, 1),)))
 
     # -- what the server wants -------------------------------------------------------------------
 
     def _talk(self) -> None:
         """Say how this machine is, and do what the server wants until it wants nothing new."""
         over = [each for each in self._recent if each.until_s <= time.monotonic()]
-        for deletion in over:
-            self._removed[deletion.id] += self._remove(deletion)
+        for deletions in over:
+            self._remove(deletions, partial(deletions.takes_late, now_ms=self._clock.now_ms()))
         for _ in range(_ROUNDS):
             wishes = self._server.send("/hosts/state", self._state())
             self._follow_rules(wishes)
-            for order in wishes["deletions"]:
-                self._carry_out(order)
-            is_done = wishes["deletion_id"] == self._deletion_id and wishes["rules"] is None
-            self._deletion_id = wishes["deletion_id"]
+            self._carry_out(wishes["deletions"])
+            reached = _Reached(wishes["deletion_id"], wishes["deletion_name"])
+            is_done = reached == self._reached and wishes["rules"] is None
+            if reached != self._reached:
+                replace_file(self._data_dir.spool / _REACHED, json.dumps(asdict(reached)).encode())
+                self._reached = reached
             if is_done:
                 break
         self._recent = [each for each in self._recent if each not in over]
-        self._removed = {each.id: self._removed[each.id] for each in self._recent}
         self._talk_due_s = time.monotonic() + TALK_EVERY_S
 
     def _state(self) -> dict[str, Any]:
         state = read_capture_state(self._data_dir.spool)
-        removed = [{"deletion_id": key, "removed": number} for key, number in self._removed.items()]
+        counted = [each for deletions in self._recent for each in deletions.removed.items()]
+        removed = [{"deletion_id": key, "removed": number} for key, number in counted]
         return {
             "instance": self._instance,
             "sent_at": self._clock.now_ms() / 1000,
             "waiting": len(self._spool.waiting()),
             "problem": state.reason if state else "",
             "rules_sha256": self._rules_sha256,
-            "deletion_id": self._deletion_id,
+            **asdict(self._reached),
             "carried_out": removed[-1_000:],
         }
 
@@ -264,45 +257,47 @@ class Sender(threading.Thread):
         self._withdraw(found)
         self._rules_sha256 = wishes["rules_sha256"]
 
-    def _carry_out(self, order: dict[str, Any]) -> None:
-        start_ms, end_ms = (round(order[name] * 1000) for name in ("start_time", "end_time"))
-        deletion = _Deletion(
-            order["id"], start_ms, end_ms, order["app_sha256"],
-            self._clock.now_ms(), time.monotonic() + _ON_ITS_WAY_S,
+    def _carry_out(self, orders: list[dict[str, Any]]) -> None:
+        if not orders:
+            return
+        deletions = Deletions(orders, self._clock.now_ms(), time.monotonic() + _ON_ITS_WAY_S)
+        self._remove(deletions, deletions.takes)
+        log.info(
+            "%d deletions of the server took %d captures that waited here",
+            len(orders), deletions.removed.total(),
         )  # fmt: skip
-        removed = self._remove(deletion)
-        log.info("deletion %d of the server took %d captures that waited here", deletion.id, removed)
-        self._removed[deletion.id] = removed
-        self._recent.append(deletion)
+        self._recent.append(deletions)
 
-    def _remove(self, deletion: _Deletion) -> int:
-        return self._withdraw(
-            (each, _DELETED)
-            for each in self._waiting(deletion.start_ms, deletion.end_ms)
-            # What cannot be read may be of the app.
-            if deletion.takes(each.captured_ms, each.window.app_name if each.window else None)
-            or (each.window is None and each.captured_ms <= deletion.came_ms)
-        )
+    def _remove(self, deletions: Deletions, takes: Callable[[int, WindowFacts | None], int | None]) -> None:
+        """In one walk over the spool, whatever the number of the deletions."""
+        waiting = self._waiting(deletions.start_ms, deletions.end_ms)
+        found = [(each, takes(each.captured_ms, each.window)) for each in waiting]
+        self._withdraw((each, _DELETED) for each, taken_by in found if taken_by is not None)
+        deletions.removed.update(taken_by for _, taken_by in found if taken_by is not None)
 
     def _waiting(self, start_ms: int, end_ms: int) -> list[Waiting]:
         """The captures of a time, but for those that the daemon is just writing."""
         found = residual_files.captures(self._data_dir, start_ms, end_ms)
         return [each for each in found if not each.is_unfinished]
 
-    def _withdraw(self, found: Iterable[tuple[Waiting, tuple[str, str]]]) -> int:
-        """Remove captures, their looks told before. Raises `OSError` where one stays: then nobody hears that
-        it is gone.
+    def _withdraw(self, found: Iterable[tuple[Waiting, tuple[str, str]]]) -> None:
+        """Remove captures, the look of each told before. Raises `OSError` where one stays: then nobody hears
+        that it is gone.
         """
-        entries = list(found)
-        for at in range(0, len(entries), _REPORTED_AT_ONCE):
-            some = entries[at : at + _REPORTED_AT_ONCE]
-            runs = [(each.monitor, *stays, each.captured_ms) for each, stays in some if each.batch_id]
-            if runs:
-                self._report(runs)
-            residual_files.discard(self._data_dir, [each for each, _ in some])
-            if any(each.folder.exists() for each, _ in some):
+        for each, stays in found:
+            if each.batch_id:
+                self._report(each.capture_id or each.folder.name, each.monitor, stays, each.captured_ms)
+            residual_files.discard(self._data_dir, [each])
+            if each.folder.exists():
                 raise OSError("captures that were to be deleted cannot be removed from the spool")
-        return len(entries)
+
+
+def _reached(data_dir: DataDir) -> _Reached:
+    """What was carried out before this program began; nothing where that cannot be read: then all is told."""
+    try:
+        return _Reached(**json.loads((data_dir.spool / _REACHED).read_bytes()))
+    except (FileNotFoundError, ValueError, TypeError):
+        return _Reached()
 
 
 def _instance(data_dir: DataDir) -> str:

@@ -298,8 +298,8 @@ def settle(database: Database, media: Media, is_stopped: Callable[[], bool] = la
 
 
 def _forget_digests(database: Database) -> None:
-    """Drop what receipts know an app by, once nothing of it can be on its way and every host was told: a list
-    of apps tells whose it is.
+    """Drop what receipts know an app by, once nothing of it can be on its way and every host was told, also
+    one that has a token and never spoke: a list of apps tells whose it is.
     """
     until_ms = times.now_ms() - tombstones.ON_ITS_WAY_MS
     for tombstone, deleted_ms in database.rows(_WITH_DIGEST, (until_ms,)):
@@ -594,7 +594,8 @@ _WITH_DIGEST = """
 select id, deleted_ms from deletions
 where deleted_ms < ? and receipt ->> '$.app' is not null and receipt -> '$.under_way' is null
     and not exists (
-        select 1 from hosts h join access_keys k on k.id = h.key_id where h.deletion_id < deletions.id
+        select 1 from access_keys k left join hosts h on h.key_id = k.id
+        where k.scope = 'ingest' and coalesce(h.deletion_id, 0) < deletions.id
     )
 """
 _FORGET_DIGEST = "update deletions set receipt = json_remove(receipt, '$.app') where id = ?"

@@ -2,8 +2,8 @@
 
 A host is known by its token, never by what it says of itself; its name is the token's. Each asks every few
 seconds for the rules and for the deletions that it has not carried out yet, and says which ones it has: the
-receipt of a deletion names who answered. The numbers are those of this home, so a host needs to remember
-none, and a home that was restored from a backup tells again what was not carried out by then.
+receipt of a deletion names who answered. A host remembers the number of the last one that it carried out, and
+the name of that deletion: a home that was put back from a copy uses numbers again, for other deletions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass
 
 import apsw
 
-from store.core import tombstones
 from store.core.database import Database, scalar
 from store.core.errors import StoreError
 from store.core.records import columns, load, put
@@ -75,54 +74,78 @@ def listed(database: Database) -> list[Host]:
     return database.records(Host, f"select {columns(Host)} from hosts order by name, key_id")
 
 
+def name_of(connection: apsw.Connection, deletion_id: int) -> str:
+    """What tells a deletion from another of that number; "" where there is none."""
+    return str(scalar(connection, "select deleted_ms from deletions where id = ?", (deletion_id,)) or "")
+
+
+def reached(connection: apsw.Connection, known: Host | None, deletion_id: int, name: str) -> int:
+    """Up to which deletion a host has carried all out, which says that number and name. What it says counts,
+    also where it is less than was said before: its home may have been copied, or put back.
+
+    Where the name is another's, this home was put back from a copy of before: what it kept is true.
+    """
+    if name_of(connection, deletion_id) == name:
+        return deletion_id if name else 0
+    return min(deletion_id, known.deletion_id) if known else 0
+
+
 def orders(connection: apsw.Connection, after_id: int) -> tuple[list[Order], int]:
     """What is to be deleted after a deletion, and up to which number that is all. One that is under way is
     told when it is done: only then its span stands.
     """
     under_way = "select min(id) from deletions where receipt -> '$.under_way' is not null"
-    through = scalar(connection, f"select coalesce(({under_way}) - 1, {tombstones.NEWEST})")
+    ended = f"select max(id) from deletions where id < coalesce(({under_way}), 1 << 62)"
+    through = scalar(connection, f"select coalesce(({ended}), 0)")
     found = load(Order, connection.execute(_ORDERS, {"after": after_id, "through": through, "most": _PAGE}))
     return found, found[-1].id if len(found) == _PAGE else max(through, after_id)
 
 
-_ORDERS = """
+_IS_TOLD = "(receipt -> '$.whole' = 'true' or receipt ->> '$.app' is not null)"
+"""Other deletions are of frames, which no host has any more, or their app is forgotten."""
+_ORDERS = f"""
 select id, receipt ->> '$.start_ms', receipt ->> '$.end_ms', receipt ->> '$.app'
 from deletions
-where id > :after and id <= :through
-    and (receipt -> '$.whole' = 'true' or receipt ->> '$.app' is not null)
+where id > :after and id <= :through and {_IS_TOLD}
 order by id limit :most
 """
 
 
 def receipts_of(database: Database, deletion_id: int) -> list[HostReceipt]:
-    """Who has carried out a deletion and who has not yet, by name."""
-    return database.records(
-        HostReceipt,
-        """
-        select h.name, r.answered_ms, coalesce(r.removed, 0), k.id is null
-        from hosts h
-        left join access_keys k on k.id = h.key_id
-        left join host_receipts r on r.deletion_id = :deletion and r.key_id = h.key_id
-        order by h.name, h.key_id
-        """,
-        {"deletion": deletion_id},
-    )
+    """Who has carried out a deletion and who has not yet, by name. A token whose machine has another now is
+    not waited for.
+    """
+    return database.records(HostReceipt, _RECEIPTS, {"deletion": deletion_id})
+
+
+_RECEIPTS = f"""
+select h.name, r.answered_ms, coalesce(r.removed, 0), k.id is null
+from hosts h
+left join access_keys k on k.id = h.key_id
+left join host_receipts r on r.deletion_id = :deletion and r.key_id = h.key_id
+where r.answered_ms is not null or (
+    exists (select 1 from deletions where id = :deletion and {_IS_TOLD})
+    and (k.id is not null or not exists (
+        select 1 from hosts o join access_keys ok on ok.id = o.key_id where o.instance = h.instance
+    ))
+)
+order by h.name, h.key_id
+"""
 
 
 # -- writing (inside `database.write()`) --------------------------------------------------
 
 
-def note(connection: apsw.Connection, said: Host, carried_out: Mapping[int, int]) -> Host:
-    """Keep what a host said of itself and which deletions it has carried out (captures removed, by number);
-    returns it as it is known now. Raises `HostTaken`.
+def note(connection: apsw.Connection, said: Host, name: str, carried_out: Mapping[int, int]) -> Host:
+    """Keep what a host said of itself and which deletions it has carried out (captures removed, by number;
+    `name` is that of the last); returns it as it is known now. Raises `HostTaken`.
     """
     sql = f"select {columns(Host)} from hosts where key_id = ?"
     known = next(iter(load(Host, connection.execute(sql, (said.key_id,)))), None)
     if known is not None and known.instance != said.instance:
         raise HostTaken(f"the token of {said.name} is used by another machine")
-    # What it names was told it, so no number is beyond the newest: nobody can refuse what is to come.
     before = known.deletion_id if known else 0
-    through = max(before, min(said.deletion_id, tombstones.newest(connection)))
+    through = reached(connection, known, said.deletion_id, name)
     put(connection, "hosts", "key_id", **{**asdict(said), "deletion_id": through})
     answered = {"key": said.key_id, "at": said.seen_ms, "from": before, "through": through}
     connection.execute(_ANSWERED, answered)
@@ -133,10 +156,10 @@ def note(connection: apsw.Connection, said: Host, carried_out: Mapping[int, int]
     return next(iter(load(Host, connection.execute(sql, (said.key_id,)))))
 
 
-_ANSWERED = """
+_ANSWERED = f"""
 insert or ignore into host_receipts (deletion_id, key_id, answered_ms, removed)
 select id, :key, :at, 0 from deletions
-where id > :from and id <= :through and receipt ->> '$.verified' is not null
+where id > :from and id <= :through and receipt ->> '$.verified' is not null and {_IS_TOLD}
 """
 _RECEIPT = """
 insert into host_receipts (deletion_id, key_id, answered_ms, removed)

@@ -54,8 +54,8 @@ def captures(data_dir: DataDir, start_ms: int, end_ms: int) -> Iterator[Waiting]
     """Captures of ``[start_ms, end_ms)`` that are being written, wait, are worked on, or had failed."""
     for part in _PARTS:
         for folder in sorted((data_dir.spool / part).glob("*")):
-            found = _waiting(folder)
-            if found is not None and start_ms <= found.captured_ms < end_ms:
+            found = _waiting(folder, start_ms, end_ms)
+            if found is not None:
                 yield found
 
 
@@ -84,10 +84,17 @@ def discard(data_dir: DataDir, found: Iterable[Waiting]) -> int:
     return freed
 
 
-def _waiting(folder: Path) -> Waiting | None:
+def _waiting(folder: Path, start_ms: int, end_ms: int) -> Waiting | None:
     told = told_by_name(folder.name)
     is_ours = told is not None or folder.parent.name != "tmp"  # uploads lie there, too
     if not is_ours or (told and told[2]):
+        return None
+    try:
+        captured_ms = told[0] if told else folder.lstat().st_mtime_ns // 1_000_000
+        if not start_ms <= captured_ms < end_ms:
+            return None
+        size_bytes = _size(folder)
+    except FileNotFoundError:
         return None
     try:
         record = read_record(folder)
@@ -95,14 +102,10 @@ def _waiting(folder: Path) -> Waiting | None:
         window = WindowFacts(app, title, url)
     except SpoolEntryInvalid:
         record, window = {}, None  # only its name is known
-    try:
-        size_bytes, changed_ms = _size(folder), folder.lstat().st_mtime_ns // 1_000_000
-    except FileNotFoundError:
-        return None
     return Waiting(
         folder=folder,
         capture_id=told[1] if told else None,
-        captured_ms=told[0] if told else changed_ms,
+        captured_ms=captured_ms,
         window=window,
         batch_id=_text(record.get("batch_id")),
         monitor=_text(record.get("monitor")) or "",

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+import apsw
 import pytest
 
 from assistant.core.models import ChatModels
 from capture.core.clock import SystemClock
 from capture.privacy import Rules
 from capture.sender import Sender
-from capture.server import Server
+from capture.server import Server, Unreachable
 from ingest.core.home import Home, open_home
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading.backlog import Backlog
 from ingest.worker.storing import SpoolConsumer
+from store.core import tombstones
 from store.core.database import Database
 from store.core.errors import SettingsError
 from store.core.paths import DataDir
@@ -28,8 +32,9 @@ from store.core.settings import PrivacySettings, Settings
 from store.core.times import now_ms
 from store.deletion import deletion
 from store.egress import access_keys
-from store.privacy.rules import Rule
+from store.privacy.rules import Rule, RuleSet, WindowFacts
 from store.sources import hosts
+from store.spool import residual_files
 from store.spool.queue import Capture, DecisionRun, LookReport, Spool
 from store.timeline import ledger
 from tests.factories import NOON_MS, picture, save_rules, webp
@@ -215,6 +220,111 @@ def test_what_was_deleted_never_comes_back_from_a_spool(served: Served, host: Ho
     (answer,) = hosts.receipts_of(database, receipt.deletion_id)
     assert (answer.answered_ms is not None, answer.removed) == (True, 1)
     assert ledger.reconcile(database, NOON_MS, NOON_MS + 90_000).difference == 0
+
+
+def test_bytes_that_arrive_after_the_answer_are_those_of_before(served: Served, host: Host) -> None:
+    """A proxy may hold the rest of an upload whose sender is gone."""
+    host.sender.step()
+    host.see()
+    late: dict[str, bytes] = {}
+
+    def lose(path: str, parts: dict[str, bytes]) -> NoReturn:
+        late.update(parts)
+        raise Unreachable("its connection is gone")
+
+    host.sender._server.send_parts = lose  # type: ignore[method-assign, assignment]
+    assert host.sender.step() > 0.0
+    delete(served, NOON_MS)
+    host.begin().step()
+    Server(served.url, lambda: host.token).send_parts("/hosts/entries", late)
+    served.store()
+    assert served.frames() == []
+
+
+def test_a_clock_that_fell_back_keeps_nothing_that_was_deleted(
+    served: Served, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host.sender.step()
+    host.see()
+    monkeypatch.setattr(SystemClock, "now_ms", lambda clock: NOON_MS - 86_400_000)
+    assert talk_after_deletion(served, host) == 1
+    assert served.frames() == []
+
+
+def test_a_server_that_was_put_back_uses_a_number_again(served: Served, host: Host) -> None:
+    host.sender.step()
+    database = served.home.database
+    with closing(apsw.Connection(":memory:")) as copy:
+        with copy.backup("main", database.connection(), "main") as made:
+            made.step()
+        first = delete(served, NOON_MS - 3_600_000)
+        host.sender._talk_due_s = 0.0
+        host.sender.step()
+        with database.connection().backup("main", copy, "main") as put_back:
+            put_back.step()
+    host.see()
+    assert talk_after_deletion(served, host) == 1
+    assert tombstones.newest_now(database) == first
+    assert served.frames() == []
+
+
+def test_of_two_that_share_a_home_each_is_told(served: Served, host: Host, tmp_path: Path) -> None:
+    host.sender.step()
+    shutil.copytree(host.data_dir.home, tmp_path / "copy")
+    other = Host(served, tmp_path / "copy", "unused")
+    other.token = host.token
+    other.sender.step()
+    other.see()
+    assert talk_after_deletion(served, host) == 0
+    assert other.sender._send(other.spool.waiting()[0]) is None
+    served.store()
+    assert served.frames() == []
+    other.see(NOON_MS + 1)
+    other.sender._talk_due_s = 0.0
+    other.sender.step()
+    assert other.spool.waiting() == []
+    served.store()
+    assert served.frames() == []
+
+
+def delete(served: Served, start_ms: int) -> int:
+    made = deletion.delete_range(served.home.database, served.home.media, start_ms, start_ms + 30_000)
+    return made.deletion_id
+
+
+def talk_after_deletion(served: Served, host: Host) -> int:
+    """How many captures the receipt says that the host removed, once all that it had is stored."""
+    deletion_id = delete(served, NOON_MS)
+    host.sender._talk_due_s = 0.0
+    host.sender.step()
+    served.store()
+    (answer,) = hosts.receipts_of(served.home.database, deletion_id)
+    assert answer.answered_ms is not None
+    return answer.removed
+
+
+def test_a_host_keeps_nothing_before_it_knows_the_rules_of_the_server(served: Served, host: Host) -> None:
+    def rules() -> RuleSet:
+        return Rules(host.data_dir, PrivacySettings(), has_server=True).current()
+
+    assert rules().decide(WindowFacts("Code", "main.py")).action == "drop"
+    host.sender.step()
+    assert rules().decide(WindowFacts("Code", "main.py")).action == "keep"
+
+
+def test_many_deletions_are_one_walk_over_the_spool(served: Served, host: Host) -> None:
+    """Each capture is read once for the rules and once for all deletions."""
+    for offset in range(20):
+        delete(served, NOON_MS + 60_000 * offset)
+        host.see(NOON_MS + 60_000 * offset)
+    read: list[Path] = []
+    real = residual_files.read_record
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(residual_files, "read_record", lambda folder: read.append(folder) or real(folder))
+        host.sender._talk_due_s = 0.0
+        host.sender._talk()
+    assert len(read) <= 40
+    assert not [name for name in host.spool.waiting() if not name.endswith("looks")]
 
 
 def test_a_deletion_of_an_app_takes_that_app_alone(served: Served, host: Host) -> None:

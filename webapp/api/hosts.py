@@ -16,7 +16,7 @@ from uuid import UUID
 from flask import g, request
 from pydantic import Field, TypeAdapter
 
-from store.core.database import scalar
+from store.core import tombstones
 from store.frames import frames
 from store.frames.frames import MAX_CAPTURED_MS
 from store.privacy import rules as privacy
@@ -59,6 +59,7 @@ class StateRequest(Request):
     problem: Text = Field("", description="Why it records nothing just now, as a machine word.")
     rules_sha256: Text = Field("", description="Of the rules that it applies.")
     deletion_id: _Id = Field(0, description="All deletions up to this one are carried out there.")
+    deletion_name: Text = Field("", description="As it was told with that number.")
     carried_out: list[CarriedOut] = Field([], max_length=1_000)
 
 
@@ -81,6 +82,7 @@ class StateAnswer(Answer):
     name: str = Field(description="What the person calls this host.")
     server_time: Timestamp
     deletion_id: int = Field(description="With `deletions` carried out, all up to this one are.")
+    deletion_name: str = Field(description="Tells it from another of that number, after a restore.")
     deletions: list[OrderAnswer]
     rules_sha256: str
     rules: HostRulesAnswer | None = Field(description="The rules in force, where the host has others.")
@@ -105,8 +107,9 @@ def state(body: StateRequest) -> StateAnswer:
     carried_out = {each.deletion_id: each.removed for each in body.carried_out}
     try:
         with own.database.write() as connection:
-            known = hosts.note(connection, said, carried_out)
+            known = hosts.note(connection, said, body.deletion_name, carried_out)
             deletions, through = hosts.orders(connection, known.deletion_id)
+            name = hosts.name_of(connection, through)
     except hosts.HostTaken as error:
         detail = "Another machine uses this token. Make one for each machine."
         raise Problem(409, "host_taken", detail) from error
@@ -114,6 +117,7 @@ def state(body: StateRequest) -> StateAnswer:
         name=g.key.name,
         server_time=now_ms,
         deletion_id=through,
+        deletion_name=name,
         deletions=[
             OrderAnswer.of(order, start_time=order.start_ms, end_time=order.end_ms) for order in deletions
         ],
@@ -137,6 +141,8 @@ class EntryUpload(Request):
 
     entry: str = Field(description="The record, `entry.json`.")
     sent_at: str = Field(description="The host's clock now, in epoch seconds.")
+    deletion_id: str = Field("0", description="The last deletion that was carried out there before.")
+    deletion_name: str = Field("", description="As it was told with that number.")
     image: bytes | None = Field(None, description="The picture of a capture, at most 25 MB.")
     text: bytes | None = Field(None, description="What programs told of its words, `page_text.json`.")
 
@@ -162,9 +168,11 @@ def hand_in() -> EntryAnswer:
     if host is None:
         raise Problem(409, "host_unknown", "Say first how this host is (POST /hosts/state).")
     _note_skew(host)
-    record = _of_host(_record(), host)
     with own.database.read() as connection:
-        newest = int(scalar(connection, "select coalesce(max(id), 0) from deletions"))
+        newest = tombstones.newest(connection)
+        # Not what the host has carried out by now: these bytes may have been on their way since before.
+        done = hosts.reached(connection, host, _deletion_id(), _form("deletion_name", ""))
+    record = _of_host(_record(), host, done)
     if isinstance(record, LookReport):
         own.spool.put(record)
         return EntryAnswer(status="queued", deletion_id=newest)
@@ -178,14 +186,20 @@ def hand_in() -> EntryAnswer:
     return EntryAnswer(status="queued", deletion_id=newest)
 
 
-def _of_host(record: Capture | LookReport, host: Host) -> Capture | LookReport:
+def _of_host(record: Capture | LookReport, host: Host, deletion_id: int) -> Capture | LookReport:
     """The record under the name of its token, whatever it says. Screens of two hosts are two screens."""
     if isinstance(record, Capture):
-        return replace(
-            record, host=host.name, monitor=f"{host.name}/{record.monitor}", host_deletion_id=host.deletion_id
-        )
+        monitor = f"{host.name}/{record.monitor}"
+        return replace(record, host=host.name, monitor=monitor, host_deletion_id=deletion_id)
     runs = tuple(replace(run, monitor=f"{host.name}/{run.monitor}") for run in record.runs)
     return replace(record, host=host.name, runs=runs)
+
+
+def _deletion_id() -> int:
+    try:
+        return TypeAdapter(_Id).validate_python(_form("deletion_id", "0"))
+    except ValueError as error:
+        raise _refused("deletion_id", "must be the number of a deletion") from error
 
 
 def _note_skew(host: Host) -> None:
@@ -243,13 +257,13 @@ def _is_uuid(text: str) -> bool:
         return False
 
 
-def _form(name: str) -> str:
+def _form(name: str, default: str | None = None) -> str:
     """A part that is text, as a form field or as a file."""
     content = _part(name, MAX_RECORD_BYTES)
-    text = request.form.get(name, "") if content is None else content.decode("utf-8", "replace")
-    if not text:
+    text = request.form.get(name) if content is None else content.decode("utf-8", "replace")
+    if not text and default is None:
         raise _refused(name, "is missing")
-    return text
+    return text or default or ""
 
 
 def _part(name: str, most: int) -> bytes | None:

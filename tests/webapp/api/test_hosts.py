@@ -38,6 +38,10 @@ def say(host: Actor, **state: Any) -> TestResponse:
     return host.post("/api/v1/hosts/state", json={**known, **state})
 
 
+def reached(told: dict[str, Any]) -> dict[str, Any]:
+    return {name: told[name] for name in ("deletion_id", "deletion_name")}
+
+
 def seen(at_ms: int = NOON_MS, **facts: Any) -> Capture:
     made = capture(at_ms, batch_id=str(uuid.uuid4()), sha256=hashlib.sha256(IMAGE).hexdigest(), **facts)
     return replace(made, source="screen", image_type="image/webp")
@@ -138,27 +142,26 @@ def test_a_receipt_names_who_has_answered_and_who_has_not(
     assert (order["start_time"], order["end_time"], order["app_sha256"]) == (*asked.values(), None)
     done = {"deletion_id": order["id"], "removed": 3}
     for _ in range(2):  # its answer was lost once
-        say(laptop, deletion_id=told["deletion_id"], carried_out=[done])
+        say(laptop, **reached(told), carried_out=[done])
     answers = hosts.receipts_of(own.database, order["id"])
     assert [(each.name, each.answered_ms is not None, each.removed) for each in answers] == [
         ("laptop", True, 3),
         ("tablet", False, 0),
     ]
-    assert say(laptop).get_json()["deletions"] == []
+    assert say(laptop, **reached(told)).get_json()["deletions"] == []
     assert len(say(tablet, instance=str(uuid.UUID(int=2))).get_json()["deletions"]) == 1
 
 
 def test_an_app_that_was_deleted_is_named_by_its_digest_until_every_host_has_answered(
     laptop: Actor, own: Services
 ) -> None:
-    say(laptop)
-    media = Media(own.data_dir.media)
+    media = Media(own.data_dir.media)  # the laptop has a token and never spoke
     deletion.delete_range(own.database, media, NOON_MS, NOON_MS + 1_000, "Mail", now_ms=NOON_MS + 2_000)
     deletion.settle(own.database, media)
     told = say(laptop).get_json()
     digest = hashlib.sha256(b"mail").hexdigest()
     assert [each["app_sha256"] for each in told["deletions"]] == [digest]
-    say(laptop, deletion_id=told["deletion_id"])
+    say(laptop, **reached(told))
     deletion.settle(own.database, media)
     assert digest not in own.database.column("select receipt from deletions")[0]
 

@@ -20,8 +20,9 @@ NAME = "<b>laptop</b>"
 
 def speak(database: Database, at_ms: int, **said: int) -> None:
     (key,) = [key for key in access_keys.listed(database) if key.scope == "ingest"]
+    host = Host(key.id, NAME, str(uuid.UUID(int=1)), at_ms, **{"skew_ms": 0, **said})
     with database.write() as connection:
-        hosts.note(connection, Host(key.id, NAME, str(uuid.UUID(int=1)), at_ms, **{"skew_ms": 0, **said}), {})
+        hosts.note(connection, host, hosts.name_of(connection, host.deletion_id), {})
 
 
 def test_two_machines_stand_side_by_side(browser: Actor, database: Database, data_dir: DataDir) -> None:
