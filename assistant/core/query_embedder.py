@@ -67,6 +67,7 @@ class QueryEmbedder:
         self._embedder: Embedder | None = None
         self._next_open_s = 0.0
         self._lock = threading.Lock()
+        self._is_warm = False
         # The pages of one search ask the same again; the text itself is not kept.
         self._known: OrderedDict[bytes, tuple[npt.NDArray[np.floating], str]] = OrderedDict()
         self._words: OrderedDict[bytes, npt.NDArray[np.float16]] = OrderedDict()
@@ -101,6 +102,16 @@ class QueryEmbedder:
             words = question_words(text) if isinstance(self._embedder, WordEmbedder) else ()
             likeness = partial(self.likeness, words) if words else None
             return RetrievalQuery(text, *self._known[key], likeness=likeness)
+
+    def warm(self) -> None:
+        """Have a thread load the models of this process, once: the first question would wait for them."""
+        if not (self._is_warm or self.is_off):
+            self._is_warm = True
+            threading.Thread(target=self._warm, name="warm embedder", daemon=True).start()
+
+    def _warm(self) -> None:
+        if self._is_local():  # an endpoint is sent nothing
+            self.same_in_meaning(["question"], ["answer"])
 
     def same_in_meaning(self, words: Sequence[str], terms: Sequence[str]) -> dict[str, dict[str, float]]:
         """Of each word the `terms` that mean nearly the same, in any language, with their cosines.

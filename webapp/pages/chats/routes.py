@@ -140,6 +140,7 @@ def _draft_address(chat_id: int | None) -> str:
 
 
 def _page(chat: Chat | None, composer: Composer, who: Viewer, status: int = 200) -> Response:
+    services().embedder.warm()  # somebody is about to ask
     drawn = page(services(), chat, composer, who, number(request.args, "first", 9))
     return templating.render_page("chat/chat.html", status, page=drawn)
 
