@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from assistant.core.texts import CJK
@@ -75,19 +75,23 @@ def says_enough(quote: str) -> bool:
 
 
 def _find_one(text: str, quote: str, start: int) -> Span | None:
+    return next((span for span in places(text, quote) if span[0] >= start), None)
+
+
+def places(text: str, quote: str) -> Iterator[Span]:
+    """Everywhere that `quote`, without an ellipsis, stands in `text`; a place may come twice."""
     quoted = quote.strip(_QUOTE_MARKS)
     if not says_enough(quoted) or len(quoted) > MAX_QUOTE_CHARS:
-        return None
+        return
     needles = dict.fromkeys(_skeleton(quoted, letter).text for letter in _CAPITAL_I)
     for skeleton in dict.fromkeys(_skeleton(text, letter) for letter in _CAPITAL_I):
         for needle in needles:
             at = skeleton.text.find(needle)
             while at >= 0:
                 first, last = skeleton.origin[at], skeleton.ends[at + len(needle) - 1]
-                if first >= start and not _is_inside(text, last) and not _is_inside(text, first):
-                    return first, last
+                if not _is_inside(text, last) and not _is_inside(text, first):
+                    yield first, last
                 at = skeleton.text.find(needle, at + 1)
-    return None
 
 
 def _is_inside(text: str, at: int) -> bool:
@@ -156,7 +160,7 @@ def rows(reading: Reading) -> Rows:
     at = 0
     for row in _grouped(reading.lines):
         for word in sorted((word for line in row for word in line.words), key=lambda word: word.box.x):
-            words.append(Word(at, at + len(word.text), word.text, word.box, word.confidence))
+            words.append(replace(word, start=at, end=at + len(word.text)))
             parts += [word.text, " "]
             at += len(word.text) + 1
         if parts:

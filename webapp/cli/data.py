@@ -21,6 +21,7 @@ from webapp.cli.common import (
 
 if TYPE_CHECKING:
     from store.core.paths import DataDir
+    from webapp.exports.proof import Proof
 
 
 @click.command()
@@ -197,32 +198,53 @@ def _export_answer(home: Path | None, as_json: bool, answer: str, file: Path) ->
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--key", default="", metavar="KEY", help="The key that the sender told you on another way.")
+@click.option("--key", metavar="KEY", help="The key that the sender told you on another way.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def verify_export(as_json: bool, key: str, file: Path) -> None:
-    """Prove that the exported answer FILE is unchanged, without a network and without a home folder."""
+def verify_export(as_json: bool, key: str | None, file: Path) -> None:
+    """Prove that the exported answer FILE is unchanged, without a network and without a home folder.
+
+    Without --key this says only that somebody signed it: anybody can make such a file.
+    """
     import dataclasses
 
-    from webapp.exports.formats import PROVES, PROVES_NOT
+    from webapp.exports.formats import PROVES, PROVES_NOT, WHOSE_KEY
     from webapp.exports.proof import verify
 
+    if key is not None and not (key := key.strip()):
+        raise click.ClickException("--key is blank: name the key that the sender told you, or leave it out")
     proof = verify(file, key)
+    limits = [line for line in PROVES_NOT if not (proof.key_compared and line == WHOSE_KEY)]
     if as_json:
         unproven = [{"n": n, "why": why} for n, why in proof.unproven]
-        limits = {"proves": PROVES, "proves_not": PROVES_NOT}
-        print_json({**dataclasses.asdict(proof), "unproven": unproven, **limits})
+        print_json(
+            {**dataclasses.asdict(proof), "unproven": unproven, "proves": PROVES, "proves_not": limits}
+        )
     elif not proof.problems:
-        click.echo(f"unchanged since {proof.signed_by} signed it: {' '.join(proof.question.split())}")
-        for n in proof.proven:
-            click.echo(f"  [{n}] its quote stands in what was read of this whole picture")
-        for n, why in proof.unproven:
-            click.echo(f"  [{n}] not proven: {why}")
-        for line in PROVES_NOT:
-            click.echo(f"  it does not prove {line}")
+        _tell_proof(proof, limits)
     for problem in proof.problems:
         click.echo(f"X  {problem}", err=as_json)
     if proof.problems:
-        raise click.ClickException(f"not as it was exported: {len(proof.problems)} differences found")
+        raise click.ClickException("this file proves nothing")
+
+
+def _tell_proof(proof: Proof, limits: list[str]) -> None:
+    if proof.key_compared:
+        click.echo(f"unchanged since the key that you named signed it: {proof.signed_by}")
+    else:
+        click.echo(f"signed by a key you did not name: anybody can make such a file ({proof.signed_by})")
+    click.echo(f"  the question, as the file tells it: {proof.question}")
+    for each in proof.proven:
+        wrong = ", though its owner marked it as wrong" if each.marked_wrong else ""
+        said = f"; said to be of: {each.said_to_be}" if each.said_to_be else ""
+        click.echo(
+            f'  [{each.n}] proven{wrong}: "{each.quote}" stands in what the signer read of {each.file}{said}'
+        )
+    if not proof.proven:
+        click.echo("  no quote of it is proven")
+    for n, why in proof.unproven:
+        click.echo(f"  [{n}] not proven: {why}")
+    for line in limits:
+        click.echo(f"  it does not prove {line}")
 
 
 # -- what lies on the disk, readable with a passphrase alone --------------------------------------

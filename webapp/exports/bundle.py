@@ -71,6 +71,6 @@ def _check(entries: list[zipfile.ZipInfo], size_bytes: int) -> None:
         if not _NAME.fullmatch(entry.filename) or entry.orig_filename != entry.filename:
             raise NotABundle(f"{entry.orig_filename!r} is no name of a file that Recollect writes.")
         if entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size:
-            raise NotABundle(f"{entry.filename} is compressed; Recollect compresses nothing.")
+            raise NotABundle(f"{entry.filename} is compressed.")
     if sum(entry.file_size for entry in entries) > size_bytes:
         raise NotABundle("Its files say that they are larger than all of it.")

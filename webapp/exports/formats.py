@@ -116,10 +116,13 @@ SUMS = "SHA256SUMS"
 SIGNATURE = "SHA256SUMS.jws"
 PROVES = (
     "every file is as it was when the key named here signed it",
-    "each quote that counts as found stands, in its boxes, in what was read of that whole picture",
+    "each quote that is told as proven stands, at its place, in what the signer read of that whole picture",
 )
+WHOSE_KEY = "whose key it is: compare it with what its owner tells you on another way"
 PROVES_NOT = (
-    "whose key it is: compare it with what its owner tells you on another way",
+    WHOSE_KEY,
+    "that answer.md and answer.html say what the pictures do: go by the quotes that verify-export tells",
+    "from which app, window or time a picture is, or what only its title or another program tells",
     "that the clock of the machine was right, who sat there, or that the screen showed the truth",
     "that the owner of the key did not make the pictures and words: the key is on their own machine",
     "anything about a picture that comes as a part, or not at all",
@@ -164,7 +167,8 @@ def _read_me(signed_by: str) -> str:
         [
             "An answer of Recollect with its evidence.\n",
             f"Signed by the key {signed_by}\n",
-            f"Check it without a network: recollect verify-export FILE --key {signed_by}\n"
+            "Check it without a network: recollect verify-export FILE --key KEY\n"
+            "KEY is what the sender told you on another way: anybody can write a key into such a file.\n"
             f"{SUMS} is also for `sha256sum --check`, {SIGNATURE} is its detached JWS (RFC 7515, EdDSA).\n",
             *lists,
             "Who deletes these frames in Recollect later does not delete this file.\n",

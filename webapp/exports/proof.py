@@ -1,7 +1,8 @@
 """Whether an exported answer is what was exported: on any machine, without a network and without a home.
 
 The file is hostile input. Nothing of it is written anywhere, no picture is decoded before its size is known,
-and what is wrong is told by name. What it proves, and what not, is `formats.PROVES` and `PROVES_NOT`.
+and what is wrong is told by name. Whatever of it is told is on one line, without signs that steer a terminal.
+What it proves, and what not, is `formats.PROVES` and `PROVES_NOT`.
 """
 
 from __future__ import annotations
@@ -9,24 +10,38 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image, UnidentifiedImageError
 from pydantic import BaseModel, Field, ValidationError
 
-from assistant.evidence.citations import JOINT
-from assistant.evidence.quotes import rows
 from store.frames.media import SUFFIXES, decode, pixels_sha256
-from store.ocr.readings import Box, Reading
-from webapp.exports import bundle, signing
+from store.ocr.readings import Box, Line, Reading, Word
+from webapp.exports import bundle, quoted, signing
 from webapp.exports.formats import FORMAT, READING, SIGNATURE, SUMS
 
 MAX_PIXELS = 80_000_000
 """What a capture may have (`ingest.core.validation`)."""
+MAX_PIXELS_OF_ALL = 40 * 3840 * 2160
+MAX_JSON_BYTES, MAX_CHARS_OF_ALL = 60_000_000, 500_000
 MAX_QUOTE, MAX_BOXES = 20_000, 500
+MAX_TOLD, MAX_PROBLEMS = 200, 100
+_NEEDED = {"README.txt", "answer.md", "answer.html", "evidence.json"}
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
+
+
+def shown(text: str, most: int = MAX_TOLD) -> str:
+    """Text of the file on one line, without signs that nobody sees or that steer a terminal."""
+    line = " ".join("".join(sign for sign in text if sign.isspace() or not _is_unseen(sign)).split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def _is_unseen(sign: str) -> bool:
+    return unicodedata.category(sign)[0] == "C"
 
 
 class _Box(BaseModel):
@@ -48,14 +63,16 @@ class _Reading(BaseModel):
 
 
 class _Source(BaseModel):
-    n: int
+    n: int = Field(ge=1, le=bundle.MAX_FILES)
     frame_id: int | None
+    local_time: str | None
     app_name: str | None
     window_name: str | None
     browser_url: str | None
     quote: str = Field(max_length=MAX_QUOTE)
     boxes: list[_Box] = Field(max_length=MAX_BOXES)
     state: str
+    marked_wrong: bool
     withheld: str | None
     picture_gone: str | None
     frame_pixels_sha256: str | None
@@ -71,46 +88,94 @@ class _Evidence(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class Proven:
+    """A quote in what the signer read of the whole picture `file`. What it is of is only `said_to_be`."""
+
+    n: int
+    quote: str
+    file: str
+    said_to_be: str
+    marked_wrong: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Proof:
-    """No problem means that the file is unchanged. `proven` are the numbers of sources whose quote stands in
-    the words of their whole picture; of the others `unproven` says why it cannot be told.
+    """No problem means that the file is unchanged since the key `signed_by` signed it; `key_compared`, that
+    it is the one which was asked for. Of the sources that are not `proven`, `unproven` says why.
     """
 
     problems: tuple[str, ...]
     signed_by: str = ""
+    key_compared: bool = False
     question: str = ""
-    proven: tuple[int, ...] = ()
+    proven: tuple[Proven, ...] = ()
     unproven: tuple[tuple[int, str], ...] = ()
 
 
-def verify(path: Path, key: str = "") -> Proof:
+def verify(path: Path, key: str | None = None) -> Proof:
     """Check an exported answer, and that it was signed by the `key` of this thumbprint. Raises `OSError`."""
     try:
         files, problems = bundle.read(path)
     except bundle.NotABundle as error:
-        return Proof((str(error),))
+        return _refused(["It is no answer exported with proof.", str(error)])
     problems += _sums(files)
     try:
         signed_by = signing.signer(files.get(SIGNATURE, b""), files.get(SUMS, b""))
     except signing.BadSignature as error:
-        signed_by = ""
-        problems.append(f"The signature of {SUMS} does not hold ({error}).")
-    if key and signed_by and signed_by != key:
+        return _refused([*problems, f"The signature of {SUMS} does not hold ({error})."])
+    if key is not None and signed_by != key:
         problems.append(f"It is signed by the key {signed_by}, not by {key}.")
+    # What is no longer what was signed is not looked into.
+    return _refused(problems, signed_by) if problems else _evidence(files, signed_by, key is not None)
+
+
+def _refused(problems: Sequence[str], signed_by: str = "") -> Proof:
+    return Proof(tuple(shown(problem) for problem in problems[:MAX_PROBLEMS]), signed_by)
+
+
+def _evidence(files: Mapping[str, bytes], signed_by: str, key_compared: bool) -> Proof:
+    if sum(len(content) for name, content in files.items() if name.endswith(".json")) > MAX_JSON_BYTES:
+        return _refused([f"What it says and read is more than {MAX_JSON_BYTES // 1_000_000} MB."], signed_by)
     try:
-        told = _Evidence.model_validate_json(files.get("evidence.json", b""))
+        told = _Evidence.model_validate_json(files["evidence.json"])
     except ValidationError as error:
-        problems.append(f"evidence.json is not what Recollect writes: {error.errors()[0]['msg']}.")
-        return Proof(tuple(problems), signed_by)
+        wrong = f"evidence.json is not what Recollect writes: {error.errors()[0]['msg']}."
+        return _refused([wrong], signed_by)
+    problems = []
     if told.format != FORMAT:
         problems.append(f"evidence.json is of another format: {told.format}.")
-    if signed_by and told.signed_by != signed_by:
+    if told.signed_by != signed_by:
         problems.append(f"evidence.json names the key {told.signed_by}, but {signed_by} signed it.")
-    outcomes = [(source.n, *_source(source, files)) for source in told.evidence]
-    problems += [f"[{n}] {found}" for n, wrong, _ in outcomes for found in wrong]
-    unproven = tuple((n, why) for n, wrong, why in outcomes if why and not wrong)
-    proven = tuple(n for n, wrong, why in outcomes if not wrong and not why)
-    return Proof(tuple(problems), signed_by, told.question, proven, unproven)
+    problems += _twice(told.evidence)
+    if problems:
+        return _refused(problems, signed_by)
+    check = _Check(files)
+    outcomes = [(source, *check.source(source)) for source in told.evidence]
+    problems = [f"[{source.n}] {found}" for source, wrong, _ in outcomes for found in wrong]
+    if problems:
+        return _refused(problems, signed_by)
+    return Proof(
+        (), signed_by, key_compared, shown(told.question),
+        tuple(_proven(source) for source, _, why in outcomes if not why),
+        tuple((source.n, why) for source, _, why in outcomes if why),
+    )  # fmt: skip
+
+
+def _twice(sources: Iterable[_Source]) -> Iterator[str]:
+    """Each number, picture and reading is of one source: nothing is looked into twice."""
+    found = Counter[str]()
+    for source in sources:
+        found[f"[{source.n}]"] += 1
+        found.update(each.file for each in (source.picture, source.reading) if each)
+    return (f"{name} is in evidence.json more than once." for name, times in found.items() if times > 1)
+
+
+def _proven(source: _Source) -> Proven:
+    said = (source.app_name, source.window_name, source.browser_url, source.local_time)
+    return Proven(
+        source.n, shown(source.quote, MAX_QUOTE), source.picture.file if source.picture else "",
+        ", ".join(shown(each) for each in said if each), source.marked_wrong,
+    )  # fmt: skip
 
 
 def _sums(files: Mapping[str, bytes]) -> Iterator[str]:
@@ -120,49 +185,73 @@ def _sums(files: Mapping[str, bytes]) -> Iterator[str]:
         for line in files.get(SUMS, b"").decode("utf-8", "replace").splitlines()
         if (found := _SUM.fullmatch(line))
     }
-    yield from (f"{name} is missing." for name in stated.keys() - files.keys())
+    yield from (f"{name} is missing." for name in sorted((stated.keys() | _NEEDED) - files.keys()))
     yield from (
         f"{name} was added: {SUMS} does not name it."
-        for name in files.keys() - stated.keys() - {SUMS, SIGNATURE}
+        for name in sorted(files.keys() - stated.keys() - {SUMS, SIGNATURE})
     )
-    for name in stated.keys() & files.keys():
+    for name in sorted(stated.keys() & files.keys()):
         if hashlib.sha256(files[name]).hexdigest() != stated[name]:
             yield f"{name} was changed: its SHA-256 is not the one in {SUMS}."
 
 
-def _source(source: _Source, files: Mapping[str, bytes]) -> tuple[list[str], str]:
-    """What is wrong with a source, and why its quote cannot be proven, '' when it is."""
-    if source.withheld or source.picture_gone or source.picture is None:
-        return [], source.withheld or source.picture_gone or "Its picture does not come along."
-    if source.picture.shows is not None:
-        return [], "Only a part of its picture comes along."
-    wrong = [*_picture(source, source.picture, files)]
-    if source.reading is None:
-        return wrong, "Nothing was read of its picture."
-    try:
-        reading = READING.validate_json(files.get(source.reading.file, b""))
-    except ValidationError as error:
-        return [*wrong, f"{source.reading.file} is no reading: {error.errors()[0]['msg']}."], ""
-    wrong += _text(source, source.reading, reading)
-    if source.state != "found":
-        return wrong, "No quote of it counts as found."
-    return [*wrong, *_quote(source, reading)], ""
+class _Check:
+    """The sources of a file, one after another, within what is looked through in all."""
 
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._files = files
+        self._pixels, self._chars = MAX_PIXELS_OF_ALL, MAX_CHARS_OF_ALL
 
-def _picture(source: _Source, picture: _Picture, files: Mapping[str, bytes]) -> Iterator[str]:
-    content = files.get(picture.file, b"")
-    kinds = [kind.removeprefix("image/").upper() for kind in SUFFIXES if kind == picture.media_type]
-    try:
-        with Image.open(io.BytesIO(content), formats=kinds) as header:
-            if header.width * header.height > MAX_PIXELS:
-                yield f"{picture.file} is too large: {header.width}x{header.height}."
-                return
-        pixels = decode(content, picture.media_type)
-    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError) as error:
-        yield f"{picture.file} is no picture that can be read ({type(error).__name__})."
-        return
-    if pixels_sha256(pixels) != source.frame_pixels_sha256:
-        yield f"{picture.file} does not show frame {source.frame_id}: its pixels are others."
+    def source(self, source: _Source) -> tuple[list[str], str]:
+        """What is wrong with a source, and why its quote cannot be proven, '' when it is."""
+        if said := source.withheld or source.picture_gone:
+            return [], f"The export says: {shown(said)}"
+        if source.picture is None:
+            return [], "Its picture does not come along."
+        if source.picture.shows is not None:
+            return [], "Only a part of its picture comes along."
+        size, wrong = self._picture(source, source.picture)
+        if wrong:
+            return [wrong], ""
+        if source.reading is None:
+            return [], "Nothing was read of its picture."
+        try:
+            reading = READING.validate_json(self._files.get(source.reading.file, b""))
+        except ValidationError as error:
+            return [f"{source.reading.file} is no reading: {error.errors()[0]['msg']}."], ""
+        self._chars -= len(reading.text)
+        if size is None or self._chars < 0:
+            return [], quoted.TOO_MUCH
+        found = [*_text(source, source.reading, reading), *_outside(source, size)]
+        if found or source.state != "found":
+            return found, "No quote of it counts as found."
+        boxes = {Box(box.x, box.y, box.w, box.h) for box in source.boxes}
+        names = (source.window_name, source.app_name, source.browser_url)
+        why = quoted.unproven(reading, source.quote, boxes, [name for name in names if name])
+        return ([f"Its quote does not stand there: {source.quote}"], "") if why is None else ([], why)
+
+    def _picture(self, source: _Source, picture: _Picture) -> tuple[tuple[int, int] | None, str]:
+        """Its size, None where it is not looked into, and what is wrong with it."""
+        content = self._files.get(picture.file, b"")
+        kinds = [kind.removeprefix("image/").upper() for kind in SUFFIXES if kind == picture.media_type]
+        try:
+            with Image.open(io.BytesIO(content), formats=kinds) as header:
+                size, pixels = header.size, header.width * header.height
+            if pixels > MAX_PIXELS:
+                return None, f"{picture.file} is too large: {size[0]}x{size[1]}."
+            self._pixels -= pixels
+            if self._pixels < 0:
+                return None, ""
+            sha256 = pixels_sha256(decode(content, picture.media_type))
+        except (
+            UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError,
+        ) as error:  # fmt: skip
+            return None, f"{picture.file} is no picture that can be read ({type(error).__name__})."
+        same = sha256 == source.frame_pixels_sha256
+        return (
+            size,
+            "" if same else f"{picture.file} does not show frame {source.frame_id}: its pixels differ.",
+        )
 
 
 def _text(source: _Source, stated: _Reading, reading: Reading) -> Iterator[str]:
@@ -170,34 +259,19 @@ def _text(source: _Source, stated: _Reading, reading: Reading) -> Iterator[str]:
         yield f"{stated.file} was read of frame {reading.frame_id}, not of frame {source.frame_id}."
     if hashlib.sha256(reading.text.encode("utf-8", "replace")).hexdigest() != stated.text_sha256:
         yield f"{stated.file} has another text than evidence.json says."
-    lines = [reading.text[line.start : line.end] == line.text for line in reading.lines]
-    words = [reading.text[w.start : w.end] == w.text for line in reading.lines for w in line.words]
-    if not all(lines + words):
+    runs: list[Sequence[Line | Word]] = [reading.lines, *(line.words for line in reading.lines)]
+    if any(reading.text[span.start : span.end] != span.text for run in runs for span in run):
         yield f"{stated.file} has words that are not in its text."
+    if not all(_in_order(run) for run in runs):
+        yield f"{stated.file} has words that are not in the order of its text."
 
 
-def _quote(source: _Source, reading: Reading) -> Iterator[str]:
-    """Each part of the quote stands in the words of its boxes, as read or by rows, or in the window's own."""
-    boxes = [Box(box.x, box.y, box.w, box.h) for box in source.boxes]
-    as_read = [word for line in reading.lines for word in (line.words or (line,))]
-    forms = [
-        _joined(word.text for word in words if any(_is_in(word.box, box) for box in boxes))
-        for words in (as_read, rows(reading).words)
-    ]
-    forms += [_joined([name]) for name in (source.window_name, source.app_name, source.browser_url) if name]
-    for part in source.quote.split(JOINT):
-        if not part.strip() or not any(_joined([part]) in form for form in forms):
-            yield f"Its quote does not stand there: {part!r}."
+def _in_order(spans: Sequence[Line | Word]) -> bool:
+    ends = [at for span in spans for at in (span.start, span.end)]
+    return ends == sorted(ends)
 
 
-def _joined(texts: Iterable[str]) -> str:
-    return "".join("".join(texts).split())
-
-
-def _is_in(word: Box, box: Box) -> bool:
-    return (
-        box.x <= word.x
-        and box.y <= word.y
-        and word.x + word.w <= box.x + box.w
-        and word.y + word.h <= box.y + box.h
-    )
+def _outside(source: _Source, size: tuple[int, int]) -> Iterator[str]:
+    for box in source.boxes:
+        if not (0 <= box.x + box.w / 2 <= size[0] and 0 <= box.y + box.h / 2 <= size[1]):
+            yield "A box of its quote is outside of its picture."

@@ -55,7 +55,7 @@ class Told:
         for n, (frame, quote) in enumerate(zip(self.frames, quotes, strict=True), 1):
             reading = readings.current_reading(database, frame.id)
             assert reading is not None
-            box = reading.lines[1].box
+            [box] = readings.boxes_for_span(reading, reading.lines[1].start, reading.lines[1].end)
             items.append(
                 StoredEvidence(
                     n, frame.id, frame.captured_ms, frame.app_name, frame.window_name, True, None, quote,

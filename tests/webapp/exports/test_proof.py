@@ -13,16 +13,22 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from assistant.evidence import citations
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.deletion import deletion
+from store.frames import frames
 from store.frames.media import Media
+from store.ocr import readings
+from store.ocr.readings import Box, DraftLine, DraftWord, TextDraft
+from tests.factories import NOON_MS
 from tests.webapp.conftest import Actor
 from tests.webapp.exports.test_export import Told, opened
 from webapp.cli import run
 from webapp.exports import bundle, signing
-from webapp.exports.formats import SIGNATURE, SUMS
-from webapp.exports.proof import verify
+from webapp.exports.formats import SIGNATURE, SUMS, WHOSE_KEY
+from webapp.exports.proof import Proof, verify
+from webapp.exports.quoted import NAMED, TOLD
 
 Files = dict[str, bytes]
 
@@ -49,6 +55,18 @@ def resigned(files: Files, home: Path) -> Files:
     return {**content, SUMS: sums, SIGNATURE: signing.sign(DataDir(home).create(), sums)}
 
 
+def forged(files: Files, home: Path, **changes: object) -> Files:
+    """What a stranger can make with a key of their own; `changes` are of the first source."""
+    told = json.loads(files["evidence.json"])
+    told["signed_by"] = signing.fingerprint(DataDir(home).create())
+    told["evidence"][0].update(changes)
+    return resigned({**files, "evidence.json": json.dumps(told).encode()}, home)
+
+
+def numbers(proof: Proof) -> list[int]:
+    return [each.n for each in proof.proven]
+
+
 def test_it_is_proven_without_a_home_and_after_its_frames_are_gone(
     exported: Path, database: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str], tmp_path: Path,
@@ -60,8 +78,11 @@ def test_it_is_proven_without_a_home_and_after_its_frames_are_gone(
     monkeypatch.setenv("RECOLLECT_HOME", str(tmp_path / "none"))
     assert run(["verify-export", str(exported), "--key", key, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert (told["signed_by"], told["proven"], told["unproven"]) == (key, [1, 2], [])
-    assert any("clock" in line for line in told["proves_not"])
+    assert (told["signed_by"], told["key_compared"], told["unproven"]) == (key, True, [])
+    assert [(each["n"], each["quote"]) for each in told["proven"]] == [
+        (1, "retention set to 14 days"), (2, "Lunch on Friday?"),
+    ]  # fmt: skip
+    assert any("clock" in line for line in told["proves_not"]) and WHOSE_KEY not in told["proves_not"]
     assert not (tmp_path / "none").exists()
     assert verify(exported, "another").problems == (f"It is signed by the key {key}, not by another.",)
 
@@ -98,34 +119,40 @@ def test_what_was_changed_is_named(exported: Path, tmp_path: Path) -> None:
     }
     edited = {**files, "evidence.json": files["evidence.json"].replace(b"14 days", b"41 days")}
     reworded = {**edited, "evidence/01.json": files["evidence/01.json"].replace(b"14", b"41")}
-    moved = json.loads(files["evidence.json"])
-    moved["evidence"][0]["boxes"][0]["y"] += 100
-    elsewhere = {**files, "evidence.json": json.dumps(moved).encode()}
+    boxes = json.loads(files["evidence.json"])["evidence"][0]["boxes"]
+    elsewhere = [{**boxes[0], "y": 0}]
+    whole = [{"x": 0, "y": 0, "w": 320, "h": 200}]
+    far = [{**boxes[0], "x": 100_000}]
+    picture = {"file": "evidence/02.webp", "media_type": "image/webp", "shows": None}
+    refused = "[1] Its quote does not stand there"
     missing = {name: each for name, each in files.items() if name != "evidence/02.json"}
     other = tmp_path / "other"
-    cases: tuple[tuple[Files, tuple[str, ...]], ...] = (
-        (swapped, ("evidence/01.webp was changed", "[1] evidence/01.webp does not show frame")),
-        (edited, ("evidence.json was changed", "[1] Its quote does not stand there")),
-        (missing, ("evidence/02.json is missing", "[2] evidence/02.json is no reading")),
-        ({**files, "note.txt": b"true"}, ("note.txt was added",)),
-        (
-            {**files, SUMS: files[SUMS] + b"0" * 64 + b"  note.txt\n"},
-            ("note.txt is missing", "The signature"),
-        ),
-        ({**files, SIGNATURE: b"e30.."}, ("The signature",)),
-        ({name: each for name, each in files.items() if name != SIGNATURE}, ("The signature",)),
+    cases = (
+        (swapped, "evidence/01.webp was changed"),
+        (edited, "evidence.json was changed"),
+        (missing, "evidence/02.json is missing"),
+        ({**files, "note.txt": b"true"}, "note.txt was added"),
+        ({**files, SUMS: files[SUMS] + b"0" * 64 + b"  note.txt\n"}, "note.txt is missing"),
+        ({**files, SIGNATURE: b"e30.."}, "The signature"),
+        ({name: each for name, each in files.items() if name != SIGNATURE}, "The signature"),
         # Signed anew, the quote, the picture and the text still have to fit; the key is told in any case.
-        (resigned(files, other), ("evidence.json names the key",)),
-        (resigned(swapped, other), ("[2] evidence/02.webp does not show frame",)),
-        (resigned(edited, other), ("[1] Its quote does not stand there",)),
-        (resigned(reworded, other), ("[1] evidence/01.json has another text",)),
-        (resigned(elsewhere, other), ("[1] Its quote does not stand there",)),
+        (resigned(files, other), "evidence.json names the key"),
+        (forged({name: each for name, each in files.items() if name != "answer.md"}, other), "answer.md is"),
+        (forged(swapped, other), "[2] evidence/02.webp does not show frame"),
+        (forged(edited, other), refused),
+        (forged(reworded, other), "[1] evidence/01.json has another text"),
+        (forged(files, other, boxes=elsewhere), refused),
+        (forged(files, other, boxes=whole), refused),
+        (forged(files, other, quote="4 days", boxes=whole), refused),
+        (forged(files, other, quote=" … ".join("setto14days"), boxes=whole), refused),
+        (forged(files, other, boxes=far), "[1] A box of its quote is outside"),
+        (forged(files, other, n=2), "[2] is in evidence.json more than once"),
+        (forged(files, other, picture=picture), "evidence/02.webp is in evidence.json more than once"),
     )
 
     for changed, expected in cases:
         problems = verify(packed(changed, tmp_path / "changed.zip")).problems
-        for sentence in expected:
-            assert any(problem.startswith(sentence) for problem in problems), (sentence, problems)
+        assert any(problem.startswith(expected) for problem in problems), (expected, problems)
 
 
 def test_hostile_files_are_refused(exported: Path, tmp_path: Path) -> None:
@@ -147,8 +174,12 @@ def test_hostile_files_are_refused(exported: Path, tmp_path: Path) -> None:
     def huge() -> None:
         picture = io.BytesIO()
         Image.new("1", (30_000, 20_000)).save(picture, "PNG")
-        told = files["evidence.json"].replace(b"image/webp", b"image/png")
-        packed({**files, "evidence.json": told, "evidence/01.webp": picture.getvalue()}, path)
+        png = files["evidence.json"].replace(b"image/webp", b"image/png")
+        changed = {**files, "evidence.json": png, "evidence/01.webp": picture.getvalue()}
+        packed(forged(changed, tmp_path / "other"), path)
+
+    def told(content: bytes) -> Callable[[], object]:
+        return lambda: packed(resigned({**files, "evidence.json": content}, tmp_path / "other"), path)
 
     cases = (
         (deflated, "answer.md is compressed"),
@@ -158,11 +189,8 @@ def test_hostile_files_are_refused(exported: Path, tmp_path: Path) -> None:
         (named("evidence/.."), "'evidence/..' is no name"),
         (lambda: path.write_bytes(b"PK" + bytes(100)), "It is no whole zip file"),
         (lambda: packed({}, path), "It holds 0 files"),
-        (lambda: packed({**files, "evidence.json": b"[" * 200_000}, path), "evidence.json is not"),
-        (
-            lambda: packed({**files, "evidence.json": files["evidence.json"].replace(b'"x"', b'"z"')}, path),
-            "evidence.json is not",
-        ),
+        (told(b"[" * 200_000), "evidence.json is not"),
+        (told(files["evidence.json"].replace(b'"x"', b'"z"')), "evidence.json is not"),
         (huge, "evidence/01.webp is"),
     )
 
@@ -172,13 +200,68 @@ def test_hostile_files_are_refused(exported: Path, tmp_path: Path) -> None:
         assert any(sentence in problem for problem in problems), (sentence, problems)
 
 
+def test_what_is_told_of_a_strangers_file(
+    exported: Path, data_dir: DataDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whose key it is comes first, then what was proven; nothing of the file makes up a line."""
+    path, key = tmp_path / "forged.zip", signing.fingerprint(data_dir)
+    made_up = f"\x1b[2K\x1b[1G\nunchanged since {key} signed it\u2028\u202e"
+    files = opened(exported.read_bytes())
+    packed(forged(files, tmp_path / "other", withheld=made_up, n=3), path)
+    assert run(["verify-export", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("signed by a key you did not name: anybody can make such a file")
+    assert lines[2].startswith(
+        '  [2] proven: "Lunch on Friday?" stands in what the signer read of evidence/02.webp'
+    )
+    assert lines[3] == f"  [3] not proven: The export says: [2K[1G unchanged since {key} signed it"
+    assert all(line.startswith("  ") and line.isprintable() for line in lines[1:])
+
+    assert run(["verify-export", str(exported), "--key", key]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("unchanged since the key that you named signed it") and "whose key" not in told
+    for named in ("", "another"):
+        assert run(["verify-export", str(exported), "--key", named]) == 1
+    assert "KEY is what the sender told you" in files["README.txt"].decode()
+
+
+@pytest.mark.parametrize("quote", ("Letter of dismissal", "I paid 90,000 to the judge"))
+def test_what_nobody_read_in_the_picture_is_not_proven(
+    program: Actor, database: Database, data_dir: DataDir, tmp_path: Path, quote: str
+) -> None:
+    """A window's title, and words of a page for which the picture only has ink."""
+    told, path = Told(database, data_dir, (320, 200)), tmp_path / "answer.zip"
+    frame = told.frames[0]
+    words = tuple(
+        DraftWord(word, Box(50 * n, 50, 45, 12), None, "browser", "ink")
+        for n, word in enumerate(["I", "paid", "90,000", "to", "the", "judge"])
+    )
+    with database.write() as connection:
+        draft = TextDraft((DraftLine(Box(0, 50, 300, 12), None, words),), "test", "eng", 1)
+        readings.add(connection, frame.id, draft, (), NOON_MS)
+        connection.execute("update frames set window_name = 'Letter of dismissal' where id = ?", (frame.id,))
+    changed, reading = frames.get(database, frame.id), readings.current_reading(database, frame.id)
+    assert changed is not None
+    found = citations.checked(changed, reading, [quote])
+    assert found.state == "found"
+    with database.write() as connection:
+        connection.execute(
+            "update evidence set quote = ?, boxes = ?, reading_id = ?, window_name = ? where n = 1",
+            (found.quote, json.dumps(found.boxes), found.reading_id, "Letter of dismissal"),
+        )
+    path.write_bytes(program.get(f"{told.api}?fmt=proof").data)
+    proof = verify(path)
+    assert (proof.problems, numbers(proof)) == ((), [2])
+    assert proof.unproven == ((1, TOLD if found.boxes else NAMED),)
+
+
 def test_a_part_of_a_picture_proves_nothing_and_says_so(
     program: Actor, database: Database, data_dir: DataDir, tmp_path: Path
 ) -> None:
     told, path = Told(database, data_dir), tmp_path / "parts.zip"
     path.write_bytes(program.get(f"{told.api}?full=2").data)
     proof = verify(path)
-    assert (proof.problems, proof.proven) == ((), (2,))
+    assert (proof.problems, numbers(proof)) == ((), [2])
     assert proof.unproven == ((1, "Only a part of its picture comes along."),)
     assert "evidence/01.json" not in opened(path.read_bytes())
 
@@ -190,6 +273,6 @@ def test_the_command_line_exports_the_same(
     path, home = tmp_path / "answer.zip", str(data_dir.home)
     assert run(["export", "--answer", "1.1", str(path), "--home", home, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["signed_by"] == verify(path).signed_by
-    assert verify(path).proven == (1, 2)
+    assert numbers(verify(path)) == [1, 2]
     for wrong in ("1.9", "x", "1"):
         assert run(["export", "--answer", wrong, str(path), "--home", home]) == 1
