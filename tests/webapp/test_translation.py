@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from assistant.core.texts import language_of
+from store.chats import personas
 from store.core import translation as translated
 from tests import translation
 from tests.webapp.conftest import Actor, page
@@ -67,6 +68,25 @@ def test_no_translation_is_left_of_a_text_that_is_gone(language: str) -> None:
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.relative_to(translation.ROOT).as_posix())
 def test_no_text_of_a_template_is_outside_the_catalogs(path: Path) -> None:
     assert translation.unmarked(path.read_text()) == []
+
+
+def test_no_text_of_a_script_is_outside_the_catalogs() -> None:
+    says = re.compile(r"(?:\b(?:announce|say|tell)\(|\b(?:textContent|ariaLabel|title) = )['`][A-Z].*")
+    scripts = sorted((translation.ROOT / "static" / "js").glob("**/*.js"))
+    assert [found for path in scripts for found in says.findall(path.read_text())] == []
+
+
+def test_a_voice_that_came_along_keeps_its_name_when_its_prompt_is_changed() -> None:
+    def named() -> list[str]:
+        translated.speak("zh_Hans", languages.catalog("zh_Hans"))
+        built_in = personas.BUILT_IN["journal"]
+        changed = personas.Persona(
+            1, "journal", built_in.name, "Mine.", f"{built_in.system_prompt} Short.", 2, None, 0, 0
+        )
+        return [personas.shown("Journal"), changed.shown_name, changed.shown_description]
+
+    assert copy_context().run(named) == ["手记", "手记", "Mine."]
+    assert personas.shown("Journal") == "Journal"
 
 
 def test_a_template_s_plural_takes_values_and_escapes_them(browser: Actor) -> None:
