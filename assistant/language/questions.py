@@ -126,6 +126,19 @@ _PRO_VERBS: Mapping[str, str] = MappingProxyType(
 )
 
 
+# The adverbs that ask for the latest of several times: "when did I last", not "when was the last backup".
+_LAST: Mapping[str, str] = MappingProxyType(
+    {
+        "en": r"the last time|(?<!the )(?<!my )(?<!our )(?<!your )last",
+        "de": "zuletzt|(?:das |zum )?letzten? mal",
+        "fr": "derni[eè]re fois",
+        "es": "[uú]ltima vez",
+        "zh": "(?:最后|最近|上)一?次",
+        "ja": "最後に|最後の",
+    }
+)
+
+
 def _pattern(language: str, words: str) -> re.Pattern[str]:
     is_spaced = language not in ("zh", "ja")
     return re.compile(rf"(?<!\w)(?:{words})(?!\w)" if is_spaced else words)
@@ -135,6 +148,13 @@ _PATTERNS = {
     language: {form: _pattern(language, words) for form, words in forms.items()}
     for language, forms in _INTERROGATIVES.items()
 }
+
+
+def asks_for_last(message: str) -> bool:
+    """Whether a question asks when something was the last time."""
+    language = asked_in(message)
+    is_last = _pattern(language, _LAST[language]).search(normalize(message))
+    return is_last is not None and form_of(message, language) is Form.MOMENT
 
 
 _ABOUT_ANYTHING = (Form.FACT, Form.DURATION, Form.VISITS, Form.APPS, Form.YES_NO)
@@ -186,6 +206,8 @@ def asked_words(message: str, language: str = "") -> tuple[str, ...]:
     text = normalize(message)
     language = language or asked_in(message)
     # Of Chinese verbs the word of asking behind them tells that they stand for any.
+    if asks_for_last(message):
+        text = _pattern(language, _LAST[language]).sub(" ", text)
     for pattern in (_pattern(language, _PRO_VERBS[language]), _now(language), *_PATTERNS[language].values()):
         text = pattern.sub(" ", text)
     words, other = question_words(text), _other(message)

@@ -80,7 +80,7 @@ Synonyms = Mapping[str, Mapping[str, float]]
 class Question:
     """What is asked: its words of content, and the form of the answer. `nearness` is that of lines, by their
     normal form; `synonyms` are of each word the terms of the screens that mean the same, with their nearness.
-    `has_near` when a line means what is asked, beyond chance.
+    `has_near` when a line means what is asked, beyond chance; `asks_for_last` when it asks for its last time.
     """
 
     text: str
@@ -89,6 +89,7 @@ class Question:
     nearness: Mapping[str, float]
     synonyms: Synonyms = field(default_factory=dict)
     has_near: bool = False
+    asks_for_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,10 @@ def answering(question: Question, entries: Sequence[Entry]) -> Answers:
     if not is_found:  # what only sounds near is no help
         best_first = [line for line in best_first if line.coverage]
     moments = _latest_first(_moments(_facts(best_first), weighing), question)
+    if is_found and question.asks_for_last:
+        shown = _facts(sorted(weighing.last(), key=_by_weight, reverse=True))[: LINES[0]]
+        others = [moment for moment in moments if shown and moment[0].entry is not shown[0].entry]
+        moments = [shown, *others][: len(LINES)] if shown else moments
     return Answers(tuple(moments), tuple(missing), is_found)
 
 
@@ -209,6 +214,22 @@ class _Weighing:
     def lines(self) -> Iterator[Line]:
         """Every line that has something of the question."""
         return (line for entry in self._entries for line in self._weighed(entry))
+
+    def last(self) -> Iterator[Line]:
+        """The lines of the last frame that has as much of the question as any, in its text or its title."""
+        carried = {entry.id: self._carried(entry) for entry in self._entries}
+        enough = NEARLY_ALL * max(carried.values())
+        latest = max(
+            (entry for entry in self._entries if carried[entry.id] >= enough),
+            key=lambda entry: entry.frame.captured_ms,
+        )
+        return self._weighed(latest)
+
+    def _carried(self, entry: Entry) -> float:
+        named_in = [self._named[text] for text in (title_of(entry), *self._lines[entry.id])]
+        return sum(
+            weight * max(found.get(word, 0.0) for found in named_in) for word, weight in self.weights.items()
+        )
 
     def _weighed(self, entry: Entry) -> Iterator[Line]:
         lines = self._lines[entry.id]

@@ -40,9 +40,11 @@ class Block:
         return sum(window.duration_ms for window in self.windows)
 
 
-def meant(activity: Sequence[Segment], words: Sequence[str], synonyms: Synonyms) -> list[Segment]:
+def meant(
+    activity: Sequence[Segment], words: Sequence[str], synonyms: Synonyms, least: float = MIN_NAMED
+) -> list[Segment]:
     """The segments in the apps, windows and sites that a question names, or says in other words; none when it
-    names something else. All of them for a question that names nothing.
+    names something else: they name `least` of its words. All of them for a question that names nothing.
     """
     if not words:
         return list(activity)
@@ -55,7 +57,16 @@ def meant(activity: Sequence[Segment], words: Sequence[str], synonyms: Synonyms)
     meant_words = without_miscuts(words, {word for found in in_place.values() for word in found})
     shares = {place: sum(found.values()) / len(meant_words) for place, found in in_place.items()}
     best = max(shares.values(), default=0.0)
-    return [s for s in activity if best >= MIN_NAMED and shares[_place(s)] >= best]
+    return [s for s in activity if best >= least and shares[_place(s)] >= best]
+
+
+def last_of(activity: Sequence[Segment], words: Sequence[str]) -> list[Segment]:
+    """Those of the last visit to the apps, windows and sites that a question names, where it names nothing
+    else.
+    """
+    found = meant(activity, words, {}, least=1.0) if words else []
+    begin_ms = max((visit.start_ms for visit in blocks(found)), default=0)
+    return [segment for segment in found if segment.start_ms >= begin_ms]
 
 
 def of_app(activity: Sequence[Segment], words: Sequence[str]) -> list[Segment]:

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from assistant.core.strings import clock, day, duration, text
 from assistant.core.texts import HAN, normalize
-from assistant.language.questions import Form
+from assistant.language.questions import Form, asks_for_last
 from assistant.retrieval import answer_lines, usage
 from assistant.retrieval.answer_lines import Moment, Question, Synonyms, lines_of, title_of, without_figures
 from assistant.retrieval.excerpts import excerpt
@@ -63,7 +63,8 @@ class _Composing:
         if form in _MEASURED:
             meant = usage.meant(self._activity, words, self._synonyms(usage.titles(self._activity), {}))
         if form is Form.MOMENT:  # "when did I use" an app
-            meant = usage.of_app(self._activity, words)
+            is_last = asks_for_last(self.turn.plan.searched_for)
+            meant = (usage.last_of if is_last else usage.of_app)(self._activity, words)
         if meant:
             yield self._measured(form, meant)
         elif form is Form.SUMMARY or not words:
@@ -182,7 +183,8 @@ class _Composing:
         nearness, stands_out = self._nearness()
         lines = {line for e in entries for line in (*lines_of(e.frame.text), title_of(e))}
         synonyms = self._synonyms(lines, nearness)
-        asked = Question(plan.searched_for, form, plan.words, nearness, synonyms, stands_out)
+        is_last = asks_for_last(plan.searched_for)
+        asked = Question(plan.searched_for, form, plan.words, nearness, synonyms, stands_out, is_last)
         found = answer_lines.answering(asked, entries)
         self._note_found(found.is_found)
         if not found.is_found:
@@ -191,7 +193,8 @@ class _Composing:
             sentence = text(name, plan.language, words=words, count=len(entries))
             after = text("nearest" if found.moments else "none_near", plan.language)
             yield Item(sentence + after, is_point=False)
-            if form in _MEASURED and self._activity:  # no window of that name: what there is instead
+            # No window of that name, and no line that bears on it: what there is instead.
+            if self._activity and (form is Form.APPS or (form in _MEASURED and not found.moments)):
                 yield self._measured(Form.APPS, self._activity)
                 return
         yield from map(self._moment, found.moments)
