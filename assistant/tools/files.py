@@ -24,8 +24,8 @@ from assistant.tools.context import ToolContext
 from assistant.tools.tool import ToolFailed, printable_line, tool
 from store.chats import attachments
 from store.core.errors import NotFound
-from store.core.translation import N_
-from store.core.translation import gettext as _
+from store.core.translation import N_, Noted
+from store.core.translation import noted as _
 
 MAX_ENTRIES = 500
 MAX_PIECE_CHARS = 12_000
@@ -153,7 +153,7 @@ def _covers_files(context: ToolContext) -> str:
     return f"files below {', '.join(map(str, _roots(context)))}"
 
 
-def _tells_read(context: ToolContext, path: str, offset: int, limit: int) -> str:
+def _tells_read(context: ToolContext, path: str, offset: int, limit: int) -> Noted:
     most = f"{context.settings.read_file_max_bytes:,}"
     if not offset:
         return _("Reads %(path)s, within its first %(number)s bytes.", path=printable_line(path), number=most)
@@ -163,7 +163,7 @@ def _tells_read(context: ToolContext, path: str, offset: int, limit: int) -> str
     )  # fmt: skip
 
 
-def _tells_list(context: ToolContext, path: str, offset: int, limit: int) -> str:
+def _tells_list(context: ToolContext, path: str, offset: int, limit: int) -> Noted:
     if not offset:
         return _("Lists the names in %(path)s.", path=printable_line(path))
     place = f"{offset + 1:,}"

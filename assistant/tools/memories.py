@@ -22,8 +22,8 @@ from assistant.retrieval.excerpts import excerpt
 from assistant.tools.context import SourceQuery, ToolContext, reading, row, source_tool
 from assistant.tools.tool import ToolFailed
 from store.core.errors import NotFound
-from store.core.translation import N_
-from store.core.translation import gettext as _
+from store.core.translation import N_, Noted
+from store.core.translation import noted as _
 from store.frames import frames
 from store.frames import tags as frame_tags
 from store.frames.frames import captured_ms_of
@@ -79,7 +79,9 @@ def recall_entities(
     return _entity_rows(lookup, known, none, limit)
 
 
-def _tells_entity(context: ToolContext, kind: str, name: str, description: str, frame_id: int | None) -> str:
+def _tells_entity(
+    context: ToolContext, kind: str, name: str, description: str, frame_id: int | None
+) -> Noted:
     _check_frame(context, frame_id)
     if not entities.name_key(name):
         raise ToolFailed("A name has a word.")
@@ -89,7 +91,7 @@ def _tells_entity(context: ToolContext, kind: str, name: str, description: str, 
     if description.strip():
         words = " ".join(description.split()).rstrip(".")
         named = _("%(remembered)s: %(description)s", remembered=named, description=words)
-    return f"{named}{_('.')}"
+    return _("%(sentence)s.", sentence=named)
 
 
 def _tells_fact(
@@ -99,7 +101,7 @@ def _tells_fact(
     object_entity_id: int | None,
     object_value: str | None,
     source_frame_id: int | None,
-) -> str:
+) -> Noted:
     if (object_entity_id is None) == (object_value is None):
         raise ToolFailed("Give exactly one of object_entity_id and object_value.")
     _check_frame(context, source_frame_id)

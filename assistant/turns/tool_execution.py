@@ -27,6 +27,8 @@ from assistant.turns.prompts import RESULTS
 from engines.chat.protocol import Completion, Message, RequestedCall
 from store.chats import tool_calls, tool_permissions
 from store.chats.tool_calls import NewToolCall, NotApproved, Outcome, ToolCall
+from store.core.translation import kept
+from store.core.translation import noted as _
 from store.sources import proposals
 
 CHANGED = "What this would do is not what was shown and approved any more."
@@ -110,9 +112,13 @@ def _noticed(session: ModelSession, tool: Tool, call: NewToolCall) -> NewToolCal
     except ToolFailed as failure:
         return replace(call, error=str(failure))
     goes = "stay on this computer" if endpoint.is_local else f"go to {endpoint.host}"
+    if tool.risk != "changes" and endpoint.is_local:
+        does = _("%(does)s Its results stay on this computer.", does=does)
+    elif tool.risk != "changes":
+        does = _("%(does)s Its results go to %(host)s.", does=does, host=endpoint.host)
     return replace(
         call,
-        notice=does if tool.risk == "changes" else f"{does} Its results {goes}.",
+        notice=kept(does),
         scope=f"{scope}; results {goes}",
         shown_ms=(findings.from_ms, findings.until_ms),
     )
@@ -144,7 +150,7 @@ def _outcome(session: ModelSession, call: ToolCall, wanted: Call) -> Outcome:
     tool, timeout_s = session.agent.tools[wanted.name], session.agent.settings.timeout_s
     if call.decided_by == "person":
         now = _noticed(session, tool, NewToolCall(call.iteration, wanted.id, wanted.name, wanted.arguments))
-        if now.notice != call.notice:
+        if now.notice != call.noted:
             return Outcome("failed", error=f"{CHANGED} {now.error}".strip())
     if tool.risk == "sends" and (wait_s := session.agent.limit.take(tool.name)):
         most = session.agent.limit.per_minute

@@ -26,6 +26,7 @@ from store.chats import conversations, tool_permissions
 from store.core.database import Database, rows, scalar
 from store.core.errors import NotFound
 from store.core.records import columns, insert
+from store.core.translation import said
 
 State = Literal["pending", "approved", "executing", "completed", "failed", "denied", "timed_out", "expired"]
 ApprovalScope = Literal["once", "chat", "always"]
@@ -47,7 +48,8 @@ class NotApproved(Exception):
 class ToolCall:
     """A call as stored. `arguments` is JSON text, exactly what would run; `call_id` is the model's.
 
-    `notice` says in words what it does and where that goes, `scope` what a standing approval covers.
+    `noted` is `notice`, what it does and where that goes, in no language yet; `scope` says in words what a
+    standing approval covers.
     """
 
     id: int
@@ -65,11 +67,16 @@ class ToolCall:
     expires_ms: int | None
     started_ms: int | None
     finished_ms: int | None
-    notice: str
+    noted: str
     scope: str
     chat_id: int
     turn: int
     said: str  # by the model beside the calls of its round; with the first of them only
+
+    @property
+    def notice(self) -> str:
+        """What it does and where that goes, in the language of who reads it."""
+        return said(self.noted)
 
     @property
     def is_proposed(self) -> bool:
@@ -356,7 +363,7 @@ def _sha256(arguments: str) -> str:
 
 
 def _calls(database: Database, condition: str, values: Sequence[int]) -> list[ToolCall]:
-    own = columns(ToolCall, "c", chat_id="t.conversation_id", turn="t.n")
+    own = columns(ToolCall, "c", chat_id="t.conversation_id", turn="t.n", noted="c.notice")
     sql = f"select {own} from tool_calls c join turns t on t.id = c.turn_id where {condition}"
     return database.records(ToolCall, sql, values)
 

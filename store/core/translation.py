@@ -6,6 +6,7 @@ the JSON API, other programs.
 
 from __future__ import annotations
 
+import json
 from contextvars import ContextVar
 from gettext import NullTranslations
 from typing import Any
@@ -43,6 +44,34 @@ def gettext(message: str, /, **values: Any) -> str:
 def N_(message: str) -> str:
     """The message itself, English: marks what is kept so and translated where it is shown."""
     return message
+
+
+Noted = tuple[str, dict[str, Any]]
+"""A message and its values, which may be such ones again."""
+
+
+def noted(message: str, /, **values: Any) -> Noted:
+    """A message to be kept and said where it is read, in the language of who reads it."""
+    return message, values
+
+
+def kept(message: Noted) -> str:
+    """The message as text to store."""
+    return json.dumps(message, ensure_ascii=False)
+
+
+def said(text: str) -> str:
+    """What `kept` made, in the person's language; any other text as it is."""
+    try:
+        return _said(json.loads(text))
+    except (ValueError, TypeError):
+        return text
+
+
+def _said(message: Any) -> str:
+    text, values = message
+    inner = {name: _said(each) if isinstance(each, list) else each for name, each in values.items()}
+    return gettext(text, **inner)
 
 
 def pgettext(context: str, message: str, /, **values: Any) -> str:

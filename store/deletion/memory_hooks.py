@@ -16,7 +16,7 @@ import apsw
 
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import rows, scalar
-from store.core.translation import N_
+from store.core.translation import N_, said
 from store.deletion.chat_hooks import DeletedWords, forget_answers, forget_calls, forget_chat_summaries
 from store.frames.activity_intervals import overlaps_deletion
 from store.memory import observation_writer
@@ -287,4 +287,5 @@ def would_forget(connection: apsw.Connection) -> list[tuple[str, str]]:
     gone = f"select * from named_before except select * from ({_NAMED})"
     # With a person or thing its description goes, too, unsaid.
     is_told = "what <> 'Description' or id in (select id from entities)"
-    return rows(connection, f"select what, name from ({gone}) where {is_told} order by what, id")
+    found = rows(connection, f"select what, name from ({gone}) where {is_told} order by what, id")
+    return [(what, said(name) if what == "Proposal" else name) for what, name in found]

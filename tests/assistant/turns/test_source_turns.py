@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from assistant.turns.turn import run_turn
 from store.chats import conversations, tool_calls, tool_permissions
 from store.chats.conversations import DELETED_ANSWER
 from store.chats.tool_calls import NotPending, ToolCall
-from store.core import copies
+from store.core import copies, translation
 from store.core.database import Database
 from store.sources import entities, fact_curation, imports, proposals
 from store.sources.calendars import EventRecord
@@ -22,6 +23,7 @@ from tests.assistant.agents import Ran, agent_deps, asked, run
 from tests.assistant.helpers import NOW_MS
 from tests.sources import message, put_events, put_messages
 from tests.stub_model import StubModel
+from webapp.core.languages import catalog
 
 DAY_MS = 86_400_000
 
@@ -125,6 +127,9 @@ def test_what_a_model_proposes_waits_for_no_answer_and_is_remembered_as_the_pers
         anna, _, works, lives = proposals.of_turn(database, *place)
         assert lives.notice == "Remembers: Anna lives in Delft."
         assert works.notice == "Remembers: Anna works at Co."
+        chinese = copy_context()
+        chinese.run(translation.speak, "zh_Hans", catalog("zh_Hans"))
+        assert "Anna works at Co" in chinese.run(lambda: works.notice) != works.notice, "by who reads it"
         tool_calls.expire_all(database, NOW_MS)  # a restart ends what waits; a proposal is none
         # Something else was deleted meanwhile. A fact is remembered with whom it is about.
         with database.write() as connection:
