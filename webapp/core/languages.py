@@ -30,6 +30,8 @@ def install(app: Flask) -> None:
     )
     app.jinja_env.filters["translated"] = translation.gettext  # a text of ours that the code holds
     app.jinja_env.globals["language"] = lambda: translation.language().replace("_", "-")
+    # Between two sentences: Chinese leaves no blank there.
+    app.jinja_env.globals["gap"] = lambda: "" if translation.language().startswith("zh") else " "
     app.jinja_env.globals["script_texts"] = lambda: script_texts(translation.language())
     app.before_request(_speak)
 
