@@ -142,10 +142,10 @@ def test_too_long_a_text_stays_and_is_refused_in_words(page: Page, site: Site) -
 def test_a_change_elsewhere_is_shown_beside_ones_own(page: Page, site: Site) -> None:
     prompts.save(site.database, QWEN, "by a program", now_ms(), saved_by="program")
     type_in(page, "mine")
-    expect(page.locator("#prompt-facts")).to_contain_text("changed elsewhere by a program")
+    expect(page.locator("#prompt-facts")).to_contain_text("Not saved: a program changed this")
     assert site.prompt() == "by a program"
     page.get_by_role("button", name="Keep mine").click()
-    expect(page.locator("#prompt-facts")).not_to_contain_text("changed elsewhere")
+    expect(page.locator("#prompt-facts")).not_to_contain_text("changed this")
     expect(page.locator("#prompt-text")).to_have_value("mine")
     is_stored(site, "mine")
 
