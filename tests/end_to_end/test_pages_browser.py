@@ -508,7 +508,7 @@ def test_the_composer_shows_how_it_reads_a_time_and_sends_what_it_showed(visitor
     page = visitor.go("/chat")
     understood = page.locator("[data-understood]")
     page.locator("#message").press_sequentially("What did I do last wednesday?")
-    expect(understood).to_have_text("Wed 18 Nov, 24 hor Wed 11 Nov, 24 h")
+    expect(understood).to_have_text("Wed 18 Nov · 24 hor Wed 11 Nov · 24 h")
     understood.get_by_text("or Wed 11 Nov").click()
     expect(understood.get_by_text("or Wed 11 Nov")).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="Send").click()
@@ -525,14 +525,14 @@ def test_the_composer_shows_how_it_reads_a_time_and_sends_what_it_showed(visitor
     page.fill("[name=phrase]", "yesterday with friends")
     expect(understood).to_have_text("“with friends” is not a time I know")
     page.fill("[name=phrase]", "yesterday 14:00")
-    expect(understood).to_have_text("Yesterday 13:55–14:05, 10 m")
+    expect(understood).to_have_text("Yesterday 13:55–14:05 · 10 m")
 
 
 def test_a_selection_is_what_the_timeline_showed(visitor: Visit) -> None:
     visitor.go("/timeline")
     page = visitor.go("/chat")
     page.fill("#message", "summarise @selection")
-    expect(page.locator("[data-understood]")).to_have_text("Today, 24 h")
+    expect(page.locator("[data-understood]")).to_have_text("Today · 24 h")
     page.get_by_role("button", name="Send").click()
     expect(page.locator(".scope > summary")).to_contain_text("20 Nov")
     page.locator(".went > summary").click()
