@@ -74,7 +74,7 @@ def packed_bytes(scenes: dict[str, list[Frame]]) -> tuple[int, int]:
 
 def _pack(home: Home) -> None:
     while packing.pack_next(home.database, home.media, _LATER_MS):
-        deletion.empty_trash(home.database, home.media)
+        packing.empty_trash(home.database, home.media)
 
 
 def _store(home: Home, scenes: dict[str, list[Frame]]) -> list[int]:

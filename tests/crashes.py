@@ -46,7 +46,7 @@ from store.core.database import Database
 from store.core.errors import StoreError
 from store.core.paths import DataDir
 from store.core.settings import RetentionSettings, Settings
-from store.deletion import deletion, request, retention
+from store.deletion import deletion, receipts, request, retention
 from store.frames import packing, text_index
 from store.spool.queue import LookReport
 from store.verify import verify as verifying
@@ -339,7 +339,7 @@ def started(folder: Path, entries_may_fail: bool) -> list[str]:
         repeat(loop.step)
         remembering(home, clock, lambda _: None)
         embedding(home, clock, lambda _: None)
-        deletion.settle(home.database, home.media)
+        receipts.settle(home.database, home.media)
         problems = list(verifying.verify(home.database, home.media, home.spool).problems)
         if home.spool.waiting() or any((home.spool.folder / "taken").iterdir()):
             problems.append("the spool is not empty")

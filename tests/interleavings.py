@@ -56,8 +56,8 @@ from store.core.database import Database
 from store.core.errors import StoreError
 from store.core.paths import DataDir
 from store.core.settings import ContextSettings, RetentionSettings, Settings
-from store.deletion import deletion, request, retention
-from store.deletion.deletion import Receipt
+from store.deletion import deletion, receipts, request, retention
+from store.deletion.receipts import Receipt
 from store.frames import frames, packing, text_index
 from store.frames.frames import FrameRow
 from store.privacy.rules import OwnChoices, save_choices, validate
@@ -535,7 +535,7 @@ def judged(own: World, found: list[Receipt | BaseException], pictures: list[byte
     receipt = found[0]
     left = [] if receipt.verified else ["not verified"]
     for _ in range(2):  # the worker's minute
-        deletion.settle(own.database, own.home.media)
+        receipts.settle(own.database, own.home.media)
     own.database.checkpoint()
     places = places_with(own.home.data_dir, [*NEEDLES, *pictures])
     problems = [f"found in {place}" for place in places]

@@ -13,7 +13,7 @@ from ingest.core.worker_stats import WorkerStats
 from store.backup import backup
 from store.core import copies
 from store.core.errors import StoreBusy
-from store.deletion import deletion, retention
+from store.deletion import deletion, receipts, retention
 from store.frames import packing
 
 log = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ class Housekeeping(threading.Thread):
         if time.monotonic() >= self._backup_due_s:
             self._back_up()
         if packing.pack_next(self._home.database, self._home.media, self._clock()):
-            deletion.empty_trash(self._home.database, self._home.media)
+            packing.empty_trash(self._home.database, self._home.media)
             return _BETWEEN_PACKS_S
         return _IDLE_S
 
@@ -78,7 +78,7 @@ class Housekeeping(threading.Thread):
         """What deletions had to leave, what nobody finished writing, and a log that readers kept long."""
         home, stop = self._home, self._stop_event
         deletion.resume(home.database, home.media)
-        deletion.settle(home.database, home.media, lambda: stop.wait(_BETWEEN_WRITES_S))
+        receipts.settle(home.database, home.media, lambda: stop.wait(_BETWEEN_WRITES_S))
         home.spool.sweep_tmp(_UPLOAD_LASTS_S)
         home.database.fold_long_log()
 

@@ -31,7 +31,7 @@ from store.core import copies
 from store.core.database import Database
 from store.core.errors import Abandoned, DatabaseDamaged, StoreBusy
 from store.core.paths import DIRECTORY_MODE, FILE_MODE, DataDir, only_holder, sync_directory, write_file
-from store.deletion import deletion
+from store.deletion import receipts
 from store.frames import pending
 
 FORMAT = "recollect-backup/1"
@@ -204,7 +204,7 @@ def _made(database: Database, now_ms: int) -> Iterator[tuple[Path, Backup]]:
     with only_one(data_dir):
         for left in copies.leavings(data_dir):  # by a maker that was killed
             copies.drop(left)
-        if deletion.is_unfinished(database):
+        if receipts.is_unfinished(database):
             raise StoreBusy("what was deleted is still being erased; make a backup when that is done")
         _check_room(data_dir)
         folder.mkdir(mode=DIRECTORY_MODE)

@@ -9,8 +9,8 @@ The order survives a crash anywhere: one transaction removes the rows and notes 
 to go, then the files go, then the log is truncated. The first transaction notes what was asked, too:
 `sweep`, at every start, does what a crash left undone. Large deletions take several transactions, so that
 capture is never kept waiting, and erase their words by merging the index instead of one by one. A large index
-is merged afterwards by `settle`, for that takes minutes: until then no search finds the words, but they
-are in the file, and the receipt says so.
+is merged afterwards by `receipts.settle`, for that takes minutes: until then no search finds the words, but
+they are in the file, and the receipt says so.
 
 What is deleted is erased, not marked: SQLite's and FTS5's secure delete are on, the write-ahead
 log is truncated at the end, and copies below ``backups/`` go, because they hold what was deleted. What
@@ -22,27 +22,28 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import asdict, replace
 from typing import Any
 
 import apsw
 
-from store.core import copies, times, tombstones
+from store.core import copies, times
 from store.core.database import Database, rows, scalar
 from store.core.errors import StoreBusy
 from store.core.paths import only_holder
 from store.core.records import insert
 from store.core.times import now_ms as wall_clock_ms
-from store.core.translation import N_
 from store.core.translation import gettext as _
-from store.deletion import memory_hooks, registry, reserve
+from store.deletion import receipts, registry, reserve
+from store.deletion.receipts import Counts, Receipt
 from store.deletion.request import DeletionScope, Request
-from store.frames import packing, packs, pending, text_index
+from store.frames import pending, text_index
 from store.frames.activity_intervals import CONTINUOUS_MS
-from store.frames.frames import MAX_CAPTURED_MS, captured_ms_of, id_range
+from store.frames.frames import MAX_CAPTURED_MS, captured_ms_of
 from store.frames.media import Media, possible_paths
+from store.frames.packing import empty_trash
 from store.ocr import sent
 from store.spool import residual_files, window_hints
 from store.spool.residual_files import Waiting
@@ -56,138 +57,6 @@ _ROUND_S = 0.2
 """A worker that has claimed a capture of the range gets these rounds to finish it."""
 _WAIT_S = 60.0
 _LOCK_NAME = "deletion.lock"
-_LOG_IS_READ = N_("The write-ahead log could not be truncated, because it is being read.")
-_PICTURES_LEFT = N_("pictures are still on the disk.")
-_WORDS_LEFT = N_(
-    "No search finds the words any more. The worker erases them from the index, which takes a while."
-)
-_CAPTURES_LEFT = N_("captures are still in the spool.")
-_FRAMES_LEFT = N_("frames are still stored.")
-_UNDECIDED = N_("Frames stay where it takes too long to tell whether a rule fits them.")
-_PACKING = N_("Pictures are being packed just now.")
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How much goes, or went. `bytes` is of the pictures; files of the spool and copies come on top."""
-
-    frames: int = 0
-    bytes: int = 0
-    pictures: int = 0
-    index_rows: int = 0
-    readings: int = 0
-    vectors: int = 0  # of meaning
-    embedding_queue: int = 0  # frames that waited for theirs
-    urls: int = 0
-    page_texts: int = 0  # what the browser told of frames that were not read yet
-    segments: int = 0
-    apps: int = 0
-    quotes: int = 0  # evidence shown in conversations
-    answers: int = 0  # answers that rested on it
-    insights: int = 0  # narratives of it, or made with it
-    chat_summaries: int = 0  # what chats came to that may tell of it
-    sent: int = 0  # texts of requests to a model
-    measured: int = 0  # answers that lost the durations they were judged by
-    tool_calls: int = 0  # calls of a chat whose result may show it
-    memory: int = 0  # observations and session summaries made of it
-    summaries: int = 0  # of days that may show it
-    knowledge: int = 0  # facts and entities that were learned from it
-    tags: int = 0
-    saved_searches: int = 0  # that named what only it had
-    pins: int = 0  # frames that had been kept from retention
-    captures: int = 0  # capture ids that will not be stored again
-    spool: int = 0
-    copies: int = 0
-
-    def plus(self, more: dict[str, int]) -> Counts:
-        return replace(self, **{name: getattr(self, name) + number for name, number in more.items()})
-
-
-def preview(database: Database, request: Request) -> Counts:
-    """What `delete` would remove now."""
-    counts = Counts()
-    with database.read() as connection:
-        request.scope.select_all(connection)
-        last = -1
-        while (found := request.scope.select(connection, last)) is not None:
-            last = found
-            counts = counts.plus({**registry.count(connection), "bytes": picture_bytes(connection)})
-    waiting = request.waiting(database.data_dir)
-    return counts.plus({"spool": len(waiting), "copies": len(copies.copies(database.data_dir))})
-
-
-MOST_NAMED = 2_000
-"""Frames of which what goes with them is told by name: to find it takes as long as to forget it."""
-
-
-class _TakenBack(Exception):
-    """The transaction was only to look."""
-
-
-def names_of(database: Database, request: Request) -> list[tuple[str, str]] | None:
-    """Answers and what was learned that `delete` would take now, as (kind, name); None of more frames than
-    `MOST_NAMED`.
-    """
-    found: list[tuple[str, str]] | None = []
-    with suppress(_TakenBack), database.write() as connection:
-        request.scope.select_all(connection)
-        number = registry.select_frames(connection, "select id from deletion_request", {})
-        if number > MOST_NAMED:
-            found = None
-        elif number:
-            found = memory_hooks.would_forget(connection)
-        raise _TakenBack
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What was deleted. `left` says, in sentences, what the search afterwards still found; `elsewhere` are
-    backup files outside the home that were made before and are the person's to erase, and a cluster that was
-    reading a picture of it: it is told to forget, and may have it until its workers end.
-    """
-
-    start_ms: int
-    end_ms: int
-    deleted_ms: int
-    counts: Counts
-    bytes_freed: int
-    verified: bool
-    left: tuple[str, ...] = field(default=())
-    elsewhere: tuple[str, ...] = ()
-    deletion_id: int = 0  # by which hosts say that they carried it out (`store.sources.hosts`)
-
-    @property
-    def frames(self) -> int:
-        return self.counts.frames
-
-    @property
-    def left_in_words(self) -> list[str]:
-        """`left` in the person's language."""
-        return [_in_words(sentence) for sentence in self.left]
-
-    @property
-    def is_being_finished(self) -> bool:
-        """Whether all that is left goes by itself, as `settle` comes to it."""
-        return not self.verified and set(self.left) <= {_WORDS_LEFT, _PACKING}
-
-
-def _in_words(left: str) -> str:
-    """A sentence of `Receipt.left`, which is kept English, in the person's language."""
-    number, __, rest = left.partition(" ")
-    return f"{number} {_(rest)}" if number.isdecimal() else _(left)
-
-
-def receipts(database: Database, limit: int) -> list[Receipt]:
-    """Receipts of deletions that are over, the newest first. What a later version added is left out."""
-    sql = "select receipt from deletions where receipt ->> 'verified' is not null order by id desc limit ?"
-    return [_receipt_of(json.loads(text)) for text in database.column(sql, (limit,))]
-
-
-def _receipt_of(noted: dict[str, Any]) -> Receipt:
-    known = {each.name: noted[each.name] for each in fields(Receipt) if each.name in noted}
-    counts = {each.name: noted["counts"].get(each.name, 0) for each in fields(Counts)}
-    return Receipt(**known | {"counts": Counts(**counts)})
 
 
 def delete(database: Database, media: Media, request: Request, *, now_ms: int | None = None) -> Receipt:
@@ -252,66 +121,14 @@ def sweep(database: Database, media: Media) -> int:
 
 def resume(database: Database, media: Media) -> None:
     """Finish the deletions whose program is gone."""
-    if not database.rows(_UNDER_WAY):
+    if not database.rows(receipts.UNDER_WAY):
         return
     try:
         with only_one(database, wait_s=0.0):
-            for tombstone, deleted_ms, noted in database.rows(_UNDER_WAY):
+            for tombstone, deleted_ms, noted in database.rows(receipts.UNDER_WAY):
                 Erasure.resume(database, media, tombstone, deleted_ms, json.loads(noted))
     except StoreBusy as error:
         log.info("what was deleted is looked at later: %s", error)
-
-
-def settle(database: Database, media: Media, is_stopped: Callable[[], bool] = lambda: False) -> None:
-    """Do what deletions had to leave, where a pack was in use, a log was read or the index is large; their
-    receipts say so. What they know apps by goes, too.
-    """
-    _forget_digests(database)
-    unsettled = [(tombstone, json.loads(noted)) for tombstone, noted in database.rows(_UNVERIFIED)]
-    if not unsettled and not database.column("select 1 from media_trash limit 1"):
-        return
-    left = {sentence for __, receipt in unsettled for sentence in receipt["left"]}
-    is_quiet = _PACKING in left and pending.discard(database)
-    empty_trash(database, media)
-    has_pictures = bool(database.scalar("select count(*) from media_trash"))
-    is_merged = _WORDS_LEFT in left and text_index.merge(database, is_stopped)
-    # What was merged is in the file until the log is folded into it.
-    is_short = (is_merged or _LOG_IS_READ in left) and database.checkpoint(_SETTLE_MS)
-    settled = {
-        _PICTURES_LEFT: not has_pictures,
-        _PACKING: is_quiet and not has_pictures,
-        _WORDS_LEFT: is_merged and is_short,
-        _LOG_IS_READ: is_short,
-    }
-    done = tuple(sentence for sentence, is_done in settled.items() if is_done)
-    for tombstone, receipt in unsettled:
-        now = [each for each in receipt["left"] if not each.endswith(done)]
-        others = [each for each in now if not each.endswith((_FRAMES_LEFT, _CAPTURES_LEFT))]
-        if asked := receipt.get("asked"):
-            now = _still_there(database, Request.read(asked)) + others
-        elif others != now and _is_empty(database, receipt["start_ms"], receipt["end_ms"]):
-            now = others  # receipts of before do not say what was asked
-        if now != receipt["left"]:
-            asked = asked if _has_counted(now) else None
-            kept = {**receipt, "left": now, "verified": not now, "asked": asked}
-            database.change(_KEEP, (json.dumps(kept), tombstone))
-
-
-def _forget_digests(database: Database) -> None:
-    """Drop what receipts know an app by, once nothing of it can be on its way and every host was told, also
-    one that has a token and never spoke: a list of apps tells whose it is.
-    """
-    until_ms = times.now_ms() - tombstones.ON_ITS_WAY_MS
-    for tombstone, deleted_ms in database.rows(_WITH_DIGEST, (until_ms,)):
-        oldest_ms = deleted_ms - tombstones.ON_ITS_WAY_MS
-        if not any(residual_files.captures(database.data_dir, oldest_ms, deleted_ms + 1)):
-            database.change(_FORGET_DIGEST, (tombstone,))
-
-
-def is_unfinished(database: Database) -> bool:
-    """Whether a deletion is under way or was broken off, or left words in the file for `settle` to erase."""
-    left = (json.loads(noted)["left"] for __, noted in database.rows(_UNVERIFIED))
-    return bool(database.rows(_UNDER_WAY)) or any(_WORDS_LEFT in sentences for sentences in left)
 
 
 # -- one deletion under way ---------------------------------------------------------------
@@ -477,7 +294,7 @@ class Erasure:
         return number
 
     def _erase_words(self) -> None:
-        """Merge the index, or leave that to `settle`."""
+        """Merge the index, or leave that to `receipts.settle`."""
         self._are_words_left = self._in_index() > _ERASED_AT_ONCE * _MERGE_WORTH
         if not self._are_words_left:
             text_index.merge(self._database)
@@ -500,7 +317,7 @@ class Erasure:
             for frame_id, *paths in selected:
                 self._ids.append(frame_id)
                 self._paths += filter(None, paths)
-            size = picture_bytes(connection)
+            size = receipts.picture_bytes(connection)
             counts = registry.purge(connection, merge_later=merge_later)
             self._counts = self._counts.plus({**counts, "bytes": size})
             self._places.update(registry.leftovers(connection))
@@ -513,24 +330,25 @@ class Erasure:
         self._counts = self._counts.plus({"spool": len(waiting)})
 
     def _keep(self, connection: apsw.Connection, receipt: str) -> None:
-        connection.execute(_KEEP, (receipt, self._tombstone))
+        connection.execute(receipts.KEEP, (receipt, self._tombstone))
 
     def finish(self) -> Receipt:
         """Drop what copies hold, truncate the log, look for what is left, and keep the receipt."""
         self._drop_copies()  # before the wait: one that is being made holds the pictures' lock
         is_quiet = pending.discard(self._database, _WAIT_S)  # a pack in the making may hold what goes
         self._freed += empty_trash(self._database, self._media)
-        left = self._left() + [_PACKING] * (not is_quiet)
-        left += [_WORDS_LEFT] * self._are_words_left + [_UNDECIDED] * bool(self._request.undecided)
+        left = self._left() + [receipts.PACKING] * (not is_quiet)
+        left += [receipts.WORDS_LEFT] * self._are_words_left
+        left += [receipts.UNDECIDED] * bool(self._request.undecided)
         if not self._database.checkpoint():
-            left.append(_LOG_IS_READ)
+            left.append(receipts.LOG_IS_READ)
         start_ms, end_ms = self._request.start_ms, self._request.end_ms
         receipt = Receipt(
             start_ms, end_ms, self._deleted_ms, self._counts, self._freed, not left, tuple(left),
             (*copies.elsewhere(self._database), *sorted(self._sent_to)), self._tombstone or 0,
         )  # fmt: skip
         noted = {**asdict(receipt), **self._covered}
-        if _has_counted(left):
+        if receipts.has_counted(left):
             noted["asked"] = self._until_now.note()  # while `settle` has to count anew
         with self._database.write() as connection:
             self._keep(connection, json.dumps(noted))
@@ -551,7 +369,7 @@ class Erasure:
     def _left(self) -> list[str]:
         """Search for what should be gone, place by place."""
         # What retention finds later it takes later.
-        found = [] if self._is_narrowed else _still_there(self._database, self._until_now)
+        found = [] if self._is_narrowed else receipts.still_there(self._database, self._until_now)
         with self._database.read() as connection:
             registry.select_frames(
                 connection, "select value from json_each(:ids)", {"ids": json.dumps(self._ids)}
@@ -560,82 +378,13 @@ class Erasure:
         found += [f"Something is still in {place}." for place in sorted(self._places)]
         pictures = sum((self._media.folder / path).exists() for path in self._paths)
         if pictures:
-            found.append(f"{pictures} {_PICTURES_LEFT}")
+            found.append(f"{pictures} {receipts.PICTURES_LEFT}")
         return found
 
 
-def _is_empty(database: Database, start_ms: int, end_ms: int) -> bool:
-    """Whether nothing at all is there of a time, whatever was asked of it."""
-    stored = "select 1 from frames where id >= ? and id < ? limit 1"
-    is_waiting = bool(Request(start_ms, end_ms).waiting(database.data_dir))
-    return not is_waiting and not database.column(stored, id_range(start_ms, end_ms))
-
-
-def _has_counted(left: Iterable[str]) -> bool:
-    """Whether frames or captures are left that `settle` has to count anew."""
-    return any(each.endswith((_FRAMES_LEFT, _CAPTURES_LEFT)) for each in left)
-
-
-def _still_there(database: Database, request: Request) -> list[str]:
-    """What is there of what was asked to be deleted, in sentences."""
-    waiting = len(request.waiting(database.data_dir))
-    with database.read() as connection:  # afterwards: what waited may have been stored meanwhile
-        stored = request.scope.count(connection)
-    counted = (stored, _FRAMES_LEFT), (waiting, _CAPTURES_LEFT)
-    return [f"{number} {sentence}" for number, sentence in counted if number]
-
-
 _NOTHING = DeletionScope("from frames f where false", {})
-_UNDER_WAY = (
-    "select id, deleted_ms, receipt from deletions where json_extract(receipt, '$.under_way') is not null"
-)
-_UNVERIFIED = "select id, receipt from deletions where json_extract(receipt, '$.verified') = 0"
-_WITH_DIGEST = """
-select id, deleted_ms from deletions
-where deleted_ms < ? and receipt ->> '$.app' is not null and receipt -> '$.under_way' is null
-    and not exists (
-        select 1 from access_keys k left join hosts h on h.key_id = k.id
-        where k.scope = 'ingest' and coalesce(h.deletion_id, 0) < deletions.id
-    )
-"""
-_FORGET_DIGEST = "update deletions set receipt = json_remove(receipt, '$.app') where id = ?"
-_KEEP = "update deletions set receipt = ? where id = ?"
-_SETTLE_MS = 100
 _OUTCOME = "select outcome from ingest_records where capture_id = ?"
 _TRASH = "insert or ignore into media_trash (path) values (?)"
 _SELECTED = (
     "select f.id, f.media_path, f.preview_path from deletion_scope d cross join frames f on f.id = d.id"
 )
-_BYTES = """
-select coalesce(sum(iif(f.media_path is null, 0, f.size_bytes) + coalesce(f.preview_bytes, 0)), 0)
-from deletion_scope d cross join frames f on f.id = d.id
-"""
-
-
-def empty_trash(database: Database, media: Media) -> int:
-    """Unlink what deletions noted in ``media_trash``, packs once those that stay have another; returns the
-    bytes freed.
-    """
-    paths = database.column("select path from media_trash")
-    if not paths:
-        return 0
-    alone = [path for path in paths if not path.endswith(packs.SUFFIX)]
-    freed = media.remove(alone)
-    done = alone
-    for path in sorted(set(paths) - set(alone)):
-        try:
-            freed -= packing.rewrite(database, media, path)
-        except (StoreBusy, OSError, ValueError) as error:
-            # It stays in the trash, and on the receipt as a picture that is left.
-            log.warning("the pack %s cannot be written without what was deleted: %s", path, error)
-            continue
-        freed += media.remove([path])
-        done.append(path)
-    with database.write() as connection:
-        connection.executemany("delete from media_trash where path = ?", [(path,) for path in done])
-    return freed
-
-
-def picture_bytes(connection: apsw.Connection) -> int:
-    """What the pictures of the frames to delete take."""
-    return int(scalar(connection, _BYTES))

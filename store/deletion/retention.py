@@ -25,11 +25,12 @@ from store.core.preferences import delete_preference, get_preference, set_prefer
 from store.core.records import columns, insert
 from store.core.settings import RetentionSettings
 from store.deletion import registry
-from store.deletion.deletion import Erasure, empty_trash, only_one
+from store.deletion.deletion import Erasure, only_one
 from store.deletion.request import DeletionScope, Request
 from store.frames import frames, pending
 from store.frames.frames import ID_STEP, FrameRow, captured_ms_of
 from store.frames.media import Media, preview_of
+from store.frames.packing import empty_trash
 from store.frames.tags import KEPT
 
 PREVIEW_PX = 320

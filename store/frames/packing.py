@@ -76,6 +76,30 @@ def rewrite(database: Database, media: Media, path: str) -> int:
     return len(content)
 
 
+def empty_trash(database: Database, media: Media) -> int:
+    """Unlink what deletions noted in ``media_trash``, packs once those that stay have another; returns the
+    bytes freed.
+    """
+    paths = database.column("select path from media_trash")
+    if not paths:
+        return 0
+    alone = [path for path in paths if not path.endswith(SUFFIX)]
+    freed = media.remove(alone)
+    done = alone
+    for path in sorted(set(paths) - set(alone)):
+        try:
+            freed -= rewrite(database, media, path)
+        except (StoreBusy, OSError, ValueError) as error:
+            # It stays in the trash, and on the receipt as a picture that is left.
+            log.warning("the pack %s cannot be written without what was deleted: %s", path, error)
+            continue
+        freed += media.remove([path])
+        done.append(path)
+    with database.write() as connection:
+        connection.executemany("delete from media_trash where path = ?", [(path,) for path in done])
+    return freed
+
+
 def _due(database: Database, now_ms: int) -> list[FrameRow]:
     """The oldest pictures of a screen that wait, where they fill a pack or have waited long enough."""
     waiting = "where is_packable = 1 and media_path is not null"

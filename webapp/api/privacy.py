@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from store.core.database import Database
-from store.deletion import deletion
+from store.deletion import deletion, receipts
 from store.deletion.request import Request as DeletionRequest
 from store.deletion.request import recorded
 from store.frames import frames
@@ -112,7 +112,7 @@ def delete(body: DeleteRequest) -> ReceiptAnswer:
     own = services()
     asked = DeletionRequest(body.start_time, body.end_time, body.app_name, rules=_validated(body.rules))
     if body.dry_run:
-        counts = deletion.preview(own.database, asked)
+        counts = receipts.preview(own.database, asked)
         return ReceiptAnswer.of(body, counts=counts, bytes=counts.bytes, deleted_at=None, verification=None)
     _require_in_force(asked.rules)
     receipt = deletion.delete(own.database, own.media, asked, now_ms=own.clock())
@@ -129,7 +129,7 @@ def delete_frame(frame_id: int) -> ReceiptAnswer:
 
 
 def receipt_answer(
-    database: Database, receipt: deletion.Receipt, app_name: str | None = None
+    database: Database, receipt: receipts.Receipt, app_name: str | None = None
 ) -> ReceiptAnswer:
     return ReceiptAnswer.of(
         receipt,

@@ -12,8 +12,8 @@ from flask import request
 from werkzeug.wrappers import Response
 
 from store.core.translation import gettext as _
-from store.deletion import deletion
-from store.deletion.deletion import Counts
+from store.deletion import deletion, receipts
+from store.deletion.receipts import Counts
 from store.deletion.request import EVER, Request, recorded
 from store.egress import egress_log
 from store.frames import apps, frames
@@ -89,7 +89,7 @@ def defaults() -> Response:
 def preview() -> Response:
     """What would go; nothing is done yet."""
     form = _erase_form(request.args)
-    named = deletion.names_of(services().database, form.asked) if form.asked else []
+    named = receipts.names_of(services().database, form.asked) if form.asked else []
     names = named and [(_(kind), name) for kind, name in named]
     return _page(422 if form.problem else 200, erase=form, counts=form.counts(), names=names)
 
@@ -124,7 +124,7 @@ class EraseForm:
     asked: Request | None = None
 
     def counts(self) -> Counts | None:
-        return deletion.preview(services().database, self.asked) if self.asked else None
+        return receipts.preview(services().database, self.asked) if self.asked else None
 
 
 def _erase_form(values: Mapping[str, str]) -> EraseForm:
@@ -153,7 +153,7 @@ def _page(status: int = 200, **changes: object) -> Response:
         "defaults": loaded.defaults,
         "unreadable": loaded.unreadable,
         "day": _day(changes.get("erase")),
-        "receipts": deletion.receipts(own.database, _RECEIPTS),
+        "receipts": receipts.latest(own.database, _RECEIPTS),
         "answers": partial(hosts.receipts_of, own.database),
         "sent": egress_log.totals_since(own.database, own.clock() - 7 * _DAY_MS),
         "slots": apps.colour_slots(own.database),

@@ -8,7 +8,7 @@ from store.chats import conversations
 from store.chats.records import StoredEvidence
 from store.core.database import Database, rows
 from store.core.paths import DataDir
-from store.deletion import deletion
+from store.deletion import deletion, receipts
 from store.deletion.request import Request
 from store.frames.media import Media
 from store.memory import chat_digests, chat_sessions, chat_summaries
@@ -35,7 +35,7 @@ def test_deleting_a_frame_forgets_what_a_chat_said_of_it(
     told = past.window("What was it?", answers=[f"It was {SECRET}."], evidence=evidence)
     other = past.window("And the lunch?", answers=["Pizza."])
     assert SECRET in everywhere(database)
-    before = deletion.preview(database, Request(NOON_MS - 2_000, NOON_MS))
+    before = receipts.preview(database, Request(NOON_MS - 2_000, NOON_MS))
     receipt = deletion.delete_frames(database, media, [frame.id])
     assert before.chat_summaries == receipt.counts.chat_summaries == 1
     assert receipt.verified

@@ -14,7 +14,7 @@ from store.backup import backup
 from store.core import copies, database
 from store.core.database import Database
 from store.core.settings import BackupSettings, RetentionSettings
-from store.deletion import deletion, retention
+from store.deletion import deletion, receipts, retention
 from store.frames import pending
 from tests.factories import NOON_MS, Clock, store_frame
 
@@ -97,9 +97,9 @@ def test_a_deletion_whose_program_died_is_finished_without_a_restart(
     with monkeypatch.context() as patch, pytest.raises(OSError, match="no space"):
         patch.setattr(deletion.Erasure, "remove", die)
         deletion.delete_range(home.database, home.media, NOON_MS, NOON_MS + 1)
-    assert deletion.is_unfinished(home.database)
+    assert receipts.is_unfinished(home.database)
     housekeeping(home)[0].step()
-    assert home.media.files() == [] and not deletion.is_unfinished(home.database)
+    assert home.media.files() == [] and not receipts.is_unfinished(home.database)
 
 
 @pytest.mark.parametrize("keep", [0, 7])

@@ -22,7 +22,7 @@ from store.core.database import Database, open_database
 from store.core.errors import StoreBusy, StoreError
 from store.core.paths import DataDir, file_lock
 from store.core.settings import RetentionSettings
-from store.deletion import deletion, retention
+from store.deletion import deletion, receipts, retention
 from store.frames import frames, packing
 from store.frames.media import Media
 from store.spool.queue import Spool
@@ -192,10 +192,10 @@ def test_a_deletion_meanwhile_leaves_no_backup_that_has_it(
     put(database, text=SECRET)
     owner = Database if step == "copy_to" else backup
     real, drop = getattr(owner, step), deletion.Erasure._drop_copies
-    receipts, has_dropped = list[deletion.Receipt](), threading.Event()
+    made, has_dropped = list[receipts.Receipt](), threading.Event()
 
     def delete() -> None:
-        receipts.append(deletion.delete_range(database, media, NOON_MS, NOON_MS + HOUR_MS))
+        made.append(deletion.delete_range(database, media, NOON_MS, NOON_MS + HOUR_MS))
         database.close_thread()
 
     def tell(erasure: deletion.Erasure) -> None:
@@ -216,7 +216,7 @@ def test_a_deletion_meanwhile_leaves_no_backup_that_has_it(
     with contextlib.suppress(StoreBusy):
         backup.make(database, NOON_MS)
     thread.join()
-    assert receipts[0].verified, receipts
+    assert made[0].verified, made
     assert (holds(data_dir), media.files()) == ([], [])
     assert [path for path in data_dir.backups.rglob("*.webp")] == []
 
@@ -393,6 +393,6 @@ def test_none_is_made_before_the_words_of_a_deletion_are_erased(
     for made in (lambda: backup.make(database, NOON_MS), lambda: backup.archive(database, tmp_path / "x", 1)):
         with pytest.raises(StoreBusy, match="being erased"):
             made()
-    deletion.settle(database, media)
+    receipts.settle(database, media)
     backup.make(database, NOON_MS)
     assert holds(data_dir) == []

@@ -22,7 +22,7 @@ from store.core.database import Database
 from store.core.errors import StoreBusy
 from store.core.paths import DataDir
 from store.core.records import insert
-from store.deletion import deletion
+from store.deletion import deletion, receipts
 from store.frames import frames
 from store.frames.media import Media
 from store.memory import chat_sessions, insights
@@ -228,7 +228,7 @@ def test_a_deletion_meanwhile_leaves_no_export_and_names_it(
     filled: Database, data_dir: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target, real = tmp_path / "out.zip", Media.image
-    receipts: list[deletion.Receipt] = []
+    receipts: list[receipts.Receipt] = []
 
     def image(media: Media, frame: frames.FrameRow) -> Image.Image:
         if not receipts:

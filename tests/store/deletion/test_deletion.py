@@ -22,7 +22,7 @@ from store.core import copies, migrations, times
 from store.core.database import Database, column, open_database, rows, scalar
 from store.core.errors import NotFound
 from store.core.paths import DataDir
-from store.deletion import chat_hooks, deletion, request
+from store.deletion import chat_hooks, deletion, receipts, request
 from store.deletion.request import EVER, Request
 from store.frames import frames, pending, text_index
 from store.frames.media import Media
@@ -328,7 +328,7 @@ def test_rules_take_what_they_would_have_hidden_and_nothing_else(
     ]
     for title in ("Payroll June", "Holidays"):
         spool.put(capture(NOON_MS, window_name=title), webp(noise(1)))
-    assert (request.recorded(database, rules), deletion.preview(database, ever).spool) == (3, 1)
+    assert (request.recorded(database, rules), receipts.preview(database, ever).spool) == (3, 1)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(deletion, "empty_trash", interrupted)
@@ -346,12 +346,12 @@ def test_what_a_slow_rule_may_fit_stays_and_the_receipt_names_the_rule(
     slow = put(database, data_dir, NOON_MS, "slow", window_name=f"{'a' * 300} b")
     put(database, data_dir, NOON_MS + SECOND, "gone", window_name="aaa")
     ever = Request(*EVER, rules=validate([{"title": "^(a|a)*$", "match": "regex"}]))
-    assert (deletion.preview(database, ever).frames, request.recorded(database, ever.rules)) == (1, None)
+    assert (receipts.preview(database, ever).frames, request.recorded(database, ever.rules)) == (1, None)
     receipt = deletion.delete(database, media, ever)
     assert (receipt.frames, receipt.verified) == (1, False)
     assert database.column("select id from frames") == [slow.id]
     assert ever.rules[0].sentence in receipt.left[-1]
-    deletion.settle(database, media)
+    receipts.settle(database, media)
     [[kept]] = noted_receipts(database)
     assert ever.rules[0].sentence not in kept
 
@@ -421,13 +421,13 @@ def test_preview_counts_what_a_deletion_removes(
     for n in range(5):
         put(database, data_dir, NOON_MS + n, f"text {n}", app_name="Code")
     spool.put(capture(NOON_MS + 9), webp(noise(9)))
-    before = deletion.preview(database, Request(NOON_MS, END_MS))
+    before = receipts.preview(database, Request(NOON_MS, END_MS))
     receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
     assert (before.frames, before.bytes, before.readings, before.spool) == (
         receipt.counts.frames, receipt.counts.bytes, receipt.counts.readings, receipt.counts.spool,
     )  # fmt: skip
     assert before.frames == 5
-    assert deletion.preview(database, Request(NOON_MS, END_MS)).frames == 0
+    assert receipts.preview(database, Request(NOON_MS, END_MS)).frames == 0
 
 
 # -- saved searches -----------------------------------------------------------------------
@@ -724,9 +724,9 @@ def test_what_a_reader_kept_in_the_log_goes_when_it_has_ended(
         monkeypatch.setattr(Database.checkpoint, "__defaults__", (10,))
         receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
         assert not receipt.verified and receipt.left
-        deletion.settle(database, media)
+        receipts.settle(database, media)
         assert noted_receipts(database) == [receipt.left]
-    deletion.settle(database, media)
+    receipts.settle(database, media)
     assert noted_receipts(database) == [()]
     assert places_with(data_dir, needles()) == []
 
@@ -743,9 +743,9 @@ def test_words_of_many_frames_go_from_a_large_index_later(
     receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
     assert not receipt.verified
     assert [search(database, word, Filters(0, LATER_MS)).total for word in (SECRET, "else")] == [0, 1]
-    deletion.settle(database, media, lambda: True)
+    receipts.settle(database, media, lambda: True)
     assert noted_receipts(database) == [receipt.left]
-    deletion.settle(database, media)
+    receipts.settle(database, media)
     assert noted_receipts(database) == [()]
     assert places_with(data_dir, needles()) == []
     assert frames.get(database, kept.id)
@@ -762,9 +762,9 @@ def test_a_pack_in_the_making_is_told_until_it_is_done(
         with monkeypatch.context() as patch:  # nothing is written, or truncated, where nothing changed
             patch.setattr(Database, "write", refused)
             patch.setattr(Database, "checkpoint", refused)
-            deletion.settle(database, media)
+            receipts.settle(database, media)
         assert noted_receipts(database) == [receipt.left]
-    deletion.settle(database, media)
+    receipts.settle(database, media)
     assert noted_receipts(database) == [()]
 
 
@@ -790,10 +790,10 @@ def test_what_comes_late_of_an_app_is_counted_until_it_is_gone(
     spool.take(names[0])
     store_frame(database, data_dir, NOON_MS, "word", app_name="Mail")
     spool.finish(names[0])
-    deletion.settle(database, media)
+    receipts.settle(database, media)
     assert noted_receipts(database) == [("1 frames are still stored.",)]
     assert deletion.delete_range(database, media, NOON_MS, END_MS, "mail").verified
-    deletion.settle(database, media)
+    receipts.settle(database, media)
     assert set(noted_receipts(database)) == {()}
     assert "mail" not in str(database.column("select receipt from deletions"))
 
@@ -806,11 +806,11 @@ def test_what_a_receipt_knows_an_app_by_goes_when_nothing_of_it_is_on_its_way(
         deletion.delete_range(database, media, NOON_MS, END_MS, "Mail", now_ms=now_ms - before_ms)
     late = spool.put(capture(now_ms - 61_500, app_name="Mail"), webp(noise(1)))
     digests = "select receipt ->> '$.app' is not null from deletions order by id"
-    deletion.settle(database, media)
+    receipts.settle(database, media)
     assert database.column(digests) == [1, 1]
     spool.take(late)
     spool.finish(late)
-    deletion.settle(database, media)
+    receipts.settle(database, media)
     assert database.column(digests) == [1, 0]
 
 
@@ -824,10 +824,10 @@ def test_an_old_receipt_comes_true_when_nothing_is_left_of_its_time(
         "update deletions set receipt = json_set(receipt, '$.verified', 0, '$.left', json(?))", (left,)
     )
     store_frame(database, data_dir, NOON_MS, "word", app_name="Files")
-    deletion.settle(database, media)
+    receipts.settle(database, media)
     assert noted_receipts(database) == [("1 frames are still stored.",)]
     database.change("delete from frames")
-    deletion.settle(database, media)
+    receipts.settle(database, media)
     assert noted_receipts(database) == [()]
 
 

@@ -9,7 +9,7 @@ from store.chats.records import StoredEvidence
 from store.chats.tool_calls import NewToolCall, NotPending
 from store.core.database import Database
 from store.core.paths import DataDir
-from store.deletion import deletion
+from store.deletion import deletion, receipts
 from store.deletion.request import EVER, Request
 from store.frames.frames import FrameRow
 from store.frames.media import Media
@@ -112,7 +112,7 @@ def test_deleting_each_of_thirty_frames_takes_what_was_learned_and_nothing_that_
     lost = left = 0
     for n, frame in enumerate(shot):
         animal, keeper = SUBJECTS[n]
-        named = deletion.names_of(database, Request(*EVER, frame_ids=(frame.id,)))
+        named = receipts.names_of(database, Request(*EVER, frame_ids=(frame.id,)))
         wanted = {
             ("Answer", f"Whose is number {n}?"), ("Fact", f"{animal} belongs to {keeper}"),
             ("Fact", f"Mine {animal} knows {animal} by heart"), ("What was done", f"{animal} alone"),
@@ -148,9 +148,9 @@ def test_of_too_many_frames_nothing_is_named(
     database: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = tuple(store_frame(database, data_dir, NOON_MS + n * HOUR_MS, "words").id for n in range(2))
-    monkeypatch.setattr(deletion, "MOST_NAMED", 1)
-    assert deletion.names_of(database, Request(*EVER, frame_ids=ids)) is None
-    assert deletion.names_of(database, Request(*EVER, frame_ids=ids[:1])) == []
+    monkeypatch.setattr(receipts, "MOST_NAMED", 1)
+    assert receipts.names_of(database, Request(*EVER, frame_ids=ids)) is None
+    assert receipts.names_of(database, Request(*EVER, frame_ids=ids[:1])) == []
 
 
 def test_what_was_proposed_of_a_chat_that_has_gone_is_not_remembered(

@@ -14,7 +14,7 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from store.core.database import Database
-from store.deletion import deletion
+from store.deletion import deletion, receipts
 from store.egress import access_keys
 from store.frames.media import Media
 from store.privacy.rules import Rule
@@ -157,12 +157,12 @@ def test_an_app_that_was_deleted_is_named_by_its_digest_until_every_host_has_ans
 ) -> None:
     media = Media(own.data_dir.media)  # the laptop has a token and never spoke
     deletion.delete_range(own.database, media, NOON_MS, NOON_MS + 1_000, "Mail", now_ms=NOON_MS + 2_000)
-    deletion.settle(own.database, media)
+    receipts.settle(own.database, media)
     told = say(laptop).get_json()
     digest = hashlib.sha256(b"mail").hexdigest()
     assert [each["app_sha256"] for each in told["deletions"]] == [digest]
     say(laptop, **reached(told))
-    deletion.settle(own.database, media)
+    receipts.settle(own.database, media)
     assert digest not in own.database.column("select receipt from deletions")[0]
 
 
