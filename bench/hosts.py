@@ -21,6 +21,7 @@ import threading
 import time
 import uuid
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from capture.core.clock import SystemClock
 from capture.privacy import Rules
 from capture.sender import Sender
 from capture.server import Server
-from store.core.database import open_database
+from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
 from store.sources import hosts
@@ -102,103 +103,105 @@ def machine(folder: Path, url: str, token: str) -> None:
         time.sleep(0.1)
 
 
+@dataclass(slots=True)
+class _Run:
+    """The programs of one run and what was seen of them; `folder` has one for each host, and the server's."""
+
+    folder: Path
+    data_dir: DataDir
+    hosts: list[str]
+    parts: list[_Program]
+    machines: list[_Program]
+    began_s: float
+    loads: list[float] = field(default_factory=list)
+    cpu_ms: float = 0.0  # of the web process, for each entry of the last fifth
+    drained_s: float = 0.0
+
+    def until(self, share: float, more_s: float = 0.0) -> None:
+        due_s = self.began_s + share * MINUTES * 60 + more_s
+        while (left_s := due_s - time.monotonic()) > 0:
+            time.sleep(min(5.0, left_s))
+            self.loads.append(os.getloadavg()[0])
+
+
 def main(report: Report) -> None:
     with tempfile.TemporaryDirectory() as name, ExitStack() as running:
-        folder = Path(name)
-        data_dir = DataDir(folder / "server").create()
-        database = open_database(data_dir)
-        tokens = _tokens(data_dir)
-        with listen("127.0.0.1", 0) as listener:
-            port = listener.getsockname()[1]
-        parts = [["web", "--no-link", "--port", str(port)], ["ingest"]]
-        programs = [running.enter_context(_Program([*_RECOLLECT, *part, *_home(data_dir)])) for part in parts]
-        machines = [
-            running.enter_context(
-                _Program(
-                    [
-                        sys.executable,
-                        "-m",
-                        "bench.hosts",
-                        str(folder / host),
-                        f"http://127.0.0.1:{port}",
-                        token,
-                    ]
-                )
-            )
-            for host, token in tokens.items()
-        ]
-        while not all((folder / host / "seen").exists() for host in tokens):
-            time.sleep(0.1)
-        seconds = MINUTES * 60
-        began_s = time.monotonic()
-        loads = []
-
-        def until(share: float) -> None:
-            while (left_s := began_s + share * seconds - time.monotonic()) > 0:
-                time.sleep(min(5.0, left_s))
-                loads.append(os.getloadavg()[0])
-
-        until(0.25)
-        (folder / "cut").touch()
-        until(0.25 + _CUT_S / seconds)
-        (folder / "cut").unlink()
-        until(0.5)
-        for program in programs:
-            program.kill()
-            until(0.55)
-            program.begin()
-        until(0.75)
-        machines[0].kill()
-        until(0.8)
-        machines[0].begin()
-        before = cpu_s(programs[0].pid), len(_accepted(folder))
-        until(1.0)
-        spent_s, uploads = (
-            after - earlier
-            for after, earlier in zip((cpu_s(programs[0].pid), len(_accepted(folder))), before, strict=True)
-        )
-        for each in machines:
+        run = _begin(Path(name), running)
+        _break_things(run)
+        for each in run.machines:
             each.end()
-        drained_s = time.monotonic() - began_s - seconds
-        waiting = _wait_for_store(data_dir)
-        seen = [line for host in tokens for line in (folder / host / "seen").read_text().split()]
-        stored = database.column("select capture_id from frames")
-        rows = database.rows("select host, count(*) from frames group by 1 order by 1")
-        batches = database.scalar(
-            "select count(*) from (select 1 from look_batches group by id having count(*) > 1)"
-        )
-        times = _accepted(folder)
+        run.drained_s = time.monotonic() - run.began_s - MINUTES * 60
+        waiting = _wait_for_store(run.data_dir)
         report.row("machines, minutes", f"{HOSTS}, {MINUTES:g}")
-        report.row(
-            "frames seen, stored, still in the server's spool",
-            f"{len(seen):,}, {len(stored):,}, {len(waiting):,}",
-        )
-        report.row("lost", str(len(set(seen) - set(stored) - waiting)), goal="0")
-        report.row("doubled", str(len(stored) - len(set(stored)) + batches), goal="0")
-        report.row(
-            "under another name than their host's",
-            str(sum(n for host, n in rows if host not in tokens)),
-            goal="0",
-        )
-        for share in (0.5, 0.95, 0.99):
-            goal = "200 ms" if share == 0.95 else ""
-            report.row(f"accepted within, {share:.0%}", f"{percentile(times, share):.0f} ms", goal=goal)
-        report.row("CPU of the web process for each", f"{spent_s * 1000 / max(1, uploads):.1f} ms")
-        report.row("last entry handed in after the end", f"{drained_s:.0f} s")
-        report.row(
-            "load of the machine meanwhile, mean",
-            f"{sum(loads) / len(loads):.1f}",
-            limit=f"{os.cpu_count()} cores",
-        )
+        database = open_database(run.data_dir)
+        _tell_losses(report, run, database, waiting)
+        _tell_speed(report, run)
         report.row("clocks apart, at most", f"{max(abs(h.skew_ms) for h in hosts.listed(database))} ms")
         database.close_thread()
 
 
-_RECOLLECT, _MACHINE = [sys.executable, "-m", "webapp"], [sys.executable, "-m", "bench.hosts"]
+def _begin(folder: Path, running: ExitStack) -> _Run:
+    data_dir = DataDir(folder / "server").create()
+    tokens = _tokens(data_dir)
+    with listen("127.0.0.1", 0) as listener:
+        port = str(listener.getsockname()[1])
+    url = f"http://127.0.0.1:{port}"
+    parts = [["web", "--no-link", "--port", port], ["ingest"]]
+    commands = [[sys.executable, "-m", "webapp", *part, "--home", str(data_dir.home)] for part in parts]
+    commands += [
+        [sys.executable, "-m", "bench.hosts", str(folder / host), url, token]
+        for host, token in tokens.items()
+    ]
+    programs = [running.enter_context(_Program(command)) for command in commands]
+    while not all((folder / host / "seen").exists() for host in tokens):
+        time.sleep(0.1)
+    return _Run(folder, data_dir, list(tokens), programs[:2], programs[2:], time.monotonic())
 
 
-def _home(data_dir: DataDir) -> list[str]:
-    return ["--home", str(data_dir.home)]
+def _break_things(run: _Run) -> None:
+    run.until(0.25)
+    (run.folder / "cut").touch()
+    run.until(0.25, _CUT_S)
+    (run.folder / "cut").unlink()
+    run.until(0.5)
+    for program in run.parts:
+        program.kill()
+        run.until(0.55)
+        program.begin()
+    run.until(0.75)
+    run.machines[0].kill()
+    run.until(0.8)
+    run.machines[0].begin()
+    before_s, before = cpu_s(run.parts[0].pid), len(_accepted(run.folder))
+    run.until(1.0)
+    entries = len(_accepted(run.folder)) - before
+    run.cpu_ms = (cpu_s(run.parts[0].pid) - before_s) * 1000 / max(1, entries)
+
+
+def _tell_losses(report: Report, run: _Run, database: Database, waiting: set[str]) -> None:
+    seen = [line for host in run.hosts for line in (run.folder / host / "seen").read_text().split()]
+    stored = database.column("select capture_id from frames")
+    batches = database.scalar(
+        "select count(*) from (select 1 from look_batches group by id having count(*) > 1)"
+    )
+    rows = database.rows("select host, count(*) from frames group by 1")
+    strange = sum(number for host, number in rows if host not in run.hosts)
+    counts = f"{len(seen):,}, {len(stored):,}, {len(waiting):,}"
+    report.row("frames seen, stored, still in the server's spool", counts)
+    report.row("lost", str(len(set(seen) - set(stored) - waiting)), goal="0")
+    report.row("doubled", str(len(stored) - len(set(stored)) + batches), goal="0")
+    report.row("under another name than their host's", str(strange), goal="0")
+
+
+def _tell_speed(report: Report, run: _Run) -> None:
+    times = _accepted(run.folder)
+    for share in (0.5, 0.95, 0.99):
+        goal = "200 ms" if share == 0.95 else ""
+        report.row(f"accepted within, {share:.0%}", f"{percentile(times, share):.0f} ms", goal=goal)
+    report.row("CPU of the web process for each", f"{run.cpu_ms:.1f} ms")
+    report.row("last entry handed in after the end", f"{run.drained_s:.0f} s")
+    load = sum(run.loads) / len(run.loads)
+    report.row("load of the machine meanwhile, mean", f"{load:.1f}", limit=f"{os.cpu_count()} cores")
 
 
 def _tokens(data_dir: DataDir) -> dict[str, str]:

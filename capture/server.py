@@ -59,6 +59,7 @@ class Server:
         self._path = parts.path.rstrip("/") + _PREFIX
         self._connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._token = token
+        self._boundary = uuid.uuid4().hex  # one for all forms: whoever reads them compiles expressions for it
         self._connection: http.client.HTTPConnection | None = None
 
     def send(self, path: str, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,7 +68,7 @@ class Server:
 
     def send_parts(self, path: str, parts: Mapping[str, bytes]) -> dict[str, Any]:
         """The answer to a form of files."""
-        boundary = uuid.uuid4().hex
+        boundary = self._boundary
         head = f'--{boundary}\r\nContent-Disposition: form-data; name="%s"; filename="%s"\r\n\r\n'
         body = b"".join((head % (name, name)).encode() + content + b"\r\n" for name, content in parts.items())
         return self._post(

@@ -65,6 +65,7 @@ class Served:
         app.wsgi_app = self._answer  # type: ignore[method-assign, assignment]
         self.url = f"http://127.0.0.1:{port}"
         self.paths: list[str] = []
+        self._clients: list[Server] = []
         self.between: Callable[[str], str] = lambda path: ""
         self._server = serving.Server(app, self._listener, thread_done=home.database.close_thread)
         self._thread = threading.Thread(target=self._server.run)
@@ -83,6 +84,10 @@ class Served:
             raise ConnectionResetError
         return [answered]
 
+    def client(self, token: Callable[[], str]) -> Server:
+        self._clients.append(Server(self.url, token))
+        return self._clients[-1]
+
     def store(self) -> None:
         """What the worker does with what was handed in."""
         stats = WorkerStats(now_ms)
@@ -94,6 +99,8 @@ class Served:
         return self.home.database.rows("select host, capture_id from frames order by id")
 
     def close(self) -> None:
+        for client in self._clients:
+            client.close()
         self._server.stop()
         self._thread.join()
         self._listener.close()
@@ -122,7 +129,7 @@ class Host:
     def begin(self) -> Sender:
         """As after a start of the program."""
         self.spool.recover()
-        server = Server(self.served.url, lambda: self.token)
+        server = self.served.client(lambda: self.token)
         rules = Rules(self.data_dir, PrivacySettings())
         self.sender = Sender(self.data_dir, self.spool, rules, server, SystemClock(), threading.Event())
         return self.sender
@@ -236,7 +243,7 @@ def test_bytes_that_arrive_after_the_answer_are_those_of_before(served: Served, 
     assert host.sender.step() > 0.0
     delete(served, NOON_MS)
     host.begin().step()
-    Server(served.url, lambda: host.token).send_parts("/hosts/entries", late)
+    served.client(lambda: host.token).send_parts("/hosts/entries", late)
     served.store()
     assert served.frames() == []
 

@@ -45,6 +45,7 @@ _DECISIONS = ("kept", "deduped", "excluded", "paused", "failed")
 _MAX_PIECES = 10_000
 """Rows of the ledger that one report may become."""
 _Id = Annotated[int, Field(ge=0, le=MAX_ID)]
+_ID: TypeAdapter[int] = TypeAdapter(_Id)
 
 
 class CarriedOut(Request):
@@ -197,7 +198,7 @@ def _of_host(record: Capture | LookReport, host: Host, deletion_id: int) -> Capt
 
 def _deletion_id() -> int:
     try:
-        return TypeAdapter(_Id).validate_python(_form("deletion_id", "0"))
+        return _ID.validate_python(_form("deletion_id", "0"))
     except ValueError as error:
         raise _refused("deletion_id", "must be the number of a deletion") from error
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import logging
+import math
 import socket
 import threading
 import time
@@ -152,17 +153,20 @@ class _Handler(WSGIRequestHandler):
         """Answer one request.
 
         Werkzeug's own version closes every connection, because it cannot know where an unread
-        body ends. Here a connection is kept when there was no body; after one it is closed.
+        body ends. Here a connection is kept when all of the body was read before the answer.
         """
         if self.headers.get("Expect", "").strip().lower() == "100-continue":
             self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        if self._has_body() or "Upgrade" in self.headers:
+        self.body = _Body(self._buffered, self._body_bytes())
+        if "Upgrade" in self.headers:
             self.close_connection = True
         try:
             self.environ = self.make_environ()
         except ValueError:  # an address such as http://[::1/
             self.close_connection = True
             return self.send_error(400)
+        if "Transfer-Encoding" not in self.headers:
+            self.environ["wsgi.input"] = self.body
         self._input.allow(REQUEST_S, RequestTimeout)
         with self.server.answering(self.connection):
             try:
@@ -172,7 +176,8 @@ class _Handler(WSGIRequestHandler):
             except Exception:  # a failing answer ends its own connection and not the server
                 self.close_connection = True
                 log.exception("an answer failed")
-        if self._has_body():
+        if self.body.left:
+            self.close_connection = True
             self._discard_body()
 
     def _answer(self) -> None:
@@ -189,8 +194,11 @@ class _Handler(WSGIRequestHandler):
             if close is not None:
                 close()
 
-    def _has_body(self) -> bool:
-        return self.headers.get("Content-Length", "0") != "0" or "Transfer-Encoding" in self.headers
+    def _body_bytes(self) -> float:
+        """Without end where two readers of the same head might differ."""
+        lengths = self.headers.get_all("Content-Length", ["0"])
+        is_plain = len(lengths) == 1 and lengths[0].isascii() and lengths[0].isdigit()
+        return int(lengths[0]) if is_plain and "Transfer-Encoding" not in self.headers else math.inf
 
     def _discard_body(self) -> None:
         """Read what the app did not, so that the client sees the answer and not a reset (413)."""
@@ -249,6 +257,22 @@ class _Input(io.RawIOBase):
         return received
 
 
+class _Body(io.RawIOBase):
+    """The body of one request; `left` bytes of it were not read yet."""
+
+    def __init__(self, stream: io.BufferedReader[_Input], left: float) -> None:
+        self._stream = stream
+        self.left = left
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        received = self._stream.readinto(memoryview(buffer)[: int(min(self.left, len(buffer)))])
+        self.left -= received
+        return received
+
+
 class _Answer:
     """Writes one WSGI answer: with its length, or in chunks when that is not known."""
 
@@ -284,6 +308,8 @@ class _Answer:
 
     def _send_head(self) -> None:
         handler = self._handler
+        if handler.body.left:
+            handler.close_connection = True
         code, _, reason = self._status.partition(" ")
         handler.send_response(int(code), reason)
         names = set()
