@@ -114,7 +114,7 @@ class _Run:
     machines: list[_Program]
     began_s: float
     loads: list[float] = field(default_factory=list)
-    cpu_ms: float = 0.0  # of the web process, for each entry of the last fifth
+    cpu_ms: float = 0.0  # of the web process for each entry since four fifths of the time
     drained_s: float = 0.0
 
     def until(self, share: float, more_s: float = 0.0) -> None:
@@ -128,10 +128,8 @@ def main(report: Report) -> None:
     with tempfile.TemporaryDirectory() as name, ExitStack() as running:
         run = _begin(Path(name), running)
         _break_things(run)
-        for each in run.machines:
-            each.end()
-        run.drained_s = time.monotonic() - run.began_s - MINUTES * 60
-        waiting = _wait_for_store(run.data_dir)
+        _drain(run)
+        waiting = _wait_for_store(run)
         report.row("machines, minutes", f"{HOSTS}, {MINUTES:g}")
         database = open_database(run.data_dir)
         _tell_losses(report, run, database, waiting)
@@ -172,8 +170,17 @@ def _break_things(run: _Run) -> None:
     run.machines[0].kill()
     run.until(0.8)
     run.machines[0].begin()
+
+
+def _drain(run: _Run) -> None:
+    """The last fifth, and what was put off until then."""
     before_s, before = cpu_s(run.parts[0].pid), len(_accepted(run.folder))
     run.until(1.0)
+    for each in run.machines:
+        each.tell_to_end()
+    for each in run.machines:
+        each.wait()
+    run.drained_s = time.monotonic() - run.began_s - MINUTES * 60
     entries = len(_accepted(run.folder)) - before
     run.cpu_ms = (cpu_s(run.parts[0].pid) - before_s) * 1000 / max(1, entries)
 
@@ -233,8 +240,10 @@ class _Program:
         self._process.kill()
         self._process.wait()
 
-    def end(self) -> None:
+    def tell_to_end(self) -> None:
         self._process.terminate()
+
+    def wait(self) -> None:
         self._process.wait(_DRAINED_S)
 
     def __exit__(self, *_: object) -> None:
@@ -246,11 +255,13 @@ def _accepted(folder: Path) -> list[float]:
     return [float(line) for path in folder.glob("*/accepted") for line in path.read_text().split()]
 
 
-def _wait_for_store(data_dir: DataDir) -> set[str]:
-    """Ids of the captures that the worker has not come to in two minutes."""
-    spool, deadline_s = Spool(data_dir.spool), time.monotonic() + _STORED_S
+def _wait_for_store(run: _Run) -> set[str]:
+    """Ids of the captures that the worker has not come to in two minutes, counted once nothing moves."""
+    spool, deadline_s = Spool(run.data_dir.spool), time.monotonic() + _STORED_S
     while spool.usage()[0] and time.monotonic() < deadline_s:
         time.sleep(0.2)
+    for part in run.parts:
+        part.kill()
     found = (told_by_name(path.name) for path in spool.folder.glob("*/*"))
     return {told[1] for told in found if told and not told[2]}
 

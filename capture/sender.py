@@ -32,7 +32,12 @@ from store.core.errors import SpoolEntryInvalid, StoreError
 from store.core.paths import DataDir, replace_file
 from store.privacy.rules import OwnChoices, WindowFacts, save_server_rules, validate
 from store.spool import page_text, residual_files
-from store.spool.process_state import read_capture_state
+from store.spool.process_state import (
+    SenderState,
+    read_capture_state,
+    read_sender_state,
+    write_sender_state,
+)
 from store.spool.queue import (
     MAX_IMAGE_BYTES,
     MAX_RECORD_BYTES,
@@ -95,6 +100,9 @@ class Sender(threading.Thread):
         self._talk_due_s = 0.0
         self._failures = 0
         self._problem = ""
+        earlier = read_sender_state(data_dir.spool)
+        self._accepted_ms = earlier.accepted_ms if earlier else None
+        self._skew_ms = 0
 
     def run(self) -> None:
         self._spool.recover()
@@ -135,7 +143,25 @@ class Sender(threading.Thread):
                 self._spool.max_bytes / 1e6,
             )  # fmt: skip
             self._problem = problem
+        self._tell(problem)
         return wait_s
+
+    def _tell(self, problem: str) -> None:
+        """For the doctor of this machine. Entries go on their way also where this cannot be written."""
+        waiting, refused = len(self._spool.waiting()), sum(1 for _ in self._spool.failed())
+        state = SenderState(
+            self._server.url,
+            self._clock.now_ms(),
+            self._accepted_ms,
+            problem,
+            waiting,
+            refused,
+            self._skew_ms,
+        )
+        try:
+            write_sender_state(self._data_dir.spool, state)
+        except OSError as error:
+            log.warning("how handing in goes cannot be written down: %s", error)
 
     # -- entries ---------------------------------------------------------------------------------
 
@@ -179,6 +205,7 @@ class Sender(threading.Thread):
         facts = {"sent_at": self._clock.now_ms() / 1000, **asdict(self._reached)}
         parts |= {name: str(fact).encode() for name, fact in facts.items()}
         answer = self._server.send_parts("/hosts/entries", parts)
+        self._accepted_ms = self._clock.now_ms()
         if answer["deletion_id"] != self._reached.deletion_id:
             self._talk_due_s = min(self._talk_due_s, time.monotonic() + _IDLE_S)
 
@@ -214,6 +241,7 @@ class Sender(threading.Thread):
             self._remove(deletions, partial(deletions.takes_late, now_ms=self._clock.now_ms()))
         for _ in range(_ROUNDS):
             wishes = self._server.send("/hosts/state", self._state())
+            self._skew_ms = round(wishes["server_time"] * 1000) - self._clock.now_ms()
             self._follow_rules(wishes)
             self._carry_out(wishes["deletions"])
             reached = _Reached(wishes["deletion_id"], wishes["deletion_name"])
@@ -225,6 +253,7 @@ class Sender(threading.Thread):
                 break
         self._recent = [each for each in self._recent if each not in over]
         self._talk_due_s = time.monotonic() + TALK_EVERY_S
+        self._tell("")
 
     def _state(self) -> dict[str, Any]:
         state = read_capture_state(self._data_dir.spool)

@@ -42,12 +42,13 @@ Stage = Literal["searching", "thinking", "waiting"]
 
 @dataclass(frozen=True, slots=True)
 class TurnFilters:
-    """Which frames count: app and window as for search, everything beside the range."""
+    """Which frames count: app, window and machine as for search, everything beside the range."""
 
     app_name: str | None = None
     window_name: str | None = None
     browser_url: str | None = None
     focused: bool | None = None
+    host: str | None = None
 
     def given(self) -> dict[str, Any]:
         """Those that are set."""

@@ -381,6 +381,7 @@ def neighbours(call: ReadCall, of: FrameRow) -> tuple[int | None, int | None]:
     return previous, following
 
 
-def segments(call: ReadCall, start_ms: int, end_ms: int) -> list[Segment]:
+def segments(call: ReadCall, start_ms: int, end_ms: int, host: str | None = None) -> list[Segment]:
     """The stretches of activity of a range, without those in windows that a rule leaves out."""
-    return [segment for segment in activity.segments(call.database, start_ms, end_ms) if call.shows(segment)]
+    found = activity.segments(call.database, start_ms, end_ms, host)
+    return [segment for segment in found if call.shows(segment)]

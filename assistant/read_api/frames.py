@@ -31,6 +31,8 @@ FrameId = Annotated[
     int, Field(ge=0, le=2**63 - 1, description="`frame_id` of a list."), BeforeValidator(_number)
 ]
 
+Host = Annotated[Words | None, Field(description="Name of another machine, as rows tell it.")]
+
 
 def search_frames(
     call: ReadCall,
@@ -40,6 +42,7 @@ def search_frames(
     app_name: Annotated[Words | None, Field(description="Part of the app's name.")] = None,
     window_name: Annotated[Words | None, Field(description="Part of the window's title.")] = None,
     browser_url: Annotated[Words | None, Field(description="Part of the browser's address.")] = None,
+    host: Host = None,
     order: Literal["relevance", "newest", "oldest"] | None = None,
     limit: Annotated[int, Field(ge=1, le=100)] = 20,
     cursor: Annotated[str | None, Field(description="`next_cursor` of the page before.")] = None,
@@ -59,6 +62,7 @@ def search_frames(
         app_name=app_name,
         window_name=window_name,
         browser_url=browser_url,
+        host=host or None,
     )
     is_question, words = calls.is_question(query), calls.searched_for(query)
     if is_question and not words:
@@ -113,6 +117,7 @@ def activity_summary(
     call: ReadCall,
     start: Time,
     end: TimeOrNone = None,
+    host: Host = None,
     limit: Annotated[int, Field(ge=1, le=100, description="Rows of each list.")] = 20,
 ) -> answers.ActivitySummary:
     """Tell how long which app, window and address was used in a range, longest first, and the gaps in it;
@@ -121,7 +126,7 @@ def activity_summary(
     The range is half-open, and `end` is now when left out.
     """
     start_ms, end_ms = call.span(start, end)
-    totals = of_segments(calls.segments(call, start_ms, end_ms), start_ms, end_ms)
+    totals = of_segments(calls.segments(call, start_ms, end_ms, host or None), start_ms, end_ms)
     holes = gaps.gaps(call.database, start_ms, end_ms, call.now_ms)
     holes = sorted(holes, key=lambda gap: gap.start_ms - gap.end_ms)[:limit]
     call.returned = len(totals.by_app)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 
 import apsw
@@ -116,7 +116,7 @@ def retrieve(
         chosen = set(ids)
         best = tuple(hit.frame_id for hit in hits if hit.frame_id in chosen)
         entries = tuple(entries_of(sample.load(connection, sorted({*ids, *also})), words))
-        where = TurnFilters(filters.app_name, filters.window_name, filters.browser_url, filters.focused)
+        where = TurnFilters(**{each.name: getattr(filters, each.name) for each in fields(TurnFilters)})
         queries = [query(start_ms, end_ms, where, text, page) for text, page in pages]
         coverage = Coverage(
             frames_in_range=in_range,

@@ -57,7 +57,7 @@ def _as_answer(lookup: SourceQuery, answer: BaseModel, asked: Mapping[str, Any])
     match answer:
         case answers.FramesFound():
             span = lookup.call.span(asked.get("start"), asked.get("end"))
-            names = ("app_name", "window_name", "browser_url")
+            names = ("app_name", "window_name", "browser_url", "host")
             where = TurnFilters(**{name: asked[name] for name in names if asked.get(name)})
             words, why = str(asked.get("query", "")), answer.fallback_reason or ""
             findings.queries.append(

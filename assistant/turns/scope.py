@@ -239,7 +239,7 @@ def told(
         parts.append(text("not_recorded", language, "scope", phrase=phrase))
     if is_of_frame:
         parts.insert(0, text("frame", language, "scope"))
-    where = (filters.app_name, filters.window_name, filters.browser_url)
+    where = (filters.app_name, filters.window_name, filters.browser_url, filters.host)
     parts += [text("in", language, "scope", name=name) for name in where if name]
     if filters.focused is not None:
         parts.append(text("focused" if filters.focused else "unfocused", language, "scope"))

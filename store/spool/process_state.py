@@ -91,6 +91,29 @@ def read_pause(spool_folder: Path, now_ms: int) -> Pause | None:
     return pause if pause.until_ms > now_ms else None
 
 
+@dataclass(frozen=True, slots=True)
+class SenderState:
+    """How handing in to a server goes, as the daemon that does it says (`capture.sender`)."""
+
+    server: str
+    written_ms: int
+    accepted_ms: int | None  # the last entry that the server took
+    problem: str  # why nothing can be handed in just now; a sentence
+    waiting: int  # entries in the spool
+    refused: int  # entries set aside in spool/failed
+    skew_ms: int  # the server's clock less ours
+
+
+def write_sender_state(spool_folder: Path, state: SenderState) -> None:
+    """The sender's file, replaced as a whole."""
+    _write_state(spool_folder / "sender.json", state)
+
+
+def read_sender_state(spool_folder: Path) -> SenderState | None:
+    """The last state the sender wrote, or None when this machine hands in to no server."""
+    return _read_state(spool_folder / "sender.json", SenderState)
+
+
 FILE_NAME = "ingest.json"
 
 
@@ -142,15 +165,16 @@ def read_ingest_state(spool_folder: Path) -> IngestState | None:
     return _read_state(spool_folder / FILE_NAME, IngestState, "languages")
 
 
-def _write_state(path: Path, state: CaptureState | IngestState) -> None:
+def _write_state(path: Path, state: CaptureState | IngestState | SenderState) -> None:
     """Not flushed to disk: after a power cut an old state file is simply an old state file."""
     replace_file(path, json.dumps(asdict(state), ensure_ascii=False).encode(), durable=False)
 
 
-def _read_state(path: Path, kind: type[T], listed: str) -> T | None:
+def _read_state(path: Path, kind: type[T], listed: str = "") -> T | None:
     try:
         document = json.loads(path.read_bytes())
-        document[listed] = tuple(document[listed])
+        if listed:
+            document[listed] = tuple(document[listed])
         return kind(**document)
     except FileNotFoundError:
         return None

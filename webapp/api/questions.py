@@ -52,6 +52,7 @@ class FiltersBody(Request):
     window_name: Text | None = None
     browser_url: Text | None = None
     focused: bool | None = None
+    host: Text | None = Field(default=None, description="Name of another machine, exactly.")
 
 
 class ChatRequest(Ranged):

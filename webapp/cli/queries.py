@@ -128,6 +128,7 @@ def _print_turn(result: TurnResult, as_json: bool) -> None:
 @click.option("--app", "app_name", help="Part of the app's name.")
 @click.option("--window", "window_name", help="Part of the window's title.")
 @click.option("--url", "browser_url", help="Part of the address in the browser.")
+@click.option("--host", help="Name of another machine that captures for this one.")
 @click.option(
     "--mode",
     type=click.Choice(["hybrid", "fts", "semantic"]),
@@ -183,7 +184,7 @@ def _print_page(page: Page) -> None:
         if by_words and page.mode == "hybrid" and hit.matched == ("meaning",):
             by_words = False
             click.echo("near in meaning:")
-        window = " · ".join(part for part in (hit.app_name, hit.window_name) if part)
+        window = " · ".join(part for part in (hit.host, hit.app_name, hit.window_name) if part)
         click.echo(f"{local_text(hit.captured_ms)}  {hit.frame_id}  {window}{_run(hit)}")
         if hit.snippet:
             click.echo(f"    {' '.join(hit.snippet.split())}")

@@ -56,7 +56,7 @@ def get_frame_image(
     frame = calls.frame(call, frame_id)
     picture = call.library.media.preview(frame, width)
     call.returned = 1
-    where = " · ".join(part for part in (frame.app_name, frame.window_name) if part)
+    where = " · ".join(part for part in (frame.host, frame.app_name, frame.window_name) if part)
     told = f"frame {frame.id}, {call.local(frame.captured_ms)} {where}".rstrip()
     return [told, Image(data=picture, format="webp")]
 

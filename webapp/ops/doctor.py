@@ -24,15 +24,18 @@ from engines.embeddings.protocol import Embedder, EmbedderOptions, EmbeddingErro
 from engines.ocr.protocol import OcrUnavailable, open_ocr
 from engines.registry import UnknownName
 from store.backup.backup import advice
+from store.core import times
 from store.core.database import open_database
 from store.core.errors import DatabaseDamaged, DeadlineExceeded, StoreError
 from store.core.paths import DataDir
+from store.core.preferences import host_zone
 from store.core.settings import CompatSettings, EmbeddingSettings, OcrSettings, Settings
 from store.core.times import now_ms
 from store.core.translation import gettext as _
 from store.egress import access_log
 from store.egress.egress_log import EgressRecorder, RequestContext
 from store.embeddings import vectors
+from store.sources.hosts import SKEW_SHOWN_MS
 from store.spool import process_state
 from store.timeline import totals
 from webapp.ops import canary
@@ -61,6 +64,7 @@ def check_all(data_dir: DataDir, settings: Settings) -> list[Check]:
     return [
         check_display(data_dir, settings.capture.source),
         check_windows(data_dir),
+        *check_sender(data_dir),
         check_ocr(settings.ocr),
         check_languages(settings.ocr),
         check_embeddings(data_dir, settings.embedding),
@@ -101,6 +105,29 @@ def check_windows(data_dir: DataDir) -> Check:
     if state is None or not state.window_source:
         return Check("Windows", "--", "known once capture runs")
     return Check("Windows", "OK", f"app and title come from {state.window_source}")
+
+
+def check_sender(data_dir: DataDir) -> list[Check]:
+    """How handing in to a server goes; nothing on a machine that keeps what it captures."""
+    state = process_state.read_sender_state(data_dir.spool)
+    if state is None:
+        return []
+    accepted = "nothing accepted yet"
+    if state.accepted_ms is not None:
+        accepted = f"last accepted {times.rfc3339(state.accepted_ms, host_zone())}"
+    sentence = f"to {state.server}; {accepted}; {state.waiting} wait, {state.refused} set aside"
+    daemon = process_state.read_capture_state(data_dir.spool)
+    if daemon is None or daemon.state == "stopped" or now_ms() - daemon.written_ms >= FRESH_MS:
+        return [Check("Handing in", "--", f"{sentence}; capture is not running", "Start it as before.")]
+    if state.problem:
+        return [Check("Handing in", "!", f"{state.problem}; {sentence}", "It is tried again by itself.")]
+    if abs(state.skew_ms) > SKEW_SHOWN_MS:
+        apart = f"the server's clock is {state.skew_ms / 1000:+.0f} s from this one"
+        return [Check("Handing in", "!", f"{sentence}; {apart}", "Set the clock that is wrong.")]
+    if state.refused:
+        action = "spool/failed says why; `recollect ingest retry` hands them in again."
+        return [Check("Handing in", "!", sentence, action)]
+    return [Check("Handing in", "OK", sentence)]
 
 
 def check_ocr(settings: OcrSettings) -> Check:

@@ -82,6 +82,7 @@ def _search_attempt(query: Query) -> SearchAttempt:
         "app": filters.app_name,
         "win": filters.window_name,
         "url": filters.browser_url,
+        "host": filters.host,
         "from": query.start_ms,
         "to": query.end_ms,
     }

@@ -94,7 +94,7 @@ def converse(server: Any, story: Story) -> None:
 # -- in this process: what the tools answer ---------------------------------------------------
 
 
-def test_a_search_gives_small_rows(library: ReadSources, seen: list[FrameRow]) -> None:
+def test_a_search_gives_small_rows(library: ReadSources, seen: list[FrameRow], database: Database) -> None:
     async def story(ask: Asked) -> None:
         found = await ask("search_frames", query="retention", start=NOON)
         (row,) = found["frames"]
@@ -103,7 +103,12 @@ def test_a_search_gives_small_rows(library: ReadSources, seen: list[FrameRow]) -
         assert datetime.fromisoformat(at).timestamp() == NOON
         assert (found["total"], found["total_is_exact"], found["withheld"]) == (1, True, 0)
         assert found["fallback_reason"] == "embeddings_off"
-        assert "text" not in row
+        assert "text" not in row and row["host"] is None
+        there = put(database, NOON_MS + 500, "the retention of a laptop", host="laptop")
+        found = await ask("search_frames", query="retention", host="laptop")
+        assert [(row["frame_id"], row["host"]) for row in found["frames"]] == [(there.id, "laptop")]
+        summary = await ask("activity_summary", start=NOON, host="nobody")
+        assert summary["apps"] == []
 
     converse(make_server(library, "mcp"), story)
 

@@ -152,6 +152,7 @@ def test_kinds_with_the_screen_answer_with_frames(theirs: Screenpipe, database: 
         ({"device_name": "DP-2"}, ["c"]),
         ({"frame_name": "anything"}, []),
         ({"machine_id": "anything"}, []),
+        ({"machine_id": "laptop"}, ["bb"]),
         ({"min_length": 2}, ["bb", "aaa"]),
         ({"min_length": 2, "max_length": 2}, ["bb"]),
         ({"start_time": "2026-11-20T12:00:01Z"}, ["c", "bb"]),
@@ -173,6 +174,7 @@ def test_their_filters_find(
     put(
         database, NOON_MS + 1000, "bb",
         app_name="Firefox", window_name="Inbox", browser_url="https://mail.example/x",
+        host="laptop",
     )  # fmt: skip
     put(database, NOON_MS + 2000, "c", focused=False, monitor="DP-2")
     assert [item["content"]["text"] for item in theirs.get("/search", **filters)["data"]] == found

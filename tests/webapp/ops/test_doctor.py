@@ -22,7 +22,13 @@ from store.egress.access_log import Access
 from store.egress.providers import Provider
 from store.embeddings import vectors
 from store.spool import process_state
-from store.spool.process_state import CaptureState, IngestState, write_capture_state
+from store.spool.process_state import (
+    CaptureState,
+    IngestState,
+    SenderState,
+    write_capture_state,
+    write_sender_state,
+)
 from tests.factories import NOON_MS
 from tests.store.search.searching import add_frame
 from webapp.ops import doctor
@@ -247,6 +253,32 @@ def test_an_empty_home_passes_apart_from_its_screen(
     monkeypatch.setenv("DISPLAY", ":0")
     checks = doctor.check_all(data_dir, Settings())
     assert [check.name for check in checks if check.verdict in ("X", "!")] == []
+
+
+def test_who_hands_in_to_a_server_is_told_how_that_goes(data_dir: DataDir) -> None:
+    now = now_ms()
+    fine = SenderState("https://there.example", now, NOON_MS, "", 2, 0, 5)
+    assert doctor.check_sender(data_dir) == []
+    write_sender_state(data_dir.spool, fine)
+    (check,) = doctor.check_sender(data_dir)
+    assert (check.verdict, "capture is not running" in check.sentence) == ("--", True)
+    write_capture_state(data_dir.spool, CaptureState(1, now, now, state="recording"))
+    cases = (
+        (fine, "OK", "to https://there.example; last accepted "),
+        (replace(fine, accepted_ms=None), "OK", "nothing accepted yet; 2 wait, 0 set aside"),
+        (
+            replace(fine, problem="it cannot be reached"),
+            "!",
+            "it cannot be reached; to https://there.example",
+        ),
+        (replace(fine, skew_ms=-86_400_000), "!", "clock is -86400 s from this one"),
+        (replace(fine, refused=1), "!", "1 set aside"),
+    )
+    for state, verdict, part in cases:
+        write_sender_state(data_dir.spool, state)
+        (check,) = doctor.check_sender(data_dir)
+        assert (check.verdict, part in check.sentence) == (verdict, True), check
+        assert (check.action != "") == (verdict == "!")
 
 
 def test_what_other_programs_read_is_told(data_dir: DataDir) -> None:

@@ -48,7 +48,7 @@ class SearchQuery(PageQuery):
     def finds_nothing(self) -> bool:
         """Whether another kind is asked for, or a name that no frame of ours has."""
         kinds = set(self.content_type.lower().split("+"))
-        return not kinds & OUR_KINDS or bool(self.frame_name or self.machine_id) or self.limit == 0
+        return not kinds & OUR_KINDS or bool(self.frame_name) or self.limit == 0
 
 
 def search(call: ReadCall) -> Document:
@@ -59,7 +59,7 @@ def search(call: ReadCall) -> Document:
     if query.finds_nothing:
         return query.page([], limit, 0)
     named = query.model_dump(include={"app_name", "window_name", "browser_url", "focused"})
-    filters = Filters(start_ms, end_ms, monitor=query.device_name, **named)
+    filters = Filters(start_ms, end_ms, monitor=query.device_name, host=query.machine_id, **named)
     texts = cache(partial(_text, call))  # each read once
     page = calls.find(
         call, query.q, filters, limit=query.offset + limit, wanted=lambda hit: _has_length(query, texts, hit)
