@@ -31,7 +31,7 @@ from engines.ocr.protocol import (
     lines_of,
 )
 from engines.ocr.remembered import INK, UNSURE, Remembered, Row
-from engines.ocr.rows import PICTURE, Block, blocks_of, has_strokes, rows_of, strokes
+from engines.ocr.rows import PICTURE, Block, Ink, blocks_of, has_strokes, rows_of, strokes
 from engines.ocr.scripts import (
     confidence,
     is_not_latin,
@@ -71,7 +71,7 @@ def read_page(
     shown = None if mask is None else np.asarray(mask)
     ink, walls = strokes(grey)
     blocks = blocks_of(ink if shown is None else ink & shown)
-    rows = [_row(box, block, grey, shown) for block in blocks for box in rows_of(block, walls)]
+    rows = [row for block in blocks for row in _rows(block, walls, grey, shown)]
     rows = [row for row in rows if has_strokes(row.grey, row.shown)]
     lines: list[OcrLine] = []
     found = known.read(rows, lambda unknown: _read_rows(unknown, languages, recognise))
@@ -82,14 +82,16 @@ def read_page(
     return in_reading_order([line for line in lines if not _is_a_rule(line)])
 
 
-def _row(box: Box, block: Block, grey: Grey, shown: npt.NDArray[np.bool_] | None) -> Row:
-    x, y = max(0, box.x - _AROUND[0]), max(0, box.y - _AROUND[1])
-    w, h = min(grey.shape[1], box.right + _AROUND[0]) - x, min(grey.shape[0], box.bottom + _AROUND[1]) - y
-    part, left, top = (slice(y, y + h), slice(x, x + w)), x - block.box.x, y - block.box.y
-    own = block.shown[top : top + h, left : left + w]
-    if shown is not None:
-        own = own & shown[part]
-    return Row(Box(x, y, w, h), grey[part], None if own.all() else own)
+def _rows(block: Block, walls: Ink, grey: Grey, shown: Ink | None) -> Iterator[Row]:
+    of_block = block.shown
+    for box in rows_of(block, walls):
+        x, y = max(0, box.x - _AROUND[0]), max(0, box.y - _AROUND[1])
+        w, h = min(grey.shape[1], box.right + _AROUND[0]) - x, min(grey.shape[0], box.bottom + _AROUND[1]) - y
+        part, left, top = (slice(y, y + h), slice(x, x + w)), x - block.box.x, y - block.box.y
+        own = of_block[top : top + h, left : left + w]
+        if shown is not None:
+            own = own & shown[part]
+        yield Row(Box(x, y, w, h), grey[part], None if own.all() else own)
 
 
 def _read_rows(

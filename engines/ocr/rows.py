@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from statistics import median
 
 import numpy as np
@@ -41,6 +42,7 @@ _LOWEST, _NARROWEST = 5, 3  # pixels; letters are larger
 _TALLER = 1.3  # than other rows: no two of them are one
 _HIGHEST = 4  # usual rows: a heading; what is higher is a picture
 _ALIKE = 1.6  # heights of one row
+_REACH = _CELL_GAP * _ALIKE  # of its heights: what is farther is never of the same row
 _WIDE = 120  # pixels; enough letters to tell rows by their amount of ink
 _FULL = 0.45  # of a row's usual ink: between its letters' upper and lower ends
 _VALLEY = 0.35  # of it: between two rows
@@ -79,10 +81,9 @@ def has_strokes(grey: Grey, shown: Ink | None) -> bool:
 
 def _runs(mask: Ink) -> Iterator[tuple[int, int, int]]:
     """The column, first and last row but one of each run of pixels one above the other."""
-    for column in np.flatnonzero(mask.any(0)).tolist():
-        ends = np.flatnonzero(np.diff(np.pad(mask[:, column], 1).astype(np.int8))).tolist()
-        for top, bottom in zip(ends[::2], ends[1::2], strict=True):
-            yield column, top, bottom
+    columns = np.flatnonzero(mask.any(0))
+    column, ends = np.nonzero(np.diff(np.pad(mask[:, columns].T, ((0, 0), (1, 1))).astype(np.int8)))
+    yield from zip(columns[column[::2]].tolist(), ends[::2].tolist(), ends[1::2].tolist(), strict=True)
 
 
 def _is_stem(other: Ink, column: int, top: int, bottom: int) -> bool:
@@ -160,7 +161,9 @@ def tiles_of(different: Ink) -> Ink:
     """Tiles with any pixel that is set, bool[ceil(h / 8), ceil(w / 32)]."""
     height, width = different.shape
     rows, columns = -(-height // TILE_H), -(-width // TILE_W)
-    different = np.pad(different, ((0, -height % TILE_H), (0, -width % TILE_W)))
+    if height % TILE_H or width % TILE_W:
+        different = np.pad(different, ((0, -height % TILE_H), (0, -width % TILE_W)))
+    different = np.ascontiguousarray(different)
     eights = np.bitwise_or.reduce(different.view(np.uint64).reshape(rows, TILE_H, -1), 1)
     return np.asarray(eights.reshape(rows, columns, TILE_W // 8).any(2))
 
@@ -275,19 +278,22 @@ def _are_one(row: Box, part: Box, usual: float) -> bool:
 
 def _joined_beside(rows: list[Box], walls: Ink) -> list[Box]:
     """What stands on one line with no more than the usual gap and no wall between."""
+    done: list[Box] = []
     joined: dict[int, list[Box]] = defaultdict(list)
     for row in sorted(rows, key=lambda box: (box.x, box.y)):
         bucket = (row.y + row.h // 2) // PICTURE
-        others = [
-            (near, number) for near in range(bucket - 1, bucket + 2) for number in range(len(joined[near]))
-        ]
-        for near, number in others:
-            if _are_beside(joined[near][number], row, walls):
+        for near in range(bucket - 1, bucket + 2):
+            out_of_reach = [box for box in joined[near] if box.right + _REACH * box.h < row.x]
+            if out_of_reach:  # of this row and of all behind it
+                done += out_of_reach
+                joined[near] = [box for box in joined[near] if box.right + _REACH * box.h >= row.x]
+            number = next((n for n, box in enumerate(joined[near]) if _are_beside(box, row, walls)), None)
+            if number is not None:
                 joined[near][number] = around([joined[near][number], row])
                 break
         else:
             joined[bucket].append(row)
-    return sorted((row for bucket in joined.values() for row in bucket), key=_from_the_top)
+    return sorted(chain(done, *joined.values()), key=_from_the_top)
 
 
 def _are_beside(left: Box, right: Box, walls: Ink) -> bool:
