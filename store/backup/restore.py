@@ -2,7 +2,8 @@
 
 The backup is made ready as a whole first: checked against its SHA-256s, brought up to today's schema, and
 what was deleted since it was made is deleted from it again, as far as the present database can be read: of
-time that was deleted as a whole everything, else the frames that are not there any more. Then
+time that was deleted as a whole everything, else the frames that are not there any more. What an app lost is
+noted as well, because other machines may still have some of it to hand in. Then
 database, pictures and attached files change places with the present ones by renaming; those are kept in
 ``backups/replaced-…``, because the newest frames may be in them alone. A file says that this is under way:
 until it is done no program opens the home (`store.core.database.open_database`), and `finish` does the rest.
@@ -32,6 +33,7 @@ from store.core.database import Database, column, open_database, rows
 from store.core.errors import StoreBusy, StoreError
 from store.core.migrations import check_version
 from store.core.paths import DIRECTORY_MODE, DataDir, file_lock, replace_file, sync_directory
+from store.core.records import insert
 from store.core.times import now_ms
 from store.deletion import deletion
 from store.egress import access_keys
@@ -173,7 +175,7 @@ def _make_ready(data_dir: DataDir, source: Path, ready: DataDir) -> tuple[Backup
 def _delete_again(data_dir: DataDir, database: Database, deletions: list[tuple[Any, ...]]) -> None:
     """Delete from a backup what was deleted from the present home since."""
     media, gone = Media(database.data_dir.media), dict[int, set[int]]()
-    for start_ms, end_ms, deleted_ms, is_whole in deletions:
+    for start_ms, end_ms, deleted_ms, is_whole, _ in deletions:
         if is_whole:
             deletion.delete_range(database, media, start_ms, end_ms, now_ms=deleted_ms)
             continue
@@ -184,6 +186,12 @@ def _delete_again(data_dir: DataDir, database: Database, deletions: list[tuple[A
     for deleted_ms, ids in gone.items():
         if ids:
             deletion.delete_frames(database, media, ids, now_ms=deleted_ms)
+    with database.write() as connection:
+        for start_ms, end_ms, deleted_ms, _, receipt in deletions:
+            if receipt is not None:
+                told = {"start_ms": start_ms, "end_ms": end_ms, "deleted_ms": deleted_ms}
+                number = insert(connection, "deletions", **told, receipt=receipt)
+                connection.execute(_NUMBER, (number, number))
 
 
 def _check_key(data_dir: DataDir, ready: DataDir, *, is_readable: bool) -> None:
@@ -222,15 +230,17 @@ def _taken(source: Path, ready: Path) -> Backup:
 
 _IDS = "select id from frames where id >= ? and id < ?"
 _DELETIONS = """
-select start_ms, end_ms, deleted_ms, coalesce(receipt -> '$.whole' = 'true', 0)
+select start_ms, end_ms, deleted_ms, coalesce(receipt -> '$.whole' = 'true', 0),
+    iif(receipt ->> '$.app' is null, null, receipt)
 from deletions where deleted_ms >= ? order by id
 """
+_NUMBER = "update deletions set receipt = json_set(receipt, '$.deletion_id', ?) where id = ?"
 
 
 @dataclass(frozen=True, slots=True)
 class _Present:
-    """What the present home knows: (start, end, time, of all apps) of each deletion since a moment, its
-    generation, and the files that were made elsewhere.
+    """What the present home knows: (start, end, time, of all apps, receipt if of one app) of each deletion
+    since a moment, its generation, and the files that were made elsewhere.
     """
 
     deletions: list[tuple[Any, ...]]

@@ -79,15 +79,14 @@ def name_of(connection: apsw.Connection, deletion_id: int) -> str:
     return str(scalar(connection, "select deleted_ms from deletions where id = ?", (deletion_id,)) or "")
 
 
-def reached(connection: apsw.Connection, known: Host | None, deletion_id: int, name: str) -> int:
+def reached(connection: apsw.Connection, deletion_id: int, name: str) -> int:
     """Up to which deletion a host has carried all out, which says that number and name. What it says counts,
     also where it is less than was said before: its home may have been copied, or put back.
 
-    Where the name is another's, this home was put back from a copy of before: what it kept is true.
+    Where the name is another's, this home was put back from a copy, and nobody knows how far the two went
+    together: what was said before may have been said of another copy of the host. So all is told again.
     """
-    if name_of(connection, deletion_id) == name:
-        return deletion_id if name else 0
-    return min(deletion_id, known.deletion_id) if known else 0
+    return deletion_id if name and name_of(connection, deletion_id) == name else 0
 
 
 def orders(connection: apsw.Connection, after_id: int) -> tuple[list[Order], int]:
@@ -145,7 +144,7 @@ def note(connection: apsw.Connection, said: Host, name: str, carried_out: Mappin
     if known is not None and known.instance != said.instance:
         raise HostTaken(f"the token of {said.name} is used by another machine")
     before = known.deletion_id if known else 0
-    through = reached(connection, known, said.deletion_id, name)
+    through = reached(connection, said.deletion_id, name)
     put(connection, "hosts", "key_id", **{**asdict(said), "deletion_id": through})
     answered = {"key": said.key_id, "at": said.seen_ms, "from": before, "through": through}
     connection.execute(_ANSWERED, answered)

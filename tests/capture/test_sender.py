@@ -7,7 +7,7 @@ import shutil
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -261,20 +261,52 @@ def test_a_clock_that_fell_back_keeps_nothing_that_was_deleted(
     assert served.frames() == []
 
 
-def test_a_server_that_was_put_back_uses_a_number_again(served: Served, host: Host) -> None:
-    host.sender.step()
+@contextmanager
+def put_back(served: Served) -> Iterator[None]:
+    """What happens meanwhile, the server's database knows nothing of afterwards."""
     database = served.home.database
     with closing(apsw.Connection(":memory:")) as copy:
         with copy.backup("main", database.connection(), "main") as made:
             made.step()
+        yield
+        with database.connection().backup("main", copy, "main") as again:
+            again.step()
+
+
+def test_a_server_that_was_put_back_uses_a_number_again(served: Served, host: Host) -> None:
+    host.sender.step()
+    with put_back(served):
         first = delete(served, NOON_MS - 3_600_000)
         host.sender._talk_due_s = 0.0
         host.sender.step()
-        with database.connection().backup("main", copy, "main") as put_back:
-            put_back.step()
     host.see()
     assert talk_after_deletion(served, host) == 1
-    assert tombstones.newest_now(database) == first
+    assert tombstones.newest_now(served.home.database) == first
+    assert served.frames() == []
+
+
+@pytest.mark.parametrize("talks_first", [True, False])
+def test_a_copied_home_and_a_server_that_was_put_back_agree_on_nothing(
+    served: Served, host: Host, tmp_path: Path, talks_first: bool
+) -> None:
+    """The copy reached a number of before, the original the same number of after."""
+    host.sender.step()
+    with put_back(served):
+        first = delete(served, NOON_MS - 3_600_000)
+        host.sender._talk_due_s = 0.0
+        host.sender.step()
+        shutil.copytree(host.data_dir.home, tmp_path / "copy")
+    assert talk_after_deletion(served, host) == 0
+    assert tombstones.newest_now(served.home.database) == first
+    other = Host(served, tmp_path / "copy", "unused")
+    other.token = host.token
+    other.see()
+    if talks_first:
+        other.sender.step()
+    else:
+        other.sender._send(other.spool.waiting()[0])
+    assert other.spool.waiting() == [] or all(name.endswith("looks") for name in other.spool.waiting())
+    served.store()
     assert served.frames() == []
 
 

@@ -172,7 +172,7 @@ def hand_in() -> EntryAnswer:
     with own.database.read() as connection:
         newest = tombstones.newest(connection)
         # Not what the host has carried out by now: these bytes may have been on their way since before.
-        done = hosts.reached(connection, host, _deletion_id(), _form("deletion_name", ""))
+        done = hosts.reached(connection, _deletion_id(), _form("deletion_name", ""))
     record = _of_host(_record(), host, done)
     if isinstance(record, LookReport):
         own.spool.put(record)

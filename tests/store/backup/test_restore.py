@@ -12,16 +12,18 @@ import apsw
 import pytest
 
 from store.backup import backup, restore
-from store.core import copies
+from store.core import copies, tombstones
 from store.core.database import Database, open_database, rows
 from store.core.errors import DatabaseDamaged, DatabaseTooNew, StoreBusy
+from store.core.keys import app_digest
 from store.core.paths import DataDir, file_lock
-from store.deletion import deletion
+from store.deletion import deletion, receipts
 from store.egress import access_keys
 from store.egress.access_keys import AccessKey
 from store.frames import frames
 from store.frames.frames import id_range
 from store.frames.media import Media
+from store.sources import hosts
 from tests.factories import NOON_MS, store_frame
 from tests.store.backup.test_backup import Killed, holds, put
 
@@ -106,6 +108,11 @@ def test_what_one_app_lost_takes_nothing_of_others_along(
     assert texts(data_dir) == ["Code"]
     database = open_database(data_dir)
     assert frames_left(database) == kept
+    with database.read() as connection:
+        still = [tombstones.cover_since(connection, 0, NOON_MS + 5_000, app) for app in ("Mail", "Code")]
+        told, _ = hosts.orders(connection, 0)
+    assert (still, [order.app_sha256 for order in told]) == ([True, False], [app_digest("Mail")])
+    assert {each.deletion_id for each in receipts.latest(database, 9)} >= {order.id for order in told}
     assert copies.elsewhere(database) == (str(other), str(outside))
     database.close_thread()
 
