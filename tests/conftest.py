@@ -95,16 +95,21 @@ def stub() -> Iterator[StubModel]:
 
 
 @pytest.fixture(scope="session")
-def demo_home(tmp_path_factory: pytest.TempPathFactory) -> DemoHome:
-    """The first three and a half hours of a sample week, really read: for reading only.
-
-    Made once for all processes of a run; each has a copy, so that none finds another's files of SQLite.
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What all processes of a run have in common; each works on a copy, so that none finds another's files
+    of SQLite.
     """
     folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    made = demo_week.make_once(folder / "sample-week", "--hours", "3.5")
-    return made.copied(tmp_path_factory.mktemp("demo") / "home")
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
+@pytest.fixture(scope="session")
+def demo_home(shared_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> DemoHome:
+    """The first three and a half hours of a sample week, really read: for reading only."""
+    made = demo_week.made_once(
+        shared_folder / "sample-week", lambda folder: demo_week.make(folder, "--hours", "3.5")
+    )
+    return demo_week.read(made).copied(tmp_path_factory.mktemp("demo") / "home")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,12 +35,17 @@ class DemoHome:
         return DemoHome(DataDir(shutil.copytree(self.data_dir.home, folder)), self.week)
 
 
-def make_once(folder: Path, *arguments: str) -> DemoHome:
-    """As `make`, but by the first process that asks; the others wait for it."""
+def made_once(folder: Path, make: Callable[[Path], object]) -> Path:
+    """`folder`, which the first process that asks lets `make` fill; the others wait for it."""
     while True:
         with file_lock(folder.with_suffix(".lock")) as is_ours:
+            if is_ours and not folder.exists():
+                part = folder.with_suffix(".part")
+                shutil.rmtree(part, ignore_errors=True)  # of one that failed
+                make(part)
+                part.rename(folder)
             if is_ours:
-                return read(folder) if folder.exists() else make(folder, *arguments)
+                return folder
         time.sleep(0.1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from store.core.database import open_database
 from store.core.paths import DataDir
+from tests.demo_week import made_once
+from tests.end_to_end import demo_home
 from tests.end_to_end.pages_site import Site, ask_first, pages_site
 from tests.end_to_end.programs import PATIENCE_S, Recollect, chromium_path, x_display
 
@@ -99,10 +103,17 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def full_days(shared_folder: Path) -> Path:
+    """A home of three full days, to be copied."""
+    return made_once(shared_folder / "full-days", lambda folder: demo_home.fill(folder).close_thread())
+
+
 @pytest.fixture(scope="package")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(full_days: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Three full days, served."""
-    with pages_site(DataDir(tmp_path_factory.mktemp("pages") / "home").create()) as found:
+    home = shutil.copytree(full_days, tmp_path_factory.mktemp("pages") / "home")
+    with pages_site(open_database(DataDir(home))) as found:
         yield found
 
 

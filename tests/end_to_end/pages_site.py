@@ -1,7 +1,7 @@
 """A home of three full days, served for all browser tests that look at pages of it.
 
-It takes eighteen seconds to fill, so there is one for the whole package: a test that changes something
-changes it back, or touches what no other test asks about.
+There is one for the whole package: a test that changes something changes it back, or touches what no
+other test asks about.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from playwright.sync_api import Browser
 from assistant.core.models import ChatModels
 from store.chats import conversations
 from store.core.database import Database
-from store.core.paths import DataDir
 from store.core.settings import Settings
 from store.egress import egress_log, providers
 from store.egress.egress_log import OutgoingRequest
@@ -56,10 +55,9 @@ def served(database: Database) -> Iterator[Served]:
 
 
 @contextmanager
-def pages_site(data_dir: DataDir) -> Iterator[Site]:
-    """The full home, filled and served."""
-    database = demo_home.fill(data_dir)
-    demo_home.recording(data_dir, NOW_MS)
+def pages_site(database: Database) -> Iterator[Site]:
+    """The full home, served."""
+    demo_home.recording(database.data_dir, NOW_MS)
     with_models(database)
     hit = search(database, "command", Filters(0), order="newest").hits[0]
     with served(database) as found:

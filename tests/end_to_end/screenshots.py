@@ -15,7 +15,6 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from assistant.core.models import ChatModels
 from store.core.database import Database
-from store.core.paths import DataDir
 from store.core.settings import Settings
 from store.search.filters import Filters
 from store.search.search import search
@@ -32,7 +31,7 @@ SIZES = {390: 844, 768: 1024, 1440: 900}
 
 def main(folder: Path, names: list[str]) -> None:
     """Fill a home below `folder`, serve it, and take the pictures."""
-    database = demo_home.fill(DataDir(folder / "home").create())
+    database = demo_home.fill(folder / "home")
     demo_memories.fill(database)
     demo_home.recording(database.data_dir, NOW_MS)
     listener = socket.create_server(("127.0.0.1", 0))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import html
 import re
+import shutil
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -30,12 +32,11 @@ _VARIANTS = 2  # of one page, by what its address says behind the "?"
 
 
 @pytest.fixture(scope="module")
-def full(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A day with chats, insights, people, imports and models."""
-    data_dir = DataDir(tmp_path_factory.mktemp("full") / "home").create()
-    database = demo_home.fill(data_dir, days=1)
+def full(browser: Browser, full_days: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Days with chats, insights, people, imports and models."""
+    database = open_database(DataDir(shutil.copytree(full_days, tmp_path_factory.mktemp("full") / "home")))
     demo_memories.fill(database)
-    demo_home.recording(data_dir, NOW_MS)
+    demo_home.recording(database.data_dir, NOW_MS)
     with_models(database)
     frame_id = search(database, "command", Filters(0), order="newest").hits[0].frame_id
     with StubModel() as stub, served(database) as running:
