@@ -17,33 +17,42 @@ FOR_AXE: dict[str, Any] = {
 """Of a visit whose pages are checked at every width. Without motion a theme is there at once, never faded in.
 """
 
-# The rules that look at colours: all that the two themes of a page differ in.
+# The rules that look at colours: all that the two themes of a page differ in, and most of the work.
 _COLOURS = ("color-contrast", "link-in-text-block")
+_ALL: dict[str, Any] = {}
+_IN_COLOUR = {"runOnly": _COLOURS}
+_BUT_COLOURS = {"rules": {rule: {"enabled": False} for rule in _COLOURS}}
 
 # Only what is wrong is handed back, and no stylesheet is fetched again for a rule that is off.
-_RUN = """async only => {
-  const found = await axe.run(document, {
-    resultTypes: ['violations'], preload: false, ...(only.length ? { runOnly: only } : {}),
+_RUN = """async ([options, isNew]) => {
+  const shown = [...document.querySelectorAll('body *')].filter(each => {
+    const place = each.getBoundingClientRect()
+    return each.checkVisibility({ visibilityProperty: true }) && place.right > 0 && place.left < innerWidth
   })
+  const include = isNew ? shown.filter(each => !window.looked.has(each)) : [document]
+  window.looked = new WeakSet(shown)
+  if (!include.length) return []
+  const found = await axe.run({ include }, { resultTypes: ['violations'], preload: false, ...options })
   return found.violations.map(each => [each.id, each.nodes.slice(0, 3).map(node => node.html.slice(0, 160))])
 }"""
 
 
-def violations(page: Page, only: tuple[str, ...] = ()) -> list[tuple[str, list[str]]]:
-    """(rule, the first elements that break it) for each broken rule, of all rules or of `only` those."""
+def violations(
+    page: Page, options: dict[str, Any] = _ALL, *, is_new: bool = False
+) -> list[tuple[str, list[str]]]:
+    """(rule, the first elements that break it) for each broken rule, of the whole page or of what is `is_new`
+    on it since it was last looked at.
+    """
     if not page.evaluate("'axe' in window"):
         page.evaluate(Axe().axe_script)
-    found: list[Any] = page.evaluate(_RUN, list(only))
+    found: list[Any] = page.evaluate(_RUN, [options, is_new])
     return [(rule, nodes) for rule, nodes in found]
 
 
 def assert_clean(page: Page, name: object) -> None:
     """axe finds nothing in either theme, and nothing scrolls sideways. The page is in the light theme."""
     assert violations(page) == [], name
-    page.emulate_media(color_scheme="dark")
-    assert violations(page, _COLOURS) == [], (name, "dark")
-    page.emulate_media(color_scheme="light")
-    assert_fits(page, name)
+    _assert_clean_in_the_dark(page, name)
 
 
 def assert_clean_at_every_width(page: Page, name: object) -> None:
@@ -55,8 +64,17 @@ def assert_clean_at_every_width(page: Page, name: object) -> None:
     for width, height in WIDTHS.items():
         page.set_viewport_size({"width": width, "height": height})
         assert_fits(page, (name, width))
-    assert_clean(page, (name, "desk"))
+    assert violations(page, _IN_COLOUR, is_new=True) == [], (name, "desk")
+    assert violations(page, _BUT_COLOURS) == [], (name, "desk")
+    _assert_clean_in_the_dark(page, (name, "desk"))
     page.set_viewport_size(FOR_AXE["viewport"])
+
+
+def _assert_clean_in_the_dark(page: Page, name: object) -> None:
+    page.emulate_media(color_scheme="dark")
+    assert violations(page, _IN_COLOUR) == [], (name, "dark")
+    page.emulate_media(color_scheme="light")
+    assert_fits(page, name)
 
 
 def assert_fits(page: Page, name: object) -> None:
