@@ -19,7 +19,9 @@ from tests.demo_week import made_once
 from tests.end_to_end import demo_home
 from tests.end_to_end.pages_site import Site, ask_first, pages_site
 from tests.end_to_end.programs import PATIENCE_S, Recollect, chromium_path, x_display
+from tests.webapp.conftest import compiled_once
 
+__all__ = ["compiled_once"]
 MOST_S = 900  # several programs, each of which may take as long as a busy machine makes it
 
 

@@ -43,10 +43,9 @@ def now() -> Clock:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _url_builders() -> Iterator[None]:
-    """What Werkzeug makes of a rule to build addresses by is the same in each test's app.
-
-    It compiles two functions for each of 185 rules: 55 of the 65 ms that an app takes to be made.
+def compiled_once(shared_folder: Path) -> Iterator[None]:
+    """What is compiled for an app is the same in each test's: templates, most of the time of drawing a page,
+    and for each rule the two functions that build its addresses, most of the time of making an app.
     """
     compile_anew: Any = Rule._compile_builder
     made: dict[tuple[object, ...], Any] = {}
@@ -57,21 +56,16 @@ def _url_builders() -> Iterator[None]:
             made[key] = compile_anew(rule, append_unknown)
         return made[key]
 
+    templates = shared_folder / "templates"
+    templates.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Rule, "_compile_builder", compiled)
+        patch.setitem(Flask.jinja_options, "bytecode_cache", FileSystemBytecodeCache(str(templates)))
         yield
 
 
-@pytest.fixture(scope="session")
-def compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> FileSystemBytecodeCache:
-    """Templates as the first test that drew them compiled them: most of the time of drawing a page."""
-    return FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
-
-
 @pytest.fixture
-def make_app(
-    database: Database, now: Clock, compiled_templates: FileSystemBytecodeCache
-) -> Iterator[Callable[..., Flask]]:
+def make_app(database: Database, now: Clock) -> Iterator[Callable[..., Flask]]:
     with ExitStack() as ended:  # what is being found out of a model would write into a home that is gone
 
         def make(settings: Settings | None = None, **web: Any) -> Flask:
@@ -86,7 +80,6 @@ def make_app(
                 embedder=QueryEmbedder(settings.embedding, database, FakeEmbedder),
                 clock=now,
             )
-            app.jinja_env.bytecode_cache = compiled_templates
             app.config["TESTING"] = False  # errors are answered as they are to everybody
             return app
 
