@@ -8,17 +8,18 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserType, expect, sync_playwright
 
 from store.core.database import open_database
 from store.core.paths import DataDir
 from tests.demo_week import made_once
 from tests.end_to_end import demo_home
 from tests.end_to_end.pages_site import Site, ask_first, pages_site
-from tests.end_to_end.programs import PATIENCE_S, Recollect, chromium_path, x_display
+from tests.end_to_end.programs import PATIENCE_S, Recollect, headless_path, x_display
 from tests.webapp.conftest import compiled_once
 
 __all__ = ["compiled_once"]
@@ -87,22 +88,28 @@ def browser() -> Iterator[Browser]:
     beside which no other test could run one.
     """
     expect.set_options(timeout=PATIENCE_S * 1000)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium_path(),
-            args=[
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-quic",
-                "--no-first-run",
-                "--disable-background-networking",
-                "--disable-component-update",
-                "--disable-sync",
-            ],
-        )
-        browser.on("context", lambda context: context.set_default_timeout(PATIENCE_S * 1000))
+    with sync_playwright() as playwright, launched(playwright.chromium, headless_path()) as browser:
         yield browser
-        browser.close()
+
+
+@contextmanager
+def launched(kind: BrowserType, path: str) -> Iterator[Browser]:
+    """A headless browser of this program, as patient as a busy machine needs it."""
+    browser = kind.launch(
+        executable_path=path,
+        args=[
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+        ],
+    )
+    browser.on("context", lambda context: context.set_default_timeout(PATIENCE_S * 1000))
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -33,6 +33,11 @@ def chromium_path() -> str:
     raise FileNotFoundError("no Chromium on this machine; `make test` installs it")
 
 
+def headless_path() -> str:
+    """Chromium without windows and profiles, where it is installed: a new visitor costs it a third."""
+    return shutil.which("chromium-headless-shell") or chromium_path()
+
+
 @contextmanager
 def x_display(screen: str) -> Iterator[str]:
     """An X display of its own, such as ``1920x1080x24``; gives its name, such as ``:7``."""

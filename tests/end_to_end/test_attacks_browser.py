@@ -16,9 +16,10 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.egress import access_keys
+from tests.end_to_end.conftest import launched
 from tests.end_to_end.hostile_site import LEAVES, OPENS, READS, WRITES, Hostile, hostile_site
 from tests.end_to_end.pages_site import NOW_MS, Site, served, visit
-from tests.end_to_end.programs import eventually
+from tests.end_to_end.programs import chromium_path, eventually
 from tests.factories import store_frame
 from tests.tables import for_each
 from webapp.security.access import make_launch_code
@@ -74,6 +75,13 @@ class Battle:
         files = {str(path): path.read_bytes() for path in home.glob("*.json")}
         pause = (home / "spool" / "pause.json").exists()
         return counts, files, pause, [key.id for key in access_keys.listed(self.database)]
+
+
+@pytest.fixture(scope="module")
+def browser(browser: Browser) -> Iterator[Browser]:
+    """The whole Chromium, as people have it."""
+    with launched(browser.browser_type, chromium_path()) as whole:
+        yield whole
 
 
 @pytest.fixture
