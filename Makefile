@@ -12,12 +12,16 @@ ARGS ?=
 PARALLEL ?= --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DELETE_ON_ERROR:
-.PHONY: run test unit fuzz lint bench install encryption clean lock sbom audit
+.PHONY: run test suite unit fuzz lint bench install encryption clean lock sbom audit
 
 run: $(VENV)/.run
 	@exec $(BIN)/recollect up $(ARGS)
 
-test: lint
+# Beside each other: what takes longest of the linters uses one core.
+test: $(VENV)/.test
+	@$(MAKE) --no-print-directory --jobs 2 lint suite
+
+suite: $(VENV)/.test
 	$(BIN)/pytest $(PARALLEL) $(ARGS)
 
 unit: $(VENV)/.test
