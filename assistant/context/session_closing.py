@@ -30,7 +30,7 @@ from store.embeddings.knn import RetrievalQuery
 from store.embeddings.vectors import quantize
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
 from store.memory.chat_sessions import ClosedBy
-from store.memory.chat_summaries import BY_RULES, Embedded, SessionTurn, Traces
+from store.memory.chat_summaries import BY_RULES, Embedded, SessionTurn
 
 log = logging.getLogger(__name__)
 
@@ -175,7 +175,7 @@ def _summarise(services: ContextServices, session_id: int) -> None:
         known = chat_summaries.get(services.database, [session_id]).get(session_id)
         if known and known.is_edited:  # what is left of it after a deletion has lost what finds it
             embed(services, session_id)
-        _put(services, session_id, turns, *session_summary.summary_by_rules(turns), BY_RULES)
+        _put(services, session_id, turns, session_summary.summary_by_rules(turns), BY_RULES)
         _score_usefulness(services, turns)
     except FAULTS:
         raise
@@ -211,8 +211,7 @@ def refine(services: ContextServices, session_id: int) -> bool:
         )
         if fields is None:
             return False
-        traces = session_summary.trace_by_words(fields, turns)
-        return _put(services, session_id, turns, fields, traces, turns[-1].model)
+        return _put(services, session_id, turns, fields, turns[-1].model)
     except (ModelError, *FAULTS) as error:
         log.warning("session %d keeps the summary of the rules: %s", session_id, type(error).__name__)
     except Exception:  # a model's adapter may be a plug-in: the summary of the rules stays
@@ -225,7 +224,6 @@ def _put(
     session_id: int,
     turns: Sequence[SessionTurn],
     fields: Fields,
-    traces: Traces,
     by: str,
 ) -> bool:
     return chat_summaries.put(
@@ -238,7 +236,6 @@ def _put(
         ended_ms=turns[-1].created_ms,
         now_ms=services.clock(),
         embedded=_embedded(services, session_id, fields),
-        traces=traces,
         terms=relevance.terms("\n".join(redacted(f"{turn.question}\n{turn.answer_md}") for turn in turns)),
         made_of=turns,
     )

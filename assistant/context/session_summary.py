@@ -9,14 +9,13 @@ investigated   apps and tools that were looked at
 notes          what was answered without a source
 =============  ==========================================================================
 
-Each line of a field is one sentence, and says where it is from. A field has the lines that say most.
+Each line of a field is one sentence. A field has the lines that say most.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -39,7 +38,7 @@ from store.chats.conversations import DELETED_ANSWER
 from store.core.database import Database
 from store.memory import chat_sessions
 from store.memory.chat_digests import Line
-from store.memory.chat_summaries import ChatSummary, SessionTurn, Trace, Traces
+from store.memory.chat_summaries import ChatSummary, SessionTurn
 from store.memory.documents import SUMMARY_FIELDS
 from store.memory.observations import MODEL_SAYS
 
@@ -58,58 +57,33 @@ _HOLDS = ("cited", "seen", "measured", "from_source")
 _UNSOURCED = ("no_source", "not_from_screen")
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A sentence of a summary, the questions that it was taken from, and the frames that prove it."""
-
-    text: str
-    turns: tuple[int, ...] = ()
-    frames: tuple[int, ...] = ()
-
-
-def summary_by_rules(turns: Sequence[SessionTurn]) -> tuple[Fields, Traces]:
-    """The six fields of a session with at least one question, and where each sentence of them is from."""
-    joined = {name: _joined(found) for name, found in pieces(turns).items()}
-    fields = {name: text or None for name, (text, _) in joined.items()}
-    return fields, {name: traces for name, (text, traces) in joined.items() if text}
-
-
-def _joined(found: Iterable[Piece]) -> tuple[str, tuple[Trace, ...]]:
-    """The pieces that say most as the lines of one text, each once, and where each stands in it."""
-    by_text = {piece.text: piece for piece in reversed(list(found))}
-    lines = salient(list(by_text)[::-1], _MAX_LINES)
-    while sum(map(len, lines)) + len(lines) - 1 > MAX_FIELD_CHARS:
-        lines = salient(lines, len(lines) - 1)
-    traces, at = [], 0
-    for line in lines:
-        traces.append(Trace(at, at + len(line), by_text[line].turns, by_text[line].frames))
-        at += len(line) + 1
-    return "\n".join(lines), tuple(traces)
-
-
-def pieces(turns: Sequence[SessionTurn]) -> dict[str, list[Piece]]:
-    """The sentences of the six fields, with where each is from."""
+def summary_by_rules(turns: Sequence[SessionTurn]) -> Fields:
+    """The six fields of a session with at least one question."""
     done = [turn for turn in turns if turn.status == "done" and turn.answer_md not in ("", DELETED_ANSWER)]
     apps = dict.fromkeys(one_line(app, 40) for turn in turns for app in turn.apps)
     tools = dict.fromkeys(tool for turn in turns for tool in turn.tools)
-    unsourced = [piece for turn in done for piece in _answered(turn, turns, _UNSOURCED)]
-    return {
-        "request": [Piece(text, (turn.n,)) for turn in turns for text in _asked(turn, turn is turns[0])],
+    unsourced = [text for turn in done for text in _answered(turn, turns, _UNSOURCED)]
+    said = {
+        "request": [text for turn in turns for text in _asked(turn, turn is turns[0])],
         "investigated": [
-            *_said(f"Looked at {', '.join([*apps][:5])}.", [turn for turn in turns if turn.apps]),
-            *_said(f"Used {', '.join([*tools][:5])}.", [turn for turn in turns if turn.tools]),
+            f"{verb} {', '.join([*names][:5])}."
+            for verb, names in (("Looked at", apps), ("Used", tools))
+            if names
         ],
-        "learned": [piece for turn in done for piece in _answered(turn, turns, _HOLDS)],
-        "completed": [Piece(text, (turn.n,)) for turn in turns for text in _told(turn)],
+        "learned": [text for turn in done for text in _answered(turn, turns, _HOLDS)],
+        "completed": [text for turn in turns for text in _told(turn)],
         "next_steps": [*_unanswered(turns), *(_asked_back(done[-1]) if done else ())],
-        "notes": [Piece(UNSOURCED), *unsourced] if unsourced else [],
+        "notes": [UNSOURCED, *unsourced] if unsourced else [],
     }
+    return {name: _joined(found) or None for name, found in said.items()}
 
 
-def _said(text: str, turns: Iterable[SessionTurn]) -> list[Piece]:
-    """A sentence from these questions; none where there are none."""
-    numbers = tuple(dict.fromkeys(turn.n for turn in turns))
-    return [Piece(text, numbers)] if numbers else []
+def _joined(found: Iterable[str]) -> str:
+    """The sentences that say most as the lines of one text, each once."""
+    lines = salient(list(dict.fromkeys(found)), _MAX_LINES)
+    while sum(map(len, lines)) + len(lines) - 1 > MAX_FIELD_CHARS:
+        lines = salient(lines, len(lines) - 1)
+    return "\n".join(lines)
 
 
 def _asked(turn: SessionTurn, is_first: bool) -> list[str]:
@@ -127,29 +101,24 @@ def _told(turn: SessionTurn) -> Iterator[str]:
             yield one_line(text, MAX_SENTENCE_CHARS)
 
 
-def _unanswered(turns: Sequence[SessionTurn]) -> list[Piece]:
+def _unanswered(turns: Sequence[SessionTurn]) -> list[str]:
     return [
-        Piece(f"Not answered: {one_line(turn.question, MAX_MESSAGE_CHARS)}", (turn.n,))
+        f"Not answered: {one_line(turn.question, MAX_MESSAGE_CHARS)}"
         for at, turn in enumerate(turns)
         if turn.status == "failed" and turn.question not in (later.question for later in turns[at + 1 :])
     ]
 
 
-def _asked_back(turn: SessionTurn) -> list[Piece]:
+def _asked_back(turn: SessionTurn) -> list[str]:
     """The question that the last answer ended with: nobody answered it."""
     last = list(_sentences(plain(turn.answer_md)))[-1:]
-    return [Piece(one_line(text, MAX_SENTENCE_CHARS), (turn.n,)) for text in last if is_asked(text)]
+    return [one_line(text, MAX_SENTENCE_CHARS) for text in last if is_asked(text)]
 
 
 def _sentences(text: str) -> list[str]:
     """The sentences of a text without its secrets, which may be longer than a sentence."""
     text = redacted(text)
     return [text[each.start : each.end] for each in split_statements(text)]
-
-
-def _claims(turn: SessionTurn) -> Sequence[Mapping[str, Any]]:
-    claims: Sequence[Mapping[str, Any]] = turn.payload.get("claims", ())
-    return claims
 
 
 def one_line(text: str, most: int) -> str:
@@ -162,22 +131,16 @@ def one_line(text: str, most: int) -> str:
     return (at_word if len(at_word) > most // 2 else head).rstrip(" ,;:") + "…"
 
 
-def _answered(turn: SessionTurn, turns: Sequence[SessionTurn], states: Sequence[str]) -> list[Piece]:
+def _answered(turn: SessionTurn, turns: Sequence[SessionTurn], states: Sequence[str]) -> list[str]:
     """The sentences of an answer that say most, with the quote that stood beside each."""
-    found: dict[str, Piece] = {}
-    for claim in _claims(turn):
+    found: dict[str, None] = {}
+    for claim in turn.payload.get("claims", ()):
         text = one_line(_without_messages(plain(claim["text"]), turns), MAX_SENTENCE_CHARS)
         if claim_state(claim) in states and weight(text)[1] and text not in own_sentences():
             quotes = [turn.quotes[n] for n in claim.get("citations", ()) if n in turn.quotes]
             quote = next((each for each in quotes if each not in text), "")
-            text += f" “{one_line(quote, MAX_MESSAGE_CHARS)}”" if quote else ""
-            found.setdefault(text, Piece(text, (turn.n,), frames_of(turn, claim)))
-    return [found[text] for text in salient(found, _OF_ANSWER)]
-
-
-def frames_of(turn: SessionTurn, claim: Mapping[str, Any]) -> tuple[int, ...]:
-    """The frames that a statement of an answer cites."""
-    return tuple(dict.fromkeys(turn.frames[n] for n in claim.get("citations", ()) if n in turn.frames))
+            found[text + (f" “{one_line(quote, MAX_MESSAGE_CHARS)}”" if quote else "")] = None
+    return salient(list(found), _OF_ANSWER)
 
 
 def _without_messages(text: str, turns: Iterable[SessionTurn]) -> str:
@@ -275,7 +238,8 @@ def _checked(answer: str, turns: Sequence[SessionTurn]) -> Fields:
     """
     document, fields = object_in(answer), Fields()
     texts = [text for turn in turns for text in (turn.question, turn.answer_md, *turn.quotes.values())]
-    chat, words = Screen(["\n".join(texts)], [app for turn in turns for app in turn.apps]), _of_turns(turns)
+    chat = Screen(["\n".join(texts)], [app for turn in turns for app in turn.apps])
+    words = [_words(f"{turn.question}\n{turn.answer_md}") for turn in turns]
     for name in SUMMARY_FIELDS:
         said = document.get(name)
         line = " ".join(neutralized(redacted(said)).split()) if isinstance(said, str) else ""
@@ -283,7 +247,7 @@ def _checked(answer: str, turns: Sequence[SessionTurn]) -> Fields:
         borne_out = [
             one_line(text, MAX_SENTENCE_CHARS)
             for text in sentences_of(line)
-            if _turn_of(text, words) and chat.bears_out(text)
+            if _is_said(text, words) and chat.bears_out(text)
         ]
         fields[name] = "\n".join(borne_out)[:MAX_FIELD_CHARS] or None
     if not fields["request"] or not (fields["learned"] or fields["completed"] or fields["notes"]):
@@ -291,64 +255,17 @@ def _checked(answer: str, turns: Sequence[SessionTurn]) -> Fields:
     return fields
 
 
-# -- which questions and frames each sentence is from -----------------------------------------
-#
-# What rules wrote is known when it is written. A model's sentence, and a person's, is found again by its
-# words: it is of the question with whose words and answer it shares most, if these are half of its own and
-# two at least. What that cannot say is not traced, and is said to be so.
-
 SHARED = 0.5
 """The part of a sentence's words that a question and its answer have to have."""
 MIN_SHARED_WORDS = 2
 _FIGURE = re.compile(r"\d[\d.,:/-]*\d|\d")
-_Words = Sequence[tuple[SessionTurn, frozenset[str]]]
 
 
-def trace_by_words(fields: Fields, turns: Sequence[SessionTurn]) -> Traces:
-    """The traces of what no rule of today wrote."""
-    words = _of_turns(turns)
-    traces = {}
-    for name, text in fields.items():
-        if text:
-            spans = [(said.start, said.end) for said in split_statements(text)] or [(0, len(text))]
-            traces[name] = tuple(_trace_by_words(text, *span, words) for span in spans)
-    return traces
-
-
-def of_summary(summary: ChatSummary, turns: Sequence[SessionTurn]) -> Traces:
-    """What was kept, or found now for a summary that is older than traces or a person's."""
-    # Its answers may be checked otherwise by now, so what rules would write now is no proof of what they did.
-    known = None if summary.is_edited else summary.traces
-    return trace_by_words(summary.fields, turns) if known is None else known
-
-
-def _trace_by_words(text: str, start: int, end: int, turns: _Words) -> Trace:
-    turn = _turn_of(text[start:end], turns)
-    return Trace(start, end, (turn.n,), _frames(_words(text[start:end]), turn)) if turn else Trace(start, end)
-
-
-def _turn_of(sentence: str, turns: _Words) -> SessionTurn | None:
-    """The question with whose words and answer a sentence shares most; None where that is little."""
+def _is_said(sentence: str, turns: Sequence[frozenset[str]]) -> bool:
+    """Whether a question and its answer, of whose words these are, say most of a sentence."""
     words = _words(sentence)
-    shared = [len(words & turn_words) for _, turn_words in turns]
-    best = max(shared, default=0)
-    is_little = best < MIN_SHARED_WORDS or best < SHARED * len(words)
-    return None if is_little else turns[shared.index(best)][0]
-
-
-def _of_turns(turns: Sequence[SessionTurn]) -> _Words:
-    return [(turn, _words(f"{turn.question}\n{turn.answer_md}")) for turn in turns]
-
-
-def _frames(words: frozenset[str], turn: SessionTurn) -> tuple[int, ...]:
-    """The frames of the cited statements that say most of the same."""
-    frame_ids: list[int] = []
-    for claim in _claims(turn):
-        claim_words = _words(claim.get("text", ""))
-        shared = len(words & claim_words)
-        if claim_state(claim) == "cited" and shared >= max(MIN_SHARED_WORDS, SHARED * len(words)):
-            frame_ids += frames_of(turn, claim)
-    return tuple(dict.fromkeys(frame_ids))
+    best = max((len(words & turn_words) for turn_words in turns), default=0)
+    return best >= MIN_SHARED_WORDS and best >= SHARED * len(words)
 
 
 def _words(text: str) -> frozenset[str]:

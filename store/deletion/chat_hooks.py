@@ -117,7 +117,7 @@ select id from told
 """
 """SQL for the sessions whose summaries may say what a deleted frame showed."""
 
-# What was traced is what a summary said before a person wrote in it; the rest was typed, and stays.
+# `traces` names what a summary said before a person wrote in it; the rest was typed, and stays.
 _AFFECTED_SUMMARIES = f"""
 from chat_summaries
 where session_id in ({_AFFECTED_SESSIONS}) and (is_edited = 0 or coalesce(traces, '{{}}') <> '{{}}')

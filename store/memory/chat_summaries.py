@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import apsw
@@ -29,7 +29,7 @@ BY_PERSON = "person"
 class SessionTurn:
     """One question of a session with what came of it. `payload` belongs to `assistant.turns.stored_turns`.
 
-    `frames` are the ids of what it cites and `quotes` what stands there, by the numbers of its citations.
+    `quotes` are what stands on what it cites, by the numbers of its citations.
     `insight` is the title of the insight that it told without a word of the person.
     """
 
@@ -42,7 +42,6 @@ class SessionTurn:
     payload: Mapping[str, Any]
     apps: tuple[str, ...]
     tools: tuple[str, ...]
-    frames: Mapping[int, int]
     created_ms: int
     quotes: Mapping[int, str] = field(default_factory=dict)
     insight: str | None = None
@@ -52,7 +51,7 @@ class SessionTurn:
 class ChatSummary(Summary):
     """What one session came to. `made_by` is rules, a model's name or person; `timezone` is the person's.
 
-    `traces` is None where it was not traced when it was made (`assistant.context.session_summary`).
+    `untyped` names the fields that a person left as they were when they wrote in it.
     """
 
     session_id: int
@@ -65,7 +64,7 @@ class ChatSummary(Summary):
     is_edited: bool
     is_retracted: bool
     tags: tuple[tuple[str, float], ...] = ()
-    traces: Traces | None = None
+    untyped: tuple[str, ...] = ()
 
     @property
     def is_by_model(self) -> bool:
@@ -101,7 +100,6 @@ def put(
     ended_ms: int,
     now_ms: int,
     embedded: Embedded | None = None,
-    traces: Traces | None = None,
     terms: Mapping[str, int],
     made_of: Sequence[SessionTurn],
 ) -> bool:
@@ -121,7 +119,6 @@ def put(
             "session": session_id, "ended": ended_ms, "tokens": tokens, "by": made_by, "now": now_ms,
             "vector": embedded.vector.tobytes() if embedded else None,
             "model": embedded.model if embedded else None,
-            "traces": None if traces is None else _packed(traces),
             **{name: fields.get(name) for name in SUMMARY_FIELDS},
         }  # fmt: skip
         connection.execute(_UPDATE, values)
@@ -174,9 +171,9 @@ def edit(
 ) -> bool:
     """Keep the person's words; what is made of the session later leaves them. False when there is none.
 
-    Fields that are left as they were keep their traces, by which they are known not to be the person's. The
-    vector goes. Raises `Outdated` where it is not the `version` that the person saw: what was deleted since
-    would come back as their own words.
+    Fields that are left as they were are noted: they are not the person's. The vector goes. Raises
+    `Outdated` where it is not the `version` that the person saw: what was deleted since would come back as
+    their own words.
     """
     with database.write() as connection:
         known = get(database, [session_id]).get(session_id)
@@ -184,11 +181,10 @@ def edit(
             return False
         if version not in (None, known.version):
             raise Outdated("the summary was made again while it was edited")
-        traces = known.traces or {}
         was = {
             name: text
             for name, text in known.fields.items()
-            if text and (not known.is_edited or name in traces)
+            if text and (not known.is_edited or name in known.untyped)
             and " ".join(text.split()) == " ".join((fields.get(name) or "").split())
         }  # fmt: skip
         connection.execute(
@@ -196,7 +192,7 @@ def edit(
             {
                 "session": session_id,
                 "now": now_ms,
-                "traces": _packed({name: traces.get(name, ()) for name in was}),
+                "untyped": json.dumps(dict.fromkeys(was, ())),
                 **{name: fields.get(name) for name in SUMMARY_FIELDS},
                 **was,
             },
@@ -207,7 +203,7 @@ def edit(
 _EDIT = f"""
 update chat_summaries
 set {", ".join(f"{name} = :{name}" for name in SUMMARY_FIELDS)}, made_by = '{BY_PERSON}', is_edited = 1,
-    vector = null, vector_model = null, traces = :traces, updated_ms = :now
+    vector = null, vector_model = null, traces = :untyped, updated_ms = :now
 where session_id = :session
 """
 
@@ -247,10 +243,6 @@ def get(database: Database, session_ids: Sequence[int]) -> dict[int, ChatSummary
     return {summary.session_id: summary for summary in found}
 
 
-def _packed(traces: Traces) -> str:
-    return json.dumps({field: [astuple(trace) for trace in found] for field, found in traces.items()})
-
-
 def are_there(connection: apsw.Connection, session_ids: Collection[int]) -> bool:
     """Whether all of these sessions have a summary still."""
     sql = "select count(*) from json_each(?) j cross join chat_summaries s on s.session_id = j.value"
@@ -282,8 +274,6 @@ select t.id, t.n, t.status, t.model, t.question, t.answer_md, t.payload,
     (select coalesce(json_group_array(distinct e.app_name), '[]')
         from evidence e where e.turn_id = t.id and e.n is not null and e.app_name is not null),
     (select coalesce(json_group_array(distinct c.tool), '[]') from tool_calls c where c.turn_id = t.id),
-    (select json_group_object(e.n, e.frame_id)
-        from evidence e where e.turn_id = t.id and e.n is not null and e.frame_id is not null),
     t.created_ms,
     (select json_group_object(e.n, e.quote)
         from evidence e where e.turn_id = t.id and e.n is not null and e.state = 'found' and e.quote <> ''),
@@ -294,15 +284,15 @@ select t.id, t.n, t.status, t.model, t.question, t.answer_md, t.payload,
 """
 _SET = f"""
 set ended_ms = :ended, {", ".join(f"{name} = :{name}" for name in SUMMARY_FIELDS)}, tokens = :tokens,
-    made_by = :by, vector = :vector, vector_model = :model, traces = :traces, updated_ms = :now
+    made_by = :by, vector = :vector, vector_model = :model, updated_ms = :now
 """
 # Two statements: an upsert's way with conflicts holds for what its triggers insert, too (a queue of vectors).
 _UPDATE = f"update chat_summaries {_SET} where session_id = :session"
 _INSERT = f"""
 insert into chat_summaries (session_id, ended_ms, {", ".join(SUMMARY_FIELDS)}, tokens, made_by, vector,
-    vector_model, traces, updated_ms)
+    vector_model, updated_ms)
 values (:session, :ended, {", ".join(f":{name}" for name in SUMMARY_FIELDS)}, :tokens, :by, :vector, :model,
-    :traces, :now)
+    :now)
 """
 _ELSEWHERE = {
     "chat_id": "c.conversation_id",
@@ -310,6 +300,8 @@ _ELSEWHERE = {
     "timezone": """coalesce((
         select t.timezone from turns t where t.conversation_id = c.conversation_id order by t.n desc limit 1
     ), 'UTC')""",
+    # The column has its name from what it was an object of; its keys are the fields.
+    "untyped": "(select json_group_array(key) from json_each(coalesce(s.traces, '{}')))",
     "tags": """(
         select json_group_array(json_array(g.tag, g.confidence) order by g.confidence desc, g.tag)
         from session_tags g where g.session_id = s.session_id
@@ -322,23 +314,3 @@ cross join chat_summaries s on s.session_id = j.value
 join chat_sessions c on c.id = s.session_id
 order by j.key
 """
-
-
-# -- traces -------------------------------------------------------------------------------
-# Where each sentence of a chat's summary is from: questions of the chat, and frames that prove it.
-#
-# A trace has offsets and ids and no words, so that it tells nothing by itself. It goes with its summary.
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """Characters ``[start, end)`` of a field. `turns` are numbers within the chat; () where it is unknown."""
-
-    start: int
-    end: int
-    turns: tuple[int, ...] = ()
-    frames: tuple[int, ...] = ()
-
-
-Traces = Mapping[str, tuple[Trace, ...]]
-"""By field, in the order of the text and without overlap."""

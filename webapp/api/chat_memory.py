@@ -1,22 +1,18 @@
-"""The memory of chats: what would be told of them, what was told, all of it as a file, and none of it.
-
-Each sentence of a summary can say where it is from: questions of a chat, and frames.
-"""
+"""The memory of chats: what would be told of them, what was told, all of it as a file, and none of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
-from assistant.context import background, session_closing, session_summary, topics
+from assistant.context import background, session_closing, topics
 from assistant.context.background import VERSION, prepare
 from assistant.context.packs import ContextRequest
-from store.core.database import Database
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
-from store.memory.chat_summaries import ChatSummary, Trace, Traces
+from store.memory.chat_summaries import ChatSummary
 from store.memory.context_packs import StoredPack
 from webapp.api.chats import SessionId, number_of
 from webapp.api.endpoint import TURN, endpoint
@@ -24,47 +20,6 @@ from webapp.api.memory import SummaryAnswer
 from webapp.api.values import Answer, Request, Text, Timestamp
 from webapp.core.errors import Problem
 from webapp.core.services import services
-
-
-@dataclass(frozen=True, slots=True)
-class SourcedText:
-    """A piece of text. `turns` are questions of its chat by number, `frames` ids; `is_sentence` is False for
-    what stands between sentences, of which nothing is to be said.
-    """
-
-    text: str
-    is_sentence: bool = False
-    turns: tuple[int, ...] = ()
-    frames: tuple[int, ...] = ()
-
-
-def of_summary(database: Database, summary: ChatSummary) -> dict[str, tuple[SourcedText, ...]]:
-    """The fields of a summary that say something, in pieces."""
-    traces = _traces(database, summary)
-    return {
-        name: split_by_source(text, traces.get(name, ())) for name, text in summary.fields.items() if text
-    }
-
-
-def split_by_source(text: str, traces: Sequence[Trace]) -> tuple[SourcedText, ...]:
-    """The text cut at its traces; all of it, and nothing twice."""
-    pieces, at = [], 0
-    for trace in traces:
-        if trace.start > at:
-            pieces.append(SourcedText(text[at : trace.start]))
-        pieces.append(SourcedText(text[trace.start : trace.end], True, trace.turns, trace.frames))
-        at = trace.end
-    return (*pieces, SourcedText(text[at:])) if at < len(text) else tuple(pieces)
-
-
-def _traces(database: Database, summary: ChatSummary) -> Traces:
-    # Those of a summary that was traced when it was made need no look at its chat.
-    is_traced = summary.traces is not None and not summary.is_edited
-    asked = [] if is_traced else chat_summaries.summary_input(database, summary.session_id)
-    return session_summary.of_summary(summary, asked)
-
-
-# -- over HTTP --------------------------------------------------------------------------------
 
 EXPORTED_AT_ONCE = 500
 SessionKey = Annotated[str, BeforeValidator(str)]
@@ -133,15 +88,6 @@ class TelemetryAnswer(Answer):
     helpfulness: float | None
 
 
-class SentenceAnswer(Answer):
-    """A sentence of a summary, the questions of the chat that it is from, and frames that prove it."""
-
-    field: str
-    text: str
-    turns: list[int] = Field(description="Numbers of questions; empty where it could not be traced.")
-    frame_ids: list[int]
-
-
 class ChatSummaryAnswer(SummaryAnswer):
     session_id: SessionKey
     chat_id: int
@@ -150,7 +96,6 @@ class ChatSummaryAnswer(SummaryAnswer):
     edited: bool
     retracted: bool
     tags: dict[str, float]
-    sources: list[SentenceAnswer]
 
 
 class ExportedTopic(Answer):
@@ -252,7 +197,7 @@ def export() -> ExportAnswer:
     for at in range(0, len(ids), EXPORTED_AT_ONCE):
         summaries += chat_summaries.get(own.database, ids[at : at + EXPORTED_AT_ONCE]).values()
     return ExportAnswer(
-        summaries=[_summary(summary) for summary in summaries],
+        summaries=[ChatSummaryAnswer.of(each, tags=dict(each.tags)) for each in summaries],
         recent=LineAnswer.list_of(topics.recent(own.database, now_ms).lines),
         history=LineAnswer.list_of(topics.history(own.database, now_ms).lines),
         topics=ExportedTopic.list_of(topics.renewed(own.database, now_ms)),
@@ -285,16 +230,3 @@ def _pack(pack: StoredPack, reason: str) -> PackAnswer:
 
 def _lines_of(record: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     return [{name: value for name, value in line.items() if name != "hash"} for line in record.get(key, ())]
-
-
-def _summary(summary: ChatSummary) -> ChatSummaryAnswer:
-    return ChatSummaryAnswer.of(
-        summary,
-        tags=dict(summary.tags),
-        sources=[
-            SentenceAnswer(field=name, text=piece.text, turns=list(piece.turns), frame_ids=list(piece.frames))
-            for name, pieces in of_summary(services().database, summary).items()
-            for piece in pieces
-            if piece.is_sentence
-        ],
-    )

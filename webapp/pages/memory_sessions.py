@@ -12,18 +12,13 @@ from store.core.errors import Outdated, existing
 from store.core.translation import gettext as _
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from store.memory.chat_sessions import ChatSession
-from store.memory.chat_summaries import ChatSummary
 from store.memory.documents import SUMMARY_FIELDS
-from webapp.api import chat_memory
-from webapp.api.chat_memory import SourcedText
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import services
 
 PAGE = 50
-Fields = dict[str, tuple[SourcedText, ...]]
-"""The fields of a summary, each in sentences with where they are from."""
 
 
 @templating.get("/memory/sessions")
@@ -36,14 +31,9 @@ def sessions() -> Response:
     summaries = chat_summaries.get(database, [session.id for session in shown])
     return templating.render_page(
         "memory/sessions.html",
-        rows=[(session, *_with_sources(summaries.get(session.id))) for session in shown],
+        rows=[(session, summaries.get(session.id)) for session in shown],
         older=shown[-1].id if len(listed) > PAGE else None,
     )
-
-
-def _with_sources(summary: ChatSummary | None) -> tuple[ChatSummary | None, Fields]:
-    """A summary, and its fields with where each sentence is from."""
-    return summary, chat_memory.of_summary(services().database, summary) if summary else {}
 
 
 @templating.get("/memory/digests")
@@ -62,12 +52,10 @@ def digests() -> Response:
 def session(session_id: int) -> Response:
     """What one window came to, and the form to correct it."""
     shown, database = _session(session_id), services().database
-    summary, fields = _with_sources(chat_summaries.get(database, [shown.id]).get(shown.id))
     return templating.render_page(
         "memory/session.html",
         shown=shown,
-        summary=summary,
-        fields=fields,
+        summary=chat_summaries.get(database, [shown.id]).get(shown.id),
         most_chars=MAX_FIELD_CHARS,
         asked=chat_summaries.summary_input(database, shown.id),
     )

@@ -111,12 +111,12 @@ def test_what_was_forgotten_is_not_written_by_a_summary_under_way_nor_by_an_open
 ) -> None:
     under_way = past.window("What was it?", answers=[f"It was {SECRET}."])
     turns = chat_summaries.summary_input(database, under_way)
-    fields, traces = session_summary.summary_by_rules(turns)
+    fields = session_summary.summary_by_rules(turns)
     still_open = past.window("And then?", answers=[f"Again {SECRET}."], closed=False)
     chat_digests.delete_everything(database)
     assert not chat_summaries.put(
         database, under_way, fields, tags={SECRET: 1.0}, tokens=1, made_by="m", ended_ms=NOON_MS,
-        now_ms=NOON_MS, traces=traces, terms={SECRET: 1}, made_of=turns,
+        now_ms=NOON_MS, terms={SECRET: 1}, made_of=turns,
     )  # fmt: skip
     close(context, still_open, "window")
     assert SECRET not in everywhere(database)

@@ -100,7 +100,7 @@ def test_a_field_as_long_as_rules_write_it_is_not_cut_into_the_persons_words(
     said = {name: text or "" for name, text in made.fields.items()} | {"notes": "mine"}
     browser.post(f"/memory/sessions/{session_id}", data={**form, **said, "version": made.version})
     found = chat_summaries.get(own.database, [session_id])[session_id]
-    assert found.learned == made.learned and found.traces is not None and "learned" in found.traces
+    assert found.learned == made.learned and "learned" in found.untyped
 
 
 def test_a_summary_is_retracted_and_brought_back(
@@ -177,30 +177,11 @@ def test_nothing_is_changed_without_the_token(browser: Actor, own: Services, ses
     assert chat_digests.recent(own.database, 0, 10) == [session_id]
 
 
-def test_each_sentence_of_a_summary_leads_to_its_question_and_frame(
-    browser: Actor, own: Services, past: Past, data_dir: DataDir
-) -> None:
-    frame = store_frame(own.database, data_dir, NOON_MS, "retention 14 days").id
-    evidence = [StoredEvidence(1, frame, NOON_MS, app_name="Code", state="found")]
-    session_id = past.window(
-        "What did I set <retention> to?", "Why?", answers=[LEARNED, ""], evidence=evidence
-    )
-    for path in (f"/memory/sessions/{session_id}", "/memory/sessions"):
+def test_what_a_summary_says_is_escaped(browser: Actor, past: Past) -> None:
+    session_id = past.window("What did I set <retention> to?", answers=[LEARNED])
+    for path in (f"/memory/sessions/{session_id}", "/memory/sessions", "/memory/digests"):
         shown = browser.get(path).text
-        assert 'href="/chat/1#t1" aria-label="From question 1 of the chat"' in shown, path
-        learned = shown.split(LEARNED)[1]
-        assert learned.index(f'href="/frames/{frame}"') < learned.index("</span>"), path
-    assert "What did I set &lt;retention&gt; to?" in browser.get("/memory/digests").text
-    assert "not traced" not in browser.get(f"/memory/sessions/{session_id}").text
-
-
-def test_a_persons_sentence_that_no_question_says_is_said_to_be_not_traced(
-    browser: Actor, session_id: int, form: dict[str, str]
-) -> None:
-    said = {**form, "request": "Retention", "learned": "Ask Anna about the schedule."}
-    browser.post(f"/memory/sessions/{session_id}", data=said)
-    shown = browser.get(f"/memory/sessions/{session_id}").text
-    assert "not traced" in shown.split("Ask Anna about the schedule.")[1][:200]
+        assert LEARNED in shown and "What did I set &lt;retention&gt; to?" in shown, path
 
 
 def test_the_lines_of_a_topic_and_of_old_months_lead_to_their_sessions(
@@ -214,8 +195,3 @@ def test_the_lines_of_a_topic_and_of_old_months_lead_to_their_sessions(
     digests = browser.get("/memory/digests").text
     for each in old:
         assert f'href="/memory/sessions/{each}"' in digests.split("Before that, by week")[1]
-
-
-def test_the_export_says_where_sentences_are_from(program: Actor, session_id: int) -> None:
-    [summary] = program.get("/api/v1/summaries/export").get_json()["summaries"]
-    assert {"field": "learned", "text": LEARNED, "turns": [1], "frame_ids": []} in summary["sources"]
