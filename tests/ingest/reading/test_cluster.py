@@ -14,7 +14,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from engines.embeddings.local import LocalEmbedder
-from engines.ocr.protocol import open_ocr
+from engines.ocr.protocol import OcrEngine, open_ocr
 from ingest.core import cluster
 from ingest.core.cluster import Cluster
 from ingest.core.home import Home
@@ -30,6 +30,7 @@ from store.core.database import Database
 from store.core.errors import SettingsError
 from store.core.paths import DataDir
 from store.deletion import deletion
+from store.frames.frames import FrameRow
 from store.frames.media import Media
 from store.ocr import readings
 from store.privacy.rules import Rule
@@ -73,13 +74,13 @@ class _Answering(Executor):
 class Run:
     """A reader here, one elsewhere, and the frames that wait for both."""
 
-    def __init__(self, home: Home, database: Database, data_dir: DataDir, clock: Clock) -> None:
-        self.frames = [store_frame(database, data_dir, NOON_MS + n * 1000) for n in range(FRAMES)]
-        self.database, self.clock, self.home = database, clock, home
+    def __init__(
+        self, home: Home, clock: Clock, frames: list[FrameRow], engine: Callable[[], OcrEngine]
+    ) -> None:
+        self.frames, self.database, self.clock, self.home = frames, home.database, clock, home
         self.stats, self.stop = WorkerStats(clock), threading.Event()
-        self.backlog = Backlog(database, clock)
-        engine = ScriptedEngine("read here")
-        self.local = ReaderLoop(home, self.backlog, self.stats, opener(engine), clock, self.stop)
+        self.backlog = Backlog(home.database, clock)
+        self.local = ReaderLoop(home, self.backlog, self.stats, engine, clock, self.stop)
         self.local._ready_reader()
 
     def elsewhere(self, cluster: Cluster) -> ClusterReading:
@@ -93,7 +94,20 @@ class Run:
 
 @pytest.fixture
 def run(home: Home, database: Database, data_dir: DataDir, clock: Clock) -> Run:
-    return Run(home, database, data_dir, clock)
+    frames = [store_frame(database, data_dir, NOON_MS + n * 1000) for n in range(FRAMES)]
+    return Run(home, clock, frames, opener(ScriptedEngine("read here")))
+
+
+class Late(Here):
+    """One whose answers wait for `going_on`."""
+
+    def __init__(self) -> None:
+        self.going_on = threading.Event()
+        super().__init__(self._late)
+
+    def _late(self, order: Order) -> Answer:
+        self.going_on.wait()
+        return Answer([ocr_line("too late")], 5)
 
 
 def test_what_comes_back_is_stored_once(run: Run) -> None:
@@ -127,13 +141,7 @@ def test_what_fails_elsewhere_is_read_here(run: Run, monkeypatch: pytest.MonkeyP
 
 
 def test_a_deletion_takes_back_what_is_under_way_and_names_the_cluster(run: Run, data_dir: DataDir) -> None:
-    going_on = threading.Event()
-
-    def answer(order: Order) -> Answer:
-        going_on.wait()
-        return Answer([ocr_line("too late")], 5)
-
-    cluster = Here(answer)
+    cluster = Late()
     loop = run.elsewhere(cluster)
     loop.step()
     under_way, rest = run.frames[:2], run.frames[2:]
@@ -141,7 +149,7 @@ def test_a_deletion_takes_back_what_is_under_way_and_names_the_cluster(run: Run,
     assert receipt.verified and receipt.elsewhere == ("dask://127.0.0.1:1",)
     loop.step()
     assert not {frame.id for frame in under_way} & {frame.id for frame, _ in loop._running.values()}
-    going_on.set()
+    cluster.going_on.set()
     while loop.step():
         pass
     receipt = deletion.delete_frames(run.database, Media(data_dir.media), [frame.id for frame in rest])
@@ -194,19 +202,13 @@ def test_another_version_is_not_asked_again(run: Run) -> None:
 
 
 def test_what_takes_too_long_is_read_here_and_stored_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    going_on = threading.Event()
-
-    def answer(order: Order) -> Answer:
-        going_on.wait()
-        return Answer([ocr_line("too late")], 5)
-
-    cluster = Here(answer)
+    cluster = Late()
     loop = run.elsewhere(cluster)
     monkeypatch.setattr(cluster_reading, "_POLL_S", 0.0)
     monkeypatch.setattr(cluster_reading, "LONGEST_S", -1.0)
     while loop.step():
         pass
-    going_on.set()
+    cluster.going_on.set()
     while run.local.step():
         pass
     assert run.texts() == ["read here"] * FRAMES
@@ -269,7 +271,8 @@ def texts(database: Database, ids: list[int]) -> list[tuple[str, ...]]:
 def test_two_workers_read_the_same_and_one_may_die(
     dask: Any, home: Home, database: Database, data_dir: DataDir, clock: Clock, tmp_path: Any
 ) -> None:
-    ids = [store_frame(database, data_dir, NOON_MS + n * 1000, image=page(n)).id for n in range(24)]
+    frames = [store_frame(database, data_dir, NOON_MS + n * 1000, image=page(n)) for n in range(24)]
+    ids = [frame.id for frame in frames]
     engine = lambda: open_ocr("tesserocr", ["eng"])  # noqa: E731
     assert Worker(home, engine, clock=clock).run(once=True) == 0
     expected = texts(database, ids)
@@ -277,12 +280,8 @@ def test_two_workers_read_the_same_and_one_may_die(
 
     assert sum(readings.queue_again(database)) == len(ids)
     elsewhere = Cluster(dask.scheduler_address.replace("tcp://", "dask://"))
-    stats, stop = WorkerStats(clock), threading.Event()
-    backlog = Backlog(database, clock)
-    local = ReaderLoop(home, backlog, stats, engine, clock, stop)
-    local._ready_reader()  # only its versions are asked for: it reads nothing
-    loop = ClusterReading(home, backlog, stats, elsewhere, local, clock, stop)
-    killed = False
+    run = Run(home, clock, frames, engine)  # its own reader is asked for its versions only: it reads nothing
+    loop, stats, killed = run.elsewhere(elsewhere), run.stats, False
     while loop.step():
         if not killed and stats["read"] >= 4:
             os.kill(next(iter(dask.workers.values())).pid, 9)
@@ -293,7 +292,7 @@ def test_two_workers_read_the_same_and_one_may_die(
         "read twice, stored twice"
     )
     loop.close()
-    local.close()
+    run.local.close()
 
 
 @pytest.mark.end_to_end
