@@ -195,10 +195,7 @@ def entity_answer(entity: Entity) -> EntityAnswer:
     )
 
 
-# -- care: take back and give back, merge and undo, what disagrees -------------------------------
-
-MAX_CLASHING = 2_000
-"""Facts that are compared, the latest ones."""
+# -- care: take back and give back, merge and undo ------------------------------------------------
 
 
 class RetractBody(Request):
@@ -207,12 +204,6 @@ class RetractBody(Request):
 
 class MergeBody(Request):
     into_id: Id = Field(description="The entity that both are recalled as from now on.")
-
-
-class ClashesAnswer(Answer):
-    data: list[list[FactAnswer]] = Field(
-        description="Facts with one subject and predicate and different objects."
-    )
 
 
 @endpoint("POST", f"{FACT}/retract", "Take a fact back", body_required=False)
@@ -229,13 +220,6 @@ def restore_fact(fact_id: int) -> FactAnswer:
     with services().database.write() as connection:
         fact_curation.restore_fact(connection, fact_id)
     return FactAnswer.of(entities.fact(services().database, fact_id))
-
-
-@endpoint("GET", "/facts/clashes", "Facts that disagree")
-def clashes() -> ClashesAnswer:
-    """One subject, one predicate, several objects: perhaps one is wrong, perhaps all are true."""
-    conflicts = fact_curation.conflicts(entities.facts_of(services().database, None, MAX_CLASHING))
-    return ClashesAnswer(data=[FactAnswer.list_of(group) for group in conflicts])
 
 
 @endpoint("POST", f"{ENTITY}/merge", "Let an entity be another one", {422: "cannot_merge"})

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from flask import Response
 from pydantic import AliasPath, Field, model_validator
 from pydantic_core import PydanticCustomError
 
@@ -50,7 +49,6 @@ from webapp.api.values import (
 )
 from webapp.core.errors import invalid
 from webapp.core.services import services
-from webapp.exports import files
 
 INSIGHT = "/insights/<id:insight_id>"
 
@@ -88,9 +86,6 @@ def insight_answer(insight: Insight) -> InsightAnswer:
     return InsightAnswer.of(insight, turn=turn_answer(turn))
 
 
-# -- versions: listed, put back, and each with what made it ----------------------------
-
-
 @endpoint("POST", f"{INSIGHT}/restore", "Make a version the current one")
 def restore(insight_id: int) -> InsightAnswer:
     """The others stay as they are."""
@@ -98,35 +93,7 @@ def restore(insight_id: int) -> InsightAnswer:
     return one(insight_id)
 
 
-@endpoint("GET", f"{INSIGHT}/versions", "All versions of an insight")
-def versions(insight_id: int) -> Listing[InsightSummary]:
-    """Of the same frame or moment, the newest first."""
-    of_anchor = insights.versions(services().database, insights.get(services().database, insight_id).anchor)
-    return Listing(data=InsightSummary.list_of(of_anchor))
-
-
-@endpoint("GET", f"{INSIGHT}/messages", "The messages that made an insight")
-def messages(insight_id: int) -> Listing[dict[str, Any]]:
-    """Exactly as they are kept, the system's first: what was said before, calls and results among them."""
-    return Listing(data=insights.messages(services().database, insight_id))
-
-
-class ExportQuery(Request):
-    fmt: Literal["md", "json"] = "md"
-
-
-@endpoint(
-    "GET",
-    f"{INSIGHT}/export",
-    "An insight as a file",
-    media_types=("text/markdown", "application/json"),
-)
-def export(insight_id: int, query: ExportQuery) -> Response:
-    """With its evidence; as JSON with the messages that made it, too."""
-    return files.insight_file(insights.get(services().database, insight_id), query.fmt)
-
-
-# -- listed, told, told again, asked about ------------------------------------------------------
+# -- listed, told, asked about ------------------------------------------------------
 
 _FOUND_CURSOR = re.compile(r"q-([0-9]{1,6})", re.ASCII)
 
@@ -156,7 +123,7 @@ class InsightsQuery(Ranged):
         return self
 
 
-class RegenerateRequest(Request):
+class MannerRequest(Request):
     timezone: Zone = Field(description="IANA name; local times are told in it.")
     system_prompt: Prompt | None = Field(None, description="As whom it is told, in place of a persona.")
     persona_id: Id | None = Field(None, description="Who tells it; the active persona when missing.")
@@ -164,7 +131,7 @@ class RegenerateRequest(Request):
     model: Text | None = Field(None, description="A name from GET /models; the default when missing.")
 
 
-class InsightRequest(RegenerateRequest, Ranged):
+class InsightRequest(MannerRequest, Ranged):
     """What it should be about: a frame, or a range of time."""
 
     frame_id: Id | None = None
@@ -232,7 +199,15 @@ def generate(body: InsightRequest) -> InsightAnswer | RunningAnswer:
     """Becomes the current version; earlier ones stay. 202 when a tool call waits for a person: then the
     turn's own address tells how it goes on.
     """
-    return _made(body, _anchor(body))
+    own = services()
+    asked = anchor_facts.request(_anchor(body), now_ms=own.clock(), **manner(body))
+    result = wait_for_turn(start_turn(asked))
+    if isinstance(result, RunningAnswer):
+        return result
+    made = insights.of_chat(own.database, result.chat_id)
+    if made is None:  # what it was about was deleted meanwhile
+        raise NotFound("insight", result.chat_id)
+    return insight_answer(made)
 
 
 @endpoint("GET", INSIGHT, "One insight")
@@ -248,19 +223,7 @@ def remove(insight_id: int) -> DeletedAnswer:
     return DeletedAnswer(id=insight_id)
 
 
-@endpoint(
-    "POST",
-    f"{INSIGHT}/regenerate",
-    "Tell the same again",
-    {**_GENERATE_PROBLEMS, 404: "insight_not_found, frame_not_found, persona_not_found"},
-    status=201,
-)
-def regenerate(insight_id: int, body: RegenerateRequest) -> InsightAnswer | RunningAnswer:
-    """The same frame or moment from the beginning, as another persona or with another model."""
-    return _made(body, insights.get(services().database, insight_id).anchor)
-
-
-class InsightChatRequest(RegenerateRequest):
+class InsightChatRequest(MannerRequest):
     message: Question
     amend: bool = Field(False, description="Makes a new current version of what is answered.")
     system_prompt: Prompt | None = Field(
@@ -297,14 +260,3 @@ def _anchor(body: InsightRequest) -> Anchor:
         return records.anchors_of_frame(frame.id, frame.captured_ms, frame.ended_ms)
     assert body.start_time is not None and body.end_time is not None  # validated
     return Anchor("moment", body.start_time, body.end_time)
-
-
-def _made(body: RegenerateRequest, anchor: Anchor) -> InsightAnswer | RunningAnswer:
-    own = services()
-    result = wait_for_turn(start_turn(anchor_facts.request(anchor, now_ms=own.clock(), **manner(body))))
-    if isinstance(result, RunningAnswer):
-        return result
-    made = insights.of_chat(own.database, result.chat_id)
-    if made is None:  # what it was about was deleted meanwhile
-        raise NotFound("insight", result.chat_id)
-    return insight_answer(made)

@@ -8,9 +8,8 @@ from pydantic import Field, StringConstraints
 
 from store.chats import personas, prompts
 from store.chats.personas import MAX_NAME_CHARS, MAX_PROMPT_CHARS, Persona, PersonaText
-from store.chats.prompts import Author
 from webapp.api.endpoint import endpoint
-from webapp.api.values import Answer, DeletedAnswer, IsSet, Listing, OrNull, Request, Timestamp
+from webapp.api.values import Answer, DeletedAnswer, IsSet, Listing, Request, Timestamp
 from webapp.core.services import services
 
 PERSONA = "/personas/<id:persona_id>"
@@ -35,14 +34,6 @@ class PersonaAnswer(Answer):
     archived: IsSet = Field(validation_alias="archived_ms")
     turns: int = Field(description="How many turns spoke with it.")
     updated_at: Timestamp
-
-
-class VersionAnswer(Answer):
-    version: int
-    name: str
-    description: str
-    system_prompt: str
-    saved_at: Timestamp
 
 
 @endpoint("GET", "/personas", "Personas")
@@ -109,13 +100,6 @@ def reset(persona_id: int) -> PersonaAnswer:
     return _answer(personas.reset(services().database, persona_id, services().clock()))
 
 
-@endpoint("GET", f"{PERSONA}/versions", "What a persona said before")
-def versions(persona_id: int) -> Listing[VersionAnswer]:
-    """The newest first; turns name persona and version."""
-    history = personas.versions(services().database, personas.get(services().database, persona_id).id)
-    return Listing(data=VersionAnswer.list_of(history))
-
-
 def _answer(persona: Persona) -> PersonaAnswer:
     active = personas.active(services().database)
     return PersonaAnswer.of(persona, active=active is not None and active.id == persona.id)
@@ -140,14 +124,6 @@ class SystemPromptAnswer(Answer):
     system_prompt: str | None
 
 
-class PromptVersionAnswer(Answer):
-    version: int
-    system_prompt: OrNull = Field(validation_alias="content", description="Null where it was cleared.")
-    sha256: str
-    saved_by: Author
-    saved_at: Timestamp
-
-
 @endpoint("GET", PATH, "What a model is told first", NO_NAME)
 def get(model_id: str) -> SystemPromptAnswer:
     """A model is named as in GET /models; slashes and colons may stand as they are."""
@@ -167,13 +143,6 @@ def put(model_id: str, body: SystemPromptBody) -> SystemPromptAnswer:
 def delete(model_id: str) -> SystemPromptAnswer:
     """Earlier versions stay in its history."""
     return _save(model_id, "")
-
-
-@endpoint("GET", f"{PATH}/versions", "All prompts of a model", NO_NAME)
-def prompt_versions(model_id: str) -> Listing[PromptVersionAnswer]:
-    """The newest first; the first one is in force."""
-    saved = prompts.versions(services().database, model_id)
-    return Listing(data=PromptVersionAnswer.list_of(saved))
 
 
 def _save(model_id: str, content: str) -> SystemPromptAnswer:

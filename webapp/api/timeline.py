@@ -8,10 +8,9 @@ from pydantic import Field
 
 from store.timeline import gaps, segments
 from store.timeline import timeline as store_timeline
-from store.timeline.totals import Kind, intervals
 from webapp.api.endpoint import endpoint
 from webapp.api.frames import SegmentAnswer
-from webapp.api.values import Answer, Minutes, QueryInt, RangeQuery, SeenAnswer, SpanAnswer, Text, Timestamp
+from webapp.api.values import Answer, Minutes, QueryInt, RangeQuery, SpanAnswer, Text, Timestamp
 from webapp.core.errors import invalid
 from webapp.core.services import services
 
@@ -127,42 +126,4 @@ def activity_summary(query: HostQuery) -> ActivitySummaryAnswer:
             HostTotalAnswer(host=name, minutes=sum(segment.duration_ms for segment in line))
             for name, line in segments.by_host(own.database, start_ms, end_ms).items()
         ],
-    )
-
-
-# -- the intervals behind a total: what "2 h 10 min" is the sum of --------------------------------
-
-
-class IntervalsQuery(RangeQuery):
-    kind: Kind = "app"
-    name: Text | None = Field(None, description="As in /activity-summary; missing for the unknown one.")
-    app_name: Text | None = Field(None, description="The app of a window or an address.")
-
-
-class IntervalAnswer(SpanAnswer, SeenAnswer):
-    """A stretch in one window, without a gap of more than a minute in it."""
-
-    minutes: Minutes = Field(validation_alias="duration_ms")
-    first_frame_id: int
-    frames: int
-
-
-class IntervalsAnswer(SpanAnswer):
-    """`minutes` is the sum over `intervals`, which never overlap."""
-
-    minutes: Minutes
-    intervals: list[IntervalAnswer]
-
-
-@endpoint("GET", "/activity-intervals", "The intervals of a total")
-def activity_intervals(query: IntervalsQuery) -> IntervalsAnswer:
-    """The very intervals whose lengths add up to one total of `/activity-summary`, in order."""
-    start_ms, end_ms = range_ms(query)
-    line = segments.segments(services().database, start_ms, end_ms)
-    summands = intervals(line, query.kind, query.name, query.app_name)
-    return IntervalsAnswer(
-        start_time=start_ms,
-        end_time=end_ms,
-        minutes=sum(segment.duration_ms for segment in summands),
-        intervals=IntervalAnswer.list_of(summands),
     )

@@ -151,14 +151,3 @@ def test_a_merge_that_makes_no_sense_is_refused(program: Actor, into: int, statu
     program.post(f"{ENTITIES}/{ben}/merge", json={"into_id": carla})
     answer = program.post(f"{ENTITIES}/{anna}/merge", json={"into_id": into})
     assert answer.status_code == status and answer.get_json()["code"] in ("cannot_merge", "entity_not_found")
-
-
-def test_what_disagrees_stands_side_by_side(program: Actor) -> None:
-    anna, ben = remember(program, "Anna"), remember(program, "Ben")
-    for subject, predicate, value in ((anna, "lives in", "Ulm"), (anna, "Lives in", "Kiel"),
-                                      (ben, "lives in", "Bonn"), (anna, "likes", "tea")):  # fmt: skip
-        say(program, subject, predicate, value)
-    [group] = program.get(f"{FACTS}/clashes").get_json()["data"]
-    assert sorted(fact["object_value"] for fact in group) == ["Kiel", "Ulm"]
-    program.post(f"{FACTS}/{group[0]['id']}/retract")
-    assert program.get(f"{FACTS}/clashes").get_json()["data"] == []

@@ -13,7 +13,6 @@ from assistant.tools.registry import ToolGateOpts, offered
 from bench.exports import WRITERS
 from store.sources import imports, messages
 from store.sources.imports import Kind
-from tests.factories import NOON_MS
 from tests.tables import for_each
 from tests.webapp.conftest import Actor
 from webapp.core import uploads
@@ -131,20 +130,6 @@ def test_an_import_that_breaks_is_told_without_its_words(
     assert leavings(own) == []
 
 
-def test_imports_are_listed_and_taken_back_one_by_one_or_as_a_source(program: Actor, own: Services) -> None:
-    first = upload(program, "messages", CSV).get_json()["import_id"]
-    second = upload(program, "messages", CSV.replace(b"Lunch", b"Dinner")).get_json()["import_id"]
-    listed = program.get("/api/v1/imports").get_json()["data"]
-    assert [(each["id"], each["rows"], each["added"], each["skipped"]) for each in listed] == [
-        (second, 1, 1, 1), (first, 1, 1, 1),
-    ]  # fmt: skip
-    assert listed[0]["started_at"] * 1000 > NOON_MS / 2
-    assert program.ask("DELETE", f"/api/v1/imports/{first}").get_json()["deleted"] == 1
-    assert program.ask("DELETE", f"/api/v1/imports/{first}").status_code == 404
-    assert program.ask("DELETE", "/api/v1/imports/messages").get_json()["deleted"] == 1
-    assert program.get("/api/v1/imports").get_json() == {"data": []}
-
-
 def test_after_an_import_the_next_turn_has_its_tool_and_after_deleting_it_has_not(
     program: Actor, own: Services, tmp_path: Path
 ) -> None:
@@ -159,37 +144,7 @@ def test_after_an_import_the_next_turn_has_its_tool_and_after_deleting_it_has_no
         WRITERS[key](tmp_path / key[2], 3)
         upload(program, key[0], (tmp_path / key[2]).read_bytes(), key[2])
     assert tools() == {"get_calendar_events", "get_place_at", "get_location_history"}
-    for kind in ("calendar", "location", "places"):
-        program.ask("DELETE", f"/api/v1/imports/{kind}")
+    kinds: tuple[Kind, ...] = ("calendar", "location", "places")
+    for kind in kinds:
+        imports.delete(own.database, kind)
     assert tools() == set()
-
-
-def test_the_people_of_an_import_are_remembered_when_asked_and_go_with_it(
-    program: Actor, own: Services
-) -> None:
-    number = upload(program, "messages", CSV.replace(b"soon", b"2025-11-21T09:00:00")).get_json()["import_id"]
-    assert program.get("/api/v1/entities").get_json()["data"] == []  # never by itself
-    names = f"/api/v1/imports/{number}/names"
-    assert program.get(names).get_json() == {
-        "data": [{"name": "Anna", "count": 2, "entity_id": None, "is_noted": False}], "total": 1,
-    }  # fmt: skip
-    remember = f"/api/v1/imports/{number}/remember"
-    assert program.post(remember).get_json() == {"added": 1, "noted": 0, "known": 0}
-    assert program.post(remember, json={"names": ["Anna"]}).get_json() == {"added": 0, "noted": 0, "known": 1}
-    [anna] = program.get("/api/v1/entities").get_json()["data"]
-    assert (anna["name"], anna["kind"], anna["origin"]) == ("Anna", "person", "import")
-    assert anna["imports"] == [{"import_id": number, "kind": "messages", "name": "m.csv"}]
-    assert program.get(names).get_json()["data"][0]["entity_id"] == anna["id"]
-    gone = program.ask("DELETE", f"/api/v1/imports/{number}").get_json()
-    assert gone == {"deleted": 2, "entities": 1, "kept": 0}
-    assert program.get(f"/api/v1/entities/{anna['id']}").status_code == 404
-
-
-def test_names_that_are_not_there_are_refused(program: Actor) -> None:
-    number = upload(program, "messages", CSV).get_json()["import_id"]
-    refused = program.post(f"/api/v1/imports/{number}/remember", json={"names": ["Anna", "Eve"]})
-    assert (refused.status_code, refused.get_json()["errors"][0]["field"]) == (422, "names")
-    assert program.get("/api/v1/entities").get_json()["data"] == []
-    for method, path in (("GET", "names"), ("POST", "remember")):
-        answer = program.ask(method, f"/api/v1/imports/99/{path}")
-        assert (answer.status_code, answer.get_json()["code"]) == (404, "import_not_found")

@@ -138,19 +138,18 @@ def test_a_telling_that_failed_is_kept_as_a_turn_and_no_insight(
     assert insights.list_insights(database) == []
 
 
-def test_told_again_and_put_back(program: Actor, stub: StubModel, frame: FrameRow) -> None:
+def test_told_again_and_put_back(
+    program: Actor, stub: StubModel, frame: FrameRow, database: Database
+) -> None:
     first = told(program, stub, frame)
     stub.reply("Dear diary: I chose 14 days [[e1]].").reply("Diary")
-    again = program.post(
-        f"/api/v1/insights/{first['id']}/regenerate",
-        json={"timezone": ZONE, "system_prompt": BUILT_IN["journal"].system_prompt},
-    ).get_json()
+    body = {"frame_id": frame.id, "timezone": ZONE, "system_prompt": BUILT_IN["journal"].system_prompt}
+    again = program.post("/api/v1/insights", json=body).get_json()
     assert (again["title"], again["version"], again["current"]) == ("Diary", 2, True)
     system, *rest = stub.requests[0]["messages"]
     assert system["content"].startswith(BUILT_IN["journal"].system_prompt)
-    kept = program.get(f"/api/v1/insights/{first['id']}/messages").get_json()["data"]
-    assert rest == [kept[1]], "from the beginning"
-    both = program.get(f"/api/v1/insights/{again['id']}/versions").get_json()["data"]
+    assert rest == [insights.messages(database, first["id"])[1]], "from the beginning"
+    both = program.get("/api/v1/insights?all_versions=true").get_json()["data"]
     assert [(each["version"], each["current"]) for each in both] == [(2, True), (1, False)]
     back = program.post(f"/api/v1/insights/{first['id']}/restore").get_json()
     assert back == {**first, "current": True, "versions": 2}
@@ -169,26 +168,25 @@ def test_asking_about_an_insight_amends_nothing_unless_it_is_said(
     assert program.get(f"/api/v1/insights/{made['id']}").get_json() == made
 
 
-def test_the_messages_are_told_exactly_as_they_are_kept(
+def test_the_messages_begin_with_the_prompt_as_it_was_sent(
     program: Actor, stub: StubModel, frame: FrameRow, database: Database
 ) -> None:
     prompt = " Voice: calm.\n"
     made = told(program, stub, frame, system_prompt=prompt)
-    data = program.get(f"/api/v1/insights/{made['id']}/messages").get_json()["data"]
-    assert data == insights.messages(database, made["id"])
+    data = insights.messages(database, made["id"])
     assert data[0] == {"role": "system", "content": prompt}
     assert data[1]["content"].endswith("then respond.")
 
 
 def test_an_insight_is_exported_with_its_evidence(program: Actor, stub: StubModel, frame: FrameRow) -> None:
     made = told(program, stub, frame)
-    text = program.get(f"/api/v1/insights/{made['id']}/export").text
+    text = program.get(f"/insights/{made['id']}/export").text
     assert (
         text.startswith("# Retention\n")
         and "retention set to 14 days" in text
         and "not on the frame" not in text
     )
-    kept = program.get(f"/api/v1/insights/{made['id']}/export?fmt=json").get_json()
+    kept = program.get(f"/insights/{made['id']}/export?fmt=json").get_json()
     assert kept["format"] == "recollect-insight/1" and kept["messages"][0]["role"] == "system"
     assert kept["answer"]["answer_md"] == made["summary"]
 
@@ -200,7 +198,7 @@ def test_an_export_quotes_nothing_that_a_rule_of_today_leaves_out(
     made = told(program, stub, frame)
     put = program.ask("PUT", "/api/v1/privacy/rules", json={"rules": [{"app": "Vault", "action": "drop"}]})
     assert put.status_code == 200, put.text
-    kept = program.get(f"/api/v1/insights/{made['id']}/export?fmt=json").get_json()
+    kept = program.get(f"/insights/{made['id']}/export?fmt=json").get_json()
     assert "retention set" not in json.dumps(kept["messages"])
 
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 from flask import Flask
 
+from store.chats import prompts
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings, Settings
@@ -22,12 +23,12 @@ API = "/api/v1"
 IDS = ("stub", "library/qwen3:8b", "org/team/model:latest", "名 (2)", "a%2Fb", "..", "x?y#z", "'; drop table")
 
 
-def path(model: str, tail: str = "") -> str:
-    return f"{API}/models/{quote(model, safe='/:')}/system-prompt{tail}"
+def path(model: str) -> str:
+    return f"{API}/models/{quote(model, safe='/:')}/system-prompt"
 
 
 @pytest.mark.parametrize("model", IDS)
-def test_put_get_and_delete(program: Actor, model: str) -> None:
+def test_put_get_and_delete(program: Actor, database: Database, model: str) -> None:
     nothing = {"model_id": model, "system_prompt": None}
     assert program.get(path(model)).get_json() == nothing
     kept = {"model_id": model, "system_prompt": " Be brief.\r\n"}
@@ -37,12 +38,8 @@ def test_put_get_and_delete(program: Actor, model: str) -> None:
     assert program.get(f"{API}/models/{quote(model, safe='')}/system-prompt").get_json() == kept
     assert program.ask("DELETE", path(model)).get_json() == nothing
     assert program.get(path(model)).get_json() == nothing
-    history = program.get(path(model, "/versions")).get_json()["data"]
-    assert [(each["version"], each["system_prompt"]) for each in history] == [
-        (2, None),
-        (1, " Be brief.\r\n"),
-    ]
-    assert {each["saved_by"] for each in history} == {"program"}
+    history = [(each.version, each.content, each.saved_by) for each in prompts.versions(database, model)]
+    assert history == [(2, "", "program"), (1, " Be brief.\r\n", "program")]
 
 
 @for_each(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 import pytest
 
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.frames import frames
 from store.timeline import ledger, segments
+from store.timeline.totals import intervals
 from tests.factories import NOON_MS, store_frame
 from tests.tables import for_each
 from tests.webapp.conftest import Actor
+from webapp.pages.activity import KINDS
 
 RANGE = f"from={NOON_MS}&to={NOON_MS + 600_000}"
 SECONDS = f"start_time={NOON_MS / 1000}&end_time={NOON_MS / 1000 + 600}"
@@ -38,14 +38,14 @@ def worked(database: Database, data_dir: DataDir) -> None:
 
 
 @pytest.mark.usefixtures("worked")
-def test_a_total_opens_to_the_intervals_it_is_the_sum_of(browser: Actor) -> None:
+def test_a_total_opens_to_the_intervals_it_is_the_sum_of(browser: Actor, database: Database) -> None:
+    line = segments.segments(database, NOON_MS, NOON_MS + 600_000)
     summary = browser.get(f"/api/v1/activity-summary?{SECONDS}").get_json()
     assert [(total["name"], total["minutes"]) for total in summary["sites"]] == [("news.example", 0.5)]
-    for kind in ("app", "window", "url", "site"):
+    for kind in KINDS:
         for total in summary[f"{kind}s"]:
-            asked = {"kind": kind, "name": total["name"], "app_name": total["app_name"] or ""}
-            opened = browser.get(f"/api/v1/activity-intervals?{SECONDS}&{urlencode(asked)}").get_json()
-            assert opened["minutes"] == total["minutes"] == sum(i["minutes"] for i in opened["intervals"])
+            opened = intervals(line, kind, total["name"], total["app_name"])
+            assert sum(each.duration_ms for each in opened) == total["minutes"] * 60_000
 
 
 @pytest.mark.usefixtures("worked")

@@ -17,13 +17,11 @@ from store.chats import personas
 from store.core.translation import gettext as _
 from store.egress import providers
 from store.egress.providers import TOOL_FORMATS, HostNotAllowed, Provider, ProviderInvalid
-from webapp.api import providers as api
 from webapp.core import providers as providing
 from webapp.core import templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import services
-from webapp.pages.forms import form
 from webapp.pages.models.prompt_editor import editor
 
 _TEXTS = ("name", "base_url", "model", "tool_format", "currency")
@@ -145,7 +143,11 @@ def test(provider_id: int) -> Response:
     )
 
 
-form("/settings/models/<id:provider_id>/remove", api.remove, "/settings/models")
+@templating.post("/settings/models/<id:provider_id>/remove")
+def remove(provider_id: int) -> Response:
+    """Its key is forgotten; the ledger of what was sent to it stays."""
+    providing.remove(services(), provider_id)
+    return templating.redirect_to("/settings/models")
 
 
 def _step_names() -> tuple[tuple[str, str], ...]:
