@@ -17,8 +17,6 @@ from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from store.core.database import Database
@@ -44,6 +42,7 @@ class Media:
         self._box = box_of(folder.parent)
         self._database = database
         self._decoded: dict[str, Image.Image] = {}  # the last one kept, until it is asked for
+        self._pack: packs.Pack | None = None  # the last one read: what is shown next lies on what was shown
 
     def keep(self, image: bytes, media_type: str, captured_ms: int, name: str) -> Still:
         """Durably file a picture, byte for byte. Doing it twice gives the same file.
@@ -135,19 +134,22 @@ class Media:
             return self._checked(frame.id, frame.media_path, frame.sha256)
         content = self._read(frame.id, frame.media_path)
         try:
-            return self.unpacked(packs.Pack(content), frame)
+            pack = self._pack
+            if pack is None or pack.content != content:
+                pack = self._pack = packs.Pack(content)
+            return self.unpacked(pack, frame)
         except ValueError as error:
             raise MediaGone(frame.id, "altered") from error
 
     def unpacked(self, pack: packs.Pack, frame: FrameRow) -> Image.Image:
         """A frame's pixels out of its pack, RGB. Raises `MediaGone`."""
         try:
-            rgb = pack.rgb(frame.id)
+            image = pack.image(frame.id)
         except (ValueError, KeyError, OSError) as error:
             raise MediaGone(frame.id, "altered") from error
-        if pixels_sha256(rgb) != frame.pixels_sha256:
+        if pixels_sha256(image) != frame.pixels_sha256:
             raise MediaGone(frame.id, "altered")
-        return Image.fromarray(rgb)
+        return image
 
     def content(self, relative: str) -> bytes:
         """What was written into a file. Raises `OSError`, also for a link, and `ValueError` when it was
@@ -215,6 +217,7 @@ class Media:
     def remove(self, relative_paths: list[str]) -> int:
         """Unlink pictures and the day folders that become empty; returns the bytes freed."""
         freed = 0
+        self._pack = None
         for relative in relative_paths:
             path = self.folder / relative
             try:
@@ -289,14 +292,10 @@ def decode(content: bytes, media_type: str) -> Image.Image:
             return image if image.mode == "RGB" else image.convert("RGB")
 
 
-def pixels_sha256(image: Image.Image | NDArray[np.uint8]) -> str:
-    """SHA-256 over width, height (ASCII, ``1920x1080\\n``) and the RGB bytes, row by row.
-
-    An array has the shape (height, width, 3).
-    """
-    rgb = np.asarray(image)
-    digest = hashlib.sha256(f"{rgb.shape[1]}x{rgb.shape[0]}\n".encode())
-    digest.update(np.ascontiguousarray(rgb).data)
+def pixels_sha256(image: Image.Image) -> str:
+    """SHA-256 over width, height (ASCII, ``1920x1080\\n``) and the bytes of an RGB picture, row by row."""
+    digest = hashlib.sha256(f"{image.width}x{image.height}\n".encode())
+    digest.update(image.tobytes())
     return digest.hexdigest()
 
 

@@ -131,7 +131,7 @@ def _packed(
     content = writer.content()
     written = Pack(content)
     for frame in found:
-        if frame.id in sizes and pixels_sha256(written.rgb(frame.id)) != frame.pixels_sha256:
+        if frame.id in sizes and pixels_sha256(written.image(frame.id)) != frame.pixels_sha256:
             raise ValueError(f"frame {frame.id} is not the same in a pack")
     return content, sizes
 

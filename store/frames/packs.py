@@ -31,6 +31,7 @@ _MOVED_ABOVE = 0.05  # of the pixels changed: something may have been scrolled
 _STRIP = 64  # pixels: columns that move together
 _FEWEST_VOTES = 16  # rows
 _DIRECTORY_ENTRY = 46  # bytes of a name's entry in the directory of a ZIP archive, beside name and comment
+_ALPHA = np.frombuffer(b"\0\0\0\xff", np.uint32)
 _WEIGHTS = np.random.default_rng(0).integers(2**31, 2**32, _STRIP, dtype=np.uint32) | np.uint32(1)
 
 Pixels = NDArray[np.uint32]
@@ -73,7 +74,7 @@ class _Change:
     def lay(self, changes: Pixels, pixels: Pixels) -> None:
         """Lay a picture of changes on others in place."""
         height, width = changes.shape
-        opaque = changes.view(np.uint8)[:, 3::4] > 0  # WebP may colour what is transparent
+        opaque = changes & _ALPHA > 0  # WebP may colour what is transparent
         np.copyto(pixels[self.y : self.y + height, self.x : self.x + width], changes, where=opaque)
 
 
@@ -92,6 +93,7 @@ class Pack:
     """
 
     def __init__(self, content: bytes) -> None:
+        self.content = content
         try:
             self._archive = zipfile.ZipFile(io.BytesIO(content))
         except zipfile.BadZipFile as error:
@@ -103,8 +105,8 @@ class Pack:
         """The frames whose pictures are in it."""
         return sorted(self._entries)
 
-    def rgb(self, frame_id: int) -> NDArray[np.uint8]:
-        """A frame's pixels: (height, width, 3)."""
+    def image(self, frame_id: int) -> Image.Image:
+        """A frame's pixels, RGB."""
         chain: list[_Change] = []
         on: int | None = frame_id
         while on is not None and not (self._last and self._last[0] == on):
@@ -117,7 +119,7 @@ class Pack:
                 change.move.apply(pixels)
             change.lay(self._stored(change.frame_id), pixels)
         self._last = frame_id, pixels
-        return np.ascontiguousarray(pixels.view(np.uint8).reshape(*pixels.shape, 4)[..., :3])
+        return Image.frombytes("RGB", pixels.shape[::-1], pixels, "raw", "RGBX")
 
     def entry(self, frame_id: int) -> tuple[bytes, bytes, int | None]:
         """How a frame is kept: its picture or its changes, the comment, and the frame these lie on."""

@@ -107,9 +107,9 @@ def test_every_picture_comes_back_in_any_order(name: str) -> None:
     one = Pack(content)
     assert one.ids() == list(range(1, len(images) + 1))
     for n in [*one.ids(), *reversed(one.ids())]:
-        assert one.rgb(n).tobytes() == Pack(content).rgb(n).tobytes() == images[n - 1].tobytes()
+        assert one.image(n).tobytes() == Pack(content).image(n).tobytes() == images[n - 1].tobytes()
     with pytest.raises(KeyError):
-        one.rgb(99)
+        one.image(99)
 
 
 def packed(images: list[Image.Image]) -> bytes:
@@ -141,7 +141,7 @@ def test_no_picture_lies_on_more_than_some_others() -> None:
         one._last = None
         stored = one._stored
         one._stored = lambda i, to=reads, look=stored: (to.append(i), look(i))[1]  # type: ignore[method-assign]
-        one.rgb(n)
+        one.image(n)
         one._stored = stored  # type: ignore[method-assign]
         assert len(reads) <= MAX_DEPTH + 1
 
@@ -181,13 +181,13 @@ def test_only_what_a_daemon_captured_and_rests_is_packed(
 def test_a_picture_that_would_not_come_back_leaves_all_stills(
     database: Database, media: Media, stored: list[FrameRow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rgb = Pack.rgb
+    rgb = Pack.image
 
     def wrong(self: Pack, frame_id: int) -> Any:
         return np.asarray(screen(0)) if frame_id == stored[20].id else rgb(self, frame_id)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Pack, "rgb", wrong)
+        patch.setattr(Pack, "image", wrong)
         pack(database, media)
     assert now(database, stored) == stored
     assert_exact(media, stored)
