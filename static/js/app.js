@@ -1,7 +1,7 @@
 // Enhances pages that already work: each module looks for its own data- attributes.
 
 import * as chat from './chat.js'
-import * as copy from './copy.js'
+import './copy.js'
 import './dialogs.js'
 import { listen } from './events.js'
 import * as favicon from './favicon.js'
@@ -14,7 +14,7 @@ import * as strip from './strip.js'
 import * as timeline from './timeline.js'
 import * as zone from './zone.js'
 
-const components = [copy, favicon, pictures, range, strip, timeline, chat, selection, prompts]
+const components = [favicon, pictures, range, strip, timeline, chat, selection, prompts]
 
 zone.agree()
 keys.listen()

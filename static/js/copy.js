@@ -1,20 +1,15 @@
 // Buttons that copy: a path becomes a whole address, anything else is copied as it is. A citation
 // is copied as text and as HTML at once, so that where it is pasted decides.
 
-import { all } from './dom.js'
 import { say } from './toast.js'
 import { t } from './words.js'
 
-export function enhance(root) {
-  if (!navigator.clipboard) return
-  for (const button of all(root, '[data-copy][hidden], [data-copy-from][hidden]')) {
-    button.hidden = false
-    button.addEventListener('click', () => {
-      if (button.dataset.copyFrom) copyFrom(button.dataset.copyFrom, button.dataset.copyType)
-      else copy(button.dataset.copy, button.dataset.copyLink)
-    })
-  }
-}
+if (!navigator.clipboard) document.documentElement.classList.add('no-clipboard')
+document.addEventListener('click', event => {
+  const button = event.target.closest('[data-copy], [data-copy-from]')
+  if (button?.dataset.copyFrom) copyFrom(button.dataset.copyFrom, button.dataset.copyType)
+  else if (button) copy(button.dataset.copy, button.dataset.copyLink)
+})
 
 export function copy(text, link) {
   const whole = text.startsWith('/') ? absolute(text) : text

@@ -8,7 +8,6 @@ let leaving = null // for the search, with what was typed on the way there
 
 export function listen() {
   for (const button of document.querySelectorAll('[data-open-palette]')) {
-    button.hidden = false
     button.addEventListener('click', openPalette)
   }
   // Where nothing is searched yet one types at once; a phone would show its keyboard over the page.

@@ -21,7 +21,6 @@ function scrubber(place) {
   const box = input.parentElement
   const bubble = place.querySelector('[data-bubble]')
   const state = { marks: [], rest: 0, playing: 0, wheel: 0 }
-  input.hidden = false
   box.classList.add('scrubbing')
   fetch(place.dataset.marks).then(answer => answer.json()).then(found => {
     state.marks = found.marks

@@ -52,7 +52,6 @@ export function select(place, scrub, clock) {
     move: (one, other) => { chosen = one === other ? null : [Math.min(one, other), Math.max(one, other)]; draw() },
     done: commit,
   })
-  lane.hidden = false
   draw()
 }
 

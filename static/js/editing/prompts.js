@@ -28,7 +28,6 @@ function editor(form) {
     timer = setTimeout(save, PAUSE_MS)
   }
 
-  section.querySelectorAll('[data-without-script]').forEach(button => { button.hidden = true })
   field.addEventListener('input', noteTyping)
   field.addEventListener('blur', save)
   form.addEventListener('click', event => { if (event.target.closest('[data-prompt-retry]')) save() })

@@ -13,7 +13,6 @@ export function attach(given) {
   form = given
   waiting = 0
   const input = field()
-  find('[data-pick]').hidden = true
   const button = form.querySelector('[data-attach]')
   button.hidden = false
   button.addEventListener('click', () => input.click())
