@@ -8,6 +8,9 @@ export function enhance(root) {
     image.onerror = () => failed(image)
     if (image.complete && image.currentSrc && !image.naturalWidth) failed(image)
   }
+  for (const sheet of all(root, 'image[data-picture]')) {
+    sheet.onerror = () => document.querySelectorAll(`[href="#${sheet.id}"]`).forEach(use => failed(use.parentElement))
+  }
 }
 
 function failed(image) {
@@ -18,5 +21,5 @@ function failed(image) {
   note.className = 'failed'
   note.textContent = t('Picture not available')
   image.after(note)
-  image.hidden = true
+  image.toggleAttribute('hidden', true)
 }

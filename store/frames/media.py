@@ -13,11 +13,12 @@ import io
 import os
 import threading
 import uuid
+from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageDraw, UnidentifiedImageError
 
 from store.core.database import Database
 from store.core.errors import MediaGone
@@ -29,6 +30,8 @@ from store.spool.queue import WEBP_OF_CAPTURE
 
 SUFFIXES = {"image/webp": ".webp", "image/png": ".png", "image/jpeg": ".jpg"}
 PREVIEW_TYPE = "image/webp"
+Area = tuple[int, int, int, int]
+"""x, y, width, height."""
 
 
 class Media:
@@ -178,9 +181,33 @@ class Media:
         """A smaller copy as WebP, at most `width_px` wide: of the picture, or of the small one that
         retention left in its place. Raises `MediaGone`.
         """
-        if frame.preview_path is None:
-            return preview_of(self.image(frame), width_px)
-        return preview_of(decode(self.exact_preview(frame), PREVIEW_TYPE), width_px)
+        return preview_of(self._shown(frame), width_px)
+
+    def _shown(self, frame: FrameRow | None) -> Image.Image:
+        if frame is None:
+            raise MediaGone(0, "deleted")
+        left = frame.preview_path is not None
+        return decode(self.exact_preview(frame), PREVIEW_TYPE) if left else self.image(frame)
+
+    def contact_sheet(
+        self, pieces: Sequence[tuple[FrameRow | None, Area | None]], width_px: int, height_px: int
+    ) -> bytes:
+        """Pieces of frames, or whole ones, below one another as WebP: what of each fills these pixels.
+
+        The place of a picture that is gone, or of a rectangle that lies outside, is crossed out.
+        """
+        sheet = Image.new("RGBA", (width_px, height_px * len(pieces)))
+        pen = ImageDraw.Draw(sheet)
+        # By time: pictures that lie on one another in a pack are then read in a row.
+        for n in sorted(range(len(pieces)), key=lambda n: getattr(pieces[n][0], "captured_ms", 0)):
+            frame, area = pieces[n]
+            top = n * height_px
+            try:
+                sheet.paste(_filling(self._shown(frame), area, width_px, height_px), (0, top))
+            except (MediaGone, ValueError):
+                pen.line((0, top, width_px, top + height_px), "gray", 2)
+                pen.line((0, top + height_px, width_px, top), "gray", 2)
+        return preview_of(sheet, width_px)
 
     def exact_preview(self, frame: FrameRow) -> bytes:
         """The small picture that retention left. Raises `MediaGone`."""
@@ -253,6 +280,12 @@ def preview_of(image: Image.Image, width_px: int, quality: int = 70) -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, "WEBP", quality=quality, method=2)
     return buffer.getvalue()
+
+
+def _filling(image: Image.Image, area: Area | None, width_px: int, height_px: int) -> Image.Image:
+    x, y, w, h = area or (0, 0, *image.size)
+    box = x, y, x + min(w, h * width_px / height_px), y + min(h, w * height_px / width_px)
+    return image.resize((width_px, height_px), box=box, reducing_gap=2.0)
 
 
 def sealed_name(relative: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from urllib.parse import urlencode
 
@@ -16,8 +17,10 @@ from store.deletion import deletion, receipts
 from store.deletion.request import EVER, Request
 from store.frames import apps, frames, tags
 from store.frames.frames import FrameRow
+from store.frames.media import PREVIEW_TYPE
 from store.memory import insights
 from store.ocr import readings
+from store.ocr.readings import Box
 from store.search import search
 from store.search.filters import Filters
 from store.sources import entities
@@ -41,6 +44,9 @@ from webapp.views.frames import (
 NEAR_MS = 5 * 60_000
 NEAR_SHOWN = 9
 SIMILAR_SHOWN = 8
+_SIZE = re.compile(r"([1-3][0-9]{2})x([1-3][0-9]{2})", re.ASCII)
+_PIECE = re.compile(r"([0-9]{1,17})(?:,([0-9]{1,5}),([0-9]{1,5}),([0-9]{2,5}),([0-9]{2,5}))?", re.ASCII)
+_MOST_PIECES = 40
 _TELLING_LINES = 5
 """The longest lines of a frame say what it is about; short ones are of windows and menus."""
 
@@ -86,6 +92,20 @@ def show(frame_id: int) -> Response:
         facts=entities.of_frame(database, frame_id),
         is_waiting=frame.reading_state == "pending",
     )
+
+
+@templating.get("/frames/sheet")
+def sheet() -> Response:
+    """Small pieces of frames below one another: each ``of=ID`` or ``of=ID,x,y,w,h``, of one ``size=WxH``."""
+    own, asked = services(), request.args.getlist("of")
+    size = _SIZE.fullmatch(request.args.get("size", ""))
+    found = [match.groups() for text in asked if (match := _PIECE.fullmatch(text))]
+    if size is None or not 0 < len(found) == len(asked) <= _MOST_PIECES:
+        raise Problem(400, "invalid_sheet", _("This is no list of pictures."))
+    known = frames.get_many(own.database, {int(number) for number, *_area in found})
+    pieces = [(known.get(int(number)), Box(*map(int, area)) if area[0] else None) for number, *area in found]
+    content = own.media.contact_sheet(pieces, int(size[1]), int(size[2]))
+    return Response(content, content_type=PREVIEW_TYPE)
 
 
 @templating.get("/frames/<id:frame_id>/similar")

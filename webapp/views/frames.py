@@ -77,6 +77,38 @@ def crop_around(
 
 
 @dataclass(frozen=True, slots=True)
+class ContactSheet:
+    """Pieces of frames, which a page asks for as one picture: each `width_px` by `height_px` there."""
+
+    pieces: tuple[tuple[FrameRow, Box | None], ...]
+    width_px: int
+    height_px: int
+
+    @property
+    def name(self) -> str:
+        return f"sheet-{self.pieces[0][0].id}"
+
+    @property
+    def address(self) -> str:
+        """Twice as many pixels as the page has, for screens that are as fine."""
+        pieces = [",".join(map(str, (frame.id, *(area or ())))) for frame, area in self.pieces]
+        size = f"{2 * self.width_px}x{2 * self.height_px}"
+        return f"/frames/sheet?{urlencode({'size': size, 'of': pieces}, doseq=True, safe=',')}"
+
+    def top(self, frame: FrameRow, area: Box | None) -> int:
+        """How far down a piece stands."""
+        return self.pieces.index((frame, area)) * self.height_px
+
+
+def contact_sheet(
+    pieces: Iterable[tuple[FrameRow | None, Box | None]], width_px: int, height_px: int
+) -> ContactSheet | None:
+    """Of the pictures that are there; None of none."""
+    there = [(frame, area) for frame, area in pieces if frame and (frame.media_path or frame.preview_path)]
+    return ContactSheet(tuple(there), width_px, height_px) if there else None
+
+
+@dataclass(frozen=True, slots=True)
 class HighlightRequest:
     """What an address asks to be marked. Hits count from 1."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import replace
 
 import pytest
 from flask import Flask
+from PIL import Image
 
 from store.chats import conversations
 from store.chats.records import StoredEvidence
@@ -238,3 +240,44 @@ def test_similar_frames_are_of_other_times_and_near_in_meaning(
     html = browser.get(f"/frames/{made[0].id}/similar").text
     shown = re.findall(r'<li><a href="/frames/(\d+)"', html)
     assert str(made[1].id) in shown and str(made[0].id) not in shown
+
+
+def test_a_sheet_has_each_piece_in_its_place_and_crosses_out_what_is_gone(
+    browser: Actor, database: Database, data_dir: DataDir
+) -> None:
+    red, blue, gone = (
+        store_frame(database, data_dir, NOON_MS + n, image=Image.new("RGB", (400, 300), colour))
+        for n, colour in enumerate(("red", "blue", "white"))
+    )
+    (data_dir.media / str(gone.media_path)).unlink()
+    pieces = f"of={blue.id},0,0,99,99&of={gone.id}&of=999&of={blue.id},399,0,99,99&of={red.id}"
+    answer = browser.get(f"/frames/sheet?size=200x100&{pieces}")
+    sheet = Image.open(io.BytesIO(answer.data)).convert("RGBA")
+    assert sheet.size == (200, 500)
+    beside, middle = ([sheet.getpixel((x, 100 * n + 50)) for n in range(5)] for x in (150, 100))
+    assert [max(zip(pixel, "rgb", strict=False))[1] if pixel[3] else "" for pixel in beside] == [
+        "b", "", "", "", "r"
+    ]  # fmt: skip
+    assert all(pixel[3] for pixel in middle)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "size=200x100",
+        "size=9x9&of=1",
+        "of=1",
+        "size=200x100&of=a",
+        "size=200x100&of=1,2,3",
+        f"size=200x100{41 * '&of=1'}",
+    ],
+)
+def test_what_is_no_sheet_is_refused(browser: Actor, query: str) -> None:
+    assert browser.get(f"/frames/sheet?{query}").status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/search", "/search?q=retention"])
+def test_small_pictures_come_as_one(browser: Actor, frame: FrameRow, path: str) -> None:
+    page = browser.get(path).text
+    assert (page.count("/frames/sheet?"), page.count(f'"#sheet-{frame.id}"')) == (1, 1)
+    assert "/api/v1/frames/" not in page

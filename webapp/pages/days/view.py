@@ -22,7 +22,7 @@ from store.timeline.totals import Total
 from webapp.core import formatting
 from webapp.core.services import Viewer
 from webapp.pages.timeline import band
-from webapp.views.frames import crop_around
+from webapp.views.frames import ContactSheet, contact_sheet, crop_around
 
 _BAND_PX = 1_200
 _HOURS = 8, 18
@@ -33,6 +33,7 @@ _GAP_MS = 5 * 60_000
 _MOST_APPS = 8
 _MOST_QUOTES = 6
 _MOST_SHOTS = 4
+_PIECE_PX = 96, 56
 _CROP_PX = 384, 224
 """Four pixels of the screen for one of the row: a few lines, told apart by their shape."""
 
@@ -106,6 +107,11 @@ class DayPage:
     totals: tuple[tuple[Total, str, float], ...]  # (total, class, percent of the longest)
     earlier: date | None
     later: date | None
+
+    @property
+    def sheet(self) -> ContactSheet | None:
+        pictured = (row for row in self.rows if isinstance(row, EpisodeRow))
+        return contact_sheet(((row.shot, row.crop) for row in pictured), *_PIECE_PX)
 
     @property
     def runs(self) -> list[band.BandRun]:

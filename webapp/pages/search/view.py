@@ -29,13 +29,14 @@ from webapp.core.parameters import Range
 from webapp.core.services import Viewer
 from webapp.pages.search.facets import SearchRequest, alternatives, refining
 from webapp.pages.search.others import others
-from webapp.views.frames import crop_around
+from webapp.views.frames import contact_sheet, crop_around
 
 LIMIT = 20
 AUTOMATIC_PAGES = 3
 """So many pages load by themselves; after that only the button, so that the end can be reached."""
 
 _MAX_BOXES = 40
+_PIECE_PX = 144, 72
 _CROP_PX = 432, 216
 """Three pixels of the screen for one of the row: a few lines, told apart by their shape."""
 
@@ -101,7 +102,8 @@ def page(
     )
     is_empty = not found.total and not asked.after
     spellings, widenings = alternatives(database, asked) if is_empty else ([], [])
-    groups = _grouped(_cards(database, asked, found), viewer, last_group)
+    cards = _cards(database, asked, found)
+    groups = _grouped(cards, viewer, last_group)
     has_words = found.words.tree is not None
     next_address = None
     if found.next_cursor:
@@ -111,6 +113,7 @@ def page(
         asked=asked,
         found=found,
         groups=groups,
+        sheet=contact_sheet(((card.frame, card.crop) for card, _near in cards), *_PIECE_PX),
         waiting=readings.count_pending(database),
         runs=sum(len(group.cards) for group in groups if group.key != NEAR),
         is_whole=not asked.after and not found.next_cursor,
