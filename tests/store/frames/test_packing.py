@@ -6,9 +6,7 @@ import errno
 import io
 import zipfile
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
@@ -181,10 +179,10 @@ def test_only_what_a_daemon_captured_and_rests_is_packed(
 def test_a_picture_that_would_not_come_back_leaves_all_stills(
     database: Database, media: Media, stored: list[FrameRow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rgb = Pack.image
+    right = Pack.image
 
-    def wrong(self: Pack, frame_id: int) -> Any:
-        return np.asarray(screen(0)) if frame_id == stored[20].id else rgb(self, frame_id)
+    def wrong(self: Pack, frame_id: int) -> Image.Image:
+        return screen(0) if frame_id == stored[20].id else right(self, frame_id)
 
     with monkeypatch.context() as patch:
         patch.setattr(Pack, "image", wrong)
