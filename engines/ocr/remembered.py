@@ -5,7 +5,8 @@ in a row that was read before, at other places. Of such a row only what lies bet
 again, with a word or so of each: they are put together where both readings have the same word.
 
 Only words that are sure and come from a row that was read whole are taken over, and what is read between them
-must be sure, too. So a word that is misread once is not carried on into all rows that share it.
+must be sure, too. So a word that is misread once is not carried on into all rows that share it. Where a word
+was not sure before, the row is read whole from the start.
 """
 
 from __future__ import annotations
@@ -107,6 +108,14 @@ class _Columns:
         left = at - _alike(self.numbers[at - before : at][::-1], other.numbers[there - before : there][::-1])
         return left, at + _alike(self.numbers[at : at + after], other.numbers[there : there + after])
 
+    def doubts_behind(self, right: int, other: _Columns, shift: int) -> bool:
+        """Whether the unsure word of the `other` at which a stretch ends stands here, too."""
+        number = bisect_left(other.doubts, right - shift)
+        if other.doubts[number] != right - shift or number + 1 == len(other.doubts):
+            return False
+        end = other.doubts[number + 1]
+        return np.array_equal(self.numbers[right : end + shift], other.numbers[right - shift : end])
+
 
 def _alike(one: Numbers, other: Numbers) -> int:
     """How many are the same from the first on."""
@@ -202,6 +211,8 @@ class Remembered:
                 continue
             other, there = place
             left, right = columns.stretch(at, other, there, done)
+            if columns.doubts_behind(right, other, at - there):
+                return None  # it would be read anew, and not surely: then the row is read whole after all
             if right - left < least:
                 continue
             if left or at != there:  # else both rows begin with it

@@ -91,13 +91,14 @@ def test_where_both_readings_have_no_word_in_common_the_row_is_read_whole() -> N
     assert read.pixels > typed.box.w
 
 
-def test_a_word_that_was_not_sure_is_read_again_in_the_next_row() -> None:
+def test_a_row_with_a_word_that_was_not_sure_is_read_whole_and_only_once() -> None:
     known, read = Remembered(), Reader()
     read.unsure = {WIDTHS[15]}
     assert "?" in texts(known, read, row(*WIDTHS))
-    read.unsure = set()
+    read.unsure, read.pixels = set(), 0
     typed = (*WIDTHS[:6], 15, *WIDTHS[6:])
     assert texts(known, read, row(*typed)) == numbers(*typed)
+    assert read.pixels == row(*typed).box.w
 
 
 def test_a_row_is_read_whole_where_its_new_part_is_not_sure() -> None:
