@@ -34,6 +34,7 @@ from capture.windows.idle import Activity, ActivitySource
 from capture.windows.protocol import WindowSource, is_locker_shown
 from capture.windows.toolbars import OrdinaryWindows
 from store.core.settings import CaptureSettings
+from store.core.translation import N_
 from store.spool.process_state import CaptureState
 from store.spool.queue import Spool
 
@@ -354,9 +355,9 @@ class BlankWatch:
         """What to tell the person while a monitor is at fault, else ""."""
         if not self._at_fault:
             return ""
-        return (
-            "The screen comes out in one colour although somebody is using it: it cannot be read this way "
-            "here. Log in to another kind of session (X11, Wayland)."
+        return N_(
+            "The screen comes out in one colour while somebody is using it: it cannot be read this way here. "
+            "Log in to another kind of session (X11, Wayland)."
         )
 
     def is_fault(

@@ -117,7 +117,7 @@ def ordered_pause(spool_folder: Path, now_ms: int) -> PauseReason | None:
         detail = N_("Paused until you resume.")
     else:
         until = time.strftime("%H:%M:%S", time.localtime(pause.ends_ms / 1000))
-        detail = f"Paused until {until}; resume at any time."
+        detail = N_(f"Paused until {until}; resume at any time.")
     return PauseReason("paused", "paused", "paused", detail)
 
 
@@ -156,10 +156,10 @@ class DiskFloor:
         return self._pause
 
     def _full(self, free: int) -> PauseReason:
-        detail = (
-            f"Only {free / 1e9:.1f} GB of disk are free and capture stops below {self._floor / 1e9:.1f} GB. "
-            f"It goes on by itself above {self._floor * _SLACK / 1e9:.1f} GB: free some space, or change "
-            "capture.min_free_gb."
+        least = self._floor / 1e9
+        detail = N_(
+            f"Only {free / 1e9:.1f} GB of disk are free; recording stops below {least:.1f} GB and goes on "
+            f"above {least * _SLACK:.1f} GB. Free some space, or change capture.min_free_gb."
         )
         return PauseReason("failing", "failed", "disk_full", detail)
 
@@ -201,23 +201,26 @@ class Backoff:
     @property
     def detail(self) -> str:
         """A sentence with the cause, what can be done, and the retry."""
-        return f"{self.cause.rstrip('.')}. Trying again after {self.wait_s:.0f} s."
+        return N_(f"{self.cause.rstrip('.')}. Trying again after {self.wait_s:.0f} s.")
 
 
 def source_cause(error: Exception) -> tuple[str, str]:
     """(reason, cause) of a failed look."""
     if isinstance(error, SourceFailed):
         return error.reason, str(error)
-    return "look_failed", f"A look failed unexpectedly ({type(error).__name__}); the log has the details"
+    cause = N_(f"A look at the screen failed ({type(error).__name__}); the log has the details")
+    return "look_failed", cause
 
 
 def spool_cause(error: BaseException) -> tuple[str, str]:
     """(reason, cause) of a frame that could not be written."""
     if isinstance(error, SpoolFull):
-        cause = f"The spool is full ({error}): start ingest so that it catches up, or raise spool.max_gb"
+        cause = N_(f"The spool is full ({error}): start ingest so that it catches up, or raise spool.max_gb")
         return "spool_full", cause
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "disk_full", "The disk is full: free some space"
+        return "disk_full", N_("The disk is full: free some space")
     if isinstance(error, OSError):
-        return "spool_unwritable", f"The spool cannot be written ({error.strerror or error})"
-    return "write_failed", f"A frame could not be encoded ({type(error).__name__}); the log has the details"
+        return "spool_unwritable", N_(f"The spool cannot be written ({error.strerror or error})")
+    return "write_failed", N_(
+        f"A frame could not be encoded ({type(error).__name__}); the log has the details"
+    )

@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ def messages() -> Catalog:
     for room in ("capture", "store", "ingest", "assistant", "webapp"):
         for path in sorted((ROOT / room).glob("**/*.py")):
             _add(found, _of_python(path), path)
+    for path in sorted(path for pattern in _FAILING for path in ROOT.glob(pattern)):
+        _add(found, _of_errors(path), path)
     for path in sorted((ROOT / "static" / "js").glob("**/*.js")):
         _add(found, _of_script(path), path)
     tools = [*registry(ToolsSettings()).values(), *(tool for tool, _ in not_set_up(ToolsSettings()))]
@@ -69,10 +72,50 @@ def _of_python(path: Path) -> Iterator[Found]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
             function = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
             if function in _MARKS:
-                yield (
-                    function,
-                    tuple(each.value if isinstance(each, ast.Constant) else None for each in node.args),
-                )
+                yield function, tuple(_text(each, function == "N_") for each in node.args)
+
+
+_FAILING = (
+    "capture/daemon.py", "capture/screens/*.py", "capture/windows/*.py", "engines/**/*.py",
+    "ingest/core/validation.py", "ingest/importers/**/*.py", "ingest/documents/*.py",
+)  # fmt: skip
+"""Modules whose errors a page shows: another process or an engine says them, in English."""
+
+
+def _of_errors(path: Path) -> Iterator[Found]:
+    """The sentences of the errors that a module raises."""
+    import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    names = {each.__name__ for each in _errors(Exception)}
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+            for given in (*node.args, *(keyword.value for keyword in node.keywords)):
+                text = _text(given, filled=True)
+                if text and " " in text and len(_WORD.findall(_PLACE.sub("", text))) > 1:
+                    yield "gettext", (text,)
+
+
+def _errors(kind: type[Exception]) -> Iterator[type[Exception]]:
+    for each in kind.__subclasses__():
+        if each.__module__.partition(".")[0] in ("capture", "engines", "ingest", "store"):
+            yield each
+        yield from _errors(each)
+
+
+def _text(node: ast.expr, filled: bool) -> str | None:
+    """A constant; or, of one that is `filled` in, the text with places named for what stands there."""
+    if not (filled and isinstance(node, ast.JoinedStr)):
+        return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+    text, names = "", set[str]()
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            last = re.findall(r"[a-z_]+", ast.unparse(part.value).lower()) or ["value"]
+            name = last[-1].strip("_") if isinstance(part.value, ast.Name | ast.Attribute) else "value"
+            name = name if name not in names else f"{name}{len(names)}"
+            names.add(name)
+            text += f"%({name})s"
+        else:
+            text += str(ast.literal_eval(part)).replace("%", "%%")
+    return text
 
 
 def _of_script(path: Path) -> Iterator[Found]:
@@ -99,12 +142,13 @@ def _add(found: Catalog, texts: Iterator[Found], path: Path) -> None:
 
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_PLACE = re.compile(r"%\(\w+\)s")
 _SHOWN = {"title", "aria-label", "aria-description", "placeholder", "alt", "label", "data-confirm"}
-_NOT_TEXT = {"kbd", "code", "script", "style", "samp"}
+_NOT_TEXT = {"kbd", "code", "pre", "script", "style", "samp", "textarea"}
 
 
-class _Shown(HTMLParser):
-    """The words that a person reads in HTML, attributes included."""
+class Shown(HTMLParser):
+    """The words that a person reads in HTML, attributes included; none of code or marked English."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,7 +156,7 @@ class _Shown(HTMLParser):
         self._within: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in _NOT_TEXT or ("translate", "no") in attrs:
+        if tag in _NOT_TEXT or {("translate", "no"), ("lang", "en")} & {*attrs}:
             self._within.append(tag)
         self.words += [text for name, text in attrs if name in _SHOWN and text and _WORD.search(text)]
 
@@ -130,7 +174,7 @@ def unmarked(source: str) -> list[str]:
 
     What stands in a macro as an address, and what a block adds to a class, is none.
     """
-    shown, tokens, marked = _Shown(), [], False
+    shown, tokens, marked = Shown(), [], False
     for _, kind, value in _JINJA.lexer.tokeniter(source, None):
         if kind == "name" and value in ("trans", "endtrans") and tokens[-1:] == ["block_begin"]:
             marked = value == "trans"
@@ -164,6 +208,37 @@ def _calls(tree: nodes.Template) -> Iterator[nodes.Node]:
     ):
         if not isinstance(each, nodes.Filter) or each.name in ("count", "replace", "format", "strftime"):
             yield each
+
+
+def sentences_of_the_code() -> set[str]:
+    """Runs of five words in texts of the code, whether they are marked or not; docstrings are none."""
+    found = set[str]()
+    for room in ("capture", "store", "engines", "ingest", "assistant", "webapp"):
+        for path in (ROOT / room).glob("**/*.py"):
+            tree = ast.parse(path.read_bytes())
+            said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+            if "demo" not in path.parts:
+                for node in ast.walk(tree):
+                    if (
+                        isinstance(node, ast.Constant)
+                        and isinstance(node.value, str)
+                        and id(node) not in said
+                    ):
+                        found |= runs(node.value)
+    return found
+
+
+def runs(text: str) -> set[str]:
+    """Every five English words in a row."""
+    return {
+        " ".join(words[at : at + 5])
+        for row in _ROW.findall(text)
+        if (words := row.split())
+        for at in range(len(words) - 4)
+    }
+
+
+_ROW = re.compile(r"[A-Za-z'’]+(?:,?[ \n]+[A-Za-z'’]+){4,}")
 
 
 def update(language: str) -> list[str]:

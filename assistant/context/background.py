@@ -104,7 +104,7 @@ def prepare(services: ContextServices, asking: ContextRequest) -> PreparedContex
         return PreparedContext(reason=N_("the question names no window"))
     if asking.version != VERSION:
         return PreparedContext(reason=N_("the question does not ask for it (context_version)"))
-    fallbacks = [replace(failed, reason=N_("it took too long, and nothing was told before"))]
+    fallbacks = [replace(failed, reason=N_("it took too long, and there was no earlier background"))]
     try:
         work = partial(_prepared, services, asking, fallbacks)
         return _within(work, services.pace.build_budget_ms / 1_000, services.database)
@@ -154,11 +154,11 @@ def _prepared(
     # What the person said is found at once, however long the rest takes.
     facts = () if asking.withheld else tuple(entities.said_of(database, asking.message, MOST_FACTS))
     if facts:
-        why = N_("it took too long; only what you said was told")
+        why = N_("it took too long; only your own words were given")
         fallbacks.append(replace(fallbacks[-1], facts=facts, reason=why))
     if last and not asking.withheld:
         about = topics.topic_of_session(session.metadata)
-        why = N_("told before in this window; making it anew took too long")
+        why = N_("given earlier in this chat; making it again took too long")
         fallbacks.append(PreparedContext(last, about, why, session.id, asking.prompt_tokens, facts=facts))
     messages = [*chat_sessions.user_turns(database, session.id), asking.message]
     topic = topics.decide_topic(
@@ -171,7 +171,7 @@ def _prepared(
     max_chars, max_tokens = packs.limits(services, asking)
     fits = last is not None and (max_tokens is None or last.tokens <= max_tokens)
     if last and fits and not _is_due(pace, session.metadata, topic, len(messages), now_ms):
-        return replace(told, pack=last, reason=N_("told before in this window, not due yet"))
+        return replace(told, pack=last, reason=N_("given earlier in this chat, not due yet"))
     pack = packs.build(
         packs.loaded(services, session, topic, _question(messages, topic), now_ms), max_chars, max_tokens
     )
@@ -179,7 +179,7 @@ def _prepared(
     made = StoredPack(
         0, session.id, pack.hash, pack.text, record, pack.sessions, pack.tokens, build_ms, now_ms
     )
-    reason = N_("made for this question") if pack.text else N_("there is nothing to tell yet")
+    reason = N_("made for this question") if pack.text else N_("there is nothing yet")
     return replace(told, pack=made, reason=reason, is_new=True)
 
 

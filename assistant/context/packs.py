@@ -146,7 +146,7 @@ def _section(section: Section, room: int, told: set[str]) -> Pack:
         is_cut = len(part.text) > cap - size - reserve - len("\n- ")
         room_for_cut = cap - size - len("\n- …\n") - len(TRUNCATED)
         if not part.text or part.hash in told:
-            left_out.append(replace(part, reason=N_("told already") if part.text else N_("it says nothing")))
+            left_out.append(replace(part, reason=N_("given already") if part.text else N_("it says nothing")))
             continue
         if full or (is_cut and room_for_cut < _MIN_LINE_CHARS):
             full = full or _which_bound(section.cap, room)

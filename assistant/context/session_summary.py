@@ -36,6 +36,7 @@ from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import Message, ModelMalformed, object_in
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import Database
+from store.core.translation import N_
 from store.memory import chat_sessions
 from store.memory.chat_digests import Line
 from store.memory.chat_summaries import ChatSummary, SessionTurn
@@ -52,7 +53,7 @@ MAX_FIELD_CHARS = 1_200
 _MAX_LINES = 12
 _OF_ANSWER = 3
 """Sentences of one answer."""
-UNSOURCED = "Answered without a source:"
+UNSOURCED = N_("Answered without a source:")
 _HOLDS = ("cited", "seen", "measured", "from_source")
 _UNSOURCED = ("no_source", "not_from_screen")
 
@@ -66,9 +67,8 @@ def summary_by_rules(turns: Sequence[SessionTurn]) -> Fields:
     said = {
         "request": [text for turn in turns for text in _asked(turn, turn is turns[0])],
         "investigated": [
-            f"{verb} {', '.join([*names][:5])}."
-            for verb, names in (("Looked at", apps), ("Used", tools))
-            if names
+            *([N_(f"Looked at {', '.join([*apps][:5])}.")] if apps else []),
+            *([N_(f"Used the tools {', '.join([*tools][:5])}.")] if tools else []),
         ],
         "learned": [text for turn in done for text in _answered(turn, turns, _HOLDS)],
         "completed": [text for turn in turns for text in _told(turn)],

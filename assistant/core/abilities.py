@@ -366,13 +366,13 @@ def _ability_steps(
         if getattr(chosen, field) is not None:
             return _("%(ability)s, as you set it", ability=words)
         if getattr(said, field) is not None:
-            return _("%(ability)s, says the server", ability=words)
+            return _("%(ability)s (reported by the server)", ability=words)
         return f"{words} ({error.detail})" if error else words
 
     for probe in _PROBES:
         can, error = getattr(known, probe.field), results.get(probe, _Result()).error
         if can is None:
-            yield Step(probe.name, "unknown", error.detail if error else _("nothing tells"))
+            yield Step(probe.name, "unknown", error.detail if error else _("unknown"))
             continue
         words = _(probe.can if can else probe.cannot)
         if can and probe.name == "tools" and known.tool_format:
@@ -382,4 +382,4 @@ def _ability_steps(
         tokens = _("%(number)s tokens", number=f"{known.context_tokens:,}")
         yield Step("window", "ok", how(tokens, "context_tokens"))
     else:
-        yield Step("window", "unknown", _("the server does not tell"))
+        yield Step("window", "unknown", _("not reported by the server"))

@@ -15,7 +15,7 @@ from assistant.core.texts import Language
 from engines.cancellation import Cancelled
 from engines.chat.protocol import ModelError, ModelUnreachable
 from store.core.errors import DeadlineExceeded, Outdated, StoreBusy, StoreError
-from store.core.translation import N_
+from store.core.translation import N_, heard
 from store.core.translation import gettext as _
 
 
@@ -104,4 +104,4 @@ def words_for(code: str) -> str:
 
 def _error(code: str, language: Language, detail: str = "") -> TurnError:
     sentence, action = sentences("failures")[code][language == "zh"]
-    return TurnError(code, f"{sentence} ({detail})" if detail else sentence, action)
+    return TurnError(code, f"{sentence} ({heard(detail)})" if detail else sentence, action)

@@ -169,7 +169,7 @@ GATES: Mapping[str, tuple[str, str]] = {
     "read_attachment": ("has_attachments", N_("No file is attached to the chat")),
     "search_chats": (
         "chats_told",
-        N_("No chat is summed up yet, or models are told nothing of earlier ones"),
+        N_("No chat has a summary yet, or models are given none"),
     ),
 }
 """The flag of each tool that has one, and why it is not offered without; all others are always on."""

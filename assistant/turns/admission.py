@@ -105,7 +105,7 @@ def _context(
         return PreparedContext(reason=N_("there is no memory of chats here"))
     withheld = ""
     if isinstance(model, ExtractiveModel):
-        withheld = N_("the built-in model only quotes, and is told nothing")
+        withheld = N_("the built-in model only quotes and needs no background")
     elif request.mode == "evidence" and not services.context.settings.in_evidence_mode:
         withheld = N_("not told where a question is about a range (context.in_evidence_mode)")
     asking = ContextRequest(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 
@@ -35,6 +36,7 @@ from store.core import translation
 
 log = logging.getLogger(__name__)
 
+_FOLLOWED_S = 3.0
 MAX_RUNNING = 32
 MAX_KEPT = 64
 """Turns whose events are kept; those that run are always among them."""
@@ -55,9 +57,16 @@ class LiveTurn:
         self._events: list[TurnEvent] = []
         self.is_over = False
         self._changed = threading.Condition()
+        self._asked_s = time.monotonic()
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether somebody asked for events lately: a page that cannot be seen does not."""
+        return time.monotonic() - self._asked_s < _FOLLOWED_S
 
     def after(self, seq: int, timeout_s: float = 0) -> list[tuple[int, TurnEvent]]:
         """Events with their numbers beyond `seq`; waits up to `timeout_s` for the first."""
+        self._asked_s = time.monotonic()
         with self._changed:
             self._changed.wait_for(lambda: len(self._events) > seq or self.is_over, timeout_s)
             return list(enumerate(self._events[seq:], seq + 1))
@@ -135,6 +144,8 @@ class LiveTurns:
     def __init__(self) -> None:
         self.series: dict[str, TurnSeries] = {}
         """The latest series of each name."""
+        self.on_unseen: Callable[[], object] = lambda: None
+        """Called when a turn waits for a person and nobody follows it."""
         self._turns: OrderedDict[tuple[int, int], LiveTurn] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -211,7 +222,7 @@ class LiveTurns:
             for key in over[: max(0, len(self._turns) - MAX_KEPT)]:
                 del self._turns[key]
         name = f"turn-{turn.chat_id}-{turn.n}"
-        _start(name, _drain, turn, events, services)
+        _start(name, _drain, turn, events, services, self.on_unseen)
         return turn
 
 
@@ -246,10 +257,14 @@ def _sentence(error: Exception) -> str:
     )
 
 
-def _drain(turn: LiveTurn, events: Iterator[TurnEvent], services: TurnServices) -> None:
+def _drain(
+    turn: LiveTurn, events: Iterator[TurnEvent], services: TurnServices, on_unseen: Callable[[], object]
+) -> None:
     try:
         for event in events:
             turn.add(event)
+            if isinstance(event, ApprovalEvent) and not turn.is_followed:
+                on_unseen()
     except UnknownChat:
         log.info("chat %s was deleted while turn %s was answered", turn.chat_id, turn.n)
     except Exception:  # the turn is stored as interrupted; whoever follows it must learn that

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from urllib.parse import unquote, urlsplit
 
 from store.core.tokenizer import tokens
+from store.core.translation import N_
 from store.privacy.defaults import is_browser
 from store.timeline.totals import site
 
@@ -37,22 +38,22 @@ _EDITORS = re.compile(
 _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(words, re.IGNORECASE))
     for kind, words in (
-        ("meeting", r"zoom|teams|meet|webex|腾讯会议|facetime"),
-        ("mail", r"mail|outlook|thunderbird|邮"),
+        (N_("meeting"), r"zoom|teams|meet|webex|腾讯会议|facetime"),
+        (N_("mail"), r"mail|outlook|thunderbird|邮"),
         (
-            "messages",
+            N_("messages"),
             r"slack|discord|telegram|signal|whatsapp|wechat|微信|钉钉|飞书|lark|messages|element|qq",
         ),
-        ("terminal", r"terminal|iterm|konsole|xterm|alacritty|kitty|wezterm|powershell|console|tmux"),
-        ("coding", _EDITORS.pattern),
-        ("tables", r"excel|calc|numbers|sheets"),
+        (N_("terminal"), r"terminal|iterm|konsole|xterm|alacritty|kitty|wezterm|powershell|console|tmux"),
+        (N_("coding"), _EDITORS.pattern),
+        (N_("tables"), r"excel|calc|numbers|sheets"),
         (
-            "documents",
+            N_("documents"),
             r"word|writer|pages|docs|notion|obsidian|acrobat|evince|preview|okular|wps|impress|keynote",
         ),
-        ("media", r"vlc|mpv|spotify|music|photos|player|quicktime"),
-        ("files", r"finder|nautilus|explorer|dolphin|thunar|files"),
-        ("dashboards", r"grafana|kibana|datadog"),
+        (N_("media"), r"vlc|mpv|spotify|music|photos|player|quicktime"),
+        (N_("files"), r"finder|nautilus|explorer|dolphin|thunar|files"),
+        (N_("dashboards"), r"grafana|kibana|datadog"),
     )
 )
 
@@ -150,8 +151,8 @@ def _joined(text: str) -> str:
 def kind(app_name: str | None, browser_url: str | None) -> str:
     """``coding``, ``mail``, ``messages``, …; ``browsing`` in a browser, ``other`` where nobody knows."""
     if is_browser(app_name) or browser_url:
-        return "browsing"
-    return next((name for name, words in _KINDS if words.search(app_name or "")), "other")
+        return N_("browsing")
+    return next((name for name, words in _KINDS if words.search(app_name or "")), N_("other"))
 
 
 def project(app_name: str | None, window_name: str | None) -> str | None:

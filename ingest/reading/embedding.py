@@ -33,6 +33,7 @@ from ingest.core.worker_stats import WorkerStats
 from ingest.reading import chunking
 from ingest.reading.chunking import Chunk
 from store.core.database import Database
+from store.core.translation import N_
 from store.egress.egress_log import EgressRecorder, RequestContext
 from store.embeddings import vectors
 from store.embeddings.vectors import Kind
@@ -224,7 +225,7 @@ class EmbeddingLoop(StepLoop):
                 log.warning("%s %d cannot be embedded: %s", item.kind, item.id, error)
                 with self._database.write() as connection:
                     vectors.delete(connection, item.kind, [item.id])
-                self._stats.error(f"{item.kind} {item.id} could not be embedded: {error}")
+                self._stats.error(N_(f"{item.kind} {item.id} could not be embedded: {error}"))
 
 
 class _LruCache(Generic[T]):

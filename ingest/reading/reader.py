@@ -32,6 +32,7 @@ from ingest.reading.page_text import Told, told_of
 from store.core.database import Database
 from store.core.errors import MediaGone, NotFound, StoreBusy
 from store.core.paths import replace_file
+from store.core.translation import N_
 from store.frames import frames, page_texts
 from store.frames.frames import FrameRow
 from store.ocr import readings
@@ -211,7 +212,7 @@ class ReaderLoop(StepLoop):
         with self._home.database.write() as connection:
             readings.mark_reading_failed(connection, frame.id, reason, next_ms)
         self._stats.count("reading_failed" if next_ms is None else "reading_postponed")
-        self._stats.error(f"frame {frame.id} could not be read: {reason}")
+        self._stats.error(N_(f"frame {frame.id} could not be read: {reason}"))
 
 
 def _exists(home: Home, frame: FrameRow) -> bool:

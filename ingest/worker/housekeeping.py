@@ -13,6 +13,7 @@ from ingest.core.worker_stats import WorkerStats
 from store.backup import backup
 from store.core import copies
 from store.core.errors import StoreBusy
+from store.core.translation import N_
 from store.deletion import deletion, receipts, retention
 from store.frames import packing
 
@@ -59,7 +60,7 @@ class Housekeeping(threading.Thread):
             return _IDLE_S
         except Exception as error:  # the outermost edge: one failure must not end the thread
             log.exception("pictures or backups could not be looked after")
-            self._stats.error(f"packing, retention or the backup failed: {error}")
+            self._stats.error(N_(f"packing, retention or the backup failed: {error}"))
             return _IDLE_S
 
     def _step(self) -> float:

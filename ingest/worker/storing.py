@@ -40,6 +40,7 @@ from ingest.reading.backlog import Backlog
 from ingest.worker.duplicates import Likeness, find_duplicate, may_be_duplicate
 from store.core import tombstones
 from store.core.errors import SpoolEntryInvalid, StoreBusy
+from store.core.translation import N_
 from store.frames import frames, page_texts
 from store.frames import tags as frame_tags
 from store.frames.media import possible_paths
@@ -174,7 +175,7 @@ class SpoolConsumer:
             return self._postpone(name, str(error))
         log.error("entry %s set aside: %s", name, reason)
         self._stats.count("failed")
-        self._stats.error(f"an entry was set aside: {reason}")
+        self._stats.error(N_(f"an entry was set aside: {reason}"))
         return True
 
 

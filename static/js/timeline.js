@@ -34,15 +34,19 @@ function scrubber(place) {
     if (!mark) return
     state.over = mark[0]
     // Words, place and picture are of one frame: they change together, once the picture is there.
-    preview(mark[0]).then(url => {
-      if (!url || state.over !== mark[0] || !('shown' in state)) return
+    preview(mark[0]).then(async url => {
+      if (!url) return
+      const picture = bubble.querySelector('img').cloneNode()
+      picture.src = url
+      await picture.decode() // until then the picture before would stand under this one's words
+      if (state.over !== mark[0] || !('shown' in state)) return
       const share = (state.shown - input.min) / (input.max - input.min)
       const half = 90 / box.clientWidth
       bubble.style.setProperty('--bubble-x', `${100 * Math.max(half, Math.min(1 - half, share))}%`)
       bubble.querySelector('figcaption').textContent = `${clock(mark[1])}${mark[2] ? ' · ' + mark[2] : ''}`
-      bubble.querySelector('img').src = url
+      bubble.querySelector('img').replaceWith(picture)
       bubble.hidden = false
-    })
+    }).catch(() => {}) // its picture went meanwhile
   }
   const hide = () => {
     delete state.shown

@@ -7,8 +7,10 @@ the JSON API, other programs.
 from __future__ import annotations
 
 import json
+import re
 from contextvars import ContextVar
-from gettext import NullTranslations
+from functools import cached_property
+from gettext import GNUTranslations, NullTranslations
 from typing import Any
 
 ENGLISH = "en"
@@ -42,8 +44,57 @@ def gettext(message: str, /, **values: Any) -> str:
 
 
 def N_(message: str) -> str:
-    """The message itself, English: marks what is kept so and translated where it is shown."""
+    """The message itself, English: marks what is kept so and translated where it is shown.
+
+    Values may be filled in already: `heard` finds them again.
+    """
     return message
+
+
+def heard(text: str) -> str:
+    """A sentence that came here in English, its values filled in, in the person's language.
+
+    What engines, capture and imports say of themselves is so; what no catalog knows stays as it is.
+    """
+    catalog = _spoken.get()[1]
+    return catalog.heard(text) if isinstance(catalog, Translations) else text
+
+
+class Translations(GNUTranslations):
+    """A catalog that also knows a message by what became of it when its places were filled."""
+
+    _catalog: dict[Any, str]
+
+    def heard(self, text: str) -> str:
+        """The translation of a whole sentence; the text itself where there is none."""
+        if (known := self._catalog.get(text)) is not None:
+            return known
+        for parts, message in self._filled:
+            if not (text.startswith(parts[0]) and text.endswith(parts[-1])):
+                continue
+            places = [f"(?P<{part}>.+?)" if n % 2 else re.escape(part) for n, part in enumerate(parts)]
+            if found := re.fullmatch("".join(places), text, re.DOTALL):
+                values = found.groupdict().items()
+                heard = {name: self.heard(value) if " " in value else value for name, value in values}
+                return self.gettext(message) % heard
+        return text
+
+    @cached_property
+    def _filled(self) -> list[tuple[list[str], str]]:
+        """(what stands around its places and their names in turn, message) of messages with places, those
+        with most of their own first. One with a single word of its own would fit too much.
+        """
+        found = []
+        for message in self._catalog:
+            parts = _PLACE.split(message.replace("%%", "%")) if isinstance(message, str) else []
+            own = "".join(parts[::2])
+            if len(parts) > 1 and len({*parts[1::2]}) == len(parts) // 2 and len(_WORD.findall(own)) > 1:
+                found.append((len(own), parts, message))
+        return [(parts, message) for _, parts, message in sorted(found, key=lambda each: -each[0])]
+
+
+_PLACE = re.compile(r"%\((\w+)\)s")
+_WORD = re.compile(r"[A-Za-z]{2,}")
 
 
 Noted = tuple[str, dict[str, Any]]

@@ -35,6 +35,7 @@ from store.core.errors import StoreBusy
 from store.core.paths import only_holder
 from store.core.records import insert
 from store.core.times import now_ms as wall_clock_ms
+from store.core.translation import N_
 from store.core.translation import gettext as _
 from store.deletion import receipts, registry, reserve
 from store.deletion.receipts import Counts, Receipt
@@ -354,7 +355,8 @@ class Erasure:
             self._keep(connection, json.dumps(noted))
         log.info("deleted %d frames, verified: %s", receipt.frames, receipt.verified)
         # Which rules it were is told and not kept: their words are the person's.
-        undecided = [_("Not told in time: %(rule)s.", rule=rule) for rule in sorted(self._request.undecided)]
+        rules = sorted(self._request.undecided)
+        undecided = [_("Could not be checked in time: %(rule)s.", rule=rule) for rule in rules]
         return replace(receipt, left=(*left, *undecided))
 
     def _drop_copies(self) -> None:
@@ -375,7 +377,7 @@ class Erasure:
                 connection, "select value from json_each(:ids)", {"ids": json.dumps(self._ids)}
             )
             self._places.update(registry.leftovers(connection, by_id=True))
-        found += [f"Something is still in {place}." for place in sorted(self._places)]
+        found += [N_(f"Something is still in {place}.") for place in sorted(self._places)]
         pictures = sum((self._media.folder / path).exists() for path in self._paths)
         if pictures:
             found.append(f"{pictures} {receipts.PICTURES_LEFT}")

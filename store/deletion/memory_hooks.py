@@ -236,7 +236,7 @@ where (
 KINDS = (
     N_("Answer"),
     N_("Insight"),
-    N_("What a chat came to"),
+    N_("Chat summary"),
     N_("What was done"),
     N_("Proposal"),
     N_("Fact"),
@@ -249,7 +249,7 @@ select 'Answer' as what, t.id, t.question as name, t.answer_md as said from turn
 union all
 select 'Insight', id, title, summary || is_forgotten from insights
 union all
-select 'What a chat came to', s.session_id, coalesce(nullif(trim(s.request), ''), t.title, ''),
+select 'Chat summary', s.session_id, coalesce(nullif(trim(s.request), ''), t.title, ''),
     concat_ws(' ', s.investigated, s.learned, s.notes)
 from chat_summaries s
 join chat_sessions c on c.id = s.session_id

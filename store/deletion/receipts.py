@@ -16,7 +16,7 @@ import apsw
 
 from store.core import copies, times, tombstones
 from store.core.database import Database, scalar
-from store.core.translation import N_
+from store.core.translation import N_, heard
 from store.core.translation import gettext as _
 from store.deletion import memory_hooks, registry
 from store.deletion.request import Request
@@ -33,7 +33,7 @@ WORDS_LEFT = N_(
 )
 _CAPTURES_LEFT = N_("captures are still in the spool.")
 _FRAMES_LEFT = N_("frames are still stored.")
-UNDECIDED = N_("Frames stay where it takes too long to tell whether a rule fits them.")
+UNDECIDED = N_("Frames stay if checking them against a rule takes too long.")
 PACKING = N_("Pictures are being packed just now.")
 
 
@@ -145,7 +145,7 @@ class Receipt:
 def _in_words(left: str) -> str:
     """A sentence of `Receipt.left`, which is kept English, in the person's language."""
     number, __, rest = left.partition(" ")
-    return f"{number} {_(rest)}" if number.isdecimal() else _(left)
+    return f"{number} {_(rest)}" if number.isdecimal() else heard(left)
 
 
 def latest(database: Database, limit: int) -> list[Receipt]:

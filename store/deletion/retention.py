@@ -24,6 +24,7 @@ from store.core.errors import MediaGone, StoreBusy
 from store.core.preferences import delete_preference, get_preference, set_preference
 from store.core.records import columns, insert
 from store.core.settings import RetentionSettings
+from store.core.translation import N_
 from store.deletion import registry
 from store.deletion.deletion import Erasure, only_one
 from store.deletion.request import DeletionScope, Request
@@ -314,7 +315,7 @@ def _refuse_while_asked(connection: apsw.Connection, now_ms: int) -> None:
     """Raise `StoreBusy` while a question is being answered."""
     sql = "select 1 from turns where status = 'running' and created_ms > ?"
     if scalar(connection, sql, (now_ms - _LONGEST_TURN_MS,)):
-        raise StoreBusy("a question is being answered, and may come to cite what would go; it goes later")
+        raise StoreBusy(N_("a question is being answered that may cite what would go; it goes later"))
 
 
 # -- how long it lasts --------------------------------------------------------------------

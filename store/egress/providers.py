@@ -181,7 +181,7 @@ def key_of(api_key: str, environ: Mapping[str, str]) -> tuple[str, str]:
         return api_key, ""
     name = api_key.removeprefix(ENV_PREFIX)
     value = environ.get(name, "").strip()
-    return value, "" if value else _("the key is to be in the variable %(name)s, which is not set", name=name)
+    return value, "" if value else _("the variable %(name)s for the key is not set", name=name)
 
 
 def _problems(provider: Provider, taken: list[str]) -> list[tuple[str, str]]:

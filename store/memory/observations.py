@@ -51,6 +51,11 @@ class _Described:
     urls: tuple[str, ...]
     frame_ids: tuple[int, ...]
 
+    @property
+    def model_words(self) -> str:
+        """What a chat model says of it; "" where none does."""
+        return self.narrative.partition(MODEL_SAYS)[2]
+
 
 @dataclass(frozen=True, slots=True)
 class Draft(_Described):

@@ -10,6 +10,7 @@ from typing import Literal
 import apsw
 
 from store.core.database import Database, rows
+from store.core.translation import gettext
 from store.memory import entries as memory_entries
 from store.memory.documents import parse_id
 from store.memory.entries import PROMPT_PROJECT, RECORD_TYPES, Key, MemoryEntry, RecordType
@@ -106,7 +107,9 @@ def resolve(connection: apsw.Connection, anchor: int | str) -> Anchor:
         at = at if at.tzinfo else at.replace(tzinfo=UTC)
         return Anchor("time", None, round(at.timestamp() * 1000))
     except (ValueError, OverflowError) as error:
-        raise BadAnchor("an anchor is an id, such as frame:ID or session:ID, or an ISO 8601 time") from error
+        raise BadAnchor(
+            gettext("an anchor is an id such as frame:ID or session:ID, or an ISO 8601 time")
+        ) from error
 
 
 def _entry(connection: apsw.Connection, kind: str | None, number: int) -> Anchor:

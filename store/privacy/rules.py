@@ -189,7 +189,7 @@ def _pattern_problem(name: str, value: Any, match: str) -> str:
             re.compile(value)
             _expression(value)
         except (re.error, regex.error) as error:
-            return f"is not a regular expression: {error}"
+            return _("is not a regular expression: %(error)s", error=error)
     elif name == "url" and not _site(value)[0]:
         return _("must be a site such as example.com or example.com/path")
     elif name == "app" and not normalize_app_name(value):
@@ -345,7 +345,7 @@ class RuleSet:
         elif is_told_by_toolbar(window.app_name):
             detail = _("the window may be private until its toolbar was seen")
         elif self.mask_maybe_private:
-            detail = _("this browser does not tell whether the window is private")
+            detail = _("this browser does not report private windows")
         else:
             return decision
         return Decision("mask", "may_be_private", detail=detail, private=decision.private)
@@ -362,7 +362,7 @@ class RuleSet:
         if not self.any:
             return ""
         if not window.app_name:
-            return _("nobody knows which app this window belongs to")
+            return _("the app of this window is unknown")
         if (
             self.defaults
             and is_browser(window.app_name)

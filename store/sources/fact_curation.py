@@ -17,6 +17,7 @@ import apsw
 from store.core import tokenizer
 from store.core.database import Database, clean_text, rows, scalar
 from store.core.errors import NotFound
+from store.core.translation import gettext
 from store.frames.frames import ID_STEP
 from store.sources.entities import Entity, Fact
 
@@ -65,9 +66,9 @@ def merge(connection: apsw.Connection, entity_id: int, into_id: int, now_ms: int
         if not found:
             raise NotFound("entity", number)
         if found[0][0] is not None:
-            raise CannotMerge("one of them was merged already; merge what it was merged into")
+            raise CannotMerge(gettext("one of them was merged already; merge what it was merged into"))
     if entity_id == into_id:
-        raise CannotMerge("these are one already")
+        raise CannotMerge(gettext("these are one already"))
     connection.execute("update entities set merged_into = ? where id = ?", (into_id, entity_id))
     connection.execute("update entities set updated_ms = ? where id = ?", (now_ms, into_id))
     find_roots(connection)

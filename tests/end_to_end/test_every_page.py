@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import html
-import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser
-from werkzeug.exceptions import HTTPException
-from werkzeug.routing import RequestRedirect
 
 from store.core.database import open_database
 from store.core.paths import DataDir
@@ -25,9 +21,8 @@ from tests.end_to_end.accessibility import FOR_AXE, assert_clean_at_every_width
 from tests.end_to_end.conftest import MOST_S
 from tests.end_to_end.pages_site import NOW_MS, Site, served, visit, with_models
 from tests.stub_model import StubModel
+from tests.webapp.served import Walk
 
-_ADDRESS = re.compile(r'="(/[^"#]*)')
-_NO_PAGES = ("/api/", "/static/", "/ws/", "/openapi.json", "/metrics")
 _VARIANTS = 2  # of one page, by what its address says behind the "?"
 
 
@@ -95,36 +90,14 @@ def _pages(site: Site, more: list[str]) -> tuple[list[str], set[str]]:
     """(addresses of whole pages, rules that nothing leads to): from the rules without arguments and from
     `more`, by every address that stands in what they answer.
     """
-    adapter = site.app.url_map.bind("localhost")
-    rules = [rule for rule in site.app.url_map.iter_rules() if "GET" in (rule.methods or ())]
-    rules = [rule for rule in rules if not rule.rule.startswith(_NO_PAGES)]
-    unseen = {rule.rule for rule in rules}
-    waiting = [*more, *(rule.rule for rule in rules if not rule.arguments)]
-    client, known, pages = site.app.test_client(), set[tuple[str, ...]](), list[str]()
-    drawn = Counter[str]()
     headers = {"Authorization": f"Bearer {site.own.token}", "Host": urlsplit(site.origin).netloc}
-    while waiting:
-        address = waiting.pop(0)
-        parts = urlsplit(address)
-        try:
-            rule, _ = adapter.match(parts.path, "GET", return_rule=True)
-        except (HTTPException, RequestRedirect):
-            continue  # where a form is sent
-        form = rule.rule, *sorted({name for name, _ in parse_qsl(parts.query)})
-        if form in known or rule.rule.startswith(_NO_PAGES):
-            continue
-        known.add(form)
-        answer = client.get(address, headers=headers, buffered=False)
-        unseen.discard(rule.rule)
-        if answer.mimetype == "text/html" and not 300 <= answer.status_code < 400:
-            text = answer.text
-            waiting += [html.unescape(found) for found in _ADDRESS.findall(text)]
-            if "<main" in text:
-                drawn[rule.rule] += 1
-                if address in more or drawn[rule.rule] <= _VARIANTS:
-                    pages.append(address)
-        answer.close()
-    return pages, unseen
+    walk, pages, drawn = Walk(site.app, headers, more), list[str](), Counter[str]()
+    for address, rule, source in walk:
+        if "<main" in source:
+            drawn[rule] += 1
+            if address in more or drawn[rule] <= _VARIANTS:
+                pages.append(address)
+    return pages, walk.unseen
 
 
 def _assert_accessible(browser: Browser, site: Site, addresses: list[str]) -> None:

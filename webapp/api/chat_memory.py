@@ -152,7 +152,7 @@ def context_sent(chat_id: int, turn_id: int) -> PackAnswer:
     if stored is None:
         detail = f"Turn {turn_id} of chat {chat_id} was asked in no window, or is not there."
         raise Problem(404, "context_not_found", detail)
-    reason = stored.record.get("reason", "what it told of was deleted")
+    reason = stored.record.get("reason", "its source was deleted")
     told = background.told_again(services().database, stored)
     return _pack(replace(stored, text=told.system_augmentation, tokens=told.tokens), reason)
 

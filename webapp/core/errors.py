@@ -252,7 +252,7 @@ _HTTP_CODES = {
     400: ("bad_request", N_("The request cannot be understood.")),
     404: ("not_found", N_("There is nothing at this address.")),
     405: ("method_not_allowed", N_("This address does not answer to that method.")),
-    408: ("too_slow", N_("What was sent came too slowly; send it again.")),
+    408: ("too_slow", N_("The request arrived too slowly; send it again.")),
     413: ("too_large", N_("The request is too large.")),
     415: ("unsupported_media_type", N_("This content type is not accepted here.")),
 }

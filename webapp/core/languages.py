@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 from functools import cache
-from gettext import GNUTranslations, NullTranslations
+from gettext import NullTranslations
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -29,6 +29,7 @@ def install(app: Flask) -> None:
         translation.gettext, _form, newstyle=True, pgettext=translation.pgettext
     )
     app.jinja_env.filters["translated"] = translation.gettext  # a text of ours that the code holds
+    app.jinja_env.filters["heard"] = translation.heard  # one that another part of the program said
     app.jinja_env.globals["language"] = lambda: translation.language().replace("_", "-")
     # Between two sentences: Chinese leaves no blank there.
     app.jinja_env.globals["gap"] = lambda: "" if translation.language().startswith("zh") else " "
@@ -63,7 +64,7 @@ def catalog(language: str) -> NullTranslations:
     compiled = io.BytesIO()
     write_mo(compiled, read(language))
     compiled.seek(0)
-    return GNUTranslations(compiled)
+    return translation.Translations(compiled)
 
 
 @cache

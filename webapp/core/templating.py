@@ -137,8 +137,8 @@ def _provenance(source: str) -> str:
     """Who told words of a frame, by `store.ocr.readings.SOURCES`."""
     return {
         "read": _("read from the picture"),
-        "browser": _("told by the browser"),
-        "accessibility": _("told by the system"),
+        "browser": _("reported by the browser"),
+        "accessibility": _("reported by the system"),
     }[source]
 
 

@@ -28,8 +28,10 @@ from store.chats.attachments import MAX_NAME_CHARS, Attachment, Contents
 from store.core.errors import NotFound
 from store.core.keys import box_of, handing
 from store.core.translation import gettext as _
+from store.core.translation import heard
 from store.sources.imports import Kind
 from webapp.core.errors import Problem, invalid
+from webapp.core.formatting import sentence
 from webapp.core.services import services
 
 log = logging.getLogger(__name__)
@@ -104,7 +106,7 @@ def import_file(
         receipt: dict[str, Any] = json.loads(done.stdout)
         return receipt
     if done.returncode == _REFUSED and (reason := _reason(done, "ingest: ")):
-        raise Problem(422, "import_refused", f"{reason[:1].upper()}{reason[1:]}.")
+        raise Problem(422, "import_refused", sentence(heard(reason)))
     log.error("an import ended with code %d: %s", done.returncode, done.stderr.decode("utf-8", "replace"))
     detail = _("The import broke off, and the log says why; import again to go on.")
     raise Problem(500, "import_failed", detail)
@@ -170,7 +172,7 @@ def contents(content: bytes, name: str, timeout_s: float = ATTACHMENT_TIMEOUT_S)
         raise Problem(
             415,
             "unsupported_media_type",
-            _("%(name)s cannot be attached: %(reason)s.", name=name, reason=_(reason)),
+            _("%(name)s cannot be attached: %(reason)s.", name=name, reason=heard(reason)),
         )
     if done.returncode == _REFUSED and reason:
         raise _refused(name, reason)
@@ -186,8 +188,8 @@ def name_of(file: FileStorage) -> str:
 
 
 def _refused(name: str, reason: str) -> Problem:
-    sentence = _("%(name)s cannot be attached: %(reason)s.", name=name, reason=_(reason))
-    return Problem(422, "attachment_refused", sentence, errors=(("file", _(reason)),))
+    sentence = _("%(name)s cannot be attached: %(reason)s.", name=name, reason=heard(reason))
+    return Problem(422, "attachment_refused", sentence, errors=(("file", heard(reason)),))
 
 
 Files = tuple[tuple[Attachment, ...], str]

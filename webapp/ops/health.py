@@ -17,7 +17,7 @@ from typing import Literal
 from store.backup import backup
 from store.core import tokenizer
 from store.core.database import Database
-from store.core.translation import ENGLISH, N_, language, ngettext
+from store.core.translation import ENGLISH, N_, heard, language, ngettext
 from store.core.translation import gettext as _
 from store.deletion import retention
 from store.embeddings import vectors
@@ -145,7 +145,7 @@ def _of_capture_state(state: CaptureState, now_ms: int) -> Part:
 
 def _told(sentence: str, otherwise: str) -> str:
     """What a daemon says of itself; in a language that has no words for it, `otherwise`."""
-    text = _(sentence)
+    text = heard(sentence)
     return otherwise if text == sentence and language() != ENGLISH and otherwise else text
 
 
@@ -224,7 +224,7 @@ def embedding_part(own: Services, worker: IngestState | None) -> Part:
         return Part("meaning", "off", _("off"), why, action)
     problem = (worker.embedder_problem if worker else "") or own.embedder.problem
     if problem:
-        return Part("meaning", "warn", value, problem, _("Search by words is not affected."))
+        return Part("meaning", "warn", value, heard(problem), _("Search by words is not affected."))
     if waiting >= vectors.COUNTED:
         return Part("meaning", "ok", _("more than %(value)s", value=value), _("the newest come first"))
     return Part("meaning", "ok", value, _("the newest come first") if waiting else "")
@@ -239,7 +239,7 @@ def storage_part(own: Services) -> Part:
         return Part("storage", "bad", free, _("the spool is full"), _("See that ingest runs."))
     last = retention.runs(own.database, 1)
     if verdict == "ok" and last and last[0].problem:
-        why = _("retention stopped: %(problem)s", problem=last[0].problem)
+        why = _("retention stopped: %(problem)s", problem=heard(last[0].problem))
         return Part("storage", "warn", free, why, _("It is tried again every hour; see Settings, Storage."))
     ahead = growth(own) if verdict == "ok" else None
     if ahead and ahead.months * _MONTH_DAYS < FULL_WARN_DAYS:

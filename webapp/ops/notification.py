@@ -7,9 +7,11 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 
 from store.core.paths import DataDir
 from store.core.times import now_ms
+from store.core.translation import gettext as _
 from store.spool.process_state import read_capture_state
 
 _LONGEST_S = 5.0
@@ -31,6 +33,12 @@ def notify(text: str) -> bool:
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0
+
+
+def ask_on_desktop() -> None:
+    """Say that an answer waits for a person, without waiting for the desktop."""
+    text = _("An answer waits for your approval. Open Recollect to decide.")
+    threading.Thread(target=notify, args=(text,), name="notify", daemon=True).start()
 
 
 def _command(text: str) -> list[str] | None:

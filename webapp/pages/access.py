@@ -133,7 +133,7 @@ def _browsers(own: Services, rules: RuleSet, now_ms: int) -> dict[str, Any]:
         reports = window_hints.read_reports(own.data_dir.spool)
     except (OSError, ValueError) as error:
         problem = _(
-            "What the extension said cannot be read, so Chrome's windows are hidden: %(error)s", error=error
+            "The extension's message cannot be read, so Chrome's windows are hidden: %(error)s", error=error
         )
     return dict(
         lines=[_line(browser, rules) for browser in BROWSERS],

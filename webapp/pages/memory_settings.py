@@ -64,7 +64,7 @@ def save() -> Response:
     who = form.get("summaries", "")
     most = number(form, "chars", 6)
     if who not in get_args(SummarisedBy) or most is None or most not in AMOUNTS.values():
-        raise Problem(400, "invalid_request", _("Choose how much is told and who summarises."))
+        raise Problem(400, "invalid_request", _("Choose how much models are given and who summarises."))
     # The yes is for the hosts that the page named; one that is set up later is asked about again.
     agreed = chat_sessions.summary_hosts(database)
     if form.get("consent") == "yes":

@@ -132,7 +132,7 @@ def _bars(own: Services, now_ms: int) -> list[tuple[int, int]]:
 
 
 def decision_words(count: DecisionCount) -> str:
-    """A line of the ledger in words: ``left out: rule:app`` is never a name."""
+    """A line of the ledger in words; a reason that says no more than the decision is left out."""
     names = {
         "kept": _("kept"),
         "deduped": _("unchanged"),
@@ -144,4 +144,5 @@ def decision_words(count: DecisionCount) -> str:
     if count.reason == IDLE:  # beside the looks, whatever became of those
         return reason
     name = names.get(count.decision, count.decision)
-    return _("%(decision)s, %(reason)s", decision=name, reason=reason) if reason else name
+    says_more = reason and count.decision in ("paused", "failed")
+    return _("%(decision)s, %(reason)s", decision=name, reason=reason) if says_more else name

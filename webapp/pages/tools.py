@@ -33,7 +33,7 @@ EVENT_WORDS = {
     "allowed_in_chat": N_("allowed in one chat"),
     "always_allowed": N_("allowed always"),
     "denied": N_("denied"),
-    "expired": N_("nobody decided in time"),
+    "expired": N_("no decision in time"),
     "refused": N_("refused: not as approved, or decided before"),
     "completed": N_("ran"),
     "failed": N_("failed"),

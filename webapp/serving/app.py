@@ -45,6 +45,7 @@ from webapp.core.services import Services, services
 from webapp.core.uploads import Request
 from webapp.ops.control import advertise_address, only_one
 from webapp.ops.health import recording_indicator
+from webapp.ops.notification import ask_on_desktop
 from webapp.pages import welcome
 from webapp.security import access, guards
 from webapp.security.access import PortInUse, check_address, launch_link, listen
@@ -191,6 +192,7 @@ def _serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] 
         tool_calls.expire_all(database, now_ms())
         models = ChatModels(settings.chat, database=database)
         app = create_app(settings, database, chat_models=models)
+        app.extensions["recollect"].turns.on_unseen = ask_on_desktop
         server = Server(app, listener, thread_done=database.close_thread)
     _stop_on_signals(server)
     compat = _compat(app)

@@ -93,7 +93,7 @@ def test_no_line_is_told_twice() -> None:
     same = lines("2026-11-19: retention — it is 14 days")
     pack = build(sections(same, same, same, "Retention"), TOTAL)
     assert pack.text.count("it is 14 days") == 1
-    assert [each.reason for each in pack.left_out] == ["told already", "told already"]
+    assert [each.reason for each in pack.left_out] == ["given already", "given already"]
 
 
 def test_what_is_left_out_says_which_bound_it_was() -> None:

@@ -118,7 +118,7 @@ def test_deleting_each_of_thirty_frames_takes_what_was_learned_and_nothing_that_
             ("Fact", f"Mine {animal} knows {animal} by heart"), ("What was done", f"{animal} alone"),
             ("Person or thing", animal), ("Person or thing", f"Told {animal}"),
             ("Proposal", f"Waiting {animal}"), ("Description", keeper),
-            ("What a chat came to", f"Whose is number {n}?"), ("What was done", f"{animal} of {keeper}"),
+            ("Chat summary", f"Whose is number {n}?"), ("What was done", f"{animal} of {keeper}"),
         }  # fmt: skip
         assert set(named or ()) == wanted
         receipt = deletion.delete_frames(database, Media(data_dir.media), [frame.id])

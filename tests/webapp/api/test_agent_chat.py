@@ -161,7 +161,7 @@ def test_tools_are_listed_changed_and_revoked(program: Actor, stub: StubModel, f
         "get_calendar_events": "No calendar is imported",
         "get_location_history": "No location history is imported",
         "get_place_at": "No places are imported, or they are switched off",
-        "search_chats": "No chat is summed up yet, or models are told nothing of earlier ones",
+        "search_chats": "No chat has a summary yet, or models are given none",
         "search_rag": "No day is summed up yet",
         "web_search": "Set `tools.web_search` to true and `tools.web_search_url` to an endpoint, "
         "as of a SearXNG.",

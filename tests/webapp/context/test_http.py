@@ -322,7 +322,7 @@ def test_while_verbose_each_turn_has_a_drawer_with_what_it_was_told(
         assert '<pre class="told-text"' in text and LEARNED in text
         assert "score 0." in text and f'href="/memory/sessions/{earlier}"' in text
         assert "Made for this question" in text and "token" in text
-    pack = drawer.split('was told">')[1].split("</pre>")[0]
+    pack = drawer.split('was given">')[1].split("</pre>")[0]
     assert sent.endswith(pack) and pack.startswith("[Recent context]")
     assert browser.get(f"/chat/{chat_id}/turns/9/context").status_code == 404
 
@@ -332,7 +332,7 @@ def test_a_turn_of_no_window_says_that_it_was_told_nothing(program: Actor, brows
     assert chat_id.status_code == 422  # that is asked of a stream only
     body = {"message": "Hello?", "timezone": "UTC", "mode": "agent"}
     chat = program.post("/api/v1/chat", json=body).get_json()["chat_id"]
-    assert "asked in no window" in browser.get(f"/chat/{chat}/turns/1/context").text
+    assert "not asked in a chat" in browser.get(f"/chat/{chat}/turns/1/context").text
 
 
 def test_what_was_left_out_and_why_is_in_the_drawer(
@@ -343,5 +343,5 @@ def test_what_was_left_out_and_why_is_in_the_drawer(
         past.window(f"retention final {number} " + "and so on " * 12, answers=["x" * 150], days_ago=1)
     chat_id = ask_page(app, browser, "Is the retention final?")
     shown = browser.get(f"/chat/{chat_id}/turns/1/context").text
-    assert "<h3>Not told</h3>" in shown and "over the cap of its section" in shown
+    assert "<h3>Left out</h3>" in shown and "over the cap of its section" in shown
     assert "[truncated]" in shown

@@ -108,7 +108,7 @@ def test_a_summary_is_retracted_and_brought_back(
 ) -> None:
     where = f"/memory/sessions/{session_id}"
     browser.post(f"{where}/retract", data=form)
-    assert "told to nobody" in browser.get("/memory/sessions").text
+    assert "given to no model" in browser.get("/memory/sessions").text
     assert chat_digests.recent(own.database, 0, 10) == []
     browser.post(f"{where}/restore", data=form)
     assert chat_digests.recent(own.database, 0, 10) == [session_id]
@@ -140,7 +140,7 @@ def test_what_a_person_decides_about_memory_is_one_page(
     assert "Ida Okafor" in page and "Chats: 1" in page
     assert browser.post(f"{where}/forget", data={**form, "confirm": "yes"}).status_code == 422
     browser.post(f"{where}/forget", data={**form, "confirm": "FORGET"})
-    assert "what 1 chat came to" in browser.get(where).text
+    assert "summaries of 1 chat" in browser.get(where).text
     assert entities.owner(own.database) is None and entities.find_entities(own.database) == []
     assert LEARNED not in browser.get("/memory/sessions").text
     assert browser.get("/chat/1").status_code == 200

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from assistant.context.background import NO_CONTEXT
+from assistant.core.records import ApprovalEvent
+from assistant.turns import live
+from engines.cancellation import CancelToken
 from store.core.paths import DataDir
 from store.core.times import now_ms
 from store.spool.process_state import CaptureState, write_capture_state
@@ -53,3 +58,14 @@ def test_trouble_is_what_a_person_has_to_end(data_dir: DataDir) -> None:
         write_capture_state(data_dir.spool, replace(well, **changes))
         told = trouble(data_dir)
         assert sentence in told and bool(told) == bool(sentence), changes
+
+
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_an_answer_that_waits_for_nobody_s_eyes_asks_on_the_desktop(
+    is_followed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn, asked = live.LiveTurn(CancelToken(), NO_CONTEXT), list[bool]()
+    monkeypatch.setattr(live, "_FOLLOWED_S", 60.0 if is_followed else 0.0)
+    services: Any = SimpleNamespace(database=SimpleNamespace(close_thread=lambda: None))
+    live._drain(turn, iter([ApprovalEvent(())]), services, lambda: asked.append(True))
+    assert asked == ([] if is_followed else [True])

@@ -49,8 +49,8 @@ def test_the_page_tells_what_was_read_and_what_the_browser_told(
     with database.write() as connection:
         readings.add(connection, frame.id, TextDraft(lines, "test", "eng", 1), (), NOON_MS)
     page = browser.get(f"/frames/{frame.id}").text
-    assert "7 words told by the browser" in page and "3 words read from the picture" in page
-    assert "retention again<title>told by the browser</title>" in page and "File Edit View</text>" in page
+    assert "7 words reported by the browser" in page and "3 words read from the picture" in page
+    assert "retention again<title>reported by the browser</title>" in page and "File Edit View</text>" in page
 
 
 @pytest.fixture

@@ -66,7 +66,7 @@ def test_one_shows_where_it_is_from_when_it_was_seen_and_where_it_was_used(
     assert 'href="/chat/1#t1">Who is Anna?</a>' in html
     assert "Who is Anna?" in page(browser, f"/memory/facts/{fact}")
     assert "Anna Bauer" in page(browser, f"{PEOPLE}?q=bauer&kind=person")
-    assert "Nobody and nothing like this" in page(browser, f"{PEOPLE}?q=zebra")
+    assert "No remembered people or things match" in page(browser, f"{PEOPLE}?q=zebra")
 
 
 def test_a_fact_is_retracted_corrected_and_given_back(app: Flask, browser: Actor, database: Database) -> None:

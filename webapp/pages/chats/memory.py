@@ -67,7 +67,7 @@ def _told(pack: StoredPack | None) -> PreparedContext | None:
     if pack is None:
         return None
     # Kept in English: a program reads it, too.
-    reason = _(pack.record.get("reason", N_("what it told of was deleted")))
+    reason = _(pack.record.get("reason", N_("its source was deleted")))
     return replace(background.told_again(services().database, pack), reason=formatting.sentence(reason))
 
 
