@@ -10,12 +10,14 @@ from typing import TextIO
 import psutil
 
 SETS = Path(__file__).with_name("sets")
+CLOSED = frozenset({"sealed", "languages"})
+"""Sets of which only totals may be printed."""
 
 
 class Report:
     """Rows of a measurement: what, its figure, the goal, and the physical limit beside it.
 
-    `folders` hold foreign sets to measure by; of one named ``sealed`` only totals may be printed.
+    `folders` hold foreign sets to measure by.
     """
 
     def __init__(self, out: TextIO, folders: Sequence[Path] = ()) -> None:
