@@ -13,19 +13,10 @@ from store.memory import daily_hours, daily_summaries
 from store.memory.daily_summaries import DailySummary
 from store.memory.observations import HOUR_MS
 from webapp.api.endpoint import endpoint
-from webapp.api.values import Answer, Listing, QueryInt, Request, SpanAnswer, Timestamp
-from webapp.core.errors import Problem
+from webapp.api.values import Answer, SpanAnswer, Timestamp
 from webapp.core.services import services
 
 NO_DAY = {404: "day_not_found"}
-_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-
-
-class DaysQuery(Request):
-    before: Annotated[str, Field(pattern=_DATE)] | None = Field(
-        None, description="Only days before this date, such as 2026-11-20."
-    )
-    limit: Annotated[QueryInt, Field(ge=1, le=366)] = 31
 
 
 class DaySummaryAnswer(SpanAnswer):
@@ -68,17 +59,6 @@ class DayAnswer(DaySummaryAnswer):
 class RedoneAnswer(Answer):
     day: str
     queued: Literal[True] = True
-
-
-@endpoint("GET", "/days", "Summaries of days")
-def all_days(query: DaysQuery) -> Listing[DaySummaryAnswer]:
-    """Latest first."""
-    try:
-        before = None if query.before is None else date.fromisoformat(query.before)
-    except ValueError as error:
-        raise Problem(400, "invalid_before", "No calendar has this date.") from error
-    days = daily_summaries.listed(services().database, before, query.limit)
-    return Listing(data=DaySummaryAnswer.list_of(days))
 
 
 @endpoint("GET", "/days/<day:on>", "One day", NO_DAY)

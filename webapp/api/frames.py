@@ -10,7 +10,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from assistant.core.records import frame_url
-from store.frames import frames, tags
+from store.frames import frames
 from store.frames.frames import FrameRow
 from store.frames.media import PREVIEW_TYPE
 from store.ocr import readings
@@ -242,40 +242,6 @@ def _overlap(part: Line | Word, span: tuple[int, int]) -> bool:
     return span[0] < part.end and part.start < span[1]
 
 
-# -- kept whatever retention says, and read again -------------------------------------------------
-
-
-class PinStateAnswer(Answer):
-    """Why retention leaves a frame alone. A deletion that is asked for takes it all the same."""
-
-    frame_id: int
-    kept: bool
-    pinned_at: Timestamp | None = Field(description="Since when it is pinned; null when it is not.")
-    citations: int = Field(description="How many citations of stored answers rest on it.")
-    insights: int = Field(description="How many versions of an insight are of it.")
-
-
-@endpoint("PUT", f"{FRAME}/pin", "Pin a frame")
-def pin(frame_id: int) -> PinStateAnswer:
-    """Keep a frame; a pin that is there stays as it is."""
-    tags.pin(services().database, frame_id, services().clock())
-    return pin_state(frame_id)
-
-
-@endpoint("DELETE", f"{FRAME}/pin", "Unpin a frame")
-def unpin(frame_id: int) -> PinStateAnswer:
-    """Let go of a frame. Citations keep it as long as their answers are there."""
-    tags.unpin(services().database, frames.get(services().database, frame_id).id)
-    return pin_state(frame_id)
-
-
-@endpoint("GET", f"{FRAME}/pin", "Why a frame is kept")
-def pin_state(frame_id: int) -> PinStateAnswer:
-    """Whether the frame is pinned, and how often it is cited."""
-    frame = frames.get(services().database, frame_id)
-    return PinStateAnswer.of(tags.retention_reason(services().database, frame.id), frame_id=frame.id)
-
-
 class ReadAgainAnswer(Answer):
     frame_id: int
     status: Literal["queued"] = "queued"
@@ -286,50 +252,3 @@ def read_again(frame_id: int) -> ReadAgainAnswer:
     """Queue the frame for reading; quotes that cite it are then checked against the new reading."""
     readings.read_again(services().database, frames.get(services().database, frame_id).id)
     return ReadAgainAnswer(frame_id=frame_id)
-
-
-# -- tags: those that rules gave as the frame came in, and a person's -----------------------------
-
-
-class TagBody(Request):
-    tag: Annotated[str, Field(min_length=1, max_length=tags.MAX_TAG_CHARS)]
-
-
-class TagQuery(Request):
-    tag: Text = Field(description="The tag to take off, whatever its case.")
-
-
-class TagAnswer(Answer):
-    tag: str
-    source: Literal["rule", "person"]
-
-
-class TagsAnswer(Answer):
-    frame_id: int
-    tags: list[TagAnswer]
-
-
-@endpoint("GET", f"{FRAME}/tags", "Tags of a frame")
-def tags_of(frame_id: int) -> TagsAnswer:
-    """In alphabetical order."""
-    of_frame = tags.listed(services().database, frames.get(services().database, frame_id).id)
-    return TagsAnswer(frame_id=frame_id, tags=TagAnswer.list_of(of_frame))
-
-
-@endpoint("POST", f"{FRAME}/tags", "Mark a frame", {422: "invalid_tag"})
-def tag_frame(frame_id: int, body: TagBody) -> TagsAnswer:
-    """A tag that the frame has already stays as it was written."""
-    own = services()
-    frame = frames.get(own.database, frame_id)
-    with refusing(ValueError, "invalid_tag", "tag"), own.database.write() as connection:
-        tags.add(connection, frame.id, body.tag, own.clock())
-    return tags_of(frame.id)
-
-
-@endpoint("DELETE", f"{FRAME}/tags", "Take a tag off a frame")
-def untag_frame(frame_id: int, query: TagQuery) -> TagsAnswer:
-    """One that it has not changes nothing. No rule gives it again."""
-    frame = frames.get(services().database, frame_id)
-    with services().database.write() as connection:
-        tags.remove(connection, frame.id, query.tag)
-    return tags_of(frame.id)

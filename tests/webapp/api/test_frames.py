@@ -310,17 +310,3 @@ def test_a_body_beyond_a_megabyte_is_refused(program: Actor) -> None:
     body = '{"app_name": "' + "x" * 1_100_000 + '"}'
     answer = program.post("/api/v1/delete", data=body, content_type="application/json")
     assert (answer.status_code, answer.get_json()["code"]) == (413, "too_large")
-
-
-def test_a_frame_is_marked_and_the_mark_taken_off(
-    program: Actor, database: Database, data_dir: DataDir
-) -> None:
-    address = f"{API}/{store_frame(database, data_dir).id}/tags"
-    assert program.get(address).get_json()["tags"] == []
-    program.post(address, json={"tag": " The  budget "})
-    marked = program.post(address, json={"tag": "the BUDGET"}).get_json()
-    assert marked["tags"] == [{"tag": "The budget", "source": "person"}]
-    assert program.post(address, json={"tag": "  "}).get_json()["code"] == "invalid_tag"
-    assert program.ask("DELETE", f"{address}?tag=unknown").get_json() == marked
-    assert program.ask("DELETE", f"{address}?tag=the+budget").get_json()["tags"] == []
-    assert program.get(f"{API}/7/tags").get_json()["code"] == "frame_not_found"
