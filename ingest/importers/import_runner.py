@@ -159,7 +159,7 @@ def embedder_of(home: Home, cluster: Cluster | None = None) -> Callable[[], Embe
         here = open_embedder(chosen.engine, options)
         if cluster is None or chosen.engine != "local":
             return here
-        return SpreadEmbedder(here, chosen.engine, chosen.model, cluster)
+        return SpreadEmbedder(here, home, cluster)
 
     return opened
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 
 import numpy as np
@@ -22,9 +22,11 @@ from ingest.core.step_loop import StepLoop
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading import remote
 from ingest.reading.backlog import Backlog
+from ingest.reading.embedding import frames_told
 from ingest.reading.reader import ReaderLoop, draft_of, store_lines, told_before
 from ingest.reading.remote import Answer, Order
 from store.core.errors import MediaGone
+from store.frames import frames
 from store.frames.frames import FrameRow
 from store.ocr import sent
 from store.privacy.rules import load_rules
@@ -184,9 +186,9 @@ class SpreadEmbedder:
 
     _FEWEST = 16  # texts for one thread there
 
-    def __init__(self, here: Embedder, engine: str, model: str, cluster: Cluster) -> None:
-        self._here, self._cluster = here, cluster
-        self._asked = engine, model, here.name
+    def __init__(self, here: Embedder, home: Home, cluster: Cluster) -> None:
+        self._here, self._home, self._cluster = here, home, cluster
+        self._asked = home.settings.embedding.engine, home.settings.embedding.model, here.name
         self.name, self.dimension = here.name, here.dimension
         self.reads, self.close = here.reads, here.close
 
@@ -194,6 +196,16 @@ class SpreadEmbedder:
         executor = self._cluster.executor() if len(texts) >= 2 * self._FEWEST else None
         if executor is None or not (threads := self._cluster.threads):
             return self._here.embed(texts)
+        frame_ids = frames_told.get() or ()
+        try:
+            made = self._elsewhere(executor, threads, texts) if self._may_leave(frame_ids) else None
+        finally:
+            if frame_ids:
+                sent.note(self._home.database, self._cluster.name, (), "texts")
+        return self._here.embed(texts) if made is None else made
+
+    def _elsewhere(self, executor: Executor, threads: int, texts: Sequence[str]) -> Vectors | None:
+        """None where nothing came of it. Raises `EmbeddingError`."""
         size = max(self._FEWEST, -(-len(texts) // threads))
         parts = [list(texts[at : at + size]) for at in range(0, len(texts), size)]
         try:
@@ -205,4 +217,14 @@ class SpreadEmbedder:
             log.warning("texts are embedded here, not elsewhere: %s", type(error).__name__)
             if isinstance(error, remote.OtherVersion):
                 self._cluster.lose(str(error))
-            return self._here.embed(texts)
+            return None
+
+    def _may_leave(self, frame_ids: Collection[int]) -> bool:
+        """Whether no rule excludes one of the frames and none is deleted; it is noted then where they are."""
+        rules = load_rules(self._home.data_dir, self._home.settings.privacy)
+        found = frames.get_many(self._home.database, frame_ids).values()
+        if not all(rules.permits(each.app_name, each.window_name, each.browser_url) for each in found):
+            return False
+        return not frame_ids or len(
+            sent.note(self._home.database, self._cluster.name, frame_ids, "texts")
+        ) == len(frame_ids)

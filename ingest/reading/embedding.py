@@ -282,21 +282,18 @@ def _text(database: Database, kind: Kind, thing_id: int) -> _Text | None:
 # how many texts and bytes, and when the screens were taken.
 
 
-_Span = tuple[int | None, int | None]
-"""When the screens were taken whose texts are sent; None for entries of memory."""
-
-_span: ContextVar[_Span | None] = ContextVar("span", default=None)
+frames_told: ContextVar[tuple[int, ...] | None] = ContextVar("frames_told", default=None)
+"""The frames whose texts are embedded just now; none of them for entries of memory."""
 
 
 @contextmanager
 def texts_of(kind: Kind, ids: Iterable[int]) -> Iterator[None]:
     """What is embedded in here are texts of these frames, or of entries of memory."""
-    times = [frame_id // ID_STEP for frame_id in ids] if kind == "frame" else []
-    token = _span.set((min(times), max(times)) if times else (None, None))
+    token = frames_told.set(tuple(ids) if kind == "frame" else ())
     try:
         yield
     finally:
-        _span.reset(token)
+        frames_told.reset(token)
 
 
 class EmbeddingRequestLog:
@@ -308,13 +305,14 @@ class EmbeddingRequestLog:
 
     def __call__(self, sending: OutgoingRequest) -> None:
         """Note a request that is about to leave. Raises `StoreError` when that cannot be done."""
-        span = _span.get()
+        ids = frames_told.get()
+        about = self._about
         # Outside of `texts_of` only the length of vectors is asked for, with a word of our own.
-        self._recorder.about = (
-            self._about
-            if span is None
-            else replace(self._about, first_ms=span[0], last_ms=span[1], keeps_text=False)
-        )
+        if ids is not None:
+            times = [frame_id // ID_STEP for frame_id in ids]
+            first_ms, last_ms = (min(times), max(times)) if times else (None, None)
+            about = replace(about, first_ms=first_ms, last_ms=last_ms, keeps_text=False)
+        self._recorder.about = about
         self._recorder(sending)
 
     def finish(self, outcome: str, input_tokens: int | None = None) -> None:

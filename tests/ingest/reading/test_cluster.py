@@ -14,6 +14,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from engines.embeddings.local import LocalEmbedder
+from engines.embeddings.protocol import Vectors
 from engines.ocr.protocol import OcrEngine, open_ocr
 from ingest.core import cluster
 from ingest.core.cluster import Cluster
@@ -23,6 +24,7 @@ from ingest.importers import rereading
 from ingest.reading import backlog, cluster_reading, remote
 from ingest.reading.backlog import Backlog
 from ingest.reading.cluster_reading import ClusterReading, SpreadEmbedder
+from ingest.reading.embedding import texts_of
 from ingest.reading.reader import ReaderLoop
 from ingest.reading.remote import Answer, Order, OtherVersion
 from ingest.worker.worker import Worker
@@ -35,6 +37,7 @@ from store.frames.media import Media
 from store.ocr import readings
 from store.privacy.rules import Rule
 from tests.factories import NOON_MS, Clock, save_rules, store_frame
+from tests.fake_embedder import FakeEmbedder
 from tests.ingest.conftest import ScriptedEngine, ocr_line, opener
 
 FRAMES = 8
@@ -43,7 +46,7 @@ FRAMES = 8
 class Here(Cluster):
     """A cluster of one thread of this process, whose answers a test gives."""
 
-    def __init__(self, answer: Callable[[Order], Answer]) -> None:
+    def __init__(self, answer: Callable[..., Any]) -> None:
         super().__init__("dask://127.0.0.1:1")
         self.pool = ThreadPoolExecutor(1)
         self.answer = answer
@@ -64,7 +67,7 @@ class Here(Cluster):
 
 
 class _Answering(Executor):
-    def __init__(self, pool: Executor, answer: Callable[[Order], Answer]) -> None:
+    def __init__(self, pool: Executor, answer: Callable[..., Any]) -> None:
         self._pool, self._answer = pool, answer
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -175,6 +178,36 @@ def test_what_a_rule_excludes_is_read_here(
         pass
     assert run.texts()[:3] == ["read here"] * 3
     loop.close()
+
+
+def test_a_deletion_names_the_cluster_that_embeds_a_text_and_what_a_rule_excludes_stays(
+    run: Run, data_dir: DataDir
+) -> None:
+    named: list[tuple[str, ...]] = []
+    mine = FakeEmbedder()
+
+    def answer(engine: str, model: str, name: str, texts: list[str]) -> Vectors:
+        receipt = deletion.delete_frames(run.database, Media(data_dir.media), [run.frames[1].id])
+        named.append(receipt.elsewhere)
+        return FakeEmbedder().embed(texts)
+
+    cluster = Here(answer)
+    spread = SpreadEmbedder(mine, run.home, cluster)
+    lines = [f"words {n}" for n in range(32)]
+
+    def embed(*told: FrameRow) -> None:
+        with texts_of("frame", [frame.id for frame in told]):
+            assert np.array_equal(spread.embed(lines), FakeEmbedder().embed(lines))
+
+    embed(run.frames[0], run.frames[1])
+    assert named[0] == ("dask://127.0.0.1:1",) and mine.calls == []
+    embed(run.frames[0], run.frames[1])  # one is deleted now
+    save_rules(data_dir, [Rule(app=run.frames[0].app_name)])
+    embed(run.frames[0])
+    assert len(mine.calls) == 2
+    receipt = deletion.delete_frames(run.database, Media(data_dir.media), [run.frames[0].id])
+    assert receipt.elsewhere == ()
+    cluster.close()
 
 
 def test_an_engine_that_cannot_tell_its_models_reads_here(run: Run) -> None:
@@ -297,10 +330,10 @@ def test_two_workers_read_the_same_and_one_may_die(
 
 @pytest.mark.end_to_end
 @pytest.mark.usefixtures("patient")
-def test_texts_are_embedded_elsewhere_to_the_same_vectors(dask: Any) -> None:
+def test_texts_are_embedded_elsewhere_to_the_same_vectors(dask: Any, home: Home) -> None:
     here = LocalEmbedder()
     elsewhere = Cluster(dask.scheduler_address.replace("tcp://", "dask://"))
-    spread = SpreadEmbedder(here, "local", "", elsewhere)
+    spread = SpreadEmbedder(here, home, elsewhere)
     lines = [f"The invoice {n} was paid on {n} March by transfer" for n in range(40)]
     lines += [f"Die Rechnung {n} wurde bezahlt" for n in range(8)]
     expected = here.embed(lines)
