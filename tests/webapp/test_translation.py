@@ -13,6 +13,7 @@ from assistant.core.texts import language_of
 from store.chats import personas
 from store.core import translation as translated
 from tests import translation
+from tests.tables import for_each
 from tests.webapp.conftest import Actor, page
 from webapp.core import languages
 
@@ -65,7 +66,7 @@ def test_no_translation_is_left_of_a_text_that_is_gone(language: str) -> None:
     ] == []
 
 
-@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.relative_to(translation.ROOT).as_posix())
+@for_each("path", TEMPLATES, ids=lambda path: path.relative_to(translation.ROOT).as_posix())
 def test_no_text_of_a_template_is_outside_the_catalogs(path: Path) -> None:
     assert translation.unmarked(path.read_text()) == []
 

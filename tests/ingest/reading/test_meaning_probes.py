@@ -13,6 +13,7 @@ from store.embeddings.knn import RetrievalQuery
 from store.search import search
 from store.search.filters import Filters
 from tests.factories import NOON_MS, store_frame
+from tests.tables import for_each
 
 SCREENS = {
     "login": "File Edit View\nThe new login system goes live on Monday\n12:04",
@@ -36,7 +37,18 @@ def embedder() -> Iterator[Embedder]:
     opened.close()
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def names(home: Home) -> dict[int, str]:
+    """The name of each screen by the id of its frame, all with their meaning."""
+    made = {
+        store_frame(home.database, home.data_dir, NOON_MS + n, text).id: name
+        for n, (name, text) in enumerate(SCREENS.items())
+    }
+    reindex.meaning(home, lambda: open_embedder("local"), everything=False)
+    return made
+
+
+@for_each(
     ("asked", "expected"),
     [
         ("authentication setup", {"login", "session"}),
@@ -45,15 +57,10 @@ def embedder() -> Iterator[Embedder]:
         ("AI embeddings", {"hybrid"}),
     ],
 )
-@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+@for_each("mode", ["semantic", "hybrid"])
 def test_probe_finds_what_means_the_same(
-    home: Home, embedder: Embedder, asked: str, expected: set[str], mode: search.Mode
+    home: Home, names: dict[int, str], embedder: Embedder, asked: str, expected: set[str], mode: search.Mode
 ) -> None:
-    names = {
-        store_frame(home.database, home.data_dir, NOON_MS + n, text).id: name
-        for n, (name, text) in enumerate(SCREENS.items())
-    }
-    reindex.meaning(home, lambda: open_embedder("local"), everything=False)
     [vector] = embedder.embed([asked])
     page = search.search(
         home.database, asked, Filters(0), mode=mode, meaning=RetrievalQuery(asked, vector, embedder.name)

@@ -9,6 +9,7 @@ from store.chats.personas import BUILT_IN, BuiltInPersona, Persona, PersonaInval
 from store.core import preferences
 from store.core.database import Database
 from store.core.errors import NotFound
+from tests.tables import for_each
 
 NOW_MS = 1_795_000_000_000
 ANALYST = PersonaText("Analyst", "Voice: dry.\nShape: bullets.\nLength: 80 words.", "Numbers first")
@@ -143,7 +144,7 @@ def test_a_copy_says_the_same_under_a_free_name(database: Database) -> None:
     assert first.system_prompt == journal.system_prompt and first.builtin is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "field"),
     [
         (PersonaText("", "Voice."), "name"),

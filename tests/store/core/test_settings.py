@@ -10,6 +10,7 @@ from store.core import settings
 from store.core.errors import SettingsError
 from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ContextSettings, Settings, load
+from tests.tables import for_each
 
 
 def write(data_dir: DataDir, text: str) -> None:
@@ -51,7 +52,7 @@ def test_environment_is_read_by_the_type_of_the_key(
     assert getattr(getattr(found, section), name) == value
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "said"),
     [
         ("[web]\nprot = 1\n", "did you mean 'web.port'"),

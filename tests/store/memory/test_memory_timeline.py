@@ -123,9 +123,7 @@ def test_a_numeric_string_is_the_number(database: Database, mixed: dict[str, int
     assert get_context_timeline(database, str(mixed["first"])) == by_number
 
 
-@pytest.mark.parametrize(
-    "anchor", [10**17, "999", "session:99", "prompt:99", 0, "chat:9", "frame:9", "insight:9", "#9"]
-)
+@for_each("anchor", [10**17, "999", "session:99", "prompt:99", 0, "chat:9", "frame:9", "insight:9", "#9"])
 def test_an_unknown_anchor_is_an_error(database: Database, mixed: dict[str, int], anchor: int | str) -> None:
     with pytest.raises(UnknownAnchor):
         get_context_timeline(database, anchor)

@@ -119,7 +119,27 @@ def test_a_frame_without_text_is_found_by_its_app(database: Database) -> None:
     assert (page.hits[0].snippet, page.hits[0].status) == ("", "stored")
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def kinds(database: Database) -> dict[int, str]:
+    """The name of each frame by its id."""
+    made = {}
+    with database.write() as connection:
+        for name, values in {
+            "wechat": {
+                "app_name": "WeChat",
+                "window_name": "100% done",
+                "browser_url": "https://Example.com/a?b",
+                "focused": True,
+            },
+            "upper": {"app_name": "WECHAT", "window_name": "A_B", "monitor": "DP-2", "focused": False},
+            "null": {"app_name": "chatty", "focused": None},
+            "french": {"app_name": "éditeur", "window_name": "c:\\über", "focused": None},
+        }.items():
+            made[add_frame(connection, "note", **values)] = name
+    return made
+
+
+@for_each(
     ("changes", "expected"),
     [
         ({"app_name": "chat"}, {"wechat", "upper", "null"}),
@@ -147,27 +167,13 @@ def test_a_frame_without_text_is_found_by_its_app(database: Database) -> None:
         ),
     ],
 )
-@pytest.mark.parametrize("text", ["", "note"])
+@for_each("text", ["", "note"])
 def test_filters_return_matches_only(
-    database: Database, text: str, changes: dict[str, Any], expected: set[str]
+    database: Database, kinds: dict[int, str], text: str, changes: dict[str, Any], expected: set[str]
 ) -> None:
     """Substrings without case, wildcards are literal, null stays null."""
-    made = {}
-    with database.write() as connection:
-        for name, values in {
-            "wechat": {
-                "app_name": "WeChat",
-                "window_name": "100% done",
-                "browser_url": "https://Example.com/a?b",
-                "focused": True,
-            },
-            "upper": {"app_name": "WECHAT", "window_name": "A_B", "monitor": "DP-2", "focused": False},
-            "null": {"app_name": "chatty", "focused": None},
-            "french": {"app_name": "éditeur", "window_name": "c:\\über", "focused": None},
-        }.items():
-            made[add_frame(connection, "note", **values)] = name
     page = search(database, text, replace(ALWAYS, **changes))
-    assert {made[frame_id] for frame_id in ids(page)} == expected
+    assert {kinds[frame_id] for frame_id in ids(page)} == expected
     assert page.total == len(expected)
 
 

@@ -13,6 +13,7 @@ from store.core.paths import DataDir
 from store.ocr import readings
 from store.ocr.readings import DraftLine, DraftWord, TextDraft
 from tests.factories import NOON_MS, picture, store_frame, webp
+from tests.tables import for_each
 from tests.webapp.conftest import Actor
 
 API = "/api/v1/frames"
@@ -72,7 +73,7 @@ def test_a_crop_has_the_very_pixels(program: Actor, database: Database, data_dir
     assert cropped.convert("RGB").getpixel((2, 4)) == (1, 2, 3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "query",
     [
         "width=0",
@@ -128,7 +129,7 @@ def test_an_unknown_frame_is_not_found(program: Actor, tail: str) -> None:
     assert (answer.status_code, answer.get_json()["code"]) == (404, "frame_not_found")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         "..",
@@ -260,7 +261,7 @@ def test_only_the_named_app_is_deleted(program: Actor, database: Database, data_
     assert program.get(f"{API}/{mail.id}").status_code == 404
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "status", "code"),
     [
         ("", 400, "invalid_json"),

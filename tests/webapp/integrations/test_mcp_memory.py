@@ -21,6 +21,7 @@ from store.frames.frames import FrameRow
 from store.memory import documents, observation_writer
 from store.memory.observations import Draft, Fact
 from tests.factories import NOON_MS
+from tests.tables import for_each
 from tests.webapp.integrations.conftest import Exclude
 from tests.webapp.integrations.test_mcp import Asked, converse, put
 from webapp.integrations.mcp import make_server
@@ -206,7 +207,7 @@ def test_a_withheld_anchor_is_refused(
     converse(make_server(library, "mcp"), story)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "word"),
     [
         ({"anchor": 999}, "observation 999"),

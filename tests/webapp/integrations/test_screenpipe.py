@@ -141,7 +141,18 @@ def test_kinds_with_the_screen_answer_with_frames(theirs: Screenpipe, database: 
     assert len(theirs.get("/search", content_type=kind, q="words")["data"]) == 1
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def three(database: Database) -> None:
+    put(database, NOON_MS, "aaa")
+    put(
+        database, NOON_MS + 1000, "bb",
+        app_name="Firefox", window_name="Inbox", browser_url="https://mail.example/x",
+        host="laptop",
+    )  # fmt: skip
+    put(database, NOON_MS + 2000, "c", focused=False, monitor="DP-2")
+
+
+@for_each(
     ("filters", "found"),
     [
         ({}, ["c", "bb", "aaa"]),
@@ -168,15 +179,8 @@ def test_kinds_with_the_screen_answer_with_frames(theirs: Screenpipe, database: 
     ids=str,
 )
 def test_their_filters_find(
-    theirs: Screenpipe, database: Database, filters: dict[str, Any], found: list[str]
+    theirs: Screenpipe, three: None, filters: dict[str, Any], found: list[str]
 ) -> None:
-    put(database, NOON_MS, "aaa")
-    put(
-        database, NOON_MS + 1000, "bb",
-        app_name="Firefox", window_name="Inbox", browser_url="https://mail.example/x",
-        host="laptop",
-    )  # fmt: skip
-    put(database, NOON_MS + 2000, "c", focused=False, monitor="DP-2")
     assert [item["content"]["text"] for item in theirs.get("/search", **filters)["data"]] == found
 
 

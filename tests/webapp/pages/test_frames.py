@@ -22,6 +22,7 @@ from store.ocr.readings import DraftWord, TextDraft
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame, text_draft
 from tests.fake_embedder import FakeEmbedder
+from tests.tables import for_each
 from tests.webapp.conftest import Actor, csrf_of
 
 TEXT = "File Edit View\nretention set to 14 days\nretention again"
@@ -79,10 +80,8 @@ def marked(html: str) -> list[tuple[int, int, int, int]]:
     return [(int(x) + 6, int(y) + 6, int(w) - 12, int(h) - 12) for x, y, w, h in found]
 
 
-@pytest.mark.parametrize(
-    "where", ["/frames/{id}?", "/timeline?frame={id}&", "/timeline?frame={id}&app=Code&z=1h&"]
-)
-@pytest.mark.parametrize(
+@for_each("where", ["/frames/{id}?", "/timeline?frame={id}&", "/timeline?frame={id}&app=Code&z=1h&"])
+@for_each(
     ("asked", "boxes"),
     [
         ("q=retention", [(0, 20, 90, 16)]),

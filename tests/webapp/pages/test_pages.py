@@ -72,9 +72,13 @@ def test_every_page_opens_on_an_empty_home(visitor: Actor, path: str) -> None:
     assert "Not recording" in html
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_every_page_is_clean_with_frames(visitor: Actor, shoot: Callable[..., FrameRow], path: str) -> None:
+@pytest.fixture
+def two_frames(shoot: Callable[..., FrameRow]) -> None:
     shoot(0), shoot(2, app_name="Chrome", window_name="Docs", browser_url="https://sqlite.org/fts5.html")
+
+
+@for_each("path", PAGES)
+def test_every_page_is_clean_with_frames(visitor: Actor, two_frames: None, path: str) -> None:
     assert_clean(page(visitor, path))
 
 

@@ -51,7 +51,7 @@ PAGES = (
 )
 
 
-@pytest.mark.parametrize("page", PAGES)
+@for_each("page", PAGES)
 def test_every_page_says_that_it_is_a_sample_week(visitor: Actor, demo_copy: DemoHome, page: str) -> None:
     answer = visitor.get(page)
     assert answer.status_code == 200

@@ -11,6 +11,7 @@ from ingest.importers.sources.source_import import Receipt, import_file
 from store.sources import calendars
 from store.sources.calendars import EventRecord
 from tests.ingest.importers.sources.reading import NOW_MS, at, options, read
+from tests.tables import for_each
 
 OUTLOOK = """BEGIN:VTIMEZONE
 TZID:W. Europe Standard Time
@@ -114,7 +115,7 @@ def test_nine_oclock_stays_nine_oclock_when_the_clocks_change(tmp_path: Path) ->
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rule", "days"),
     [
         ("RRULE:FREQ=WEEKLY;BYDAY=MO,WE;COUNT=3", ["10-13", "10-15", "10-20"]),
@@ -155,7 +156,7 @@ def test_an_event_without_an_end_goes_on_for_two_years(tmp_path: Path) -> None:
     assert found == [at(f"{year}-11-20T09:00:00") for year in range(2020, 2029)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("event", "why"),
     [
         ("DTSTART:20251013T090000\nRRULE:FREQ=SECONDLY", "more often than daily"),
