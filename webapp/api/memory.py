@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AliasPath, BeforeValidator, Field, WithJsonSchema
+from pydantic import AliasPath, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from store.core.errors import existing
-from store.memory import observation_writer, observations
+from store.memory import observations
 from store.memory import search as memory
 from store.memory import timeline as memory_timeline
 from store.memory.chat_summaries import ChatSummary
@@ -32,8 +31,6 @@ from webapp.api.values import (
 )
 from webapp.core.errors import Problem
 from webapp.core.services import services
-
-OBSERVATION = "/memory/observations/<id:observation_id>"
 
 
 class ObservedFactAnswer(Answer):
@@ -128,8 +125,6 @@ def body_of(entry: MemoryEntry) -> Body:
 
 
 # -- searching --------------------------------------------------------------------------------
-
-_MAX_ITEMS = 50
 
 
 def _types(value: Any) -> tuple[str, ...]:
@@ -284,52 +279,3 @@ def timeline(query: MemoryTimelineQuery) -> MemoryTimelineAnswer:
             for entry in surroundings.entries
         ],
     )
-
-
-# -- one observation ------------------------------------------------------------------------
-
-
-def _no_blanks(items: list[str]) -> list[str]:
-    if not all(item.strip() for item in items):
-        raise PydanticCustomError("blank_item", "must not hold blank texts")
-    return items
-
-
-Texts = Annotated[list[Text], Field(max_length=_MAX_ITEMS), AfterValidator(_no_blanks)]
-
-
-class WordsBody(Request):
-    """A person's own words. A field that is missing, or null, follows the frames."""
-
-    title: Annotated[Text, Field(min_length=1, pattern=r"\S")] | None = None
-    narrative: Annotated[str, Field(max_length=4_000)] | None = None
-    facts: Texts | None = None
-    concepts: Texts | None = None
-    kind: Annotated[str, Field(min_length=1, max_length=40, pattern=r"\S")] | None = None
-    project: Text | None = None
-
-
-@endpoint("GET", OBSERVATION, "One observation")
-def observation(observation_id: int) -> ObservationAnswer:
-    """With the person's words over what was derived."""
-    return ObservationAnswer.of(observations.get(services().database, observation_id))
-
-
-@endpoint("PUT", OBSERVATION, "Replace a person's words for an observation")
-def replace(observation_id: int, body: WordsBody) -> ObservationAnswer:
-    """They win over rules and models, and stay when the hour is derived again."""
-    words = body.model_dump(exclude_none=True)
-    observation_writer.edit(services().database, observation_id, words, services().clock())
-    return ObservationAnswer.of(observations.get(services().database, observation_id))
-
-
-class HiddenAnswer(Answer):
-    hidden: Literal[True]
-
-
-@endpoint("DELETE", OBSERVATION, "Take an observation out of memory")
-def hide(observation_id: int) -> HiddenAnswer:
-    """Its text goes for good and does not come back. The frames stay: `POST /delete` deletes those."""
-    is_hidden = observation_writer.hide(services().database, observation_id, services().clock())
-    existing(is_hidden, "observation", observation_id)
-    return HiddenAnswer(hidden=True)

@@ -27,12 +27,10 @@ from store.memory.entries import (
 from store.memory.observations import Fact, Observation
 from store.memory.timeline import BadAnchor, UnknownAnchor
 from store.search.sample import evenly
-from webapp.api import memory as api
 from webapp.core import formatting, templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import services, viewer
-from webapp.pages.forms import form
 
 _SHOTS = 3
 _TYPE_NAMES: dict[EntryType, str] = {
@@ -143,8 +141,11 @@ def edit(observation_id: int) -> Response:
     return templating.redirect_to(f"/memory/observations/{observation_id}")
 
 
-# Without a word of the person it follows its frames again.
-form("/memory/observations/<id:observation_id>/revert", api.replace, "/memory/observations/{observation_id}")
+@templating.post("/memory/observations/<id:observation_id>/revert")
+def revert(observation_id: int) -> Response:
+    """Without a word of the person it follows its frames again."""
+    observation_writer.edit(services().database, observation_id, {}, services().clock())
+    return templating.redirect_to(f"/memory/observations/{observation_id}")
 
 
 @templating.post("/memory/observations/<id:observation_id>/hide")

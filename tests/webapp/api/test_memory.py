@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from store.core.database import Database
@@ -130,37 +128,3 @@ def test_the_ends_of_the_range_are_depths(program: Actor, database: Database, de
     for unit in ("records", "hours"):
         query = f"anchor={number}&depth_before={depth}&depth_after={depth}&unit={unit}"
         assert len(program.get(f"{TIMELINE}?{query}").get_json()["data"]) == 1
-
-
-def test_words_are_put_read_and_taken_back(program: Actor, database: Database) -> None:
-    number = put_observation(database, title="By rule", facts=[("a line", NOON_MS * 1024)])
-    path = f"/api/v1/memory/observations/{number}"
-
-    def put(body: dict[str, Any]) -> dict[str, Any]:
-        answer = program.ask("PUT", path, json=body)
-        assert answer.status_code == 200, answer.text
-        return dict(answer.get_json())
-
-    mine = put({"title": "Mine", "facts": ["a line", "another"]})
-    assert (mine["title"], mine["source"], mine["edited"]) == ("Mine", "user", ["facts", "title"])
-    assert mine["facts"] == [
-        {"text": "a line", "frame_id": NOON_MS * 1024},
-        {"text": "another", "frame_id": None},
-    ]
-    assert program.get(path).get_json() == mine
-    assert put({})["title"] == "By rule"
-    assert program.ask("DELETE", path).get_json() == {"hidden": True}
-    for method in ("GET", "DELETE"):
-        answer = program.ask(method, path)
-        assert (answer.status_code, answer.get_json()["code"]) == (404, "observation_not_found")
-
-
-@for_each(
-    "body",
-    [{"title": ""}, {"title": " "}, {"facts": ["", "x"]}, {"kind": "x" * 41}, {"urls": []}, {"title": 7}],
-)
-def test_words_that_are_none_are_refused(program: Actor, database: Database, body: dict[str, Any]) -> None:
-    number = put_observation(database, title="By rule")
-    path = f"/api/v1/memory/observations/{number}"
-    assert program.ask("PUT", path, json=body).status_code == 422
-    assert program.get(path).get_json()["title"] == "By rule"

@@ -100,7 +100,6 @@ def test_the_contract_of_this_version_is_there() -> None:
         "/facts/{fact_id}": {"delete"},
         "/memory/search": {"get"},
         "/memory/timeline": {"get"},
-        "/memory/observations/{observation_id}": {"get", "put", "delete"},
         "/summaries/context": {"get"},
         "/summaries/export": {"get"},
         "/summaries": {"delete"},
