@@ -168,6 +168,7 @@ def test_without_scripts_the_form_carries_them(browser: Browser, site: TalkSite,
     expect(box).to_be_checked()
     page.get_by_role("button", name="Send", exact=True).click()
     expect(page.locator("#t1 .asked .file")).to_have_text("Attached: notes.txt")
+    expect(page.locator("#t1")).to_contain_text("Words.")  # the page comes back by itself until it is there
     assert "| words of the notes" in site.stub.prompt()
     found.context.close()
 
