@@ -70,13 +70,13 @@ SCENES = (
 )  # fmt: skip
 
 
-def fill(folder: Path) -> Database:
-    """The database of a home in `folder`, with three working days up to `NOW`."""
+def fill(folder: Path, days: int = 3) -> Database:
+    """The database of a home in `folder`, with `days` working days up to `NOW`."""
     data_dir = DataDir(folder).create()
     database = open_database(data_dir)
     choice = random.Random(7)
     shelf = Media(data_dir.media)
-    for back in range(3):
+    for back in range(days):
         morning = (NOW - timedelta(days=back)).replace(hour=8, minute=32, second=10)
         end = min(NOW - timedelta(seconds=20), morning.replace(hour=18, minute=40))
         _day(database, shelf, choice, morning, end, EARLIER if back else 1)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -27,9 +25,9 @@ _VARIANTS = 2  # of one page, by what its address says behind the "?"
 
 
 @pytest.fixture(scope="module")
-def full(browser: Browser, full_days: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Days with chats, insights, people, imports and models."""
-    database = open_database(DataDir(shutil.copytree(full_days, tmp_path_factory.mktemp("full") / "home")))
+def full(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A day with chats, insights, people, imports and models: more days take longer to draw than to fill."""
+    database = demo_home.fill(tmp_path_factory.mktemp("full") / "home", days=1)
     demo_memories.fill(database)
     demo_home.recording(database.data_dir, NOW_MS)
     with_models(database)
