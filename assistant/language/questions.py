@@ -35,9 +35,30 @@ class Form(Enum):
 
 TELLING = 2
 """Small words that tell a language."""
+_IN_EACH = (Form.DURATION, Form.VISITS)
 
 _AUXILIARIES = (
     "am|is|are|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might|must|to|come"
+)
+_APPS: Mapping[str, str] = MappingProxyType(
+    {
+        "en": "apps?|applications?|program(?:me)?s?|windows?|(?:web ?)?sites?",
+        "de": "apps?|programm(?:en?)?|anwendung(?:en)?|fenster|(?:web ?)?seiten?|websites?",
+        "fr": "applications?|applis?|programmes?|logiciels?|fenêtres?|sites?",
+        "es": "aplicaci[oó]n|aplicaciones|apps?|programas?|ventanas?|sitios?|p[aá]ginas?",
+        "zh": "软件|应用|程序|网站|窗口|app",
+        "ja": "アプリ|ソフト|プログラム|ウィンドウ|サイト",
+    }
+)
+_EACH_APP: Mapping[str, str] = MappingProxyType(
+    {
+        "en": rf"(?:each|every|per|all(?: my| the)?) (?:{_APPS['en']})",
+        "de": rf"(?:jede[mnrs]?|pro|je|allen?) (?:{_APPS['de']})",
+        "fr": rf"(?:chaque|par|tou(?:te)?s (?:mes|les)) (?:{_APPS['fr']})",
+        "es": rf"(?:cada|por|tod[ao]s (?:mi|l[ao])s) (?:{_APPS['es']})",
+        "zh": f"(?:每[个款]?|各个?|所有)(?:{_APPS['zh']})",
+        "ja": f"(?:各|全ての|すべての|それぞれの)(?:{_APPS['ja']})|(?:{_APPS['ja']})(?:ごと|別)",
+    }
 )
 # Those of several words stand before those that they begin with.
 _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
@@ -46,7 +67,7 @@ _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
             Form.SUMMARY: r"summari[sz]e|summary|recap|overview",
             Form.DURATION: r"how long|how much time|how many (?:minutes|hours)",
             Form.VISITS: r"how often|how many (?:times|days)",
-            Form.APPS: r"(?:which|what) (?:apps?|applications?|program(?:me)?s?|windows?|(?:web ?)?sites?)",
+            Form.APPS: rf"(?:which|what) (?:{_APPS['en']})",
             Form.MOMENT: r"when|(?:what|which) (?:time|day|date|weekday|month|year)",
             Form.FIGURE: rf"how (?!(?:{_AUXILIARIES})\b)\w+",
             Form.PERSON: r"who|whom|whose|who's",
@@ -56,7 +77,7 @@ _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
             Form.SUMMARY: r"zusammenfass\w*|fass\w*|überblick|übersicht",
             Form.DURATION: r"wie ?lange?|wie ?viel zeit|wie ?viele (?:minuten|stunden)",
             Form.VISITS: r"wie ?oft|wie ?häufig|(?:an )?wie ?vielen? (?:male?|tagen?)",
-            Form.APPS: r"welchen? (?:apps?|programmen?|anwendungen|fenster|web ?seiten|seiten|websites)",
+            Form.APPS: rf"welchen? (?:{_APPS['de']})",
             Form.MOMENT: r"wann|um wie ?viel uhr|welche[mnrs]? (?:tag|datum|uhrzeit|wochentag|monat|jahr)",
             Form.FIGURE: r"wie ?viele?[mnr]?",
             Form.PERSON: r"wer|wen|wem|wessen",
@@ -67,7 +88,7 @@ _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
             Form.SUMMARY: r"résum\w*|récapitul\w*|aperçu",
             Form.DURATION: r"combien de temps|combien (?:de |d')(?:minutes|heures)",
             Form.VISITS: r"combien de (?:fois|jours)|à quelle fréquence",
-            Form.APPS: r"quel(?:le)?s? (?:applications?|applis?|programmes?|logiciels?|fenêtres?|sites?)",
+            Form.APPS: rf"quel(?:le)?s? (?:{_APPS['fr']})",
             Form.MOMENT: r"quand|(?:à )?quel(?:le)?s? (?:heure|jour|date|mois|année)",
             Form.FIGURE: r"combien",
             Form.PERSON: "qui",
@@ -77,8 +98,7 @@ _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
             Form.SUMMARY: r"resum\w*|recapitul\w*",
             Form.DURATION: r"cu[aá]nto tiempo|cu[aá]nt[oa]s (?:minutos|horas)",
             Form.VISITS: r"cu[aá]nt[oa]s (?:veces|d[ií]as)|con qu[eé] frecuencia",
-            Form.APPS: r"qu[eé] (?:aplicaci[oó]n|aplicaciones|apps?|programas?|ventanas?|sitios?|p[aá]ginas)"
-            r"|cu[aá]les (?:aplicaciones|apps|programas)",
+            Form.APPS: rf"(?:qu[eé]|cu[aá]les) (?:{_APPS['es']})",
             Form.MOMENT: r"cu[aá]ndo|(?:a )?qu[eé] (?:hora|d[ií]a|fecha|mes|año)",
             Form.FIGURE: r"cu[aá]nt[oa]s?",
             Form.PERSON: r"qui[eé]n(?:es)?",
@@ -88,8 +108,8 @@ _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
             Form.SUMMARY: "总结|概括|小结|回顾|概述|概况",
             Form.DURATION: "多久|多长时间|多少时间|多少?个?(?:分钟|小时)|几个?(?:分钟|小时)",
             Form.VISITS: "几次|多少次|几天|多少天|几回",
-            Form.APPS: "(?:哪些|什么|哪个|哪几个)(?:软件|应用|程序|网站|窗口|app)"
-            "|(?:软件|应用|程序|网站|窗口|app)(?:都?[有是])?(?:哪些|什么|哪个|哪几个)",
+            Form.APPS: f"(?:哪些|什么|哪个|哪几个)(?:{_APPS['zh']})"
+            f"|(?:{_APPS['zh']})(?:都?[有是])?(?:哪些|什么|哪个|哪几个)",
             Form.MOMENT: "什么时候|什么时间|何时|几点|几号|几月|哪一?天|星期几|周几|哪一?年|哪个?月",
             Form.FIGURE: "多少|几",
             Form.PERSON: "谁",
@@ -99,8 +119,7 @@ _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
             Form.SUMMARY: "まとめ|要約|概要",
             Form.DURATION: "(?:どの|どれ)(?:くらい|ぐらい)の?(?:時間|間)?|何(?:時間|分)",
             Form.VISITS: "何(?:回|度|日)",
-            Form.APPS: "(?:どの|どんな|何の)(?:アプリ|ソフト|プログラム|ウィンドウ|サイト)"
-            "|(?:アプリ|ソフト|プログラム|ウィンドウ|サイト)[はを]?(?:どれ|どの|何|なに)",
+            Form.APPS: f"(?:どの|どんな|何の)(?:{_APPS['ja']})|(?:{_APPS['ja']})[はを]?(?:どれ|どの|何|なに)",
             Form.MOMENT: "いつ|何(?:時|日|月|年|曜日)",
             Form.FIGURE: "いくつ|いくら|何(?:人|個|本|件|枚|円|名|台|冊|匹)",
             Form.PERSON: "誰|だれ",
@@ -111,17 +130,17 @@ _INTERROGATIVES: Mapping[str, Mapping[Form, str]] = MappingProxyType(
 
 
 # The verbs that stand for any other, as pronouns do for nouns, and those of all that is recorded here, work
-# and use: "what did I do", "what did I work on" name nothing. With the French particle of asking.
+# use and time: "what did I do", "how long did I spend" name nothing. With the French particle of asking.
 _PRO_VERBS: Mapping[str, str] = MappingProxyType(
     {
-        "en": "do|does|did|done|doing|us(?:e|ed|es|ing)|work(?:ed|s|ing)?",
+        "en": "do|does|did|done|doing|us(?:e|ed|es|ing)|work(?:ed|s|ing)?|spen[dt]",
         "de": "mach(?:e|st|t|en|te|ten)|gemacht|tun|tat|getan"
-        "|(?:ge)?(?:be)?(?:nutz|verwend|arbeit)(?:e|et|t|te|ete|en)",
-        "fr": "est-ce|faire|fai(?:s|t|sais|sait)|fis|fit|(?:utilis|travaill)(?:e|é|er|ais|ait|ai)",
+        "|(?:ge)?(?:be)?(?:nutz|verwend|arbeit)(?:e|et|t|te|ete|en)|verbr(?:inge|acht|achte)",
+        "fr": "est-ce|faire|fai(?:s|t|sais|sait)|fis|fit|(?:utilis|travaill|pass)(?:e|é|er|ais|ait|ai)",
         "es": "hac(?:er|es?|emos|en|ía)|hic(?:e|iste|imos|ieron)|hizo|hecho|haciendo|hago"
-        "|(?:us|utilic|utiliz|trabaj)(?:o|a|e|é|ó|as|aste|ar|ado|ando|aba|amos)",
-        "zh": "[做干忙弄](?=[了过着些完什啥])|使用",
-        "ja": "やった|した|使った",
+        "|(?:us|utilic|utiliz|trabaj|pas)(?:o|a|e|é|ó|as|aste|ar|ado|ando|aba|amos)",
+        "zh": "[做干忙弄花](?=[了过着些完什啥])|使用|花费",
+        "ja": "やった|した|使った|過ごした|費やした",
     }
 )
 
@@ -171,14 +190,16 @@ def goes_on(message: str, language: str) -> bool:
 
 def form_of(message: str, language: str = "") -> Form:
     """The form that a question begins with, in the language that it is most likely asked in."""
-    text = normalize(message)
-    patterns = _PATTERNS[language or asked_in(message)]
+    text, language = normalize(message), language or asked_in(message)
+    patterns = _PATTERNS[language]
     if patterns[Form.SUMMARY].search(text):
         return Form.SUMMARY
     matches = ((match.start(), form) for form, words in patterns.items() if (match := words.search(text)))
     # Of "how long" and "how", which begin at one place, the first is the form.
-    first = min(matches, key=lambda at: at[0], default=None)
-    return first[1] if first else Form.FACT if _other(message) else Form.YES_NO
+    form = min(matches, key=lambda at: at[0], default=(0, Form.FACT if _other(message) else Form.YES_NO))[1]
+    # How long or how often "in each app" is told by which apps, with the time in each.
+    is_each = form in _IN_EACH and _pattern(language, _EACH_APP[language]).search(text)
+    return Form.APPS if is_each else form
 
 
 _ASKS = ("?", "？", "؟", "՞", "\u037e")
@@ -208,6 +229,8 @@ def asked_words(message: str, language: str = "") -> tuple[str, ...]:
     # Of Chinese verbs the word of asking behind them tells that they stand for any.
     if asks_for_last(message):
         text = _pattern(language, _LAST[language]).sub(" ", text)
+    if form_of(message, language) is Form.APPS:
+        text = _pattern(language, _EACH_APP[language]).sub(" ", text)
     for pattern in (_pattern(language, _PRO_VERBS[language]), _now(language), *_PATTERNS[language].values()):
         text = pattern.sub(" ", text)
     words, other = question_words(text), _other(message)

@@ -12,6 +12,8 @@ from tests.tables import for_each
     [
         ("How long was I in Word?", "en", Form.DURATION),
         ("How long is the bridge? And when was it built?", "en", Form.DURATION),
+        ("How long did I spend in each app?", "en", Form.APPS),
+        ("Did all the programs close?", "en", Form.YES_NO),
         ("Which of them works when it is cold?", "en", Form.FACT),
         ("What time is the train?", "en", Form.MOMENT),
         ("Did I send it?", "en", Form.YES_NO),
@@ -41,6 +43,11 @@ def test_the_form_of_a_question(question: str, language: str, form: Form) -> Non
     ("question", "words"),
     [
         ("what did I do?", ()),
+        ("How long did I spend in each app?", ()),
+        ("Wie viel Zeit habe ich pro Programm verbracht?", ()),
+        ("¿Cuánto tiempo pasé en cada aplicación?", ()),
+        ("我在每个软件上花了多长时间？", ()),
+        ("アプリごとにどのくらい時間を過ごしましたか？", ()),
         ("Was habe ich gemacht?", ()),
         ("我都做了什么？", ()),
         ("我都忙了些什么？", ()),
