@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Literal
@@ -43,12 +44,17 @@ def normalize(text: str) -> str:
     return _SPACE.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
-ASKED_IN = ("en", "zh", "de", "fr", "es", "ja")
+ASKED_IN = (
+    *("en", "de", "fr", "es", "pt", "it", "nl", "sv", "pl", "cs", "ro", "hu", "tr", "ru", "uk"),
+    *("zh", "ja", "ko"),
+)
 """Languages whose questions are understood by their form, and whose words of asking are left out."""
+_UNSPACED = ("zh", "ja", "ko")
 
 _WORD = re.compile(r"[^\W_][\w.+#-]*")
 _TERM = re.compile("[^\\W_\u3400-\u9fff]+")
 _KANA = re.compile("[\u3041-\u30ff]")
+_HANGUL = re.compile("[\uac00-\ud7a3]")
 # Particles, pronouns and coverbs of Chinese, closed classes of its grammar.
 _PARTICLES = re.compile("[的了吗呢吧啊嘛是我你您他她它们这那在给跟把被]")
 # One sign before a particle of case; before other endings it is a verb.
@@ -62,12 +68,14 @@ _UNITS_OF_TIME = ("second", "minute", "hour", "day", "week", "month", "year")
 
 @cache
 def _stop_words(language: str) -> frozenset[str]:
-    """The small words of a language, its units of time and the parts of its day."""
+    """The small words of a language, its units of time, the parts of its day, and its "per"."""
     units = (
         format_unit(count, f"duration-{unit}", locale=language) for unit in _UNITS_OF_TIME for count in (1, 2)
     )
     parts = Locale(language).day_periods["format"]["wide"].values()
-    times = (word for name in (*units, *parts) for word in name.split() if not word.isdigit())
+    patterns = Locale(language)._data["compound_unit_patterns"]["per"]
+    per = patterns.get("long", {}).get("compound", "").format("", "")
+    times = (word for name in (*units, *parts, per) for word in name.split() if not word.isdigit())
     small = {normalize(word) for word in (*stopwords(language), *times) if any(map(str.isalpha, word))}
     if language == "en":  # the list has "happens" and not "happened"
         stems = {word[:-1] for word in small if word.endswith("s") and len(word) > 5}
@@ -89,33 +97,43 @@ def asked_in(message: str) -> str:
     words = set(_WORD.findall(HAN.sub(" ", normalize(message))))
     if len(HAN.findall(message)) > len(words):
         return "zh"
-    return max(("en", "de", "fr", "es"), key=lambda language: _share(words, language))
+    if 2 * sum(_HANGUL.match(word) is not None for word in words) > len(words):
+        return "ko"
+    shares, counts = Counter[str](), Counter[str]()
+    for languages in (_telling()[word] for word in words & _telling().keys()):
+        counts.update(languages)
+        # A word that tells of few languages tells more.
+        shares.update(dict.fromkeys(languages, len(languages) ** -0.5))
+    # One word of "Kim email" is a small word somewhere; of a question it is likely one.
+    least = 1 if "?" in message else 2
+    return max(ASKED_IN, key=lambda language: shares[language] * (counts[language] >= least))
 
 
-def _share(words: set[str], language: str) -> float:
-    """How many of the words tell of a language; one that tells of few tells more."""
-    told = (
-        sum(word in _telling_words(other) for other in ASKED_IN) for word in words & _telling_words(language)
-    )
-    return sum(1 / languages for languages in told)
+@cache
+def _telling() -> dict[str, tuple[str, ...]]:
+    """The languages of which a word tells: it is a small word of theirs, or a name of a month or weekday."""
+    found: dict[str, tuple[str, ...]] = {}
+    for language in ASKED_IN:
+        for word in _telling_words(language) if language not in _UNSPACED else ():
+            found[word] = (*found.get(word, ()), language)
+    return found
 
 
 @cache
 def _telling_words(language: str) -> frozenset[str]:
-    """The small words of a language, and its names of months and weekdays."""
     locale = Locale(language)
     names = (locale.months["format"]["wide"], locale.days["format"]["wide"])
     return _stop_words(language) | {normalize(name) for of_kind in names for name in of_kind.values()}
 
 
 @lru_cache(maxsize=1024)
-def question_words(message: str) -> tuple[str, ...]:
+def question_words(message: str, language: str = "") -> tuple[str, ...]:
     """The words of a question that say what it is about, in normal form; none for "what did I do".
 
     Chinese is cut into pairs of signs, since it has no spaces to cut at; in Japanese the signs of grammar
     part the words.
     """
-    language = asked_in(message)
+    language = language or asked_in(message)
     plain = _PARTICLES.sub(" ", _stop_signs().sub(" ", _HIRAGANA.sub(" ", normalize(message))))
     pairs = (run[i : i + 2] for run in HAN_RUN.findall(plain) for i in range(len(run) - 1))
     words = (word.rstrip(".-") for word in _WORD.findall(HAN_RUN.sub(" ", plain)))

@@ -143,6 +143,8 @@ def _folded(sign: str) -> str:
 
 SAME_ROW = 0.5
 """The part of the smaller line's height that two lines share when they stand in one row."""
+MAX_CELL_CHARS = 40
+"""Of a cell of a table; a line of prose has 45 to 90 (Bringhurst, The Elements of Typographic Style)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,19 @@ def rows(reading: Reading) -> Rows:
         if parts:
             parts[-1] = "\n"
     return Rows("".join(parts), tuple(words))
+
+
+def table_rows(reading: Reading) -> dict[str, str]:
+    """By the text of each cell of a table the words of its row, as they stand in `rows`.
+
+    Lines are cells when none of a row is longer than `MAX_CELL_CHARS`: columns of prose stay apart.
+    """
+    found: dict[str, str] = {}
+    for row in _grouped(reading.lines):
+        if len(row) > 1 and all(len(line.text) <= MAX_CELL_CHARS for line in row):
+            words = sorted((word for line in row for word in line.words), key=lambda word: word.box.x)
+            found |= dict.fromkeys((line.text for line in row), " ".join(word.text for word in words))
+    return found
 
 
 def _grouped(lines: Sequence[Line]) -> Iterator[list[Line]]:

@@ -48,6 +48,8 @@ LINES = (5, 3, 2, 2, 1)
 """How many lines are told of each moment, of the best one most: the answer stands on it, if not in the line
 that has most of the question.
 """
+MORE_LINES = 3
+"""More of the best moment, which bear on the question nearly as much as its best line: the rows of a list."""
 FEW_WINDOWS = 3
 """What fewer windows share may be what they are about."""
 _SAME_WORD = 0.7  # of the longer one
@@ -143,7 +145,7 @@ def _facts(best_first: Iterable[Line]) -> list[Line]:
     """What the lines say, each once."""
     facts: list[Line] = []
     for line in best_first:
-        if len(facts) == sum(LINES) or (facts and line.weight < BEARS * facts[0].weight):
+        if len(facts) == sum(LINES) + MORE_LINES or (facts and line.weight < BEARS * facts[0].weight):
             break
         same = next((n for n, fact in enumerate(facts) if _says_the_same(line.text, fact.text)), None)
         if same is None:
@@ -161,8 +163,10 @@ def _moments(facts: Iterable[Line], weighing: _Weighing) -> list[Moment]:
         at = next((n for n, m in enumerate(moments) if weighing.shows(m[0].entry, line.text)), len(moments))
         if at == len(moments) < len(LINES):
             moments.append([line])
-        elif at < len(moments) and len(moments[at]) < LINES[at]:
-            moments[at].append(line)
+        elif at < len(moments):
+            is_row = at == 0 and line.weight >= NEARLY * moments[0][0].weight
+            if len(moments[at]) < LINES[at] + is_row * MORE_LINES:
+                moments[at].append(line)
     return moments
 
 
@@ -393,7 +397,9 @@ def names_somebody(line: str, question: str) -> bool:
 
 
 def lines_of(text: str) -> list[str]:
-    return [line.strip() for line in text.split("\n") if line.strip()]
+    """The lines of a frame's text, but for those of a single letter, which are mostly misread icons."""
+    lines = (line.strip() for line in text.split("\n"))
+    return [line for line in lines if len(line) > 1 or line.isdecimal()]
 
 
 def title_of(entry: Entry) -> str:

@@ -16,6 +16,11 @@ MIN_NAMED = 0.5
 """A window is meant when it names this part of the words of a question."""
 SAME_NAME = 0.6
 """Cosine of a word and a name that stands for it: two browsers have 0.56, "video" and a site of them 0.64."""
+BROWSER = (
+    "browser webbrowser navigateur navegador webbläsare przeglądarka prohlížeč böngésző tarayıcı браузер"
+    " 浏览器 ブラウザ 브라우저"
+)
+"""What a window with an address is in, beside its app's name, as people call it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +93,7 @@ def blocks(activity: Iterable[Segment], break_ms: int = BREAK_MS) -> Iterator[Bl
 
 def titles(activity: Iterable[Segment]) -> set[str]:
     """What is written on the windows."""
-    return {" ".join(_place(segment)) for segment in activity}
+    return {" ".join(_place(segment)[:-1]) for segment in activity}
 
 
 def by_app(activity: Iterable[Segment]) -> list[tuple[str, int]]:
@@ -108,5 +113,6 @@ def _block(segments: Sequence[Segment]) -> Block:
     return Block(segments[0].start_ms, segments[-1].end_ms, tuple(longest_first))
 
 
-def _place(segment: Segment) -> tuple[str, str, str]:
-    return segment.app_name or "", segment.window_name or "", site(segment.browser_url) or ""
+def _place(segment: Segment) -> tuple[str, str, str, str]:
+    address = segment.browser_url
+    return segment.app_name or "", segment.window_name or "", site(address) or "", BROWSER if address else ""

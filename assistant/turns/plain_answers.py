@@ -14,6 +14,7 @@ from functools import cached_property
 
 from assistant.core.strings import clock, day, duration, text
 from assistant.core.texts import HAN, normalize
+from assistant.evidence.quotes import table_rows
 from assistant.language.questions import Form, asks_for_last
 from assistant.retrieval import answer_lines, usage
 from assistant.retrieval.answer_lines import Moment, Question, Synonyms, lines_of, title_of, without_figures
@@ -27,6 +28,7 @@ from store.core import times
 from store.embeddings import knn
 from store.embeddings.knn import WORDS_ONLY, SemanticUnavailable
 from store.frames.activity_intervals import Segment
+from store.ocr import readings
 from store.search.semantic import SAYS
 from store.timeline import segments
 
@@ -95,13 +97,13 @@ class _Composing:
         language = self.turn.plan.language
         total = duration(sum(segment.duration_ms for segment in meant), language)
         apps = usage.by_app(meant)
-        if form is Form.APPS:
+        if form is Form.APPS and len(apps) > 1:
             named = ", ".join(f"{self._app(app)} {duration(spent, language)}" for app, spent in apps)
             return Item(text("apps_used", language, apps=named, count=len(apps), total=total), is_point=False)
         visits = list(usage.blocks(meant))
         days = len({times.to_local(visit.start_ms, self.turn.plan.zone).date() for visit in visits})
         sentence = text(
-            "used_for" if form is Form.DURATION else "visited_on" if days > 1 else "visited",
+            "used_for" if form in (Form.DURATION, Form.APPS) else "visited_on" if days > 1 else "visited",
             language,
             windows=self._windows(_windows(visits)),
             total=total,
@@ -191,18 +193,27 @@ class _Composing:
             name = "nothing_found" if found.missing else "nothing_together"
             words = plain(", ".join(_joined(found.missing or plan.words)))
             sentence = text(name, plan.language, words=words, count=len(entries))
-            after = text("nearest" if found.moments else "none_near", plan.language)
-            yield Item(sentence + after, is_point=False)
             # No window of that name, and no line that bears on it: what there is instead.
-            if self._activity and (form is Form.APPS or (form in _MEASURED and not found.moments)):
+            is_measured = bool(self._activity) and (
+                form is Form.APPS or (form in _MEASURED and not found.moments)
+            )
+            is_then = not found.moments and bool(plan.scope.phrase) and not is_measured
+            after = "nearest" if found.moments else "shown_then" if is_then else "none_near"
+            yield Item(sentence + text(after, plan.language), is_point=False)
+            if is_measured:
                 yield self._measured(Form.APPS, self._activity)
                 return
+            if is_then:
+                yield from self.summary()
         yield from map(self._moment, found.moments)
 
     def _moment(self, found: Moment) -> Item:
         """When, and the lines; where they stood is said by the source of each."""
         entry, words = found[0].entry, self.turn.plan.words
-        quotes = (Quote(entry.id, excerpt(line.text, words, limit=MAX_QUOTE_CHARS)) for line in found)
+        reading = entry.frame.reading_id and readings.by_id(self.turn.database, entry.frame.reading_id)
+        rows = table_rows(reading) if reading else {}
+        lines = dict.fromkeys(rows.get(line.text, line.text) for line in found)
+        quotes = (Quote(entry.id, excerpt(line, words, limit=MAX_QUOTE_CHARS)) for line in lines)
         return Item(self._when(entry.frame.captured_ms), tuple(quotes))
 
     def _synonyms(self, lines: Iterable[str], nearness: Mapping[str, float]) -> Synonyms:

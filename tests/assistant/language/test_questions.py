@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from assistant.core.texts import asked_in
+from assistant.core.texts import ASKED_IN, asked_in
+from assistant.language import questions
 from assistant.language.questions import Form, asked_words, form_of
 from tests.tables import for_each
 
@@ -30,6 +31,15 @@ from tests.tables import for_each
         ("钥匙给他了吗？", "zh", Form.YES_NO),
         ("Résume mercredi dernier", "fr", Form.SUMMARY),
         ("会議はいつですか？", "ja", Form.MOMENT),
+        ("Quando scade il contratto?", "it", Form.MOMENT),
+        ("Wanneer komt de loodgieter bij ons?", "nl", Form.MOMENT),
+        ("Hur länge var jag i Word?", "sv", Form.DURATION),
+        ("Ile kosztował przegląd?", "pl", Form.FIGURE),
+        ("Kdo zaplatil nájem?", "cs", Form.PERSON),
+        ("Când vine instalatorul?", "ro", Form.MOMENT),
+        ("Hányszor nyitottam meg a levelet?", "hu", Form.VISITS),
+        ("Bu toplantı ne zaman?", "tr", Form.MOMENT),
+        ("회의가 언제예요?", "ko", Form.MOMENT),
         ("どのアプリを使いましたか？", "ja", Form.APPS),
         ("使ったアプリはどれ？", "ja", Form.APPS),
     ],
@@ -52,6 +62,9 @@ def test_the_form_of_a_question(question: str, language: str, form: Form) -> Non
         ("我都做了什么？", ()),
         ("我都忙了些什么？", ()),
         ("¿Qué hice?", ()),
+        ("Quem pagou a renda?", ("pagou", "renda")),
+        ("Сколько времени я провёл в браузере?", ("браузере",)),
+        ("누가 계약서를 보냈어?", ("계약서를",)),
         ("Qu'est-ce que j'ai fait ?", ()),
         ("What did I set the retention to?", ("set", "retention")),
         ("How much C++ and error 404?", ("c++", "error", "404")),
@@ -78,3 +91,7 @@ def test_the_words_of_a_question_say_what_it_is_about(question: str, words: tupl
 )
 def test_words_are_small_only_where_the_language_is_told(question: str, words: tuple[str, ...]) -> None:
     assert asked_words(question) == words
+
+
+def test_every_language_that_is_told_apart_has_its_forms() -> None:
+    assert set(questions._document()) == set(ASKED_IN)
