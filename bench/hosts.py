@@ -194,7 +194,7 @@ def _tell_losses(report: Report, run: _Run, database: Database, waiting: set[str
     rows = database.rows("select host, count(*) from frames group by 1")
     strange = sum(number for host, number in rows if host not in run.hosts)
     counts = f"{len(seen):,}, {len(stored):,}, {len(waiting):,}"
-    report.row("frames seen, stored, still in the server's spool", counts)
+    report.row("frames seen, stored, still in a spool", counts)
     report.row("lost", str(len(set(seen) - set(stored) - waiting)), goal="0")
     report.row("doubled", str(len(stored) - len(set(stored)) + batches), goal="0")
     report.row("under another name than their host's", str(strange), goal="0")
@@ -256,13 +256,15 @@ def _accepted(folder: Path) -> list[float]:
 
 
 def _wait_for_store(run: _Run) -> set[str]:
-    """Ids of the captures that the worker has not come to in two minutes, counted once nothing moves."""
+    """Ids of the captures that the worker has not come to in two minutes, counted once nothing moves. A
+    machine that was told to end while it began has kept its own.
+    """
     spool, deadline_s = Spool(run.data_dir.spool), time.monotonic() + _STORED_S
     while spool.usage()[0] and time.monotonic() < deadline_s:
         time.sleep(0.2)
     for part in run.parts:
         part.kill()
-    found = (told_by_name(path.name) for path in spool.folder.glob("*/*"))
+    found = (told_by_name(path.name) for path in run.folder.glob("*/spool/*/*"))
     return {told[1] for told in found if told and not told[2]}
 
 
