@@ -148,7 +148,7 @@ def test_standing_approvals_are_listed_and_taken_back(
         answer = browser.post(f"{PAGE}/rules/{rule.id}/revoke", data=form)
         assert (answer.status_code, answer.headers["Location"]) == (303, f"{PAGE}#rules")
     assert tool_permissions.rules(database) == []
-    assert "Nothing. “Allow in this chat”" in browser.get(PAGE).text
+    assert "None. When you choose “Allow in this chat”" in browser.get(PAGE).text
 
 
 def test_saving_without_a_change_keeps_the_approvals(
