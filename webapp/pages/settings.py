@@ -19,6 +19,7 @@ from babel.core import get_global
 from flask import request
 from werkzeug.wrappers import Response
 
+from engines.ocr.tesseract import install_command
 from store.backup import backup
 from store.chats import attachments
 from store.core.preferences import host_zone, zone_named, zone_names
@@ -80,6 +81,7 @@ def show_recording() -> Response:
         capture=own.settings.capture,
         monitors=own.settings.capture.monitors,
         languages=[language_name(code) for code in own.settings.ocr.languages],
+        install_korean=install_command(["kor"]),
         excluded=len(rules.rules),
         defaults=rules.defaults,
         config=own.data_dir.config,
