@@ -20,8 +20,7 @@ export function listen() {
     }
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step && event.target.closest('#q, [data-result]') && walk('[data-hit]', step)) return event.preventDefault()
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
-    if (document.body.dataset.singleKeys === 'off' || document.querySelector('dialog:is([open], :popover-open)')) return
+    if (!isForPage(event)) return
     if (leaving !== null && [...event.key].length === 1) return event.preventDefault(), toSearch(leaving + event.key)
     if (press(event.key)) event.preventDefault()
   })
@@ -79,6 +78,12 @@ function toSearch(typed) {
 
 // A page that is come back to is not on the way any more.
 addEventListener('pageshow', () => { leaving = null })
+
+// Whether a key is for the page: nobody types, no dialog is open, and single keys are on.
+export function isForPage(event) {
+  return !(event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) ||
+    document.body.dataset.singleKeys === 'off' || document.querySelector('dialog:is([open], :popover-open)'))
+}
 
 function isTyping(target) {
   return target.isContentEditable || ['TEXTAREA', 'SELECT'].includes(target.tagName) ||

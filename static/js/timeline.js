@@ -4,6 +4,7 @@
 import { select } from './band/select.js'
 import { all } from './dom.js'
 import { swapIn } from './events.js'
+import { isForPage } from './keys.js'
 import { preview } from './previews.js'
 
 const REST_MS = 120
@@ -69,6 +70,10 @@ function scrubber(place) {
   box.addEventListener('pointerleave', hide)
   box.addEventListener('wheel', event => wheel(event, place, input, state, settle, show), { passive: false })
   input.addEventListener('keydown', event => key(event, place, input, state, settle))
+  document.addEventListener('keydown', event => {
+    const isStep = event.key === 'ArrowLeft' || event.key === 'ArrowRight'
+    if (isStep && !event.target.matches('input') && isForPage(event)) key(event, place, input, state, settle)
+  })
   document.addEventListener('page:settled', () => follow(place, input))
   select(place, input, clock)
 }

@@ -43,6 +43,8 @@ _LEXEME = re.compile(
     """,
     re.VERBOSE,
 )
+_THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+$)")
+_GROUPED = re.compile(r"[0-9]{1,3}(?:[.,'’][0-9]{3})+")
 Reading = Literal["expression", "words"]
 
 _OPERATORS = ("AND", "OR", "NOT")
@@ -100,7 +102,7 @@ class _Invalid(Exception):
     """The text is not an expression and is read as words."""
 
 
-def _parts(text: str) -> Iterator[Phrase | Near | str]:
+def _parts(text: str) -> Iterator[Phrase | Near | Or | str]:
     """Operands, operators and parentheses of an expression, up to the last word that is used."""
     room = MAX_QUERY_WORDS
     for lexeme in _LEXEME.finditer(text):
@@ -109,7 +111,7 @@ def _parts(text: str) -> Iterator[Phrase | Near | str]:
         if lexeme["sign"] or lexeme["word"] in _OPERATORS:
             yield lexeme[0]
             continue
-        operand = _near(lexeme, room) if lexeme["near"] is not None else _phrase(lexeme)
+        operand = _near(lexeme, room) if lexeme["near"] is not None else _operand(lexeme)
         if operand is None:
             continue
         yield operand
@@ -135,22 +137,34 @@ def _distance(digits: str | None) -> int:
 
 def _all_words(text: str) -> Node | None:
     """Everything as words and phrases, operators included."""
-    found: list[Phrase] = []
+    found: list[Phrase | Or] = []
     for lexeme in _LEXEME.finditer(text):
         found.extend(_words_of(lexeme))
     return And(tuple(found[:MAX_QUERY_WORDS])) if found else None
 
 
-def _words_of(lexeme: re.Match[str]) -> Iterator[Phrase]:
+def _words_of(lexeme: re.Match[str]) -> Iterator[Phrase | Or]:
     if lexeme["near"] is not None:
         # Past "NEAR", what was between the parentheses is ordinary text.
         yield Phrase(("near",))
         for inner in _LEXEME.finditer(lexeme[0], lexeme[0].index("(")):
             yield from _words_of(inner)
         return
-    phrase = _phrase(lexeme)
-    if phrase is not None:
-        yield phrase
+    operand = _operand(lexeme)
+    if operand is not None:
+        yield operand
+
+
+def _operand(lexeme: re.Match[str]) -> Phrase | Or | None:
+    """A word or phrase; a number also as it is written with its thousands apart, or together."""
+    phrase, word = _phrase(lexeme), lexeme["word"] or ""
+    if phrase is None or phrase.is_prefix:
+        return phrase
+    if _GROUPED.fullmatch(word):
+        return Or((phrase, Phrase(("".join(phrase.tokens),))))
+    if len(word) > 3 and word.isascii() and word.isdigit():
+        return Or((phrase, Phrase(tuple(_THOUSANDS.sub(" ", word).split()))))
+    return phrase
 
 
 def _phrase(lexeme: re.Match[str]) -> Phrase | None:
@@ -169,7 +183,7 @@ def _phrase(lexeme: re.Match[str]) -> Phrase | None:
 class _Parser:
     """Recursive descent over the grammar above, at most `MAX_QUERY_DEPTH` parentheses deep."""
 
-    def __init__(self, parts: list[Phrase | Near | str]) -> None:
+    def __init__(self, parts: list[Phrase | Near | Or | str]) -> None:
         self._parts = parts
         self._at = 0
         self._depth = 0
@@ -220,7 +234,7 @@ class _Parser:
         self._depth -= 1
         return node
 
-    def _next(self) -> Phrase | Near | str | None:
+    def _next(self) -> Phrase | Near | Or | str | None:
         return self._parts[self._at] if self._at < len(self._parts) else None
 
     def _take(self, sign: str) -> bool:

@@ -52,6 +52,10 @@ def test_limits_are_those_of_the_shared_cases(name: str) -> None:
         ('"Visual C++"', "words", Phrase(("visual", "c"), literal="visual c++")),
         ("c+* x", "words", And((Phrase(("c",), True), word("x")))),
         ("+ #", "words", None),
+        ("1140", "words", Or((word("1140"), Phrase(("1", "140"))))),
+        ("1'234.567", "words", Or((Phrase(("1", "234", "567")), word("1234567")))),
+        ("114 1.14", "words", And((word("114"), Phrase(("1", "14"))))),
+        ('"1140"', "words", word("1140")),
     ],
 )
 def test_how_a_text_is_read(text: str, reading: str, tree: Node | None) -> None:
