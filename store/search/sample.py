@@ -36,6 +36,7 @@ class SampledFrame:
     monitor: str
     reading_id: int | None
     text: str
+    host: str = ""
 
 
 def count(connection: apsw.Connection, filters: Filters) -> int:
