@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import groupby
 
 from assistant.core.texts import CJK
 from assistant.language.values import mended
@@ -173,20 +175,46 @@ def rows(reading: Reading) -> Rows:
 def table_rows(reading: Reading) -> dict[str, str]:
     """By the text of each cell of a table the words of its row, as they stand in `rows`.
 
-    Lines are cells when none of a row is longer than `MAX_CELL_CHARS`: columns of prose stay apart.
+    Cells are no longer than `MAX_CELL_CHARS`: columns of prose stay apart. A text that stands in several
+    places tells of no row.
     """
     found: dict[str, str] = {}
-    for row in _grouped(reading.lines):
-        if len(row) > 1 and all(len(line.text) <= MAX_CELL_CHARS for line in row):
+    times = Counter(line.text for line in reading.lines)
+    for row in _table_rows(reading.lines):
+        if all(len(line.text) <= MAX_CELL_CHARS for line in row):
             words = sorted((word for line in row for word in line.words), key=lambda word: word.box.x)
-            found |= dict.fromkeys((line.text for line in row), " ".join(word.text for word in words))
+            cells = (line.text for line in row if times[line.text] == 1)
+            found |= dict.fromkeys(cells, " ".join(word.text for word in words))
     return found
+
+
+def _table_rows(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    """Rows of several lines that were read one after the other, which lines of two panes are not.
+
+    Panes of as high lines, as of code and a terminal, are told by a line that only the right one has.
+    """
+    place = {id(line): at for at, line in enumerate(lines)}
+    runs: list[list[int]] = []
+    for row in _grouped(lines):
+        read = enumerate(sorted(place[id(line)] for line in row))
+        runs += [[at for _, at in run] for _, run in groupby(read, key=lambda pair: pair[1] - pair[0])]
+    tables: list[list[list[Line]]] = []
+    for run in sorted(runs):
+        row = sorted((lines[at] for at in run), key=lambda line: line.box.x)
+        if not tables or row[0].box.y < tables[-1][-1][0].box.y:
+            tables.append([])
+        tables[-1].append(row)
+    for table in tables:
+        of_cells = [at for at, row in enumerate(table) if len(row) > 1]
+        edge = max((table[at][0].box.x + table[at][0].box.w for at in of_cells), default=0)
+        if of_cells and all(row[0].box.x <= edge for row in table[of_cells[0] : of_cells[-1]]):
+            yield from (table[at] for at in of_cells)
 
 
 def _grouped(lines: Sequence[Line]) -> Iterator[list[Line]]:
     row: list[Line] = []
     for line in sorted(lines, key=lambda line: line.box.y + line.box.h / 2):
-        if row and not _shares_row(row[-1].box, line.box):
+        if row and not all(_shares_row(other.box, line.box) for other in row):
             yield row
             row = []
         row.append(line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assistant.evidence.citations import CheckedFrame, checked
-from assistant.evidence.quotes import rows
+from assistant.evidence.quotes import rows, table_rows
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.frames.frames import FrameRow
@@ -56,6 +56,47 @@ def test_a_quote_may_run_over_a_row_and_shows_the_words_of_the_frame(frame: Fram
     assert (found.state, found.quote) == ("found", "station group north done in 41 s")
     mended = judge(frame, TORN, ["the harbor of Saltmere"])
     assert (mended.state, mended.quote) == ("found", "the harb0r of Saltmere")
+
+
+TABLE = [
+    *(("Alice Moor", 0, 0, 0.9), ("300.00", 300, 2, 0.9), ("paid", 500, 1, 0.9)),
+    *(("Bob Stern", 0, 40, 0.9), ("210.50", 300, 41, 0.9), ("paid", 500, 40, 0.9)),
+]
+CODE = [
+    *(("limit = 250", 0, 0, 0.9), ("$ make test", 300, 0, 0.9)),
+    ("1 failed", 300, 20, 0.9),
+    *(("return limit", 0, 40, 0.9), ("$ whoami", 300, 40, 0.9)),
+]
+# As they are read: the list of chats before the chat. "Dad" stands between two rows of the chat.
+CHATS = [
+    *(("Maria", 0, 0, 0.9), ("Jon Aker", 0, 40, 0.9), ("Dad", 0, 80, 0.9)),
+    *(("Did you pay?", 300, 0, 0.9), ("I quit on Friday", 300, 42, 0.9)),
+    *(("Bring it", 300, 73, 0.9), ("today", 300, 87, 0.9)),
+]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (
+            TABLE,
+            {
+                **dict.fromkeys(("Alice Moor", "300.00"), "Alice Moor 300.00 paid"),
+                **dict.fromkeys(("Bob Stern", "210.50"), "Bob Stern 210.50 paid"),
+            },
+        ),
+        (CODE, {}),
+        (CHATS, {}),
+    ],
+)
+def test_rows_are_those_of_tables_not_of_panes_side_by_side(
+    lines: list[tuple[str, int, int, float]], expected: dict[str, str]
+) -> None:
+    assert table_rows(reading(*lines)) == expected
+
+
+def test_lines_below_each_other_share_no_row_though_one_beside_them_is_between() -> None:
+    assert rows(reading(*CHATS)).text.splitlines()[2:] == ["Dad Bring it", "today"]
 
 
 @pytest.mark.parametrize(
