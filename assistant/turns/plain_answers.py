@@ -197,7 +197,9 @@ class _Composing:
             is_measured = bool(self._activity) and (
                 form is Form.APPS or (form in _MEASURED and not found.moments)
             )
-            is_then = not found.moments and bool(plan.scope.phrase) and not is_measured
+            is_then = not (found.moments or is_measured or plan.scope.is_everything) and bool(
+                plan.scope.phrase
+            )
             after = "nearest" if found.moments else "shown_then" if is_then else "none_near"
             yield Item(sentence + text(after, plan.language), is_point=False)
             if is_measured:

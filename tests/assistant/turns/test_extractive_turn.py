@@ -70,6 +70,15 @@ def test_words_that_stand_on_different_frames_are_not_found_together(ask: Ask, a
     assert "shows “hotel, lisbon, flight” together, the nearest to it:" in result.answer_md
 
 
+def test_what_was_shown_then_is_told_of_the_time_that_is_named_only(ask: Ask, afternoon: Afternoon) -> None:
+    afternoon.show(1, "nothing of interest here")
+    said = ask("Where was the giraffe this afternoon?", model="extractive", start_ms=None, end_ms=None)
+    assert "shows “giraffe”. What was shown then:\n\n- **14:01**" in said.answer_md
+    long_ago = ask("Where was the giraffe in March 2020?", model="extractive", start_ms=None, end_ms=None)
+    assert "“giraffe, march, 2020”." in long_ago.answer_md
+    assert "then" not in long_ago.answer_md
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_quoted_screen_text_cannot_become_markup(text: str, ask: Ask, afternoon: Afternoon) -> None:
     afternoon.show(1, text)
