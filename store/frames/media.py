@@ -46,6 +46,7 @@ class Media:
         self._database = database
         self._decoded: dict[str, Image.Image] = {}  # the last one kept, until it is asked for
         self._pack: packs.Pack | None = None  # the last one read: what is shown next lies on what was shown
+        self._forgetting = threading.Timer(0, _forget, (self,))
 
     def keep(self, image: bytes, media_type: str, captured_ms: int, name: str) -> Still:
         """Durably file a picture, byte for byte. Doing it twice gives the same file.
@@ -139,10 +140,19 @@ class Media:
         try:
             pack = self._pack
             if pack is None or pack.content != content:
-                pack = self._pack = packs.Pack(content)
+                pack = self._remembered(packs.Pack(content))
             return self.unpacked(pack, frame)
         except ValueError as error:
             raise MediaGone(frame.id, "altered") from error
+
+    def _remembered(self, pack: packs.Pack) -> packs.Pack:
+        """For a moment: another program may delete what is in it, and nobody would ask for it again."""
+        timer = threading.Timer(_REMEMBERED_S, _forget, (self,))
+        timer.daemon = True
+        self._forgetting.cancel()
+        self._pack, self._forgetting = pack, timer
+        timer.start()
+        return pack
 
     def unpacked(self, pack: packs.Pack, frame: FrameRow) -> Image.Image:
         """A frame's pixels out of its pack, RGB. Raises `MediaGone`."""
@@ -244,7 +254,6 @@ class Media:
     def remove(self, relative_paths: list[str]) -> int:
         """Unlink pictures and the day folders that become empty; returns the bytes freed."""
         freed = 0
-        self._pack = None
         for relative in relative_paths:
             path = self.folder / relative
             try:
@@ -254,6 +263,7 @@ class Media:
                 continue
             freed += size
             _remove_empty_parents(path, self.folder)
+        _forget(self)  # now that nobody can read it again
         return freed
 
     def files(self) -> list[str]:
@@ -261,6 +271,10 @@ class Media:
         return sorted(
             path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*") if path.is_file()
         )
+
+
+def _forget(media: Media) -> None:
+    media._pack = None
 
 
 def path_of(media_type: str, captured_ms: int, name: str) -> str:
@@ -309,6 +323,7 @@ _LARGE_PIXELS = 10_000_000
 """Above a 4K screen (8.3 million). A few hundred kilobytes can unfold into 80 million pixels of 4 bytes."""
 _KEPT_PIXELS = 4_000_000
 """12 MB at three bytes each."""
+_REMEMBERED_S = 30.0
 _one_large_at_a_time = threading.Lock()
 
 

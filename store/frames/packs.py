@@ -107,13 +107,13 @@ class Pack:
 
     def image(self, frame_id: int) -> Image.Image:
         """A frame's pixels, RGB."""
+        last = self._last  # once: another thread may read another picture meanwhile
         chain: list[_Change] = []
         on: int | None = frame_id
-        while on is not None and not (self._last and self._last[0] == on):
+        while on is not None and not (last and last[0] == on):
             chain.append(_change_of(self._entries[on], on))
             on = chain[-1].on
-        known = self._last if on is not None else None
-        pixels = known[1].copy() if known else self._stored(chain.pop().frame_id)
+        pixels = last[1].copy() if last and on is not None else self._stored(chain.pop().frame_id)
         for change in reversed(chain):
             if change.move:
                 change.move.apply(pixels)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import logging
 import math
+import re
 import socket
 import threading
 import time
@@ -34,6 +35,7 @@ _BYTES_PER_S = 10_000
 IS_TAKEN_OVER = "recollect.is_taken_over"
 """Set in a request's environ by who speaks on its connection itself: nothing is answered then."""
 
+_LENGTH = re.compile("[0-9]{1,18}")
 _LINGER_S = 20.0
 _LINGER_BYTES = 1 << 30
 
@@ -197,8 +199,10 @@ class _Handler(WSGIRequestHandler):
     def _body_bytes(self) -> float:
         """Without end where two readers of the same head might differ."""
         lengths = self.headers.get_all("Content-Length", ["0"])
-        is_plain = len(lengths) == 1 and lengths[0].isascii() and lengths[0].isdigit()
-        return int(lengths[0]) if is_plain and "Transfer-Encoding" not in self.headers else math.inf
+        is_plain = len(lengths) == 1 and _LENGTH.fullmatch(lengths[0])
+        # After a line that is no header, the others are not read.
+        is_whole = "Transfer-Encoding" not in self.headers and not self.headers.defects
+        return int(lengths[0]) if is_plain and is_whole else math.inf
 
     def _discard_body(self) -> None:
         """Read what the app did not, so that the client sees the answer and not a reset (413)."""

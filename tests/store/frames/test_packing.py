@@ -161,6 +161,20 @@ def test_stills_become_one_pack_and_stay_exact(
     assert (pack(database, media), problems(database, media)) == (0, [])
 
 
+def test_no_pixels_are_remembered_of_what_another_program_deletes(
+    database: Database, media: Media, stored: list[FrameRow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack(database, media)
+    (shown, *_) = now(database, stored)
+    monkeypatch.setattr("store.frames.media._REMEMBERED_S", 0.0)
+    media.image(shown)
+    deletion.delete_frames(database, Media(media.folder, database), [row.id for row in stored])
+    media._forgetting.join(60)
+    assert media._pack is None
+    with pytest.raises(MediaGone):
+        media.image(shown)
+
+
 def test_only_what_a_daemon_captured_and_rests_is_packed(
     database: Database, data_dir: DataDir, media: Media, stored: list[FrameRow]
 ) -> None:
