@@ -11,13 +11,14 @@ import re
 import unicodedata
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from assistant.core.records import frame_url
 from assistant.core.strings import duration, local_time, reason
 from assistant.core.texts import estimate_tokens, matches, neutralized
 from assistant.retrieval import measured_facts
+from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.retrieval import Entry, Retrieval
 from store.search.sample import SampledFrame
 from store.timeline.gaps import Gap
@@ -26,6 +27,10 @@ OPEN, CLOSE = "BEGIN SCREEN DATA", "END SCREEN DATA"
 MAX_TITLE_CHARS = 100
 MAX_URL_CHARS = 120
 MAX_GAPS = 6
+MAX_FULLER_TOKENS = 3000
+"""For more of the frames that a search found first, where the window has room: a few pages of text."""
+MAX_FRAME_TOKENS = 800
+"""Of one of these: a dense page, nearly whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +43,19 @@ class Packed:
 
 
 def pack(
-    retrieval: Retrieval, question: str, zone: tzinfo, budget_tokens: int, words: Sequence[str] = ()
+    retrieval: Retrieval,
+    question: str,
+    zone: tzinfo,
+    budget_tokens: int,
+    words: Sequence[str] = (),
+    *,
+    is_fuller: bool = False,
 ) -> Packed:
     """The question behind as many frames as `budget_tokens` hold.
 
     When not all fit, those that name what is asked for stay first, then those that keep the range
-    evenly covered. Without room for any frame, `entries` is empty.
+    evenly covered. Without room for any frame, `entries` is empty. What room is left goes to more text of
+    the frames that were found first, with `is_fuller`.
     """
     total = len(retrieval.entries)
     frame_texts = {entry.id: block(entry, zone, is_addressed=True) for entry in retrieval.entries}
@@ -54,9 +66,27 @@ def pack(
         if room < 0:
             break
         kept.add(entry.id)
+    else:
+        room = min(room, MAX_FULLER_TOKENS) if is_fuller else 0
+        frame_texts |= _fuller(retrieval, zone, room, words)
     entries = tuple(entry for entry in retrieval.entries if entry.id in kept)
     shown = [frame_texts[entry.id] for entry in entries]
     return Packed(_message(retrieval, shown, len(shown), question, zone), entries, total - len(entries))
+
+
+def _fuller(retrieval: Retrieval, zone: tzinfo, room: int, words: Sequence[str]) -> dict[str, str]:
+    """The blocks of the frames found first with more of their text, as far as `room` more tokens hold."""
+    of_frame = {entry.frame.id: entry for entry in retrieval.entries}
+    blocks: dict[str, str] = {}
+    for entry in (of_frame[frame_id] for frame_id in retrieval.best if frame_id in of_frame):
+        now = estimate_tokens(entry.excerpt)
+        limit = min(now + room, MAX_FRAME_TOKENS)
+        if limit <= now:
+            break
+        text = excerpt(entry.frame.text, words, limit=len(entry.frame.text), limit_tokens=limit)
+        blocks[entry.id] = block(replace(entry, excerpt=text), zone, is_addressed=True)
+        room -= max(0, estimate_tokens(text) - now)
+    return blocks
 
 
 def sanitized_inline(text: str, limit: int) -> str:

@@ -120,7 +120,7 @@ class ModelSession:
         )
         room = self.room - tokens_of(system_messages(self.blocks, merged=merged))
         room -= estimate_tokens(self.files.text) + PICTURE_TOKENS * len(self.pictures.pictures)
-        whole = self._packed(_EVERYTHING)
+        whole = self._packed(_EVERYTHING, is_fuller=False)
         wanted = estimate_tokens(whole.text) + len(whole.entries)
         history = recent(self.turn.history, max(room // 4, room - wanted), plan)
         self.turns_left_out = len(self.turn.history) - len(history)
@@ -133,11 +133,13 @@ class ModelSession:
         asked = Message("user", question, pictures=self.pictures.pictures)
         self.head = [*system_messages(self.blocks, merged=merged), *sent, asked]
 
-    def _packed(self, room: int) -> Packed:
+    def _packed(self, room: int, *, is_fuller: bool = True) -> Packed:
         plan, entries = self.plan, self.retrieval.entries
         if plan.shows_anchor or not entries:  # its message holds the frames
             return Packed(plan.question, entries, 0)
-        packed = pack(self.retrieval, plan.question, plan.zone, room, plan.words)
+        # What is asked for as evidence shows as much of each frame as of any other.
+        is_fuller = is_fuller and plan.mode != "evidence"
+        packed = pack(self.retrieval, plan.question, plan.zone, room, plan.words, is_fuller=is_fuller)
         return packed if packed.entries else replace(packed, text=plan.question)
 
     def fit(self) -> None:

@@ -156,6 +156,18 @@ def test_a_question_costs_no_more_than_its_gate(
     assert estimate_tokens(stub.prompt()) < most
 
 
+def test_room_that_is_left_goes_to_more_of_the_frames_that_were_found() -> None:
+    page = "\n".join(f"line {n} of a long list of goods in the yard" for n in range(60))
+    found = retrieval(20, page)
+    found = replace(found, best=(found.entries[7].frame.id,))
+    bare = pack(found, "Where is line 43?", ZONE, 8_000)
+    fuller = pack(found, "Where is line 43?", ZONE, 8_000, is_fuller=True)
+    assert bare.text.count("line 43 of") == 0 and fuller.text.count("line 43 of") == 1
+    assert bare.entries == fuller.entries and estimate_tokens(fuller.text) <= 8_000
+    tight = estimate_tokens(bare.text) + 50
+    assert estimate_tokens(pack(found, "Where is line 43?", ZONE, tight, is_fuller=True).text) <= tight
+
+
 def test_a_block_says_what_is_known_of_a_frame_and_nothing_else() -> None:
     found = retrieval(1, "one\ntwo", browser_url="https://example.org/a", focused=False)
     lines = pack(found, "q", ZONE, 4_000).text.split("\n")

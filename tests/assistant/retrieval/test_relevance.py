@@ -170,12 +170,12 @@ def test_a_question_is_specific_when_it_names_something(
 def test_a_specific_turn_keeps_every_cap_and_asks_once(
     ask: Ask, busy: None, stub: StubModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One retrieval, one call, no picture, at most 72 frames with 160 characters of text each."""
+    """Asked as evidence: one retrieval, one call, no picture, at most 72 frames of 160 characters of text."""
     stub.reply(reply("Budgets [[e1]].", ("e1", "page 0")))
     retrievals = []
     real = answering.retrieve
     monkeypatch.setattr(answering, "retrieve", lambda *a, **k: retrievals.append(a) or real(*a, **k))
-    result = ask("Which budget row was it?")
+    result = ask("Which budget row was it?", mode="evidence")
     assert len(retrievals) == len(stub.requests) == 1
     assert "tools" not in stub.requests[0]
     contents = [message["content"] for message in stub.requests[0]["messages"]]
