@@ -17,6 +17,7 @@ from assistant.core.records import Coverage, TurnResult
 from assistant.core.strings import clock, duration, reason, span, text
 from assistant.core.texts import Language
 from store.core import times
+from store.ocr.unread_scripts import script_name
 from store.timeline.gaps import Gap
 
 LEAST_TOLD_MS = 1_000
@@ -95,6 +96,9 @@ def _looked(coverage: Coverage, language: Language) -> Iterator[Statement]:
     sentence = not_found(coverage, language)
     if sentence:
         yield Statement("not_found", sentence)
+        for script in coverage.unread_scripts:
+            name = script_name(script, language)
+            yield Statement("not_ready", text("unread_script", language, "coverage", script=name))
 
 
 def _gaps(gaps: Sequence[Gap], zone: tzinfo, language: Language) -> Iterator[Statement]:

@@ -34,6 +34,7 @@ from store.core.database import Database
 from store.embeddings import vectors
 from store.embeddings.knn import WORDS_ONLY, RetrievalQuery
 from store.ocr import readings
+from store.ocr.unread_scripts import unread_scripts
 from store.search import sample, search
 from store.search.filters import Filters
 from store.search.hits import Hit
@@ -118,6 +119,8 @@ def retrieve(
         entries = tuple(entries_of(sample.load(connection, sorted({*ids, *also})), words))
         where = TurnFilters(**{each.name: getattr(filters, each.name) for each in fields(TurnFilters)})
         queries = [query(start_ms, end_ms, where, text, page) for text, page in pages]
+        is_found = not words or any(map(_is_by_words, hits))
+        asked = "" if is_found else " ".join(words)
         coverage = Coverage(
             frames_in_range=in_range,
             frames_sampled=len(entries),
@@ -125,9 +128,10 @@ def retrieve(
             queries=(*queries, Query(start_ms, end_ms, where, in_range)),
             index_fresh_to_ms=readings.index_fresh_to_ms(database),
             relevant=len(best),
-            is_found=not words or any(map(_is_by_words, hits)),
+            is_found=is_found,
             unread=readings.count_unread(connection, start_ms, end_ms),
             unembedded=vectors.count_waiting(connection, start_ms, end_ms),
+            unread_scripts=unread_scripts(connection, asked, start_ms, end_ms),
         )
 
     @cache

@@ -135,6 +135,9 @@ def test_frames_without_vectors_are_counted(
     result = ask()
     assert result.coverage.unembedded == 1
     assert told(result.coverage, "en")["not_ready"] == "Not found by meaning yet: 1 frames."
+    stub.reply(reply("One [[e1]].", ("e1", "one")))
+    korean = coverage.statements(ask("단팥빵은 얼마예요?").coverage, SHANGHAI, "en")
+    assert "Korean was not read: see Settings, Recording." in [each.text for each in korean]
 
 
 def test_the_range_that_words_named_is_kept_with_its_other_reading(

@@ -19,6 +19,7 @@ from store.sources import entities
 from store.sources.entities import Provenance
 from tests.factories import NOON_MS
 from tests.fake_embedder import FakeEmbedder
+from tests.tables import for_each
 from tests.webapp.conftest import Actor, csrf_of
 from tests.webapp.pages.test_pages import page, shoot, visitor, words  # noqa: F401  # two are fixtures
 
@@ -245,3 +246,28 @@ def test_deleted_titles_are_not_offered(
     own = app.extensions["recollect"]
     deletion.delete_frames(own.database, own.media, [frame.id])
     assert options(page(visitor, "/search/names?win=secret")) == []
+
+
+@for_each(
+    ("asked", "said"),
+    [
+        ("url=glass.html", "No frame in this time has a known address"),
+        ("q=%25", "There is no word in “%” to look for"),
+        ("q=%F0%9F%98%80&app=Code", "There is no word in “😀” to look for"),
+        ("q=%EB%8B%A8%ED%8C%A5", "Korean was not read: see Settings, Recording."),
+        ("q=retention+-days", "write NOT before it, not a minus"),
+    ],
+)
+def test_a_page_says_why_a_question_finds_nothing_or_too_much(
+    visitor: Actor,  # noqa: F811
+    shoot: Shoot,  # noqa: F811
+    asked: str,
+    said: str,
+) -> None:
+    shoot(0, app_name="Code", browser_url=None)
+    found = words(page(visitor, f"/search?{asked}"))
+    assert said in found
+    assert "All of them have been read" not in found
+    assert "url=" in asked or "No frame was captured" not in found
+    shoot(1, browser_url="https://notes.example/a")
+    assert "has a known address" not in words(page(visitor, f"/search?{asked}"))

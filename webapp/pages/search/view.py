@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
@@ -13,12 +14,15 @@ from markupsafe import Markup
 from store.core import times
 from store.core.database import Database, clean_text
 from store.core.translation import gettext as _
+from store.core.translation import language
 from store.embeddings.knn import WORDS_ONLY, RetrievalQuery
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.ocr.readings import Box
+from store.ocr.unread_scripts import script_name, unread_scripts
 from store.search import saved_searches, search
+from store.search.filters import Filters
 from store.search.query import Query
 from store.search.search import Page
 from store.search.snippet import spans
@@ -121,6 +125,8 @@ def page(
         if has_words and not asked.is_filtered and not asked.after
         else [],
         browsed=search.search(database, "", asked.filters, limit=1) if is_empty and has_words else None,
+        unread_scripts=_unread_scripts(database, asked, viewer) if is_empty else [],
+        has_no_address=is_empty and bool(asked.url) and not _any_address(database, asked),
         note=_note(found, viewer),
         next_address=next_address,
         loads_itself=asked.pages < AUTOMATIC_PAGES,
@@ -211,13 +217,27 @@ def _unrecorded(database: Database, asked: Range, now_ms: int) -> list[tuple[str
     return [(why, sum(map(_length_ms, all_)), max(all_, key=_length_ms)) for why, all_ in by_reason.items()]
 
 
+def _any_address(database: Database, asked: SearchRequest) -> bool:
+    """Whether a frame of the range has an address at all."""
+    of_range = Filters(asked.filters.start_ms, asked.filters.end_ms, browser_url=":", host=asked.filters.host)
+    return search.search(database, "", of_range, limit=1).total > 0
+
+
+def _unread_scripts(database: Database, asked: SearchRequest, viewer: Viewer) -> list[str]:
+    """The names of scripts in the words that no frame of the range was read for."""
+    start_ms, end_ms = asked.filters.start_ms, asked.filters.end_ms or viewer.now_ms
+    with database.read() as connection:
+        found = unread_scripts(connection, asked.q, start_ms, end_ms)
+    return [script_name(script, language()) for script in found]
+
+
 def _length_ms(gap: Gap) -> int:
     return gap.end_ms - gap.start_ms
 
 
 def _note(found: Page, viewer: Viewer) -> str:
-    if not found.words.is_browse and found.words.tree is None:
-        return _("There is nothing to search for in these signs: type a word.")
+    if re.search(r"\s-\w", found.words.text):
+        return _("To leave out frames with a word, write NOT before it, not a minus.")
     if found.strategy.endswith("+lookalike"):
         return _("No frame has these words: these have words that look alike.")
     if found.strategy.endswith("+pieces"):
