@@ -53,7 +53,10 @@ class ObservationLoop(StepLoop):
         self._clock = clock
         self._later: dict[int, int] = {}  # hours that are not due before a moment
         self._days = days
-        self._compared: tuple[tuple[int, int | None], rules.Surroundings] = (0, None), rules.Surroundings()
+        self._compared: tuple[tuple[int, int | None, int], rules.Surroundings] = (
+            (0, None, 0),
+            rules.Surroundings(),
+        )
 
     def step(self) -> bool:
         """Derive one hour, sum up one of a day, or mark some old frames."""
@@ -110,8 +113,11 @@ class ObservationLoop(StepLoop):
         )  # fmt: skip
 
     def _surroundings(self, now_ms: int, deletion: int | None) -> rules.Surroundings:
-        """What hours are compared with, for an hour or until something is deleted: it is slow to make."""
-        key = now_ms // HOUR_MS, deletion
+        """What hours are compared with, for an hour or until something is deleted: it is slow to make.
+
+        On the first day there is little to compare with, so it is made again when there is twice as much.
+        """
+        key = now_ms // HOUR_MS, deletion, observations.remembered_ms(self._database).bit_length()
         if self._compared[0] != key:
             self._compared = key, rules.surroundings(self._database)
         return self._compared[1]

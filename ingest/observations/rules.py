@@ -119,7 +119,7 @@ def _draft(
         files=tuple(files[: places.MAX_FILES]),
         urls=tuple(urls),
         frame_ids=tuple(frame_ids),
-        fingerprint=_fingerprint(visits, [(frame_id, reading_id) for frame_id, reading_id, _ in texts]),
+        fingerprint=_fingerprint(visits, [(frame_id, reading_id) for frame_id, reading_id, _ in texts], told),
     )
 
 
@@ -205,9 +205,11 @@ def _active_ms(visits: Sequence[Segment]) -> int:
     return sum(visit.duration_ms for visit in visits)
 
 
-def _fingerprint(visits: Sequence[Segment], readings: Sequence[tuple[int, int]]) -> str:
-    """Equal for equal frames and texts, and other rules make another one."""
-    return hashlib.sha256(repr((_RULES, visits, readings)).encode()).hexdigest()[:32]
+def _fingerprint(visits: Sequence[Segment], readings: Sequence[tuple[int, int]], told: Sequence[Line]) -> str:
+    """Equal for equal frames and texts with the same lines to tell; other rules make another one."""
+    return hashlib.sha256(
+        repr((_RULES, visits, readings, told)).encode("utf-8", "surrogatepass")
+    ).hexdigest()[:32]
 
 
 _RULES = 2

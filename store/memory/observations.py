@@ -17,6 +17,7 @@ import apsw
 
 from store.core.database import Database, rows, scalar
 from store.core.errors import existing
+from store.frames.frames import captured_ms_of
 from store.search.sample import evenly
 
 HOUR_MS = 3_600_000
@@ -176,6 +177,12 @@ def _observation(
         tuple(by_term["url"]), tuple(json.loads(frame_ids)), number, place,
         "user" if edited else source, tuple(sorted(edited)), refine_error, updated_ms,
     )  # fmt: skip
+
+
+def remembered_ms(database: Database) -> int:
+    """The time from the first frame to the last."""
+    first, last = database.rows("select (select min(id) from frames), (select max(id) from frames)")[0]
+    return 0 if first is None else captured_ms_of(last) - captured_ms_of(first)
 
 
 def spread_texts(database: Database, most: int) -> list[tuple[str | None, str | None, str | None, str]]:

@@ -197,6 +197,25 @@ def test_menus_are_told_from_what_was_looked_at(database: Database, shoot: Shoot
     assert not {"Records", "Reports"} & {word for one in everything(database) for word in one.concepts}
 
 
+def test_a_bar_that_stands_on_every_page_is_not_told_though_it_was_the_first_that_was_seen(
+    database: Database, shoot: Shoot, clock: Clock
+) -> None:
+    loop = ObservationLoop(database, clock, threading.Event())
+    bar = "You are using an unsupported command flag, stability and security will suffer from it"
+    lines = (
+        "Seven hives stand behind the orchard wall", "Every lead strip needs solder before Thursday",
+        "Altos rehearse Monday evening without sheet music", "Limestone passages flood after heavy rain",
+        "Sourdough rolls cost eighty cents apiece", "Lowest water measured during October: 12 inches",
+    )  # fmt: skip
+    for n, line in enumerate(lines):
+        at_ms = NOON_MS + 6 * n * MINUTE
+        shoot(at_ms, f"{bar}\n{line}", app_name="Chromium", window_name=f"Page {n}")
+        clock.now_ms = at_ms + 5 * MINUTE
+        while loop.step():
+            pass
+    assert [fact.text for one in everything(database) for fact in one.facts] == list(lines)
+
+
 # -- when they run ------------------------------------------------------------------------
 
 

@@ -46,7 +46,7 @@ def test_a_day_without_anything_says_why_and_where_some_is(browser: Actor, datab
     assert 'href="/days/2026-11-17">' in page(browser, f"{FRIDAY}?tz=UTC")
 
 
-def test_a_day_shows_each_line_on_its_frame(browser: Actor, frame_id: int) -> None:
+def test_a_day_shows_each_line_on_its_frame(browser: Actor, frame_id: int, database: Database) -> None:
     assert 'href="/days/2026-11-20" aria-current="page"' in page(browser, "/days?tz=UTC")
     html = page(browser, f"{FRIDAY}?tz=UTC")
     assert "Changed retention" in html and f"“{LINE}”" in words(html)
@@ -57,6 +57,9 @@ def test_a_day_shows_each_line_on_its_frame(browser: Actor, frame_id: int) -> No
     fragment = page(browser, f"{more}&tz=UTC", **{"HX-Request": "true"})
     assert line in fragment and "<html" not in fragment
     assert "not there any more" in page(browser, f"{FRIDAY}?open=1&tz=UTC", 404, **{"HX-Request": "true"})
+    put_observation(database, start_ms=NOON_MS, place="", app_name=None, title="Desk – Unknown app")
+    chinese = page(browser, f"{FRIDAY}?tz=UTC", **{"Accept-Language": "zh"})
+    assert "Desk</strong>" in chinese and "Unknown app" not in chinese
     # The line is marked on the frame that the link leads to.
     assert "<mark>" in page(browser, f"/frames/{frame_id}?q=%22retention+is+14+days%22")
 

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 
 from store.core import times
 from store.core.database import Database, clean_text
+from store.core.translation import gettext as _
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.memory import episodes, observations
@@ -160,7 +161,7 @@ def _spent(totals: Sequence[Total], slots: Mapping[str, int | None]) -> Iterator
 
 def latest(database: Database, who: Viewer) -> times.Day:
     """The last day that has something to tell; today where none has."""
-    earlier, _ = observations.nearest_days(database, who.today.end_ms, who.today.end_ms)
+    earlier, __ = observations.nearest_days(database, who.today.end_ms, who.today.end_ms)
     return who.day_of(earlier) if earlier is not None else who.today
 
 
@@ -218,8 +219,10 @@ def _row(
     lead, app = episode.lead, episode.lead.app_name or ""
     title, where = lead.title, app
     if "title" not in lead.edited and " – " in title:  # a rule's title ends in the app or the site
-        title, _, where = title.rpartition(" – ")
+        title, __, where = title.rpartition(" – ")
         where = where if where == app or not app else f"{app} · {where}"
+    if not app:  # the rules say so in English
+        title, where = (_("Unknown app") if each == "Unknown app" else each for each in (title, where))
     quotes = tuple(fact for fact in episode.facts if fact.frame_id is None or fact.frame_id in known)
     shots = [known[number] for number in episode.frame_ids if number in known]
     best = next((fact for fact in quotes if fact.frame_id is not None), None)
