@@ -83,7 +83,12 @@ class _Composing:
         filters = self.retrieval.filters
         end_ms = min(filters.end_ms or self.turn.plan.now_ms, self.turn.plan.now_ms)
         found = segments.segments(self.turn.database, filters.start_ms, end_ms)
-        return [s for s in found if not any(start <= s.start_ms < end for start, end in filters.left_out)]
+        permits = self.turn.services.permits or (lambda _: True)
+        return [
+            segment
+            for segment in found
+            if permits(segment) and not any(a <= segment.start_ms < b for a, b in filters.left_out)
+        ]
 
     @cached_property
     def _is_one_day(self) -> bool:

@@ -43,6 +43,7 @@ from store.chats.personas import Persona
 from store.chats.records import StoredTurn
 from store.core.database import Database
 from store.embeddings import knn
+from store.frames.activity_intervals import Segment
 from store.search.sample import SampledFrame
 
 T = TypeVar("T")
@@ -66,7 +67,7 @@ class TurnServices:
     embedder: QueryEmbedder | None = None
     agent: AgentServices | None = None
     context: ContextServices | None = None
-    permits: Callable[[SampledFrame], bool] | None = None
+    permits: Callable[[SampledFrame | Segment], bool] | None = None
 
 
 @contextmanager

@@ -357,6 +357,25 @@ def test_a_question_is_answered_without_what_a_rule_excludes(
     assert (row.door, row.tool, row.returned, row.withheld) == ("mcp", "ask", 1, 1)
 
 
+@pytest.mark.parametrize("is_all", [False, True])
+def test_without_a_model_no_window_that_a_rule_excludes_is_measured(
+    is_all: bool, library: ReadSources, database: Database, exclude: Exclude
+) -> None:
+    put(database, NOON_MS, "the balance", app_name="Bank", window_name="Accounts")
+    if not is_all:
+        put(database, NOON_MS + 1000, "the retention policy")
+    exclude(app="Bank")
+
+    async def story(ask: Asked) -> None:
+        questions = ("Which apps did I use?", "How long was I in Accounts?", "What did I do?")
+        for question in (*questions, "Where was a giraffe in 2026?"):
+            told = await ask("ask", question=question)
+            assert "Bank" not in told["answer"] and "“Accounts”:" not in told["answer"]
+            assert ("Code" in told["answer"]) is not is_all
+
+    converse(make_server(library, "mcp"), story)
+
+
 # -- over the wire ----------------------------------------------------------------------------
 
 
