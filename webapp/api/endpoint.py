@@ -201,7 +201,7 @@ def check_parts(names: Iterable[str], file: str = "") -> None:
     for name in (*request.form, *request.files):
         is_known = name in names or name == "csrf_token"
         if not is_known or (file and (name == file) != (name in request.files)):
-            raise invalid(422, "unknown_field", (name, "is not a part of this form"))
+            raise invalid(422, "unknown_field", (name or "", "is not a part of this form"))
     if file and len(request.files.getlist(file)) > 1:
         raise invalid(422, f"invalid_{file}", (file, "is given more than once"))
 

@@ -102,6 +102,9 @@ def test_what_is_no_upload_is_refused(program: Actor) -> None:
 
     assert code(json={}) == (415, "unsupported_media_type")
     assert code(data={"other": "1"}, content_type="multipart/form-data") == (422, "unknown_field")
+    nameless = b"--x\r\nContent-Disposition: form-data\r\n\r\nv\r\n--x--\r\n"
+    answer = program.post(f"{API}/attachments", data=nameless, content_type="multipart/form-data; boundary=x")
+    assert answer.get_json()["errors"] == [{"field": "", "message": "is not a part of this form"}]
     assert code(data={}, content_type="multipart/form-data") == (422, "file_required")
 
 
