@@ -1,8 +1,9 @@
 """A thousand people, each with a machine and a home: network, CPU and disk of whoever keeps the homes.
 
-Simulated minute by minute over one working day, from what was measured of one frame (`MEASURED`); nothing is
-measured here. Each person comes, has lunch, goes, and is idle in between, by chance; for an hour of the
-morning a third of them has no network, and then they hand in what waited. What is read waits for its turn.
+Simulated minute by minute over one working day, from what was measured of one frame (`MEASURED`; of its
+database a part is made up); nothing is measured here. Each person comes, has lunch, goes, and is idle in
+between, by chance; for an hour of the morning a third of them has no network, and then they hand in what
+waited. What is read waits for its turn.
 """
 
 from __future__ import annotations

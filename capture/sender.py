@@ -148,14 +148,13 @@ class Sender(threading.Thread):
 
     def _tell(self, problem: str) -> None:
         """For the doctor of this machine. Entries go on their way also where this cannot be written."""
-        waiting, refused = len(self._spool.waiting()), sum(1 for _ in self._spool.failed())
         state = SenderState(
             self._server.url,
             self._clock.now_ms(),
             self._accepted_ms,
             problem,
-            waiting,
-            refused,
+            len(self._spool.waiting()),
+            sum(1 for _ in (self._spool.folder / "failed").iterdir()),
             self._skew_ms,
         )
         try:

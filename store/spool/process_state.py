@@ -109,6 +109,11 @@ def write_sender_state(spool_folder: Path, state: SenderState) -> None:
     _write_state(spool_folder / "sender.json", state)
 
 
+def forget_sender_state(spool_folder: Path) -> None:
+    """For a machine that keeps what it captures from here on."""
+    (spool_folder / "sender.json").unlink(missing_ok=True)
+
+
 def read_sender_state(spool_folder: Path) -> SenderState | None:
     """The last state the sender wrote, or None when this machine hands in to no server."""
     return _read_state(spool_folder / "sender.json", SenderState)

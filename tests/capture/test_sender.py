@@ -202,6 +202,9 @@ def test_revoked_it_keeps_what_it_has_and_a_new_token_goes_on(served: Served, ho
     with served.home.database.write() as connection:
         access_keys.revoke(connection, access_keys.listed(served.home.database)[0].id)
     seen = host.see()
+    reason = host.spool.folder / "failed" / BATCH / "reason.txt"
+    reason.parent.mkdir()
+    reason.write_bytes(b"\xff")  # cut off by a full disk, say
     assert host.sender.step() >= 60.0
     assert len(host.spool.waiting()) == 1
     host.token = make_token(served.home.database, "ingest", "laptop")
