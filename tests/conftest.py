@@ -7,11 +7,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from gettext import NullTranslations
 from pathlib import Path
 
 import hypothesis
 import pytest
 
+from store.core import translation
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
 from store.frames.media import Media
@@ -53,6 +55,12 @@ def log_level() -> Iterator[None]:
     level = root.level
     yield
     root.setLevel(level)
+
+
+@pytest.fixture(autouse=True)
+def english() -> None:
+    """A page that was asked for in this thread leaves its language behind."""
+    translation.speak(translation.ENGLISH, NullTranslations())
 
 
 @pytest.fixture

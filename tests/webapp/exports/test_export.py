@@ -197,7 +197,7 @@ def test_a_frame_that_a_rule_of_today_leaves_out_is_never_in_it(
     assert_nothing_of_mail(files, source)
     html = browser.get(f"{told.page}/export").text
     assert f"/frames/{told.frames[1].id}" not in html
-    assert "Lunch" not in html and "words of the answer never come along" in html
+    assert "Lunch" not in html and "The text of the answer is left out" in html
     data_dir.privacy_rules.write_text("{")
     files, _ = bundle_of(program, told)
     assert not [name for name in files if name.startswith("evidence/")], "unreadable rules keep all back"
