@@ -71,6 +71,11 @@ class LiveTurn:
             self._changed.wait_for(lambda: len(self._events) > seq or self.is_over, timeout_s)
             return list(enumerate(self._events[seq:], seq + 1))
 
+    def so_far(self) -> list[TurnEvent] | None:
+        """All events up to now; None when no more come."""
+        events = self.after(0)
+        return None if self.is_over else [event for _, event in events]
+
     def follow(self) -> Iterator[tuple[int, TurnEvent]]:
         """All events until the turn is over."""
         seq = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from urllib.parse import urlencode
@@ -17,6 +17,7 @@ from assistant.core.records import (
     Query,
     ShortenedEvent,
     StatusEvent,
+    TurnEvent,
     TurnResult,
 )
 from assistant.core.strings import sentences, text
@@ -24,7 +25,6 @@ from assistant.core.texts import language_of, own_language
 from assistant.evidence import marks
 from assistant.retrieval import coverage
 from assistant.retrieval.coverage import Statement
-from assistant.turns.live import LiveTurn
 from store.chats import conversations, feedback, personas
 from store.chats.feedback import Report
 from store.chats.personas import BUILT_IN, DEFAULT, NOBODY, TurnPersona
@@ -125,20 +125,18 @@ def progress(
     database: Database,
     media: Media,
     turn: TurnResult,
-    live: LiveTurn | None,
+    events: Sequence[TurnEvent],
     rounds: Mapping[int, tuple[CallGroup, ...]],
     now_ms: int,
 ) -> Progress:
     """How far a running turn is. One that does not run in this process has its calls only."""
-    numbered = live.after(0) if live else []
-    events = [event for _, event in numbered]
     evidence = next((event.evidence for event in events if isinstance(event, EvidenceEvent)), ())
     messages = [event.message for event in events if isinstance(event, StatusEvent | ShortenedEvent)]
     is_writing = bool(events) and isinstance(events[-1], DeltaEvent)
     deltas = [event for event in events if isinstance(event, DeltaEvent)]
     said = {n: "".join(e.text for e in part) for n, part in groupby(deltas, key=lambda e: e.part)}
     return Progress(
-        seq=len(numbered),
+        seq=len(events),
         message=_("Writing a draft. It is checked when it is complete.")
         if is_writing
         else messages[-1]
@@ -225,15 +223,20 @@ class TurnView:
 
 
 def turn_view(
-    database: Database, media: Media, turn: TurnResult, now_ms: int, *, live: LiveTurn | None = None
+    database: Database,
+    media: Media,
+    turn: TurnResult,
+    now_ms: int,
+    *,
+    events: Sequence[TurnEvent] | None = None,
 ) -> TurnView:
     """The turn, with the pictures that are still there and what was said about its sources.
 
-    `live` is the turn while it runs in this process.
+    `events` are what was told of it while it runs in this process. They must have been read before `turn`:
+    whoever follows the turn goes on after them, so what the page shows may be newer than they are, but
+    never older.
     """
     zone = ZoneInfo(turn.timezone)
-    # Asked before anything is looked up: what a turn that is over made, an insight, say, is found below.
-    goes_on = live is not None and not live.is_over
     reports = {report.n: report for report in reported(database, turn) if report.verdict == "wrong"}
     cards = [*evidence_cards(database, media, turn, turn.evidence, reports, now_ms)]
     cited = {card.item.n: card for card in cards if card.item.n is not None}
@@ -242,7 +245,8 @@ def turn_view(
     calls = [call for group in groups for call in group.calls]
     told = _told(database, turn)
     told_of = coverage.told(own_language(), chats=len(told.chats), facts=len(told.facts))
-    running = progress(database, media, turn, live, rounds, now_ms) if turn.status == "running" else None
+    is_running = turn.status == "running"
+    running = progress(database, media, turn, events or (), rounds, now_ms) if is_running else None
     return TurnView(
         turn=turn,
         answer=answers.parts(turn, _links(turn, cited), cited),
@@ -264,8 +268,8 @@ def turn_view(
         insight=insights.of_turn(database, turn.chat_id, turn.turn_id),
         groups=groups,
         progress=running,
-        checking=_checking(turn, live) if live and goes_on else "",
-        heard=running.seq if running else len(live.after(0)) if live and goes_on else None,
+        checking=_checking(turn, events or ()),
+        heard=running.seq if running else len(events) if events is not None else None,
     )
 
 
@@ -278,11 +282,10 @@ def _told(database: Database, turn: TurnResult) -> Told:
         return Told()
 
 
-def _checking(turn: TurnResult, live: LiveTurn) -> str:
+def _checking(turn: TurnResult, events: Sequence[TurnEvent]) -> str:
     """What is done with an answer that is there, where that was the last to be told."""
-    last = [event for _, event in live.after(0)][-1:]
-    is_told = turn.status != "running" and last and isinstance(last[0], StatusEvent)
-    return last[0].message if is_told and isinstance(last[0], StatusEvent) else ""
+    last = events[-1] if events and turn.status != "running" else None
+    return last.message if isinstance(last, StatusEvent) else ""
 
 
 def _links(turn: TurnResult, cited: Mapping[int, EvidenceCard]) -> Links:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -19,6 +20,8 @@ from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of, set_patience
 from webapp.api import event_stream
+from webapp.views import turns
+from webapp.views.evidence import call_rounds
 
 QUOTE = "retention set to 14 days"
 RANGE = {"from_ms": str(NOON_MS), "to_ms": str(NOON_MS + 3_600_000), "when": "custom"}
@@ -246,6 +249,31 @@ def test_a_turn_is_told_as_a_stream_that_goes_on_where_it_was_lost(
     number = words[0][0]
     assert [name for _, name, _ in events_of(browser, address, number)] == ["turn"]  # it is over
     assert browser.get("/chat/1/turns/9/events").status_code == 404
+
+
+def test_what_happens_while_a_turn_is_drawn_is_told_after_it(
+    app: Flask,
+    browser: Actor,
+    form: dict[str, str],
+    stub: StubModel,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address, decision = waiting(browser, form, stub, folder)
+    live = app.extensions["recollect"].turns.get(1, 1)
+    told = len(live.after(0))
+
+    def denied_meanwhile(*arguments: Any) -> Any:
+        rounds = call_rounds(*arguments)
+        monkeypatch.setattr(turns, "call_rounds", call_rounds)
+        assert browser.post(decision, data={**form, "decision": "deny"}, headers=HTMX).status_code == 204
+        assert live.after(told, 60)
+        return rounds
+
+    monkeypatch.setattr(turns, "call_rounds", denied_meanwhile)
+    (number, _, drawn), *_, (_, _, last) = events_of(browser, address)
+    assert "Waits for you" in drawn and int(number) == told
+    assert "Denied" in last
 
 
 def test_the_stream_of_a_turn_that_is_deleted_says_so_and_ends(

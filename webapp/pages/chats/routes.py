@@ -171,8 +171,11 @@ def _turn_event(chat_id: int, n: int) -> PageEvent:
 
 def _turn_view(chat_id: int, n: int) -> TurnView:
     """A turn as it is now. Raises 404."""
-    own, stored = services(), stored_turn_or_404(chat_id, n)
-    return turn_view(own.database, own.media, stored, viewer().now_ms, live=own.turns.get(chat_id, n))
+    own = services()
+    live = own.turns.get(chat_id, n)
+    events = live.so_far() if live else None
+    stored = stored_turn_or_404(chat_id, n)
+    return turn_view(own.database, own.media, stored, viewer().now_ms, events=events)
 
 
 def _request(chat_id: int | None, who: Viewer) -> TurnRequest:

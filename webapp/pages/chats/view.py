@@ -140,9 +140,10 @@ def page(
     if first is not None:
         begin = min(begin, bisect_left(asked, first, key=lambda turn: turn.n))
     for turn in asked[begin:]:
-        stored = stored_turn(database, turn.chat_id, turn.n)
         live = own.turns.get(turn.chat_id, turn.n)
-        turns.append(turn_view(database, own.media, stored, viewer.now_ms, live=live))
+        events = live.so_far() if live else None
+        stored = stored_turn(database, turn.chat_id, turn.n)
+        turns.append(turn_view(database, own.media, stored, viewer.now_ms, events=events))
     if turns and not composer.model:
         composer = replace(composer, model=turns[-1].turn.model)  # who answered last answers next
     return dict(
