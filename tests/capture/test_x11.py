@@ -399,8 +399,10 @@ def test_time_without_input_is_idle_until_the_next_input(display: Display, data_
     began_ms = running.clock.now_ms()
 
     def idle_s() -> float:
+        """As it was before a look, so that the look saw at least as much."""
+        found = source.read().idle_s or 0.0
         running.look()
-        return source.read().idle_s or 0.0
+        return found
 
     until(lambda: idle_s() > 4.0)
     display.call("xdotool", "mousemove", "200", "200")

@@ -507,8 +507,10 @@ def test_a_page_is_light_to_load(visitor: Visit) -> None:
 def test_the_composer_shows_how_it_reads_a_time_and_sends_what_it_showed(visitor: Visit) -> None:
     page = visitor.go("/chat")
     understood = page.locator("[data-understood]")
+    place = page.get_by_role("button", name="Send").bounding_box()
     page.locator("#message").press_sequentially("What did I do last wednesday?")
     expect(understood).to_have_text("Wed 18 Nov · 24 hor Wed 11 Nov · 24 h")
+    assert page.get_by_role("button", name="Send").bounding_box() == place  # under a pointer that is pressed
     understood.get_by_text("or Wed 11 Nov").click()
     expect(understood.get_by_text("or Wed 11 Nov")).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="Send").click()
