@@ -63,7 +63,7 @@ class StubModel:
         can: tuple[str, ...] = ("json_schema",),
     ) -> None:
         self.refuses = refuses
-        """Response formats that are refused, such as ``json_schema``."""
+        """What is refused: response formats, such as ``json_schema``, and ``tools``."""
         self.refuse_status = 400
         self.key = key
         self.models = models
@@ -195,6 +195,8 @@ class StubModel:
         self.headers.append(headers)
         form = request.get("response_format") or (request.get("text") or {}).get("format") or {}
         wanted = form.get("type")
+        if request.get("tools") and "tools" in self.refuses:
+            wanted = "tools"
         if self.key is not None and headers.get("authorization") != f"Bearer {self.key}":
             return _error(401, "Incorrect API key provided")
         if self.knows and request["model"] not in self.knows:

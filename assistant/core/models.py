@@ -23,7 +23,7 @@ from engines.cancellation import Cancellation
 from engines.chat.client import WAITS_S
 from engines.chat.completions import OpenAIChatModel
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.protocol import NOTHING_KNOWN, ChatModel
+from engines.chat.protocol import NOTHING_KNOWN, Abilities, ChatModel
 from store.core.database import Database
 from store.core.errors import StoreError, existing
 from store.core.paths import DataDir
@@ -58,13 +58,12 @@ class _Entry:
         """The address and the model: what was found out holds for them."""
         return self.as_set.base_url, self.as_set.model
 
-    def learn(self, report: Report) -> None:
+    def learn(self, found: Abilities, model: str) -> None:
         """Take in what was found out at its place, for whoever asks the model from now on, too."""
-        known = replace(self.as_set, model=report.model or self.as_set.model, found=report.found)
-        self.report, self.endpoint = report, known
+        self.endpoint = known = replace(self.as_set, model=model or self.as_set.model, found=found)
         if self.model is not None:
             self.model.context_tokens = known.context_tokens
-            self.model.format_level = 0 if known.supports_json_schema else 1
+            self.model.format_level = 0 if known.supports_json_schema else max(1, self.model.format_level)
 
     def end(self) -> None:
         """Send nothing more; whoever has an answer under way gets it."""
@@ -233,6 +232,19 @@ class ChatModels:
         entry = self._entries.get(name)
         return None if entry is None else self._report(entry, self.timeout_s, forget=True)
 
+    def note_answer(self, name: str, *, without_tools: bool) -> None:
+        """Keep what an answer showed: that the model was not held to a schema, and was asked `without_tools`
+        because its endpoint refused them.
+        """
+        entry = self._entries.get(name)
+        if entry is None or entry.model is None:
+            return
+        is_loose = entry.model.format_level > 0 and entry.endpoint.supports_json_schema
+        shown = Abilities(False if without_tools else None, supports_json_schema=False if is_loose else None)
+        found = shown.over(entry.endpoint.found)
+        if found != entry.endpoint.found:
+            self._learn(entry, found, entry.endpoint.model)
+
     def _find_out(self, entry: _Entry) -> None:
         try:
             self._report(entry, min(_PROBE_TIMEOUT_S, self.timeout_s))
@@ -245,17 +257,21 @@ class ChatModels:
     def _report(self, entry: _Entry, timeout_s: float, *, forget: bool = False) -> Report:
         assert self._database is not None
         report = abilities.find_out(entry.as_set, self._database, self._clock, timeout_s, forget=forget)
+        self._learn(entry, report.found, report.model, report)
+        return report
+
+    def _learn(self, entry: _Entry, found: Abilities, model: str, report: Report | None = None) -> None:
         with self._keeping:  # what has gone meanwhile is not remembered any more
             with self._lock:
                 known = [each for each in self._entries.values() if each.place == entry.place]
                 for each in known:
-                    each.learn(report)
-            if known and report.found != NOTHING_KNOWN:
+                    each.report = report or each.report
+                    each.learn(found, model)
+            if known and found != NOTHING_KNOWN and self._database:
                 try:
                     abilities.remember(self._database, known[0].endpoint)
                 except (StoreError, OSError) as error:  # it is known, until this process ends
                     log.warning("what %s can do could not be kept: %s", entry.as_set.name, error)
-        return report
 
     def close(self) -> None:
         """End what is being found out."""

@@ -61,6 +61,7 @@ def ask(turn: RunningTurn, retrieval: Retrieval) -> Generator[TurnEvent, None, C
         tool_calls.expire(turn.database, turn.now_ms(), turn.stored.id)
         completed = partial_completion(session.heard.text, turn.plan, session.form)
         if completed is None:
+            turn.refusal = session.refusal_of_tools(ending)
             session.warn()
             raise
         turn.ending = ending

@@ -32,7 +32,17 @@ from assistant.turns.pictures import TOKENS as PICTURE_TOKENS
 from assistant.turns.pictures import Pictures
 from assistant.turns.plan import MAX_ANSWER_TOKENS, RunningTurn, TurnPlan
 from assistant.turns.prompts import RESULTS
-from engines.chat.protocol import ChatModel, ContextTooLong, Message, Usage
+from engines.cancellation import Cancelled
+from engines.chat.protocol import (
+    ChatModel,
+    ContextTooLong,
+    Message,
+    ModelError,
+    ModelFailed,
+    ModelRefused,
+    ModelUnknown,
+    Usage,
+)
 from store.chats.attachments import text_of
 from store.core.database import Database
 
@@ -157,6 +167,14 @@ class ModelSession:
         self.compose()
         self.fit()
         return self.messages != sent
+
+    def refusal_of_tools(self, ending: ModelError | Cancelled) -> ModelError | None:
+        """What came instead of the first answer, where the tools in its request may be why: some servers
+        refuse them, others fail.
+        """
+        if not self.tools or self.form or self.usages or isinstance(ending, ContextTooLong | ModelUnknown):
+            return None
+        return ending if isinstance(ending, ModelRefused | ModelFailed) else None
 
     def close_tools(self) -> None:
         """Let the model answer with what it has: nothing is on offer any more."""

@@ -212,8 +212,8 @@ class TurnPlan:
 class RunningTurn:
     """A turn under way. Its question is `stored`, and all below `stop` is stored with it even if it fails.
 
-    `usage` is what its answers took, `sources` names what it rests on beside frames, and `ending` is what
-    broke an answer off, if anything did.
+    `usage` is what its answers took, `sources` names what it rests on beside frames, `ending` is what broke
+    an answer off, if anything did, and `refusal` why its endpoint takes no tools.
     """
 
     services: TurnServices
@@ -228,6 +228,7 @@ class RunningTurn:
     usage: Usage | None = None
     sources: tuple[str, ...] = ()
     ending: ModelError | Cancelled | None = None
+    refusal: ModelError | None = None
 
     @property
     def database(self) -> Database:

@@ -26,6 +26,7 @@ from assistant.core.records import (
     TurnRequest,
     TurnResult,
 )
+from assistant.core.strings import text
 from assistant.turns import insights, second_reading, transcript
 from assistant.turns.admission import admit, settled
 from assistant.turns.answering import look, no_captures
@@ -34,10 +35,11 @@ from assistant.turns.plan import CheckedAnswer, RunningTurn, TurnPlan, TurnServi
 from assistant.turns.stored_turns import begin, fail, finish, stored_turn
 from engines.cancellation import Cancelled, CancelToken
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.protocol import ModelError
+from engines.chat.protocol import ModelError, ModelRefused
 from store.chats import tool_calls
 from store.chats.conversations import DELETED_ANSWER
 from store.core.errors import StoreError
+from store.core.translation import heard
 
 
 def run_turn(
@@ -101,12 +103,31 @@ def _read_again(turn: RunningTurn) -> Iterator[TurnEvent]:
 
 
 def _look_ask_and_check(turn: RunningTurn) -> Generator[TurnEvent, None, CheckedAnswer]:
-    """The answer with its marks. Raises why there is none."""
+    """The answer with its marks, without tools where the endpoint takes none any more. Raises why there is
+    none. That tools were refused is kept; that the server failed with them may pass.
+    """
+    plan = turn.plan
+    try:
+        checked = yield from _looked_and_asked(turn)
+    except ModelError:
+        if turn.refusal is None:
+            raise
+        turn.plan = replace(plan, uses_tools=False, request=replace(plan.request, mode="auto"))
+        turn.warnings = [text("without_tools", plan.language, why=heard(turn.refusal.detail))]
+        checked = yield from _looked_and_asked(turn)
+    if turn.usage:
+        is_refused = isinstance(turn.refusal, ModelRefused)
+        turn.services.models.note_answer(plan.model.name, without_tools=is_refused)
+    return checked
+
+
+def _looked_and_asked(turn: RunningTurn) -> Generator[TurnEvent, None, CheckedAnswer]:
     yield turn.status("searching")
     retrieval = look(turn)
     if retrieval.entries:
         yield EvidenceEvent(turn.evidence, turn.coverage, turn.plan.scope)
-    turn.plan = turn.wait_for(lambda: settled(turn.services, turn.plan))
+    if turn.refusal is None:
+        turn.plan = turn.wait_for(lambda: settled(turn.services, turn.plan))
     if not retrieval.entries and not turn.plan.asks_without_frames:
         return no_captures(turn)
     return (yield from ask(turn, retrieval))

@@ -245,7 +245,7 @@ def error_of(
     if status in (503, 529):
         return ModelBusy(sentence, retry_after_s=wait_s)
     if status >= 500:
-        return ModelFailed(f"the server failed: {sentence}", retry_after_s=wait_s)
+        return ModelFailed(sentence, retry_after_s=wait_s)
     if status in (400, 404, 422) and _MODEL_WORDS.search(words):
         return ModelUnknown(sentence)
     return ModelRefused(sentence)
@@ -266,8 +266,8 @@ def without_key(text: str, api_key: str) -> str:
 
 
 def short(text: str) -> str:
-    """One line of at most 300 characters."""
-    flat = " ".join(text.split())
+    """One line of at most 300 characters, all of which can be shown."""
+    flat = "".join(filter(str.isprintable, " ".join(text.split())))
     return flat if len(flat) <= _MAX_DETAIL_CHARS else f"{flat[:_MAX_DETAIL_CHARS]}…"
 
 

@@ -230,14 +230,17 @@ class ModelStopped(ModelError):
 
 
 class ModelUnreachable(ModelError):
-    """Nothing answers at the address, or the server itself failed."""
+    """Nothing answers at the address, or not to the end."""
 
     code = "model_unreachable"
     is_temporary = True
 
 
-class ModelFailed(ModelUnreachable):
+class ModelFailed(ModelError):
     """Something answers at the address, and says that it failed."""
+
+    code = "model_failed"
+    is_temporary = True
 
 
 class ModelRefused(ModelError):

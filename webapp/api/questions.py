@@ -112,8 +112,8 @@ class RunningAnswer(Answer):
 
 MODEL_PROBLEMS = {
     422: "context_too_long",
-    502: "model_no_key, model_unauthorized, model_no_credit, model_unreachable, model_refused, "
-    "model_unknown, model_malformed",
+    502: "model_no_key, model_unauthorized, model_no_credit, model_unreachable, model_failed, "
+    "model_refused, model_unknown, model_malformed",
     503: "model_rate_limited, model_busy, retrieval_timeout, search_failed, store_busy, interrupted, "
     "stopped, deleted",
     504: "model_timeout",

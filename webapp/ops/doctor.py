@@ -16,7 +16,7 @@ from typing import Literal
 from assistant.core.errors import turn_error
 from assistant.core.models import ChatModels
 from engines.chat.network import public_url
-from engines.chat.protocol import ModelError, ModelMalformed, ModelRefused, ModelUnreachable
+from engines.chat.protocol import ModelError, ModelFailed, ModelMalformed, ModelRefused, ModelUnreachable
 from engines.chat.servers import list_models
 from engines.embeddings import multilingual
 from engines.embeddings.encoding import install_command
@@ -229,7 +229,8 @@ def check_model(models: ChatModels) -> Check:
         return works
     except ModelError as error:
         failure = turn_error(error, "en")
-        verdict: Verdict = "!" if error.is_temporary and not isinstance(error, ModelUnreachable) else "X"
+        lasts = not error.is_temporary or isinstance(error, ModelUnreachable | ModelFailed)
+        verdict: Verdict = "X" if lasts else "!"
         return Check("Answers", verdict, f"{endpoint.name}: {error.detail}", failure.action)
     if endpoint.model and listed and all(model.id != endpoint.model for model in listed):
         sentence = f"{endpoint.model} is not in the list of {public_url(endpoint.base_url)}"

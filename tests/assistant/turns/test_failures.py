@@ -37,7 +37,7 @@ from tests.tables import for_each
         (402, "model_no_credit"),
         (429, "model_rate_limited"),
         (404, "model_refused"),
-        (500, "model_unreachable"),
+        (500, "model_failed"),
         (503, "model_busy"),
     ],
 )
@@ -45,18 +45,18 @@ def test_a_failing_model_is_a_typed_error_with_the_evidence_kept(
     status: int, code: str, ask: Ask, afternoon: Afternoon, stub: StubModel, deps: TurnServices
 ) -> None:
     afternoon.show(1, "hello")
-    stub.fail(status, "because of this")
+    stub.fail(status, "because \x1b[2J\u202eof this")
     result = ask()
     assert result.error is not None
     assert result.error.code == code
-    assert "because of this" in result.error.message
+    assert f"(HTTP {status}: because [2Jof this)" in result.error.message
     assert result.error.action
     assert (result.status, result.answer_md, len(result.evidence)) == ("failed", "", 1)
     assert stored_turn(deps.database, result.chat_id, result.turn_id) == result
 
 
 def test_each_error_has_its_own_sentence_in_both_languages() -> None:
-    kinds = [kind for kind in ModelError.__subclasses__() + ModelRefused.__subclasses__()]
+    kinds = [*ModelError.__subclasses__(), *ModelRefused.__subclasses__()]
     errors = [*(kind("why") for kind in kinds), DeadlineExceeded(), StoreBusy(), StoreError()]
     for language in ("en", "zh"):
         told = [turn_error(error, language) for error in errors]

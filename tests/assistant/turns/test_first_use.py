@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from assistant.core.models import ChatModels
-from assistant.core.records import EvidenceEvent, FinalEvent
+from assistant.core.records import EvidenceEvent, FinalEvent, TurnResult
 from assistant.turns.plan import TurnServices
 from assistant.turns.turn import run_turn
 from store.core.database import Database
@@ -22,7 +22,8 @@ from tests.stub_model import StubModel
 
 @pytest.fixture
 def services(database: Database, stub: StubModel) -> Iterator[TurnServices]:
-    models = ChatModels(ChatSettings(base_url=stub.base_url), {}, database=database, clock=lambda: NOW_MS)
+    settings = ChatSettings(base_url=stub.base_url)
+    models = ChatModels(settings, {}, database=database, clock=lambda: NOW_MS, waits_s=())
     with agent_deps(database, stub) as made:
         yield replace(made, models=models)
     models.close()
@@ -66,6 +67,35 @@ def test_a_model_that_can_do_nothing_still_answers(
     *_, final = run_turn(services, asked("What did I do?", mode="auto"))
     assert isinstance(final, FinalEvent) and final.result.answer_md
     assert "tools" not in stub.requests[0]
+
+
+@pytest.mark.parametrize(("mode", "status"), [("auto", 400), ("agent", 400), ("auto", 500)])
+def test_what_a_server_takes_no_more_is_left_out_in_the_same_turn(
+    services: TurnServices, stub: StubModel, afternoon: Afternoon, mode: str, status: int
+) -> None:
+    """What it refused is kept; a failure may pass."""
+    afternoon.show(5, "def main(): pass")
+    stub.can, stub.refuse_status = ("tools", "json_schema"), status
+    stub.reply({"answer_md": "You wrote code [[e1]].", "evidence": [{"id": "e1", "quote": "def main()"}]})
+    name = services.models.default
+    assert services.models.find_out(name, 60).supports_tools
+    stub.refuses = ("tools", "json_schema", "json_object")
+
+    def answered(mode: str) -> TurnResult:
+        *_, final = run_turn(services, asked("What did I do?", mode=mode))
+        assert isinstance(final, FinalEvent) and final.result.error is None
+        assert final.result.answer_md == "You wrote code [1]."
+        return final.result
+
+    assert [each for each in answered(mode).warnings if "did not take tools (HTTP" in each]
+    assert services.models.endpoint(name).supports_tools is (status == 500)
+    assert not services.models.endpoint(name).supports_json_schema
+    stub.refused.clear()
+    has_warned = any("did not take tools" in each for each in answered("auto").warnings)
+    assert (has_warned, len(stub.refused)) == (status == 500, int(status == 500))
+    again = ChatModels(ChatSettings(base_url=stub.base_url), {}, database=services.database)
+    assert again.find_out(name, 60) == services.models.endpoint(name)
+    again.close()
 
 
 def test_who_does_not_wait_leaves_others_the_search(services: TurnServices, stub: StubModel) -> None:

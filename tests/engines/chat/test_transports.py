@@ -15,6 +15,7 @@ from engines.chat.protocol import (
     Completion,
     ContextTooLong,
     Message,
+    ModelFailed,
     ModelMalformed,
     ModelRefused,
     ModelUnauthorized,
@@ -119,7 +120,7 @@ def test_a_server_that_answers_as_a_whole_is_read(stub: StubModel, kind: type[Op
             lambda stub: stub.fail(400, "maximum context length", code="context_length_exceeded"),
             ContextTooLong,
         ),
-        (lambda stub: stub.fail(500, "broken"), ModelUnreachable),
+        (lambda stub: stub.fail(500, "broken"), ModelFailed),
         (lambda stub: stub.raw(b'{"neither": 1}'), ModelMalformed),
     ],
 )

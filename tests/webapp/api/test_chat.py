@@ -152,6 +152,7 @@ def test_a_time_phrase_in_the_message_is_a_range(program: Actor) -> None:
         ("model_rate_limited", 503),
         ("model_timeout", 504),
         ("model_unreachable", 502),
+        ("model_failed", 502),
         ("model_refused", 502),
         ("context_too_long", 422),
         ("model_malformed", 502),
