@@ -118,9 +118,7 @@ def run(data_dir: DataDir, settings: Settings, stop: threading.Event, server: Se
         open_sources=open_observed, spool=spool, rules=rules, settings=settings.capture, clock=clock,
         disk=DiskFloor(data_dir.spool, settings.capture.min_free_gb), page_text=tellers,
     )  # fmt: skip
-    # It has rules of its own to read: the daemon's are its thread's.
-    told = Rules(data_dir, settings.privacy, has_server=True)
-    sender = server and Sender(data_dir, spool, told, server, clock, stop)
+    sender = server and Sender(data_dir, spool, rules, server, clock, stop)
     if sender:
         sender.start()
     else:

@@ -57,20 +57,21 @@ class Rules:
         self._data_dir = data_dir
         self._settings = settings
         self._has_server = has_server
-        self._stamp: object = ()
-        self._rules = RuleSet(unreadable="the privacy rules were not read yet")
+        # Together, as threads share them: the stamp is that of before the rules were read.
+        self._known: tuple[object, RuleSet] = ((), RuleSet())
 
     def current(self) -> RuleSet:
-        """Costs two stats while nothing changed."""
+        """Costs two stats while nothing changed. No thread is given the rules of before a change."""
         stamp = tuple(map(file_stamp, (self._data_dir.privacy_rules, self._data_dir.server_rules)))
-        if stamp != self._stamp:
-            self._stamp = stamp
-            self._rules = load_rules(self._data_dir, self._settings)
+        known, rules = self._known
+        if stamp != known:
+            rules = load_rules(self._data_dir, self._settings)
             if self._has_server and not self._data_dir.server_rules.exists():
-                self._rules = RuleSet(unreadable="the server has not told its rules yet")
-            if self._rules.unreadable:
-                log.error("nothing is captured: %s", self._rules.unreadable)
-        return self._rules
+                rules = RuleSet(unreadable="the server has not told its rules yet")
+            if rules.unreadable:
+                log.error("nothing is captured: %s", rules.unreadable)
+            self._known = stamp, rules
+        return rules
 
 
 def judge(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -94,11 +95,11 @@ def restrict_umask() -> None:
 
 
 def replace_file(path: Path, content: bytes, *, durable: bool = True) -> None:
-    """Write a small file as a whole: readers see the old content or the new, never half.
+    """Write a small file as a whole: readers see the old content or the new, never half, whoever else writes.
 
     With `durable` the new content is on the disk before this returns.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     write_file(temporary, content, os.O_TRUNC, durable=durable)
     temporary.replace(path)
     if durable:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
@@ -28,7 +29,7 @@ from urllib.parse import unquote, urlsplit
 import regex
 
 from store.core.errors import StoreError
-from store.core.paths import DataDir, replace_file
+from store.core.paths import DataDir, only_holder, replace_file
 from store.core.settings import PrivacySettings
 from store.core.translation import gettext as _
 from store.privacy.defaults import (
@@ -50,6 +51,7 @@ MAX_PATTERN = 500
 # A search takes microseconds. One that goes through every way to part a text takes hours, and `re` cannot be
 # interrupted.
 _SEARCH_S = 0.02
+_WAIT_S = 5.0
 _LITERAL_BRACE = re.compile(r"(\\N\{[^}]*\}|\\.)|\{(?!\d+(?:,\d*)?\}|,\d*\})", re.DOTALL)
 
 # The two edges of a word. Han, kana and hangul are written without blanks: no edge is asked of them.
@@ -420,6 +422,14 @@ def _choices(path: Path) -> OwnChoices:
     if not isinstance(rules, list) or not all(isinstance(on, bool | None) for on in switches.values()):
         raise ValueError("rules must be a list, defaults and mask_maybe_private true or false")
     return OwnChoices(validate(rules), **switches)
+
+
+def changing(data_dir: DataDir) -> AbstractContextManager[None]:
+    """Whoever changes the choices reads and saves them in here, so that none undoes what another did. Raises
+    `StoreBusy`.
+    """
+    problem = "the privacy rules are being changed elsewhere"
+    return only_holder(data_dir.spool / "privacy.lock", _WAIT_S, problem)
 
 
 def save_choices(data_dir: DataDir, own: OwnChoices) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
+from capture import privacy
 from capture.core.geometry import Rect
 from capture.privacy import MASK_COLOUR, Rules, judge, mask
 from capture.screens.protocol import Monitor
@@ -15,6 +17,7 @@ from store.core.settings import PrivacySettings
 from store.privacy.rules import Rule, RuleSet
 from tests.capture.fakes import MONITOR, SECOND, all_text, screen, window
 from tests.factories import save_rules
+from tests.meanwhile import meanwhile
 from tests.tables import for_each
 
 MASKED = RuleSet((Rule(app="Vault", action="mask"),))
@@ -161,3 +164,20 @@ def test_rules_are_read_again_when_their_file_changes(data_dir: DataDir) -> None
     data_dir.privacy_rules.unlink()
     assert rules.current() == RuleSet()
     assert "Vault" not in all_text(data_dir.spool)
+
+
+def test_no_thread_is_given_rules_of_before_while_another_reads_them(
+    data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = Rules(data_dir, PrivacySettings())
+    rules.current()
+    save_rules(data_dir, [Rule(app="Vault")])
+
+    def other() -> None:
+        assert rules.current() == RuleSet((Rule(app="Vault"),))
+        save_rules(data_dir, [Rule(app="Diary")])
+        assert rules.current() == RuleSet((Rule(app="Diary"),))
+
+    meanwhile(monkeypatch, privacy, "load_rules", other)
+    rules.current()
+    assert rules.current() == RuleSet((Rule(app="Diary"),))

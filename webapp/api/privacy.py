@@ -198,7 +198,8 @@ def rules() -> RulesAnswer:
 def replace(body: RulesBody) -> RulesAnswer:
     """All or nothing; capture follows at its next look."""
     own = _validated(body.rules)
-    privacy.save_choices(services().data_dir, OwnChoices(own, body.defaults, body.mask_maybe_private))
+    with privacy.changing(services().data_dir):
+        privacy.save_choices(services().data_dir, OwnChoices(own, body.defaults, body.mask_maybe_private))
     return rules()
 
 

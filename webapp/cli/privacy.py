@@ -103,20 +103,21 @@ def add(
     from dataclasses import replace
 
     from store.deletion import request
-    from store.privacy.rules import RuleInvalid, own_choices, save_choices, validate
+    from store.privacy.rules import RuleInvalid, changing, own_choices, save_choices, validate
     from webapp.core.formatting import count
 
     parts = {"app": app, "title": title, "url": url, "action": "mask" if mask else "drop"}
     added = validate([{name: value for name, value in parts.items() if value}])
     here = open_home(home)
-    try:
-        own = own_choices(here.data_dir)
-    except (RuleInvalid, OSError, ValueError) as error:  # it is not written over
-        raise click.ClickException(
-            f"nothing is recorded: the privacy rules cannot be read: {error}"
-        ) from error
     database = here.open_database()
-    save_choices(here.data_dir, replace(own, rules=own.rules + added))
+    with changing(here.data_dir):
+        try:
+            own = own_choices(here.data_dir)
+        except (RuleInvalid, OSError, ValueError) as error:  # it is not written over
+            raise click.ClickException(
+                f"nothing is recorded: the privacy rules cannot be read: {error}"
+            ) from error
+        save_choices(here.data_dir, replace(own, rules=own.rules + added))
     click.echo(f"from now on: {added[0].sentence}", err=as_json)
     found = request.recorded(database, added)
     earlier = "frames recorded earlier that it would have hidden could not be counted"

@@ -61,9 +61,9 @@ def test() -> Response:
 @templating.post("/privacy/maybe-private")
 def maybe_private() -> Response:
     """Black out the windows of browsers that do not tell whether they are private, or record them."""
-    privacy.save_choices(
-        services().data_dir, replace(own_choices(), mask_maybe_private=request.form.get("mask") == "on")
-    )
+    is_on = request.form.get("mask") == "on"
+    with privacy.changing(services().data_dir):
+        privacy.save_choices(services().data_dir, replace(own_choices(), mask_maybe_private=is_on))
     return templating.redirect_to("/settings/access#browsers")
 
 

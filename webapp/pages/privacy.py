@@ -47,14 +47,15 @@ def add() -> Response:
     given = {
         name: request.form.get(name, "").strip()[:_MAX_CHARS] for name in ("app", "title", "url", "action")
     }
-    own = own_choices()
     document = {name: value for name, value in given.items() if value}
     try:
         added = validate([document])
     except RuleInvalid as error:
         errors = {name or "app": message for __, name, message in error.errors}
         return _page(422, rule=given, errors=errors)
-    privacy.save_choices(services().data_dir, replace(own, rules=own.rules + added))
+    with privacy.changing(services().data_dir):
+        own = own_choices()
+        privacy.save_choices(services().data_dir, replace(own, rules=own.rules + added))
     if "next" in request.form:
         return templating.redirect_back("/privacy#rules")
     return _ask_about_recorded(added, words_of(added[0]))
@@ -69,11 +70,13 @@ def _ask_about_recorded(rules: tuple[Rule, ...], words: str) -> Response:
 
 @templating.post("/privacy/rules/<id:index>/remove")
 def remove(index: int) -> Response:
-    own = own_choices()
-    shown = request.form.get("words", "")
-    if index >= len(own.rules) or words_of(own.rules[index]) != shown:
-        raise Problem(404, "rule_not_found", _("That rule is not there any more."))
-    privacy.save_choices(services().data_dir, replace(own, rules=own.rules[:index] + own.rules[index + 1 :]))
+    with privacy.changing(services().data_dir):
+        own = own_choices()
+        shown = request.form.get("words", "")
+        if index >= len(own.rules) or words_of(own.rules[index]) != shown:
+            raise Problem(404, "rule_not_found", _("That rule is not there any more."))
+        kept = own.rules[:index] + own.rules[index + 1 :]
+        privacy.save_choices(services().data_dir, replace(own, rules=kept))
     return templating.redirect_back("/privacy#rules")
 
 
@@ -81,7 +84,8 @@ def remove(index: int) -> Response:
 def defaults() -> Response:
     """Switch the built-in rules (password managers, private windows) on or off."""
     are_on = request.form.get("defaults") == "on"
-    privacy.save_choices(services().data_dir, replace(own_choices(), defaults=are_on))
+    with privacy.changing(services().data_dir):
+        privacy.save_choices(services().data_dir, replace(own_choices(), defaults=are_on))
     return _ask_about_recorded(_rules_called(BUILTIN), BUILTIN)
 
 

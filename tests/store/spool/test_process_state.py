@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from store.core import paths
 from store.core.paths import DataDir
 from store.spool import process_state
 from store.spool.process_state import CaptureState, Pause
+from tests.meanwhile import Beside, meanwhile
 
 STATE = CaptureState(pid=7, started_ms=1, written_ms=5, looked_ms=4, state="recording", monitors=("DP-1",))
 
@@ -37,3 +39,11 @@ def test_an_unusable_pause_is_a_pause(data_dir: DataDir, content: bytes) -> None
     """Somebody asked not to be recorded: fail closed."""
     (data_dir.spool / "pause.json").write_bytes(content)
     assert process_state.read_pause(data_dir.spool, 150) is not None
+
+
+def test_two_orders_at_once_leave_a_whole_one(data_dir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, first, second = process_state.write_pause, Pause(100, 200), Pause(100, 300)
+    meanwhile(monkeypatch, paths, "write_file", Beside(lambda: write(data_dir.spool, second)))
+    write(data_dir.spool, first)
+    assert process_state.read_pause(data_dir.spool, 150) == first
+    assert not list(data_dir.spool.glob(".*"))

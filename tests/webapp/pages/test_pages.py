@@ -12,12 +12,14 @@ from flask import Flask
 from store.backup import backup
 from store.chats import conversations
 from store.core.database import Database
-from store.core.paths import DataDir
+from store.core.paths import DataDir, file_lock
 from store.deletion import retention
 from store.frames.frames import FrameRow
+from store.privacy import rules
 from store.spool.process_state import CaptureState, Pause, write_capture_state, write_pause
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
+from tests.meanwhile import Beside, meanwhile
 from tests.tables import for_each
 from tests.webapp.conftest import Actor, Clock, csrf_of, page, words
 from webapp.ops.health import indicator_state
@@ -587,6 +589,22 @@ def test_a_rule_is_added_tested_and_removed(app: Flask, visitor: Actor) -> None:
     assert shown is not None
     assert visitor.post("/privacy/rules/0/remove", data={**token, "words": shown[1]}).status_code == 303
     assert "It would be recorded" in page(visitor, "/privacy/test?app=Signal&title=Chats")
+
+
+def test_of_rules_that_two_pages_add_at_once_both_hold(
+    app: Flask, visitor: Actor, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = {"csrf_token": csrf_of(app, visitor)}
+
+    def is_kept_out() -> bool:
+        with file_lock(data_dir.spool / "privacy.lock") as is_free:
+            return not is_free
+
+    other = Beside(lambda: visitor.post("/privacy/rules", data={**token, "app": "Signal"}), is_kept_out)
+    meanwhile(monkeypatch, rules, "save_choices", other, is_before=True)
+    visitor.post("/privacy/rules", data={**token, "app": "Diary"})
+    other.join()
+    assert {rule.app for rule in rules.own_choices(data_dir).rules} == {"Signal", "Diary"}
 
 
 def test_a_senseless_rule_is_refused_at_its_field(app: Flask, visitor: Actor) -> None:
