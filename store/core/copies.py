@@ -127,7 +127,8 @@ def note_elsewhere(database: Database, path: Path, made_ms: int) -> None:
 
 def add_elsewhere(database: Database, made_ms: dict[str, int]) -> None:
     """Remember files outside the home, as when each was made by its path."""
-    set_preference(database, _ELSEWHERE, {**get_preference(database, _ELSEWHERE, {}), **made_ms})
+    with database.write() as connection:
+        put_preference(connection, _ELSEWHERE, {**elsewhere_in(connection), **made_ms})
 
 
 def elsewhere_in(connection: apsw.Connection) -> dict[str, int]:

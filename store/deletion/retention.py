@@ -220,12 +220,14 @@ class _Taking:
         with self._database.read() as connection:
             _refuse_while_asked(connection, self._now_ms)
             oldest = scalar(connection, f"select min(f.id) {_WHOLE}", {"before": before})
+        since = self._now_ms - _LONGEST_TURN_MS
         erasure = Erasure(
             self._database,
             self._media,
             Request(captured_ms_of(oldest), captured_ms_of(before)),
             self._now_ms,
-            DeletionScope(_WHOLE, {"before": before}),
+            # Also where the question comes while they go: then the rest goes later.
+            DeletionScope(f"{_WHOLE} and not exists ({_ASKED})", {"before": before, "since": since}),
         )
         with only_one(self._database):
             erasure.remove()
@@ -311,10 +313,12 @@ class _Taking:
         self.run = replace(self.run, **{name: getattr(self.run, name) + n for name, n in more.items()})
 
 
+_ASKED = "select 1 from turns where status = 'running' and created_ms > :since"
+
+
 def _refuse_while_asked(connection: apsw.Connection, now_ms: int) -> None:
     """Raise `StoreBusy` while a question is being answered."""
-    sql = "select 1 from turns where status = 'running' and created_ms > ?"
-    if scalar(connection, sql, (now_ms - _LONGEST_TURN_MS,)):
+    if scalar(connection, _ASKED, {"since": now_ms - _LONGEST_TURN_MS}):
         raise StoreBusy(N_("a question is being answered that may cite what would go; it goes later"))
 
 

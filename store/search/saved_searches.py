@@ -30,22 +30,25 @@ class SavedSearch:
 
 def everything(database: Database) -> tuple[SavedSearch, ...]:
     """The saved searches by name."""
-    return tuple(SavedSearch(**each) for each in preferences.get_preference(database, _KEY, []))
+    with database.read() as connection:
+        return tuple(_read(connection))
 
 
 def save(database: Database, saved: SavedSearch) -> None:
     """Keep a search; one of the same address gets its new name. Raises `ValueError` for what is none."""
     if not saved.name.strip() or not is_search(saved.address):
         raise ValueError(_("not a search: %(address)s", address=repr(saved.address)))
-    others = [each for each in everything(database) if each.address != saved.address]
-    if len(others) >= MAX_SAVED:
-        raise ValueError(_("at most %(most)s searches are kept", most=MAX_SAVED))
-    _write(database, [*others, saved])
+    with database.write() as connection:
+        others = [each for each in _read(connection) if each.address != saved.address]
+        if len(others) >= MAX_SAVED:
+            raise ValueError(_("at most %(most)s searches are kept", most=MAX_SAVED))
+        _put(connection, [*others, saved])
 
 
 def forget(database: Database, address: str) -> None:
     """Keep it no longer; no error when it is not there."""
-    _write(database, [each for each in everything(database) if each.address != address])
+    with database.write() as connection:
+        _put(connection, [each for each in _read(connection) if each.address != address])
 
 
 def is_search(address: str) -> bool:
@@ -58,10 +61,10 @@ def forget_deleted(connection: apsw.Connection) -> int:
 
     Call while these frames are still there (`store.deletion.registry`).
     """
-    saved = [SavedSearch(**each) for each in preferences.read_preference(connection, _KEY, [])]
+    saved = _read(connection)
     kept = [each for each in saved if not _names_what_goes(connection, each)]
     if len(kept) < len(saved):
-        preferences.put_preference(connection, _KEY, [asdict(each) for each in kept])
+        _put(connection, kept)
     return len(saved) - len(kept)
 
 
@@ -78,6 +81,11 @@ def _names_what_goes(connection: apsw.Connection, saved: SavedSearch) -> bool:
     )
 
 
-def _write(database: Database, saved: list[SavedSearch]) -> None:
+def _read(connection: apsw.Connection) -> list[SavedSearch]:
+    return [SavedSearch(**each) for each in preferences.read_preference(connection, _KEY, [])]
+
+
+def _put(connection: apsw.Connection, saved: list[SavedSearch]) -> None:
+    """Keep these, in the transaction that read what they are made of: a deletion may take some."""
     saved.sort(key=lambda each: each.name.casefold())
-    preferences.set_preference(database, _KEY, [asdict(each) for each in saved])
+    preferences.put_preference(connection, _KEY, [asdict(each) for each in saved])

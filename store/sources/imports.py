@@ -142,6 +142,7 @@ def delete(database: Database, kind: Kind, import_id: int | None = None) -> Dele
         gone += batch  # each in a transaction of its own
     with database.write() as connection:
         chosen = "kind = :kind" if import_id is None else "id = :id"
+        forget_shown(connection, kind)  # once more: a tool may have read what was not gone yet
         connection.execute(f"delete from imports where {chosen}", {"id": import_id, "kind": kind})
         if kind == "messages":
             connection.execute(_LOST_CONTACTS)

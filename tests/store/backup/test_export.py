@@ -29,6 +29,7 @@ from store.memory import chat_sessions, insights
 from store.privacy.rules import RuleSet, validate
 from store.timeline import segments
 from tests.factories import NOON_MS, picture, store_frame
+from tests.meanwhile import meanwhile
 from tests.sources import put_messages
 from tests.store.sources.test_sources import message
 
@@ -240,3 +241,16 @@ def test_a_deletion_meanwhile_leaves_no_export_and_names_it(
         export(filled, target, 0, NOON_MS + HOUR_MS, NOON_MS, EVERYTHING)
     assert receipts[0].elsewhere == (str(target),)
     assert not [path for path in tmp_path.iterdir() if path.is_file()]
+
+
+def test_of_two_files_that_are_made_at_once_both_are_named(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = tmp_path / "one.zip", tmp_path / "two.zip"
+    for target in (one, two):
+        target.touch()
+    meanwhile(
+        monkeypatch, Database, "write", lambda: copies.note_elsewhere(database, two, NOON_MS), is_before=True
+    )
+    copies.note_elsewhere(database, one, NOON_MS)
+    assert copies.elsewhere(database) == (str(one), str(two))

@@ -37,6 +37,7 @@ from store.timeline import gaps, ledger, segments
 from store.timeline.gaps import Gap
 from store.verify.verify import verify
 from tests.factories import NOON_MS, capture, store_frame, webp
+from tests.meanwhile import meanwhile
 from tests.store.search.plans import plans
 
 SECRET = "xylophonequark"
@@ -435,7 +436,7 @@ def test_preview_counts_what_a_deletion_removes(
 
 @pytest.mark.parametrize("name", ["win", "url", "app"])
 def test_saved_search_for_what_only_a_deleted_frame_had_goes(
-    database: Database, data_dir: DataDir, media: Media, name: str
+    database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     put_secret(database, data_dir)
     other = put(database, data_dir, NOON_MS - 9 * SECOND, "kept", app_name="Code", window_name="notes.txt",
@@ -451,8 +452,15 @@ def test_saved_search_for_what_only_a_deleted_frame_had_goes(
     receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
     assert receipt.verified and receipt.counts.saved_searches == 1
     assert set(saved_searches.everything(database)) == {*mine, *still}
-    deletion.delete_frames(database, media, [other.id])
-    assert set(saved_searches.everything(database)) == set(mine)
+    meanwhile(
+        monkeypatch,
+        Database,
+        "write",
+        lambda: deletion.delete_frames(database, media, [other.id]),
+        is_before=True,
+    )
+    saved_searches.save(database, SavedSearch("renamed", mine[0].address))  # on a page that had read them all
+    assert {each.name for each in saved_searches.everything(database)} == {"renamed", "never seen"}
 
 
 # -- conversations ------------------------------------------------------------------------

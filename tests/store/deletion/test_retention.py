@@ -24,6 +24,7 @@ from store.search.search import search
 from store.spool.queue import Spool
 from store.verify.verify import verify
 from tests.factories import NOON_MS, picture, store_frame, webp
+from tests.meanwhile import meanwhile
 
 DAY_MS = 86_400_000
 NOW_MS = NOON_MS + 40 * DAY_MS
@@ -153,6 +154,17 @@ def test_no_picture_goes_while_a_question_is_answered(
     assert media.files() == [cited.media_path]
     assert [run.problem for run in retention.runs(database, 9)] == [""]
     assert other.media_path not in media.files()
+
+
+def test_no_frame_goes_once_a_question_came_while_they_go(
+    database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy, old = RetentionSettings(text_days=30), put(database, data_dir, 50)
+    meanwhile(monkeypatch, deletion.Erasure, "remove", lambda: ask(database, old), is_before=True)
+    with pytest.raises(StoreBusy, match="being answered"):
+        retention.run(database, media, policy, NOW_MS)
+    assert media.files() == [old.media_path] and problems(database, media) == ()
+    assert retention.run(database, media, policy, NOW_MS + 2 * 3_600_000).frames == 1
 
 
 def test_a_question_that_died_holds_nothing_up(database: Database, data_dir: DataDir, media: Media) -> None:

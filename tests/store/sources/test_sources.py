@@ -20,6 +20,7 @@ from store.sources.messages import Filters, MessageRecord
 from store.sources.upserts import Upserted
 from store.verify import verify
 from tests.factories import NOON_MS
+from tests.meanwhile import meanwhile
 from tests.sources import message, put_events, put_messages, put_places, put_points
 
 HOUR = 3_600_000
@@ -236,10 +237,14 @@ def test_deleted_words_are_not_in_the_file_any_more(database: Database) -> None:
     assert b"Zweistein" not in content
 
 
-def test_what_a_chat_was_shown_of_a_source_goes_with_it(database: Database) -> None:
+@pytest.mark.parametrize("is_late", [False, True])
+def test_what_a_chat_was_shown_of_a_source_goes_with_it(
+    database: Database, monkeypatch: pytest.MonkeyPatch, is_late: bool
+) -> None:
     put_messages(database, [message("the password is xylophonequark")])
     chat_id = conversations.create(database, "what?", NOON_MS)
-    for n, tool in enumerate(("calculator", "search_messages", "calculator")):
+
+    def show(n: int, tool: str) -> None:
         turn = conversations.add_turn(
             database, chat_id, mode="agent", model="m", question="what?",
             start_ms=None, end_ms=None, timezone="UTC", now_ms=NOON_MS + n,
@@ -252,6 +257,15 @@ def test_what_a_chat_was_shown_of_a_source_goes_with_it(database: Database) -> N
             database, call.turn_id, call.id, tool_calls.Outcome("completed", '{"said": 1}'), NOON_MS
         )
         conversations.finish_turn(database, turn.id, f"answer {n}", {}, [], NOON_MS)
+
+    def show_all() -> None:
+        for n, tool in enumerate(("calculator", "search_messages", "calculator")):
+            show(n, tool)
+
+    if is_late:  # while rows go
+        meanwhile(monkeypatch, Database, "change", show_all, is_before=True)
+    else:
+        show_all()
     imports.delete(database, "messages")
     assert [each.answer_md for each in conversations.turns(database, chat_id)] == [
         "answer 0", DELETED_ANSWER, DELETED_ANSWER,
