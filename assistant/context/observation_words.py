@@ -23,6 +23,7 @@ from engines.chat.extractive import ExtractiveModel
 from engines.chat.protocol import Message, ModelError, ModelMalformed, ModelRefused, object_in
 from store.core import tokenizer, tombstones
 from store.core.database import Database
+from store.core.errors import Outdated
 from store.frames.frames import captured_ms_of
 from store.memory import observation_writer
 from store.memory.observations import Fact, Observation
@@ -87,15 +88,16 @@ class ObservationWords:
         endpoint = permitted(self.models, self.choice)
         if endpoint is None or self.clock() < self._again_ms:
             return False
+        since = tombstones.newest_now(self.database)  # before anything is read that is sent
         waiting = observation_writer.due(self.database, self.clock(), 1)
         for observation, fingerprint in waiting:
-            self._again_ms = self._refine(endpoint, observation, fingerprint)
+            self._again_ms = self._refine(endpoint, observation, fingerprint, since)
         return bool(waiting)
 
-    def _refine(self, endpoint: Endpoint, observation: Observation, fingerprint: str) -> int:
+    def _refine(self, endpoint: Endpoint, observation: Observation, fingerprint: str, since: int) -> int:
         """The moment before which the model is left alone. Raises `StoreError` where nothing may be sent."""
         try:
-            better = refine(self.database, self.models, endpoint, self.clock, observation)
+            better = refine(self.database, self.models, endpoint, self.clock, observation, since)
         except (ModelMalformed, ModelRefused) as error:
             log.warning("observation %d was not refined: %s", observation.id, error.code)
             with self.database.write() as connection:
@@ -125,19 +127,21 @@ def refine(
     endpoint: Endpoint,
     clock: Callable[[], int],
     observation: Observation,
+    since: int,
 ) -> Refined:
     """The observation in the model's words; the request is noted as showing the screens of its frames.
 
-    Raises `ModelError`, also for an answer that is none; `StoreError` where nothing may be sent, as after
-    something was deleted between the reading and the sending.
+    Raises `ModelError`, also for an answer that is none; `StoreError` where nothing may be sent: after the
+    tombstone `since` something was deleted, or the `endpoint` that is permitted has another address by now.
     """
+    place, model = endpoint.base_url, models.get(endpoint.name)  # one that is replaced later sends nothing
     endpoint = models.find_out(endpoint.name)  # the room for the screen, and what the ledger names
-    since = tombstones.newest_now(database)
+    if endpoint.base_url != place:
+        raise Outdated("the model was changed meanwhile")
     room = min(_MOST_CHARS, int(endpoint.context_tokens * _CHARS_PER_TOKEN / 2))
     shown = lines_of(database, observation.frame_ids, room)
     times = [captured_ms_of(frame_id) for frame_id in observation.frame_ids]
     messages = [Message("system", _INSTRUCTIONS), Message("user", prompt(observation, shown))]
-    model = models.get(endpoint.name)
     assert not isinstance(model, ExtractiveModel)  # it has no endpoint that is permitted
     ledger = SentLedger(
         database, clock, endpoint, "refine",

@@ -111,8 +111,8 @@ class ChatModels:
 
     def reload(self) -> None:
         """Read the providers again. Models that did not change stay the same objects."""
-        named, chosen, problem = self._named()
         with self._lock:
+            named, chosen, problem = self._named()  # in here: who read earlier must not have the last word
             before = self._entries
             entries = {name: self._entry(endpoint, before.get(name)) for name, endpoint in named.items()}
             # Nothing more goes where it may no longer go, before its name means something else.

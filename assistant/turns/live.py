@@ -153,6 +153,7 @@ class LiveTurns:
         """Called when a turn waits for a person and nobody follows it."""
         self._turns: OrderedDict[tuple[int, int], LiveTurn] = OrderedDict()
         self._lock = threading.Lock()
+        self._checking = threading.Lock()  # two presses ask a model once
 
     def get(self, chat_id: int, n: int) -> LiveTurn | None:
         with self._lock:
@@ -170,12 +171,13 @@ class LiveTurns:
 
         Raises `TurnRefused`, and `TooManyTurns`.
         """
-        running = self.get(chat_id, n)
-        if running and not running.is_over:
-            return running
-        self._refuse_too_many()
-        turn = LiveTurn(CancelToken(), NO_CONTEXT)
-        return self._begun(turn, second_reading.run(services, chat_id, n, model, turn.stop), services)
+        with self._checking:
+            running = self.get(chat_id, n)
+            if running and not running.is_over:
+                return running
+            self._refuse_too_many()
+            turn = LiveTurn(CancelToken(), NO_CONTEXT)
+            return self._begun(turn, second_reading.run(services, chat_id, n, model, turn.stop), services)
 
     def start_series(
         self, name: str, services: TurnServices, requests: Iterator[TurnRequest], count: int

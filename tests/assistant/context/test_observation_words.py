@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import pytest
 
@@ -30,6 +29,7 @@ from store.memory import observation_writer, observations, search
 from store.memory.observations import HOUR_MS, MODEL_SAYS, Fact, Observation
 from tests.factories import NOON_MS, Clock, store_frame
 from tests.ingest.remembering import MINUTE, Shoot, shooting
+from tests.meanwhile import meanwhile
 from tests.stub_model import StubModel
 from tests.tables import for_each
 
@@ -375,18 +375,29 @@ def test_what_cannot_be_noted_is_not_sent(
     assert stub.headers == []
 
 
+@pytest.mark.parametrize("step", ["find_out", "lines_of"])
 def test_what_is_deleted_while_it_is_read_is_not_sent(
-    words: ObservationWords, stub: StubModel, shoot: Shoot, monkeypatch: pytest.MonkeyPatch
+    words: ObservationWords, stub: StubModel, shoot: Shoot, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     frame_id = shoot(NOON_MS, "retention").id
-    read: Callable[[Database, Sequence[int], int], Any] = observation_words.lines_of
+    media = Media(words.database.data_dir.media)
+    owner = words.models if step == "find_out" else observation_words
+    meanwhile(monkeypatch, owner, step, lambda: deletion.delete_frames(words.database, media, [frame_id]))
+    with pytest.raises(Outdated):
+        work(words)
+    assert stub.headers == [] and egress_log.latest(words.database) == []
 
-    def deleted_then(database: Database, frame_ids: Sequence[int], room: int) -> Any:
-        texts = read(database, frame_ids, room)
-        deletion.delete_frames(database, Media(database.data_dir.media), [frame_id])
-        return texts
 
-    monkeypatch.setattr(observation_words, "lines_of", deleted_then)
+def test_what_may_go_to_one_address_does_not_go_to_another_of_that_name(
+    words: ObservationWords, stub: StubModel, shoot: Shoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shoot(NOON_MS, "retention")
+
+    def move() -> None:
+        providers.change(words.database.data_dir, replace(CLOUD, id=1, name="stub"))
+        words.models.reload()
+
+    meanwhile(monkeypatch, words.models, "find_out", move, is_before=True)
     with pytest.raises(Outdated):
         work(words)
     assert stub.headers == [] and egress_log.latest(words.database) == []

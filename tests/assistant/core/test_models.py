@@ -18,6 +18,7 @@ from store.core.paths import DataDir
 from store.core.settings import ChatModelSettings, ChatSettings
 from store.egress import providers
 from store.egress.providers import Provider
+from tests.meanwhile import Beside, meanwhile
 from tests.stub_model import StubModel
 from tests.tables import for_each
 
@@ -144,6 +145,22 @@ def test_reloading_keeps_what_did_not_change(data_dir: DataDir) -> None:
     models.reload()
     assert models.get("here") is here
     assert models.get("there") is not there
+
+
+def test_a_provider_that_is_removed_while_another_page_reads_them_is_gone(
+    data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = with_added(data_dir, HERE)
+
+    def remove() -> None:
+        providers.remove(data_dir, 1)
+        models.reload()
+
+    other = Beside(remove, models._lock.locked)
+    meanwhile(monkeypatch, providers, "load", other)
+    models.reload()
+    other.join()
+    assert "here" not in models.names
 
 
 def test_a_name_of_the_settings_wins(data_dir: DataDir) -> None:
