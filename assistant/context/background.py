@@ -276,7 +276,9 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
                 return replace(prepared, pack=NO_PACK)
             if prepared.has_failed:  # why nothing was told is kept, what the window is about stays
                 return prepared
-            chat_sessions.put_note(connection, prepared.session_id, _changes(prepared, now_ms))
+            session = chat_sessions.get(services.database, prepared.session_id)
+            changes = _changes(prepared, session.metadata if session else {}, now_ms)
+            chat_sessions.put_note(connection, prepared.session_id, changes)
             if random.random() < services.pace.telemetry_sample:
                 context_packs.sample(
                     connection, turn.id, pack.tokens, prepared.prompt_tokens, pack.build_ms, now_ms
@@ -287,9 +289,11 @@ def note(services: ContextServices, prepared: PreparedContext, turn: StoredTurn)
     return prepared
 
 
-def _changes(prepared: PreparedContext, now_ms: int) -> dict[str, Any]:
-    topic = prepared.topic
-    changes: dict[str, Any] = {"topic": topic.to_json() if topic else None}
+def _changes(prepared: PreparedContext, kept: Mapping[str, Any], now_ms: int) -> dict[str, Any]:
+    """What is noted of a window of which this is `kept`: what the person chose of it meanwhile stays."""
+    topic, changes = prepared.topic, dict[str, Any]()
+    if not topics.is_chosen(kept) and (topic is None or topic.by == "inferred"):
+        changes["topic"] = topic.to_json() if topic else None
     if prepared.is_new and prepared.pack.hash:
         changes |= {
             "last_context_hash": prepared.pack.hash,

@@ -69,6 +69,12 @@ def is_dismissed(metadata: Mapping[str, Any]) -> bool:
     return bool(metadata.get("no_topic"))
 
 
+def is_chosen(metadata: Mapping[str, Any]) -> bool:
+    """Whether the person said what this window is about, or that nothing is."""
+    topic = topic_of_session(metadata)
+    return is_dismissed(metadata) or (topic is not None and topic.by == "person")
+
+
 def decide_topic(
     database: Database,
     session_id: int,
@@ -82,10 +88,8 @@ def decide_topic(
     One that is younger than `cooldown_s` does not change.
     """
     current = topic_of_session(metadata)
-    if is_dismissed(metadata):
-        return None
-    if current and current.by == "person":
-        return current
+    if is_chosen(metadata):
+        return None if is_dismissed(metadata) else current
     refused = chat_digests.dismissed(database)
     latest = scores(database, messages[-LATEST_TURNS:], session_id, refused)
     if current is None or current.tag in refused:

@@ -122,11 +122,15 @@ def fail(turn: RunningTurn, error: BaseException) -> TurnError:
 
 def stored_turn(database: Database, chat_id: int, n: int) -> TurnResult:
     """The turn as it was answered. Raises `UnknownChat` when there is no such turn."""
+    files = attachments.of_turn(database, chat_id, n)
+    return replace(result(checked_again(database, _turn(database, chat_id, n))), attachments=tuple(files))
+
+
+def _turn(database: Database, chat_id: int, n: int) -> StoredTurn:
     turn = conversations.turn(database, chat_id, n)
     if turn is None:
         raise UnknownChat(chat_id)
-    files = attachments.of_turn(database, chat_id, n)
-    return replace(result(checked_again(database, turn)), attachments=tuple(files))
+    return turn
 
 
 # -- to rows and JSON, and back -------------------------------------------------------------
@@ -209,17 +213,18 @@ def checked_again(database: Database, turn: StoredTurn) -> StoredTurn:
     The store marks such quotes in the transaction of the reading; here they are judged by the same
     deterministic check as at first (`citations.checked`). A quote that the new reading lacks is `not_found`;
     the reading it did stand in stays named (`reading_id`) and kept: made current again, it proves it again.
+    Raises `UnknownChat` when the turn was deleted meanwhile.
     """
     if not any(item.needs_check for item in turn.evidence):
         return turn
     with database.write() as connection:
-        turn = cast(StoredTurn, conversations.turn(database, turn.chat_id, turn.n))
+        turn = _turn(database, turn.chat_id, turn.n)
         cited = {item.n: item for item in turn.evidence if item.n is not None and item.frame_id is not None}
         checked = {n: _checked(database, item) for n, item in cited.items()}
         judged = [_judged(item, checked[n]) for n, item in cited.items() if item.needs_check]
         claims = _claims(turn, checked, {item.n for item in judged if item.n is not None})
         feedback.save_recheck(connection, turn.id, judged, to_jsonable_python(claims))
-    return cast(StoredTurn, conversations.turn(database, turn.chat_id, turn.n))
+    return _turn(database, turn.chat_id, turn.n)
 
 
 def _checked(database: Database, item: StoredEvidence) -> CheckedFrame:

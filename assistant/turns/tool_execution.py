@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from assistant.core.errors import UnknownChat
 from assistant.core.models import ChatModels
 from assistant.core.records import ApprovalEvent, ToolCallEvent, TurnEvent
 from assistant.core.texts import neutralized
@@ -173,9 +174,10 @@ def _outcome(session: ModelSession, call: ToolCall, wanted: Call) -> Outcome:
 
 
 def _stored(session: ModelSession, call: ToolCall) -> ToolCall:
-    """The call as it stands now."""
+    """The call as it stands now. Raises `UnknownChat` when its chat was deleted meanwhile."""
     stored = tool_calls.get(session.database, call.id)
-    assert stored is not None
+    if stored is None:
+        raise UnknownChat(call.chat_id)
     return stored
 
 

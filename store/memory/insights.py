@@ -74,9 +74,9 @@ def put(
 ) -> int | None:
     """Let a turn's answer be the current insight of an anchor; returns its id.
 
-    None where there is nothing to keep any more: the turn or the frame has gone, or what the answer rested on
-    was deleted while the title was made. Where anything else was deleted meanwhile the summary stays, as it
-    was checked, its beginning is the title, and the messages go.
+    None where there is nothing to keep: the turn or the frame has gone, what the answer rested on was deleted
+    while the title was made, or another turn of its conversation has told one. Where anything else was
+    deleted meanwhile the summary stays, as it was checked, its beginning is the title, and the messages go.
     """
     values = {
         "turn": turn_id, "kind": anchor.kind, "frame": anchor.frame_id, "start": anchor.start_ms,
@@ -271,6 +271,9 @@ select 1
 from turns t
 where t.id = :turn and t.status = 'done' and t.answer_md not in ('', :removed)
     and (:frame is null or exists (select 1 from frames f where f.id = :frame))
+    and not exists (
+        select 1 from insights i join turns o on o.id = i.turn_id where o.conversation_id = t.conversation_id
+    )
 """
 
 _INSERT = """

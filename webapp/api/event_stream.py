@@ -17,9 +17,9 @@ from typing import Any, Literal
 from flask import Flask, Response, current_app, request, stream_with_context
 
 from assistant.core import records
+from assistant.core.errors import UnknownChat
 from assistant.core.records import DeltaEvent, FinalEvent, TurnEvent
 from assistant.turns.stored_turns import stored_turn
-from store.chats import conversations
 from webapp.api.tool_calls import ToolCallAnswer
 from webapp.api.turns import EvidenceAnswer, scope_answer, turn_answer
 from webapp.core.services import Services, is_disconnected
@@ -97,13 +97,15 @@ def _events(own: Services, chat_id: int, n: int, after: int) -> Iterator[list[tu
     seq = after
     while True:
         live = own.turns.get(chat_id, n)
+        was_over = live is None or live.is_over  # asked first: what comes until it is over is told, too
         events = live.after(seq, _LOOK_EVERY_S) if live else []
-        if not events and (live is None or live.is_over):
-            stored = conversations.turn(own.database, chat_id, n)
-            if stored is None:
+        if not events and was_over:
+            try:
+                stored = stored_turn(own.database, chat_id, n)
+            except UnknownChat:  # deleted
                 return
             if stored.status != "running":
-                events = [(seq + 1, FinalEvent(stored_turn(own.database, chat_id, n)))]
+                events = [(seq + 1, FinalEvent(stored))]
             else:
                 time.sleep(_LOOK_EVERY_S)
         yield events

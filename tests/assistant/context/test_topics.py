@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.context import topics
+import pytest
+
+from assistant.context import background, topics
+from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import ContextServices
 from assistant.context.topics import Topic
+from store.chats import conversations
 from store.memory import chat_digests, chat_sessions, chat_summaries
 from tests.assistant.context.helpers import Past
 from tests.factories import Clock
@@ -107,6 +111,24 @@ def test_the_person_chooses_or_dismisses(past: Past, context: ContextServices, n
     found = after("automatic")
     assert found is not None and (found.title, found.by) == ("Retention policy", "inferred")
     assert not topics.choose(database, 999, "none", "", now())
+
+
+@pytest.mark.parametrize("way", ["chosen", "none"])
+def test_what_the_person_chose_while_a_question_was_prepared_stays(
+    past: Past, context: ContextServices, now: Clock, way: str
+) -> None:
+    session_id = past.window("What about the retention?", closed=False)
+    session = chat_sessions.get(context.database, session_id)
+    assert session is not None and session.chat_id is not None
+    asked = ContextRequest("Is the retention final?", session.chat_id, session_id, background.VERSION)
+    prepared = background.prepare(context, asked)
+    assert prepared.topic is not None and prepared.topic.by == "inferred"
+    topics.choose(context.database, session.chat_id, way, "Mine", now())
+    turn = conversations.turns(context.database, session.chat_id)[-1]
+    background.note(context, prepared, turn)
+    metadata = chat_sessions.get(context.database, session_id).metadata  # type: ignore[union-attr]
+    topic = topics.topic_of_session(metadata)
+    assert topics.is_dismissed(metadata) if way == "none" else topic is not None and topic.title == "Mine"
 
 
 def test_a_topic_that_was_dismissed_for_good_is_never_found_again(

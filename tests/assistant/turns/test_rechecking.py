@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from assistant.core.errors import UnknownChat
 from assistant.core.records import Box, TurnResult
 from assistant.turns.plan import TurnServices
 from assistant.turns.stored_turns import stored_turn
@@ -16,6 +17,7 @@ from store.timeline import segments
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import NOW_MS, Afternoon, reply
 from tests.factories import text_draft
+from tests.meanwhile import meanwhile
 from tests.stub_model import StubModel
 
 QUOTE = "retention set to 14 days"
@@ -175,3 +177,14 @@ def test_what_was_measured_is_not_kept_when_something_was_deleted_meanwhile(
     kept = conversations.turn(deps.database, result.chat_id, result.turn_id)
     assert kept is not None
     assert "measured" not in kept.payload
+
+
+def test_a_chat_that_is_deleted_before_its_quotes_are_looked_for_is_unknown(
+    answered: TurnResult, deps: TurnServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_again(deps.database, answered.evidence[0].frame_id, "File")
+    meanwhile(
+        monkeypatch, conversations, "turn", lambda: conversations.delete(deps.database, answered.chat_id)
+    )
+    with pytest.raises(UnknownChat):
+        stored_turn(deps.database, answered.chat_id, answered.turn_id)

@@ -324,3 +324,14 @@ def test_verify_says_what_does_not_agree(database: Database, data_dir: DataDir) 
     assert "1 insights say something else than the answer they are." in problems
     assert "1 current insights are not in memory." in problems
     assert insight.is_current
+
+
+def test_of_two_answers_of_a_chat_at_once_one_is_the_insight(database: Database) -> None:
+    first = told(database)
+    turn = conversations.add_turn(
+        database, first.chat_id, mode="agent", model="m", question="And?", start_ms=None, end_ms=None,
+        timezone="UTC", now_ms=LATER_MS,
+    )  # fmt: skip
+    conversations.finish_turn(database, turn.id, "Nothing else.", {}, [], LATER_MS)
+    assert insights.put(database, turn.id, MOMENT, "Else", TOLD, LATER_MS) is None
+    assert current_ids(database) == [first.id]

@@ -14,12 +14,20 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from assistant.context.background import NO_CONTEXT
+from assistant.core.records import FinalEvent, TextEvent
+from assistant.turns.live import LiveTurn
+from assistant.turns.stored_turns import stored_turn
+from engines.cancellation import CancelToken
+from store.chats import conversations
 from store.core.database import Database
 from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
+from tests.meanwhile import meanwhile
 from tests.stub_model import StubModel
 from tests.webapp.conftest import Actor, csrf_of, set_patience
 from webapp.api import event_stream
+from webapp.core.services import Services
 from webapp.views import turns
 from webapp.views.evidence import call_rounds
 
@@ -341,3 +349,41 @@ def test_a_call_that_failed_is_tried_again_and_asked_about_again(
     roles = [message["role"] for message in stub.requests[-1]["messages"][-3:]]
     assert roles == ["user", "assistant", "tool"]
     assert "It is not there." in browser.get("/chat/1").text
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_follower_hears_what_came_just_before_the_end(
+    own: Services, database: Database, monkeypatch: pytest.MonkeyPatch, is_deleted: bool
+) -> None:
+    chat_id = conversations.create(database, "What?", NOON_MS)
+    turn = conversations.add_turn(
+        database, chat_id, mode="agent", model="m", question="What?", start_ms=None, end_ms=None,
+        timezone="UTC", now_ms=NOON_MS,
+    )  # fmt: skip
+    conversations.finish_turn(database, turn.id, "Nothing.", {}, [], NOON_MS)
+    live = LiveTurn(CancelToken(), NO_CONTEXT)
+    own.turns._turns[chat_id, 1] = live
+
+    def end() -> None:
+        live.add(TextEvent("Nothing."))
+        live.add(FinalEvent(stored_turn(database, chat_id, 1)))
+
+    if is_deleted:  # between two looks at what is stored
+        live.close()
+        meanwhile(monkeypatch, conversations, "turn", lambda: conversations.delete(database, chat_id))
+    else:
+        meanwhile(monkeypatch, live, "after", end)
+    told = [message["type"] for message in event_stream.replay_events(own, chat_id, 1, 0) if message]
+    assert told == (["final"] if is_deleted else ["block", "final"])
+
+
+def test_a_chat_that_is_deleted_while_a_call_waits_is_no_failure(
+    browser: Actor, form: dict[str, str], stub: StubModel, folder: Path, own: Services,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    waiting(browser, form, stub, folder)
+    live = own.turns.get(1, 1)
+    assert live is not None
+    assert browser.post("/chat/1/delete", data=form).status_code == 303
+    live.after(1_000, 60)
+    assert live.is_over and not [record for record in caplog.records if record.exc_info]
