@@ -177,23 +177,26 @@ class Sender(threading.Thread):
         try:
             entry = self._spool.take(name)
         except SpoolEntryInvalid as error:
-            return self._spool.fail(name, str(error))
+            self._spool.fail(name, str(error))
+            return
         if entry is None:
-            return None
+            return
         try:
             capture = entry.record
             if isinstance(capture, Capture) and (stays := self._stays_because(capture)):
                 self._report(capture.capture_id, capture.monitor, stays, capture.captured_ms)
             else:
                 self._hand_in(entry)
+            done = partial(self._spool.finish, name)
         except (Refused, SpoolEntryInvalid) as error:
             log.error("entry %s is set aside: %s", name, error)
-            return self._spool.fail(name, f"not handed in: {error}")
+            done = partial(self._spool.fail, name, f"not handed in: {error}")
         except BaseException:
             with suppress(FileNotFoundError):
                 self._spool.give_back(name)
             raise
-        return self._spool.finish(name)
+        with suppress(FileNotFoundError):  # it was deleted here meanwhile
+            done()
 
     def _hand_in(self, entry: Entry) -> None:
         parts = {"entry": read_file(entry.folder / "entry.json", MAX_RECORD_BYTES)}

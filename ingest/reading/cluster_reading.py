@@ -25,7 +25,7 @@ from ingest.reading.backlog import Backlog
 from ingest.reading.embedding import frames_told
 from ingest.reading.reader import ReaderLoop, draft_of, store_lines, told_before
 from ingest.reading.remote import Answer, Order
-from store.core.errors import MediaGone
+from store.core.errors import MediaGone, StoreBusy
 from store.frames import frames
 from store.frames.frames import FrameRow
 from store.ocr import sent
@@ -120,6 +120,9 @@ class ClusterReading(StepLoop):
             except MediaGone:
                 self._backlog.done(frame, only_here=True)  # where it is told
                 continue
+            except StoreBusy:  # no fault of the cluster
+                self._backlog.done(frame)
+                raise
             except Exception as error:
                 self._backlog.done(frame, only_here=True)
                 self._failed(frame, error)

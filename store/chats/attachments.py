@@ -169,11 +169,10 @@ def content(database: Database, attachment: Attachment) -> bytes:
 
 def remove(database: Database, attachment_id: int) -> None:
     """Take back a file that was not asked about. Raises `NotFound`, `AttachmentSent`."""
-    if get(database, attachment_id).chat_id is not None:
-        raise AttachmentSent(attachment_id)
     with database.write() as connection:
-        sql = "delete from attachments where id = ? and conversation_id is null"
-        connection.execute(sql, (attachment_id,))
+        if get(database, attachment_id).chat_id is not None:
+            raise AttachmentSent(attachment_id)
+        connection.execute("delete from attachments where id = ?", (attachment_id,))
         copies.outdate(connection)
     empty_trash(database)
 

@@ -250,8 +250,8 @@ def remove(database: Database, persona_id: int, now_ms: int) -> bool:
             connection.execute("update personas set archived_ms = ? where id = ?", (now_ms, persona_id))
         else:
             connection.execute("delete from personas where id = ?", (persona_id,))
-    if preferences.get_preference(database, _ACTIVE) == persona_id:
-        preferences.delete_preference(database, _ACTIVE)
+        # Another may have been chosen meanwhile.
+        connection.execute("delete from preferences where key = ? and value = ?", (_ACTIVE, str(persona_id)))
     return not before.turns
 
 
@@ -265,9 +265,10 @@ def unarchive(database: Database, persona_id: int) -> Persona:
 
 def activate(database: Database, persona_id: int | None) -> None:
     """Let a persona speak from the next turn on; None lets nobody. Raises `NotFound`."""
-    if persona_id is not None and get(database, persona_id).archived_ms is not None:
-        raise NotFound("persona", persona_id)
-    preferences.set_preference(database, _ACTIVE, persona_id)
+    with database.write() as connection:
+        if persona_id is not None and get(database, persona_id).archived_ms is not None:
+            raise NotFound("persona", persona_id)
+        preferences.put_preference(connection, _ACTIVE, persona_id)
 
 
 def _checked(database: Database, words: PersonaText, persona_id: int = 0) -> PersonaText:

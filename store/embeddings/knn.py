@@ -219,7 +219,9 @@ def _rescored(
         """,
         (json.dumps(list({*ids, *sample})),),
     )
-    if missing := {*ids, *sample} - {row[0] for row in found}:
+    newest = scalar(connection, "select max(id) from vectors") or 0
+    # What came after this read began is not seen by it, and not gone.
+    if missing := {number for number in {*ids, *sample} - {row[0] for row in found} if number <= newest}:
         index.forget(missing)
     if not found:
         return [], True

@@ -418,8 +418,11 @@ def mark_reading_failed(connection: apsw.Connection, frame_id: int, error: str, 
 
 
 def mark_unavailable(connection: apsw.Connection, frame_id: int, reason: str) -> None:
-    """No engine can read this frame now; `requeue_unavailable` tries again when one can."""
-    sql = "update frames set reading_state = 'unavailable', reading_error = :reason where id = :id"
+    """No engine can read this frame now; `requeue_unavailable` tries again when one can. One that was read
+    meanwhile stays as it is.
+    """
+    changes = "reading_state = 'unavailable', reading_error = :reason"
+    sql = f"update frames set {changes} where id = :id and reading_state = 'pending'"
     connection.execute(sql, {"id": frame_id, "reason": reason})
 
 

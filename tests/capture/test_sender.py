@@ -426,3 +426,17 @@ def test_without_tls_only_this_machine_is_spoken_to() -> None:
     Server("http://recollect.example", str, allow_http=True)
     Server("http://[::1]:8420", str)
     Server("https://recollect.example:8443/base", str)
+
+
+def test_what_is_deleted_here_while_it_is_handed_in_holds_nothing_up(served: Served, host: Host) -> None:
+    host.see()
+    host.see(NOON_MS + 1_000)
+    taken = host.data_dir.spool / "taken"
+
+    def delete(path: str) -> str:
+        for entry in taken.iterdir() if path == "/hosts/entries" else ():
+            shutil.rmtree(entry)
+        return ""
+
+    served.between = delete
+    assert host.sender.step() == 0.0 and host.spool.usage() == (0, 0)

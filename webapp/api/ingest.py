@@ -194,11 +194,11 @@ class OutcomeAnswer(Answer):
 def outcome(capture_id: UUID) -> OutcomeAnswer:
     """`queued` until ingest took it, `stored` until it was read, then `searchable`."""
     name = str(capture_id)
+    state = _state_in_spool(services().spool, name)  # first: what waited may be stored meanwhile
     known = frames.outcome(services().database, name)
     if known is not None:
         return _settled(known)
-    state = existing(_state_in_spool(services().spool, name), "capture", name)
-    if state == "failed":
+    if existing(state, "capture", name) == "failed":
         reason = next((why for entry, why in services().spool.failed() if entry.endswith(name)), None)
         return OutcomeAnswer(capture_id=name, status="failed", reason=reason)
     return OutcomeAnswer(capture_id=name, status="queued")

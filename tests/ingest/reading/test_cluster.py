@@ -29,7 +29,7 @@ from ingest.reading.reader import ReaderLoop
 from ingest.reading.remote import Answer, Order, OtherVersion
 from ingest.worker.worker import Worker
 from store.core.database import Database
-from store.core.errors import SettingsError
+from store.core.errors import SettingsError, StoreBusy
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.frames.frames import FrameRow
@@ -39,6 +39,7 @@ from store.privacy.rules import Rule
 from tests.factories import NOON_MS, Clock, save_rules, store_frame
 from tests.fake_embedder import FakeEmbedder
 from tests.ingest.conftest import ScriptedEngine, ocr_line, opener
+from tests.meanwhile import meanwhile
 
 FRAMES = 8
 
@@ -352,3 +353,18 @@ def test_all_is_queued_again_and_taken_back(home: Home, database: Database, data
     assert rereading.stop(home) == 2
     assert readings.pending_frames(database, NOON_MS * 2, 9) == [new]
     assert not readings.waits_again(database)
+
+
+def test_a_busy_database_is_no_fault_of_the_cluster(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy() -> None:
+        raise StoreBusy("another program writes")
+
+    here = Here(lambda order: Answer([], 1))
+    reading = run.elsewhere(here)
+    for _ in range(cluster_reading._FAILURES):
+        meanwhile(monkeypatch, cluster_reading, "told_before", busy)
+        with pytest.raises(StoreBusy):
+            reading.step()
+    while reading.step():
+        pass
+    assert not here.lost and run.stats["read"] == FRAMES

@@ -16,6 +16,7 @@ from store.spool.queue import Spool
 from store.verify.verify import verify
 from tests.attaching import ask, attach
 from tests.factories import NOON_MS
+from tests.meanwhile import meanwhile
 
 SECRET = "the launch code is zebra-4711"
 
@@ -42,7 +43,9 @@ def test_the_same_file_twice_is_one_on_the_disk_until_both_are_gone(database: Da
         attachments.get(database, two.id)
 
 
-def test_a_question_takes_its_files_and_a_later_one_of_the_chat_takes_them_again(database: Database) -> None:
+def test_a_question_takes_its_files_and_a_later_one_of_the_chat_takes_them_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, other = attach(database), attach(database, b"2", "2", "b.txt")
     chat_id, n = ask(database, other.id, first.id, first.id)
     assert [each.name for each in attachments.of_turn(database, chat_id, n)] == ["a.txt", "b.txt"]
@@ -51,6 +54,10 @@ def test_a_question_takes_its_files_and_a_later_one_of_the_chat_takes_them_again
     assert len(attachments.of_chat(database, chat_id)) == 3
     with pytest.raises(AttachmentSent):
         attachments.remove(database, first.id)
+    late = attach(database, b"3", "3", "c.txt")
+    meanwhile(monkeypatch, Database, "write", lambda: ask(database, late.id), is_before=True)
+    with pytest.raises(AttachmentSent):
+        attachments.remove(database, late.id)
 
 
 def test_a_question_cannot_take_the_file_of_another_chat(database: Database) -> None:

@@ -9,6 +9,7 @@ from store.chats.personas import BUILT_IN, BuiltInPersona, Persona, PersonaInval
 from store.core import preferences
 from store.core.database import Database
 from store.core.errors import NotFound
+from tests.meanwhile import meanwhile
 from tests.tables import for_each
 
 NOW_MS = 1_795_000_000_000
@@ -120,7 +121,9 @@ def test_a_built_in_one_follows_an_update_unless_it_was_edited(
     assert (followed.words, followed.version) == (later["assistant"], 2)
 
 
-def test_one_that_answers_name_is_put_away_and_can_come_back(database: Database) -> None:
+def test_one_that_answers_name_is_put_away_and_can_come_back(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     added = personas.create(database, ANALYST, NOW_MS)
     spoken(database, added)
     personas.activate(database, added.id)
@@ -135,6 +138,12 @@ def test_one_that_answers_name_is_put_away_and_can_come_back(database: Database)
         personas.unarchive(database, added.id)
     personas.remove(database, again.id, NOW_MS)
     assert personas.unarchive(database, added.id).archived_ms is None
+    meanwhile(
+        monkeypatch, Database, "write", lambda: personas.remove(database, added.id, NOW_MS), is_before=True
+    )
+    with pytest.raises(NotFound):
+        personas.activate(database, added.id)
+    assert personas.active(database) == named(database, "Assistant")
 
 
 def test_a_copy_says_the_same_under_a_free_name(database: Database) -> None:

@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as arrays
 from store.core.database import Database, rows, scalar
 from store.embeddings import knn, vectors
 from store.embeddings.knn import SemanticUnavailable, SignIndex
+from tests.meanwhile import Beside
 from tests.store.search.plans import plans
 from tests.store.search.searching import add_frame
 from tests.tables import for_each
@@ -208,6 +209,29 @@ def test_index_follows_what_is_stored_and_deleted(database: Database) -> None:
         vectors.delete(connection, "document", [3])
     assert near_ids(database, made[33], limit=1) == [33]
     assert 3 not in near_ids(database, made[3])
+
+
+def test_what_a_read_of_before_does_not_see_is_not_gone(database: Database) -> None:
+    made = directions(30)
+    fill(database, made[:5])
+    assert near_ids(database, made[3], limit=1) == [3]
+
+    def add(first: int, after: int) -> None:
+        with database.write() as connection:
+            for number, vector in enumerate(vectors.quantize(made[first:after]), first):
+                vectors.add(connection, "document", number, "m", [(0, 1, vector)])
+
+    def other() -> None:
+        add(5, 25)
+        assert near_ids(database, made[10], limit=1) == [10]
+        database.close_thread()
+
+    with database.read() as connection:
+        scalar(connection, "select max(id) from vectors")  # from here on nothing else is seen
+        Beside(other)()
+        assert near_ids(database, made[3], limit=1) == [3]
+    add(25, 30)
+    assert near_ids(database, made[10], limit=1) == [10]
 
 
 def test_row_id_never_comes_back(database: Database) -> None:

@@ -130,3 +130,14 @@ def test_a_thousand_words_cost_a_few_kilobytes() -> None:
     """A byte budget per frame."""
     text, layout = readings.encode(text_draft("\n".join("lorem ipsum dolor sit amet" for _ in range(40))))
     assert len(layout) < 3 * len(text)
+
+
+def test_a_frame_that_was_read_meanwhile_is_not_unavailable(database: Database, data_dir: DataDir) -> None:
+    read, waiting = (
+        store_frame(database, data_dir, text="words"),
+        store_frame(database, data_dir, NOON_MS + 1),
+    )
+    with database.write() as connection:
+        for frame in (read, waiting):
+            readings.mark_unavailable(connection, frame.id, "there is no engine")
+        assert readings.requeue_unavailable(connection) == 1

@@ -21,6 +21,7 @@ from store.privacy.rules import Rule
 from store.spool.queue import Capture
 from store.timeline import ledger
 from tests.factories import NOON_MS, picture, save_rules, store_frame, webp
+from tests.meanwhile import meanwhile
 from tests.tables import for_each
 from tests.webapp.conftest import Actor
 from webapp.core.services import Services
@@ -262,6 +263,21 @@ def test_a_capture_is_queued_then_stored_then_searchable(
     assert (answer["status"], answer["frame_id"]) == ("stored", stored.id)
     read = store_frame(database, data_dir, text="words")
     assert program.get(f"/api/v1/ingest/{read.capture_id}").get_json()["status"] == "searchable"
+
+
+def test_a_capture_that_is_stored_while_it_is_asked_for_is_never_unknown(
+    program: Actor, own: Services, database: Database, data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload(program)
+
+    def store() -> None:
+        own.spool.take(own.spool.waiting()[0])
+        store_frame(database, data_dir, capture_id=ID)
+        own.spool.finish(next((own.spool.folder / "taken").iterdir()).name)
+
+    meanwhile(monkeypatch, frames, "outcome", store)
+    assert program.get(f"/api/v1/ingest/{ID}").get_json()["status"] == "queued"
+    assert program.get(f"/api/v1/ingest/{ID}").get_json()["status"] == "stored"
 
 
 def test_a_capture_that_was_set_aside_has_failed_with_its_reason(program: Actor, own: Services) -> None:
