@@ -51,9 +51,13 @@ class Waiting:
 
 
 def captures(data_dir: DataDir, start_ms: int, end_ms: int) -> Iterator[Waiting]:
-    """Captures of ``[start_ms, end_ms)`` that are being written, wait, are worked on, or had failed."""
-    for part in _PARTS:
-        for folder in sorted((data_dir.spool / part).glob("*")):
+    """Captures of ``[start_ms, end_ms)`` that are being written, wait, are worked on, or had failed. One that
+    moves on meanwhile may be told twice.
+    """
+    told: set[Path] = set()
+    for part in (*_PARTS, "new"):  # again: a worker may have given back what it had claimed
+        for folder in sorted(set((data_dir.spool / part).glob("*")) - told):
+            told.add(folder)
             found = _waiting(folder, start_ms, end_ms)
             if found is not None:
                 yield found

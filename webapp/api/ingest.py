@@ -214,7 +214,7 @@ def _settled(known: IngestOutcome) -> OutcomeAnswer:
 
 
 def _state_in_spool(spool: Spool, capture_id: str) -> Literal["waiting", "failed"] | None:
-    for folder in ("new", "taken", "failed"):
+    for folder in ("new", "taken", "failed", "new"):  # again: a worker may have given it back meanwhile
         with os.scandir(spool.folder / folder) as entries:
             if any(entry.name.endswith(capture_id) for entry in entries):
                 return "failed" if folder == "failed" else "waiting"

@@ -11,6 +11,7 @@ from flask import Response, request, stream_with_context
 from pydantic import Field, StringConstraints, model_validator
 
 from assistant.context.background import PreparedContext
+from assistant.core.errors import UnknownChat
 from assistant.core.records import (
     MAX_MESSAGE_CHARS,
     MAX_NOTE_CHARS,
@@ -151,7 +152,7 @@ def wait_for_turn(turn: LiveTurn) -> TurnResult | RunningAnswer:
             return running_answer(turn.chat_id, turn.n)
         if isinstance(event, FinalEvent):
             return _answered(event.result)
-    raise AssertionError("a turn ends with its final event")
+    raise UnknownChat(turn.chat_id)  # deleted meanwhile
 
 
 def start_question(body: ChatRequest, **window: Any) -> LiveTurn:

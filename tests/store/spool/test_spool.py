@@ -17,9 +17,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from store.core.errors import SpoolEntryInvalid, SpoolFull
+from store.core.paths import DataDir
 from store.spool import queue as store_spool
+from store.spool import residual_files
 from store.spool.queue import Capture, DecisionRun, LookReport, Spool
 from tests.factories import NOON_MS, capture
+from tests.meanwhile import meanwhile
 
 IMAGE = b"not decoded here" * 100
 
@@ -324,3 +327,13 @@ def test_entry_that_cannot_be_used_is_named_and_can_be_set_aside(spool: Spool, h
 
 def test_entry_that_is_gone_is_nobodys(spool: Spool) -> None:
     assert spool.take("000-none") is None
+
+
+def test_what_is_given_back_while_captures_are_looked_for_is_found(
+    spool: Spool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [spool.put(capture(captured_ms=NOON_MS + n), IMAGE) for n in range(2)]
+    take(spool, names[1])
+    meanwhile(monkeypatch, residual_files, "_waiting", lambda: spool.give_back(names[1]))
+    found = residual_files.captures(DataDir(tmp_path), NOON_MS, NOON_MS + 2)
+    assert [each.folder.name for each in found] == names

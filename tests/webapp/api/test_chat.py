@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from assistant.context.background import NO_CONTEXT
+from assistant.core.errors import UnknownChat
 from assistant.core.records import TurnError
+from assistant.turns.live import LiveTurn
+from engines.cancellation import CancelToken
 from store.core.database import Database
 from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
 from tests.tables import for_each
 from tests.webapp.conftest import Actor
-from webapp.api.questions import failure_problem
+from webapp.api.questions import failure_problem, wait_for_turn
 
 NOON = NOON_MS / 1000
 ASK = {
@@ -165,3 +171,10 @@ def test_each_failure_of_a_model_has_its_status(code: str, status: int) -> None:
     problem = failure_problem(TurnError(code, "It failed.", "Try again.", retry_after_s=2.4), 7, 3)
     assert (problem.status, problem.code, problem.detail) == (status, code, "It failed. Try again.")
     assert (problem.headers["Retry-After"], problem.extra) == ("2", {"chat_id": 7, "turn_id": 3})
+
+
+def test_a_chat_that_is_deleted_while_it_is_answered_is_unknown() -> None:
+    live = LiveTurn(CancelToken(), NO_CONTEXT)
+    live.close()
+    with pytest.raises(UnknownChat):
+        wait_for_turn(live)
