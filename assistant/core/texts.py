@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Literal
 
 from babel import Locale
@@ -90,23 +92,49 @@ def _stop_signs() -> re.Pattern[str]:
     return re.compile("|".join(re.escape(word) for word in longest_first if len(word) > 1))
 
 
+@cache
+def expressions() -> dict[str, dict[str, str]]:
+    """By language, one of `ASKED_IN`, the expressions by which it asks (``questions.toml``)."""
+    return tomllib.loads(Path(__file__).with_name("questions.toml").read_text("utf-8"))
+
+
+@cache
+def _opening(language: str) -> re.Pattern[str]:
+    """An interrogative at the beginning of a question."""
+    forms = ("summary", "duration", "visits", "moment", "figure", "person", "fact")
+    return re.compile(rf"\W*(?:{'|'.join(expressions()[language][form] for form in forms)})(?!\w)")
+
+
+@lru_cache(maxsize=8192)
 def asked_in(message: str) -> str:
-    """The language of `ASKED_IN` that a question is most likely in, by its scripts and its small words."""
+    """The language of `ASKED_IN` that a question is most likely in, by its scripts, its small words and the
+    interrogative that it begins with.
+    """
     if _KANA.search(message):
         return "ja"
-    words = set(_WORD.findall(HAN.sub(" ", normalize(message))))
+    text = normalize(message)
+    words = set(_WORD.findall(HAN.sub(" ", text)))
     if len(HAN.findall(message)) > len(words):
         return "zh"
     if 2 * sum(_HANGUL.match(word) is not None for word in words) > len(words):
         return "ko"
     shares, counts = Counter[str](), Counter[str]()
-    for languages in (_telling()[word] for word in words & _telling().keys()):
+    opened = tuple(each for each in ASKED_IN[: -len(_UNSPACED)] if _opening(each).match(text))
+    opened = opened if len(opened) == 1 else ()  # "Kim email", as Poles and Turks ask who
+    told = [_telling()[word] for word in words & _telling().keys()]
+    if opened and not any(word in _telling() for word in _WORD.findall(text)[:1]):
+        told.append(opened)
+    for languages in told:
         counts.update(languages)
         # A word that tells of few languages tells more.
         shares.update(dict.fromkeys(languages, len(languages) ** -0.5))
-    # One word of "Kim email" is a small word somewhere; of a question it is likely one.
-    least = 1 if "?" in message else 2
-    return max(ASKED_IN, key=lambda language: shares[language] * (counts[language] >= least))
+
+    def share(language: str) -> float:
+        # One word of "Kim email" is a small word somewhere; of a question it is likely one.
+        least = 1 if "?" in message or language in opened else 2
+        return shares[language] if counts[language] >= least else 0.0
+
+    return max(ASKED_IN, key=share)
 
 
 @cache

@@ -9,12 +9,10 @@ any other nobody knows what it asks for, and the lines that have its words are s
 from __future__ import annotations
 
 import re
-import tomllib
 from enum import Enum
 from functools import cache
-from pathlib import Path
 
-from assistant.core.texts import ASKED_IN, asked_in, normalize, question_words
+from assistant.core.texts import ASKED_IN, asked_in, expressions, normalize, question_words
 from assistant.language.small_words import is_small, languages_of
 from assistant.language.time_tables import HAN, LATIN, han, latin
 
@@ -40,22 +38,17 @@ _UNSPACED = ("zh", "ja", "ko")
 """Where a word of asking has no space before or behind it."""
 
 
-@cache
-def _document() -> dict[str, dict[str, str]]:
-    """By language, one of `ASKED_IN`, the expressions of a form."""
-    return tomllib.loads(Path(__file__).with_name("questions.toml").read_text("utf-8"))
-
-
 def _whole_words(language: str, words: str) -> re.Pattern[str]:
     # Braces of expressions stand in it, too.
-    words = words.replace("{apps}", _document()[language]["apps"])
+    own = expressions()[language]
+    words = words.replace("{apps}", f"{own['apps']}|{own['pages']}")
     return re.compile(words if language in _UNSPACED else rf"(?<!\w)(?:{words})(?!\w)")
 
 
 @cache
 def _pattern(language: str, name: str) -> re.Pattern[str]:
     """What is written under a name for a language."""
-    return _whole_words(language, _document()[language][name])
+    return _whole_words(language, expressions()[language][name])
 
 
 @cache
@@ -95,6 +88,32 @@ def form_of(message: str, language: str = "") -> Form:
     # How long or how often "in each app" is told by which apps, with the time in each.
     is_each = form in _IN_EACH and _pattern(language, "each_app").search(text)
     return Form.APPS if is_each else form
+
+
+def asks_for_pages(message: str) -> bool:
+    """Whether the apps that a question asks for are sites or their pages."""
+    language = asked_in(message)
+    named = _pattern(language, Form.APPS.value).search(normalize(message))
+    return named is not None and _pattern(language, "pages").search(named[0]) is not None
+
+
+def asks_of_use(message: str) -> bool:
+    """Whether a question is about what was done or used, not only about what was shown."""
+    return _pattern(asked_in(message), "pro_verbs").search(normalize(message)) is not None
+
+
+def done_beside(message: str, language: str) -> tuple[tuple[str, ...], bool] | None:
+    """(words, whether before or after what they name) of "what did I do before I opened the mail"."""
+    text = normalize(message)
+    for name in ("before", "after"):
+        for marker in _pattern(language, name).finditer(text):
+            parts = text[: marker.start()], text[marker.end() :]
+            # Of Chinese and others what was opened stands first.
+            for asked, named in (parts, parts[::-1]):
+                does_ask = form_of(asked, language) is Form.FACT and not asked_words(asked, language)
+                if does_ask and (words := asked_words(named, language)):
+                    return words, name == "before"
+    return None
 
 
 _ASKS = ("?", "？", "؟", "՞", "\u037e")

@@ -58,7 +58,7 @@ class Found:
     `also` holds other readings, nearest first; `further` holds ranges that are meant together with
     this one ("Monday and Wednesday"), earliest first. What names no beginning starts at 0.
     `adjusted` says which end fell into a gap or an overlap of the zone's clock:
-    ``(("end", "overlap"),)``.
+    ``(("end", "overlap"),)``. `around_ms` is the moment that a range lies around: of noon 12:00.
     """
 
     phrase: str
@@ -70,6 +70,13 @@ class Found:
     adjusted: tuple[tuple[str, str], ...] = ()
     is_open: bool = False
     further: tuple[Found, ...] = ()
+    around_ms: int | None = None
+
+    @property
+    def opens_ms(self) -> int:
+        """Where it is best looked at first: the moment that it lies around, once that has come."""
+        at_ms = self.around_ms
+        return at_ms if at_ms is not None and at_ms < self.end_ms else self.start_ms
 
     @property
     def is_so_far(self) -> bool:
@@ -342,10 +349,15 @@ def _of_point(point: Point, calendar: Calendar, around_min: int = 0) -> Iterator
             yield _found(calendar.day(first).start_ms, calendar.day(last).end_ms)
         return
     start, end = (minute_of(point.clock, point.part),) * 2 if point.clock else _bounds(point)
+    middle = point.part.closes if point.part and not point.clock else start
     for on in _dates(point, start, calendar):
         if start < end or around_min:
             margin = around_min if point.clock else 0
-            yield _between(_wall(on, start - margin, calendar), _wall(on, end + margin, calendar, later=True))
+            found = _between(
+                _wall(on, start - margin, calendar), _wall(on, end + margin, calendar, later=True)
+            )
+            is_around = start - margin < middle < end + margin
+            yield replace(found, around_ms=_wall(on, middle, calendar)[0] if is_around else None)
             continue
         (at_ms, kind), (again_ms, _) = _wall(on, start, calendar), _wall(on, start, calendar, later=True)
         for each_ms in sorted({at_ms, again_ms}):

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 
 from assistant.retrieval.answer_lines import Synonyms, named, without_miscuts
 from store.frames.activity_intervals import Segment
+from store.privacy.defaults import is_browser
+from store.search.filters import Filters
 from store.timeline.totals import site
 
 BREAK_MS = 20 * 60_000
 """So long without use, or with other windows, parts two visits, and two blocks of a day."""
+SHORT_BREAK_MS = 60_000
+"""What lies before the last visit is asked of the last time that something was opened."""
 MIN_NAMED = 0.5
 """A window is meant when it names this part of the words of a question."""
 SAME_NAME = 0.6
@@ -20,7 +24,7 @@ BROWSER = (
     "browser webbrowser navigateur navegador webbläsare przeglądarka prohlížeč böngésző tarayıcı браузер"
     " 浏览器 ブラウザ 브라우저"
 )
-"""What a window with an address is in, beside its app's name, as people call it."""
+"""What a known browser, and whatever shows an address, is called by people beside its app's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,42 @@ def meant(
     return [s for s in activity if best >= least and shares[_place(s)] >= best]
 
 
+def compared(apps: Iterable[str], words: Sequence[str]) -> set[str]:
+    """The apps that a question names, where it names several and nothing else."""
+    named_by = [{app for app in apps if named([word], app)} for word in words]
+    every = set[str]().union(*named_by)
+    return every if all(named_by) and len(every) > 1 and every not in named_by else set()
+
+
+def of_pages(activity: Sequence[Segment], words: Sequence[str]) -> list[Segment]:
+    """The segments in browsers that a question names, where it names nothing else; all without a browser."""
+    shown = [segment for segment in activity if _place(segment)[-1]] or activity
+    return meant(shown, words, {}, least=1.0)
+
+
+def beside(activity: Sequence[Segment], words: Sequence[str], *, is_before: bool) -> tuple[int, int] | None:
+    """A stretch right before, or after, the last visit to what is named."""
+    visits = list(blocks(meant(activity, words, {}), SHORT_BREAK_MS))
+    if not visits:
+        return None
+    start_ms, end_ms = visits[-1].start_ms, visits[-1].end_ms
+    return (start_ms - BREAK_MS, start_ms) if is_before else (end_ms, end_ms + BREAK_MS)
+
+
+def permitted(segment: Segment, filters: Filters) -> bool:
+    """Whether a segment of the right time and host is one that filters let through; the line of activity has
+    no frames of monitors without the focus.
+    """
+    wanted = (
+        (filters.app_name, segment.app_name),
+        (filters.window_name, segment.window_name),
+        (filters.browser_url, segment.browser_url),
+    )
+    is_left_out = any(start <= segment.start_ms < end for start, end in filters.left_out)
+    has_names = all((part or "").casefold() in (name or "").casefold() for part, name in wanted)
+    return has_names and not is_left_out and filters.focused is not False
+
+
 def last_of(activity: Sequence[Segment], words: Sequence[str]) -> list[Segment]:
     """Those of the last visit to the apps, windows and sites that a question names, where it names nothing
     else.
@@ -96,12 +136,13 @@ def titles(activity: Iterable[Segment]) -> set[str]:
     return {" ".join(_place(segment)[:-1]) for segment in activity}
 
 
-def by_app(activity: Iterable[Segment]) -> list[tuple[str, int]]:
-    """(app, milliseconds), the one used longest first."""
+def longest(activity: Iterable[Segment], *, is_pages: bool = False) -> list[tuple[str, int]]:
+    """(app or page, milliseconds), the one used longest first."""
     durations: dict[str, int] = defaultdict(int)
     for segment in activity:
-        durations[segment.app_name or ""] += segment.duration_ms
-    return sorted(durations.items(), key=lambda app: -app[1])
+        page = segment.window_name or segment.browser_url
+        durations[(page if is_pages else segment.app_name) or ""] += segment.duration_ms
+    return sorted(durations.items(), key=lambda named: -named[1])
 
 
 def _block(segments: Sequence[Segment]) -> Block:
@@ -115,4 +156,5 @@ def _block(segments: Sequence[Segment]) -> Block:
 
 def _place(segment: Segment) -> tuple[str, str, str, str]:
     address = segment.browser_url
-    return segment.app_name or "", segment.window_name or "", site(address) or "", BROWSER if address else ""
+    called = BROWSER if address or is_browser(segment.app_name) else ""
+    return segment.app_name or "", segment.window_name or "", site(address) or "", called

@@ -15,7 +15,7 @@ from functools import cached_property
 from assistant.core.strings import clock, day, duration, text
 from assistant.core.texts import HAN, normalize
 from assistant.evidence.quotes import table_rows
-from assistant.language.questions import Form, asks_for_last
+from assistant.language.questions import Form, asks_for_last, asks_for_pages, asks_of_use
 from assistant.retrieval import answer_lines, usage
 from assistant.retrieval.answer_lines import Moment, Question, Synonyms, lines_of, title_of, without_figures
 from assistant.retrieval.excerpts import excerpt
@@ -27,6 +27,7 @@ from engines.chat.extractive import ExtractiveModel, Item, Quote, plain
 from store.core import times
 from store.embeddings import knn
 from store.embeddings.knn import WORDS_ONLY, SemanticUnavailable
+from store.frames import apps
 from store.frames.activity_intervals import Segment
 from store.ocr import readings
 from store.search.semantic import SAYS
@@ -40,6 +41,7 @@ HARDLY_CHANCE = 0.001
 MAX_BLOCKS = 12
 MAX_WINDOWS = 4
 MAX_VISITS = 8
+MAX_NAMES = 20
 _MEASURED = (Form.DURATION, Form.VISITS, Form.APPS)
 
 
@@ -59,20 +61,31 @@ class _Composing:
 
     def answer(self) -> Iterator[Item]:
         """By the form of the question."""
-        form, words = self.turn.plan.form, self.turn.plan.words
         self._note_found(is_found=True)
-        meant = []
-        if form in _MEASURED:
-            meant = usage.meant(self._activity, words, self._synonyms(usage.titles(self._activity), {}))
-        if form is Form.MOMENT:  # "when did I use" an app
-            is_last = asks_for_last(self.turn.plan.searched_for)
-            meant = (usage.last_of if is_last else usage.of_app)(self._activity, words)
+        form, meant = self._meant(self.turn.plan.form, self.turn.plan.words)
         if meant:
             yield self._measured(form, meant)
-        elif form is Form.SUMMARY or not words:
+        elif form is Form.SUMMARY or not self.turn.plan.words:
             yield from self.summary()
         else:
             yield from self._lines(form)
+
+    def _meant(self, form: Form, words: Sequence[str]) -> tuple[Form, list[Segment]]:
+        """(the form of what is measured, of which activity); none where what was shown is asked for."""
+        asked, activity = self.turn.plan.searched_for, list[Segment]()
+        if form in _MEASURED or asks_of_use(asked):
+            compared = usage.compared(apps.names(self.turn.database), words)
+            activity = [each for each in self._activity if each.app_name in compared] if compared else []
+        if len({each.app_name for each in activity}) > 1:
+            return Form.APPS, activity
+        if form is Form.APPS and asks_for_pages(asked):
+            return form, usage.of_pages(self._activity, words)
+        if form in _MEASURED:
+            synonyms = self._synonyms(usage.titles(self._activity), {})
+            return form, usage.meant(self._activity, words, synonyms)
+        if form is Form.MOMENT:  # "when did I use" an app
+            return form, (usage.last_of if asks_for_last(asked) else usage.of_app)(self._activity, words)
+        return form, []
 
     def _note_found(self, is_found: bool) -> None:
         """What stands beside the answer says of its words what the answer says itself."""
@@ -82,13 +95,9 @@ class _Composing:
     def _activity(self) -> list[Segment]:
         filters = self.retrieval.filters
         end_ms = min(filters.end_ms or self.turn.plan.now_ms, self.turn.plan.now_ms)
-        found = segments.segments(self.turn.database, filters.start_ms, end_ms)
+        found = segments.segments(self.turn.database, filters.start_ms, end_ms, filters.host)
         permits = self.turn.services.permits or (lambda _: True)
-        return [
-            segment
-            for segment in found
-            if permits(segment) and not any(a <= segment.start_ms < b for a, b in filters.left_out)
-        ]
+        return [each for each in found if permits(each) and usage.permitted(each, filters)]
 
     @cached_property
     def _is_one_day(self) -> bool:
@@ -101,10 +110,13 @@ class _Composing:
     def _measured(self, form: Form, meant: Sequence[Segment]) -> Item:
         language = self.turn.plan.language
         total = duration(sum(segment.duration_ms for segment in meant), language)
-        apps = usage.by_app(meant)
-        if form is Form.APPS and len(apps) > 1:
-            named = ", ".join(f"{self._app(app)} {duration(spent, language)}" for app, spent in apps)
-            return Item(text("apps_used", language, apps=named, count=len(apps), total=total), is_point=False)
+        is_pages = form is Form.APPS and asks_for_pages(self.turn.plan.searched_for)
+        by_name = usage.longest(meant, is_pages=is_pages)
+        if form is Form.APPS and len(by_name) > 1:
+            shown = [(f"“{plain(n)}”" if is_pages else self._app(n), ms) for n, ms in by_name[:MAX_NAMES]]
+            names = ", ".join(f"{name} {duration(ms, language)}" for name, ms in shown)
+            kind = "pages_seen" if is_pages else "apps_used"
+            return Item(text(kind, language, names=names, count=len(by_name), total=total), is_point=False)
         visits = list(usage.blocks(meant))
         days = len({times.to_local(visit.start_ms, self.turn.plan.zone).date() for visit in visits})
         sentence = text(

@@ -20,8 +20,9 @@ from assistant.core.records import Scope, TurnFilters, TurnRequest
 from assistant.core.strings import day, text
 from assistant.core.texts import Language, asked_in, language_of
 from assistant.language import time_phrases
-from assistant.language.questions import Form, asked_words, form_of, goes_on
+from assistant.language.questions import Form, asked_words, done_beside, form_of, goes_on
 from assistant.language.time_phrases import Calendar, Found, Refusal
+from assistant.retrieval import usage
 from assistant.turns import anchor_facts
 from assistant.turns.anchor_facts import AnchorFacts, around
 from store.chats import conversations
@@ -29,8 +30,10 @@ from store.core import times
 from store.core.database import Database
 from store.core.translation import gettext as _
 from store.frames import apps, frames
+from store.frames.activity_intervals import Segment
 from store.search import sample
 from store.search.filters import Filters
+from store.timeline import segments
 
 MAX_LATER_MS = 60_000
 """A browser reads "today" a little before the question arrives: ends so near are the same."""
@@ -57,8 +60,11 @@ def understood(
     about: AnchorFacts | None,
     *,
     uses_tools: bool,
+    permits: Callable[[Segment], bool] | None = None,
 ) -> Understood:
-    """The scope of a question. Raises `TurnRefused`; `TimeRangeRequired` where no answer is certain."""
+    """The scope of a question; `permits` says which activity whoever asks may know of. Raises `TurnRefused`;
+    `TimeRangeRequired` where no answer is certain.
+    """
     language = asked_in(message)
     calendar = Calendar(request.now_ms, zone, request.day_start_min, request.week_start)
     if about and anchor_facts.is_label(message):  # its time is the anchor's, not a range to look at
@@ -84,8 +90,28 @@ def understood(
                 form = form_of(earlier, asked_in(question)) if form is Form.YES_NO else form
                 scope, topic = replace(scope, follows=question), f"{earlier} {topic}"
                 break
+    beside = done_beside(topic, language) if request.mode != "evidence" else None
+    if beside and (span := _beside(database, scope, filters, permits, *beside)):
+        scope, form, words = Scope("", *span), Form.SUMMARY, ()
     said = told(scope, filters, zone, request.now_ms, language_of(message), request.frame_id is not None)
     return Understood(replace(scope, text=said), filters, topic, form, words)
+
+
+def _beside(
+    database: Database,
+    scope: Scope,
+    filters: TurnFilters,
+    permits: Callable[[Segment], bool] | None,
+    words: Sequence[str],
+    is_before: bool,
+) -> tuple[int, int] | None:
+    """The part of a scope that lies right before, or after, the last visit to what is named."""
+    where = Filters(scope.start_ms, scope.end_ms, left_out=scope.left_out, **filters.given())
+    line = segments.segments(database, scope.start_ms, scope.end_ms, filters.host)
+    seen = [each for each in line if usage.permitted(each, where) and (not permits or permits(each))]
+    start_ms, end_ms = usage.beside(seen, words, is_before=is_before) or (0, 0)
+    start_ms, end_ms = max(start_ms, scope.start_ms), min(end_ms, scope.end_ms)
+    return (start_ms, end_ms) if start_ms < end_ms else None
 
 
 def _parts(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from assistant.core.texts import ASKED_IN, asked_in
-from assistant.language import questions
+from assistant.core.texts import ASKED_IN, asked_in, expressions
 from assistant.language.questions import Form, asked_words, form_of
 from tests.tables import for_each
 
@@ -42,6 +41,10 @@ from tests.tables import for_each
         ("회의가 언제예요?", "ko", Form.MOMENT),
         ("どのアプリを使いましたか？", "ja", Form.APPS),
         ("使ったアプリはどれ？", "ja", Form.APPS),
+        ("Hoeveel kost de lamp", "nl", Form.FIGURE),
+        ("Wann Generalprobe", "de", Form.MOMENT),
+        ("Zusammenfassung Projekt", "de", Form.SUMMARY),
+        ("was the rent paid", "en", Form.YES_NO),
     ],
 )
 def test_the_form_of_a_question(question: str, language: str, form: Form) -> None:
@@ -99,4 +102,4 @@ def test_words_are_small_only_where_the_language_is_told(question: str, words: t
 
 
 def test_every_language_that_is_told_apart_has_its_forms() -> None:
-    assert set(questions._document()) == set(ASKED_IN)
+    assert set(expressions()) == set(ASKED_IN)

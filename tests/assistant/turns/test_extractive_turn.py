@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from assistant.core.records import TurnFilters
 from tests.assistant.conftest import Ask
 from tests.assistant.helpers import HOSTILE, START_MS, Afternoon
 from tests.stub_model import StubModel
@@ -98,7 +99,19 @@ REPORT = "Writer “report.odt”: 14:00–14:10 (10 min), 14:50–14:52 (2 min)
     [
         ("How long was I in Writer?", f"12 min in {REPORT}"),
         ("How often did I open the report?", f"2×, 12 min in {REPORT}"),
-        ("Which apps did I use?", "2 apps, 17 min: Writer 12 min, Mail 5 min."),
+        ("Which apps did I use?", "3 apps, 20 min: Writer 12 min, Mail 5 min, Firefox 3 min."),
+        ("Compare the time in Writer with the time in Mail", "2 apps, 17 min: Writer 12 min, Mail 5 min."),
+        ("Which pages did I look at in the browser?", "2 pages, 3 min: “Tides” 2 min, “Moon” 1 min."),
+        ("我刚才看了哪些网页？", "2 个页面，共 3 分钟：“Tides” 2 分钟, “Moon” 1 分钟。"),
+        (
+            "What did I do before I opened the inbox?",
+            "- **14:00–14:09** [1] [2]\n  - Writer “report.odt” “a page” [1]",
+        ),
+        (
+            "What did I do after I closed the inbox?",
+            "- **14:15–14:19** [1] [2]\n  - Firefox “Tides” “high water” [3]\n"
+            "  - Firefox “Moon” “high water” [4]\n  - Mail “Inbox” “a mail” [1]",
+        ),
         ("When did I use Mail?", "1×, 5 min in Mail “Inbox”: 14:10–14:15 (5 min)."),
         ("我在Mail里待了多久？", "Mail “Inbox” 共 5 分钟：14:10–14:15 (5 分钟)。"),
     ],
@@ -110,9 +123,25 @@ def test_durations_visits_and_apps_are_measured(
         afternoon.show(minute, "a page", app_name="Writer", window_name="report.odt")
     for minute in range(10, 16):
         afternoon.show(minute, "a mail", app_name="Mail", window_name="Inbox")
+    for minute in range(15, 20):
+        title = "Tides" if minute < 18 else "Moon"
+        afternoon.show(minute, "high water", app_name="Firefox", window_name=title)
     for minute in range(50, 53):
         afternoon.show(minute, "a page", app_name="Writer", window_name="report.odt")
     assert ask(question, model="extractive").answer_md.split("\n\n")[1:] == [answer]
+
+
+def test_what_is_measured_is_narrowed_by_every_filter(ask: Ask, afternoon: Afternoon) -> None:
+    for minute in range(11):
+        afternoon.show(minute, "a page", app_name="Writer" if minute < 6 else "Mail", window_name="Plan")
+    for filters, total in (
+        (TurnFilters(app_name="mail"), "4 min in Mail"),
+        (TurnFilters(window_name="plan"), "9 min in Writer"),
+    ):
+        said = ask("How long did I work?", model="extractive", filters=filters).answer_md
+        assert said.split("\n\n")[1].startswith(total)
+    elsewhere = TurnFilters(host="another")
+    assert "min" not in ask("How long did I work?", model="extractive", filters=elsewhere).answer_md
 
 
 def test_over_several_days_every_clock_time_has_its_day(ask: Ask, afternoon: Afternoon) -> None:

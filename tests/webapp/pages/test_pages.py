@@ -321,6 +321,7 @@ def test_a_day_has_a_tick_for_each_of_its_hours(
         ("yesterday", "/timeline?day=2026-11-19"),
         ("yesterday 14:00-14:30", "/timeline?at=1795068000000&z=1h"),
         ("昨天下午", "/timeline?at=1795060800000"),
+        ("yesterday at noon", "/timeline?at=1795060800000"),
     ],
 )
 def test_a_typed_time_goes_there(visitor: Actor, typed: str, location: str) -> None:

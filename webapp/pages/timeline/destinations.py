@@ -37,7 +37,7 @@ def resolve_destination(typed: str, shown: times.Day, viewer: Viewer) -> Destina
         case Found(at_ms=int(moment_ms)):
             return _moment(moment_ms, viewer)
         case stretch:
-            return _stretch(stretch.start_ms, stretch.end_ms, viewer)
+            return _stretch(stretch, viewer)
 
 
 def _moment(at_ms: int, viewer: Viewer) -> Destination:
@@ -45,12 +45,13 @@ def _moment(at_ms: int, viewer: Viewer) -> Destination:
     return Destination(f"/timeline?at={at_ms}", _("%(day)s at %(time)s", day=on, time=clock), at_ms)
 
 
-def _stretch(start_ms: int, end_ms: int, viewer: Viewer) -> Destination:
-    """A range opens at its start, at the closest zoom that holds it."""
+def _stretch(stretch: Found, viewer: Viewer) -> Destination:
+    """A range opens at its start, or at the moment that it lies around, at the closest zoom that holds it."""
+    start_ms, end_ms = stretch.start_ms, stretch.end_ms
     words = formatting.span(start_ms, end_ms, viewer.zone, viewer.now_ms)
     day = viewer.day_of(start_ms)
     if day.start_ms == start_ms and (end_ms >= day.end_ms or end_ms == viewer.now_ms):
         return Destination(f"/timeline?day={day.date.isoformat()}", words)
     holds = [zoom for zoom, minutes in ZOOMS.items() if minutes and end_ms - start_ms <= minutes * 60_000]
-    query = {"at": start_ms} | ({"z": holds[-1]} if holds else {})
+    query = {"at": stretch.opens_ms} | ({"z": holds[-1]} if holds else {})
     return Destination(f"/timeline?{urlencode(query)}", words)
