@@ -31,7 +31,7 @@ from engines.ocr.protocol import (
     lines_of,
 )
 from engines.ocr.remembered import INK, UNSURE, Remembered, Row
-from engines.ocr.rows import PICTURE, Block, Ink, blocks_of, has_strokes, rows_of, strokes
+from engines.ocr.rows import PICTURE, Block, Ink, blocks_of, rows_of, strokes
 from engines.ocr.scripts import (
     confidence,
     is_not_latin,
@@ -71,10 +71,9 @@ def read_page(
     shown = None if mask is None else np.asarray(mask)
     ink, walls = strokes(grey)
     blocks = blocks_of(ink if shown is None else ink & shown)
-    rows = [row for block in blocks for row in _rows(block, walls, grey, shown)]
-    rows = [row for row in rows if has_strokes(row.grey, row.shown)]
+    rows = [row for block in blocks for row in _rows(block, walls, grey, shown, known)]
     lines: list[OcrLine] = []
-    found = known.read(rows, lambda unknown: _read_rows(unknown, languages, recognise))
+    found = known.read(rows, lambda unknown: _read_rows(unknown, languages, recognise, known))
     for row, words in zip(rows, found, strict=True):
         if words and not _is_debris(row, words):
             moved = [word.moved(row.box.x, row.box.y) for word in words]
@@ -82,9 +81,9 @@ def read_page(
     return in_reading_order([line for line in lines if not _is_a_rule(line)])
 
 
-def _rows(block: Block, walls: Ink, grey: Grey, shown: Ink | None) -> Iterator[Row]:
+def _rows(block: Block, walls: Ink, grey: Grey, shown: Ink | None, known: Remembered) -> Iterator[Row]:
     of_block = block.shown
-    for box in rows_of(block, walls):
+    for box in rows_of(block, walls, known.bands):
         x, y = max(0, box.x - _AROUND[0]), max(0, box.y - _AROUND[1])
         w, h = min(grey.shape[1], box.right + _AROUND[0]) - x, min(grey.shape[0], box.bottom + _AROUND[1]) - y
         part, left, top = (slice(y, y + h), slice(x, x + w)), x - block.box.x, y - block.box.y
@@ -95,13 +94,13 @@ def _rows(block: Block, walls: Ink, grey: Grey, shown: Ink | None) -> Iterator[R
 
 
 def _read_rows(
-    inks: Sequence[Grey], languages: Sequence[str], recognise: Recognise
+    inks: Sequence[Grey], languages: Sequence[str], recognise: Recognise, known: Remembered
 ) -> Iterator[list[OcrWord]]:
     """Words of each row, as in one at 0, 0. What one model is unsure of the next one reads, too."""
     first, *rest = passes(languages)
     found = _recognised(inks, first, recognise)
     for language in rest:
-        unsure = _unsure_rows(inks, found, language, recognise)
+        unsure = _unsure_rows(inks, found, language, recognise, known)
         again = _recognised([inks[number] for number in unsure], language, recognise)
         for number, words in zip(unsure, again, strict=True):
             found[number] = surest(found[number], words)
@@ -113,13 +112,21 @@ def _read_rows(
 
 
 def _unsure_rows(
-    inks: Sequence[Grey], found: Sequence[list[OcrWord]], language: str, recognise: Recognise
+    inks: Sequence[Grey],
+    found: Sequence[list[OcrWord]],
+    language: str,
+    recognise: Recognise,
+    known: Remembered,
 ) -> list[int]:
-    """Numbers of rows that may hold this language's script; a part of one is read first, where it tells."""
+    """Numbers of rows that may hold this language's script; a part of one is read first, where it tells.
+
+    While somebody types into a row, that part often stays the same.
+    """
     unsure = [number for number, ink in enumerate(inks) if _is_unsure(found[number], ink)]
     parts = {number: _probe(inks[number], found[number]) for number in unsure}
     parts = {number: part for number, part in parts.items() if 2 * part.shape[1] < inks[number].shape[1]}
-    probed = dict(zip(parts, _recognised(list(parts.values()), language, recognise), strict=True))
+    read = known.once(list(parts.values()), language, lambda new: _recognised(new, language, recognise))
+    probed = dict(zip(parts, read, strict=True))
     return [number for number in unsure if number not in probed or shows_other_script(probed[number])]
 
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from engines.ocr.ink import Grey, ink_of
 from engines.ocr.protocol import Box, OcrWord
-from engines.ocr.rows import PICTURE, upright
+from engines.ocr.rows import PICTURE, has_strokes, upright
 
 INK = 96
 UNSURE = 0.8  # a line below this may be another script; most Latin lines are above .9
@@ -34,11 +34,19 @@ _NEAR, _FAR = 3, 6  # heights of a row that are read again beside what is new, t
 _LEAST = 8  # heights of a stretch
 _MOSTLY = 0.7  # of a row's width: more is sooner read at once
 _REMEMBERED = 45_000  # words: some 16 MB
+_BANDS = 4_000  # some 50 screens
 _PLACES = 16_000  # in rows: some 200 of them
 
 Numbers = npt.NDArray[np.uint64]
 Read = Callable[[Sequence[Grey]], Iterable[list[OcrWord]]]
 """Words of each row's ink, as in one at 0, 0."""
+
+
+def _digest(*parts: bytes) -> bytes:
+    digest = blake2b(digest_size=20)
+    for part in parts:
+        digest.update(part)
+    return digest.digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +59,8 @@ class Row:
 
     @property
     def key(self) -> bytes:
-        digest = blake2b(repr(self.grey.shape).encode(), digest_size=20)
-        digest.update(self.grey.tobytes())
-        if self.shown is not None:
-            digest.update(np.packbits(self.shown).tobytes())
-        return digest.digest()
+        shown = b"" if self.shown is None else np.packbits(self.shown).tobytes()
+        return _digest(repr(self.grey.shape).encode(), self.grey.tobytes(), shown)
 
     @property
     def is_picture(self) -> bool:
@@ -149,6 +154,7 @@ class Remembered:
         self._places: dict[int, tuple[_Columns, int]] = {}
         self._older_places = self._places
         self._patched: set[bytes] = set()
+        self.bands: dict[bytes, list[Box]] = {}  # what of a picture they were cut into, by their ink
         # By chance, so that nobody can draw columns that are taken for others.
         self._weights = np.random.default_rng().integers(1, 2**64, PICTURE + 1, np.uint64)
 
@@ -156,6 +162,8 @@ class Remembered:
         """Words of each row. What is not known of them, `read` reads."""
         keys = [row.key for row in rows]
         new = {key: row for key, row in zip(keys, rows, strict=True) if key not in self._rows}
+        self._rows |= {key: [] for key, row in new.items() if not has_strokes(row.grey, row.shown)}
+        new = {key: row for key, row in new.items() if key not in self._rows}
         inks = {key: row.ink() for key, row in new.items()}
         columns = {key: _Columns(row, self._weights) for key, row in new.items() if not row.is_picture}
         found = self._patches(columns, inks, read)
@@ -172,7 +180,16 @@ class Remembered:
         held = sum(map(len, self._rows.values())) + len(self._rows)
         while held > _REMEMBERED:
             held -= len(self._rows.popitem(last=False)[1]) + 1
+        while len(self.bands) > _BANDS:
+            del self.bands[next(iter(self.bands))]
         return result
+
+    def once(self, inks: Sequence[Grey], language: str, read: Read) -> list[list[OcrWord]]:
+        """Words of each ink in one language, read where the same was not read lately."""
+        keys = [_digest(ink.tobytes(), repr((ink.shape, language)).encode()) for ink in inks]
+        new = {key: ink for key, ink in zip(keys, inks, strict=True) if key not in self._rows}
+        self._rows |= zip(new, read(list(new.values())), strict=True)
+        return [self._rows[key] for key in keys]
 
     def _patches(
         self, rows: dict[bytes, _Columns], inks: dict[bytes, Grey], read: Read

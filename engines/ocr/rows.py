@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import chain
 from statistics import median
 
@@ -175,24 +176,47 @@ def with_neighbours(tiles: Ink) -> Ink:
     return np.asarray(across[:-2] | across[1:-1] | across[2:])
 
 
-def rows_of(block: Block, walls: Ink) -> list[Box]:
-    """A box in the picture for each row of text, from the top."""
+def rows_of(block: Block, walls: Ink, known: dict[bytes, list[Box]]) -> list[Box]:
+    """A box in the picture for each row of text, from the top. What bands were cut into is `known` then."""
     box = block.box
-    return [row.moved(box.x, box.y) for row in _rows(block.ink, walls[box.y : box.bottom, box.x : box.right])]
+    walls = walls[box.y : box.bottom, box.x : box.right]
+    return [row.moved(box.x, box.y) for row in _rows(block.ink, walls, known)]
 
 
-def _rows(ink: Ink, walls: Ink) -> list[Box]:
-    parts = [
-        row
-        for part in _Parts(ink, _GAP, walls).boxes()
-        for piece in _without_rims(ink, part)
-        for row in _told_apart(ink, piece)
-    ]
+def _rows(ink: Ink, walls: Ink, known: dict[bytes, list[Box]]) -> list[Box]:
+    parts = [piece for band in _bands(ink) for piece in _pieces(ink, walls, band, known)]
     if not parts:
         return []
     usual = median(box.h for box in parts for _ in range(1 + box.w // 16))  # a long row counts more
     rows = _joined_beside(_joined_stacked(sorted(parts, key=_from_the_top), usual), walls)
     return [row for row in rows if row.h >= _LOWEST and row.w >= _NARROWEST]
+
+
+def _bands(ink: Ink) -> Iterator[Box]:
+    """Where ink is, from one row of pixels without any to the next: nothing hangs together over those."""
+    edges = np.flatnonzero(np.diff(np.pad(ink.any(1), 1).astype(np.int8))).tolist()
+    for top, bottom in zip(edges[::2], edges[1::2], strict=True):
+        columns = np.flatnonzero(ink[top:bottom].any(0))
+        left = int(columns[0])
+        yield Box(left, top, int(columns[-1]) + 1 - left, bottom - top)
+
+
+def _pieces(ink: Ink, walls: Ink, band: Box, known: dict[bytes, list[Box]]) -> Iterator[Box]:
+    """What a band's ink alone tells: parts of rows. Bands that stay or move as they are keep theirs."""
+    part = slice(band.y, band.bottom), slice(band.x, band.right)
+    digest = blake2b(repr((band.w, band.h)).encode(), digest_size=20)
+    for mask in (ink[part], walls[part]):
+        digest.update(np.packbits(mask).tobytes())
+    key = digest.digest()
+    if key not in known:
+        inside = ink[part]
+        known[key] = [
+            row
+            for box in _Parts(inside, _GAP, walls[part]).boxes()
+            for piece in _without_rims(inside, box)
+            for row in _told_apart(inside, piece)
+        ]
+    return (piece.moved(band.x, band.y) for piece in known[key])
 
 
 def _from_the_top(box: Box) -> tuple[int, int]:

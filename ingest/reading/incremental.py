@@ -20,7 +20,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from engines.ocr.protocol import Box, OcrEngine, OcrLine, OcrWord, in_reading_order, lines_of
-from engines.ocr.rows import TILE_H, TILE_W, Block, blocks_of, strokes, tiles_of
+from engines.ocr.rows import PICTURE, TILE_H, TILE_W, Block, blocks_of, strokes, tiles_of, with_neighbours
 from ingest.reading.page_text import Told, ink_of
 
 Pixels = npt.NDArray[np.uint32]  # one screen, a pixel per number
@@ -29,7 +29,7 @@ Mask = npt.NDArray[np.bool_]
 _ASK_ABOVE = 0.1  # of the screen's area: less is sooner read than proved
 _MARGIN = 2  # pixels around a word that may be of its letters
 _CONTEXT = 64  # pixels around what is read, which tell its background and the walls that go through it
-_BESIDE = 32  # columns in which a pixel may change what is taken for ink
+_NEAR_H, _NEAR_W = PICTURE + TILE_H, TILE_W  # pixels within which a pixel may change what is taken for ink
 _FEW = 3  # blocks are read one by one, more of them at once
 _RESTLESS = 3  # changes one after the other
 _VIDEO_SIDE = 96  # pixels; clocks and lines being typed are lower
@@ -193,18 +193,20 @@ def _size(lines: Iterable[OcrLine]) -> int:
 
 
 def _strokes(last: _Screen | None, changed: Mask, image: Image.Image) -> tuple[Mask, Mask]:
-    """Ink and walls of a picture: the last ones, but for the columns that changed and those beside."""
+    """Ink and walls of a picture: the last ones, but for what changed and what is near."""
     if last is None:
         return strokes(np.asarray(image.convert("L")))
-    columns = np.flatnonzero(changed.any(0)) * TILE_W
-    if not len(columns):
-        return last.ink, last.walls
-    left, right = max(0, int(columns[0]) - _BESIDE), min(image.width, int(columns[-1]) + TILE_W + _BESIDE)
-    start = max(0, left - _BESIDE)
-    cut = image.crop((start, 0, min(image.width, right + _BESIDE), image.height))
+    down = _NEAR_H // TILE_H - 1
+    sums = np.pad(with_neighbours(changed), ((down + 1, down), (0, 0))).cumsum(0)
+    near = sums[2 * down + 1 :] != sums[: -2 * down - 1]
     both = last.ink.copy(), last.walls.copy()
-    for whole, part in zip(both, strokes(np.asarray(cut.convert("L"))), strict=True):
-        whole[:, left:right] = part[:, left - start : right - start]
+    for rows, columns in _regions(near):
+        top, left = rows.start * TILE_H, columns.start * TILE_W
+        bottom, right = rows.stop * TILE_H, columns.stop * TILE_W
+        y, x = max(0, top - _NEAR_H), max(0, left - _NEAR_W)
+        cut = image.crop((x, y, min(image.width, right + _NEAR_W), min(image.height, bottom + _NEAR_H)))
+        for whole, part in zip(both, strokes(np.asarray(cut.convert("L"))), strict=True):
+            whole[top:bottom, left:right] = part[top - y : bottom - y, left - x : right - x]
     return both
 
 

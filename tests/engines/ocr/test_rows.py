@@ -55,7 +55,7 @@ def test_rows_are_told_by_their_strokes(
 ) -> None:
     for grey in (picture(*boxes), 255 - picture(*boxes)):
         ink, walls = strokes(grey)
-        found = [row for block in blocks_of(ink) for row in rows_of(block, walls)]
+        found = [row for block in blocks_of(ink) for row in rows_of(block, walls, {})]
         assert found == [Box(*row) for row in rows]
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from engines.ocr.protocol import Box, OcrError, OcrLine, OcrWord, lines_of
+from engines.ocr.rows import strokes
 from ingest.reading import incremental
 from ingest.reading.incremental import IncrementalReader
 
@@ -261,3 +262,21 @@ def test_what_plays_is_left_unread_until_it_rests(reader: IncrementalReader, eng
     image.paste((10, 20, 30), (390, 100, 420, 110))  # words come into it, and it stands still
     assert words_of(reader.read("DP-1", image)) == words_of(engine.read(image))
     assert not reader.left_unread
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data(), st.sampled_from([(900, 700), (653, 485)]))
+def test_strokes_near_what_changed_are_those_of_the_whole_picture(
+    data: st.DataObject, size: tuple[int, int]
+) -> None:
+    """Upright edges of any length: a wall, a border or a stem is told by its ends, which may be far away."""
+    reader, image = IncrementalReader(BlockEngine()), screen(page(), size)
+    for _ in range(4):
+        reader.read("DP-1", image)
+        x, y = (data.draw(st.integers(0, side - 1)) for side in size)
+        w, h = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 200))
+        image.paste((data.draw(st.integers(0, 255)),) * 3, (x, y, min(size[0], x + w), min(size[1], y + h)))
+        reader.read("DP-1", image)
+        now = reader._screens["DP-1"]
+        for mine, whole in zip((now.ink, now.walls), strokes(np.asarray(image.convert("L"))), strict=True):
+            assert np.array_equal(mine, whole)
