@@ -55,6 +55,24 @@ _CHUNK = re.compile(
     rf"|(?P<word>(?:[^:{_END}]|:(?=\d))+)"
 )
 _GROUPS = {"title": "x", "hour": "Z", "mention": "@", "dash": "T", "comma": ",", "stop": ";", "and": "&"}
+# Korean times are Chinese words in another script, and read as such: 9월 18일 is 9月18日.
+_DAYS_KO = {
+    "어제": "昨天",
+    "오늘": "今天",
+    "그저께": "前天",
+    "그제": "前天",
+    "지난주": "上周",
+    "이번 주": "这周",
+}
+_PARTS_KO = {"오전": "上午", "오후": "下午", "아침": "早上", "저녁": "晚上"}
+_UNITS_KO = {"년": "年", "월": "月", "일": "日", "시": "点", "분": "分"}
+_WEEKDAYS_KO = dict(zip("월화수목금토일", "一二三四五六日", strict=True))
+_KOREAN = re.compile(
+    r"(?<=\d)(?P<unit>[년월일]|시(?!간)|(?<=시 \d)분|(?<=시 \d\d)분)(?!\s?(?:전|후|뒤|동안|간|째|반))"
+    r"|(?P<until>(?<=[시분일월년])부터\s?(?=[^.?]{1,12}까지))"
+    rf"|(?P<weekday>[{''.join(_WEEKDAYS_KO)}])요일"
+    rf"|(?<!\w)(?P<word>{'|'.join((*_DAYS_KO, *_PARTS_KO))})(?!\w{{3}})"
+)
 _KANA = re.compile("[\u3041-\u30fa]")
 _SHAPES = tuple(
     (kind, re.compile(shape))
@@ -267,13 +285,26 @@ def _read_shape(kind: str, found: re.Match[str]) -> tuple[str, Any]:
 
 def _normal(text: str) -> tuple[str, list[int]]:
     """Letters without case, accents or width, one kind of dash; and where each character was."""
-    characters: list[str] = []
-    origin: list[int] = []
-    for at, raw in enumerate(text):
-        for character in plain(raw):
-            characters.append(character)
-            origin.append(at)
-    return "".join(characters), origin
+    written: list[tuple[str, int]] = []
+    read = 0
+    for korean in (*_KOREAN.finditer(text), None):
+        until = korean.start() if korean else len(text)
+        written += [(character, at) for at in range(read, until) for character in plain(text[at])]
+        if korean:
+            sino, read = _sino(korean), korean.end()
+            written += [*((sign, until) for sign in sino[:-1]), (sino[-1], read - 1)]
+    return "".join(character for character, _ in written), [at for _, at in written]
+
+
+def _sino(korean: re.Match[str]) -> str:
+    """A Korean word of time in Chinese."""
+    if korean["unit"]:
+        return _UNITS_KO[korean["unit"]]
+    if korean["until"]:
+        return "到"
+    if korean["weekday"]:
+        return "星期" + _WEEKDAYS_KO[korean["weekday"]]
+    return (_DAYS_KO | _PARTS_KO)[korean["word"]]
 
 
 def _language_of(text: str) -> str:

@@ -285,6 +285,10 @@ def test_every_moment_lies_in_today(day: int, minute: int, day_start_min: int) -
         ("Wat heb ik 3 dagen geleden gedaan?", 17, 17),
         ("O que fiz na semana passada?", 9, 15),
         ("어제 무엇을 읽었나요?", 19, 19),
+        ("11월 13일에 뭐라고 했어?", 13, 13),
+        ("지난주에 뭐 했어?", 9, 15),
+        ("월요일부터 수요일까지 뭐 했어?", 16, 18),
+        ("어제 오후 3시 30분에 뭐 했어?", 19, 19),
     ],
 )
 def test_days_are_told_in_the_words_that_cldr_has_for_other_languages(
