@@ -27,7 +27,7 @@ from engines.ocr.protocol import (
 )
 
 _INSTALL = "pip install 'recollect[bundled-ocr]'"
-_LANGUAGES = ("eng", "chi_sim", "chi_tra")
+LANGUAGES = ("eng", "chi_sim", "chi_tra")
 _OPTIONS = {
     "Global.use_cls": False,  # screens are never upside down
     "Global.return_word_box": True,
@@ -48,10 +48,10 @@ class RapidEngine:
 
     def __init__(self, languages: Sequence[str]) -> None:
         self.languages = tuple(languages)
-        unknown = [language for language in self.languages if language not in _LANGUAGES]
+        unknown = [language for language in self.languages if language not in LANGUAGES]
         if unknown:
             raise OcrUnavailable(
-                f"the bundled engine reads {', '.join(_LANGUAGES)}, not {', '.join(unknown)}; "
+                f"the bundled engine reads {', '.join(LANGUAGES)}, not {', '.join(unknown)}; "
                 f"run: sudo apt-get install {' '.join('tesseract-ocr-' + name for name in unknown)}"
             )
         try:

@@ -183,6 +183,14 @@ def usual_folders() -> Iterator[Path]:
     yield from map(Path, _USUAL_PLACES)
 
 
+def installed_languages() -> tuple[str, ...]:
+    """Codes of the languages whose data is here, in the folder that has the most; none for upright columns,
+    which no row is read in.
+    """
+    found = ({path.stem for path in folder.glob("*.traineddata")} for folder in usual_folders())
+    return tuple(sorted(c for c in max(found, key=len) if c not in ("osd", "equ") and "_vert" not in c))
+
+
 def folder_with(languages: Sequence[str], folders: Sequence[Path]) -> Path:
     """The first folder that holds the data of every language."""
     present = [folder for folder in folders if any(folder.glob("*.traineddata"))]

@@ -25,6 +25,7 @@ from ingest.reading.cluster_reading import SpreadEmbedder
 from ingest.reading.embedding import EmbeddingRequestLog
 from ingest.worker.worker import OpenMemory, Worker
 from store.core.errors import SpoolFull
+from store.core.preferences import reading_languages
 from store.core.times import now_ms
 from store.frames import frames
 from store.ocr import readings
@@ -138,7 +139,7 @@ def engine_of(home: Home) -> Callable[[], OcrEngine]:
     def opened() -> OcrEngine:
         if ocr.engine == "off":
             raise OcrUnavailable("reading is switched off (ocr.engine)")
-        return open_ocr(ocr.engine, ocr.languages)
+        return open_ocr(ocr.engine, reading_languages(home.database, ocr))
 
     return opened
 

@@ -32,6 +32,7 @@ from ingest.reading.page_text import Told, told_of
 from store.core.database import Database
 from store.core.errors import MediaGone, NotFound, StoreBusy
 from store.core.paths import replace_file
+from store.core.preferences import reading_languages
 from store.core.translation import N_
 from store.frames import frames, page_texts
 from store.frames.frames import FrameRow
@@ -80,6 +81,7 @@ class ReaderLoop(StepLoop):
         self._crash_guard = CrashGuard(home.data_dir.spool, number)
         self._engine: OcrEngine | None = None
         self._reader: IncrementalReader | None = None
+        self._languages: tuple[str, ...] = ()  # that were chosen when the engine was opened
         self._next_open_s = 0.0
         self._last: tuple[FrameRow, float] | None = None  # read last, and when (time.monotonic())
         self.versions: Versions | None = None  # of the engine, once one was opened
@@ -110,6 +112,10 @@ class ReaderLoop(StepLoop):
         self._backlog.wait(self.idle_s)
 
     def _ready_reader(self) -> IncrementalReader | None:
+        languages = reading_languages(self._home.database, self._home.settings.ocr)
+        if languages != self._languages:
+            self.close()
+            self._languages, self.versions = languages, None
         if self._reader is None and time.monotonic() >= self._next_open_s:
             try:
                 self._open()

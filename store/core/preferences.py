@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
@@ -19,6 +20,7 @@ import apsw
 
 from store.core import records, times
 from store.core.database import Database, scalar
+from store.core.settings import OcrSettings
 
 
 def get_preference(database: Database, key: str, default: Any = None) -> Any:
@@ -48,6 +50,24 @@ def put_preference(connection: apsw.Connection, key: str, value: Any) -> None:
 def delete_preference(database: Database, key: str) -> None:
     """Go back to the default."""
     database.change("delete from preferences where key = ?", (key,))
+
+
+# -- reading ------------------------------------------------------------------------------
+
+_LANGUAGES = "ocr.languages"
+
+
+def reading_languages(database: Database, settings: OcrSettings) -> tuple[str, ...]:
+    """What text is read in, as Tesseract's codes: as chosen in the app, else as the settings say."""
+    return tuple(get_preference(database, _LANGUAGES, settings.languages))
+
+
+def choose_reading_languages(database: Database, languages: Sequence[str], settings: OcrSettings) -> None:
+    """Keep a choice; one that is the settings' own needs no keeping."""
+    if tuple(languages) == settings.languages:
+        delete_preference(database, _LANGUAGES)
+    else:
+        set_preference(database, _LANGUAGES, list(languages))
 
 
 # -- time zones ---------------------------------------------------------------------------

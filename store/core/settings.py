@@ -97,7 +97,9 @@ class SpoolSettings:
 @dataclass(frozen=True, slots=True)
 class OcrSettings:
     engine: str = _setting("auto", "auto, tesserocr, tesseract, rapidocr or off.")
-    languages: tuple[str, ...] = _setting(["eng", "chi_sim"], N_("Tesseract language codes."))
+    languages: tuple[str, ...] = _setting(
+        ["eng", "chi_sim"], "Tesseract language codes; a choice under Settings, Recording counts instead."
+    )
     workers: int = _setting(1, "Frames read at the same time, one thread each.", low=1)
     executor: str = _setting(
         "local",

@@ -10,7 +10,7 @@ import os
 import stat
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from assistant.core.errors import turn_error
@@ -28,7 +28,7 @@ from store.core import times
 from store.core.database import open_database
 from store.core.errors import DatabaseDamaged, DeadlineExceeded, StoreError
 from store.core.paths import DataDir
-from store.core.preferences import host_zone
+from store.core.preferences import host_zone, reading_languages
 from store.core.settings import CompatSettings, EmbeddingSettings, OcrSettings, Settings
 from store.core.times import now_ms
 from store.core.translation import gettext as _
@@ -61,18 +61,19 @@ class Check:
 
 def check_all(data_dir: DataDir, settings: Settings) -> list[Check]:
     """Every check, in the order in which a frame travels. Takes seconds: a model is asked."""
+    ocr = _chosen_in_app(data_dir, settings.ocr)
     return [
         check_display(data_dir, settings.capture.source),
         check_windows(data_dir),
         *check_sender(data_dir),
-        check_ocr(settings.ocr),
-        check_languages(settings.ocr),
+        check_ocr(ocr),
+        check_languages(ocr),
         check_embeddings(data_dir, settings.embedding),
         check_model(ChatModels(settings.chat, data_dir=data_dir)),
         check_disk(data_dir, settings),
         check_folder(data_dir),
         check_database(data_dir),
-        check_canary(settings.ocr),
+        check_canary(ocr),
         check_integrations(data_dir, settings.compat),
     ]
 
@@ -128,6 +129,14 @@ def check_sender(data_dir: DataDir) -> list[Check]:
         action = "spool/failed says why; `recollect ingest retry` hands them in again."
         return [Check("Handing in", "!", sentence, action)]
     return [Check("Handing in", "OK", sentence)]
+
+
+def _chosen_in_app(data_dir: DataDir, settings: OcrSettings) -> OcrSettings:
+    """With the languages that were chosen there."""
+    try:
+        return replace(settings, languages=reading_languages(open_database(data_dir), settings))
+    except StoreError:  # `check_database` says it
+        return settings
 
 
 def check_ocr(settings: OcrSettings) -> Check:

@@ -1,12 +1,11 @@
-"""Settings: Recording, Storage, Display (cookies of one browser), About, and Logging."""
+"""Settings: Storage, Display (cookies of one browser), About, and Logging."""
 
 from __future__ import annotations
 
-import json
 import math
 import platform
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from importlib.metadata import metadata, version
 from pathlib import Path
@@ -14,22 +13,17 @@ from typing import Any
 from zoneinfo import TZPATH
 
 import apsw
-from babel import Locale
-from babel.core import get_global
 from flask import request
 from werkzeug.wrappers import Response
 
-from engines.ocr.tesseract import install_command
 from store.backup import backup
 from store.chats import attachments
 from store.core.preferences import host_zone, zone_named, zone_names
 from store.core.settings import RetentionSettings
 from store.core.translation import gettext as _
-from store.core.translation import language
 from store.deletion import retention
 from store.frames import tags
 from store.memory import chat_sessions, context_packs
-from store.privacy import rules as privacy
 from store.spool import process_state
 from store.timeline import totals
 from webapp.core import formatting, templating
@@ -49,65 +43,11 @@ from webapp.pages.privacy import CONFIRMATION
 
 _YEAR_S = 365 * 86_400
 _DOCS = Path(__file__).resolve().parents[2] / "docs"
-_CHANGEABLE = {
-    "capture": (
-        "monitors",
-        "interval_s",
-        "idle_interval_s",
-        "idle_after_s",
-        "accessible_text",
-        "min_free_gb",
-    ),
-    "ocr": ("languages",),
-}
-"""What a person may want to change of recording: it is read at the start, so the page shows how."""
 
 
 @templating.get("/settings")
 def first() -> Response:
     return templating.redirect_to("/settings/recording")
-
-
-@templating.get("/settings/recording")
-def show_recording() -> Response:
-    """What is recorded, how often, and how to change what takes a restart."""
-    own = services()
-    rules = privacy.load_rules(own.data_dir, own.settings.privacy)
-    return templating.render_page(
-        "settings/recording.html",
-        pause=process_state.read_pause(own.data_dir.spool, own.clock()),
-        state=process_state.read_capture_state(own.data_dir.spool),
-        worker=process_state.read_ingest_state(own.data_dir.spool),
-        capture=own.settings.capture,
-        monitors=own.settings.capture.monitors,
-        languages=[language_name(code) for code in own.settings.ocr.languages],
-        install_korean=install_command(["kor"]),
-        excluded=len(rules.rules),
-        defaults=rules.defaults,
-        config=own.data_dir.config,
-        toml=[
-            (name, list(_as_toml(getattr(own.settings, name), keys))) for name, keys in _CHANGEABLE.items()
-        ],
-    )
-
-
-def _as_toml(section: Any, keys: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
-    """(key, value as TOML writes it, help) of settings; such values are written alike in JSON."""
-    for each in fields(section):
-        if each.name in keys:
-            value = json.dumps(getattr(section, each.name), ensure_ascii=False)
-            yield each.name, value, _(each.metadata["help"])
-
-
-def language_name(code: str) -> str:
-    """A language of Tesseract: ``chi_sim`` is Chinese (simplified)."""
-    base, __, script = code.partition("_")
-    name: str = Locale.parse(language()).languages.get(get_global("language_aliases").get(base, base), code)
-    scripts = {
-        "sim": _("%(language)s (simplified)", language=name),
-        "tra": _("%(language)s (traditional)", language=name),
-    }
-    return scripts.get(script, name)
 
 
 @templating.get("/settings/about")

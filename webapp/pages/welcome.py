@@ -30,7 +30,7 @@ from webapp.ops import doctor
 from webapp.ops.health import ALIVE_MS, SILENT_MS
 from webapp.ops.sample import SampleWeek
 from webapp.pages.privacy import words_of
-from webapp.pages.settings import language_name
+from webapp.pages.recording import language_name
 from webapp.security.access import is_loopback
 
 _TEN_MINUTES_MS = 600_000
@@ -153,7 +153,7 @@ def _recording(own: Services, viewer: Viewer) -> Row:
 def _reading(own: Services, viewer: Viewer) -> Row:
     """What the worker says of its engine: none is opened for this page."""
     name = _("Reading text")
-    names = ", ".join(language_name(code) for code in own.settings.ocr.languages)
+    names = ", ".join(map(language_name, preferences.reading_languages(own.database, own.settings.ocr)))
     worker = read_ingest_state(own.data_dir.spool)
     if own.settings.ocr.engine == "off":
         return Row("reading", "plain", name, _("Switched off"), _("Set ocr.engine to auto."))

@@ -11,8 +11,10 @@ from PIL import Image, ImageDraw, ImageFont
 from engines.ocr.protocol import OcrEngine, OcrError, OcrUnavailable, open_ocr
 from ingest.core.home import Home
 from ingest.core.worker_stats import WorkerStats
+from ingest.importers.import_runner import engine_of
 from ingest.reading.backlog import Backlog
 from ingest.reading.reader import DEATHS, RETRY_AFTER_MS, CrashGuard, ReaderLoop
+from store.core import preferences
 from store.frames import frames
 from store.frames.frames import FrameRow
 from store.ocr import readings
@@ -168,6 +170,25 @@ def test_an_engine_that_breaks_while_it_opens_is_a_problem_that_is_said(home: Ho
     desk = Desk(home, lambda: open_ocr("no such engine", ["eng"]))
     desk.work()
     assert "unknown OCR engine" in desk.stats.known.engine_problem
+
+
+def test_languages_that_are_chosen_meanwhile_are_read_from_the_next_frame_on(home: Home) -> None:
+    desk, settings = Desk(home, engine_of(home)), home.settings.ocr
+
+    def read(n: int) -> str:
+        frame = store_frame(home.database, home.data_dir, NOON_MS + n)
+        desk.work()
+        reading = readings.current_reading(home.database, frame.id)
+        return reading.language if reading else fresh(home, frame).reading_error or ""
+
+    assert read(0) == "+".join(settings.languages)
+    preferences.choose_reading_languages(home.database, ["eng", "no_such"], settings)
+    assert "no data for no_such; run: " in read(1)
+    preferences.choose_reading_languages(home.database, ["eng"], settings)
+    assert (read(2), desk.stats.known.languages, desk.stats.known.engine_problem) == ("eng", ("eng",), "")
+    preferences.choose_reading_languages(home.database, settings.languages, settings)
+    assert read(3) == "+".join(settings.languages)
+    assert preferences.get_preference(home.database, "ocr.languages") is None
 
 
 def test_a_missing_engine_is_not_tried_at_every_step(home: Home) -> None:

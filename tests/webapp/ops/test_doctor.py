@@ -15,6 +15,7 @@ from engines.ocr.protocol import OcrUnavailable
 from store.backup import backup, restore
 from store.core.database import Database, open_database
 from store.core.paths import DataDir
+from store.core.preferences import choose_reading_languages
 from store.core.settings import ChatSettings, CompatSettings, EmbeddingSettings, OcrSettings, Settings
 from store.core.times import now_ms
 from store.egress import access_log, providers
@@ -251,7 +252,9 @@ def test_an_empty_home_passes_apart_from_its_screen(
     data_dir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DISPLAY", ":0")
+    choose_reading_languages(open_database(data_dir), ["eng"], Settings().ocr)
     checks = doctor.check_all(data_dir, Settings())
+    assert [check.sentence for check in checks if check.name == "Languages"] == ["eng"]
     assert [check.name for check in checks if check.verdict in ("X", "!")] == []
 
 

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
+from engines.ocr import tesseract
 from store.backup import backup
 from store.chats import conversations
+from store.core import preferences
 from store.core.database import Database
 from store.core.paths import DataDir, file_lock
 from store.deletion import retention
@@ -464,6 +466,31 @@ def test_retention_shows_what_would_go_and_needs_the_typed_word(
     address = f"/api/v1/frames/{frame.id}"
     assert (visitor.get(address).status_code, visitor.get(f"{address}?width=320").status_code) == (410, 200)
     assert visitor.get(f"{address}/context").json["frame"]["picture"] == "retention"
+
+
+def test_languages_of_reading_are_chosen_on_the_page(
+    app: Flask, visitor: Actor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, address = app.extensions["recollect"], "/settings/recording"
+    for code in ("eng", "kor", "deu", "osd", "kor_vert"):
+        (tmp_path / f"{code}.traineddata").touch()
+    monkeypatch.setattr(tesseract, "usual_folders", lambda: iter([tmp_path / "absent", tmp_path]))
+
+    def shown() -> list[str]:
+        return re.findall(r'name="language" value="(\w+(?:" checked)?)', page(visitor, address))
+
+    def choose(*codes: str) -> int:
+        form = {"csrf_token": csrf_of(app, visitor), "language": list(codes)}
+        return visitor.post(address, data=form).status_code
+
+    assert shown() == ['eng" checked', 'chi_sim" checked', "deu", "kor"]
+    assert words(page(visitor, address)).count("not installed here") == 1
+    assert choose("kor", "eng", "../../etc") == 303
+    assert preferences.reading_languages(own.database, own.settings.ocr) == ("eng", "kor")
+    assert "not installed here" not in page(visitor, address)
+    assert shown() == ['eng" checked', 'kor" checked', "deu"]
+    assert choose("nothing") == 422
+    assert shown() == ['eng" checked', 'kor" checked', "deu"]
 
 
 def test_an_unknown_frame_is_a_page(visitor: Actor) -> None:
