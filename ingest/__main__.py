@@ -21,7 +21,15 @@ from typing import Any
 import click
 
 from ingest.core.home import AlreadyRunning, Home, only_worker, open_home
-from ingest.importers.items import SOME_FAILED, CannotImport, Item, Skipped, moment_ms, zone_named
+from ingest.importers.items import (
+    SOME_FAILED,
+    CannotImport,
+    Item,
+    Skipped,
+    moment_ms,
+    reject_sample_week,
+    zone_named,
+)
 from store.core.allocator import give_back_freed_memory
 from store.core.errors import StoreError
 from store.core.paths import DataDir, default_home, restrict_umask
@@ -140,6 +148,7 @@ def images(home: Home, directory: Path, tz: str | None, as_json: bool) -> None:
     from ingest.importers import images as image_import
     from ingest.importers.import_runner import ImportFeed, Progress, print_summary, run_import
 
+    reject_sample_week(home.data_dir)
     zone = zone_named(tz)
     pictures = image_import.find(directory, zone)
     items = image_import.read(pictures, zone)
@@ -161,6 +170,7 @@ def video(home: Home, file: Path, start: str, interval: float, tz: str | None, a
     from ingest.importers import video as video_import
     from ingest.importers.import_runner import ImportFeed, Progress, print_summary, run_import
 
+    reject_sample_week(home.data_dir)
     zone = zone_named(tz)
     start_ms = moment_ms(start, zone)
     clip = video_import.look(file)

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from store.core import preferences
+from store.core.paths import DataDir
 from store.core.times import MAX_EPOCH_SECONDS, to_ms
 from store.spool.queue import Capture
+from store.timeline.sample_week import is_sample
 
 SOME_FAILED = 1
 """The exit code of an import that did not take in everything."""
@@ -59,6 +61,15 @@ def item(
         ),
         image,
     )
+
+
+def reject_sample_week(data_dir: DataDir) -> None:
+    """Before anything is copied. Raises `CannotImport`."""
+    if is_sample(data_dir):
+        raise CannotImport(
+            f"{data_dir.home} holds a sample week, which is never mixed with memories; "
+            "import into another home folder (--home)"
+        )
 
 
 def zone_named(name: str | None) -> tzinfo:

@@ -160,17 +160,27 @@ def test_images_are_imported_once(home: Home, tmp_path: Path) -> None:
         (("import", "video", "FILE", "--start", "2026-11-20T12:00"), "not a readable video"),
         (("import", "video", "FILE", "--start", "1", "--interval", "0"), "interval"),
         (("import", "sounds", "EMPTY"), "No such command"),
+        (("import", "images", "PICTURES"), "holds a sample week"),
+        (("import", "video", "FILE", "--start", "2026-11-20T12:00"), "holds a sample week"),
     ],
 )
 def test_a_refused_import_says_why_in_one_line(
     home: Home, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    (tmp_path / "empty").mkdir()
+    if "sample week" in message:
+        home.data_dir.sample_week.write_text("{}")
+    for name in ("empty", "pictures"):
+        (tmp_path / name).mkdir()
+    written("one").save(tmp_path / "pictures" / "one.png")
     (tmp_path / "file.mp4").write_bytes(picture(1).tobytes())
-    places: dict[str, str | Path] = {"EMPTY": tmp_path / "empty", "FILE": tmp_path / "file.mp4"}
+    places: dict[str, str | Path] = {n.upper(): tmp_path / n for n in ("empty", "pictures")}
+    places["FILE"] = tmp_path / "file.mp4"
     result = ingest(home, *(places.get(argument, argument) for argument in arguments))
     assert result.returncode != 0
     assert message in result.stderr.splitlines()[-1] and "Traceback" not in result.stderr
+    if "sample week" in message:
+        assert len(result.stderr.splitlines()) == 1
+    assert home.spool.waiting() == [] and list(home.spool.failed()) == []
 
 
 def test_a_wrong_setting_is_one_line(home: Home) -> None:
