@@ -31,12 +31,12 @@ from capture.status import (
     state_of,
 )
 from capture.windows.idle import Activity, ActivitySource
-from capture.windows.protocol import WindowSource, is_locker_shown
+from capture.windows.protocol import Identity, WindowSource, is_locker_shown
 from capture.windows.toolbars import OrdinaryWindows
 from store.core.settings import CaptureSettings
 from store.core.translation import N_
 from store.spool.process_state import CaptureState
-from store.spool.queue import Spool
+from store.spool.queue import DESKTOP, Spool
 
 log = logging.getLogger(__name__)
 
@@ -233,8 +233,11 @@ class Daemon:
             self.recorder.record_skipped(monitor.name, at_ms, "failed", "blank_frames")
             return ""
         assert self._sources is not None
-        candidate = Candidate(shot, verdict.identity, due_s, verdict.pages)
-        self.recorder.record(candidate, activity, self._sources.kind)
+        kind, identity = self._sources.kind, verdict.identity
+        if kind == "screen" and after is not None and identity == Identity():
+            identity = Identity(DESKTOP)
+        candidate = Candidate(shot, identity, due_s, verdict.pages)
+        self.recorder.record(candidate, activity, kind)
         return ""
 
     def _open(self) -> Sources:

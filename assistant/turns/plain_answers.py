@@ -31,6 +31,7 @@ from store.frames import apps
 from store.frames.activity_intervals import Segment
 from store.ocr import readings
 from store.search.semantic import SAYS
+from store.spool.queue import DESKTOP
 from store.timeline import segments
 
 MAX_QUOTE_CHARS = 120
@@ -144,7 +145,8 @@ class _Composing:
         )
 
     def _app(self, name: str) -> str:
-        return plain(name) or text("unknown_app", self.turn.plan.language)
+        own = "desktop" if name == DESKTOP else "" if plain(name) else "unknown_app"
+        return text(own, self.turn.plan.language) if own else plain(name)
 
     def _span(self, start_ms: int, end_ms: int) -> str:
         start, end = self._when(start_ms), clock(end_ms, self.turn.plan.zone)

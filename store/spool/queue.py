@@ -53,6 +53,10 @@ for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
     _OPEN_FLAGS |= getattr(os, _flag, 0)
 
 
+DESKTOP = "Desktop"
+"""`app_name` of a screen on which no window was in view."""
+
+
 @dataclass(frozen=True, slots=True)
 class Capture:
     """What capture knows about one frame. Unknown is None, never borrowed from elsewhere."""

@@ -20,7 +20,7 @@ from store.core.paths import DataDir
 from store.core.settings import PrivacySettings
 from store.privacy.rules import Rule
 from store.spool.process_state import FOREVER_MS, Pause, read_capture_state, write_pause
-from store.spool.queue import Spool
+from store.spool.queue import DESKTOP, Spool
 from tests.capture.fakes import (
     MONITOR,
     SECOND,
@@ -93,8 +93,12 @@ def test_a_switch_between_two_looks_is_a_new_frame_with_its_own_name(bench: Benc
     bench.look(3)
     bench.windows.listed = [window("Code", "main.py")]
     bench.look(1)
+    bench.windows.listed = [window("Panel", "", rect=MONITOR.area, kind="dock", focused=False)]
+    bench.look(1)
     done = bench.finish()
-    assert [(f.app_name, f.trigger) for f in done.frames] == [("XTerm", "start"), ("Code", "app_switch")]
+    assert [(f.app_name, f.trigger) for f in done.frames] == [
+        ("XTerm", "start"), ("Code", "app_switch"), (DESKTOP, "app_switch"),
+    ]  # fmt: skip
 
 
 def test_flush_reports_every_ten_seconds(bench: Bench) -> None:

@@ -16,6 +16,7 @@ from babel.dates import format_date
 from store.core import times
 from store.core.translation import N_, language, ngettext
 from store.core.translation import gettext as _
+from store.spool.queue import DESKTOP
 
 
 def clock(ms: int, zone: tzinfo) -> str:
@@ -153,6 +154,11 @@ def indented_json(text: str) -> str:
 def slot_class(slot: int | None) -> str:
     """The class that carries an app's colour."""
     return "other" if slot is None else f"c{slot}"
+
+
+def app_name(name: str | None) -> str:
+    """An app for a person; the desktop is none that has a name of its own."""
+    return _("Desktop") if name == DESKTOP else name or _("Unknown app")
 
 
 def gap_reason(reason: str) -> str:

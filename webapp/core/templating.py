@@ -103,6 +103,7 @@ def install(app: Flask) -> None:
         offset_min=lambda ms: preferences.utc_offset_min(ms, viewer().zone),
         day_long=lambda value: formatting.date_long(_date(value)),
         day_short=lambda value: formatting.date_short(_date(value)),
+        app_name=formatting.app_name,
         weekday=formatting.weekday,
         month=formatting.month,
         dates=formatting.dates,

@@ -11,7 +11,7 @@ from flask import render_template, request
 from store.core.translation import gettext as _
 from store.timeline import gaps, segments
 from store.timeline.totals import Kind, intervals, of_segments
-from webapp.core import templating
+from webapp.core import formatting, templating
 from webapp.core.errors import unreadable_address
 from webapp.core.parameters import moment
 from webapp.core.services import services, viewer
@@ -52,7 +52,7 @@ def show() -> str:
         hosts=[(each, sum(segment.duration_ms for segment in of)) for each, of in hosts.items()],
         groups=[group for group in found if group[2]],
         most=MAX_ROWS,
-        unknown=unknown,
+        shown=shown,
         address=partial(address, host=host),
         opened=opened[:MAX_INTERVALS],
         opened_ms=sum(segment.duration_ms for segment in opened),
@@ -62,9 +62,11 @@ def show() -> str:
     )
 
 
-def unknown(kind: Kind) -> str:
-    """What an app, window or site without a name is called."""
-    return {"app": _("Unknown app"), "window": _("Unknown window"), "site": _("Unknown site")}[kind]
+def shown(kind: Kind, name: str | None) -> str:
+    """An app, window or site as it is called."""
+    if kind == "app":
+        return formatting.app_name(name)
+    return name or {"window": _("Unknown window"), "site": _("Unknown site")}.get(kind, "")
 
 
 def address(

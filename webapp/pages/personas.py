@@ -270,7 +270,7 @@ def moments(own: Services, viewer: Viewer) -> list[Moment]:
 def _moment(segment: Segment, viewer: Viewer) -> Moment:
     span = formatting.span(segment.start_ms, segment.end_ms, viewer.zone, viewer.now_ms)
     end_ms = max(segment.end_ms, segment.start_ms + 1)
-    return Moment(segment.start_ms, end_ms, f"{span} · {segment.app_name or _('Unknown app')}")
+    return Moment(segment.start_ms, end_ms, f"{span} · {formatting.app_name(segment.app_name)}")
 
 
 def _question() -> str:

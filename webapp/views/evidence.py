@@ -16,7 +16,6 @@ from store.chats.feedback import Report
 from store.chats.tool_calls import ToolCall
 from store.core import times
 from store.core.database import Database
-from store.core.translation import gettext as _
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.frames.media import Media
@@ -85,9 +84,7 @@ class EvidenceCard:
     @property
     def place(self) -> str:
         """``Slack · #harbour``: its app and its window."""
-        return " · ".join(part for part in (self.item.app_name, self.item.window_name) if part) or _(
-            "Unknown app"
-        )
+        return formatting.app_name(" · ".join(filter(None, (self.item.app_name, self.item.window_name))))
 
 
 def evidence_cards(

@@ -16,9 +16,11 @@ from store.core import preferences
 from store.core.database import Database
 from store.core.paths import DataDir, file_lock
 from store.deletion import retention
+from store.frames import frames
 from store.frames.frames import FrameRow
 from store.privacy import rules
 from store.spool.process_state import CaptureState, Pause, write_capture_state, write_pause
+from store.spool.queue import DESKTOP
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.meanwhile import Beside, meanwhile
@@ -466,6 +468,18 @@ def test_retention_shows_what_would_go_and_needs_the_typed_word(
     address = f"/api/v1/frames/{frame.id}"
     assert (visitor.get(address).status_code, visitor.get(f"{address}?width=320").status_code) == (410, 200)
     assert visitor.get(f"{address}/context").json["frame"]["picture"] == "retention"
+
+
+@for_each("path", ["/timeline?date=2026-11-20", "/days/2026-11-20", "/activity?from={start}&to={end}"])
+def test_a_screen_without_a_window_is_the_desktop_in_the_language_of_the_page(
+    visitor: Actor, database: Database, data_dir: DataDir, shoot: Callable[..., FrameRow], path: str
+) -> None:
+    if frames.nearest(database, NOON_MS) is None:
+        for minute in range(3):
+            shoot(minute, app_name=DESKTOP, window_name=None)
+    address = path.format(start=NOON_MS, end=NOON_MS + 3 * MINUTE)
+    shown = words(page(visitor, address, **{"Accept-Language": "zh"}))
+    assert "桌面" in shown and DESKTOP not in shown and "未知应用" not in shown
 
 
 def test_languages_of_reading_are_chosen_on_the_page(

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 from store.core import times
 from store.core.database import Database, clean_text
-from store.core.translation import gettext as _
+from store.core.translation import heard
 from store.frames import apps, frames
 from store.frames.frames import FrameRow
 from store.memory import episodes, observations
@@ -16,6 +16,7 @@ from store.memory.episodes import Episode
 from store.memory.observations import Fact
 from store.ocr import readings
 from store.ocr.readings import Box
+from store.spool.queue import DESKTOP
 from store.timeline import segments
 from store.timeline.gaps import Gap
 from store.timeline.timeline import Run, Timeline, timeline
@@ -221,8 +222,8 @@ def _row(
     if "title" not in lead.edited and " – " in title:  # a rule's title ends in the app or the site
         title, __, where = title.rpartition(" – ")
         where = where if where == app or not app else f"{app} · {where}"
-    if not app:  # the rules say so in English
-        title, where = (_("Unknown app") if each == "Unknown app" else each for each in (title, where))
+    if app in ("", DESKTOP):  # the rules say so in English
+        title, where = (heard(each) if each in ("Unknown app", DESKTOP) else each for each in (title, where))
     quotes = tuple(fact for fact in episode.facts if fact.frame_id is None or fact.frame_id in known)
     shots = [known[number] for number in episode.frame_ids if number in known]
     best = next((fact for fact in quotes if fact.frame_id is not None), None)

@@ -155,7 +155,7 @@ def _cards(database: Database, asked: SearchRequest, found: Page) -> list[tuple[
         card = Card(
             frame=frame,
             colour_slot=slots.get(frame.app_name or ""),
-            app=clean_text(frame.app_name or _("Unknown app")),
+            app=clean_text(formatting.app_name(frame.app_name)),
             window=_marked(frame.window_name, parsed),
             url=_marked(frame.browser_url, parsed) if spans(frame.browser_url or "", parsed) else Markup(""),
             snippet=markdown.highlight(hit.snippet, hit.highlights),

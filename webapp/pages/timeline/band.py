@@ -80,15 +80,15 @@ def band_run(run: Run, view: Window, shown_apps: Collection[str]) -> BandRun:
     """The rectangle of a run of `store.timeline.timeline`; one outside the filter is kept, but faded."""
     x = view.share(run.start_ms)
     width = round(max(view.share(run.end_ms) - x, 0.1), 3)
-    name = run.app_name or ""
+    name, label = run.app_name or "", formatting.app_name(run.app_name) if run.app_name else ""
     return BandRun(
         x=x,
         width=width,
         css_class=formatting.slot_class(run.colour_slot),
         is_faded=bool(shown_apps) and name not in shown_apps,
         frame_id=run.first_frame_id,
-        label=name if width >= 5 else "",
-        letter=name[:1].upper() if 2 <= width < 5 else "",
+        label=label if width >= 5 else "",
+        letter=label[:1].upper() if 2 <= width < 5 else "",
     )
 
 

@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from store.core.database import Database
-from store.core.translation import gettext as _
 from store.frames import frames
 from store.frames.activity_intervals import Segment
 from store.frames.frames import captured_ms_of
@@ -18,6 +17,7 @@ from store.memory import insights
 from store.memory.insights import InsightFilter
 from store.timeline import segments, timeline
 from store.timeline.timeline import Mark
+from webapp.core import formatting
 from webapp.core.services import Viewer
 from webapp.pages.timeline import band
 from webapp.pages.timeline.band import Window
@@ -176,5 +176,5 @@ def _chips(ask: StageQuery, drawn: timeline.Timeline, stage: Stage | None) -> li
         chosen = others if is_on else [*others, name]
         to = address(ask, stage.frame.id if stage else None, app=chosen or None)
         slot = drawn.colour_slots.get(name)
-        chips.append(Chip(name or _("Unknown app"), slot, total.duration_ms, is_on, to))
+        chips.append(Chip(formatting.app_name(name), slot, total.duration_ms, is_on, to))
     return chips
