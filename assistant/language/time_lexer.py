@@ -56,22 +56,27 @@ _CHUNK = re.compile(
 )
 _GROUPS = {"title": "x", "hour": "Z", "mention": "@", "dash": "T", "comma": ",", "stop": ";", "and": "&"}
 # Korean times are Chinese words in another script, and read as such: 9월 18일 is 9月18日.
-_DAYS_KO = {
-    "어제": "昨天",
-    "오늘": "今天",
-    "그저께": "前天",
-    "그제": "前天",
-    "지난주": "上周",
-    "이번 주": "这周",
+_KOREAN_WORDS = {
+    "unit": {"년": "年", "월": "月", "일": "日", "시": "点", "분": "分"},
+    "half": {"반": "半"},
+    "until": {"부터": "到"},
+    "ago": {"년": "年前", "개월": "个月前", "주": "周前", "일": "天前", "시간": "小时前", "분": "分钟前"},
+    "weekday": {
+        f"{day}요일": f"星期{sign}" for day, sign in zip("월화수목금토일", "一二三四五六日", strict=True)
+    },
+    "part": {"오전": "上午", "오후": "下午", "아침": "早上", "저녁": "晚上"},
+    "day": {"어제": "昨天", "오늘": "今天", "그저께": "前天", "그제": "前天"},
+    "week": {"지난주": "上周", "지난 주": "上周", "이번주": "这周", "이번 주": "这周"},
 }
-_PARTS_KO = {"오전": "上午", "오후": "下午", "아침": "早上", "저녁": "晚上"}
-_UNITS_KO = {"년": "年", "월": "月", "일": "日", "시": "点", "분": "分"}
-_WEEKDAYS_KO = dict(zip("월화수목금토일", "一二三四五六日", strict=True))
 _KOREAN = re.compile(
-    r"(?<=\d)(?P<unit>[년월일]|시(?!간)|(?<=시 \d)분|(?<=시 \d\d)분)(?!\s?(?:전|후|뒤|동안|간|째|반))"
-    r"|(?P<until>(?<=[시분일월년])부터\s?(?=[^.?]{1,12}까지))"
-    rf"|(?P<weekday>[{''.join(_WEEKDAYS_KO)}])요일"
-    rf"|(?<!\w)(?P<word>{'|'.join((*_DAYS_KO, *_PARTS_KO))})(?!\w{{3}})"
+    r"(?<=\d)(?P<unit>[년월일]|시(?!간)|(?<=시 \d)분|(?<=시 \d\d)분)(?!\s?(?:전|후|뒤|동안|간|째))"
+    r"|(?<=\d시)\s?(?P<half>반)(?!\w\w)"
+    r"|(?<=[시분일월년])(?P<until>부터)\s?(?=[^.?]{1,12}까지)"
+    rf"|(?<=\d)\s?(?P<ago>{'|'.join(_KOREAN_WORDS['ago'])})\s?전(?!까지)"
+    + "".join(
+        rf"|(?<!\w)(?P<{kind}>{'|'.join(_KOREAN_WORDS[kind])})(?!\w{{3}})"
+        for kind in ("weekday", "part", "day", "week")
+    )
 )
 _KANA = re.compile("[\u3041-\u30fa]")
 _SHAPES = tuple(
@@ -291,20 +296,10 @@ def _normal(text: str) -> tuple[str, list[int]]:
         until = korean.start() if korean else len(text)
         written += [(character, at) for at in range(read, until) for character in plain(text[at])]
         if korean:
-            sino, read = _sino(korean), korean.end()
+            kind, read = korean.lastgroup or "", korean.end()
+            sino = _KOREAN_WORDS[kind][korean[kind]]
             written += [*((sign, until) for sign in sino[:-1]), (sino[-1], read - 1)]
     return "".join(character for character, _ in written), [at for _, at in written]
-
-
-def _sino(korean: re.Match[str]) -> str:
-    """A Korean word of time in Chinese."""
-    if korean["unit"]:
-        return _UNITS_KO[korean["unit"]]
-    if korean["until"]:
-        return "到"
-    if korean["weekday"]:
-        return "星期" + _WEEKDAYS_KO[korean["weekday"]]
-    return (_DAYS_KO | _PARTS_KO)[korean["word"]]
 
 
 def _language_of(text: str) -> str:
