@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,12 @@ def web(home: Path | None, port: int | None, host: str | None, no_link: bool) ->
     chosen = {"web.port": port, "web.host": host}
     here = open_home(home, {key: value for key, value in chosen.items() if value is not None})
     serve(here.data_dir, here.settings, None if no_link else click.echo)
+    # All that has to be written is. To take the interpreter apart beside its threads takes half a second of a
+    # processor, on a busy machine longer than `recollect up` waits.
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

@@ -6,7 +6,6 @@ port, in the browser. They end with this process. Nothing of it ever comes into 
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 import subprocess
@@ -41,7 +40,6 @@ class SampleWeek:
             # Kept for as long as the programs run: on Linux they get their signal when this thread ends.
             self._worker = threading.Thread(target=self._run, args=(zone,), name="sample week", daemon=True)
             self._worker.start()
-            atexit.register(self.stop)
 
     def _run(self, zone: str) -> None:
         week = sample_week.read(self.data_dir)

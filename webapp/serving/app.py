@@ -206,8 +206,10 @@ def _serve(data_dir: DataDir, settings: Settings, tell: Callable[[str], object] 
         log.info("serving %s", address.url)
         server.run()
         log.info("the pages have ended")
+    if week := app.extensions.get("sample week"):
+        week.stop()
     app.extensions["token_uses"].write()
-    models.close()  # what is being found out of one would keep the process
+    models.close()
     janitor.stop()
     if compat:
         compat.stop()

@@ -78,6 +78,21 @@ def test_the_lock_goes_with_its_process(data_dir: DataDir) -> None:
         pass
 
 
+def test_the_pages_end_without_taking_their_interpreter_apart(data_dir: DataDir) -> None:
+    """Beside its threads that takes longer on a busy machine than `recollect up` waits for."""
+    code = (
+        "import atexit; from webapp.cli import main; atexit.register(print, 'taken apart'); "
+        f"main(['web', '--port', '0', '--home', {str(data_dir.home)!r}])"
+    )
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as web:
+        assert web.stdout is not None
+        assert "Open this link" in web.stdout.readline()
+        web.terminate()
+        said, logged = web.communicate()
+    assert (web.returncode, "taken apart" in said, "the pages have ended" in logged) == (0, False, True)
+
+
 def test_a_second_web_process_is_refused_before_it_touches_a_turn(data_dir: DataDir) -> None:
     with only_one(data_dir, "web"), pytest.raises(StoreBusy, match="recollect open"):
         serve(data_dir, Settings(web=WebSettings(port=0)), None)
