@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
-from assistant.core.records import TurnFilters
+from assistant.core.records import TurnFilters, TurnRequest
+from assistant.turns.plan import TurnServices
+from assistant.turns.turn import answer
 from tests.assistant.conftest import Ask
-from tests.assistant.helpers import HOSTILE, START_MS, Afternoon
+from tests.assistant.helpers import HOSTILE, NOW_MS, START_MS, Afternoon
 from tests.stub_model import StubModel
 
 
@@ -142,6 +145,17 @@ def test_what_is_measured_is_narrowed_by_every_filter(ask: Ask, afternoon: After
         assert said.split("\n\n")[1].startswith(total)
     elsewhere = TurnFilters(host="another")
     assert "min" not in ask("How long did I work?", model="extractive", filters=elsewhere).answer_md
+
+
+def test_no_time_is_told_by_a_window_that_whoever_asks_may_not_know_of(
+    deps: TurnServices, afternoon: Afternoon
+) -> None:
+    for minute in range(6):
+        afternoon.show(minute, "a page", app_name="Writer" if minute < 3 else "Mail", window_name="Plan")
+    request = TurnRequest("What did I do before I opened Mail?", "Asia/Shanghai", NOW_MS, model="extractive")
+    assert answer(deps, request).end_ms == START_MS + 180_000
+    kept_back = replace(deps, permits=lambda shown: shown.app_name != "Mail")
+    assert answer(kept_back, request).end_ms == NOW_MS
 
 
 def test_over_several_days_every_clock_time_has_its_day(ask: Ask, afternoon: Afternoon) -> None:
