@@ -133,8 +133,7 @@ class OcrEngine(Protocol):
         is background.
 
         The same picture gives the same lines. Raises `OcrError` when the picture cannot be read;
-        never answers a failure with an empty list. An engine that puts lines together from words that it read
-        in other pictures has also ``forget_patched()``, after which it reads them anew.
+        never answers a failure with an empty list.
         """
 
     def close(self) -> None:

@@ -130,7 +130,6 @@ class TesserocrEngine:
         self.version = tesserocr.tesseract_version().split("\n")[0].removeprefix("tesseract ")
         self._folder = folder = folder_with(self.languages, list(usual_folders()))
         self._known = Remembered()
-        self.forget_patched = self._known.forget_patched
         self._apis = {
             language: tesserocr.PyTessBaseAPI(
                 path=f"{folder}{os.sep}", lang=language, oem=tesserocr.OEM.LSTM_ONLY, variables=VARIABLES
@@ -234,7 +233,6 @@ class TesseractEngine:
         self._pytesseract = pytesseract
         self.version = str(pytesseract.get_tesseract_version())
         self._known = Remembered()
-        self.forget_patched = self._known.forget_patched
         self._open = True
 
     def models(self) -> str:

@@ -74,10 +74,9 @@ class IncrementalReader:
         """Lines of `image`. Raises what the engine raises; then nothing is remembered of it.
 
         From time to time, sooner `at_rest`, the whole picture is read as well: what the engine makes of it
-        counts, and where it differs all that was remembered is forgotten, so nothing stays wrong. Of an
-        engine that puts rows together all blocks are forgotten then: it still knows the rows that it read
-        whole. What is `told`, with its proof, is not read. What moves like a video is left unread until it
-        stands still, or until its picture is read once more at rest.
+        counts, and where it differs all that was remembered is forgotten, so nothing stays wrong. What is
+        `told`, with its proof, is not read. What moves like a video is left unread until it stands still, or
+        until its picture is read once more at rest.
         """
         pixels = _pixels(image)
         last = self._screens.get(monitor)
@@ -98,9 +97,6 @@ class IncrementalReader:
         lines = in_reading_order([*lines_of(words), *self._read_blocks(blocks, image, shown)])
         self.since_whole += 1
         if self.since_whole >= (AUDIT_AT_REST if at_rest else AUDIT_EVERY):
-            if forget_patched := getattr(self._engine, "forget_patched", None):
-                forget_patched()
-                self._known.clear()  # some of it was put together from them
             whole = in_reading_order([*lines_of(words), *self._engine.read(image, _mask(shown))])
             self._audit(lines, whole)
             lines = whole

@@ -236,19 +236,6 @@ def test_a_whole_reading_now_and_then_heals_what_was_kept(
     assert told == [(2, 1), (2, 0)]
 
 
-def test_a_whole_reading_heals_what_an_engine_put_together_in_other_pictures(
-    engine: BlockEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(incremental, "AUDIT_AT_REST", 1)
-    reader = IncrementalReader(engine)
-    elsewhere = screen({(1, 1): 0x102030, (9, 3): 0x405060})
-    engine.is_blind_to = 0x405060
-    reader.read("DP-1", elsewhere)
-    monkeypatch.setattr(engine, "forget_patched", lambda: setattr(engine, "is_blind_to", None), raising=False)
-    reader.read("DP-1", screen({(1, 1): 0x102030}), at_rest=True)
-    assert words_of(reader.read("DP-1", elsewhere)) == words_of(engine.read(elsewhere))
-
-
 def test_what_plays_is_left_unread_until_it_rests(reader: IncrementalReader, engine: BlockEngine) -> None:
     """And nothing that stood there before is told of it; beside it everything is read at once."""
     image, engine.is_blind_to = screen(page()), 0
