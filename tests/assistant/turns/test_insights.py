@@ -292,7 +292,7 @@ def test_a_telling_that_failed_is_told_by_asking_again(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel
 ) -> None:
     anchor = frame_anchor(afternoon)
-    stub.fail(500, "broken").reply("You set retention [[e1]].").reply("Retention")
+    stub.fail(402, "broken").reply("You set retention [[e1]].").reply("Retention")
     failed = answer(deps, TurnRequest(LABEL, SHANGHAI, NOW_MS, anchor=anchor))
     assert failed.error is not None and insights.list_insights(deps.database) == []
     again = answer(deps, TurnRequest(LABEL, SHANGHAI, NOW_MS, chat_id=failed.chat_id))
@@ -597,7 +597,7 @@ def test_what_is_asked_of_a_version_later_is_not_told_to_those_that_amended_it(
 def test_an_amendment_that_failed_is_made_by_asking_again_where_it_failed(
     deps: TurnServices, afternoon: Afternoon, stub: StubModel, database: Database
 ) -> None:
-    stub.reply("You set retention [[e1]].").reply("One").fail(500, "broken").reply("Arr.").reply("Arr")
+    stub.reply("You set retention [[e1]].").reply("One").fail(402, "broken").reply("Arr.").reply("Arr")
     first = tell(deps, frame_anchor(afternoon))
     failed = say(deps, first, "As a pirate.", system_prompt="Voice: a pirate's.", amend=True)
     assert failed.error is not None and insights.list_insights(database) == [first]
