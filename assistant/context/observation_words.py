@@ -12,7 +12,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from assistant.context.relevance import is_told_of, sentences_of, terms
 from assistant.core.egress_log import SentLedger
@@ -20,7 +19,7 @@ from assistant.core.endpoints import Endpoint
 from assistant.core.models import ChatModels
 from assistant.evidence.particulars import Screen
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.protocol import Message, ModelError, ModelMalformed, ModelRefused, object_in
+from engines.chat.protocol import Message, ModelError, ModelMalformed, ModelRefused, object_in, object_schema
 from store.core import tokenizer, tombstones
 from store.core.database import Database
 from store.core.errors import Outdated
@@ -41,16 +40,10 @@ _MOST_CHARS = 8_000
 _CHARS_PER_TOKEN = 1.5
 
 
-def _object_of(**properties: dict[str, Any]) -> dict[str, Any]:
-    """The JSON schema of an object that has all of these and nothing else."""
-    required = list(properties)
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
 _TEXT = {"type": "string"}
-_FACT = _object_of(frame_id={"type": "integer"}, text=_TEXT)
+_FACT = object_schema(frame_id={"type": "integer"}, text=_TEXT)
 _LINES = {"type": "array", "items": _TEXT}
-SCHEMA = _object_of(narrative=_LINES, facts={"type": "array", "items": _FACT})
+SCHEMA = object_schema(narrative=_LINES, facts={"type": "array", "items": _FACT})
 
 _INSTRUCTIONS = """You describe what a person did at their computer, from text that was on the screen.
 Answer with one JSON object: narrative (what was done, not what the screen looks like, as far as you can in
@@ -148,9 +141,7 @@ def refine(
         shows=(min([observation.start_ms, *times]), max([observation.end_ms, *times])),
         is_current=lambda connection: tombstones.newest(connection) == since,
     )  # fmt: skip
-    with ledger.asking():
-        answer = model.complete(messages, schema=SCHEMA, timeout_s=models.timeout_s, on_send=ledger)
-        ledger.answered(answer, messages)
+    answer, _ = ledger.complete(model, messages, schema=SCHEMA, timeout_s=models.timeout_s)
     return checked_refinement(answer.text, shown)
 
 

@@ -22,7 +22,6 @@ from assistant.core.prompt_blocks import BACKGROUND_ROOM
 from assistant.core.texts import estimate_tokens, neutralized, redacted
 from store.core.translation import N_
 from store.memory import chat_digests, chat_sessions, chat_summaries
-from store.memory.chat_digests import Line
 from store.memory.chat_sessions import ChatSession
 from store.memory.chat_summaries import ChatSummary
 
@@ -71,11 +70,6 @@ class Part:
     hash: str  # of the whole line
     is_cut: bool = False
     reason: str = ""
-
-    @classmethod
-    def of(cls, section: SectionName, line: Line, why: str, score: float = 1.0) -> Part:
-        text = safe_line(line.text)
-        return cls(section, text, line.sessions, score, why, hash_of(text))
 
 
 class Section(NamedTuple):
@@ -239,8 +233,8 @@ def _part(name: SectionName, summary: ChatSummary, chosen: Sequence[Said], score
         (said for said in chosen if said.session_id == summary.session_id), key=lambda said: said.place
     )
     said = session_summary.under_subject(summary, _JOINT.join(each.text for each in own), _SUBJECT_CHARS)
-    text = f"{session_summary.day_of(summary)}: {said}"
-    return Part.of(name, Line(text, (summary.session_id,), summary.ended_ms), why, round(score, 4))
+    text = safe_line(f"{session_summary.day_of(summary)}: {said}")
+    return Part(name, text, (summary.session_id,), round(score, 4), why, hash_of(text))
 
 
 def _recency(summary: ChatSummary, now_ms: int) -> float:

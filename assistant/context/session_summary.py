@@ -15,8 +15,7 @@ Each line of a field is one sentence. A field has the lines that say most.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from zoneinfo import ZoneInfo
 
 import apsw
@@ -33,7 +32,7 @@ from assistant.evidence.particulars import Screen
 from assistant.language.questions import is_asked
 from assistant.language.statements import plain, split_statements
 from engines.chat.extractive import ExtractiveModel
-from engines.chat.protocol import Message, ModelMalformed, object_in
+from engines.chat.protocol import Message, ModelMalformed, object_in, object_schema
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import Database
 from store.core.translation import N_
@@ -168,12 +167,7 @@ dates and figures as they are. Answer with one JSON object and nothing around it
 "completed": "what was decided or done", "next_steps": "what is still open", \
 "notes": "anything else that helps"}
 Each is one to four short sentences, or null where the chat says nothing of it."""
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {name: {"type": ["string", "null"]} for name in SUMMARY_FIELDS},
-    "required": list(SUMMARY_FIELDS),
-    "additionalProperties": False,
-}
+_SCHEMA = object_schema(**{name: {"type": ["string", "null"]} for name in SUMMARY_FIELDS})
 
 
 def summary_by_model(

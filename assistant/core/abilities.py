@@ -38,7 +38,7 @@ from engines.chat.protocol import (
     ModelUnauthorized,
     ModelUnreachable,
     Picture,
-    Schema,
+    object_schema,
 )
 from engines.chat.servers import ListedModel, list_models, told
 from store.core.database import Database
@@ -298,12 +298,7 @@ def _picture() -> Picture:
     return Picture(content.getvalue(), "image/png")
 
 
-_SCHEMA: Schema = {
-    "type": "object",
-    "properties": {"word": {"type": "string"}, "number": {"type": "integer"}},
-    "required": ["word", "number"],
-    "additionalProperties": False,
-}
+_SCHEMA = object_schema(word={"type": "string"}, number={"type": "integer"})
 FILL_IN = 'Answer with a JSON object and nothing else: {"word": "blue", "number": 7}'
 
 

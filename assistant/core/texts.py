@@ -51,7 +51,7 @@ ASKED_IN = (
     *("zh", "ja", "ko"),
 )
 """Languages whose questions are understood by their form, and whose words of asking are left out."""
-_UNSPACED = ("zh", "ja", "ko")
+UNSPACED = ("zh", "ja", "ko")
 
 _WORD = re.compile(r"[^\W_][\w.+#-]*")
 _TERM = re.compile("[^\\W_\u3400-\u9fff]+")
@@ -119,7 +119,7 @@ def asked_in(message: str) -> str:
     if 2 * sum(_HANGUL.match(word) is not None for word in words) > len(words):
         return "ko"
     shares, counts = Counter[str](), Counter[str]()
-    opened = tuple(each for each in ASKED_IN[: -len(_UNSPACED)] if _opening(each).match(text))
+    opened = tuple(each for each in ASKED_IN[: -len(UNSPACED)] if _opening(each).match(text))
     opened = opened if len(opened) == 1 else ()  # "Kim email", as Poles and Turks ask who
     told = [_telling()[word] for word in words & _telling().keys()]
     if opened and not any(word in _telling() for word in _WORD.findall(text)[:1]):
@@ -144,7 +144,7 @@ def _telling() -> dict[str, tuple[str, ...]]:
     CLDR's data of a language takes a megabyte: names count of those whose times are read with it anyway.
     """
     found: dict[str, tuple[str, ...]] = {}
-    for language in ASKED_IN[: -len(_UNSPACED)]:
+    for language in ASKED_IN[: -len(UNSPACED)]:
         is_named = language in ("en", "de", "fr", "es")
         for word in _telling_words(language) if is_named else set(map(normalize, stopwords(language))):
             found[word] = (*found.get(word, ()), language)

@@ -12,7 +12,7 @@ import re
 from enum import Enum
 from functools import cache
 
-from assistant.core.texts import ASKED_IN, asked_in, expressions, normalize, question_words
+from assistant.core.texts import ASKED_IN, UNSPACED, asked_in, expressions, normalize, question_words
 from assistant.language.small_words import is_small, languages_of
 from assistant.language.time_tables import HAN, LATIN, han, latin
 
@@ -34,15 +34,13 @@ class Form(Enum):
 TELLING = 2
 """Small words that tell a language."""
 _IN_EACH = (Form.DURATION, Form.VISITS)
-_UNSPACED = ("zh", "ja", "ko")
-"""Where a word of asking has no space before or behind it."""
 
 
 def _whole_words(language: str, words: str) -> re.Pattern[str]:
     # Braces of expressions stand in it, too.
     own = expressions()[language]
     words = words.replace("{apps}", f"{own['apps']}|{own['pages']}")
-    return re.compile(words if language in _UNSPACED else rf"(?<!\w)(?:{words})(?!\w)")
+    return re.compile(words if language in UNSPACED else rf"(?<!\w)(?:{words})(?!\w)")
 
 
 @cache

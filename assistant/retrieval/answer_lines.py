@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +28,7 @@ from types import MappingProxyType
 from assistant.core.texts import HAN, normalize, terms_of
 from assistant.language import cldr
 from assistant.language.questions import Form
+from assistant.language.small_words import bare
 from assistant.language.values import values
 from assistant.retrieval.retrieval import Entry
 
@@ -359,7 +359,7 @@ def _alike(word: str, other: str) -> float:
     """How much two words are forms of one, or one is a part of the other: 0..1. Accents do not part them."""
     if word == other:
         return 1.0
-    word, other = without_accents(word), without_accents(other)
+    word, other = bare(word), bare(other)
     shorter, longer = sorted((word, other), key=len)
     if len(shorter) < MIN_SHARED:
         return 0.0
@@ -370,11 +370,6 @@ def _alike(word: str, other: str) -> float:
             return share
     is_part = len(shorter) > MIN_SHARED and (longer.startswith(shorter) or longer.endswith(shorter))
     return _SAME_WORD if is_part else 0.0
-
-
-def without_accents(word: str) -> str:
-    """``peniscola`` of "peñíscola"."""
-    return "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))
 
 
 def fits(form: Form, line: str, question: str) -> bool:

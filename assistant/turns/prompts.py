@@ -19,7 +19,7 @@ from assistant.formats.parsing import tools_as_text
 from assistant.retrieval.packing import CLOSE, OPEN
 from assistant.tools.tool import Tool
 from assistant.turns.plan import TurnPlan
-from engines.chat.protocol import Schema
+from engines.chat.protocol import object_schema
 from store.core import preferences
 from store.core.settings import ToolsSettings
 
@@ -35,17 +35,11 @@ RESULTS: str = _TEXTS["results"]
 """Opens the results for a model that knows no messages of a tool."""
 
 
-def _object(**properties: Schema) -> Schema:
-    """A JSON schema of an object with these properties and no others."""
-    required = list(properties)
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
 _STRING = {"type": "string"}
-_QUOTE = _object(id=_STRING, quote=_STRING)
-OUTPUT_SCHEMA = _object(answer_md=_STRING, evidence={"type": "array", "items": _QUOTE})
-_OPINION = _object(n={"type": "integer"}, opinion={"type": "string", "enum": list(get_args(Opinion))})
-OPINIONS_SCHEMA = _object(sentences={"type": "array", "items": _OPINION})
+_QUOTE = object_schema(id=_STRING, quote=_STRING)
+OUTPUT_SCHEMA = object_schema(answer_md=_STRING, evidence={"type": "array", "items": _QUOTE})
+_OPINION = object_schema(n={"type": "integer"}, opinion={"type": "string", "enum": list(get_args(Opinion))})
+OPINIONS_SCHEMA = object_schema(sentences={"type": "array", "items": _OPINION})
 
 
 def blocks(

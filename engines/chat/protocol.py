@@ -267,6 +267,12 @@ class ModelMalformed(ModelError):
     code = "model_malformed"
 
 
+def object_schema(**properties: Schema) -> Schema:
+    """The JSON schema of an object that has all of these properties and no others."""
+    required = list(properties)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
 def object_in(answer: str) -> dict[str, Any]:
     """The JSON object in an answer, with or without a fence or words around it. Raises `ModelMalformed`."""
     start, end = answer.find("{"), answer.rfind("}")

@@ -16,18 +16,16 @@ from assistant.context.session_closing import ContextServices
 from assistant.core import prompt_blocks
 from assistant.core.texts import estimate_tokens
 from store.memory import chat_sessions
-from store.memory.chat_digests import Line
 from store.memory.context_packs import StoredPack
 from tests.assistant.context.helpers import Past
-from tests.factories import NOON_MS
 
 TOTAL = 2_950
 
 
 def lines(*texts: str, first: int = 1, section: SectionName = "recent") -> list[Part]:
     return [
-        Part.of(section, Line(text, (number,), NOON_MS), "meaning 0.50 × recency 1.00", 0.5)
-        for number, text in enumerate(texts, first)
+        Part(section, text, (number,), 0.5, "meaning 0.50 × recency 1.00", packs.hash_of(text))
+        for number, text in enumerate(map(packs.safe_line, texts), first)
     ]
 
 
