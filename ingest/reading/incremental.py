@@ -32,6 +32,7 @@ _CONTEXT = 64  # pixels around what is read, which tell its background and the w
 _NEAR_H, _NEAR_W = PICTURE + TILE_H, TILE_W  # pixels within which a pixel may change what is taken for ink
 _FEW = 3  # blocks are read one by one, more of them at once
 _RESTLESS = 3  # changes one after the other
+_APART_MS = 12_000  # of a film one picture is captured every ten seconds; others are no part of one movement
 _VIDEO_SIDE = 96  # pixels; clocks and lines being typed are lower
 _VIDEO_TILES = 0.5  # of its tiles are restless
 _TEXT_SHARE = 0.05  # of its area: what scrolls or streams is text and is read
@@ -50,6 +51,7 @@ class _Screen:
     changes: npt.NDArray[np.uint8]
     ink: Mask
     walls: Mask
+    captured_ms: int
     blocks: Sequence[tuple[Block, bytes]]
     """With their keys, if all of it was shown."""
 
@@ -69,22 +71,30 @@ class IncrementalReader:
         self._screens: dict[str, _Screen] = {}
 
     def read(
-        self, monitor: str, image: Image.Image, *, at_rest: bool = False, told: Told | None = None
+        self,
+        monitor: str,
+        image: Image.Image,
+        *,
+        captured_ms: int = 0,
+        at_rest: bool = False,
+        told: Told | None = None,
     ) -> list[OcrLine]:
         """Lines of `image`. Raises what the engine raises; then nothing is remembered of it.
 
         From time to time, sooner `at_rest`, the whole picture is read as well: what the engine makes of it
         counts, and where it differs all that was remembered is forgotten, so nothing stays wrong. What is
         `told`, with its proof, is not read. What moves like a video is left unread until it stands still, or
-        until its picture is read once more at rest.
+        until its picture is read once more at rest; only pictures that were captured soon after one another,
+        by `captured_ms`, show that something moves.
         """
         pixels = _pixels(image)
         last = self._screens.get(monitor)
         if last is not None and last.pixels.shape != pixels.shape:
             last = None
         changed = tiles_of(last.pixels != pixels) if last else np.ones((1, 1), np.bool_)
-        before = last.changes if last else np.zeros_like(tiles_of(pixels > 0), np.uint8)
-        changes = np.where(changed & bool(last), np.minimum(before, 254) + 1, 0).astype(np.uint8)
+        follows = last is not None and abs(captured_ms - last.captured_ms) <= _APART_MS
+        before = last.changes if last and follows else np.zeros_like(tiles_of(pixels > 0), np.uint8)
+        changes = np.where(changed & follows, np.minimum(before, 254) + 1, 0).astype(np.uint8)
         moving = list(_moving(changes, last)) if last and not at_rest else []
         shown = np.ones(pixels.shape, np.bool_)
         for box in moving:
@@ -100,7 +110,9 @@ class IncrementalReader:
             whole = in_reading_order([*lines_of(words), *self._engine.read(image, _mask(shown))])
             self._audit(lines, whole)
             lines = whole
-        self._screens[monitor] = _Screen(pixels, lines, changes, ink, walls, blocks if shown.all() else ())
+        self._screens[monitor] = _Screen(
+            pixels, lines, changes, ink, walls, captured_ms, blocks if shown.all() else ()
+        )
         self.left_unread = bool(moving)
         return lines
 

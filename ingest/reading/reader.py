@@ -179,7 +179,9 @@ class ReaderLoop(StepLoop):
         try:
             image = self._home.media.image(frame)
             told = self._told(frame, image)
-            lines = reader.read(frame.monitor, image, at_rest=at_rest, told=told)
+            lines = reader.read(
+                frame.monitor, image, captured_ms=frame.captured_ms, at_rest=at_rest, told=told
+            )
             duration_ms = round((time.monotonic() - started) * 1000)
             assert self.versions is not None
             store_lines(self._home, frame, draft_of(self.versions, lines, duration_ms), lines, self._clock())

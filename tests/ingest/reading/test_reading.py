@@ -251,6 +251,18 @@ def test_what_plays_is_left_unread_until_it_rests(reader: IncrementalReader, eng
     assert not reader.left_unread
 
 
+def test_pictures_that_were_captured_minutes_apart_are_no_film(
+    reader: IncrementalReader, engine: BlockEngine
+) -> None:
+    """As imported ones are, and a screen that changes now and then: all of each is read."""
+    for number in range(6):
+        noise = np.random.default_rng(number).integers(0, 2, (320, 320), dtype=np.uint8)
+        image = screen(page())
+        image.paste(Image.fromarray(noise * 255), (160, 40))
+        reader.read("DP-1", image, captured_ms=number * 60_000)
+        assert not reader.left_unread
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.data(), st.sampled_from([(900, 700), (653, 485)]))
 def test_strokes_near_what_changed_are_those_of_the_whole_picture(
