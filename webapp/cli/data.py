@@ -198,7 +198,7 @@ def _export_answer(home: Path | None, as_json: bool, answer: str, file: Path) ->
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--key", metavar="KEY", help="The key that the sender told you on another way.")
+@click.option("--key", metavar="KEY", help="The key that the sender told you through another channel.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def verify_export(as_json: bool, key: str | None, file: Path) -> None:
     """Prove that the exported answer FILE is unchanged, without a network and without a home folder.

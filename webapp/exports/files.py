@@ -78,10 +78,11 @@ def _state(chat_id: int, n: int) -> tuple[TurnResult, RuleSet, str]:
 def answer_file(pack: Pack, fmt: str) -> Response:
     """The export as a download; `fmt` is one of `FORMATS`."""
     if FORMATS[fmt] == "application/zip":
-        content, fmt = formats.archive(pack, services().data_dir), "zip"
+        content = formats.archive(pack, services().data_dir)
     else:
         content = (formats.html_document if fmt == "html" else formats.markdown_document)(pack).encode()
-    return download(content, FORMATS[fmt], formats.file_name(pack, fmt))
+    suffix = "proof.zip" if fmt == "proof" else fmt  # beside a bundle of the same answer
+    return download(content, FORMATS[fmt], formats.file_name(pack, suffix))
 
 
 def download(content: bytes, content_type: str, name: str) -> Response:

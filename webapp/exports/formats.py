@@ -118,7 +118,7 @@ PROVES = (
     "every file is as it was when the key named here signed it",
     "each quote that is told as proven stands, at its place, in what the signer read of that whole picture",
 )
-WHOSE_KEY = "whose key it is: compare it with what its owner tells you on another way"
+WHOSE_KEY = "whose key it is: compare it with what its owner tells you through another channel"
 PROVES_NOT = (
     WHOSE_KEY,
     "that answer.md and answer.html say what the pictures do: go by the quotes that verify-export tells",
@@ -168,7 +168,7 @@ def _read_me(signed_by: str) -> str:
             "An answer of Recollect with its evidence.\n",
             f"Signed by the key {signed_by}\n",
             "Check it without a network: recollect verify-export FILE --key KEY\n"
-            "KEY is what the sender told you on another way: anybody can write a key into such a file.\n"
+            "KEY is what the sender told you through another channel: anybody can write one into it.\n"
             f"{SUMS} is also for `sha256sum --check`, {SIGNATURE} is its detached JWS (RFC 7515, EdDSA).\n",
             *lists,
             "Who deletes these frames in Recollect later does not delete this file.\n",

@@ -49,7 +49,7 @@ def _messages(source: Source) -> Iterator[bytes]:
         if is_after_blank and line.startswith(b"From "):
             if is_in_message:
                 yield b"".join(lines)
-            lines, size, is_in_message = [], 0, True
+            lines, size, is_in_message = [line], 0, True
         elif not is_in_message:
             raise CannotImport("this is no mbox file: it does not begin with a line 'From …'")
         elif size < _MAX_MESSAGE_BYTES:
@@ -102,11 +102,15 @@ def _is_outgoing(sender: str, message: email.message.Message, options: Options) 
 
 
 def _sent(message: email.message.Message) -> float:
-    try:
-        at = email.utils.parsedate_to_datetime(_header(message, "Date"))
-    except (ValueError, IndexError, TypeError, OverflowError) as error:
-        raise BadRecord("it has no date that can be read") from error
-    return local_ms(at, UTC)  # -0000 says that the zone is not known, and that this is UTC
+    """By its own date, else by the line before it: sender, and the time in UTC (RFC 4155)."""
+    of_envelope = (message.get_unixfrom() or "").split(maxsplit=2)[2:]
+    for date in (_header(message, "Date"), *of_envelope):
+        try:
+            at = email.utils.parsedate_to_datetime(date)
+        except (ValueError, IndexError, TypeError, OverflowError):
+            continue
+        return local_ms(at, UTC)  # -0000 says that the zone is not known, and that this is UTC
+    raise BadRecord("it has no date that can be read")
 
 
 def _header(message: email.message.Message, name: str) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import email
 import email.policy
+import re
 from pathlib import Path
 
 import pytest
@@ -255,6 +256,13 @@ QUJD
 --x--
 
 From nobody Thu Nov 20 13:06:00 2025
+From: anna@example.net
+Date: soon
+Subject: dated by its envelope
+
+words
+
+From nobody
 Subject: no date
 
 words
@@ -272,8 +280,12 @@ def test_mail_keeps_its_words_and_leaves_its_attachments(tmp_path: Path) -> None
             "email", at("2025-11-20T13:05:00"), True, "Fine & good\n\nbye", "anna@example.net", "Berg, Anna",
             subject="Re", external_id="<2@example.org>",
         ),
+        MessageRecord(
+            "email", at("2025-11-20T14:06:00"), False, "words", "anna@example.net",
+            subject="dated by its envelope",
+        ),
     ]  # fmt: skip
-    assert skipped == [("record 3", "it has no date that can be read")]
+    assert skipped == [("record 4", "it has no date that can be read")]
 
 
 NESTED = """From x Thu Nov 20 13:00:00 2025
@@ -330,9 +342,12 @@ def test_gmail_says_by_its_labels_what_was_sent(tmp_path: Path) -> None:
     text = MBOX.replace("Subject: Re\n", "Subject: Re\nX-Gmail-Labels: Sent,Opened\n")
     text = text.replace("Subject: =", "X-Gmail-Labels: Inbox\nSubject: =")
     records, _ = read(
-        tmp_path, "messages", "mail.mbox", text.replace("Subject: no", "X-Gmail-Labels: a\nSubject: no")
+        tmp_path,
+        "messages",
+        "mail.mbox",
+        re.sub("Subject: (no|dated)", r"X-Gmail-Labels: a\nSubject: \1", text),
     )
-    assert [each.is_outgoing for each in records] == [False, True]
+    assert [each.is_outgoing for each in records] == [False, True, False]
     with pytest.raises(CannotImport, match="--me"):
         read(tmp_path, "messages", "mail.mbox", MBOX)
 
