@@ -18,7 +18,7 @@ from store.core.paths import DataDir
 from store.spool.queue import Spool
 from tests.end_to_end.programs import PATIENCE_S, Recollect, x_display
 
-ROUNDS = 16
+ROUNDS = 12
 PARTS = {
     "capture": ("capture",),
     "ingest": ("ingest",),

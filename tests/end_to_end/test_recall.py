@@ -1,4 +1,4 @@
-"""How much of the text of every other golden frame is found; `python -m bench reading` reads all of them."""
+"""How much of the text of every third golden frame is found; `python -m bench reading` reads all of them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ BARS = {"light": 0.97, "dark": 0.96, "mixed": 0.97, "zh": 0.97}
 def test_true_words_of_the_golden_frames_are_found() -> None:
     engine = open_ocr("auto", ["eng", "chi_sim"])
     found: dict[str, list[Found]] = defaultdict(list)
-    for frame in all_golden()[::2]:
+    for frame in all_golden()[::3]:
         found[frame.group].append(compare(frame, engine.read(frame.image())))
     engine.close()
     total = {group: reduce(add, results) for group, results in found.items()}
-    assert sum(map(len, found.values())) >= 18
+    assert sum(map(len, found.values())) >= 12
     assert {group: total[group].recall >= bar for group, bar in BARS.items()} == dict.fromkeys(BARS, True), {
         group: round(result.recall, 4) for group, result in total.items()
     }
