@@ -71,11 +71,6 @@ class LiveTurn:
             self._changed.wait_for(lambda: len(self._events) > seq or self.is_over, timeout_s)
             return list(enumerate(self._events[seq:], seq + 1))
 
-    def so_far(self) -> list[TurnEvent] | None:
-        """All events up to now; None when no more come."""
-        events = self.after(0)
-        return None if self.is_over else [event for _, event in events]
-
     def follow(self) -> Iterator[tuple[int, TurnEvent]]:
         """All events until the turn is over."""
         seq = 0
@@ -158,6 +153,12 @@ class LiveTurns:
     def get(self, chat_id: int, n: int) -> LiveTurn | None:
         with self._lock:
             return self._turns.get((chat_id, n))
+
+    def so_far(self, chat_id: int, n: int) -> list[TurnEvent] | None:
+        """All events of a turn up to now; None when no more come here."""
+        live = self.get(chat_id, n)
+        events = live.after(0) if live else []
+        return None if live is None or live.is_over else [event for _, event in events]
 
     def start(self, services: TurnServices, request: TurnRequest) -> LiveTurn:
         """Begin a turn. Raises `TurnRefused` when it cannot become one, and `TooManyTurns`."""

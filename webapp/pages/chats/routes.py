@@ -172,8 +172,7 @@ def _turn_event(chat_id: int, n: int) -> PageEvent:
 def _turn_view(chat_id: int, n: int) -> TurnView:
     """A turn as it is now. Raises 404."""
     own = services()
-    live = own.turns.get(chat_id, n)
-    events = live.so_far() if live else None
+    events = own.turns.so_far(chat_id, n)
     stored = stored_turn_or_404(chat_id, n)
     return turn_view(own.database, own.media, stored, viewer().now_ms, events=events)
 

@@ -140,8 +140,7 @@ def page(
     if first is not None:
         begin = min(begin, bisect_left(asked, first, key=lambda turn: turn.n))
     for turn in asked[begin:]:
-        live = own.turns.get(turn.chat_id, turn.n)
-        events = live.so_far() if live else None
+        events = own.turns.so_far(turn.chat_id, turn.n)
         stored = stored_turn(database, turn.chat_id, turn.n)
         turns.append(turn_view(database, own.media, stored, viewer.now_ms, events=events))
     if turns and not composer.model:
