@@ -168,7 +168,11 @@ def ensure_built_in(database: Database, now_ms: int) -> None:
 
 def create(database: Database, words: PersonaText, now_ms: int) -> Persona:
     """A new persona. Raises `PersonaInvalid`."""
-    return create_all(database, [words], now_ms)[0]
+    with database.write() as connection:
+        if scalar(connection, "select count(*) from personas where archived_ms is null") >= MAX_PERSONAS:
+            problem = _("is one too many: at most %(number)s are kept", number=MAX_PERSONAS)
+            raise PersonaInvalid([("name", problem)])
+        return get(database, _insert(connection, _checked(database, words), now_ms, None))
 
 
 class PersonaInvalid(StoreError, ValueError):
@@ -177,18 +181,6 @@ class PersonaInvalid(StoreError, ValueError):
     def __init__(self, errors: Sequence[tuple[str, str]]) -> None:
         super().__init__("; ".join(f"{name} {message}" for name, message in errors))
         self.errors = tuple(errors)
-
-
-def create_all(database: Database, many: Sequence[PersonaText], now_ms: int) -> list[Persona]:
-    """New personas: all of them, or none when one cannot be kept. Raises `PersonaInvalid`."""
-    with database.write() as connection:
-        count = scalar(connection, "select count(*) from personas where archived_ms is null")
-        if count + len(many) > MAX_PERSONAS:
-            raise PersonaInvalid(
-                [("name", _("is one too many: at most %(number)s are kept", number=MAX_PERSONAS))]
-            )
-        ids = [_insert(connection, _checked(database, words), now_ms, None) for words in many]
-        return [get(database, persona_id) for persona_id in ids]
 
 
 def update_persona(database: Database, persona_id: int, words: PersonaText, now_ms: int) -> Persona:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
-from assistant.context import background, session_closing, topics
+from assistant.context import session_closing, topics
 from assistant.context.background import VERSION, prepare
 from assistant.context.packs import ContextRequest
 from store.memory import chat_digests, chat_sessions, chat_summaries, context_packs
 from store.memory.chat_summaries import ChatSummary
 from store.memory.context_packs import StoredPack
 from webapp.api.chats import SessionId, number_of
-from webapp.api.endpoint import TURN, endpoint
+from webapp.api.endpoint import endpoint
 from webapp.api.memory import SummaryAnswer
 from webapp.api.values import Answer, Request, Text, Timestamp
 from webapp.core.errors import Problem
@@ -113,16 +112,6 @@ class ExportAnswer(Answer):
     telemetry: TelemetryAnswer
 
 
-class ForgottenAnswer(Answer):
-    """How much went."""
-
-    summaries: int
-    tags: int
-    digests: int
-    topics: int
-    packs: int
-
-
 @endpoint("GET", "/summaries/context", "What a pack would be made from")
 def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
     """The digests as they are, and the pack of a window as it would be told now; nothing is kept of it."""
@@ -143,18 +132,6 @@ def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
         topic=None if topic is None else TopicAnswer.of(topic),
         pack=pack,
     )
-
-
-@endpoint("GET", f"{TURN}/context", "What a question was told of earlier chats", {404: "context_not_found"})
-def context_sent(chat_id: int, turn_id: int) -> PackAnswer:
-    """As it was sent; empty, with the reason, where nothing was or what it told of was deleted."""
-    stored = context_packs.of_turn(services().database, chat_id, turn_id)
-    if stored is None:
-        detail = f"Turn {turn_id} of chat {chat_id} was asked in no window, or is not there."
-        raise Problem(404, "context_not_found", detail)
-    reason = stored.record.get("reason", "its source was deleted")
-    told = background.told_again(services().database, stored)
-    return _pack(replace(stored, text=told.system_augmentation, tokens=told.tokens), reason)
 
 
 class TopicBody(Request):
@@ -202,19 +179,6 @@ def export() -> ExportAnswer:
         history=LineAnswer.list_of(topics.history(own.database, now_ms).lines),
         topics=ExportedTopic.list_of(topics.renewed(own.database, now_ms)),
         telemetry=TelemetryAnswer.of(context_packs.telemetry(own.database)),
-    )
-
-
-@endpoint("DELETE", "/summaries", "Forget all memory of chats")
-def forget() -> ForgottenAnswer:
-    """Summaries, tags, digests, topics and what models were told of them go for good; the chats stay."""
-    counts = chat_digests.delete_everything(services().database)
-    return ForgottenAnswer(
-        summaries=counts["chat_summaries"],
-        tags=counts["session_tags"],
-        digests=counts["user_chat_summaries"],
-        topics=counts["user_topic_summaries"],
-        packs=counts["context_packs"],
     )
 
 

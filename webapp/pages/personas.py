@@ -1,46 +1,34 @@
-"""Personas: who speaks in answers, written, tried, compared with earlier versions, chosen, kept as files.
-
-A file says what they say, and nothing of where they were; ``recollect_personas`` is its format:
-
-    {"recollect_personas": 1, "personas": [{"name": …, "description": …, "system_prompt": …}]}
-"""
+"""Personas: who speaks in answers, written, tried, compared with earlier versions, chosen."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from flask import request
 from markupsafe import Markup
-from pydantic import Field, ValidationError
 from werkzeug.wrappers import Response
 
 from assistant.core.errors import TurnRefused
 from assistant.core.records import EvidenceItem, TurnRequest
 from assistant.turns.turn import answer
 from store.chats import conversations, personas
-from store.chats.personas import MAX_PERSONAS, Persona, PersonaInvalid, PersonaText, Version
+from store.chats.personas import Persona, PersonaInvalid, PersonaText, Version
 from store.core.translation import gettext as _
 from store.frames import frames
 from store.frames.activity_intervals import Segment
 from store.timeline import segments
 from webapp.api import personas as api
-from webapp.api.personas import PersonaBody
 from webapp.api.questions import turn_services
-from webapp.api.values import Request
 from webapp.core import formatting, templating
 from webapp.core.errors import Problem
 from webapp.core.formatting import DiffLine, difference
 from webapp.core.parameters import number
 from webapp.core.services import Services, Viewer, services, viewer
-from webapp.exports.files import download
 from webapp.pages.forms import form
 from webapp.views import answers
 from webapp.views.answers import Links
 
-FORMAT = 1
-MAX_BYTES = 1_000_000
 _FIELDS = ("name", "description", "system_prompt")
 MOMENTS = 8
 _SHORTEST_MS = 30_000
@@ -69,11 +57,6 @@ class Trial:
     cited: tuple[EvidenceItem, ...] = ()
     model: str = ""
     problem: str = ""
-
-
-class _File(Request):
-    recollect_personas: int
-    personas: list[PersonaBody] = Field(max_length=MAX_PERSONAS)
 
 
 @templating.get("/personas")
@@ -175,35 +158,6 @@ def bring_back(persona_id: int) -> Response:
     return _changed(persona_id, lambda: personas.unarchive(services().database, persona_id))
 
 
-@templating.get("/personas/export")
-def export() -> Response:
-    """Every persona that can be chosen, or with ``?id=`` one, as a file."""
-    database, persona_id = services().database, number(request.args, "id")
-    everyone = (
-        personas.list_personas(database) if persona_id is None else [personas.get(database, persona_id)]
-    )
-    content = dump_personas(persona.words for persona in everyone).encode()
-    return download(content, "application/json", "recollect-personas.json")
-
-
-@templating.post("/personas/import")
-def import_file() -> Response:
-    """Add the personas of a file: all of them, or with a sentence none."""
-    own = services()
-    upload = request.files.get("file")
-    try:
-        words = load_personas(upload.read(MAX_BYTES + 1) if upload else b"")
-        added = personas.create_all(own.database, words, own.clock())
-    except PersonaInvalid as error:
-        labels = {"file": _("The file"), "name": _("Name"), "description": _("In a few words")}
-        problems = (
-            _("%(field)s %(problem)s.", field=labels.get(name, _("The text")), problem=problem)
-            for name, problem in error.errors
-        )
-        return _page(None, 422, errors={"file": " ".join(problems)})
-    return templating.redirect_to(f"/personas/{added[0].id}" if added else "/personas")
-
-
 def _typed() -> PersonaText:
     name, description, prompt = (request.form.get(field, "") for field in _FIELDS)
     return PersonaText(name, prompt, description)
@@ -301,27 +255,3 @@ def try_out(own: Services, system_prompt: str, moment: Moment, viewer: Viewer) -
     addresses = {item.n: f"/frames/{item.frame_id}" for item in cited if item.n is not None}
     text = answers.whole(result, Links(addresses))
     return Trial(moment, text, cited, result.model)
-
-
-def dump_personas(personas: Iterable[PersonaText]) -> str:
-    """The file of some personas, to be read by people too."""
-    listed = [{field: getattr(persona, field) for field in _FIELDS} for persona in personas]
-    return json.dumps({"recollect_personas": FORMAT, "personas": listed}, ensure_ascii=False, indent=2) + "\n"
-
-
-def load_personas(data: bytes) -> list[PersonaText]:
-    """The personas of a file. Raises `PersonaInvalid` with what is wrong with it."""
-    if len(data) > MAX_BYTES:
-        raise PersonaInvalid([("file", _("is larger than %(number)s bytes", number=f"{MAX_BYTES:,}"))])
-    try:
-        file = _File.model_validate_json(data, strict=True)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        reason = f"{where}: {first['msg']}" if where else first["msg"]
-        raise PersonaInvalid([("file", _("is no file of voices (%(reason)s)", reason=reason))]) from None
-    if file.recollect_personas != FORMAT:
-        raise PersonaInvalid(
-            [("file", _("is of a later format (%(number)s)", number=file.recollect_personas))]
-        )
-    return [PersonaText(**persona.model_dump()) for persona in file.personas]

@@ -174,13 +174,10 @@ def test_what_cannot_be_kept_is_refused_by_field(database: Database, words: Pers
     assert personas.list_personas(database) == before
 
 
-def test_many_are_added_together_or_not_at_all(database: Database) -> None:
+def test_there_is_an_end_to_their_number(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(personas, "MAX_PERSONAS", 2)
     with pytest.raises(PersonaInvalid):
-        personas.create_all(database, [ANALYST, PersonaText("Journal", "Voice.")], NOW_MS)
-    assert len(personas.list_personas(database)) == 2
-    too_many = [PersonaText(f"Persona {n}", "Voice.") for n in range(personas.MAX_PERSONAS)]
-    with pytest.raises(PersonaInvalid):
-        personas.create_all(database, too_many, NOW_MS)
+        personas.create(database, ANALYST, NOW_MS)
     assert len(personas.list_personas(database)) == 2
 
 

@@ -12,7 +12,7 @@ from flask import Flask
 
 from store.chats import conversations
 from store.core.database import Database
-from store.memory import chat_sessions
+from store.memory import chat_digests, chat_sessions
 from tests.assistant.context.helpers import Past
 from tests.factories import NOON_MS
 from tests.stub_model import StubModel
@@ -123,15 +123,6 @@ def test_the_snapshot_says_what_a_pack_would_be_made_from(program: Actor, earlie
     assert plain["pack"] is None and plain["recent"] == found["recent"]
 
 
-def test_a_turn_says_what_it_was_told(program: Actor, earlier: int, stub: StubModel) -> None:
-    asked(program)
-    [chat] = [c for c in program.get("/api/v1/chats").get_json()["data"] if "final" in c["title"]]
-    told = program.get(f"/api/v1/chats/{chat['id']}/turns/1/context").get_json()
-    assert told["reason"] == "made for this question"
-    assert told["text"] in stub.requests[-1]["messages"][1]["content"]
-    assert program.get(f"/api/v1/chats/{chat['id']}/turns/9/context").status_code == 404
-
-
 def test_all_memory_is_exported_and_deleted(
     program: Actor, earlier: int, database: Database, stub: StubModel
 ) -> None:
@@ -140,8 +131,8 @@ def test_all_memory_is_exported_and_deleted(
     [summary] = everything["summaries"]
     assert (summary["session_id"], summary["learned"]) == (str(earlier), LEARNED)
     assert [topic["topic"] for topic in everything["topics"]] == ["retention"]
-    gone = program.ask("DELETE", "/api/v1/summaries").get_json()
-    assert (gone["summaries"], gone["topics"], gone["packs"]) == (1, 1, 1)
+    gone = chat_digests.delete_everything(database)
+    assert (gone["chat_summaries"], gone["user_topic_summaries"], gone["context_packs"]) == (1, 1, 1)
     assert LEARNED not in program.get("/api/v1/summaries/export").get_data(as_text=True)
     assert len(program.get("/api/v1/chats").get_json()["data"]) == 2
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 import re
 from typing import Any
 
@@ -11,16 +9,14 @@ import pytest
 from flask import Flask
 
 from store.chats import conversations, personas
-from store.chats.personas import Persona, PersonaText
+from store.chats.personas import Persona
 from store.core.database import Database, scalar
 from store.core.paths import DataDir
 from store.core.settings import ChatSettings, Settings
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.stub_model import StubModel
-from tests.tables import for_each
 from tests.webapp.conftest import Actor, csrf_of
-from webapp.pages import personas as persona_files
 from webapp.security.access import make_launch_code
 
 
@@ -79,47 +75,8 @@ def test_nobody_may_speak_when_the_person_wants_that(browser: Actor, send: Any, 
     assert "No voice is in use" in text_of(browser, "/personas")
 
 
-def test_personas_go_out_and_come_in_as_a_file(browser: Actor, send: Any, database: Database) -> None:
-    personas.create(database, PersonaText("Analyst", "Voice: dry.", "“Numbers”"), 1)
-    answer = browser.get("/personas/export")
-    assert "attachment" in answer.headers["Content-Disposition"]
-    file = json.loads(answer.get_data())
-    assert [each["name"] for each in file["personas"]] == ["Assistant", "Journal", "Analyst"]
-    refused = send("/personas/import", file=(io.BytesIO(answer.get_data()), "p.json"))
-    assert refused.status_code == 422 and "Nothing was added" in refused.get_data(as_text=True)
-    for each in file["personas"]:
-        each["name"] += " of a friend"
-    send("/personas/import", file=(io.BytesIO(json.dumps(file).encode()), "p.json"))
-    copied = named(database, "Analyst of a friend")
-    assert copied.words == PersonaText("Analyst of a friend", "Voice: dry.", "“Numbers”")
-
-
-@for_each(
-    "data",
-    [
-        b"", b"\xff\xfe", b"[]", b"{}", b'{"recollect_personas": 2, "personas": []}',
-        b'{"recollect_personas": 1, "personas": [{"name": "A"}]}',
-        b'{"recollect_personas": 1, "personas": [{"name": "A", "system_prompt": "x", "builtin": "journal"}]}',
-        b"[" * 50_000,
-    ],
-)  # fmt: skip
-def test_a_file_that_is_none_is_refused_whole(send: Any, database: Database, data: bytes) -> None:
-    answer = send("/personas/import", file=(io.BytesIO(data), "p.json"))
-    assert answer.status_code == 422
-    assert len(personas.list_personas(database)) == 2
-
-
-def test_a_large_file_is_not_read(send: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(persona_files, "MAX_BYTES", 20)
-    answer = send(
-        "/personas/import", file=(io.BytesIO(b'{"recollect_personas": 1, "personas": []}'), "p.json")
-    )
-    assert answer.status_code == 422 and "larger than 20 bytes" in answer.get_data(as_text=True)
-
-
-@pytest.mark.parametrize("path", ["/personas/999", "/personas/export?id=999"])
-def test_an_unknown_persona_is_a_page_that_says_so(browser: Actor, path: str) -> None:
-    assert browser.get(path).status_code == 404
+def test_an_unknown_persona_is_a_page_that_says_so(browser: Actor) -> None:
+    assert browser.get("/personas/999").status_code == 404
 
 
 def test_a_persona_is_tried_on_a_real_moment_and_nothing_is_kept(

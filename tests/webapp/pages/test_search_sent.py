@@ -136,9 +136,6 @@ def test_pages_tell_questions_and_screens_apart(
     assert QUESTION in browser.get("/settings/sent/2").text
     screens = browser.get("/settings/sent/3").text
     assert "not kept a second time" in screens and "was erased" not in screens
-    data = browser.get("/api/v1/sent?purpose=embed").get_json()["data"]
-    assert [(each["texts"], each["first"], each["text"]) for each in data] == [(7, NOON_MS / 1000, None)]
-    assert browser.get("/api/v1/sent?purpose=other").status_code == 400
 
 
 def test_the_doctor_notes_what_it_asks(data_dir: DataDir, database: Database, endpoint: Endpoint) -> None:
