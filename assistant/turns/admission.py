@@ -34,6 +34,8 @@ def admit(services: TurnServices, request: TurnRequest) -> TurnPlan:
     message, zone = _message(request), _zone(request.timezone)
     model = services.models.get(request.model)
     about = _about(services, request, zone)
+    if about is not None and isinstance(model, ExtractiveModel):
+        _refuse_rewriting(services.database, request, about)
     if request.mode != "evidence":
         # Waited for only where it decides what is asked; the first frames of other turns come before it.
         decides = request.mode == "agent" or about is not None or bool(request.attachments)
@@ -103,6 +105,13 @@ def _about(services: TurnServices, request: TurnRequest, zone: ZoneInfo) -> Anch
             raise TurnRefused("not_an_insight", "amend", _("only the chat of an insight can be amended"))
         anchored = AnchoredChat(amended.anchor, amended.id)
     return anchor_facts.of(services.database, anchored, zone) if anchored else None
+
+
+def _refuse_rewriting(database: Database, request: TurnRequest, about: AnchorFacts) -> None:
+    """Quoting cannot change a text by what is asked, also where that failed and is asked for again."""
+    is_again = request.chat_id is not None and insights.of_chat(database, request.chat_id) is None
+    if about.anchored.amends_id is not None and (request.amend or is_again):
+        raise TurnRefused("model_required", "model", _("amending an insight needs a language model"))
 
 
 def _context(

@@ -235,7 +235,11 @@ class InsightChatRequest(MannerRequest):
     "POST",
     f"{INSIGHT}/chat",
     "Ask about an insight, or amend it",
-    {**_GENERATE_PROBLEMS, 404: "insight_not_found, persona_not_found"},
+    {
+        **_GENERATE_PROBLEMS,
+        404: "insight_not_found, persona_not_found",
+        422: f"{_GENERATE_PROBLEMS[422]}, model_required",
+    },
 )
 def chat(insight_id: int, body: InsightChatRequest) -> TurnAnswer | RunningAnswer:
     """Goes on in its conversation. An amending turn has one of its own, which holds the new version."""

@@ -122,8 +122,8 @@ MODEL_PROBLEMS = {
 _ASK_PROBLEMS = {
     400: "invalid_time, invalid_time_range, invalid_timezone",
     404: "chat_not_found, persona_not_found",
-    422: "time_range_required, mode_unavailable, model_not_found, not_an_insight, attachment_not_found, "
-    "attachment_refused",
+    422: "time_range_required, mode_unavailable, model_not_found, model_required, not_an_insight, "
+    "attachment_not_found, attachment_refused",
     503: "too_many_turns",
 }
 _STATUS_OF = {code: status for status, codes in MODEL_PROBLEMS.items() for code in codes.split(", ")}

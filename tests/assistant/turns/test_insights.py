@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from assistant.core.errors import TurnRefused
 from assistant.core.records import TurnRequest, TurnResult
 from assistant.tools.registry import GATHERING
 from assistant.turns import anchor_facts, turn
@@ -601,7 +602,11 @@ def test_an_amendment_that_failed_is_made_by_asking_again_where_it_failed(
     first = tell(deps, frame_anchor(afternoon))
     failed = say(deps, first, "As a pirate.", system_prompt="Voice: a pirate's.", amend=True)
     assert failed.error is not None and insights.list_insights(database) == [first]
-    again = answer(deps, TurnRequest("As a pirate.", SHANGHAI, NOW_MS, chat_id=failed.chat_id))
+    asked_again = TurnRequest("As a pirate.", SHANGHAI, NOW_MS, chat_id=failed.chat_id)
+    for quoting in (asked_again, replace(asked_again, chat_id=first.chat_id, amend=True)):
+        with pytest.raises(TurnRefused, match="needs a language model"):
+            answer(deps, replace(quoting, model="extractive"))
+    again = answer(deps, asked_again)
     second = held(deps, again)
     assert (second.amends_id, second.version, second.is_current) == (first.id, 2, True)
     assert insights.messages(database, second.id)[0]["content"] == "Voice: a pirate's."

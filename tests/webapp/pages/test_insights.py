@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html as html_text
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from tests.assistant.helpers import reply
 from tests.factories import NOON_MS, store_frame
 from tests.store.memory.test_insights import told
 from tests.stub_model import StubModel
-from tests.webapp.conftest import Actor, csrf_of
+from tests.webapp.conftest import Actor, browser_of, csrf_of
 from webapp.pages import insights as views
 
 TOLD = reply("You set retention to 14 days [[e1]].", ("e1", "retention set to 14 days"))
@@ -141,7 +142,7 @@ def test_the_page_says_what_amending_keeps_and_offers_to_leave_the_note_out(
     stub.reply(TOLD).reply("Retention")
     first = settled(browser, database, send("/insights", frame=str(frame.id)))
     page = words(browser, f"/insights/{first.id}")
-    assert "keeps for good what it is sent with" in page and "Amend without the note" in page
+    assert "stored with the new version" in page and "Amend without the note" in page
     form = {"message": "In one line.", "persona": str(pirate.id), "style_note": "In rhyme."}
     for n, (button, kept) in enumerate(
         [({}, "Voice: a pirate's.\n\nIn rhyme."), ({"without_note": "1"}, "Voice: a pirate's.")], 2
@@ -165,6 +166,18 @@ def test_what_was_typed_is_still_there_when_an_amendment_is_refused(
     form = {"csrf_token": csrf_of(app, browser), "message": "x" * 9_000, "style_note": "In rhyme."}
     answer = browser.post(f"/insights/{first.id}/amend", data=form)
     assert answer.status_code == 422 and "x" * 9_000 in answer.text and "In rhyme." in answer.text
+    assert len(conversations.list_chats(database)) == 1
+
+
+def test_without_a_model_an_insight_is_not_amended(make_app: Callable[..., Flask], database: Database) -> None:
+    made = told(database)
+    app = make_app()
+    browser = browser_of(app)
+    page = words(browser, f"/insights/{made.id}")
+    assert "needs a language model" in page and "What should be different?" not in page
+    form = {"csrf_token": csrf_of(app, browser), "message": "The icons were for the poster."}
+    answer = browser.post(f"/insights/{made.id}/amend", data=form)
+    assert answer.status_code == 422 and "mending an insight needs a language model" in answer.text
     assert len(conversations.list_chats(database)) == 1
 
 
