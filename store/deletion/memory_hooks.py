@@ -17,7 +17,7 @@ import apsw
 from store.chats.conversations import DELETED_ANSWER
 from store.core.database import rows, scalar
 from store.core.translation import N_, said
-from store.deletion.chat_hooks import DeletedWords, forget_answers, forget_calls, forget_chat_summaries
+from store.deletion.chat_hooks import DeletedWords
 from store.frames.activity_intervals import overlaps_deletion
 from store.memory import observation_writer
 from store.memory.insights import redacted
@@ -243,7 +243,7 @@ KINDS = (
     N_("Person or thing"),
     N_("Description"),
 )
-"""What `would_forget` may name."""
+"""What `lost` may name."""
 _NAMED = """
 select 'Answer' as what, t.id, t.question as name, t.answer_md as said from turns t where t.answer_md <> ''
 union all
@@ -273,17 +273,13 @@ select 'Description', id, name, description from entities where description <> '
 """
 
 
-def would_forget(connection: apsw.Connection) -> list[tuple[str, str]]:
-    """What would go, or lose what it says, of answers and memory with the frames in ``deletion_scope``, as
-    (kind, name): found by forgetting it, so call it in a transaction that is taken back.
-    """
+def note_named(connection: apsw.Connection) -> None:
+    """Remember what answers and memory hold, for `lost`."""
     connection.execute(f"create temp table named_before as {_NAMED}")
-    forget_answers(connection)
-    forget_insights(connection)
-    forget_chat_summaries(connection)
-    forget_calls(connection)
-    forget_memory(connection)
-    forget_knowledge(connection)
+
+
+def lost(connection: apsw.Connection) -> list[tuple[str, str]]:
+    """What has gone since `note_named`, or no longer says what it said, as (kind, name)."""
     gone = f"select * from named_before except select * from ({_NAMED})"
     # With a person or thing its description goes, too, unsaid.
     is_told = "what <> 'Description' or id in (select id from entities)"

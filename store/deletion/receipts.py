@@ -69,12 +69,52 @@ class Counts:
     spool: int = 0
     copies: int = 0
 
+    @property
+    def entries(self) -> int:
+        """What is told of it elsewhere: answers and what memory holds."""
+        told = self.answers, self.insights, self.chat_summaries, self.memory, self.summaries, self.knowledge
+        return sum(told)
+
     def plus(self, more: dict[str, int]) -> Counts:
         return replace(self, **{name: getattr(self, name) + number for name, number in more.items()})
 
 
-def preview(database: Database, request: Request) -> Counts:
-    """What `delete` would remove now."""
+MOST_NAMED = 2_000
+"""Frames of which what goes with them is told by name: to find it takes as long as to delete them."""
+
+
+class _TakenBack(Exception):
+    """The transaction was only to look."""
+
+
+def preview(database: Database, request: Request) -> tuple[Counts, list[tuple[str, str]] | None]:
+    """What `delete` would remove now, and the answers and memories among it as (kind, name).
+
+    It is found by deleting it in a transaction that is taken back. Of more frames than `MOST_NAMED` the
+    answers are those that cite one, memory is counted roughly, and the names are None.
+    """
+    counts, names = _rehearsed(database, request) or (_counted(database, request), None)
+    waiting = request.waiting(database.data_dir)
+    return counts.plus({"spool": len(waiting), "copies": len(copies.copies(database.data_dir))}), names
+
+
+def _rehearsed(database: Database, request: Request) -> tuple[Counts, list[tuple[str, str]]] | None:
+    found: tuple[Counts, list[tuple[str, str]]] | None = Counts(), []
+    with suppress(_TakenBack), database.write() as connection:
+        request.scope.select_all(connection)
+        number = registry.select_frames(connection, "select id from deletion_request", {})
+        if number > MOST_NAMED:
+            found = None
+        elif number:
+            size = picture_bytes(connection)
+            memory_hooks.note_named(connection)
+            counts = registry.purge(connection, merge_later=number > 1)
+            found = Counts().plus({**counts, "bytes": size}), memory_hooks.lost(connection)
+        raise _TakenBack
+    return found
+
+
+def _counted(database: Database, request: Request) -> Counts:
     counts = Counts()
     with database.read() as connection:
         request.scope.select_all(connection)
@@ -82,32 +122,7 @@ def preview(database: Database, request: Request) -> Counts:
         while (found := request.scope.select(connection, last)) is not None:
             last = found
             counts = counts.plus({**registry.count(connection), "bytes": picture_bytes(connection)})
-    waiting = request.waiting(database.data_dir)
-    return counts.plus({"spool": len(waiting), "copies": len(copies.copies(database.data_dir))})
-
-
-MOST_NAMED = 2_000
-"""Frames of which what goes with them is told by name: to find it takes as long as to forget it."""
-
-
-class _TakenBack(Exception):
-    """The transaction was only to look."""
-
-
-def names_of(database: Database, request: Request) -> list[tuple[str, str]] | None:
-    """Answers and what was learned that `delete` would take now, as (kind, name); None of more frames than
-    `MOST_NAMED`.
-    """
-    found: list[tuple[str, str]] | None = []
-    with suppress(_TakenBack), database.write() as connection:
-        request.scope.select_all(connection)
-        number = registry.select_frames(connection, "select id from deletion_request", {})
-        if number > MOST_NAMED:
-            found = None
-        elif number:
-            found = memory_hooks.would_forget(connection)
-        raise _TakenBack
-    return found
+    return counts
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ def delete(body: DeleteRequest) -> ReceiptAnswer:
     own = services()
     asked = DeletionRequest(body.start_time, body.end_time, body.app_name, rules=_validated(body.rules))
     if body.dry_run:
-        counts = receipts.preview(own.database, asked)
+        counts, _ = receipts.preview(own.database, asked)
         return ReceiptAnswer.of(body, counts=counts, bytes=counts.bytes, deleted_at=None, verification=None)
     _require_in_force(asked.rules)
     receipt = deletion.delete(own.database, own.media, asked, now_ms=own.clock())

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 @click.option("--yes", is_flag=True, help="Delete without asking.")
 def delete(home: Path | None, as_json: bool, start_ms: int, end_ms: int, app: str | None, yes: bool) -> None:
     """Delete everything that was recorded in a range of time."""
-    from store.deletion import receipts
     from store.deletion.request import Request
     from webapp.core.formatting import count
 
@@ -33,7 +32,8 @@ def delete(home: Path | None, as_json: bool, start_ms: int, end_ms: int, app: st
     database = open_home(home).open_database()
     asked = Request(start_ms, end_ms, app)
     if not yes:
-        frames = count(receipts.preview(database, asked).frames, "frame")
+        with database.read() as connection:
+            frames = count(asked.scope.count(connection), "frame")
         of_app = f" of {app}" if app else ""
         span = f"{local_text(start_ms)} to {local_text(end_ms)}"
         click.confirm(f"{frames}{of_app} from {span}: gone for good. Delete?", abort=True, err=True)

@@ -13,7 +13,7 @@ from store.chats import records
 from store.core import preferences
 from store.core.database import Database
 from store.core.translation import gettext as _
-from store.deletion import deletion, receipts
+from store.deletion import deletion
 from store.deletion.request import EVER, Request
 from store.frames import apps, frames, tags
 from store.frames.frames import FrameRow
@@ -30,6 +30,7 @@ from webapp.core import formatting, markdown, templating
 from webapp.core.errors import Problem
 from webapp.core.services import Viewer, services, viewer
 from webapp.pages.forms import form
+from webapp.pages.privacy import previewed
 from webapp.views.frames import (
     citation_text,
     crop_around,
@@ -181,11 +182,7 @@ def confirm(frame_id: int) -> Response:
     own = services()
     frame = frames.get(own.database, frame_id)
     asked = Request(*EVER, frame_ids=(frame.id,))
-    counts, named = receipts.preview(own.database, asked), receipts.names_of(own.database, asked)
-    names = named and [(_(kind), name) for kind, name in named]
-    return templating.render(
-        "frames/delete.html", "frames/_delete.html", frame=frame, counts=counts, names=names
-    )
+    return templating.render("frames/delete.html", "frames/_delete.html", frame=frame, **previewed(asked))
 
 
 @templating.post("/frames/<id:frame_id>/delete")

@@ -13,7 +13,6 @@ from werkzeug.wrappers import Response
 
 from store.core.translation import gettext as _
 from store.deletion import deletion, receipts
-from store.deletion.receipts import Counts
 from store.deletion.request import EVER, Request, recorded
 from store.egress import egress_log
 from store.frames import apps, frames
@@ -93,9 +92,7 @@ def defaults() -> Response:
 def preview() -> Response:
     """What would go; nothing is done yet."""
     form = _erase_form(request.args)
-    named = receipts.names_of(services().database, form.asked) if form.asked else []
-    names = named and [(_(kind), name) for kind, name in named]
-    return _page(422 if form.problem else 200, erase=form, counts=form.counts(), names=names)
+    return _page(422 if form.problem else 200, erase=form, **previewed(form.asked))
 
 
 @templating.post("/privacy/erase")
@@ -108,9 +105,17 @@ def erase() -> Response:
         return _page(422, erase=form)
     if request.form.get("confirm", "").strip() != CONFIRMATION:
         form = replace(form, problem=_("Type %(word)s to delete for good.", word=CONFIRMATION))
-        return _page(422, erase=form, counts=form.counts())
+        return _page(422, erase=form, **previewed(asked))
     receipt = deletion.delete(own.database, own.media, asked)
     return _page(erase=form, receipt=receipt)
+
+
+def previewed(asked: Request | None) -> dict[str, Any]:
+    """What would go, as `privacy/_names.html` tells it; nothing where nothing is asked."""
+    if asked is None:
+        return {}
+    counts, names = receipts.preview(services().database, asked)
+    return {"counts": counts, "names": names and [(_(kind), name) for kind, name in names]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +131,6 @@ class EraseForm:
     label: str = ""  # the rule as the page shows it
     problem: str = ""
     asked: Request | None = None
-
-    def counts(self) -> Counts | None:
-        return receipts.preview(services().database, self.asked) if self.asked else None
 
 
 def _erase_form(values: Mapping[str, str]) -> EraseForm:

@@ -7,6 +7,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -329,7 +330,7 @@ def test_rules_take_what_they_would_have_hidden_and_nothing_else(
     ]
     for title in ("Payroll June", "Holidays"):
         spool.put(capture(NOON_MS, window_name=title), webp(noise(1)))
-    assert (request.recorded(database, rules), receipts.preview(database, ever).spool) == (3, 1)
+    assert (request.recorded(database, rules), receipts.preview(database, ever)[0].spool) == (3, 1)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(deletion, "empty_trash", interrupted)
@@ -347,7 +348,7 @@ def test_what_a_slow_rule_may_fit_stays_and_the_receipt_names_the_rule(
     slow = put(database, data_dir, NOON_MS, "slow", window_name=f"{'a' * 300} b")
     put(database, data_dir, NOON_MS + SECOND, "gone", window_name="aaa")
     ever = Request(*EVER, rules=validate([{"title": "^(a|a)*$", "match": "regex"}]))
-    assert (receipts.preview(database, ever).frames, request.recorded(database, ever.rules)) == (1, None)
+    assert (receipts.preview(database, ever)[0].frames, request.recorded(database, ever.rules)) == (1, None)
     receipt = deletion.delete(database, media, ever)
     assert (receipt.frames, receipt.verified) == (1, False)
     assert database.column("select id from frames") == [slow.id]
@@ -422,13 +423,11 @@ def test_preview_counts_what_a_deletion_removes(
     for n in range(5):
         put(database, data_dir, NOON_MS + n, f"text {n}", app_name="Code")
     spool.put(capture(NOON_MS + 9), webp(noise(9)))
-    before = receipts.preview(database, Request(NOON_MS, END_MS))
+    before, _ = receipts.preview(database, Request(NOON_MS, END_MS))
     receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
-    assert (before.frames, before.bytes, before.readings, before.spool) == (
-        receipt.counts.frames, receipt.counts.bytes, receipt.counts.readings, receipt.counts.spool,
-    )  # fmt: skip
-    assert before.frames == 5
-    assert receipts.preview(database, Request(NOON_MS, END_MS)).frames == 0
+    told = attrgetter("frames", "bytes", "pictures", "readings", "quotes", "entries", "spool")
+    assert told(before) == told(receipt.counts) and before.frames == 5
+    assert receipts.preview(database, Request(NOON_MS, END_MS))[0].frames == 0
 
 
 # -- saved searches -----------------------------------------------------------------------

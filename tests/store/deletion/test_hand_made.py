@@ -112,7 +112,7 @@ def test_deleting_each_of_thirty_frames_takes_what_was_learned_and_nothing_that_
     lost = left = 0
     for n, frame in enumerate(shot):
         animal, keeper = SUBJECTS[n]
-        named = receipts.names_of(database, Request(*EVER, frame_ids=(frame.id,)))
+        counts, named = receipts.preview(database, Request(*EVER, frame_ids=(frame.id,)))
         wanted = {
             ("Answer", f"Whose is number {n}?"), ("Fact", f"{animal} belongs to {keeper}"),
             ("Fact", f"Mine {animal} knows {animal} by heart"), ("What was done", f"{animal} alone"),
@@ -123,6 +123,7 @@ def test_deleting_each_of_thirty_frames_takes_what_was_learned_and_nothing_that_
         assert set(named or ()) == wanted
         receipt = deletion.delete_frames(database, Media(data_dir.media), [frame.id])
         assert receipt.verified, receipt.left
+        assert receipt.counts == counts
         facts = {f"{fact.subject} {fact.predicate}" for fact in entities.facts_of(database, None, 1_000)}
         names = {
             entity.name: entity.description for entity in entities.find_entities(database, "", None, 1_000)
@@ -149,8 +150,9 @@ def test_of_too_many_frames_nothing_is_named(
 ) -> None:
     ids = tuple(store_frame(database, data_dir, NOON_MS + n * HOUR_MS, "words").id for n in range(2))
     monkeypatch.setattr(receipts, "MOST_NAMED", 1)
-    assert receipts.names_of(database, Request(*EVER, frame_ids=ids)) is None
-    assert receipts.names_of(database, Request(*EVER, frame_ids=ids[:1])) == []
+    counts, names = receipts.preview(database, Request(*EVER, frame_ids=ids))
+    assert (counts.frames, names) == (2, None)
+    assert receipts.preview(database, Request(*EVER, frame_ids=ids[:1]))[1] == []
 
 
 def test_what_was_proposed_of_a_chat_that_has_gone_is_not_remembered(

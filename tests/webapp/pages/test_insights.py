@@ -169,7 +169,9 @@ def test_what_was_typed_is_still_there_when_an_amendment_is_refused(
     assert len(conversations.list_chats(database)) == 1
 
 
-def test_without_a_model_an_insight_is_not_amended(make_app: Callable[..., Flask], database: Database) -> None:
+def test_without_a_model_an_insight_is_not_amended(
+    make_app: Callable[..., Flask], database: Database
+) -> None:
     made = told(database)
     app = make_app()
     browser = browser_of(app)

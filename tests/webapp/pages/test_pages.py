@@ -676,7 +676,7 @@ def test_a_new_rule_offers_to_delete_what_it_would_have_hidden(
     answer = visitor.post("/privacy/rules", data={**token, "app": "Signal"})
     assert answer.headers["Location"] == "/privacy/erase?rule=app+Signal#rules"
     asked = words(page(visitor, answer.headers["Location"]))
-    assert "Exclude Signal would have hidden 1 frame recorded earlier" in asked
+    assert "The rule Signal fits 1 frame recorded earlier" in asked
     assert visitor.post("/privacy/erase", data={**token, "rule": "app Signal"}).status_code == 422
     page(visitor, f"/frames/{hidden.id}")
     form = {**token, "rule": "app Signal", "confirm": "DELETE"}
@@ -703,7 +703,7 @@ def test_the_built_in_rules_ask_about_the_past_when_they_are_switched_on_again(
     shoot(2, app_name="KeePassXC")
     answer = visitor.post("/privacy/defaults", data={**token, "defaults": "on"})
     asked = words(page(visitor, answer.headers["Location"]))
-    assert "password managers and private windows would have hidden 1 frame" in asked
+    assert "password managers and private windows fits 1 frame" in asked
 
 
 def test_theme_and_zone_are_kept_in_the_browser(app: Flask, visitor: Actor) -> None:
