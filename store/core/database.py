@@ -46,7 +46,7 @@ _STEPS_BETWEEN_CHECKS = 10_000
 # Where others keep the machine busy the query is not to blame: what was begun is rather finished.
 _WAIT_AT_MOST = 4
 # All connections of a process share so much: there is one for each thread of a server.
-_CACHED_BYTES = 64_000_000
+_CACHED_BYTES = 32_000_000
 # Asking the system about a socket costs more than looking at the clock.
 _ASK_EVERY_S = 0.02
 

@@ -28,6 +28,8 @@ def columns(kind: type, table: str = "", /, **others: str) -> str:
 def load(kind: type[T], found: Iterable[tuple[Any, ...]]) -> list[T]:
     """Rows whose columns are the fields of a dataclass, in their order; the last fields may be missing."""
     readers = _readers(kind)  # type: ignore[arg-type]  # a class can be hashed
+    if not any(readers):  # a day can have thousands of rows
+        return [kind(*row) for row in found]
     return [
         kind(*(read(value) if read else value for read, value in zip(readers, row, strict=False)))
         for row in found

@@ -74,24 +74,25 @@ def timeline(
     With `width_px` the runs are merged to one pixel, `MAX_RUNS` at most; without it each run is
     one activity segment.
     """
-    with database.read() as connection:
-        segments = activity.segments(database, start_ms, end_ms, host)
-        by_host = activity.by_host(database, start_ms, end_ms)
-        slots = apps.colour_slots(database)
-        count = frames.count(connection, *id_range(start_ms, end_ms), host)
-        holes = gaps.gaps(database, start_ms, end_ms, now_ms)
 
     def runs(line: Sequence[Segment]) -> tuple[Run, ...]:
         shown = line if width_px is None else merged(line, start_ms, end_ms, width_px)
         return tuple(_run_of(segment, slots) for segment in shown)
 
-    lanes = (
-        Lane(name, runs(line), sum(segment.duration_ms for segment in line))
-        for name, line in by_host.items()
-        if line and host in (None, name)
-    )
-    totals = of_segments(segments, start_ms, end_ms)
-    return Timeline(start_ms, end_ms, runs(segments), tuple(holes), totals, slots, count, tuple(lanes))
+    with activity.FEW_AT_ONCE:
+        with database.read() as connection:
+            segments = activity.segments(database, start_ms, end_ms, host)
+            by_host = activity.by_host(database, start_ms, end_ms)
+            slots = apps.colour_slots(database)
+            count = frames.count(connection, *id_range(start_ms, end_ms), host)
+            holes = gaps.gaps(database, start_ms, end_ms, now_ms)
+        lanes = tuple(
+            Lane(name, runs(line), sum(segment.duration_ms for segment in line))
+            for name, line in by_host.items()
+            if line and host in (None, name)
+        )
+        totals = of_segments(segments, start_ms, end_ms)
+        return Timeline(start_ms, end_ms, runs(segments), tuple(holes), totals, slots, count, lanes)
 
 
 def merged(runs: Sequence[Segment], start_ms: int, end_ms: int, width_px: int) -> list[Segment]:

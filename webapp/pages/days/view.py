@@ -137,7 +137,7 @@ def page(database: Database, day: times.Day, who: Viewer, *, is_month: bool = Fa
     earlier, later = observations.nearest_days(database, day.start_ms, day.end_ms)
     return DayPage(
         day=day,
-        cells=_cells(database, day.date, who, is_month),
+        cells=_cells(database, line, day.date, who, is_month),
         line=line,
         view=_window(day, first_ms, last_ms, who),
         rows=_rows(drawn, shown, _gap_rows(line.gaps, first_ms, last_ms)),
@@ -166,15 +166,20 @@ def latest(database: Database, who: Viewer) -> times.Day:
     return who.day_of(earlier) if earlier is not None else who.today
 
 
-def _cells(database: Database, on: date, who: Viewer, is_month: bool) -> tuple[DayCell, ...]:
-    """The days of whole weeks around a date, or around its month, from the viewer's first weekday on."""
+def _cells(database: Database, line: Timeline, on: date, who: Viewer, is_month: bool) -> tuple[DayCell, ...]:
+    """The days of whole weeks around a date, or around its month, from the viewer's first weekday on. `line`
+    is that of the date.
+    """
     first = on.replace(day=1) if is_month else on
     last = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1) if is_month else on
     first -= timedelta(days=(first.weekday() - who.week_start) % 7)
     weeks = (last - first).days // 7 + 1
     slots = apps.colour_slots(database)
     days = [times.day(first + timedelta(days=n), who.zone, who.day_start_min) for n in range(7 * weeks)]
-    totals = [segments.totals(database, each.start_ms, each.end_ms) for each in days]
+    totals = [
+        line.totals if each.date == on else segments.totals(database, each.start_ms, each.end_ms)
+        for each in days
+    ]
     longest = max(each.covered_ms for each in totals) or 1
     cells = []
     for day, spent in zip(days, totals, strict=True):

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from store.core import times
 from store.core.database import Database
 from store.frames import frames
+from store.frames.activity_intervals import Segment
 from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.ocr.readings import Reading
@@ -18,7 +19,7 @@ from webapp.core.services import Viewer
 from webapp.views.frames import NO_HIGHLIGHTS, FrameHighlights, HighlightRequest, frame_highlights
 
 _LEAST_MS = 1_000
-_HALF_DAY_MS = 12 * 3_600_000
+_MINUTES_MS, _HALF_DAY_MS = 10 * 60_000, 12 * 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,18 +197,35 @@ def _steps(
     database: Database, ask: StageQuery, frame: FrameRow
 ) -> tuple[int | None, int | None, int | None, int | None]:
     """Ids to the left and right: next frame within the filter, and next change of app."""
-    before_ms, after_ms = frame.captured_ms - _HALF_DAY_MS, frame.captured_ms + _HALF_DAY_MS
-    segments = activity.segments(database, before_ms, after_ms)
-    shown = [s for s in segments if not ask.app_names or s.app_name in ask.app_names]
-    earlier = [s for s in shown if s.last_frame_id < frame.id]
-    later = [s for s in shown if s.first_frame_id > frame.id]
+    earlier, later = _beside(database, ask, frame, -1), _beside(database, ask, frame, 1)
     previous_id, next_id = frames.neighbours(database, frame)
     if ask.app_names:
         rows = frames.get_many(database, [i for i in (previous_id, next_id) if i is not None])
         if previous_id is not None and rows[previous_id].app_name not in ask.app_names:
-            previous_id = earlier[-1].last_frame_id if earlier else None
+            previous_id = earlier[0].last_frame_id if earlier else None
         if next_id is not None and rows[next_id].app_name not in ask.app_names:
             next_id = later[0].first_frame_id if later else None
-    previous_app = next((s.first_frame_id for s in reversed(earlier) if s.app_name != frame.app_name), None)
-    next_app = next((s.first_frame_id for s in later if s.app_name != frame.app_name), None)
+    previous_app, next_app = (
+        next((s.first_frame_id for s in side if s.app_name != frame.app_name), None)
+        for side in (earlier, later)
+    )
     return previous_id, next_id, previous_app, next_app
+
+
+def _beside(database: Database, ask: StageQuery, frame: FrameRow, way: int) -> list[Segment]:
+    """The stretches within the filter before a frame or after it, nearest first, to a change of app at least:
+    a busy day has thousands, of which minutes mostly suffice.
+    """
+    near: list[Segment] = []
+    for reach_ms in (_MINUTES_MS, _HALF_DAY_MS):
+        start_ms, end_ms = sorted((frame.captured_ms, frame.captured_ms + way * reach_ms))
+        near = [
+            segment
+            for segment in activity.segments(database, start_ms, end_ms + 1)[::way]
+            if (segment.last_frame_id < frame.id if way < 0 else segment.first_frame_id > frame.id)
+            and (not ask.app_names or segment.app_name in ask.app_names)
+        ]
+        # One that begins with the range may have begun before it.
+        if any(each.app_name != frame.app_name and each.start_ms > start_ms for each in near):
+            break
+    return near
