@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Literal
 
 from flask import Response, request
 
 from assistant.core.records import TurnResult
 from store.core import copies
-from store.core.times import to_seconds
 from store.core.translation import gettext as _
-from store.memory import insights
-from store.memory.insights import Insight, redacted
 from store.privacy import rules as privacy
 from store.privacy.rules import RuleSet
 from webapp.core.errors import Problem
@@ -90,50 +84,3 @@ def download(content: bytes, content_type: str, name: str) -> Response:
     response = Response(content, content_type=content_type)
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
-
-
-# -- an insight: Markdown to be read, or JSON with everything that made it -----------------------
-#
-# What a privacy rule of today leaves out is left out here, too: as in every export of an answer, and with
-# the answer its title and summary and the messages are, since they quote what was on the screen.
-
-FORMAT = "recollect-insight/1"
-
-
-def insight_file(insight: Insight, fmt: Literal["md", "json"]) -> Response:
-    """The insight as a download. Raises 404 and 409 as `export_pack` does."""
-    with export_pack(insight.chat_id, insight.n, lambda number: "none") as pack:
-        insight = insights.get(services().database, insight.id)  # as it is now
-        if pack.is_left_out:
-            insight = replace(insight, title="", summary=pack.turn.answer_md)
-        titled = replace(pack, turn=replace(pack.turn, question=insight.title or pack.turn.question))
-        content = formats.markdown_document(titled) if fmt == "md" else _document(insight, pack)
-    kind = "text/markdown" if fmt == "md" else "application/json"
-    return download(content.encode(), f"{kind}; charset=utf-8", f"insight{insight.id}.{fmt}")
-
-
-def _document(insight: Insight, pack: Pack) -> str:
-    anchor = insight.anchor
-    return json.dumps(
-        {
-            "format": FORMAT,
-            "id": insight.id,
-            "anchor": anchor.kind,
-            "frame_id": anchor.frame_id,
-            "start_time": to_seconds(anchor.start_ms),
-            "end_time": to_seconds(anchor.end_ms),
-            **{name: getattr(insight, name) for name in ("title", "summary", "persona", "style_note")},
-            "current": insight.is_current,
-            "version": insight.version,
-            "created_at": to_seconds(insight.created_ms),
-            "messages": _messages(insight, pack),
-            "answer": formats.evidence(pack),
-        },
-        ensure_ascii=False,
-        indent=1,
-    )
-
-
-def _messages(insight: Insight, pack: Pack) -> object:
-    kept = insights.messages(services().database, insight.id)
-    return json.loads(redacted(json.dumps(kept))) if pack.is_left_out else kept

@@ -29,7 +29,6 @@ from webapp.core import formatting, templating
 from webapp.core.formatting import difference, sentence
 from webapp.core.parameters import Range, number, range_of
 from webapp.core.services import Services, Viewer, services, viewer
-from webapp.exports import files
 from webapp.pages.chats.routes import PATIENCE_S, started
 from webapp.pages.forms import form
 from webapp.views.turns import TurnView, turn_view
@@ -145,13 +144,6 @@ def delete(insight_id: int) -> Response:
     insights.delete(database, insight_id)
     current = insights.current(database, anchor)
     return templating.redirect_to(f"/insights/{current.id}" if current else "/insights")
-
-
-@templating.get("/insights/<id:insight_id>/export")
-def export(insight_id: int) -> Response:
-    """The insight as a file, ``fmt`` md or json."""
-    insight = insights.get(services().database, insight_id)
-    return files.insight_file(insight, "json" if request.args.get("fmt") == "json" else "md")
 
 
 def _start_telling(

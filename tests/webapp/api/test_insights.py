@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -176,30 +175,6 @@ def test_the_messages_begin_with_the_prompt_as_it_was_sent(
     data = insights.messages(database, made["id"])
     assert data[0] == {"role": "system", "content": prompt}
     assert data[1]["content"].endswith("then respond.")
-
-
-def test_an_insight_is_exported_with_its_evidence(program: Actor, stub: StubModel, frame: FrameRow) -> None:
-    made = told(program, stub, frame)
-    text = program.get(f"/insights/{made['id']}/export").text
-    assert (
-        text.startswith("# Retention\n")
-        and "retention set to 14 days" in text
-        and "not on the frame" not in text
-    )
-    kept = program.get(f"/insights/{made['id']}/export?fmt=json").get_json()
-    assert kept["format"] == "recollect-insight/1" and kept["messages"][0]["role"] == "system"
-    assert kept["answer"]["answer_md"] == made["summary"]
-
-
-def test_an_export_quotes_nothing_that_a_rule_of_today_leaves_out(
-    program: Actor, stub: StubModel, database: Database, data_dir: DataDir
-) -> None:
-    frame = store_frame(database, data_dir, NOON_MS, "retention set to 14 days", app_name="Vault")
-    made = told(program, stub, frame)
-    put = program.ask("PUT", "/api/v1/privacy/rules", json={"rules": [{"app": "Vault", "action": "drop"}]})
-    assert put.status_code == 200, put.text
-    kept = program.get(f"/insights/{made['id']}/export?fmt=json").get_json()
-    assert "retention set" not in json.dumps(kept["messages"])
 
 
 def test_only_the_chat_of_an_insight_is_amended(program: Actor, database: Database) -> None:

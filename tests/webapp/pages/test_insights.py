@@ -191,8 +191,11 @@ def test_insights_are_found_filtered_exported_and_deleted(
     assert "Retention" in words(browser, "/insights?q=retention")
     assert "No insight matches" in words(browser, "/insights?q=xylophone")
     assert "No insight matches" in words(browser, "/insights?persona=99")
-    assert browser.get(f"/insights/{made.id}/export").text.startswith("# Retention\n")
-    assert browser.get(f"/insights/{made.id}/export?fmt=json").get_json()["title"] == "Retention"
+    export = f"/chat/{made.chat_id}/turns/{made.n}/export"
+    assert (
+        f'href="{export}"' in browser.get(f"/insights/{made.id}").text
+        and browser.get(export).status_code == 200
+    )
     assert "Delete this insight?" in words(browser, f"/insights/{made.id}/delete")
     assert send(f"/insights/{made.id}/delete") == "/insights"
     assert "No insights yet" in words(browser, "/insights")
