@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import BeforeValidator, Field
 
 from assistant.context import session_closing, topics
 from assistant.context.background import VERSION, prepare
@@ -17,7 +17,6 @@ from webapp.api.chats import SessionId, number_of
 from webapp.api.endpoint import endpoint
 from webapp.api.memory import SummaryAnswer
 from webapp.api.values import Answer, Request, Text, Timestamp
-from webapp.core.errors import Problem
 from webapp.core.services import services
 
 EXPORTED_AT_ONCE = 500
@@ -132,36 +131,6 @@ def snapshot(query: SnapshotQuery) -> SnapshotAnswer:
         topic=None if topic is None else TopicAnswer.of(topic),
         pack=pack,
     )
-
-
-class TopicBody(Request):
-    way: Literal["chosen", "none", "automatic"] = Field(
-        "chosen",
-        description="`chosen` calls it by `title`, `none` wants none, `automatic` lets it be found.",
-    )
-    title: Annotated[str, StringConstraints(max_length=topics.MAX_TITLE_CHARS)] = ""
-
-
-class ChosenTopic(Answer):
-    topic: TopicAnswer | None
-
-
-@endpoint(
-    "PUT",
-    "/chats/<id:chat_id>/topic",
-    "Say what a chat is about",
-    {404: "session_not_found", 422: "invalid_topic"},
-)
-def choose(chat_id: int, body: TopicBody) -> ChosenTopic:
-    """Holds for the chat's last window."""
-    own, title = services(), " ".join(body.title.split())
-    if body.way == "chosen" and not title:
-        raise Problem(422, "invalid_topic", "A topic needs a title, or `way` none or automatic.")
-    if not topics.choose(own.database, chat_id, body.way, title, own.clock()):
-        raise Problem(404, "session_not_found", f"Nothing was asked in chat {chat_id} in a window.")
-    session = chat_sessions.latest_of_chat(own.database, chat_id)
-    topic = topics.topic_of_session(session.metadata) if session else None
-    return ChosenTopic(topic=TopicAnswer.of(topic) if topic else None)
 
 
 @endpoint("GET", "/summaries/export", "All memory of chats")

@@ -56,11 +56,6 @@ class DayAnswer(DaySummaryAnswer):
     settled: bool = Field(description="False while something of the day is still to be told.")
 
 
-class RedoneAnswer(Answer):
-    day: str
-    queued: Literal[True] = True
-
-
 @endpoint("GET", "/days/<day:on>", "One day", NO_DAY)
 def one_day(on: date) -> DayAnswer:
     """Its text, and its hours point by point with what shows them."""
@@ -70,15 +65,6 @@ def one_day(on: date) -> DayAnswer:
         is_settled = daily_hours.is_settled(connection, day.start_ms, day.end_ms, services().clock())
     told = [HourAnswer.of(hour, end_time=hour.start_ms + HOUR_MS) for hour in hours]
     return DayAnswer.of(day, hours=told, settled=is_settled)
-
-
-@endpoint("POST", "/days/<day:on>/redo", "Have a day told again", NO_DAY, status=202)
-def redo_day(on: date) -> RedoneAnswer:
-    """Every hour of it is derived anew, and told anew by the chat model where one may be used."""
-    day = day_or_404(on)
-    with services().database.write() as connection:
-        daily_hours.redo(connection, day.start_ms, day.end_ms)
-    return RedoneAnswer(day=on.isoformat())
 
 
 def day_or_404(on: date) -> DailySummary:

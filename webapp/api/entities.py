@@ -1,4 +1,4 @@
-"""Persistent memory: people, places, events and things, the facts about them, and the care of both."""
+"""Persistent memory: people, places, events and things, and the facts about them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from pydantic import Field
 
 from store.core.errors import existing
 from store.frames import frames
-from store.sources import entities, fact_curation
+from store.sources import entities
 from store.sources.entities import Entity, Provenance
-from store.sources.fact_curation import CannotMerge
 from webapp.api.endpoint import endpoint, refusing
 from webapp.api.values import (
     MAX_ID,
@@ -193,51 +192,3 @@ def entity_answer(entity: Entity) -> EntityAnswer:
     return EntityAnswer.of(
         entity, aliases=[AliasAnswer(id=number, name=name) for number, name in entity.aliases]
     )
-
-
-# -- care: take back and give back, merge and undo ------------------------------------------------
-
-
-class RetractBody(Request):
-    reason: str = Field("", max_length=fact_curation.MAX_REASON_CHARS)
-
-
-class MergeBody(Request):
-    into_id: Id = Field(description="The entity that both are recalled as from now on.")
-
-
-@endpoint("POST", f"{FACT}/retract", "Take a fact back", body_required=False)
-def retract_fact(fact_id: int, body: RetractBody) -> FactAnswer:
-    """It is not recalled any more and stays with the reason; again changes nothing."""
-    with services().database.write() as connection:
-        fact_curation.retract(connection, fact_id, body.reason, services().clock())
-    return FactAnswer.of(entities.fact(services().database, fact_id))
-
-
-@endpoint("POST", f"{FACT}/restore", "Give a fact back")
-def restore_fact(fact_id: int) -> FactAnswer:
-    """It is recalled again; one that was not taken back is given as it is."""
-    with services().database.write() as connection:
-        fact_curation.restore_fact(connection, fact_id)
-    return FactAnswer.of(entities.fact(services().database, fact_id))
-
-
-@endpoint("POST", f"{ENTITY}/merge", "Let an entity be another one", {422: "cannot_merge"})
-def merge_entity(entity_id: int, body: MergeBody) -> EntityAnswer:
-    """Gives the one that both are recalled as. Facts keep what they were stored for, so it can be undone."""
-    merge(entity_id, body.into_id)
-    return entity_answer(entities.get(services().database, body.into_id))
-
-
-@endpoint("POST", f"{ENTITY}/unmerge", "Undo a merge")
-def unmerge_entity(entity_id: int) -> EntityAnswer:
-    """An entity that was merged is recalled by itself again, with its own facts."""
-    with services().database.write() as connection:
-        fact_curation.unmerge(connection, entity_id)
-    return entity_answer(entities.get(services().database, entity_id))
-
-
-def merge(entity_id: int, into_id: int) -> None:
-    """Merge for the API and for the page. Raises `Problem`."""
-    with refusing(CannotMerge, "cannot_merge", "into_id"), services().database.write() as connection:
-        fact_curation.merge(connection, entity_id, into_id, services().clock())

@@ -240,15 +240,3 @@ def _line(line: Line, spans: list[tuple[int, int]]) -> TextLineAnswer:
 
 def _overlap(part: Line | Word, span: tuple[int, int]) -> bool:
     return span[0] < part.end and part.start < span[1]
-
-
-class ReadAgainAnswer(Answer):
-    frame_id: int
-    status: Literal["queued"] = "queued"
-
-
-@endpoint("POST", f"{FRAME}/read-again", "Read a frame's text anew", status=202)
-def read_again(frame_id: int) -> ReadAgainAnswer:
-    """Queue the frame for reading; quotes that cite it are then checked against the new reading."""
-    readings.read_again(services().database, frames.get(services().database, frame_id).id)
-    return ReadAgainAnswer(frame_id=frame_id)

@@ -86,13 +86,6 @@ def insight_answer(insight: Insight) -> InsightAnswer:
     return InsightAnswer.of(insight, turn=turn_answer(turn))
 
 
-@endpoint("POST", f"{INSIGHT}/restore", "Make a version the current one")
-def restore(insight_id: int) -> InsightAnswer:
-    """The others stay as they are."""
-    insights.restore(services().database, insight_id)
-    return one(insight_id)
-
-
 # -- listed, told, asked about ------------------------------------------------------
 
 _FOUND_CURSOR = re.compile(r"q-([0-9]{1,6})", re.ASCII)

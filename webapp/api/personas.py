@@ -83,23 +83,6 @@ def activate(persona_id: int) -> PersonaAnswer:
     return one(persona_id)
 
 
-@endpoint("POST", f"{PERSONA}/duplicate", "Copy a persona", {422: "invalid_persona"}, status=201)
-def duplicate(persona_id: int) -> PersonaAnswer:
-    """A persona of one's own that says the same."""
-    return _answer(personas.duplicate(services().database, persona_id, services().clock()))
-
-
-@endpoint(
-    "POST",
-    f"{PERSONA}/reset",
-    "Reset a built-in persona",
-    {409: "builtin_persona", 422: "invalid_persona"},
-)
-def reset(persona_id: int) -> PersonaAnswer:
-    """It says again what it came with; its versions stay."""
-    return _answer(personas.reset(services().database, persona_id, services().clock()))
-
-
 def _answer(persona: Persona) -> PersonaAnswer:
     active = personas.active(services().database)
     return PersonaAnswer.of(persona, active=active is not None and active.id == persona.id)

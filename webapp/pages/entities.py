@@ -18,14 +18,12 @@ from store.frames import frames
 from store.frames.frames import FrameRow
 from store.sources import entities, fact_curation
 from store.sources.entities import Entity, EntityKind, Fact, Provenance
-from webapp.api import entities as api
+from store.sources.fact_curation import CannotMerge
 from webapp.api.endpoint import refusing
-from webapp.api.entities import merge
 from webapp.core import formatting, templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import Viewer, services, viewer
-from webapp.pages.forms import form
 from webapp.pages.sources import words_for
 
 LIMIT = 50
@@ -130,12 +128,18 @@ def _side(entity: Entity) -> tuple[Entity, list[Fact]]:
 @templating.post("/memory/entities/<id:entity_id>/merge")
 def do_merge(entity_id: int) -> Response:
     """Let this one be recalled as the other."""
-    into_id = number(request.form, "into") or -1
-    merge(entity_id, into_id)
+    own, into_id = services(), number(request.form, "into") or -1
+    with refusing(CannotMerge, "cannot_merge", "into"), own.database.write() as connection:
+        fact_curation.merge(connection, entity_id, into_id, own.clock())
     return templating.redirect_to(f"/memory/entities/{into_id}")
 
 
-form("/memory/entities/<id:entity_id>/unmerge", api.unmerge_entity, "/memory/entities/{entity_id}")
+@templating.post("/memory/entities/<id:entity_id>/unmerge")
+def unmerge(entity_id: int) -> Response:
+    """Let one that was merged be recalled by itself again, with its own facts."""
+    with services().database.write() as connection:
+        fact_curation.unmerge(connection, entity_id)
+    return templating.redirect_back(f"/memory/entities/{entity_id}")
 
 
 @templating.post("/memory/entities/<id:entity_id>/forget")
@@ -176,10 +180,16 @@ def show_fact(fact_id: int) -> Response:
     return templating.render_page("entities/fact.html", fact=fact, uses=uses)
 
 
-form("/memory/facts/<id:fact_id>/retract", api.retract_fact, "/memory/facts/{fact_id}")
-
-
-form("/memory/facts/<id:fact_id>/restore", api.restore_fact, "/memory/facts/{fact_id}")
+@templating.post("/memory/facts/<id:fact_id>/<any(retract, restore):what>")
+def retract(fact_id: int, what: str) -> Response:
+    """Recall it no longer, for a ``reason``, or again."""
+    own = services()
+    with own.database.write() as connection:
+        if what == "retract":
+            fact_curation.retract(connection, fact_id, request.form.get("reason", ""), own.clock())
+        else:
+            fact_curation.restore_fact(connection, fact_id)
+    return templating.redirect_back(f"/memory/facts/{fact_id}")
 
 
 @templating.post("/memory/facts/<id:fact_id>/correct")

@@ -25,11 +25,9 @@ from store.search import search
 from store.search.filters import Filters
 from store.sources import entities
 from store.timeline import timeline
-from webapp.api import frames as api
 from webapp.core import formatting, markdown, templating
 from webapp.core.errors import Problem
 from webapp.core.services import Viewer, services, viewer
-from webapp.pages.forms import form
 from webapp.pages.privacy import previewed
 from webapp.views.frames import (
     citation_text,
@@ -157,7 +155,11 @@ def tag(frame_id: int) -> Response:
     return templating.redirect_back(f"/frames/{frame_id}")
 
 
-form("/frames/<id:frame_id>/read-again", api.read_again, "/frames/{frame_id}")
+@templating.post("/frames/<id:frame_id>/read-again")
+def read_again(frame_id: int) -> Response:
+    """Queue the frame for reading; quotes that cite it are then checked against the new reading."""
+    readings.read_again(services().database, frames.get(services().database, frame_id).id)
+    return templating.redirect_back(f"/frames/{frame_id}")
 
 
 @templating.post("/frames/<id:frame_id>/readings/<id:reading_id>")

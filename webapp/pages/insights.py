@@ -24,13 +24,11 @@ from store.frames import frames
 from store.frames.frames import FrameRow
 from store.memory import insights, search
 from store.memory.insights import Insight, InsightFilter
-from webapp.api import insights as api
 from webapp.core import formatting, templating
 from webapp.core.formatting import difference, sentence
 from webapp.core.parameters import Range, number, range_of
 from webapp.core.services import Services, Viewer, services, viewer
 from webapp.pages.chats.routes import PATIENCE_S, started
-from webapp.pages.forms import form
 from webapp.views.turns import TurnView, turn_view
 
 LISTED = 30
@@ -126,7 +124,11 @@ def amend(insight_id: int) -> Response:
     return _start_telling(question, lambda refusal: _page(insight, 422, refusal=refusal, **typed), insight)
 
 
-form("/insights/<id:insight_id>/restore", api.restore, "/insights/{insight_id}")
+@templating.post("/insights/<id:insight_id>/restore")
+def restore(insight_id: int) -> Response:
+    """Make this version the current one; the others stay as they are."""
+    insights.restore(services().database, insight_id)
+    return templating.redirect_back(f"/insights/{insight_id}")
 
 
 @templating.get("/insights/<id:insight_id>/delete")

@@ -18,14 +18,12 @@ from store.core.translation import gettext as _
 from store.frames import frames
 from store.frames.activity_intervals import Segment
 from store.timeline import segments
-from webapp.api import personas as api
 from webapp.api.questions import turn_services
 from webapp.core import formatting, templating
 from webapp.core.errors import Problem
 from webapp.core.formatting import DiffLine, difference
 from webapp.core.parameters import number
 from webapp.core.services import Services, Viewer, services, viewer
-from webapp.pages.forms import form
 from webapp.views import answers
 from webapp.views.answers import Links
 
@@ -133,7 +131,11 @@ def activate() -> Response:
     return templating.redirect_back(f"/personas/{persona_id}" if persona_id else "/personas")
 
 
-form("/personas/<id:persona_id>/duplicate", api.duplicate, "/personas/{answer.id}")
+@templating.post("/personas/<id:persona_id>/duplicate")
+def duplicate(persona_id: int) -> Response:
+    """A persona of one's own that says the same."""
+    own = services()
+    return templating.redirect_to(f"/personas/{personas.duplicate(own.database, persona_id, own.clock()).id}")
 
 
 @templating.post("/personas/<id:persona_id>/reset")
@@ -150,7 +152,11 @@ def restore(persona_id: int) -> Response:
     return _changed(persona_id, lambda: personas.restore(own.database, persona_id, version, own.clock()))
 
 
-form("/personas/<id:persona_id>/remove", api.remove, "/personas")
+@templating.post("/personas/<id:persona_id>/remove")
+def remove(persona_id: int) -> Response:
+    """Delete one of one's own, or put it away where turns name it."""
+    personas.remove(services().database, persona_id, services().clock())
+    return templating.redirect_back("/personas")
 
 
 @templating.post("/personas/<id:persona_id>/bring-back")

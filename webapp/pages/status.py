@@ -13,14 +13,12 @@ from store.spool import process_state
 from store.timeline import ledger, sample_week, timeline
 from store.timeline.gaps import IDLE
 from store.timeline.ledger import DecisionCount
-from webapp.api import capture
 from webapp.core import formatting, templating
 from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import Services, services, viewer
 from webapp.ops import control, health
 from webapp.ops.health import recording_indicator
-from webapp.pages.forms import form
 
 _MINUTE_MS = 60_000
 _MAX_MINUTES = 525_600
@@ -119,7 +117,11 @@ def pause() -> Response:
     return templating.redirect_back("/status")
 
 
-form("/status/resume", capture.resume, "/status")
+@templating.post("/status/resume")
+def resume() -> Response:
+    """End a pause, whoever ordered it."""
+    control.resume(services().data_dir)
+    return templating.redirect_back("/status")
 
 
 def _bars(own: Services, now_ms: int) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ import pytest
 
 from store.chats import conversations, tool_calls
 from store.core.database import Database, scalar
+from store.core.errors import NotFound
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.frames import tags
@@ -15,6 +16,7 @@ from store.frames.media import Media
 from store.memory import daily_summaries
 from store.sources import entities, fact_curation
 from store.sources.entities import Provenance
+from store.sources.fact_curation import CannotMerge
 from tests.factories import NOON_MS, store_frame
 
 DAY_MS = 86_400_000
@@ -194,6 +196,38 @@ def test_new_text_of_a_day_replaces_the_old_one(database: Database) -> None:
             daily_summaries.put(connection, date(2026, 11, 21), "UTC", 0, 1, " ", "rule", 1)
         assert daily_summaries.delete(connection, date(2026, 11, 20))
         assert not daily_summaries.delete(connection, date(2026, 11, 20))
+
+
+def values(database: Database, *about: int) -> list[str | None]:
+    return sorted(fact.object_value or "" for fact in entities.facts_of(database, about))
+
+
+def test_two_that_are_one_are_merged_and_parted_again(database: Database) -> None:
+    anna, bauer, ben = (remember(database, name) for name in ("Anna", "A. Bauer", "Ben"))
+    say(database, anna, "likes", "tea"), say(database, bauer, "lives in", "Ulm")
+    with database.write() as connection:
+        fact_curation.merge(connection, bauer, anna, NOON_MS)
+    # Asked for the one, the other answers; what is stored for either is of both.
+    assert entities.get(database, bauer).aliases == ((bauer, "A. Bauer"),)
+    assert entities.get(database, bauer).id == remember(database, "a. bauer") == anna
+    assert (values(database, anna), names(database, "bauer")) == (["Ulm", "tea"], ["Anna"])
+    # A merge of a merge, undone in the middle.
+    with database.write() as connection:
+        fact_curation.merge(connection, anna, ben, NOON_MS)
+        assert fact_curation.unmerge(connection, anna)
+    assert (values(database, ben), values(database, anna)) == ([], ["Ulm", "tea"])
+    with database.write() as connection:
+        assert fact_curation.unmerge(connection, bauer)
+    assert values(database, anna) == ["tea"]
+
+
+def test_a_merge_that_makes_no_sense_is_refused(database: Database) -> None:
+    anna, ben, carla = (remember(database, name) for name in ("Anna", "Ben", "Carla"))
+    with database.write() as connection:
+        fact_curation.merge(connection, ben, carla, NOON_MS)
+        for into, error in ((anna, CannotMerge), (ben, CannotMerge), (99, NotFound)):
+            with pytest.raises(error):
+                fact_curation.merge(connection, anna, into, NOON_MS)
 
 
 def test_what_a_person_takes_back_and_says_again_is_remembered(database: Database) -> None:

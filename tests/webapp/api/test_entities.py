@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from store.core.database import Database
 from store.core.paths import DataDir
 from tests.factories import NOON_MS, store_frame
@@ -97,57 +95,3 @@ def test_names_without_a_word_are_refused(program: Actor) -> None:
         answer = program.post(ENTITIES, json={"kind": "person", "name": name})
         assert answer.status_code == 422, name
     assert program.get(f"{ENTITIES}/7").get_json()["code"] == "entity_not_found"
-
-
-def say(program: Actor, subject: int, predicate: str, value: str) -> int:
-    about = {"subject_id": subject, "predicate": predicate, "object_value": value}
-    return int(program.post(FACTS, json=about).get_json()["id"])
-
-
-def values(program: Actor, query: str = "") -> list[str]:
-    return sorted(fact["object_value"] for fact in program.get(f"{FACTS}?{query}").get_json()["data"])
-
-
-def test_a_fact_is_taken_back_with_a_reason_and_given_back(program: Actor, now: Clock) -> None:
-    anna = remember(program, "Anna")
-    tea = say(program, anna, "likes", "tea")
-    gone = program.post(f"{FACTS}/{tea}/retract", json={"reason": " she  said no "}).get_json()
-    assert (gone["retracted_at"], gone["retract_reason"]) == (now() / 1000, "she said no")
-    assert (values(program), values(program, "retracted=true")) == ([], ["tea"])
-    # Said again by the person, it holds again.
-    assert say(program, anna, "likes", "tea") == tea and values(program) == ["tea"]
-    program.post(f"{FACTS}/{tea}/retract", json={})
-    assert values(program) == []
-    assert program.post(f"{FACTS}/{tea}/restore").get_json()["retracted_at"] is None
-    assert values(program) == ["tea"]
-    for path in ("retract", "restore"):
-        assert program.post(f"{FACTS}/99/{path}").get_json()["code"] == "fact_not_found"
-
-
-def test_two_that_are_one_are_merged_and_parted_again(program: Actor) -> None:
-    anna, bauer, ben = (remember(program, name) for name in ("Anna", "A. Bauer", "Ben"))
-    say(program, anna, "likes", "tea"), say(program, bauer, "lives in", "Ulm")
-    merged = program.post(f"{ENTITIES}/{bauer}/merge", json={"into_id": anna}).get_json()
-    assert (merged["id"], merged["facts"]) == (anna, 2)
-    assert merged["aliases"] == [{"id": bauer, "name": "A. Bauer"}]
-    # Asked for the one, the other answers; what is stored for either is of both.
-    assert program.get(f"{ENTITIES}/{bauer}").get_json()["id"] == anna
-    assert remember(program, "a. bauer") == anna
-    assert values(program, f"entity_id={anna}") == ["Ulm", "tea"]
-    assert [e["name"] for e in program.get(f"{ENTITIES}?q=bauer").get_json()["data"]] == ["Anna"]
-    # A merge of a merge, undone in the middle.
-    program.post(f"{ENTITIES}/{anna}/merge", json={"into_id": ben})
-    assert values(program, f"entity_id={ben}") == ["Ulm", "tea"]
-    assert program.post(f"{ENTITIES}/{anna}/unmerge").get_json()["id"] == anna
-    assert (values(program, f"entity_id={ben}"), values(program, f"entity_id={anna}")) == ([], ["Ulm", "tea"])
-    assert program.post(f"{ENTITIES}/{bauer}/unmerge").get_json()["facts"] == 1
-    assert values(program, f"entity_id={anna}") == ["tea"]
-
-
-@pytest.mark.parametrize(("into", "status"), [(1, 422), (2, 422), (99, 404)])
-def test_a_merge_that_makes_no_sense_is_refused(program: Actor, into: int, status: int) -> None:
-    anna, ben, carla = (remember(program, name) for name in ("Anna", "Ben", "Carla"))
-    assert (anna, ben) == (1, 2)
-    program.post(f"{ENTITIES}/{ben}/merge", json={"into_id": carla})
-    answer = program.post(f"{ENTITIES}/{anna}/merge", json={"into_id": into})
-    assert answer.status_code == status and answer.get_json()["code"] in ("cannot_merge", "entity_not_found")

@@ -137,9 +137,7 @@ def test_a_telling_that_failed_is_kept_as_a_turn_and_no_insight(
     assert insights.list_insights(database) == []
 
 
-def test_told_again_and_put_back(
-    program: Actor, stub: StubModel, frame: FrameRow, database: Database
-) -> None:
+def test_told_again(program: Actor, stub: StubModel, frame: FrameRow, database: Database) -> None:
     first = told(program, stub, frame)
     stub.reply("Dear diary: I chose 14 days [[e1]].").reply("Diary")
     body = {"frame_id": frame.id, "timezone": ZONE, "system_prompt": BUILT_IN["journal"].system_prompt}
@@ -150,9 +148,6 @@ def test_told_again_and_put_back(
     assert rest == [insights.messages(database, first["id"])[1]], "from the beginning"
     both = program.get("/api/v1/insights?all_versions=true").get_json()["data"]
     assert [(each["version"], each["current"]) for each in both] == [(2, True), (1, False)]
-    back = program.post(f"/api/v1/insights/{first['id']}/restore").get_json()
-    assert back == {**first, "current": True, "versions": 2}
-    assert [each["id"] for each in program.get("/api/v1/insights").get_json()["data"]] == [first["id"]]
 
 
 def test_asking_about_an_insight_amends_nothing_unless_it_is_said(

@@ -37,12 +37,9 @@ def test_a_persona_is_added_read_changed_activated_and_removed(program: Actor) -
     assert listed(program)["Assistant"]["active"] is True
 
 
-def test_a_built_in_one_is_copied_and_reset_but_not_removed(program: Actor) -> None:
+def test_a_built_in_one_is_not_removed(program: Actor) -> None:
     journal = listed(program)["Journal"]
     address = f"/api/v1/personas/{journal['id']}"
-    program.ask("PUT", address, json={"name": "Diary", "system_prompt": "Voice: mine."})
-    assert program.post(f"{address}/duplicate").get_json()["name"] == "Diary copy"
-    assert program.post(f"{address}/reset").get_json()["system_prompt"] == journal["system_prompt"]
     refused = program.ask("DELETE", address)
     assert (refused.status_code, refused.get_json()["code"]) == (409, "builtin_persona")
 

@@ -182,10 +182,6 @@ def test_the_chip_is_corrected_and_dismissed_without_scripts(
     assert "Keeping" in page_of(browser, chat_id)  # the name that the person gave it stays
     assert browser.post(where, data={**form, "title": "  "}).status_code == 422
     assert browser.post("/chat/999/topic", data={**form, "title": "x"}).status_code == 404
-    api = f"/api/v1/chats/{chat_id}/topic"
-    assert program.ask("PUT", api, json={"title": "Keeping"}).get_json()["topic"]["title"] == "Keeping"
-    assert program.ask("PUT", api, json={"way": "none"}).get_json()["topic"] is None
-    assert program.ask("PUT", api, json={}).status_code == 422
 
 
 def test_the_memory_page_of_a_chat_shows_what_was_told_and_switches_it_off(

@@ -175,8 +175,6 @@ def test_the_api_gives_what_the_page_shows(
     assert len(told["hours"]) == 24 and told["settled"] is True
     assert json.loads(page(browser, f"{FRIDAY}/export?fmt=json")) == told
     assert program.get(f"{API}/days/2026-11-19").json["code"] == "day_not_found"
-    assert program.ask("POST", f"{API}/days/2026-11-20/redo").status_code == 202
-    assert program.get(f"{API}/days/2026-11-20").json["settled"] is False
 
 
 def test_markdown_names_every_frame(browser: Actor, frame_id: int) -> None:

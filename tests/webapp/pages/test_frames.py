@@ -183,9 +183,7 @@ def test_reading_again_and_choosing_the_reading_before(
     assert ALTERED not in html and DOUBT not in html
     assert marked(html) == [QUOTE_BOX]
     assert browser.post(f"/frames/{frame.id}/readings/999", data=token).status_code == 404
-    answer = program.post(f"/api/v1/frames/{frame.id}/read-again")
-    assert (answer.status_code, answer.get_json()) == (202, {"frame_id": frame.id, "status": "queued"})
-    assert program.post("/api/v1/frames/5/read-again").status_code == 404
+    assert browser.post("/frames/5/read-again", data=token).status_code == 404
 
 
 def test_the_way_to_the_timeline_keeps_what_is_marked(browser: Actor, frame: FrameRow, cite: str) -> None:

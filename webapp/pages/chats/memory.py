@@ -16,11 +16,10 @@ from store.core.translation import N_
 from store.core.translation import gettext as _
 from store.memory import chat_sessions, context_packs
 from store.memory.context_packs import StoredPack
-from webapp.api import chat_memory
 from webapp.core import formatting, templating
+from webapp.core.errors import Problem
 from webapp.core.lookups import chat_or_404, turn_or_404
 from webapp.core.services import Services, services
-from webapp.pages.forms import form
 
 
 def topic_of(own: Services, chat_id: int) -> Topic | None:
@@ -71,7 +70,15 @@ def _told(pack: StoredPack | None) -> PreparedContext | None:
     return replace(background.told_again(services().database, pack), reason=formatting.sentence(reason))
 
 
-form("/chat/<id:chat_id>/topic", chat_memory.choose, "/chat/{chat_id}/memory")
+@templating.post("/chat/<id:chat_id>/topic")
+def choose(chat_id: int) -> Response:
+    """Name the topic of the last window (``title``); ``way`` none wants none, automatic finds it."""
+    own, way = services(), request.form.get("way", "chosen")
+    title = " ".join(request.form.get("title", "").split())[: topics.MAX_TITLE_CHARS]
+    if way == "chosen" and not title:
+        raise Problem(422, "invalid_topic", _("A topic needs a name."))
+    existing(topics.choose(own.database, chat_id, way, title, own.clock()), "session", chat_id)
+    return templating.redirect_back(f"/chat/{chat_id}/memory")
 
 
 @templating.post("/chat/<id:chat_id>/memory")

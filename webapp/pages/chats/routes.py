@@ -32,7 +32,6 @@ from webapp.core.uploads import form_attachments
 from webapp.pages.chats.memory import topic_of
 from webapp.pages.chats.understood import chosen_range
 from webapp.pages.chats.view import Composer, around_frame, chat_list, edit, page
-from webapp.pages.forms import form
 from webapp.views.turns import TurnView, turn_view
 
 PATIENCE_S = 0.4
@@ -116,7 +115,11 @@ def confirm(chat_id: int) -> Response:
     return templating.render("chat/delete.html", "chat/_delete.html", chat=chat_or_404(chat_id))
 
 
-form("/chat/<id:chat_id>/delete", chats.delete, "/chat")
+@templating.post("/chat/<id:chat_id>/delete")
+def delete(chat_id: int) -> Response:
+    """Delete its messages, turns and evidence; frames stay."""
+    chats.delete(chat_id)
+    return templating.redirect_back("/chat")
 
 
 def started(question: TurnRequest) -> LiveTurn:

@@ -25,7 +25,6 @@ from webapp.exports.files import download
 from webapp.exports.pack import when
 from webapp.pages.days.insights import insights_of
 from webapp.pages.days.view import latest, opened, page
-from webapp.pages.forms import form
 
 _FORMATS = {"md": "text/markdown; charset=utf-8", "json": "application/json"}
 
@@ -82,7 +81,13 @@ def _other_clock(clock: DayClock, viewer: Viewer) -> DayClock | None:
     return None if names[0] == names[1] and own.day_start_min == clock.day_start_min else own
 
 
-form("/days/<day:on>/redo", api.redo_day, "/days/{on}")
+@templating.post("/days/<day:on>/redo")
+def redo(on: date) -> BaseResponse:
+    """Have every hour of the day derived anew, and told anew by the chat model where one may be used."""
+    day = day_or_404(on)
+    with services().database.write() as connection:
+        daily_hours.redo(connection, day.start_ms, day.end_ms)
+    return templating.redirect_back(f"/days/{on}")
 
 
 @templating.post("/days/clock")
