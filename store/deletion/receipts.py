@@ -63,7 +63,6 @@ class Counts:
     summaries: int = 0  # of days that may show it
     knowledge: int = 0  # facts and entities that were learned from it
     tags: int = 0
-    saved_searches: int = 0  # that named what only it had
     pins: int = 0  # frames that had been kept from retention
     captures: int = 0  # capture ids that will not be stored again
     spool: int = 0

@@ -26,7 +26,6 @@ from store.frames import text_index
 from store.frames.activity_intervals import MERGE_GAP_MS
 from store.frames.frames import ID_STEP
 from store.memory import daily_summaries
-from store.search import saved_searches
 from store.timeline import segments
 from store.timeline.gaps import Interval, merge_intervals
 
@@ -167,8 +166,6 @@ PLACES = (
     _rows_of_frames("page_texts", "page_texts"),
     # A pin guards against retention, never against a deletion that is asked for.
     _rows_of_frames("pins", "pins"),
-    # Which of them say what nothing else says is only known by looking.
-    Place("saved_searches", "select 0", saved_searches.forget_deleted),
     _rows_of_frames("frames", "frames", "id"),
     # Derived from what is left: folded again where frames went.
     Place(

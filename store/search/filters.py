@@ -15,7 +15,7 @@ from typing import Literal
 import apsw
 
 from store.core import tokenizer
-from store.core.database import Database, rows, scalar
+from store.core.database import Database, rows
 from store.core.full_text import Phrase, match
 from store.frames.frames import id_range
 
@@ -198,22 +198,6 @@ def typed(database: Database, column: Literal["window_name", "browser_url"], nee
         {"needle": value},
         deadline_s=_DEADLINE_S,
     )
-
-
-def is_going(connection: apsw.Connection, column: str, needle: str) -> bool:
-    """Whether frames in ``deletion_scope``, and no others, have a name that contains `needle`."""
-    condition, value = contains(f"f.{column}", "needle", needle)
-    bound = {"needle": value}
-    sql = f"select 1 from deletion_scope d cross join frames f on f.id = d.id where {condition} limit 1"
-    if not scalar(connection, sql, bound):
-        return False
-    kept = "exists (select 1 from frames f where f.{} = {} and f.id not in (select id from deletion_scope))"
-    if column == "app_name":
-        sql = f"select {kept.format('app_name', ':name collate nocase')}"
-        return not any(scalar(connection, sql, {"name": name}) for name in apps(connection, needle))
-    condition, _ = contains("n.name", "needle", needle)
-    sql = f"select 1 from {_TABLES[column]} n where {condition} and {kept.format(column, 'n.name')} limit 1"
-    return not scalar(connection, sql, bound)
 
 
 def contains(expression: str, parameter: str, needle: str) -> tuple[str, str]:

@@ -18,8 +18,6 @@ from store.core.database import Database, rows
 from store.core.paths import DataDir
 from store.core.settings import Settings
 from store.embeddings import vectors
-from store.search import saved_searches
-from store.search.saved_searches import SavedSearch
 from store.timeline.segments import heartbeat
 from tests.factories import NOON_MS, store_frame
 from tests.fake_embedder import FakeEmbedder
@@ -46,7 +44,7 @@ _BY_API = {
 _BY_PAGE = {
     "search page": "/search?q=xylophoneq*",
     "search page by meaning": "/search?q=authentication+setup",
-    "search page with facets, apps and saved searches": "/search",
+    "search page with facets and apps": "/search",
     "spellings on the page": "/search?q=xylophonequrak",
     "titles that are offered": "/search/names?win=xylophoneq",
     "addresses that are offered": "/search/names?url=xylophoneq",
@@ -57,7 +55,7 @@ _BY_PAGE = {
 
 @pytest.fixture
 def planted(database: Database, data_dir: DataDir) -> int:
-    """A frame of the secret, what memory made of it, all vectors, and a saved search; the frame's id."""
+    """A frame of the secret, what memory made of it, and all vectors; the frame's id."""
     frame = store_frame(
         database, data_dir, NOON_MS, f"the login system {SECRET}", app_name=f"App {SECRET}",
         window_name=f"{SECRET}.txt", browser_url=f"https://{SECRET}.example/",
@@ -72,7 +70,6 @@ def planted(database: Database, data_dir: DataDir) -> int:
         narrative=f"Ten minutes in {SECRET}.",
     )  # fmt: skip
     put_session(database, learned=f"how the login system of {SECRET} works")
-    saved_searches.save(database, SavedSearch(f"{SECRET}.txt", f"/search?win={SECRET}.txt"))
     chat = conversations.create(database, "a chat", NOON_MS)
     conversations.add_turn(
         database, chat, mode="evidence", model="m", question="what was that login system?",

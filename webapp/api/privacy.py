@@ -73,7 +73,6 @@ class CountsAnswer(Answer):
     summaries: int = Field(description="Summaries of days that may show it.")
     knowledge: int = Field(description="Facts and entities that were learned from it.")
     tags: int = Field(description="Tags of frames.")
-    saved_searches: int = Field(description="Saved searches whose filters named what only it had.")
     captures: int = Field(description="Capture ids that will not be stored again.")
     spool: int = Field(description="Captures that waited in the spool.")
     copies: int = Field(description="Backups and copies of the database that may have held it.")

@@ -28,9 +28,7 @@ from store.deletion.request import EVER, Request
 from store.frames import frames, pending, text_index
 from store.frames.media import Media
 from store.privacy.rules import validate
-from store.search import saved_searches
 from store.search.filters import Filters
-from store.search.saved_searches import SavedSearch
 from store.search.search import search
 from store.spool import queue, residual_files
 from store.spool.queue import LookReport, Spool
@@ -38,7 +36,6 @@ from store.timeline import gaps, ledger, segments
 from store.timeline.gaps import Gap
 from store.verify.verify import verify
 from tests.factories import NOON_MS, capture, store_frame, webp
-from tests.meanwhile import meanwhile
 from tests.store.search.plans import plans
 
 SECRET = "xylophonequark"
@@ -428,38 +425,6 @@ def test_preview_counts_what_a_deletion_removes(
     told = attrgetter("frames", "bytes", "pictures", "readings", "quotes", "entries", "spool")
     assert told(before) == told(receipt.counts) and before.frames == 5
     assert receipts.preview(database, Request(NOON_MS, END_MS))[0].frames == 0
-
-
-# -- saved searches -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["win", "url", "app"])
-def test_saved_search_for_what_only_a_deleted_frame_had_goes(
-    database: Database, data_dir: DataDir, media: Media, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    put_secret(database, data_dir)
-    other = put(database, data_dir, NOON_MS - 9 * SECOND, "kept", app_name="Code", window_name="notes.txt",
-                browser_url="https://kept.example/")  # fmt: skip
-    mine = [
-        SavedSearch("mine", f"/search?q={SECRET}"),
-        SavedSearch("never seen", "/search?url=never.example"),
-    ]
-    theirs = SavedSearch("a title", f"/search?q=word&{name}={SECRET[2:9].upper()}")
-    still = [SavedSearch("kept", "/search?win=NOTES&app=code&url=kept")]
-    for each in (*mine, theirs, *still):
-        saved_searches.save(database, each)
-    receipt = deletion.delete_range(database, media, NOON_MS, END_MS)
-    assert receipt.verified and receipt.counts.saved_searches == 1
-    assert set(saved_searches.everything(database)) == {*mine, *still}
-    meanwhile(
-        monkeypatch,
-        Database,
-        "write",
-        lambda: deletion.delete_frames(database, media, [other.id]),
-        is_before=True,
-    )
-    saved_searches.save(database, SavedSearch("renamed", mine[0].address))  # on a page that had read them all
-    assert {each.name for each in saved_searches.everything(database)} == {"renamed", "never seen"}
 
 
 # -- conversations ------------------------------------------------------------------------
@@ -876,7 +841,6 @@ def test_no_statement_of_a_deletion_reads_a_large_table(
     """Everything goes by rowid, also without statistics about the tables."""
     frame = put_secret(database, data_dir)
     answer(database, "answer", [shown(frame)])
-    saved_searches.save(database, SavedSearch("all", f"/search?app={SECRET}&win={SECRET}&url={SECRET}"))
     found = plans(database, lambda: deletion.delete_range(database, media, NOON_MS, END_MS))
     scans = {plan.split()[1] for plan in found if plan.startswith("SCAN")}
     large = {
@@ -932,4 +896,4 @@ def test_what_stays_is_looked_at_outside_of_those_transactions(
 
 def test_no_migration_is_newer_than_these_tests() -> None:
     """A later one may add a place where something of a frame lives: look at `purge.PLACES`."""
-    assert migrations.names()[-1] == "013_told_facts"
+    assert migrations.names()[-1] == "014_bookmarks"

@@ -1,4 +1,4 @@
-"""What stands around the hits: facets, chips, what has come since, saved searches, spellings."""
+"""What stands around the hits: facets, chips, what has come since, spellings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from store.sources.entities import Provenance
 from tests.factories import NOON_MS
 from tests.fake_embedder import FakeEmbedder
 from tests.tables import for_each
-from tests.webapp.conftest import Actor, csrf_of
+from tests.webapp.conftest import Actor
 from tests.webapp.pages.test_pages import page, shoot, visitor, words  # noqa: F401  # two are fixtures
 
 Shoot = Callable[..., FrameRow]
@@ -119,30 +119,6 @@ def test_a_range_that_is_over_asks_for_nothing_new(visitor: Actor, shoot: Shoot)
 @pytest.mark.parametrize("newest", ["", "x", "-1", "9" * 40])
 def test_what_is_new_can_be_asked_with_anything(visitor: Actor, newest: str) -> None:  # noqa: F811
     assert 'id="search-new"' in page(visitor, f"/search/new?q=a&newest={newest}")
-
-
-def test_a_search_is_saved_opened_and_forgotten_without_a_script(
-    app: Flask,
-    visitor: Actor,  # noqa: F811
-    shoot: Shoot,  # noqa: F811
-) -> None:
-    shoot()
-    address = "/search?q=retention&app=Code"
-    assert "Save this search" in page(visitor, address)
-    form = {"csrf_token": csrf_of(app, visitor), "address": address, "name": "retention, Code"}
-    assert visitor.post("/search/saved", data=form).headers["Location"] == address
-    assert links(page(visitor, "/search"))["retention, Code"] == address
-    assert "Forget this search" in page(visitor, address)
-    assert visitor.post("/search/saved", data={**form, "forget": "1"}).status_code == 303
-    assert "retention, Code" not in links(page(visitor, "/search"))
-
-
-@pytest.mark.parametrize(
-    "address", ["/chat", "//evil.example/search?q=a", "https://evil.example", "/search", ""]
-)
-def test_only_a_search_is_saved(app: Flask, visitor: Actor, address: str) -> None:  # noqa: F811
-    form = {"csrf_token": csrf_of(app, visitor), "address": address, "name": "x"}
-    assert visitor.post("/search/saved", data=form).status_code == 400
 
 
 def test_a_run_of_look_alikes_is_one_card(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811

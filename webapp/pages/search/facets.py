@@ -66,12 +66,6 @@ class SearchRequest:
     def is_filtered(self) -> bool:
         return bool(self.app or self.win or self.url or self.host or self.range.is_given)
 
-    @property
-    def name(self) -> str:
-        """The search in a few words, for a list of saved ones."""
-        parts = [self.q.strip(), self.app, self.win, self.url, self.host, self.range.label]
-        return ", ".join(part for part in parts if part)[:120]
-
 
 _PARAMETERS = {"app_name": "app", "window_name": "win", "browser_url": "url", "host": "host"}
 _MAX_VALUE_CHARS = 60

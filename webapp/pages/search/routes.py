@@ -7,19 +7,15 @@ from typing import Literal
 from flask import render_template, request
 from werkzeug.wrappers import Response
 
-from store.core.translation import gettext as _
-from store.search import filters, saved_searches, search
+from store.search import filters, search
 from store.search.hits import BadCursor
-from store.search.saved_searches import SavedSearch
 from webapp.core import parameters, templating
-from webapp.core.errors import Problem
 from webapp.core.parameters import number
 from webapp.core.services import services, viewer
 from webapp.pages.search.facets import SearchRequest
 from webapp.pages.search.view import page
 
 _MAX_CHARS = 1000
-_MAX_NAME_CHARS = 120
 
 
 @templating.get("/search")
@@ -53,22 +49,6 @@ def names() -> str:
     column: Literal["window_name", "browser_url"] = "browser_url" if "url" in request.args else "window_name"
     typed = request.args.get("url", request.args.get("win", ""))[:_MAX_CHARS]
     return render_template("search/_names.html", names=filters.typed(services().database, column, typed))
-
-
-@templating.post("/search/saved")
-def save() -> Response:
-    """Keep a search under a name, or no longer."""
-    address = request.form.get("address", "")
-    database = services().database
-    if request.form.get("forget"):
-        saved_searches.forget(database, address)
-        return templating.redirect_to(address if saved_searches.is_search(address) else "/search")
-    name = request.form.get("name", "").strip()[:_MAX_NAME_CHARS]
-    try:
-        saved_searches.save(database, SavedSearch(name, address))
-    except ValueError as error:
-        raise Problem(400, "invalid_search", _("This cannot be saved: %(reason)s.", reason=error)) from error
-    return templating.redirect_to(address)
 
 
 def _asked() -> SearchRequest:

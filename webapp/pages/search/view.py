@@ -21,7 +21,7 @@ from store.frames.frames import FrameRow
 from store.ocr import readings
 from store.ocr.readings import Box
 from store.ocr.unread_scripts import script_name, unread_scripts
-from store.search import saved_searches, search
+from store.search import search
 from store.search.filters import Filters
 from store.search.query import Query
 from store.search.search import Page
@@ -135,7 +135,6 @@ def page(
         widenings=widenings,
         app_names=sorted(apps.colour_slots(database), key=str.casefold),
         refining=None if asked.after else refining(database, asked, viewer.now_ms, meaning),
-        saved=saved_searches.everything(database),
     )
 
 
