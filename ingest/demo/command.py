@@ -14,7 +14,7 @@ from engines.ocr.protocol import OcrError
 from engines.registry import UnknownName
 from ingest.core.home import Home
 from ingest.demo import drawing, memories
-from ingest.demo.days import NoClockChange, Options
+from ingest.demo.days import Options
 from ingest.demo.drawing import Fonts
 from ingest.demo.generator import SampleWeekGenerator
 from ingest.importers.import_runner import ImportFeed, Progress, engine_of, run_import
@@ -28,24 +28,25 @@ from store.ocr import readings
 @click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="The last day (default: yesterday).")
 @click.option("--tz", help="Zone the person lives in (default: this machine's).")
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed, other figures.")
-@click.option("--dst", is_flag=True, help="End with the night of the zone's last clock change.")
 @click.option("--json", "as_json", is_flag=True)
 @click.pass_obj
 def demo(
-    home: Home, days: int, hours: float | None, until: datetime | None, tz: str | None, seed: int, dst: bool,
+    home: Home,
+    days: int,
+    hours: float | None,
+    until: datetime | None,
+    tz: str | None,
+    seed: int,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Fill an empty home folder with a working week that never happened."""
     zone = zone_named(tz)
     zone = zone if isinstance(zone, ZoneInfo) else ZoneInfo("UTC")
     last_day = _last_day(until, zone)
     fonts = drawing.find_fonts()
     notes = list(_shortcomings(home, fonts))
-    options = Options(last_day, zone, days, seed, hours, dst, _can_be_chinese(home, fonts))
-    try:
-        generator = SampleWeekGenerator(home, fonts, options)
-    except NoClockChange as error:
-        raise CannotImport(f"{error}; name one that does, such as --tz Europe/Berlin") from error
+    options = Options(last_day, zone, days, seed, hours, _can_be_chinese(home, fonts))
+    generator = SampleWeekGenerator(home, fonts, options)
     _open_and_close(home)
     for note in notes:
         click.echo(note, err=True)

@@ -1,8 +1,7 @@
 """When what happens: the working days of the story, with their pauses, on a calendar.
 
-A week is told Monday to Friday; more days are told as earlier weeks with other figures. The night
-in which the clocks are changed is an extra shift on request. Durations move a little with the
-seed, so that nobody's work is as even as a table.
+A week is told Monday to Friday; more days are told as earlier weeks with other figures. Durations move a
+little with the seed, so that nobody's work is as even as a table.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from ingest.demo.story import SceneScript, Shift, figures, story
@@ -29,9 +28,6 @@ _MOST_FRAMES = 7
 
 _MINUTES_A_DAY = 490
 """From about nine o'clock to a quarter past five."""
-
-_MINUTES_A_NIGHT = 180
-_BEFORE_THE_CHANGE = timedelta(minutes=70)
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,7 @@ class Away:
 
 @dataclass(frozen=True)
 class Day:
-    """One shift, in order and without holes."""
+    """In order and without holes."""
 
     date: date
     week: int
@@ -87,26 +83,13 @@ class Options:
     days: int = 5
     seed: int = 1
     hours: float | None = None
-    dst: bool = False
     chinese: bool = True
 
 
-class NoClockChange(Exception):
-    """The zone changes no clocks."""
-
-
 def plan(options: Options) -> tuple[Day, ...]:
-    """The days in order. Raises `NoClockChange` when one is asked for and the zone has none."""
-    last_day, night = options.last_day, None
-    if options.dst:
-        night = clock_change(options.zone, last_day)
-        last_day = night.astimezone(options.zone).date()
-    dates = working_days(last_day, options.days)
-    days = [_working_day(options, day, dates[-1]) for day in dates]
-    if night is not None:
-        start = night - _BEFORE_THE_CHANGE
-        days.append(_shift(options, last_day, 0, start, (story().night,), 0, _MINUTES_A_NIGHT))
-    whole = tuple(sorted(days, key=lambda day: day.stretches[0].start_ms))
+    """The days in order."""
+    dates = working_days(options.last_day, options.days)
+    whole = tuple(_working_day(options, day, dates[-1]) for day in dates)
     return whole if options.hours is None else _cut(whole, round(options.hours * 3_600_000))
 
 
@@ -121,41 +104,16 @@ def working_days(last_day: date, count: int) -> list[date]:
     return dates
 
 
-def clock_change(zone: ZoneInfo, last_day: date) -> datetime:
-    """The last moment, not after `last_day`, at which the zone changed its clocks (in UTC)."""
-    for back in range(400):
-        day = last_day - timedelta(days=back)
-        start = datetime.combine(day, time(), zone).astimezone(UTC)
-        end = datetime.combine(day + timedelta(days=1), time(), zone).astimezone(UTC)
-        if start.astimezone(zone).utcoffset() == end.astimezone(zone).utcoffset():
-            continue
-        before = start.astimezone(zone).utcoffset()
-        low, high = 0, int((end - start).total_seconds())
-        while high - low > 1:
-            middle = (low + high) // 2
-            is_before = (start + timedelta(seconds=middle)).astimezone(zone).utcoffset() == before
-            low, high = (middle, high) if is_before else (low, middle)
-        return start + timedelta(seconds=high)
-    raise NoClockChange(f"{zone.key} has changed no clocks in the year before {last_day}")
-
-
 def _working_day(options: Options, day: date, last: date) -> Day:
     draw = random.Random(f"{options.seed} {day.isoformat()} start")
     morning = datetime.combine(day, time(8, 52), options.zone) + timedelta(seconds=draw.randint(0, 900))
-    shifts, weekday = story().weekdays, day.weekday()
-    week = (last - day + timedelta(days=weekday - last.weekday())).days // 7  # before the last one
-    return _shift(options, day, week, morning.astimezone(UTC), shifts, weekday, _MINUTES_A_DAY)
-
-
-def _shift(
-    options: Options, day: date, week: int, start: datetime, shifts: Sequence[Shift], at: int, minutes: int
-) -> Day:
-    """The shift ``shifts[at]``, from `start` on and about `minutes` long."""
+    shifts, at = story().weekdays, day.weekday()
+    week = (last - day + timedelta(days=at - last.weekday())).days // 7  # before the last one
     parts = [(n, name) for n, name in shifts[at] if options.chinese or not _is_chinese(name)]
-    scale = minutes / sum(n for n, _ in parts)
+    scale = _MINUTES_A_DAY / sum(n for n, _ in parts)
     draw = random.Random(f"{options.seed} {day.isoformat()}")
     values = figures(options.seed, week)
-    at_ms = round(start.timestamp() * 1000) + draw.randrange(1000)
+    at_ms = round(morning.timestamp() * 1000) + draw.randrange(1000)
     stretches: list[Visit | Away] = []
     visits: Counter[str] = Counter()
     for length, name in parts:

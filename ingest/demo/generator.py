@@ -82,7 +82,7 @@ def reject_foreign_home(home: Home, week: SampleWeek) -> None:
 
 
 def _empty(options: Options, days: Sequence[Day]) -> SampleWeek:
-    names = ("seed", "days", "last_day", "hours", "dst", "chinese")
+    names = ("seed", "days", "last_day", "hours", "chinese")
     made_with = {name: getattr(options, name) for name in names} | {"last_day": options.last_day.isoformat()}
     return SampleWeek(
         made_with=made_with,

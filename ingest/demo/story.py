@@ -57,15 +57,14 @@ class SceneScript:
 class Story:
     scenes: Mapping[str, SceneScript]
     weekdays: tuple[Shift, ...]
-    night: Shift
 
 
 @cache
 def story() -> Story:
     document = tomllib.loads(Path(__file__).with_name("story.toml").read_text("utf-8"))
-    *weekdays, night = (_tuples(shift) for shift in document["shifts"].values())
+    weekdays = tuple(_tuples(shift) for shift in document["shifts"].values())
     scenes = [_scene(table) for table in document["scene"]]
-    return Story({scene.id: scene for scene in scenes}, tuple(weekdays), night)
+    return Story({scene.id: scene for scene in scenes}, weekdays)
 
 
 def _scene(table: dict[str, Any]) -> SceneScript:

@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from ingest.core.home import Home, open_home
-from ingest.demo import days, drawing, generator, memories
-from ingest.demo.days import NoClockChange, Options, Visit, plan
+from ingest.demo import drawing, generator, memories
+from ingest.demo.days import Options, Visit, plan
 from ingest.demo.drawing import Fonts
 from ingest.demo.generator import SampleWeekGenerator
 from ingest.demo.story import story
@@ -34,7 +34,6 @@ from store.verify.verify import verify
 from tests import demo_week
 from tests.demo_week import DemoHome
 from tests.ingest.conftest import queue, taken
-from tests.tables import for_each
 
 BERLIN = ZoneInfo("Europe/Berlin")
 FRIDAY = date(2026, 11, 20)
@@ -69,28 +68,6 @@ def test_a_day_has_no_holes_and_no_two_pictures_at_one_moment() -> None:
             assert moments[0].captured_ms == visit.start_ms
             assert [m.ended_ms for m in moments] == [*(m.captured_ms for m in moments[1:]), visit.end_ms]
             assert all(m.captured_ms < m.ended_ms for m in moments)
-
-
-@for_each(
-    ("zone", "expected"),
-    [("Europe/Berlin", "2026-10-25T01:00:00+00:00"), ("America/New_York", "2026-11-01T06:00:00+00:00"),
-     ("Australia/Lord_Howe", "2026-10-03T15:30:00+00:00"), ("Africa/Cairo", "2026-10-29T21:00:00+00:00")],
-)  # fmt: skip
-def test_the_night_shift_spans_the_change_of_the_clocks(zone: str, expected: str) -> None:
-    options = replace(WEEK, zone=ZoneInfo(zone), dst=True)
-    change = days.clock_change(options.zone, FRIDAY)
-    assert change.isoformat() == expected
-    night = plan(options)[-1]
-    assert night.stretches[0].start_ms < change.timestamp() * 1000 < night.stretches[-1].end_ms
-    offsets = {
-        generator.capture(1, options.zone, v, m).utc_offset_min for v in night.visits for m in v.moments
-    }
-    assert len(offsets) == 2
-
-
-def test_a_zone_without_a_change_is_told() -> None:
-    with pytest.raises(NoClockChange, match="Asia/Shanghai"):
-        plan(replace(WEEK, zone=ZoneInfo("Asia/Shanghai"), dst=True))
 
 
 def test_without_chinese_the_week_is_told_in_english() -> None:
@@ -228,7 +205,7 @@ def test_the_week_has_chats_insights_people_and_sources_once(home: Home) -> None
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [(["--until", "2999-01-01"], "a day that is over"), (["--tz", "Mars/Base"], "not an IANA zone"),
-     (["--dst", "--tz", "Asia/Shanghai"], "changed no clocks"), (["--days", "0"], "range")],
+     (["--days", "0"], "range")],
 )  # fmt: skip
 def test_what_cannot_be_made_is_said_in_one_line(tmp_path: Path, arguments: list[str], said: str) -> None:
     done = demo_week.run(tmp_path / "home", *arguments)
