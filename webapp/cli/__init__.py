@@ -27,7 +27,6 @@ COMMANDS = {
     "service": "webapp.cli.service:service",
     "ask": "webapp.cli.queries:ask",
     "search": "webapp.cli.queries:search",
-    "day": "webapp.cli.queries:day",
     "pause": "webapp.cli.maintenance:pause",
     "resume": "webapp.cli.maintenance:resume",
     "privacy": "webapp.cli.privacy:privacy",

@@ -74,7 +74,6 @@ for _kind, _about in _SOURCES.items():
 @click.option("--until", metavar="DATE", help="The last day, as 2026-11-20 (default: yesterday).")
 @click.option("--tz", help="IANA zone the person lives in (default: this machine's).")
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed, other figures.")
-@click.option("--dst", is_flag=True, help="End with the night of the zone's last clock change.")
 def demo(home: Path | None, **_: Any) -> int:
     """Fill an empty home folder with a working week that never happened.
 

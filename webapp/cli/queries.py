@@ -1,17 +1,16 @@
-"""`ask`, `search` and `day`: the chat, the search and the summary of a day on a terminal."""
+"""`ask` and `search`: the chat and the search on a terminal."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
 import click
 
-from webapp.cli.common import MOMENT, explained, home_and_json, local_text, open_home, print_json
+from webapp.cli.common import MOMENT, explained, home_and_json, local_text, open_home
 
 if TYPE_CHECKING:
     from assistant.core.records import TurnRequest, TurnResult
@@ -197,30 +196,3 @@ def _run(hit: Hit) -> str:
     """How many frames look like this one, and from when to when."""
     first, last = map(local_text, hit.span_ms)
     return f"  ({len(hit.alike) + 1} moments, {first} to {last})" if hit.alike else ""
-
-
-@click.command()
-@home_and_json
-@click.option("--again", is_flag=True, help="Have the day told again.")
-@click.argument("day", metavar="[DATE]", type=click.DateTime(["%Y-%m-%d"]), required=False)
-def day(home: Path | None, as_json: bool, again: bool, day: datetime | None) -> None:
-    """Print what a day was about; the latest that was told without a DATE."""
-    from store.memory import daily_hours, daily_summaries
-
-    database = open_home(home).open_database()
-    on = None if day is None else day.date()
-    summary = (
-        daily_summaries.of_day(database, on) if on else next(iter(daily_summaries.listed(database)), None)
-    )
-    if summary is None:
-        raise click.ClickException(f"there is no summary of {on.isoformat() if on else 'any day'} yet")
-    if again:
-        with database.write() as connection:
-            daily_hours.redo(connection, summary.start_ms, summary.end_ms)
-        click.echo(f"{summary.day} is told again by the ingest worker")
-    elif as_json:
-        print_json(
-            {"day": summary.day, "timezone": summary.zone, "source": summary.source, "text": summary.text}
-        )
-    else:
-        click.echo(summary.text)

@@ -65,7 +65,7 @@ def test_the_commands_are_those_of_this_version(capsys: pytest.CaptureFixture[st
     assert listed == list(COMMANDS)
     assert set(listed) == {
         "up", "capture", "ingest", "web", "import", "ask", "search", "doctor", "token", "open", "pause",
-        "resume", "delete", "verify", "reindex", "mcp", "demo", "day", "retention", "backup", "restore",
+        "resume", "delete", "verify", "reindex", "mcp", "demo", "retention", "backup", "restore",
         "export", "encrypt", "decrypt", "privacy", "service", "verify-export", "reread",
     }  # fmt: skip
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from datetime import date
 
 import pytest
 from flask import Flask
@@ -15,14 +14,13 @@ from assistant.turns.live import LiveTurns
 from store.core import preferences
 from store.core.database import Database, rows
 from store.core.paths import DataDir
-from store.memory import daily_hours, daily_summaries, observation_writer
+from store.memory import observation_writer
 from store.memory.observations import HOUR_MS
 from store.timeline.segments import heartbeat
 from tests import days
 from tests.factories import NOON_MS, store_frame
 from tests.memories import put_observation
 from tests.webapp.conftest import API, Actor, Clock, csrf_of, page, words
-from webapp.cli import run
 
 LINE = "retention is 14 days"
 HOSTILE = "<img src=x onerror=alert(1)>{{ 7*7 }}</li><script>alert(2)</script>"
@@ -182,21 +180,6 @@ def test_markdown_names_every_frame(browser: Actor, frame_id: int) -> None:
     assert answer.headers["Content-Disposition"] == 'attachment; filename="day-2026-11-20.md"'
     assert f"“{LINE}” - [frame {frame_id}](http://127.0.0.1:8420/frames/{frame_id})" in answer.text
     assert browser.get(f"{FRIDAY}/export?fmt=pdf").status_code == 400
-
-
-def test_a_day_on_a_terminal(
-    database: Database, data_dir: DataDir, frame_id: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    home = ["--home", str(data_dir.home)]
-    assert run(["day", *home]) == 0
-    assert "Friday, 20 November 2026" in capsys.readouterr().out
-    assert run(["day", *home, "2026-11-20", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["day"] == "2026-11-20"
-    assert run(["day", *home, "2026-11-19"]) == 1
-    assert "no summary of 2026-11-19" in capsys.readouterr().err
-    assert run(["day", *home, "2026-11-20", "--again"]) == 0
-    assert daily_hours.due(database, 2 * NOON_MS) is not None
-    assert daily_summaries.of_day(database, date(2026, 11, 20)) is not None
 
 
 def test_the_window_of_now_is_named_before_it_is_told(
