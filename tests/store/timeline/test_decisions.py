@@ -177,26 +177,21 @@ def test_still_screen_is_no_gap(database: Database) -> None:
     assert told(database, 0, 10 * MINUTE) == []
 
 
-def test_exclusion_on_another_monitor_is_no_gap_while_the_focused_one_is_recorded(
-    database: Database,
+@pytest.mark.parametrize(
+    ("recorded", "excluded", "expected"),
+    [("DP-1", "DP-2", []), ("DP-2", "DP-1", [(0, MINUTE, "excluded")])],
+    ids=["the other monitor is excluded", "the focused one is"],
+)
+def test_exclusion_is_a_gap_where_the_focused_monitor_is_not_recorded(
+    database: Database, recorded: str, excluded: str, expected: list[tuple[int, int, str]]
 ) -> None:
-    frame = put(database, 0)
+    frame = put(database, 0, focused=recorded == "DP-1", monitor=recorded)
     report(
         database, 0, MINUTE,
-        run("deduped", 0, MINUTE, 120, capture_id=frame.capture_id),
-        run("excluded", 0, MINUTE, 120, monitor="DP-2"),
+        run("deduped", 0, MINUTE, 120, monitor=recorded, capture_id=frame.capture_id),
+        run("excluded", 0, MINUTE, 120, monitor=excluded),
     )  # fmt: skip
-    assert told(database, 0, MINUTE) == []
-
-
-def test_exclusion_of_the_focused_monitor_is_a_gap_though_another_is_recorded(database: Database) -> None:
-    frame = put(database, 0, focused=False, monitor="DP-2")
-    report(
-        database, 0, MINUTE,
-        run("deduped", 0, MINUTE, 120, monitor="DP-2", capture_id=frame.capture_id),
-        run("excluded", 0, MINUTE, 120),
-    )  # fmt: skip
-    assert told(database, 0, MINUTE) == [(0, MINUTE, "excluded")]
+    assert told(database, 0, MINUTE) == expected
 
 
 def test_short_exclusion_between_two_pictures_is_told(database: Database) -> None:
