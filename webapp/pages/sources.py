@@ -20,7 +20,7 @@ from store.sources import calendars, imports, locations, messages
 from store.sources.imports import KINDS, AcceptedNames, Import, Kind
 from webapp.core import formatting, templating, uploads
 from webapp.core.errors import Problem
-from webapp.core.parameters import number
+from webapp.core.parameters import day_named, number
 from webapp.core.services import Viewer, services, viewer
 from webapp.core.uploads import MAX_IMPORT_BYTES
 
@@ -194,26 +194,17 @@ def _page(kind: Kind, status: int = 200, **changes: Any) -> Response:
 
 def listed(database: Database, kind: Kind, arguments: Any, viewer: Viewer) -> Listed:
     """The rows that an address asks for: words in `q`, a day in `day`, a place in the list in `before`."""
-    q, on = arguments.get("q", "").strip()[:1_000], _day(arguments.get("day", ""))
+    q, day = arguments.get("q", "").strip()[:1_000], day_named(arguments.get("day"), viewer)
     if kind == "messages":
-        return _messages(database, q, on, arguments.get("before", ""), viewer)
+        return _messages(database, q, day, arguments.get("before", ""))
     if kind == "calendar":
-        return _events(database, q, on, viewer)
+        return _events(database, q, day, viewer)
     if kind == "location":
-        return _points(database, on, viewer)
+        return _points(database, day, viewer)
     return _places(database, q, number(arguments, "offset", 9) or 0)
 
 
-def _day(text: str) -> date | None:
-    """A day from an address; None for what is none, or beyond what can be imported."""
-    try:
-        on = date.fromisoformat(text)
-    except ValueError:
-        return None
-    return on if 1970 <= on.year < 2100 else None
-
-
-def _messages(database: Database, q: str, on: date | None, before: str, viewer: Viewer) -> Listed:
+def _messages(database: Database, q: str, day: times.Day | None, before: str) -> Listed:
     if q:
         page = messages.search_messages(database, RetrievalQuery(q), mode="fts5", limit=PAGE)
         return Listed(
@@ -223,23 +214,22 @@ def _messages(database: Database, q: str, on: date | None, before: str, viewer: 
     at, __, number = before.partition(".")
     cursor = (int(at), int(number)) if at.isdecimal() and number.isdecimal() and len(before) < 40 else None
     among, part = messages.EVERY_MESSAGE, ""
-    if on is not None:
-        day = times.day(on, viewer.zone, viewer.day_start_min)
-        among, part = messages.Filters(day.start_ms, day.end_ms), f"day={on}&"
+    if day is not None:
+        among, part = messages.Filters(day.start_ms, day.end_ms), f"day={day.date}&"
     rows = messages.browse(database, among, PAGE + 1, before=cursor)
     last = rows[PAGE - 1] if len(rows) > PAGE else None
     earlier = f"{part}before={last.sent_ms}.{last.id}" if last else ""
-    label = _("%(day)s, newest first", day=formatting.date_long(on)) if on else _("Newest first")
-    return Listed(rows[:PAGE], label, on, earlier=earlier)
+    label = _("%(day)s, newest first", day=formatting.date_long(day.date)) if day else _("Newest first")
+    return Listed(rows[:PAGE], label, day.date if day else None, earlier=earlier)
 
 
-def _events(database: Database, q: str, on: date | None, viewer: Viewer) -> Listed:
+def _events(database: Database, q: str, day: times.Day | None, viewer: Viewer) -> Listed:
     if q:
         events, total = calendars.events_between(database, 0, _EVER_MS, q, PAGE)
         return Listed(
             events, _("Events with “%(words)s”, earliest first", words=q) if events else "", total=total
         )
-    first = (on or times.to_local(viewer.now_ms, viewer.zone).date()).replace(day=1)
+    first = (day or viewer.today).date.replace(day=1)
     after = (first + timedelta(days=32)).replace(day=1)
     start_ms, end_ms = (times.day(each, viewer.zone).start_ms for each in (first, after))
     events, total = calendars.events_between(database, start_ms, end_ms, "", _POINTS)
@@ -253,11 +243,11 @@ def _events(database: Database, q: str, on: date | None, viewer: Viewer) -> List
     return Listed(events, label, first, earlier, later, total)
 
 
-def _points(database: Database, on: date | None, viewer: Viewer) -> Listed:
+def _points(database: Database, day: times.Day | None, viewer: Viewer) -> Listed:
     span = imports.span(database, "location")
     if span is None:
         return Listed()
-    day = times.day(on, viewer.zone, viewer.day_start_min) if on else viewer.day_of(span[1])
+    day = day or viewer.day_of(span[1])
     points, total = locations.points_between(database, day.start_ms, day.end_ms, _POINTS)
     earlier = f"day={day.date - timedelta(days=1)}" if span[0] < day.start_ms else ""
     later = f"day={day.date + timedelta(days=1)}" if span[1] >= day.end_ms else ""
