@@ -284,22 +284,14 @@ class Daemon:
 
     def _publish_state(self, pause: PauseReason | None) -> bool:
         backoff = self.recorder.backoff if self.recorder.backoff.reason else self._backoff
-        next_try_ms = None
-        if backoff.reason and not pause:
-            left_s = max(0.0, backoff.next_try_s - self._clock.monotonic_s())
-            next_try_ms = self._clock.now_ms() + round(left_s * 1000)
-        return self._publish(
-            **state_of(pause, backoff, self._blank.detail, self._excluded, self._noticed.get("windows", "")),
-            next_try_ms=next_try_ms,
-        )
+        windows = self._noticed.get("windows", "")
+        return self._publish(**state_of(pause, backoff, self._blank.detail, self._excluded, windows))
 
-    def _publish(
-        self, *, state: str, reason: str = "", detail: str = "", next_try_ms: int | None = None
-    ) -> bool:
+    def _publish(self, *, state: str, reason: str = "", detail: str = "") -> bool:
         recorder = self.recorder
         named = tuple(name for name in recorder.monitors if name)
         self._status.note(looks=recorder.looks, kept=recorder.kept, kept_ms=recorder.kept_ms, monitors=named)
-        change = {"state": state, "reason": reason, "detail": detail, "next_try_ms": next_try_ms}
+        change = {"state": state, "reason": reason, "detail": detail}
         return self._status.publish(self._clock.now_ms(), self._clock.monotonic_s(), **change)
 
 

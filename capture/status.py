@@ -36,7 +36,7 @@ class Status:
         self.state = replace(self.state, **facts)
 
     def publish(self, now_ms: int, monotonic_s: float, **change: Any) -> bool:
-        """Write the account when `change` (state, reason, detail, next_try_ms) differs or time is up.
+        """Write the account when `change` (state, reason, detail) differs or time is up.
 
         Returns whether the state or its reason changed.
         """

@@ -82,7 +82,6 @@ def media_type_of(content: bytes) -> str | None:
 
 
 MAX_TEXT = 8192
-MAX_SIDE = 100_000
 
 _TEXTS = (
     "source",

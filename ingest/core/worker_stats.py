@@ -15,18 +15,7 @@ from typing import Any
 from store.spool.process_state import IngestState
 
 _RATE_OVER_MS = 60_000
-_COUNTED = (
-    "stored",
-    "deduplicated",
-    "excluded",
-    "failed",
-    "read",
-    "reading_failed",
-    "embedded",
-    "audits",
-    "audited_words",
-    "drifted_words",
-)
+_COUNTED = ("audits", "audited_words", "drifted_words")
 
 
 class WorkerStats:
@@ -48,10 +37,7 @@ class WorkerStats:
         now = self._clock()
         with self._lock:
             self._counts[outcome] += 1
-            if outcome == "stored":
-                self.known = replace(self.known, stored_ms=now)
-            elif outcome == "read":
-                self.known = replace(self.known, read_ms=now)
+            if outcome == "read":
                 self._reads.append(now)
 
     def error(self, sentence: str) -> None:
@@ -62,8 +48,9 @@ class WorkerStats:
         """Why nothing can be stored just now; "" when it can again."""
         self._tell(problem=sentence)
 
-    def set_engine(self, name: str, languages: tuple[str, ...], problem: str = "") -> None:
-        self._tell(engine=name, languages=languages, engine_problem=problem)
+    def set_engine(self, name: str, problem: str = "") -> None:
+        """What reads, or why nothing does."""
+        self._tell(engine=name, engine_problem=problem)
 
     def set_embedder(self, name: str, problem: str = "") -> None:
         """What makes vectors, or why nothing does."""
@@ -79,7 +66,7 @@ class WorkerStats:
             before, self.known = self.known, replace(self.known, **facts)
             self.version += before != self.known
 
-    def state(self, state: str, waiting: int, pending: int, to_embed: int = 0) -> IngestState:
+    def state(self, state: str) -> IngestState:
         now = self._clock()
         with self._lock:
             while self._reads and self._reads[0] < now - _RATE_OVER_MS:
@@ -90,9 +77,6 @@ class WorkerStats:
                 self.known,
                 written_ms=now,
                 state="waiting" if state == "running" and self.known.problem else state,
-                waiting=waiting,
-                pending=pending,
-                to_embed=to_embed,
                 reads_per_minute=round(len(self._reads) * 60_000 / span_ms, 1),
                 **counts,
             )

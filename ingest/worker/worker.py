@@ -27,8 +27,6 @@ from ingest.reading.reader import OpenEngine, ReaderLoop
 from ingest.worker.housekeeping import Housekeeping
 from ingest.worker.storing import SpoolConsumer
 from store.core.times import now_ms
-from store.embeddings import vectors
-from store.ocr import readings
 from store.spool.process_state import write_ingest_state
 
 log = logging.getLogger(__name__)
@@ -193,10 +191,8 @@ class Worker:
     def _write_state(self, state: str) -> None:
         self._state_due_s = time.monotonic() + _STATE_EVERY_S
         self._state_version = self.stats.version
-        waiting, pending = len(self.home.spool.waiting()), readings.count_pending(self.home.database)
-        to_embed = vectors.count_missing(self.home.database)
         try:
-            write_ingest_state(self.home.data_dir.spool, self.stats.state(state, waiting, pending, to_embed))
+            write_ingest_state(self.home.data_dir.spool, self.stats.state(state))
         except OSError as error:
             log.warning("the state file cannot be written: %s", error)
 

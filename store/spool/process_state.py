@@ -37,7 +37,6 @@ class CaptureState:
     state: str = "starting"  # recording, paused, excluded, locked, failing, starting, stopped
     reason: str = ""  # machine word: no_display, spool_full, disk_full, unknown_window, ...
     detail: str = ""  # a sentence with the cause, the retry and the action
-    next_try_ms: int | None = None
     source: str = ""
     window_source: str = ""
     monitors: tuple[str, ...] = field(default=())
@@ -126,8 +125,8 @@ FILE_NAME = "ingest.json"
 class IngestState:
     """The worker's own account: facts with times, not one word for all.
 
-    Counts run since `started_ms`. The problems are sentences for a person and
-    empty while all is well; neither ever holds screen text.
+    Counts run since `started_ms`. The problems are sentences for a person and empty while all is well; none
+    ever holds screen text. What waits, and what came of it, the spool and the database say.
     """
 
     pid: int
@@ -135,25 +134,12 @@ class IngestState:
     written_ms: int  # loop alive
     state: str = "starting"  # starting, running, waiting (cannot write just now), stopped
     problem: str = ""  # why nothing can be stored at the moment: disk full, database busy
-    waiting: int = 0  # entries in the spool
-    pending: int = 0  # stored frames whose text is still to be read
-    stored: int = 0
-    deduplicated: int = 0
-    excluded: int = 0
-    failed: int = 0  # entries set aside in spool/failed
-    stored_ms: int | None = None  # last frame stored
-    read: int = 0
-    reading_failed: int = 0
-    read_ms: int | None = None  # last frame read
     reads_per_minute: float = 0.0
     audits: int = 0  # whole readings of frames that had been read by their changes
     audited_words: int = 0  # words of these
     drifted_words: int = 0  # words that one of the two readings had and the other had not
     engine: str = ""
-    languages: tuple[str, ...] = field(default=())
     engine_problem: str = ""
-    to_embed: int = 0  # texts that wait for their meaning, counted up to `vectors.COUNTED`
-    embedded: int = 0
     embedder: str = ""  # the model, once something was embedded
     embedder_problem: str = ""
     last_error: str = ""
@@ -167,7 +153,7 @@ def write_ingest_state(spool_folder: Path, state: IngestState) -> None:
 
 def read_ingest_state(spool_folder: Path) -> IngestState | None:
     """The last state the worker wrote, or None when it never did (or the file is unusable)."""
-    return _read_state(spool_folder / FILE_NAME, IngestState, "languages")
+    return _read_state(spool_folder / FILE_NAME, IngestState)
 
 
 def _write_state(path: Path, state: CaptureState | IngestState | SenderState) -> None:

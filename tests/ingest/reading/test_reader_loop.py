@@ -185,7 +185,7 @@ def test_languages_that_are_chosen_meanwhile_are_read_from_the_next_frame_on(hom
     preferences.choose_reading_languages(home.database, ["eng", "no_such"], settings)
     assert "no data for no_such; run: " in read(1)
     preferences.choose_reading_languages(home.database, ["eng"], settings)
-    assert (read(2), desk.stats.known.languages, desk.stats.known.engine_problem) == ("eng", ("eng",), "")
+    assert (read(2), desk.stats.known.engine_problem) == ("eng", "")
     preferences.choose_reading_languages(home.database, settings.languages, settings)
     assert read(3) == "+".join(settings.languages)
     assert preferences.get_preference(home.database, "ocr.languages") is None
@@ -270,7 +270,7 @@ def test_at_rest_the_last_frame_is_read_whole(home: Home, monkeypatch: pytest.Mo
     engine.text = "read well"
     desk.work()
     assert len(found(home, "well")) == 1
-    state = desk.stats.state("running", 0, 0)
+    state = desk.stats.state("running")
     assert (state.audits, state.audited_words, state.drifted_words) == (1, 2, 3)
     assert engine.reads == 2
 

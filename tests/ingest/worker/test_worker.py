@@ -63,9 +63,8 @@ def test_once_stores_and_reads_everything_and_ends(home: Home) -> None:
     assert verify(home.database, home.media, home.spool).counts["frames read"] == 25
     state = process_state.read_ingest_state(home.data_dir.spool)
     assert state is not None
-    assert (state.state, state.stored, state.read, state.waiting, state.pending) == ("stopped", 25, 25, 0, 0)
-    assert (state.engine, state.languages, state.engine_problem) == ("scripted", ("eng",), "")
-    assert state.stored_ms and state.read_ms and state.reads_per_minute > 0
+    assert (state.state, state.engine, state.engine_problem) == ("stopped", "scripted", "")
+    assert state.reads_per_minute > 0
 
 
 def test_several_readers_read_each_frame_once(home: Home) -> None:
@@ -114,7 +113,7 @@ def test_a_stop_abandons_the_read_under_way_and_its_frame_waits(home: Home) -> N
     assert codes == [0] and made.is_reading
     assert frames.get(home.database, frame.id).reading_state == "pending"
     state = process_state.read_ingest_state(home.data_dir.spool)
-    assert state is not None and (state.state, state.pending) == ("stopped", 1)
+    assert state is not None and state.state == "stopped"
     engine.may_end.set()
 
 
