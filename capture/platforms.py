@@ -45,16 +45,15 @@ def open_sources(
     return _open_screen(choose(sys.platform, environ, installed), environ)
 
 
-def open_accessible_text(environ: Mapping[str, str] | None = None) -> list[Teller]:
+def open_accessible_text() -> list[Teller]:
     """Who asks programs for their text, where they know their places on the screen."""
-    environ = os.environ if environ is None else environ
-    if choose(sys.platform, environ, TOOLS).backend != "x11":
+    if choose(sys.platform, os.environ, TOOLS).backend != "x11":
         log.warning("capture.accessible_text does nothing here: it needs X11")
         return []
     from capture.accessibility import AccessibleText
     from capture.screens.x11 import open_grab
 
-    return [AccessibleText(lambda: open_grab(environ["DISPLAY"]))]
+    return [AccessibleText(lambda: open_grab(os.environ["DISPLAY"]))]
 
 
 def parse_source(source: str) -> tuple[str, str]:

@@ -38,6 +38,7 @@ from store.memory.retrievers import Question
 from store.search import query
 
 MEMORY_LIMIT = 20
+_DEADLINE_S = 5.0
 NO_FILTERS = MemoryFilters()
 
 Order = Literal["relevance", "date"]
@@ -63,7 +64,6 @@ def search_memory(
     limit: int = MEMORY_LIMIT,
     order: Order = "relevance",
     fill: bool = False,
-    deadline_s: float = 5.0,
 ) -> MemoryPage:
     """The entries that answer best. Blank text gives the newest ones.
 
@@ -74,7 +74,7 @@ def search_memory(
     if not filters.has_range:
         filters = replace(filters, start_ms=now_ms - MEMORY_WINDOW_MS)
     question = Question(retrievers.DOCUMENTS, asked, parsed, "hybrid", *conditions(types, filters))
-    with database.read(deadline_s) as connection:
+    with database.read(_DEADLINE_S) as connection:
         found = retrievers.find_texts(database, connection, question, limit)
         ranked = found.ranked + (retrievers.newest(connection, question, 2 * limit) if fill else [])
         ids = str([document for _, document in ranked])
@@ -126,7 +126,6 @@ def search_insights(
     *,
     limit: int,
     offset: int = 0,
-    deadline_s: float = 5.0,
 ) -> Found:
     """The current insights that `wanted` lets through and the question finds; blank text finds nothing.
 
@@ -139,7 +138,7 @@ def search_insights(
         wanted.start_ms or 0, wanted.end_ms, frame_id=wanted.frame_id, persona_id=wanted.persona_id
     )
     question = Question(retrievers.DOCUMENTS, asked, parsed, "hybrid", *conditions(("insight",), filters))
-    with database.read(deadline_s) as connection:
+    with database.read(_DEADLINE_S) as connection:
         found = retrievers.find_texts(database, connection, question, MOST)
         ids = column(connection, _OF_DOCUMENTS, (str([document for _, document in found.ranked]),))
     page = {each.id: each for each in insights.get_many(database, ids[offset : offset + limit])}
