@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
@@ -100,7 +99,7 @@ def test_screen_text_is_only_text(browser: Actor, database: Database, data_dir: 
         html = page(browser, path)
         assert "\u2066" not in html and "\u202e" not in html
         assert "<img src=x" not in html and "<script>alert" not in html
-    document = page(browser, f"{FRIDAY}/export?fmt=md")
+    document = page(browser, f"{FRIDAY}/export")
     assert "\\<img" in document and "\n<img" not in document
 
 
@@ -171,15 +170,14 @@ def test_the_api_gives_what_the_page_shows(
         {"frame_id": frame_id, "timestamp": NOON_MS / 1000, "quote": LINE, "frame_url": f"/frames/{frame_id}"}
     ]
     assert len(told["hours"]) == 24 and told["settled"] is True
-    assert json.loads(page(browser, f"{FRIDAY}/export?fmt=json")) == told
+    assert f'href="{API}/days/2026-11-20" download="day-2026-11-20.json"' in page(browser, FRIDAY)
     assert program.get(f"{API}/days/2026-11-19").json["code"] == "day_not_found"
 
 
 def test_markdown_names_every_frame(browser: Actor, frame_id: int) -> None:
-    answer = browser.get(f"{FRIDAY}/export?fmt=md")
+    answer = browser.get(f"{FRIDAY}/export")
     assert answer.headers["Content-Disposition"] == 'attachment; filename="day-2026-11-20.md"'
     assert f"“{LINE}” - [frame {frame_id}](http://127.0.0.1:8420/frames/{frame_id})" in answer.text
-    assert browser.get(f"{FRIDAY}/export?fmt=pdf").status_code == 400
 
 
 def test_the_window_of_now_is_named_before_it_is_told(

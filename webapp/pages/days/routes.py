@@ -26,8 +26,6 @@ from webapp.exports.pack import when
 from webapp.pages.days.insights import insights_of
 from webapp.pages.days.view import latest, opened, page
 
-_FORMATS = {"md": "text/markdown; charset=utf-8", "json": "application/json"}
-
 
 @templating.get("/days")
 def show_latest() -> Response:
@@ -99,14 +97,9 @@ def follow() -> BaseResponse:
 
 @templating.get("/days/<day:on>/export")
 def export(on: date) -> Response:
-    """The day as Markdown or JSON, with the address of every frame."""
-    fmt = request.args.get("fmt", "md")
-    if fmt not in _FORMATS:
-        raise Problem(400, "invalid_fmt", f"fmt must be one of {', '.join(_FORMATS)}.")
-    summary = day_or_404(on)
-    document = api.one_day(on)
-    content = _markdown(summary, document) if fmt == "md" else document.model_dump_json(indent=1)
-    return download(content.encode(), _FORMATS[fmt], f"day-{summary.day}.{fmt}")
+    """The day as Markdown, with the address of every frame."""
+    content = _markdown(day_or_404(on), api.one_day(on)).encode()
+    return download(content, "text/markdown; charset=utf-8", f"day-{on}.md")
 
 
 def _markdown(day: DailySummary, document: DayAnswer) -> str:
