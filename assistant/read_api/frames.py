@@ -123,7 +123,8 @@ def activity_summary(
     """Tell how long which app, window and address was used in a range, longest first, and the gaps in it;
     call it for every question about time spent.
 
-    The range is half-open, and `end` is now when left out.
+    The range is half-open, and `end` is now when left out. `host` narrows the time used; a gap is a
+    stretch in which no machine recorded.
     """
     start_ms, end_ms = call.span(start, end)
     totals = of_segments(calls.segments(call, start_ms, end_ms, host or None), start_ms, end_ms)

@@ -10,22 +10,15 @@ itself tells: an even sample of its vectors says how near the question is to any
 and Hochberg do ("Controlling the false discovery rate", 1995) over as many texts as were compared. So no
 number depends on the model or on the size of the store: questions about nothing in it, asked of 60 and of
 750 lines with either model, had something near in 0 to 10 of 100 cases.
-
-Of each vector one bit per number is held in memory, whether it is positive: vectors whose bits differ in few
-places lie close together (Charikar, "Similarity estimation techniques from rounding algorithms", 2002). A
-million vectors of 384 numbers take 64 MB, load in 1.2 s and are compared in 8 ms.
 """
 
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from statistics import NormalDist
-from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import NamedTuple
 
 import apsw
 import numpy as np
@@ -33,7 +26,8 @@ import numpy.typing as npt
 
 from store.core.database import Database, rows, scalar
 from store.embeddings import vectors
-from store.embeddings.vectors import Kind, Model
+from store.embeddings.sign_index import EVERY_ID, Ids, SignIndex, index_of, is_ready, load_index
+from store.embeddings.vectors import Kind
 
 RESCORED = 1_000
 """Chunks whose cosine is computed: 5 ms, and all of the true 100 nearest of a million made-up ones."""
@@ -47,9 +41,7 @@ _LEAST_BACKGROUND = 40
 """Among fewer, three that are near spread the background so far that they do not stand out of it."""
 _LOOK_ALIKE = 0.9
 """Copies of a line are no chance: in a background they do not count."""
-EVERY_ID = 2**62
 
-Ids = npt.NDArray[np.int64]
 Vectors = npt.NDArray[np.floating]
 
 Narrow = Callable[[list[int] | None], list[int]]
@@ -274,235 +266,3 @@ def _against(units: Vectors, background: Vectors) -> tuple[Vectors, Vectors]:
     mean = np.where(is_other, cosines, 0).sum(axis=1) / number
     squares = np.where(is_other, (cosines - mean[:, None]) ** 2, 0).sum(axis=1)
     return mean, squares / number
-
-
-MAX_BYTES = 240_000_000
-"""Bits and ids of one kind: four million vectors of 384 numbers."""
-AT_ONCE_ROWS = 100_000
-"""More rows than these (half a second) are loaded beside the questions, not in front of one."""
-
-_READ_ROWS = 2_000
-_STEP_ROWS = 65_536
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """``[0:size]`` of growing columns; what lies beyond is somebody else's."""
-
-    size: int
-    ids: Ids
-    things: Ids
-    signs: npt.NDArray[np.uint64]  # [words, capacity]
-
-
-class SignIndex:
-    """The bits of one model's vectors of one kind. Safe to share between threads.
-
-    Belongs to one process: loaded when first asked, it follows the table by row id and holds the newest
-    `MAX_BYTES` worth of things. A row that was deleted finds nothing, since its bytes are gone, and
-    is dropped when that is noticed.
-    """
-
-    def __init__(self, kind: Kind, model: Model, max_bytes: int = MAX_BYTES) -> None:
-        self.kind = kind
-        self.model = model
-        self._words = -(-model.dimension // 64)
-        self._max_rows = max(1, max_bytes // (16 + 8 * self._words))
-        self._rows = _Rows(0, _ids(0), _ids(0), np.empty((self._words, 0), np.uint64))
-        self._last_id = 0
-        self._gone: set[int] = set()
-        self.floor = 0
-        """Things with a smaller id are left out, because there are too many."""
-        self._changing = threading.Lock()
-
-    def __len__(self) -> int:
-        return self._rows.size
-
-    def behind(self, connection: apsw.Connection) -> int:
-        """How many rows the table has that are not here yet, at most."""
-        return int(scalar(connection, "select coalesce(max(id), 0) from vectors") - self._last_id)
-
-    def refresh(self, connection: apsw.Connection) -> None:
-        """Take in what was stored since the last time."""
-        with self._changing:
-            if self._last_id == 0:
-                self.floor = self._floor(connection)
-            cursor = connection.execute(
-                """
-                select id, thing_id, vector from vectors
-                where id > ? and +kind = ? and +model_id = ? and +thing_id >= ? order by id
-                """,
-                (self._last_id, self.kind, self.model.id, self.floor),
-            )
-            while found := list(islice(cursor, _READ_ROWS)):
-                self._append(found)
-            if self._rows.size > self._max_rows or len(self._gone) * 4 > self._rows.size:
-                self._thin_out()
-
-    def forget(self, ids: set[int]) -> None:
-        """These rows turned out to be deleted."""
-        with self._changing:
-            self._gone |= ids
-
-    def candidates(
-        self, query: npt.NDArray[np.floating], low: int, high: int, count: int, among: Ids | None = None
-    ) -> tuple[list[int], int]:
-        """Row ids whose bits differ least from the query's, among things in ``[low, high)``.
-
-        `among` (sorted thing ids) narrows them further. They are `count` or, where several are equally far,
-        a few more, of as many as the second value says.
-        """
-        rows = self._rows
-        bits = _signs(np.asarray(query, dtype=np.float32)[None, :], self._words)[:, 0]
-        places: list[Ids] = []
-        distances: list[npt.NDArray[np.uint16]] = []
-        for start in range(0, rows.size, _STEP_ROWS):
-            # In steps that fit the cache; what the range leaves out is not compared.
-            here = slice(start, min(start + _STEP_ROWS, rows.size))
-            place = _inside(rows.things[here], low, high, among)
-            if place.size == 0:
-                continue
-            signs = rows.signs[:, here]
-            distances.append(_distances(signs if place.size == signs.shape[1] else signs[:, place], bits))
-            places.append(place + start)
-        if not places:
-            return [], 0
-        inside = np.concatenate(places)
-        found = _smallest(inside, np.concatenate(distances), count)
-        return rows.ids[found].tolist(), len(inside)
-
-    def sample(self, count: int) -> list[int]:
-        """Row ids evenly over everything held, at most `count`."""
-        rows = self._rows
-        if rows.size <= count:
-            return list(map(int, rows.ids[: rows.size]))
-        return list(map(int, rows.ids[np.linspace(0, rows.size - 1, count).astype(np.int64)]))
-
-    def _floor(self, connection: apsw.Connection) -> int:
-        sql = "select thing_id from vectors where kind = ? order by thing_id desc limit 1 offset ?"
-        found = scalar(connection, sql, (self.kind, self._max_rows))
-        return 0 if found is None else int(found) + 1
-
-    def _append(self, found: list[tuple[Any, ...]]) -> None:
-        rows, size = self._rows, self._rows.size + len(found)
-        ids, things, signs = rows.ids, rows.things, rows.signs
-        if size > len(ids):
-            # Readers keep the columns they have; these are new ones.
-            room = max(size, len(ids) + len(ids) // 2, 1024)
-            ids, things = _grown(ids, rows.size, room), _grown(things, rows.size, room)
-            signs = np.empty((self._words, room), np.uint64)
-            signs[:, : rows.size] = rows.signs[:, : rows.size]
-        ids[rows.size : size] = [row[0] for row in found]
-        things[rows.size : size] = [row[1] for row in found]
-        packed = np.frombuffer(b"".join(row[2] for row in found), np.int8).reshape(len(found), -1)
-        signs[:, rows.size : size] = _signs(packed, self._words)
-        self._rows = _Rows(size, ids, things, signs)
-        self._last_id = int(found[-1][0])
-
-    def _thin_out(self) -> None:
-        """Drop deleted rows, and the oldest things down to three quarters of the room."""
-        rows = self._rows
-        keep = np.ones(rows.size, bool)
-        if self._gone:
-            keep &= ~np.isin(rows.ids[: rows.size], np.fromiter(self._gone, np.int64))
-            self._gone = set()
-        things = rows.things[: rows.size]
-        room = self._max_rows * 3 // 4
-        if keep.sum() > self._max_rows:
-            self.floor = int(np.partition(things[keep], -room)[-room])
-            keep &= things >= self.floor
-        self._rows = _Rows(
-            int(keep.sum()),
-            rows.ids[: rows.size][keep],
-            things[keep],
-            np.ascontiguousarray(rows.signs[:, : rows.size][:, keep]),
-        )
-
-
-_INDEXES: WeakKeyDictionary[Database, dict[str, SignIndex]] = WeakKeyDictionary()
-_MAKING = threading.Lock()
-
-
-def index_of(database: Database, kind: Kind, model: Model) -> SignIndex:
-    """This process's index; one of another model is let go."""
-    with _MAKING:
-        of_kinds = _INDEXES.setdefault(database, {})
-        found = of_kinds.get(kind)
-        if found is None or found.model != model:
-            found = of_kinds[kind] = SignIndex(kind, model, MAX_BYTES)
-        return found
-
-
-def is_ready(database: Database, connection: apsw.Connection, index: SignIndex) -> bool:
-    """Whether the index holds everything stored; starts to load a large rest in a thread of its own."""
-    behind = index.behind(connection)
-    if behind <= AT_ONCE_ROWS:
-        if behind > 0:
-            index.refresh(connection)
-        return True
-    with _MAKING:
-        name = f"vectors-{index.kind}"
-        if not any(thread.name == name for thread in threading.enumerate()):
-            threading.Thread(target=load_index, args=(database, index), name=name, daemon=True).start()
-    return False
-
-
-def load_index(database: Database, index: SignIndex) -> None:
-    """Take in everything stored, however long it takes (about 3 s a million)."""
-    try:
-        with database.read() as connection:
-            index.refresh(connection)
-    finally:
-        if threading.current_thread() is not threading.main_thread():
-            database.close_thread()
-
-
-def _signs(vectors: npt.NDArray[Any], words: int) -> npt.NDArray[np.uint64]:
-    """``uint64[words, n]``: bit by bit whether a number is positive."""
-    packed = np.packbits(vectors > 0, axis=1)
-    whole = np.zeros((len(vectors), 8 * words), np.uint8)
-    whole[:, : packed.shape[1]] = packed
-    return np.ascontiguousarray(whole.view(np.uint64).T)
-
-
-def _distances(signs: npt.NDArray[np.uint64], bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint16]:
-    found = np.zeros(signs.shape[1], np.uint16)
-    for word, bit in zip(signs, bits, strict=True):
-        found += np.bitwise_count(word ^ bit)
-    return found
-
-
-def _inside(things: Ids, low: int, high: int, among: Ids | None) -> Ids:
-    """The places of things in ``[low, high)`` and, where it is given, in the sorted `among`."""
-    places = np.flatnonzero((things >= low) & (things < high))
-    if among is None or places.size == 0:
-        return places
-    if among.size == 0:
-        return _ids(0)
-    wanted = things[places]
-    at = np.searchsorted(among, wanted)
-    at[at == among.size] = 0
-    found: Ids = places[among[at] == wanted]
-    return found
-
-
-def _smallest(places: Ids, distances: npt.NDArray[np.uint16], count: int) -> Ids:
-    """The places with the smallest distances."""
-    if places.size <= count:
-        return places
-    # Distances are small whole numbers: counting them is quicker than sorting.
-    farthest = int(np.searchsorted(np.cumsum(np.bincount(distances)), count))
-    chosen = np.flatnonzero(distances <= farthest)
-    if chosen.size > 2 * count:
-        chosen = chosen[np.argsort(distances[chosen], kind="stable")[:count]]
-    return places[chosen]
-
-
-def _ids(size: int) -> Ids:
-    return np.empty(size, np.int64)
-
-
-def _grown(column: Ids, size: int, room: int) -> Ids:
-    grown = _ids(room)
-    grown[:size] = column[:size]
-    return grown

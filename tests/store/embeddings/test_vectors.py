@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from store.core.database import Database, rows, scalar
-from store.embeddings import knn, vectors
-from store.embeddings.knn import SemanticUnavailable, SignIndex
+from store.embeddings import knn, sign_index, vectors
+from store.embeddings.knn import SemanticUnavailable
+from store.embeddings.sign_index import SignIndex
 from tests.meanwhile import Beside
 from tests.store.search.plans import plans
 from tests.store.search.searching import add_frame
@@ -22,8 +23,8 @@ RNG = np.random.default_rng(7)
 D = 96
 
 
-def directions(number: int) -> np.ndarray:
-    found = RNG.normal(size=(number, D)).astype(np.float32)
+def directions(number: int, dimension: int = D) -> np.ndarray:
+    found = RNG.normal(size=(number, dimension)).astype(np.float32)
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
@@ -133,18 +134,21 @@ def test_chance_gives_nothing_near(database: Database, number: int) -> None:
 
 
 def test_bits_choose_the_nearest_few(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = directions(2_000)
+    """More than can be compared by all their bits: the first 128 choose among them, and lose no neighbour."""
+    made = directions(2_000, 384)
+    query, *noise = directions(11, 384)
+    made[995:1005] = query + np.stack(noise)
     fill(database, made)
     monkeypatch.setattr(knn, "RESCORED", 50)
-    for number in (3, 999, 1_999):
-        assert near_ids(database, made[number], limit=1) == [number]
+    assert set(near_ids(database, query, limit=10)) == set(range(995, 1005))
 
 
 def test_range_and_filter_hold(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     [one] = directions(1)
     fill(database, np.stack([one] * 100))
     monkeypatch.setattr(knn, "RESCORED", 4)
-    monkeypatch.setattr(knn, "_STEP_ROWS", 16)
+    for name in ("_BLOCK_ROWS", "_READ_ROWS"):
+        monkeypatch.setattr(sign_index, name, 16)
     assert near_ids(database, one, low=10, high=13) == [12, 11, 10]
     odd = list(range(1, 100, 2))
 
@@ -187,7 +191,7 @@ def test_large_index_is_loaded_beside_the_questions(
 ) -> None:
     made = directions(30)
     fill(database, made)
-    monkeypatch.setattr(knn, "AT_ONCE_ROWS", 10)
+    monkeypatch.setattr(sign_index, "AT_ONCE_ROWS", 10)
     with pytest.raises(SemanticUnavailable, match="index_building"):
         near_ids(database, made[3])
     for thread in threading.enumerate():
@@ -248,7 +252,7 @@ def test_index_is_bounded_to_the_newest(database: Database) -> None:
     made = directions(100)
     fill(database, made)
     model = model_of(database)
-    index = SignIndex("document", model, max_bytes=32 * 40)
+    index = SignIndex("document", model, max_bytes=28 * 40)
     with database.read() as connection:
         index.refresh(connection)
     assert (len(index), index.floor) == (40, 60)
@@ -262,7 +266,7 @@ def test_index_is_bounded_to_the_newest(database: Database) -> None:
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.integers(1, 70))
 def test_smallest_are_the_smallest(distances: list[int], count: int) -> None:
-    places = knn._smallest(np.arange(len(distances)), np.array(distances, np.uint16), count)
+    places = sign_index._smallest(np.array(distances, np.uint16), count)
     chosen = sorted(distances[place] for place in places)
     assert len(chosen) >= min(count, len(distances))
     assert chosen == sorted(distances)[: len(chosen)]

@@ -1,0 +1,296 @@
+"""The signs of all vectors in memory, which choose the candidates of a nearest-neighbour search.
+
+Of each vector one bit per number is held, whether it is positive: vectors whose bits differ in few places
+lie close together (Charikar, "Similarity estimation techniques from rounding algorithms", 2002). Ten million
+vectors of 384 numbers take 600 MB, load in 20 s and are compared in 75 ms.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import accumulate, islice
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import apsw
+import numpy as np
+import numpy.typing as npt
+
+from store.core.database import Database, scalar
+from store.embeddings.vectors import Kind, Model
+
+MAX_BYTES = 600_000_000
+"""Bits and ids of one kind: ten million vectors of 384 numbers."""
+AT_ONCE_ROWS = 100_000
+"""More rows than these (half a second) are loaded beside the questions, not in front of one."""
+
+_READ_ROWS = 2_000
+_BLOCK_ROWS = 65_536
+"""A block's words fit the cache."""
+_COARSE_WORDS = 2
+_PASSING = 16
+"""One in so many passes by its first 128 bits and is compared by all of them, where there are more than so
+many times those that are wanted. With 300 lines of documentation asked of 20,000, the 50 candidates held
+93.4 % of the ten nearest, and 94.1 % when all were compared by all bits; in larger stores the nearest lie
+nearer.
+"""
+_SAMPLED = 16
+
+EVERY_ID = 2**62
+Ids = npt.NDArray[np.int64]
+Places = slice | Ids
+_NOWHERE: Ids = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Columns of which ``[0:size]`` are filled; what lies beyond is somebody else's."""
+
+    size: int
+    lowest: int
+    highest: int
+    """No thing is outside ``[lowest, highest]``."""
+    rows: npt.NDArray[np.uint32]
+    things: Ids
+    coarse: npt.NDArray[np.uint64]  # [_COARSE_WORDS, capacity]: all of a word are compared
+    rest: npt.NDArray[np.uint64]  # [capacity, words]: few rows are
+
+    def inside(self, low: int, high: int, among: Ids | None) -> Places:
+        """The places of things in ``[low, high)`` and, where it is given, in the sorted `among`."""
+        if self.highest < low or high <= self.lowest:
+            return _NOWHERE
+        if among is None and low <= self.lowest and self.highest < high:
+            return slice(0, self.size)
+        things = self.things[: self.size]
+        places = np.flatnonzero((things >= low) & (things < high))
+        return places if among is None else places[np.isin(things[places], among)]
+
+    def kept(self, keep: npt.NDArray[np.bool_]) -> _Block:
+        """Only the rows that `keep` says, without room for more."""
+        filled = slice(0, self.size)
+        return _Block(
+            int(keep.sum()),
+            self.lowest,
+            self.highest,
+            self.rows[filled][keep],
+            self.things[filled][keep],
+            np.ascontiguousarray(self.coarse[:, filled][:, keep]),
+            self.rest[filled][keep],
+        )
+
+
+class SignIndex:
+    """The bits of one model's vectors of one kind. Safe to share between threads.
+
+    Belongs to one process: loaded when first asked, it follows the table by row id and holds the newest
+    `MAX_BYTES` worth of things. A row that was deleted finds nothing, since its bytes are gone, and
+    is dropped when that is noticed.
+    """
+
+    def __init__(self, kind: Kind, model: Model, max_bytes: int = MAX_BYTES) -> None:
+        self.kind = kind
+        self.model = model
+        self._words = max(_COARSE_WORDS, -(-model.dimension // 64))
+        self._max_rows = max(1, max_bytes // (4 + 8 + 8 * self._words))
+        self._blocks: tuple[_Block, ...] = ()
+        self._last_id = 0
+        self._gone: set[int] = set()
+        self.floor = 0
+        """Things with a smaller id are left out, because there are too many."""
+        self._changing = threading.Lock()
+
+    def __len__(self) -> int:
+        return sum(block.size for block in self._blocks)
+
+    def behind(self, connection: apsw.Connection) -> int:
+        """How many rows the table has that are not here yet, at most."""
+        return int(scalar(connection, "select coalesce(max(id), 0) from vectors") - self._last_id)
+
+    def refresh(self, connection: apsw.Connection) -> None:
+        """Take in what was stored since the last time."""
+        with self._changing:
+            if self._last_id == 0:
+                self.floor = self._floor(connection)
+            cursor = connection.execute(
+                """
+                select id, thing_id, vector from vectors
+                where id > ? and +kind = ? and +model_id = ? and +thing_id >= ? order by id
+                """,
+                (self._last_id, self.kind, self.model.id, self.floor),
+            )
+            while found := list(islice(cursor, _READ_ROWS)):
+                self._append(found)
+            if len(self) > self._max_rows or len(self._gone) * 4 > len(self):
+                self._thin_out()
+
+    def forget(self, ids: set[int]) -> None:
+        """These rows turned out to be deleted."""
+        with self._changing:
+            self._gone |= ids
+
+    def candidates(
+        self, query: npt.NDArray[np.floating], low: int, high: int, count: int, among: Ids | None = None
+    ) -> tuple[list[int], int]:
+        """Row ids whose bits differ least from the query's, among things in ``[low, high)``.
+
+        `among` (sorted thing ids) narrows them further. They are `count` or, where several are equally far,
+        a few more, of as many as the second value says.
+        """
+        [bits] = _signs(np.asarray(query, dtype=np.float32)[None, :], self._words)
+        inside = [_near(block, block.inside(low, high, among), bits) for block in self._blocks]
+        compared = sum(distances.size for *_, distances in inside)
+        if not compared:
+            return [], 0
+        if compared > _PASSING * count:
+            inside = _passing(inside, max(_PASSING * count, compared // _PASSING))
+        distances = [_by_all_bits(near, bits) for near in inside]
+        ids = np.concatenate([block.rows[places] for block, places, _ in inside])
+        return ids[_smallest(np.concatenate(distances), count)].tolist(), compared
+
+    def sample(self, count: int) -> list[int]:
+        """Row ids evenly over everything held, at most `count`."""
+        blocks = self._blocks
+        ends = np.array(list(accumulate(block.size for block in blocks)), np.int64)
+        if not blocks:
+            return []
+        size = int(ends[-1])
+        places = np.linspace(0, size - 1, min(count, size)).astype(np.int64)
+        of_blocks = np.searchsorted(ends, places, side="right")
+        return [
+            int(blocks[at].rows[place - ends[at] + blocks[at].size])
+            for at, place in zip(of_blocks, places, strict=True)
+        ]
+
+    def _floor(self, connection: apsw.Connection) -> int:
+        sql = "select thing_id from vectors where kind = ? order by thing_id desc limit 1 offset ?"
+        found = scalar(connection, sql, (self.kind, self._max_rows))
+        return 0 if found is None else int(found) + 1
+
+    def _append(self, found: list[tuple[Any, ...]]) -> None:
+        blocks = self._blocks
+        if not blocks or blocks[-1].size + len(found) > len(blocks[-1].rows):
+            blocks = (*blocks, self._empty_block())
+        *full, last = blocks
+        here = slice(last.size, last.size + len(found))
+        last.rows[here] = [row[0] for row in found]
+        last.things[here] = things = [row[1] for row in found]
+        packed = np.frombuffer(b"".join(row[2] for row in found), np.int8).reshape(len(found), -1)
+        signs = _signs(packed, self._words)
+        last.coarse[:, here], last.rest[here] = signs[:, :_COARSE_WORDS].T, signs[:, _COARSE_WORDS:]
+        lowest, highest = min(last.lowest, *things), max(last.highest, *things)
+        self._blocks = (*full, replace(last, size=here.stop, lowest=lowest, highest=highest))
+        self._last_id = int(found[-1][0])
+
+    def _empty_block(self) -> _Block:
+        return _Block(
+            0,
+            EVERY_ID,
+            -1,
+            np.empty(_BLOCK_ROWS, np.uint32),
+            np.empty(_BLOCK_ROWS, np.int64),
+            np.empty((_COARSE_WORDS, _BLOCK_ROWS), np.uint64),
+            np.empty((_BLOCK_ROWS, self._words - _COARSE_WORDS), np.uint64),
+        )
+
+    def _thin_out(self) -> None:
+        """Drop deleted rows, and the oldest things down to three quarters of the room."""
+        gone, self._gone = np.fromiter(self._gone, np.int64), set()
+        if gone.size:
+            self._keep(lambda block: ~np.isin(block.rows[: block.size], gone))
+        if len(self) > self._max_rows:
+            room = self._max_rows * 3 // 4
+            things = np.concatenate([block.things[: block.size] for block in self._blocks])
+            self.floor = int(np.partition(things, -room)[-room])
+            self._keep(lambda block: block.things[: block.size] >= self.floor)
+
+    def _keep(self, which: Callable[[_Block], npt.NDArray[np.bool_]]) -> None:
+        kept = (block.kept(which(block)) for block in self._blocks)
+        self._blocks = tuple(block for block in kept if block.size)
+
+
+_INDEXES: WeakKeyDictionary[Database, dict[str, SignIndex]] = WeakKeyDictionary()
+_MAKING = threading.Lock()
+
+
+def index_of(database: Database, kind: Kind, model: Model) -> SignIndex:
+    """This process's index; one of another model is let go."""
+    with _MAKING:
+        of_kinds = _INDEXES.setdefault(database, {})
+        found = of_kinds.get(kind)
+        if found is None or found.model != model:
+            found = of_kinds[kind] = SignIndex(kind, model, MAX_BYTES)
+        return found
+
+
+def is_ready(database: Database, connection: apsw.Connection, index: SignIndex) -> bool:
+    """Whether the index holds everything stored; starts to load a large rest in a thread of its own."""
+    behind = index.behind(connection)
+    if behind <= AT_ONCE_ROWS:
+        if behind > 0:
+            index.refresh(connection)
+        return True
+    with _MAKING:
+        name = f"vectors-{index.kind}"
+        if not any(thread.name == name for thread in threading.enumerate()):
+            threading.Thread(target=load_index, args=(database, index), name=name, daemon=True).start()
+    return False
+
+
+def load_index(database: Database, index: SignIndex) -> None:
+    """Take in everything stored, however long it takes (about 3 s a million)."""
+    try:
+        with database.read() as connection:
+            index.refresh(connection)
+    finally:
+        if threading.current_thread() is not threading.main_thread():
+            database.close_thread()
+
+
+_Near = tuple[_Block, Places, npt.NDArray[np.uint8]]
+"""Places of a block, and how many of their first 128 bits differ."""
+
+
+def _near(block: _Block, places: Places, bits: npt.NDArray[np.uint64]) -> _Near:
+    first, second = block.coarse[:, places]
+    return block, places, np.bitwise_count(first ^ bits[0]) + np.bitwise_count(second ^ bits[1])
+
+
+def _by_all_bits(near: _Near, bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint16]:
+    block, places, coarse = near
+    # `take` is thrice as quick as an index of rows.
+    rest = block.rest[places] if isinstance(places, slice) else block.rest.take(places, axis=0)
+    found = coarse.astype(np.uint16)
+    for word, bit in zip(rest.T, bits[_COARSE_WORDS:], strict=True):
+        found += np.bitwise_count(word ^ bit)
+    return found
+
+
+def _passing(inside: list[_Near], count: int) -> list[_Near]:
+    """About `count` of these whose first bits differ least, and those equally far."""
+    sampled = np.concatenate([distances[::_SAMPLED] for *_, distances in inside])
+    farthest = np.searchsorted(np.cumsum(np.bincount(sampled)), count // _SAMPLED)
+    passing = [np.flatnonzero(distances <= farthest) for *_, distances in inside]
+    return [
+        (block, at if isinstance(places, slice) else places[at], distances[at])
+        for (block, places, distances), at in zip(inside, passing, strict=True)
+    ]
+
+
+def _smallest(distances: npt.NDArray[Any], count: int) -> Ids:
+    """The places of the `count` smallest, or of a few more where they are equal."""
+    # Small whole numbers: counting them is quicker than sorting.
+    farthest = np.searchsorted(np.cumsum(np.bincount(distances)), count)
+    chosen = np.flatnonzero(distances <= farthest)
+    if chosen.size > 2 * count:
+        chosen = chosen[np.argsort(distances[chosen], kind="stable")[:count]]
+    return chosen
+
+
+def _signs(vectors: npt.NDArray[Any], words: int) -> npt.NDArray[np.uint64]:
+    """``uint64[n, words]``: bit by bit whether a number is positive."""
+    packed = np.packbits(vectors > 0, axis=1)
+    whole = np.zeros((len(vectors), 8 * words), np.uint8)
+    whole[:, : packed.shape[1]] = packed
+    return whole.view(np.uint64)
