@@ -158,6 +158,9 @@ class Claim:
     missing: tuple[str, ...] = ()
     on_frame: tuple[OnFrame, ...] = ()
     seen: tuple[int, ...] = ()
+    source: str = ""
+    """Of words that code quotes from another source, which, with its `address`."""
+    address: str = ""
 
 
 _FORMER_STATES: Mapping[str, ClaimState] = MappingProxyType(
@@ -245,6 +248,19 @@ class Scope:
     unread: str = ""
     left_out: tuple[tuple[int, int], ...] = ()
     follows: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBeside:
+    """What other sources than frames are asked: the message without its time, and the ranges that it may
+    mean, none for any time.
+    """
+
+    topic: str
+    ranges: tuple[tuple[int, int], ...] = ()
+
+
+NOTHING_BESIDE = AskedBeside("")
 
 
 @dataclass(frozen=True, slots=True)

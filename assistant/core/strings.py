@@ -16,7 +16,7 @@ from typing import Any, Literal
 from assistant.core.texts import Language
 from store.core import times
 
-Section = Literal["turn", "scope", "way", "coverage", "marks", "sources", "reasons", "failures"]
+Section = Literal["turn", "scope", "way", "coverage", "marks", "sources", "looked", "reasons", "failures"]
 
 
 @cache
@@ -36,7 +36,7 @@ def text(name: str, language: Language, section: Section = "turn", /, **values: 
 @cache
 def own_sentences() -> frozenset[str]:
     """Those that open or close an answer, and say nothing of the screen."""
-    names = ("unconfirmed", "extractive", "evidence")
+    names = ("unconfirmed", "extractive", "extractive_beside", "evidence")
     return frozenset(sentence for name in names for sentence in sentences("turn")[name])
 
 

@@ -114,6 +114,25 @@ def done_beside(message: str, language: str) -> tuple[tuple[str, ...], bool] | N
     return None
 
 
+_NAMES = {"messages": ("messages", "writes"), "calendar": ("calendar",)}
+
+
+def sources_named(message: str) -> tuple[str, ...]:
+    """The imported sources that a question names, by their names or by what is done there."""
+    language, text = asked_in(message), normalize(message)
+    return tuple(
+        kind for kind, names in _NAMES.items() if any(_pattern(language, each).search(text) for each in names)
+    )
+
+
+def words_beside_sources(message: str) -> tuple[str, ...]:
+    """What a question is about, without the names of sources: of a source each row is one."""
+    language, text = asked_in(message), normalize(message)
+    for name in ("messages", "writes", "calendar"):
+        text = _pattern(language, name).sub(" ", text)
+    return asked_words(text, language)
+
+
 _ASKS = ("?", "？", "؟", "՞", "\u037e")
 _ENDS = (".", "!", "。", "！", "…", "।")
 
@@ -145,7 +164,12 @@ def asked_words(message: str, language: str = "") -> tuple[str, ...]:
         text = _pattern(language, "last").sub(" ", text)
     if form_of(message, language) is Form.APPS:
         text = _pattern(language, "each_app").sub(" ", text)
-    for pattern in (_pattern(language, "pro_verbs"), _now(language), *_patterns(language).values()):
+    for pattern in (
+        _pattern(language, "tell"),
+        _pattern(language, "pro_verbs"),
+        _now(language),
+        *_patterns(language).values(),
+    ):
         text = pattern.sub(" ", text)
     words, other = question_words(text, language), _other(message)
     return tuple(word for word in words if not other or not is_small(word, other)) or words

@@ -29,17 +29,25 @@ _LEAP_CYCLE_YEARS = 8  # 29 February comes at least this often
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """Whose "today", and when it is: the reader's clock, zone and habits."""
+    """Whose "today", and when it is: the reader's clock, zone and habits. What was recorded is past; with
+    `is_to_come` a time may be to come as well, as that of an appointment.
+    """
 
     now_ms: int
     zone: ZoneInfo
     day_start_min: int = 0
     week_start: int = 0  # 0 = Monday
+    is_to_come: bool = False
 
     @property
     def today(self) -> date:
         """The logical day that holds now: before the day start it is still yesterday's date."""
         return times.day_of(self.now_ms, self.zone, self.day_start_min).date
+
+    @property
+    def ends_ms(self) -> int:
+        """When the last time ends that can be meant."""
+        return times.MAX_MS if self.is_to_come else self.now_ms
 
     def day(self, on: date) -> times.Day:
         """The logical day of a date."""
@@ -95,15 +103,15 @@ class Days(NamedTuple):
 def found_of(span: Span, phrase: str, calendar: Calendar) -> Found:
     """The range that a span means, up to now. Raises `Refused`."""
     readings = [each for said in (span, _in_the_morning(span)) if said for each in _readings(said, calendar)]
-    if readings[0].start_ms >= calendar.now_ms:
+    if readings[0].start_ms >= calendar.ends_ms:
         raise Refused("future")
-    begun = (replace(each, phrase=phrase) for each in readings if each.start_ms < calendar.now_ms)
+    begun = (replace(each, phrase=phrase) for each in readings if each.start_ms < calendar.ends_ms)
     found, *also = (_until_now(each, calendar) for each in begun)
     return replace(found, also=tuple(also))
 
 
 def _until_now(found: Found, calendar: Calendar) -> Found:
-    if found.end_ms <= calendar.now_ms:
+    if found.end_ms <= calendar.ends_ms:
         return found
     return replace(found, end_ms=calendar.now_ms, is_clamped=not found.is_open)
 
@@ -177,8 +185,7 @@ def days_of(said: Date, calendar: Calendar, latest: date | None = None) -> Days:
 
     Raises `Refused` for what no calendar has, and where the words contradict each other.
     """
-    today = calendar.today
-    days = _days_of(said, calendar, latest or today)
+    days = _days_of(said, calendar, latest or _latest(said, calendar))
     if said.weekday is not None and said.nth is None and days.first.weekday() != said.weekday:
         raise Refused("no_such_date")
     contradicts = said.days is not None and any(
@@ -191,6 +198,12 @@ def days_of(said: Date, calendar: Calendar, latest: date | None = None) -> Days:
         first = calendar.week_of(days.first)
         return Days(first, first + timedelta(days=6))
     return days
+
+
+def _latest(said: Date, calendar: Calendar) -> date:
+    """Up to when a day may lie that leaves open which it is: to come the next weekday, or the nearer year."""
+    ahead = 6 if said.weekday is not None else 182
+    return calendar.today + timedelta(days=ahead if calendar.is_to_come else 0)
 
 
 def _days_of(said: Date, calendar: Calendar, latest: date) -> Days:

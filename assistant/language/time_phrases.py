@@ -81,7 +81,7 @@ def widened(found: Found, calendar: Calendar) -> Found:
     if found.at_ms is None:
         return replace(found, also=also, further=further)
     start_ms, end_ms = found.at_ms - MOMENT_MARGIN_MS, found.at_ms + MOMENT_MARGIN_MS
-    end_ms = min(end_ms, calendar.now_ms)
+    end_ms = min(end_ms, calendar.ends_ms)
     return replace(found, start_ms=start_ms, end_ms=end_ms, at_ms=None, also=also, further=further)
 
 

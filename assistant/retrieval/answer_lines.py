@@ -1,6 +1,6 @@
-"""The lines of the frames that answer a question best, chosen by code alone.
+"""The lines of frames and of other sources that answer a question best, chosen by code alone.
 
-Every line of the selected frames is weighed by what it and its surroundings have of the question:
+Every line of what was selected is weighed by what it and its surroundings have of the question:
 
 * each word counts by how rare it is among the lines (inverse document frequency): a word on every screen says
   little. It counts whole in the line itself, less the further off it stands on the frame, and in the
@@ -25,6 +25,7 @@ from heapq import nlargest
 from itertools import pairwise
 from types import MappingProxyType
 
+from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.texts import HAN, normalize, terms_of
 from assistant.language import cldr
 from assistant.language.questions import Form
@@ -141,6 +142,27 @@ def answering(question: Question, entries: Sequence[Entry]) -> Answers:
     return Answers(tuple(moments), tuple(missing), is_found)
 
 
+def about(question: Question, entries: Sequence[Entry]) -> list[Entry]:
+    """Those that have as much of the question as any, in their order, where that is enough."""
+    weighing = _Weighing(question, entries)
+    covered = {line.entry.id: line.coverage for line in weighing.lines()}
+    most = max(covered.values(), default=0.0)
+    enough = max(ENOUGH, NEARLY_ALL * most)
+    return [entry for entry in entries if covered.get(entry.id, 0.0) >= enough]
+
+
+def same_in_meaning(
+    embedder: QueryEmbedder, words: Sequence[str], lines: Iterable[str], nearness: Mapping[str, float]
+) -> Synonyms:
+    """Of each word the words of these lines that mean the same."""
+    found = embedder.same_in_meaning(words, terms(lines, nearness))
+    # A pair of Chinese signs is seldom just one word: alike with other pairs means little.
+    return {
+        word: {term: near for term, near in terms.items() if not (HAN.match(word) and HAN.match(term))}
+        for word, terms in found.items()
+    }
+
+
 def _facts(best_first: Iterable[Line]) -> list[Line]:
     """What the lines say, each once."""
     facts: list[Line] = []
@@ -183,7 +205,7 @@ def _latest_first(moments: list[Moment], question: Question) -> list[Moment]:
     def bears(moment: Moment) -> bool:
         line = moment[0]
         is_nearly = line.weight >= NEARLY * best.weight and line.coverage >= NEARLY_ALL * best.coverage
-        return is_nearly and fits(question.form, line.text, question.text)
+        return is_nearly and fits(question.form, f"{line.entry.told} {line.text}".strip(), question.text)
 
     bearing = [moment for moment in moments if moment is moments[0] or bears(moment)]
     others = [moment for moment in moments if moment not in bearing]
@@ -200,7 +222,7 @@ class _Weighing:
         texts = {line for lines in self._lines.values() for line in lines}.union(map(title_of, entries))
         self._named = {text: named(question.words, text, question.synonyms) for text in texts}
         self.counts = Counter(word for words in self._named.values() for word in words)
-        self._furniture = _furniture(entries, self._lines)
+        self._furniture = _furniture([each for each in entries if not each.address], self._lines)
         self.weights = self._weights()
         self.total = sum(self.weights.values()) or 1.0
 
@@ -238,10 +260,12 @@ class _Weighing:
     def _weighed(self, entry: Entry) -> Iterator[Line]:
         lines = self._lines[entry.id]
         title = self._named[title_of(entry)]
-        around = {word: self._shares(word, lines, title.get(word, 0.0)) for word in self.weights}
+        # Who a message is from is as much of it as what it says; a frame has its window's title beside it.
+        part = 1.0 if entry.address else _TITLE
+        around = {word: self._shares(word, lines, part * title.get(word, 0.0)) for word in self.weights}
         coverage = sum(self.weights[word] * max(shares, default=0.0) for word, shares in around.items())
         for at, line in enumerate(lines):
-            if without_figures(line) in self._furniture:
+            if not entry.address and without_figures(line) in self._furniture:
                 continue
             words = sum(self.weights[word] * shares[at] for word, shares in around.items()) / self.total
             near = max(0.0, self._question.nearness.get(normalize(line), 0.0))
@@ -252,7 +276,7 @@ class _Weighing:
     def _shares(self, word: str, lines: Sequence[str], in_title: float) -> list[float]:
         """How much of a word each line has, by itself, from lines around it and from the title."""
         own = [self._named[line].get(word, 0.0) for line in lines]
-        floor = max(_TITLE * in_title, _ON_FRAME * max(own, default=0.0))
+        floor = max(in_title, _ON_FRAME * max(own, default=0.0))
         for order in (range(1, len(own)), range(len(own) - 2, -1, -1)):
             for at in order:
                 own[at] = max(own[at], _FADES * own[at - order.step])
@@ -260,11 +284,12 @@ class _Weighing:
 
     def likelihood(self, line: Line) -> float:
         """Lower for a line without the kind of thing asked for, or with nothing but what is known already."""
-        kind = 1.0 if fits(self._question.form, line.text, self._question.text) else _WRONG_KIND
+        said = f"{line.entry.told} {line.text}".strip()
+        kind = 1.0 if fits(self._question.form, said, self._question.text) else _WRONG_KIND
         if line.text.endswith(_ASKS):
             kind *= _ASKED_ITSELF
         known = _tokens(self._question.text) | _tokens(title_of(line.entry))
-        return kind if _tokens(line.text) - known else kind * _NOTHING_NEW
+        return kind if _tokens(said) - known else kind * _NOTHING_NEW
 
 
 def _furniture(entries: Sequence[Entry], lines: Mapping[str, Sequence[str]]) -> set[str]:

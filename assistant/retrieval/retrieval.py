@@ -60,6 +60,10 @@ class Entry:
     id: str
     frame: SampledFrame
     excerpt: str
+    told: str = ""
+    """What code knows of one that is no frame: when it is, or who speaks."""
+    address: str = ""
+    """The page of one that is no frame, "" for a frame."""
 
 
 def no_totals() -> None:

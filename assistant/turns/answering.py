@@ -6,10 +6,11 @@ names: whoever wrote it (a model, the built-in extractive one, or code alone), i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
-from assistant.core.records import Coverage
+from assistant.core.records import Claim, Coverage
 from assistant.core.strings import text
 from assistant.evidence import citations, marks, replies
 from assistant.evidence.off_screen import OffScreen
@@ -88,11 +89,13 @@ def check(
     measured: MeasuredFacts | None = None,
     off_screen: OffScreen | None = None,
     seen: Collection[int] = (),
+    beside: Mapping[str, Entry] = MappingProxyType({}),
 ) -> CheckedAnswer:
     """The answer with its citations numbered, its quotes looked for on the frames and its sentences marked.
 
     `entries` are those of the retrieval that the speaker was shown, `seen` the frames whose pictures it was,
     and `off_screen` what it had beside them. `measured` are durations from elsewhere than the retrieval.
+    `beside` are rows of other sources by how the answer tells them.
     `opening` stands before the answer in place of a remark that nothing in it is confirmed. Raises
     `ModelMalformed` where nothing that was said can be read as an answer.
     """
@@ -118,7 +121,7 @@ def check(
     )
     is_plain = said.model == ExtractiveModel.name
     if is_plain:  # what it says beside its quotes, code has worked out
-        claims = tuple(claim for claim in claims if claim.citations)
+        claims = tuple(c for claim in claims if (c := _of_source(claim, beside)).citations or c.source)
     if off_screen:
         claims = off_screen.judged(claims)
     if not opening and not marks.is_confirmed(claims):
@@ -134,6 +137,15 @@ def check(
         measured,
         said.response_id,
     )
+
+
+def _of_source(claim: Claim, beside: Mapping[str, Entry]) -> Claim:
+    """A claim whose words are quoted from another source as one of that; any other as it is."""
+    entry = None if claim.citations else next((e for said, e in beside.items() if claim.text in said), None)
+    if entry is None:
+        return claim
+    kind = entry.id.split()[0]
+    return replace(claim, state="from_source", missing=(), source=kind, address=entry.address)
 
 
 def _warnings(turn: RunningTurn, entries: Sequence[Entry], unknown: int, *, is_plain: bool) -> Iterator[str]:

@@ -15,13 +15,22 @@ from functools import cached_property
 from assistant.core.strings import clock, day, duration, text
 from assistant.core.texts import HAN, normalize
 from assistant.evidence.quotes import table_rows
-from assistant.language.questions import Form, asks_for_last, asks_for_pages, asks_of_use
+from assistant.language.questions import Form, asked_words, asks_for_last, asks_for_pages, asks_of_use
 from assistant.retrieval import answer_lines, usage
-from assistant.retrieval.answer_lines import Moment, Question, Synonyms, lines_of, title_of, without_figures
+from assistant.retrieval.answer_lines import (
+    Answers,
+    Moment,
+    Question,
+    Synonyms,
+    lines_of,
+    title_of,
+    without_figures,
+)
 from assistant.retrieval.excerpts import excerpt
 from assistant.retrieval.retrieval import Entry, Retrieval
 from assistant.retrieval.usage import Block, Window
 from assistant.turns.answering import check
+from assistant.turns.beside_answers import Beside
 from assistant.turns.plan import CheckedAnswer, RunningTurn
 from engines.chat.extractive import ExtractiveModel, Item, Quote, plain
 from store.core import times
@@ -48,9 +57,23 @@ _MEASURED = (Form.DURATION, Form.VISITS, Form.APPS)
 
 def quotation(turn: RunningTurn, retrieval: Retrieval) -> CheckedAnswer:
     """The answer that needs no model, behind a sentence that says so."""
-    completion = ExtractiveModel().compose(_Composing(turn, retrieval).answer())
-    opening = text("extractive", turn.plan.language)
-    return check(turn, completion, retrieval, retrieval.entries, opening=opening)
+    composing = _Composing(turn, retrieval, Beside(turn))
+    return _checked(composing, list(composing.answer()))
+
+
+def beside_frames(turn: RunningTurn, retrieval: Retrieval) -> CheckedAnswer | None:
+    """The same where there is no frame; None where nothing else answers either."""
+    composing = _Composing(turn, retrieval, Beside(turn))
+    items = composing.beside_frames() if isinstance(turn.plan.model, ExtractiveModel) else []
+    return _checked(composing, items) if items else None
+
+
+def _checked(composing: _Composing, items: Sequence[Item]) -> CheckedAnswer:
+    turn, retrieval, beside = composing.turn, composing.retrieval, composing.beside
+    beside.note()
+    opening = text("extractive_beside" if beside.quoted else "extractive", turn.plan.language)
+    completion = ExtractiveModel().compose(items)
+    return check(turn, completion, retrieval, retrieval.entries, opening=opening, beside=beside.quoted)
 
 
 @dataclass
@@ -59,17 +82,38 @@ class _Composing:
 
     turn: RunningTurn
     retrieval: Retrieval
+    beside: Beside
 
     def answer(self) -> Iterator[Item]:
         """By the form of the question."""
         self._note_found(is_found=True)
+        if of_named := self.beside.of_named():
+            yield from of_named
+            return
+        if nothing_then := self.beside.nothing_then:
+            yield Item(nothing_then, is_point=False)
+            shown = list(self._lines(self.turn.plan.form)) if self.turn.plan.words else []
+            yield from shown if self.turn.coverage.is_found else ()
+            return
         form, meant = self._meant(self.turn.plan.form, self.turn.plan.words)
         if meant:
             yield self._measured(form, meant)
         elif form is Form.SUMMARY or not self.turn.plan.words:
             yield from self.summary()
+            yield from self.beside.then()
         else:
             yield from self._lines(form)
+
+    def beside_frames(self) -> list[Item]:
+        """What other sources answer alone."""
+        if items := self.beside.of_named():
+            return items
+        if nothing_then := self.beside.nothing_then:
+            return [Item(nothing_then, is_point=False)]
+        if not self.beside.words:
+            return self.beside.then()
+        found = self._found()
+        return [self.beside.item(moment) for moment in found.moments] if found.is_found else []
 
     def _meant(self, form: Form, words: Sequence[str]) -> tuple[Form, list[Segment]]:
         """(the form of what is measured, of which activity); none where what was shown is asked for."""
@@ -199,19 +243,30 @@ class _Composing:
 
     # -- the lines that answer
 
+    def _found(self) -> Answers:
+        """The lines of frames and of other sources that answer."""
+        plan, entries, rows = self.turn.plan, self.retrieval.entries, self.beside.entries
+        nearness, stands_out = self._nearness() if entries else ({}, False)
+        lines = {line for e in entries for line in (*lines_of(e.frame.text), title_of(e))}
+        synonyms = dict(self._synonyms(lines, nearness))
+        for word, terms in self.beside.synonyms(rows).items() if rows else ():
+            synonyms[word] = {**synonyms.get(word, {}), **terms}
+        topic = plan.beside.topic if rows and plan.beside.ranges else plan.searched_for
+        words = (self.beside.words if self.beside.named else asked_words(topic)) if rows else plan.words
+        is_last = asks_for_last(plan.searched_for)
+        asked = Question(topic, plan.form, words, nearness, synonyms, stands_out, is_last)
+        return answer_lines.answering(asked, [*entries, *rows])
+
     def _lines(self, form: Form) -> Iterator[Item]:
         plan, entries = self.turn.plan, self.retrieval.entries
-        nearness, stands_out = self._nearness()
-        lines = {line for e in entries for line in (*lines_of(e.frame.text), title_of(e))}
-        synonyms = self._synonyms(lines, nearness)
-        is_last = asks_for_last(plan.searched_for)
-        asked = Question(plan.searched_for, form, plan.words, nearness, synonyms, stands_out, is_last)
-        found = answer_lines.answering(asked, entries)
+        found = self._found()
         self._note_found(found.is_found)
         if not found.is_found:
             name = "nothing_found" if found.missing else "nothing_together"
             words = plain(", ".join(_joined(found.missing or plan.words)))
             sentence = text(name, plan.language, words=words, count=len(entries))
+            if sources := self.beside.looked_at():
+                sentence += text("nor_beside", plan.language, sources=sources)
             # No window of that name, and no line that bears on it: what there is instead.
             is_measured = bool(self._activity) and (
                 form is Form.APPS or (form in _MEASURED and not found.moments)
@@ -219,8 +274,13 @@ class _Composing:
             is_then = not (found.moments or is_measured or plan.scope.is_everything) and bool(
                 plan.scope.phrase
             )
-            after = "nearest" if found.moments else "shown_then" if is_then else "none_near"
+            of_named = self.beside.of_named_then()
+            is_near = found.moments or of_named
+            after = "nearest" if is_near else "shown_then" if is_then else "none_near"
             yield Item(sentence + text(after, plan.language), is_point=False)
+            if of_named:
+                yield from of_named
+                return
             if is_measured:
                 yield self._measured(Form.APPS, self._activity)
                 return
@@ -231,6 +291,8 @@ class _Composing:
     def _moment(self, found: Moment) -> Item:
         """When, and the lines; where they stood is said by the source of each."""
         entry, words = found[0].entry, self.turn.plan.words
+        if entry.address:
+            return self.beside.item(found)
         reading = entry.frame.reading_id and readings.by_id(self.turn.database, entry.frame.reading_id)
         rows = table_rows(reading) if reading else {}
         lines = dict.fromkeys(rows.get(line.text, line.text) for line in found)
@@ -242,12 +304,7 @@ class _Composing:
         embedder, words = self.turn.services.embedder, self.turn.plan.words
         if embedder is None:
             return {}
-        found = embedder.same_in_meaning(words, answer_lines.terms(lines, nearness))
-        # A pair of Chinese signs is seldom just one word: alike with other pairs means little.
-        return {
-            word: {term: near for term, near in terms.items() if not (HAN.match(word) and HAN.match(term))}
-            for word, terms in found.items()
-        }
+        return answer_lines.same_in_meaning(embedder, words, lines, nearness)
 
     def _nearness(self) -> tuple[dict[str, float], bool]:
         """How near each line is to the question in meaning, where there are vectors; whether one is so near

@@ -18,6 +18,8 @@ from assistant.context.session_closing import ContextServices
 from assistant.core.models import AnyModel, ChatModels
 from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.records import (
+    NOTHING_BESIDE,
+    AskedBeside,
     Claim,
     Coverage,
     EvidenceItem,
@@ -150,6 +152,8 @@ class TurnPlan:
     """What is told as background beside the question, and how that came to be."""
     about: AnchorFacts | None = None
     asked: str = ""
+    beside: AskedBeside = NOTHING_BESIDE
+    """What is asked of other sources than frames, where no model answers."""
     attached: Attached = Attached()
     owner: str = ""
     """Whose screen this is, as memory knows the person."""

@@ -16,7 +16,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from assistant.core.errors import TimeRangeRequired, TurnRefused
-from assistant.core.records import Scope, TurnFilters, TurnRequest
+from assistant.core.records import NOTHING_BESIDE, AskedBeside, Scope, TurnFilters, TurnRequest
 from assistant.core.strings import day, text
 from assistant.core.texts import Language, asked_in, language_of
 from assistant.language import time_phrases
@@ -42,7 +42,8 @@ MAX_LATER_MS = 60_000
 @dataclass(frozen=True, slots=True)
 class Understood:
     """What a message asks, and of what: `topic` is the message without its scope, `form` the kind of answer
-    it asks for, and `words` what it is about, none for a summary.
+    it asks for, and `words` what it is about, none for a summary. `beside` is what is asked of other sources
+    than frames, whose times may be to come.
     """
 
     scope: Scope
@@ -50,6 +51,7 @@ class Understood:
     topic: str
     form: Form
     words: tuple[str, ...]
+    beside: AskedBeside = NOTHING_BESIDE
 
 
 def understood(
@@ -76,6 +78,7 @@ def understood(
         filters = replace(filters, app_name=mentions.app)
     before = answered(database, request.chat_id) if request.chat_id is not None else []
     scope = _scope(database, request, mentions, phrase, about, before, uses_tools)
+    subject = topic
     if phrase and request.start_ms is None and request.mode != "evidence" and asked_words(topic, language):
         first_ms = _first_ms(database, request.now_ms)
         if not (scope.start_ms < request.now_ms and first_ms < scope.end_ms):
@@ -89,12 +92,27 @@ def understood(
             if words := asked_words(earlier, asked_in(question)):
                 form = form_of(earlier, asked_in(question)) if form is Form.YES_NO else form
                 scope, topic = replace(scope, follows=question), f"{earlier} {topic}"
+                subject = topic
                 break
     beside = done_beside(topic, language) if request.mode != "evidence" else None
     if beside and (span := _beside(database, scope, filters, permits, *beside)):
         scope, form, words = Scope("", *span), Form.SUMMARY, ()
     said = told(scope, filters, zone, request.now_ms, language_of(message), request.frame_id is not None)
-    return Understood(replace(scope, text=said), filters, topic, form, words)
+    asked = AskedBeside(subject, _times_of(request, scope, mentions.rest if phrase else "", calendar))
+    return Understood(replace(scope, text=said), filters, topic, form, words, asked)
+
+
+def _times_of(
+    request: TurnRequest, scope: Scope, message: str, calendar: Calendar
+) -> tuple[tuple[int, int], ...]:
+    """The ranges of what is no frame: those given, else those that the message names, to come or not."""
+    is_given = request.start_ms is not None or not message
+    whole = () if scope.is_everything else ((scope.start_ms, scope.end_ms),)
+    if is_given:
+        return whole
+    found = time_phrases.in_message(message, replace(calendar, is_to_come=True))
+    to_come = tuple((one.start_ms, one.end_ms) for one in (found,) if isinstance(one, Found))
+    return tuple(dict.fromkeys(span for span in (*to_come, *whole) if span[0] < span[1]))
 
 
 def _beside(

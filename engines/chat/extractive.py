@@ -20,7 +20,9 @@ _MARKDOWN = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w)|~(?=~)|&(?=#?\w+;))")
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Words that stand in the frame `id` as they are here; `where` is Markdown by code, before them."""
+    """Words that stand in the frame `id` as they are here, "" where they stand in no frame; `where` is
+    Markdown by code, before them.
+    """
 
     id: str
     text: str
@@ -46,14 +48,16 @@ class ExtractiveModel:
     def compose(self, items: Iterable[Item]) -> Completion:
         """JSON text ``{answer_md, evidence: [{id, quote}]}``; ``evidence`` proves every quote of it."""
         shown = list(items)
-        quotes = [{"id": quote.id, "quote": quote.text} for item in shown for quote in item.quotes]
-        answer_md = "\n".join(_line(item) for item in shown)
+        cited = [quote for item in shown for quote in item.quotes if quote.id]
+        quotes = [{"id": quote.id, "quote": quote.text} for quote in cited]
+        answer_md = "\n".join(line_of(item) for item in shown)
         text = json.dumps({"answer_md": answer_md, "evidence": quotes}, ensure_ascii=False)
         return Completion(text, None, ExtractiveModel.name)
 
 
-def _line(item: Item) -> str:
-    quoted = [f"{q.where} “{plain(q.text)}” [[{q.id}]]".strip() for q in item.quotes]
+def line_of(item: Item) -> str:
+    """How an item stands in the answer."""
+    quoted = [f"{q.where} “{plain(q.text)}”{f' [[{q.id}]]' if q.id else ''}".strip() for q in item.quotes]
     if not item.is_point:
         return f"{item.head}\n"
     if any(quote.where for quote in item.quotes):

@@ -14,7 +14,9 @@ import apsw
 
 from store.core import tokenizer
 from store.core.database import Database, clean_text, rows, scalar
+from store.core.errors import existing
 from store.core.records import columns, load
+from store.core.times import MAX_MS
 from store.sources import imports
 from store.sources.upserts import Upserted, UpsertTable, natural_key
 
@@ -118,22 +120,51 @@ def events_between(
 ) -> tuple[list[Event], int]:
     """Events that overlap ``[start_ms, end_ms)``, earliest first, and how many there are in all.
 
-    `text` is a part of the title, the description, the place, or the attendees, whatever its case. An event
-    without a length counts at its moment.
+    Each word of `text` is a part of the title, the description, the place, or the attendees, whatever its
+    case. An event without a length counts at its moment.
     """
-    values = {"start": start_ms, "end": end_ms, "text": tokenizer.normalise(text), "limit": limit}
+    values = {
+        "start": start_ms,
+        "end": end_ms,
+        "words": json.dumps(tokenizer.normalise(text).split()),
+        "limit": limit,
+    }
     with database.read(deadline_s) as connection:
         found = rows(connection, f"{_SELECT} {_OVERLAPPING} order by e.start_ms, e.id limit :limit", values)
         total = scalar(connection, f"select count(*) from calendar_events e {_OVERLAPPING}", values)
     return load(Event, found), int(total)
 
 
+def next_event(database: Database, text: str, now_ms: int) -> Event | None:
+    """The first event with the words that is not over, else the last one that is; None for none."""
+    values = {
+        "start": 0,
+        "end": MAX_MS,
+        "words": json.dumps(tokenizer.normalise(text).split()),
+        "now": now_ms,
+    }
+    sql = f"{_SELECT} {_OVERLAPPING} order by e.end_ms <= :now, abs(e.start_ms - :now), e.id limit 1"
+    return next(iter(database.records(Event, sql, values)), None)
+
+
+def get(database: Database, event_id: int) -> Event:
+    """One event. Raises `NotFound`."""
+    found = database.records(Event, f"{_SELECT} where e.id = :id", {"id": event_id})
+    return existing(next(iter(found), None), "event", event_id)
+
+
 _SELECT = f"select {columns(Event, 'e')} from calendar_events e"
 
 _OVERLAPPING = """
 where e.start_ms < :end and (e.end_ms > :start or e.start_ms >= :start) and (
-    :text = '' or instr(
-        recollect_normal(concat_ws(char(10), e.title, e.description, e.location, e.attendees)), :text
-    ) > 0
+    :words = '[]' or (
+        with said as materialized (
+            select recollect_normal(
+                concat_ws(char(10), e.title, e.description, e.location, e.attendees)
+            ) as text
+        )
+        select count(*) = json_array_length(:words)
+        from said join json_each(:words) w on instr(said.text, w.value) > 0
+    )
 )
 """

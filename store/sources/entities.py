@@ -237,11 +237,18 @@ def said_of(database: Database, said: str, limit: int) -> list[Fact]:
     """What a person stated of those whom `said` names, latest first: nothing that was learned from a screen
     or from a file, so that no deletion of frames has to find who was told it.
     """
-    among = f"""f.subject_id in ({_MEANT}) and f.retracted_ms is null and f.origin = 'person'
-        and f.object_value is not null and f.turn_id is null and f.source_frame_id is null
-        and f.shown_from_ms is null"""
+    among = f"f.subject_id in ({_MEANT}) and {_STATED}"
     ids = [entity.id for entity in on_frame(database, None, said)]
     return load_facts(database, among, {"ids": json.dumps(ids), "limit": limit}) if ids else []
+
+
+def stated(database: Database, limit: int) -> list[Fact]:
+    """The same of everybody."""
+    return load_facts(database, _STATED, {"limit": limit})
+
+
+_STATED = """f.retracted_ms is null and f.origin = 'person' and f.object_value is not null
+    and f.turn_id is null and f.source_frame_id is null and f.shown_from_ms is null"""
 
 
 def of_frame(database: Database, frame_id: int) -> list[Fact]:

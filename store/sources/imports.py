@@ -341,9 +341,13 @@ SHOWN_BY: dict[str, tuple[str, ...]] = {
 
 
 def forget_shown(connection: apsw.Connection, kind: str) -> int:
-    """Forget the turns that may show the source; returns how many. Call inside `Database.write()`."""
+    """Forget the turns that may show the source; returns how many. Call inside `Database.write()`.
+
+    One that still runs may have read it: its answer is not kept.
+    """
     tools = SHOWN_BY[kind]
-    affected = column(connection, _TURNS.format(", ".join("?" * len(tools))), tools)
+    affected = column(connection, _TURNS.format(", ".join("?" * len(tools))), (*tools, kind))
+    connection.execute("update turns set last_deletion_id = -1 where status = 'running'")
     for turn_id in affected:
         connection.execute(
             """
@@ -370,4 +374,9 @@ where exists (
     where shown.conversation_id = t.conversation_id and shown.n <= t.n and c.tool in ({})
         and (c.output <> '' or c.state = 'executing')
 )
+union
+select t.id
+from turns t
+join turns shown on shown.conversation_id = t.conversation_id and shown.n <= t.n
+where exists (select 1 from json_each(shown.payload, '$.sources') s where s.value = ?)
 """

@@ -76,7 +76,7 @@ limit :limit
 # -- whether there is anything ------------------------------------------------------------
 # Whether a source has anything at all: the probe behind the gates of tools.
 
-Source = Literal["daily_summaries", "calendar_events", "location_points"]
+Source = Literal["daily_summaries", "calendar_events", "location_points", "text_messages", "facts"]
 
 
 def is_present(database: Database, source: Source) -> bool:

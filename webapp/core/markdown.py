@@ -30,7 +30,7 @@ _CLASSES = {
     "span": {"off-frame", "no-source", "state", "warn", "info", "plain", "hush"},
 }
 # "#e": the evidence of an export
-_OWN_PATHS = ("/frames/", "/timeline", "/search", "/chat/", "/activity?", "#e")
+_OWN_PATHS = ("/frames/", "/timeline", "/search", "/chat/", "/activity?", "/sources/", "/memory/", "#e")
 
 # Private use area: a mark, with its number, and a break. Each shows a full stop to its neighbours: beside a
 # letter, "**Settings.**" would not be bold (CommonMark, 6.2).

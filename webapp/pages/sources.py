@@ -13,7 +13,7 @@ from werkzeug.wrappers import Response
 
 from store.core import times
 from store.core.database import Database
-from store.core.errors import NotFound
+from store.core.errors import NotFound, existing
 from store.core.translation import gettext as _
 from store.embeddings.knn import RetrievalQuery
 from store.sources import calendars, imports, locations, messages
@@ -105,6 +105,19 @@ def import_upload(kind: str) -> Response:
         detail = _("Choose a file first.") if problem.code == "file_required" else problem.detail
         return _page(known, problem.status, problem=_on_a_page(detail), given=given)
     return _page(known, receipt=receipt)
+
+
+@templating.get("/sources/<kind>/rows/<id:row_id>")
+def row(kind: str, row_id: int) -> Response:
+    """Leads to a message or an event, among those around it."""
+    database = services().database
+    if _known(kind) == "calendar":
+        event = calendars.get(database, row_id)
+        on = times.to_local(event.start_ms, viewer().zone).date()
+        return templating.redirect_to(f"/sources/calendar?day={on}#e{row_id}", 302)
+    with database.read() as connection:
+        message = existing(messages.get_many(connection, [row_id]).get(row_id), "message", row_id)
+    return templating.redirect_to(f"/sources/messages?before={message.sent_ms}.{row_id + 1}#m{row_id}", 302)
 
 
 @templating.get("/sources/<kind>/imports/<id:import_id>")

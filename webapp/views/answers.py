@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -45,6 +45,11 @@ class Links:
     quotes: Mapping[int, str] = field(default_factory=dict)
     withdrawn: frozenset[int] = frozenset()
     measured: str = ""
+
+    @property
+    def has_pages(self) -> bool:
+        """Whether it is drawn where the pages of the home can be opened."""
+        return bool(self.measured)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,7 @@ def _marks(turn: TurnResult, links: Links, breaks: list[int]) -> Marks:
     marks = [mark for claim in turn.claims for mark in _inside(turn, claim, links)]
     for claim, tag in tags(turn, links.withdrawn):
         is_measured = tag.css_class == "state info" and claim.state == "measured"
-        how = links.measured if is_measured else ""
+        how = links.measured if is_measured else claim.address if links.has_pages else ""
         marks.append(Mark(claim.start, claim.end, tag.css_class, how, tag.text))
     drawn = {n: address for n, address in links.frames.items() if n not in links.withdrawn}
     return Marks(marks, drawn, links.quotes, links.withdrawn, breaks)
@@ -176,7 +181,7 @@ def _tag(turn: TurnResult, claim: Claim, withdrawn: frozenset[int], language: La
         return None
     css_class, name = _TAGS[claim.state]
     values = {
-        "sources": source_names(turn),
+        "sources": source_names(replace(turn, sources=(claim.source,)) if claim.source else turn),
         "model": turn.model,
         "numbers": ", ".join(map(str, claim.seen)),
     }

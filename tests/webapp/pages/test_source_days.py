@@ -56,7 +56,23 @@ def test_places_are_reached_across_the_date_line_and_only_within_their_radius(da
 def test_the_day_says_what_was_imported_and_leads_there(browser: Actor, filled: Database) -> None:
     html = page(browser, FRIDAY)  # nothing was captured that day
     assert "Nothing was recorded on" in words(html) or "Nothing recorded yet today" in html
-    assert "2 messages 2 events 2 positions at Home , Old Mill" in words(html)
+    named = (
+        "2 messages",
+        "two",
+        "one",
+        "2 events",
+        "A moment",
+        "Night train",
+        "2 positions at Home , Old Mill",
+    )
+    places = [words(html).find(each) for each in named]
+    assert -1 not in places and places == sorted(places)
+    for kind, what in (("messages", "one"), ("calendar", "A moment")):
+        [address] = re.findall(rf'href="(/sources/{kind}/rows/\d+)">{what}<', html)
+        around = browser.get(address)
+        assert around.status_code == 302
+        listed, _, anchor = around.headers["Location"].partition("#")
+        assert re.search(rf'id="{anchor}">.*?{what}', page(browser, listed), re.DOTALL)
     found = page(browser, "/sources/messages?day=2026-11-20")
     assert re.findall(r'class="said">(\w+)<', found) == ["two", "one"]
     assert f'href="{FRIDAY}"' in found

@@ -13,7 +13,7 @@ from store.core.preferences import DayClock, day_clock
 from store.core.translation import gettext as _
 from store.memory import daily_hours, daily_summaries
 from store.memory.daily_summaries import DailySummary
-from store.sources import inventory
+from store.sources import calendars, inventory, messages
 from webapp.api import days as api
 from webapp.api.days import DayAnswer, day_or_404
 from webapp.core import templating
@@ -25,6 +25,9 @@ from webapp.exports.files import download
 from webapp.exports.pack import when
 from webapp.pages.days.insights import insights_of
 from webapp.pages.days.view import latest, opened, page
+
+_MOST_NAMED = 8
+"""Messages and events of a day that it names; the others are behind their number."""
 
 
 @templating.get("/days")
@@ -65,6 +68,8 @@ def _page(day: times.Day) -> Response:
         clock=clock,
         other_clock=_other_clock(clock, who),
         held=inventory.held_between(database, day.start_ms, day.end_ms),  # by imported sources
+        events=calendars.events_between(database, day.start_ms, day.end_ms, limit=_MOST_NAMED)[0],
+        sent=messages.browse(database, messages.Filters(day.start_ms, day.end_ms), _MOST_NAMED),
     )
 
 

@@ -1,4 +1,4 @@
-"""What else than frames has the words: messages, chats, insights, files, and names that are known."""
+"""What else than frames has the words: messages, events, chats, insights, files, and names that are known."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from markupsafe import Markup
 
 from store.chats import attachments, conversations
 from store.core.database import Database
+from store.core.times import MAX_MS
 from store.core.translation import gettext as _
 from store.embeddings.knn import RetrievalQuery
 from store.memory.insights import InsightFilter
 from store.memory.search import search_insights
-from store.sources import entities, messages
+from store.sources import calendars, entities, messages
 from webapp.core import markdown
 from webapp.core.formatting import count
 
@@ -39,7 +40,7 @@ class Other:
     at_ms: int | None
 
 
-def others(database: Database, q: str) -> Iterator[Other]:
+def others(database: Database, q: str, now_ms: int) -> Iterator[Other]:
     """Each kind that has any, once. Raises `DeadlineExceeded`."""
     words = f"?{urlencode({'q': q})}"
     page = messages.search_messages(database, RetrievalQuery(q), mode="fts5", limit=MOST + 1)
@@ -54,6 +55,17 @@ def others(database: Database, q: str) -> Iterator[Other]:
             text,
             sent.contact,
             sent.sent_ms,
+        )
+    if event := calendars.next_event(database, q, now_ms):
+        total = calendars.events_between(database, 0, MAX_MS, q, 0)[1]
+        yield Other(
+            count(min(total, MOST), "event"),
+            "calendar",
+            total,
+            f"/sources/calendar{words}",
+            event.title or _("(no title)"),
+            event.location,
+            event.start_ms,
         )
     if chats := conversations.list_chats(database, MOST + 1, text=q):
         yield Other(

@@ -121,7 +121,7 @@ def page(
         waiting=readings.count_pending(database),
         runs=sum(len(group.cards) for group in groups if group.key != NEAR),
         is_whole=not asked.after and not found.next_cursor,
-        others=list(others(database, asked.q))
+        others=list(others(database, asked.q, viewer.now_ms))
         if has_words and not asked.is_filtered and not asked.after
         else [],
         browsed=search.search(database, "", asked.filters, limit=1) if is_empty and has_words else None,

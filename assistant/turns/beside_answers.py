@@ -1,0 +1,179 @@
+"""What an answer without a model says of other sources than frames: their words, behind what they are of.
+
+A question may name a source ("in my calendar", "what did Ann write"): then that one is asked before frames
+are. Else their lines stand among those of the frames, and the best ones answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from assistant.core.strings import text
+from assistant.language.questions import (
+    Form,
+    asks_for_last,
+    sources_named,
+    words_beside_sources,
+)
+from assistant.retrieval import answer_lines, other_sources
+from assistant.retrieval.answer_lines import Moment, Question, Synonyms, lines_of, title_of
+from assistant.retrieval.excerpts import excerpt
+from assistant.retrieval.other_sources import TOOL_OF, Asked, Looked
+from assistant.retrieval.retrieval import Entry
+from assistant.tools import registry
+from assistant.turns.plan import RunningTurn
+from engines.chat.extractive import Item, Quote, line_of, plain
+from store.embeddings.knn import WORDS_ONLY
+from store.sources import fact_curation
+
+MAX_QUOTE_CHARS = 160
+MAX_LISTED = 12
+MAX_LINES = 3
+FEW = 3
+"""So few rows of a list are told whole, as far as `MAX_WHOLE` lines of each are."""
+MAX_WHOLE = 6
+
+
+@dataclass
+class Beside:
+    """What one question finds there. `quoted` are the rows that the answer rests on, by how it tells them."""
+
+    turn: RunningTurn
+    quoted: dict[str, Entry] = field(default_factory=dict)
+
+    @cached_property
+    def looked(self) -> list[Looked]:
+        """All that may be looked at: nothing where a question is about some frames alone, and no source
+        whose tool the person switched off.
+        """
+        plan, agent = self.turn.plan, self.turn.services.agent
+        is_of_frames = (
+            bool(plan.filters.given()) or plan.request.frame_id is not None or plan.about is not None
+        )
+        if agent is None or plan.mode == "evidence" or is_of_frames:
+            return []
+        modes = registry.modes(self.turn.database, agent.tools)
+        kinds = [kind for kind, tool in TOOL_OF.items() if modes.get(tool, "off") != "off"]
+        embedder = self.turn.services.embedder
+        asks = embedder is not None and bool(self.words)
+        meaning = embedder.asked(plan.searched_for, self.turn.stored.id) if embedder and asks else WORDS_ONLY
+        is_last = asks_for_last(plan.message)
+        asked = Asked(
+            self.words, meaning, plan.beside.ranges, plan.now_ms, plan.zone, plan.language, is_last=is_last
+        )
+        return other_sources.look(self.turn.database, kinds, asked)
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """What the question is about, without its time and the names of sources."""
+        return words_beside_sources(self.turn.plan.beside.topic)
+
+    @cached_property
+    def named(self) -> list[Looked]:
+        """The sources that the question names."""
+        kinds = sources_named(self.turn.plan.beside.topic)
+        return [each for each in self.looked if each.kind in kinds]
+
+    @property
+    def nothing_then(self) -> str:
+        """That the sources which are asked for a time have nothing of it; "" where another thing is asked."""
+        if self.words or not self.named or not self.turn.plan.beside.ranges:
+            return ""
+        language = self.turn.plan.language
+        names = [text(each.kind, language, "sources") for each in self.named]
+        return text("nothing_then", language, sources=("、" if language == "zh" else ", ").join(names))
+
+    @property
+    def entries(self) -> list[Entry]:
+        """What stands among the lines of frames: of a question that names a source what that has, and
+        messages, which may tell of an appointment, too.
+        """
+        kinds = {each.kind for each in self.named or self.looked} | {"messages"}
+        return [entry for each in self.looked if each.kind in kinds for entry in each.entries]
+
+    def of_named(self) -> list[Item]:
+        """What the sources answer that the question names; nothing where it names none, or none has it."""
+        topic, entries = self.turn.plan.beside.topic, [entry for each in self.named for entry in each.entries]
+        if not self.words:
+            return self.listed(self.named)
+        form = self.turn.plan.form
+        synonyms = self.synonyms(entries)
+        question = Question(topic, form, self.words, {}, synonyms, False, asks_for_last(topic))
+        found = answer_lines.answering(question, entries) if entries else None
+        if found is None or not found.is_found:
+            return []
+        about = answer_lines.about(question, entries)
+        is_of_whom = all(
+            set(self.words) <= set(answer_lines.named(self.words, title_of(e), synonyms)) for e in about
+        )
+        if form in (Form.FIGURE, Form.VISITS):
+            kinds = [replace(each, total=sum(e in about for e in each.entries)) for each in self.named]
+            said = other_sources.counted(kinds, self.turn.plan.language)
+            return [Item(said, is_point=False), *self._rows(about)]
+        if is_of_whom:
+            return self._rows(about if self.turn.plan.beside.ranges else about[::-1])
+        return [self.item(moment) for moment in found.moments]
+
+    def listed(self, looked: Sequence[Looked]) -> list[Item]:
+        """The rows of the time that is asked about, else those that are next or latest."""
+        if self.turn.plan.beside.ranges:
+            return self._rows([entry for each in looked for entry in each.entries])
+        latest = (sorted(each.entries, key=lambda entry: -entry.frame.captured_ms) for each in looked)
+        return self._rows([entry for entries in latest for entry in entries[:MAX_LISTED]])
+
+    def of_named_then(self) -> list[Item]:
+        """The rows of the sources that the question names, of its time."""
+        return self.listed(self.named) if self.turn.plan.beside.ranges else []
+
+    def then(self) -> list[Item]:
+        """What calendars have of the time that is asked about."""
+        ranges = self.turn.plan.beside.ranges
+        return self.listed([each for each in self.looked if each.kind == "calendar"]) if ranges else []
+
+    def _rows(self, entries: Sequence[Entry]) -> list[Item]:
+        """What these say: few of them whole, of many what begins each and the line that says most."""
+        is_few = len(entries) <= FEW
+        items = [
+            self._item(entry, lines[:MAX_WHOLE] if is_few else (lines[0], max(lines[1:] or lines, key=len)))
+            for entry in entries[:MAX_LISTED]
+            if (lines := lines_of(entry.frame.text))
+        ]
+        if left := len(entries[MAX_LISTED:]):
+            items.append(Item(text("more_beside", self.turn.plan.language, count=left), is_point=False))
+        return items
+
+    def item(self, found: Moment) -> Item:
+        """A row with its lines that answer; what it begins with says what they are of."""
+        entry = found[0].entry
+        first = lines_of(entry.frame.text)[:1] if entry.id.startswith("calendar") else []
+        return self._item(entry, [*first, *(line.text for line in found)][:MAX_LINES])
+
+    def _item(self, entry: Entry, lines: Iterable[str]) -> Item:
+        quotes = [
+            Quote("", excerpt(line, self.words, limit=MAX_QUOTE_CHARS)) for line in dict.fromkeys(lines)
+        ]
+        item = Item(plain(entry.excerpt), tuple(quotes))
+        self.quoted[line_of(item)] = entry
+        return item
+
+    def synonyms(self, entries: Iterable[Entry]) -> Synonyms:
+        """Of each word the words of these rows that mean the same."""
+        embedder = self.turn.services.embedder
+        lines = {line for e in entries for line in (*lines_of(e.frame.text), title_of(e))}
+        return answer_lines.same_in_meaning(embedder, self.words, lines, {}) if embedder else {}
+
+    def looked_at(self) -> str:
+        """How much of other sources was looked at: ``60 messages, 40 events``."""
+        return other_sources.counted(self.looked, self.turn.plan.language)
+
+    def note(self) -> None:
+        """Keep with the turn what its answer rests on: it goes when that is deleted."""
+        ids = [entry.id.rpartition(" ") for entry in self.quoted.values()]
+        self.turn.sources = tuple(sorted({kind.split()[0] for kind, _, _ in ids}))
+        facts = {int(number) for kind, _, number in ids if kind == "remembered fact"}
+        known = {int(number) for kind, _, number in ids if kind == "remembered entity"}
+        if facts or known:
+            with self.turn.database.write() as connection:
+                fact_curation.use(connection, self.turn.stored.id, known, facts)
