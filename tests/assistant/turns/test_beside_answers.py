@@ -22,6 +22,7 @@ from tests.assistant.helpers import HOUR_MS, NOW_MS, Afternoon
 from tests.sources import message, put_events, put_messages
 from tests.stub_model import StubModel
 from tests.tables import for_each
+from webapp.views.answers import Links, whole
 
 DAY_MS = 24 * HOUR_MS
 
@@ -94,6 +95,9 @@ def test_what_is_quoted_is_of_its_source_leads_there_and_is_no_evidence(home: Tu
     assert claim.address.startswith("/sources/calendar/rows/")
     assert all(item.n is None for item in result.evidence)
     assert result.answer_md.startswith("Quoted from what is kept here; no language model is set up.")
+    drawn = whole(result, Links({}, measured="/activity"))
+    assert f'href="{claim.address}"' in drawn and ">from your calendar</a>" in drawn
+    assert "href" not in whole(result, Links({})), "where no page can be opened"
     result = ask(home, "When is Ruth's birthday?")
     [use] = fact_curation.uses_of_fact(home.database, int(result.claims[0].address.rpartition("/")[2]))
     assert (use.chat_id, use.turn) == (result.chat_id, result.turn_id)

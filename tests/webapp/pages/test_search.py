@@ -16,9 +16,11 @@ from store.deletion import deletion
 from store.embeddings import vectors
 from store.frames.frames import FrameRow
 from store.sources import entities
+from store.sources.calendars import EventRecord
 from store.sources.entities import Provenance
 from tests.factories import NOON_MS
 from tests.fake_embedder import FakeEmbedder
+from tests.sources import put_events
 from tests.tables import for_each
 from tests.webapp.conftest import Actor
 from tests.webapp.pages.test_pages import page, shoot, visitor, words  # noqa: F401  # two are fixtures
@@ -171,9 +173,12 @@ def test_what_else_has_the_words_is_counted_a_row_for_each_kind(
         conversations.create(database, f"Retention of part {n}", NOON_MS)
     with database.write() as connection:
         entities.store_entity(connection, "thing", "Retention plan", Provenance(NOON_MS, frame_id=frame.id))
+    over, ahead = (EventRecord(f"{n}. retention talk", at, at + 1) for n, at in ((1, 0), (2, NOON_MS * 2)))
+    put_events(database, [over, ahead])
     html = page(visitor, "/search?q=retention")
     found = links(html)
     assert (found["2 chats"], found["1 known name"]) == ("/chats?q=retention", "/memory/entities?q=retention")
+    assert found["2 events"] == "/sources/calendar?q=retention" and "2. retention talk" in html
     assert "Retention of part 1" in words(html) and "Retention plan" in words(html)
     # A filter is about frames.
     assert "2 chats" not in links(page(visitor, "/search?q=retention&app=Code"))
