@@ -197,6 +197,11 @@ def _day(at_ms: int, asked: Asked) -> str:
     return day(at_ms, asked.zone, asked.now_ms, asked.language)
 
 
+def place_entry(address: str, at_ms: int, names: Iterable[str]) -> Entry:
+    """The places that were reached in a stretch of time."""
+    return replace(_entry("location", 0, at_ms, "", names), address=address)
+
+
 # -- what the person stated ---------------------------------------------------------------
 
 

@@ -6,11 +6,11 @@ are. Else their lines stand among those of the frames, and the best ones answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from assistant.core.strings import text
+from assistant.core.strings import day, text
 from assistant.language.questions import (
     Form,
     asks_for_last,
@@ -25,8 +25,9 @@ from assistant.retrieval.retrieval import Entry
 from assistant.tools import registry
 from assistant.turns.plan import RunningTurn
 from engines.chat.extractive import Item, Quote, line_of, plain
+from store.core import times
 from store.embeddings.knn import WORDS_ONLY
-from store.sources import fact_curation
+from store.sources import fact_curation, inventory
 
 MAX_QUOTE_CHARS = 160
 MAX_LISTED = 12
@@ -34,6 +35,8 @@ MAX_LINES = 3
 FEW = 3
 """So few rows of a list are told whole, as far as `MAX_WHOLE` lines of each are."""
 MAX_WHOLE = 6
+LONGEST_REACHED_MS = 2 * 86_400_000
+"""Of no longer time than this the places that were reached are told."""
 
 
 @dataclass
@@ -48,14 +51,8 @@ class Beside:
         """All that may be looked at: nothing where a question is about some frames alone, and no source
         whose tool the person switched off.
         """
-        plan, agent = self.turn.plan, self.turn.services.agent
-        is_of_frames = (
-            bool(plan.filters.given()) or plan.request.frame_id is not None or plan.about is not None
-        )
-        if agent is None or plan.mode == "evidence" or is_of_frames:
-            return []
-        modes = registry.modes(self.turn.database, agent.tools)
-        kinds = [kind for kind, tool in TOOL_OF.items() if modes.get(tool, "off") != "off"]
+        plan = self.turn.plan
+        kinds = [kind for kind, tool in TOOL_OF.items() if self.modes.get(tool, "off") != "off"]
         embedder = self.turn.services.embedder
         asks = embedder is not None and bool(self.words)
         meaning = embedder.asked(plan.searched_for, self.turn.stored.id) if embedder and asks else WORDS_ONLY
@@ -128,9 +125,32 @@ class Beside:
         return self.listed(self.named) if self.turn.plan.beside.ranges else []
 
     def then(self) -> list[Item]:
-        """What calendars have of the time that is asked about."""
+        """What calendars have of the time that is asked about, and the places that were reached then."""
         ranges = self.turn.plan.beside.ranges
-        return self.listed([each for each in self.looked if each.kind == "calendar"]) if ranges else []
+        events = [each for each in self.looked if each.kind == "calendar"] if ranges else []
+        return [*self.listed(events), *(item for span in ranges for item in self._reached(*span))]
+
+    def _reached(self, start_ms: int, end_ms: int) -> Iterator[Item]:
+        plan = self.turn.plan
+        is_short = end_ms - start_ms <= LONGEST_REACHED_MS
+        if self.modes.get("get_location_history", "off") == "off" or not is_short:
+            return
+        on = times.to_local(start_ms, plan.zone).date()
+        if names := inventory.held_between(self.turn.database, start_ms, end_ms).places:
+            at = day(start_ms, plan.zone, plan.now_ms, plan.language)
+            entry = other_sources.place_entry(f"/sources/location?day={on}", start_ms, names)
+            yield self._item(replace(entry, excerpt=text("reached", plan.language, "looked", when=at)), names)
+
+    @cached_property
+    def modes(self) -> Mapping[str, str]:
+        """How tools run by which a model looks; none where a question is about some frames alone."""
+        plan, agent = self.turn.plan, self.turn.services.agent
+        is_of_frames = (
+            bool(plan.filters.given()) or plan.request.frame_id is not None or plan.about is not None
+        )
+        if agent is None or plan.mode == "evidence" or is_of_frames:
+            return {}
+        return registry.modes(self.turn.database, agent.tools)
 
     def _rows(self, entries: Sequence[Entry]) -> list[Item]:
         """What these say: few of them whole, of many what begins each and the line that says most."""
@@ -171,7 +191,8 @@ class Beside:
     def note(self) -> None:
         """Keep with the turn what its answer rests on: it goes when that is deleted."""
         ids = [entry.id.rpartition(" ") for entry in self.quoted.values()]
-        self.turn.sources = tuple(sorted({kind.split()[0] for kind, _, _ in ids}))
+        kinds = {kind.split()[0] for kind, _, _ in ids}
+        self.turn.sources = tuple(sorted(kinds | ({"places"} if "location" in kinds else set())))
         facts = {int(number) for kind, _, number in ids if kind == "remembered fact"}
         known = {int(number) for kind, _, number in ids if kind == "remembered entity"}
         if facts or known:

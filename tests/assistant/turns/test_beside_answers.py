@@ -17,9 +17,10 @@ from store.core.database import Database
 from store.sources import entities, fact_curation, imports
 from store.sources.calendars import EventRecord
 from store.sources.entities import Provenance
+from store.sources.locations import PlaceRecord, PointRecord
 from tests.assistant.agents import agent_deps
 from tests.assistant.helpers import HOUR_MS, NOW_MS, Afternoon
-from tests.sources import message, put_events, put_messages
+from tests.sources import message, put_events, put_messages, put_places, put_points
 from tests.stub_model import StubModel
 from tests.tables import for_each
 from webapp.views.answers import Links, whole
@@ -108,6 +109,21 @@ def test_a_source_is_asked_without_any_frame(database: Database, stub: StubModel
     with agent_deps(database, stub) as services:
         assert "“the gate code is 4471”" in ask(services, "What is the gate code?").answer_md
         assert "No captures" in ask(services, "What is the wine list?").answer_md
+
+
+def test_where_one_was_is_told_by_ones_own_places_and_goes_with_them(
+    database: Database, stub: StubModel
+) -> None:
+    put_points(database, [PointRecord(NOW_MS - DAY_MS, 48.1, 11.5)])
+    put_places(database, [PlaceRecord("The Mill", 48.1, 11.5), PlaceRecord("Far", 50.0, 11.5)])
+    with agent_deps(database, stub) as services:
+        result = ask(services, "Where was I yesterday?")
+        assert "- Reached on Thursday 19 Nov: “The Mill”" in result.answer_md
+        assert result.sources == ("location", "places")
+        assert result.claims[0].address == "/sources/location?day=2026-11-19"
+        assert "The Mill" not in ask(services, "Where was I today?").answer_md
+        imports.delete(database, "places")
+        assert conversations.turns(database, result.chat_id)[0].answer_md == DELETED_ANSWER
 
 
 def test_nobody_looks_where_the_person_said_no_or_where_frames_alone_are_asked(home: TurnServices) -> None:
