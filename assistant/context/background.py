@@ -171,7 +171,7 @@ def _prepared(
     max_chars, max_tokens = packs.limits(services, asking)
     fits = last is not None and (max_tokens is None or last.tokens <= max_tokens)
     if last and fits and not _is_due(pace, session.metadata, topic, len(messages), now_ms):
-        return replace(told, pack=last, reason=N_("given earlier in this chat, not due yet"))
+        return replace(told, pack=last, reason=N_("given earlier in this chat; not renewed yet"))
     pack = packs.build(
         packs.loaded(services, session, topic, _question(messages, topic), now_ms), max_chars, max_tokens
     )
@@ -223,7 +223,16 @@ def _within(work: Callable[[], T], timeout_s: float, database: Database) -> T:
             database.close_thread()
 
     threading.Thread(target=run, name="background", daemon=True).start()
-    return outcome.result(timeout_s)
+    try:
+        return outcome.result(timeout_s)
+    except TimeoutError:
+        outcome.add_done_callback(_log_failure)
+        raise
+
+
+def _log_failure(outcome: Future[T]) -> None:
+    if error := outcome.exception():
+        log.error("background failed after its time was up", exc_info=error)
 
 
 def told_again(database: Database, pack: StoredPack) -> PreparedContext:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
+import traceback
 from typing import ClassVar
 
+from ingest.core.worker_stats import WorkerStats
 from store.core.database import Database
 from store.core.errors import StoreBusy
 
@@ -22,9 +24,10 @@ class StepLoop(threading.Thread):
     """What the log calls it."""
     idle_s: ClassVar[float]
 
-    def __init__(self, name: str, database: Database, stop: threading.Event) -> None:
+    def __init__(self, name: str, database: Database, stats: WorkerStats, stop: threading.Event) -> None:
         super().__init__(name=name, daemon=True)
         self._database = database
+        self._stats = stats
         self._stopping = stop
 
     def run(self) -> None:
@@ -37,8 +40,8 @@ class StepLoop(threading.Thread):
                 has_worked = False
             except Exception as error:
                 # The outermost edge: whatever it is, the next step may be fine.
-                log.exception("%s stumbled", self.work)
-                self.on_surprise(f"{self.work} stumbled: {type(error).__name__}")
+                log.exception("%s failed", self.work)
+                self.on_surprise(f"{self.work} failed: {type(error).__name__}")
                 has_worked = False
             if not has_worked:
                 self.rest()
@@ -53,10 +56,16 @@ class StepLoop(threading.Thread):
         """The database had no time for a step, which is logged already."""
 
     def on_surprise(self, sentence: str) -> None:
-        """A step ended in an error that nobody expected, which is logged already."""
+        """A step ended in an error that nobody expected, which is logged already: status tells of it."""
+        self._stats.error(sentence)
 
     def rest(self) -> None:
         self._stopping.wait(self.idle_s)
 
     def close(self) -> None:
         """Let go of what the steps use."""
+
+
+def stack_of(error: BaseException) -> str:
+    """Where an error was raised, for the log: without its message, which may hold screen text."""
+    return "".join(traceback.format_tb(error.__traceback__))

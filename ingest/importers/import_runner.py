@@ -167,7 +167,7 @@ def embedder_of(home: Home, cluster: Cluster | None = None) -> Callable[[], Embe
 
 def memory_of(home: Home) -> OpenMemory:
     days = DailySummaryWriter(home.database, now_ms)
-    return lambda stop: ObservationLoop(home.database, now_ms, stop, days)
+    return lambda stats, stop: ObservationLoop(home.database, now_ms, stop, days, stats)
 
 
 def worker_of(home: Home, tick: Callable[[], None] = lambda: None) -> Worker:

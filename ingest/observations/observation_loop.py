@@ -19,6 +19,7 @@ from collections.abc import Callable
 import apsw
 
 from ingest.core.step_loop import StepLoop
+from ingest.core.worker_stats import WorkerStats
 from ingest.observations import places, rules
 from ingest.observations.daily_summaries import DailySummaryWriter
 from store.core import tombstones
@@ -48,8 +49,9 @@ class ObservationLoop(StepLoop):
         clock: Callable[[], int],
         stop: threading.Event,
         days: DailySummaryWriter | None = None,
+        stats: WorkerStats | None = None,
     ) -> None:
-        super().__init__("observations", database, stop)
+        super().__init__("observations", database, stats or WorkerStats(clock), stop)
         self._clock = clock
         self._later: dict[int, int] = {}  # hours that are not due before a moment
         self._days = days
@@ -82,9 +84,10 @@ class ObservationLoop(StepLoop):
             self._derive(hour)
         except StoreBusy:
             raise
-        except Exception:
+        except Exception as error:
             # One strange hour must not keep the others waiting.
             log.exception("hour %d could not be derived", hour)
+            self.on_surprise(f"{self.work} failed: {type(error).__name__}")
             self._later[hour] = self._clock() + _STUMBLED_AGAIN_MS
 
     def _derive(self, hour: int) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from engines.embeddings.protocol import Embedder, EmbeddingError, Vectors
 from ingest.core.cluster import Cluster
 from ingest.core.home import Home
-from ingest.core.step_loop import StepLoop
+from ingest.core.step_loop import StepLoop, stack_of
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading import remote
 from ingest.reading.backlog import Backlog
@@ -58,10 +58,9 @@ class ClusterReading(StepLoop):
         clock: Callable[[], int],
         stop: threading.Event,
     ) -> None:
-        super().__init__("cluster", home.database, stop)
+        super().__init__("cluster", home.database, stats, stop)
         self._home = home
         self._backlog = backlog
-        self._stats = stats
         self._cluster = cluster
         cluster.on_problem = stats.error
         self._local = local
@@ -92,7 +91,7 @@ class ClusterReading(StepLoop):
 
     def on_surprise(self, sentence: str) -> None:
         """Everything under way is read here."""
-        self._stats.error(sentence)
+        super().on_surprise(sentence)
         self._take_back(list(self._running))
         self._cluster.lose(sentence)
 
@@ -170,7 +169,7 @@ class ClusterReading(StepLoop):
     def _failed(self, frame: FrameRow, error: Exception) -> None:
         # A foreign message could hold screen text; that of another version is ours.
         told = str(error) if isinstance(error, remote.OtherVersion) else type(error).__name__
-        log.warning("frame %d is read here, not elsewhere: %s", frame.id, told)
+        log.warning("frame %d is read here, not elsewhere: %s\n%s", frame.id, told, stack_of(error))
         self._failures += 1
         if self._failures >= _FAILURES or isinstance(error, remote.OtherVersion):
             self._failures = 0
@@ -217,7 +216,8 @@ class SpreadEmbedder:
         except EmbeddingError:
             raise
         except Exception as error:
-            log.warning("texts are embedded here, not elsewhere: %s", type(error).__name__)
+            where = stack_of(error)
+            log.warning("texts are embedded here, not elsewhere: %s\n%s", type(error).__name__, where)
             if isinstance(error, remote.OtherVersion):
                 self._cluster.lose(str(error))
             return None

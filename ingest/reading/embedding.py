@@ -84,8 +84,7 @@ class EmbeddingLoop(StepLoop):
     def __init__(
         self, database: Database, stats: WorkerStats, open_embedder: OpenEmbedder, stop: threading.Event
     ) -> None:
-        super().__init__("embedding", database, stop)
-        self._stats = stats
+        super().__init__("embedding", database, stats, stop)
         self._open_embedder = open_embedder
         self._embedder: Embedder | None = None
         self._next_open_s = 0.0

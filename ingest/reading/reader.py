@@ -23,7 +23,7 @@ from PIL import Image
 from engines.ocr.protocol import Box, OcrEngine, OcrError, OcrLine, OcrWord, Versions
 from engines.registry import UnknownName
 from ingest.core.home import Home
-from ingest.core.step_loop import StepLoop
+from ingest.core.step_loop import StepLoop, stack_of
 from ingest.core.worker_stats import WorkerStats
 from ingest.reading import urls
 from ingest.reading.backlog import Backlog
@@ -72,10 +72,9 @@ class ReaderLoop(StepLoop):
         stop: threading.Event,
         number: int = 0,
     ) -> None:
-        super().__init__(f"reader-{number}", home.database, stop)
+        super().__init__(f"reader-{number}", home.database, stats, stop)
         self._home = home
         self._backlog = backlog
-        self._stats = stats
         self._open_engine = open_engine
         self._clock = clock
         self._crash_guard = CrashGuard(home.data_dir.spool, number)
@@ -105,8 +104,6 @@ class ReaderLoop(StepLoop):
 
     def on_busy(self, sentence: str) -> None:
         self._stats.error(sentence)
-
-    on_surprise = on_busy
 
     def rest(self) -> None:
         self._backlog.wait(self.idle_s)
@@ -194,7 +191,7 @@ class ReaderLoop(StepLoop):
             # Engines are foreign code: any failure is this frame's, and the engine starts afresh.
             # Only our own errors may be quoted: a foreign message could hold screen text.
             reason = str(error) if isinstance(error, OcrError) else type(error).__name__
-            log.warning("frame %d could not be read: %s", frame.id, reason)
+            log.warning("frame %d could not be read: %s\n%s", frame.id, reason, stack_of(error))
             self._failed(frame, reason[:200])
             self.close()
         finally:

@@ -47,7 +47,7 @@ _AT_ONCE = 10
 _STOP_WITHIN_S = 1.0
 
 
-OpenMemory = Callable[[threading.Event], ObservationLoop]
+OpenMemory = Callable[[WorkerStats, threading.Event], ObservationLoop]
 
 
 class Worker:
@@ -86,7 +86,7 @@ class Worker:
         self._embedding = None
         if open_embedder is not None:
             self._embedding = EmbeddingLoop(home.database, self.stats, open_embedder, self._stop)
-        self._memory = open_memory(self._stop) if open_memory is not None else None
+        self._memory = open_memory(self.stats, self._stop) if open_memory is not None else None
         self._housekeeping = Housekeeping(home, self.stats, clock, self._stop)
         self.was_stopped = False  # by `stop`, and not by the end of the work
         self._state_due_s = 0.0

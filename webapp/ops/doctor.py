@@ -69,6 +69,7 @@ def check_all(data_dir: DataDir, settings: Settings) -> list[Check]:
         check_ocr(ocr),
         check_languages(ocr),
         check_embeddings(data_dir, settings.embedding),
+        *check_worker(data_dir),
         check_model(ChatModels(settings.chat, data_dir=data_dir)),
         check_disk(data_dir, settings),
         check_folder(data_dir),
@@ -221,6 +222,16 @@ def _vectors(data_dir: DataDir) -> tuple[str, str | None]:
     more = "more than " if waiting >= vectors.COUNTED else ""
     active = next((model.name for model in vectors.models(database) if model.is_active), None)
     return f"{more}{waiting} to embed", active
+
+
+def check_worker(data_dir: DataDir) -> list[Check]:
+    """What went wrong last while frames were stored, read and remembered, of the last day."""
+    worker = process_state.read_ingest_state(data_dir.spool)
+    ago_ms = now_ms() - ((worker and worker.last_error_ms) or 0)
+    if worker is None or ago_ms > DAY_MS:
+        return []
+    sentence = f"{worker.last_error}, {round(ago_ms / 60_000)} min ago"
+    return [Check("Worker", "!", sentence, "Look at logs/ingest.log.")]
 
 
 def check_model(models: ChatModels) -> Check:

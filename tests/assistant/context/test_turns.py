@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from assistant.context import session_closing
+from assistant.context import background, session_closing
 from assistant.context.background import prepare, told_again
 from assistant.context.packs import ContextRequest
 from assistant.context.session_closing import ContextServices, look
@@ -276,6 +276,23 @@ def test_when_it_takes_too_long_the_last_pack_is_told_again(
     stored = context_packs.of_turn(window.deps.database, window.chat_id, 2)
     assert stored is not None and "took too long" in stored.record["reason"]
     assert "Ana lives in Ulm" in told_again(window.deps.database, stored).system_augmentation
+
+
+def test_background_that_fails_when_nobody_waits_any_more_is_logged(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    is_over = threading.Event()
+
+    def work() -> None:
+        is_over.wait(60)
+        raise KeyError("late")
+
+    with pytest.raises(TimeoutError):
+        background._within(work, 0.01, database)
+    [late] = [each for each in threading.enumerate() if each.name == "background"]
+    is_over.set()
+    late.join(60)
+    assert [str(record.exc_info and record.exc_info[1]) for record in caplog.records] == ["'late'"]
 
 
 def test_a_defect_costs_no_answer(

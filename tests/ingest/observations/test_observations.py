@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ingest.core.worker_stats import WorkerStats
 from ingest.observations import keyword_extraction, places, rules
 from ingest.observations.observation_loop import ObservationLoop
 from store.core.database import Database, rows, scalar
@@ -29,9 +30,9 @@ EDITOR = "retention.py - recall - Visual Studio Code"
 SECRET = "xylophonequark"
 
 
-def derive(database: Database, clock: Clock) -> int:
+def derive(database: Database, clock: Clock, stats: WorkerStats | None = None) -> int:
     """Run a new loop, as after a restart, until nothing is due; returns its steps."""
-    loop = ObservationLoop(database, clock, threading.Event())
+    loop = ObservationLoop(database, clock, threading.Event(), stats=stats)
     steps = 0
     while loop.step():
         steps += 1
@@ -270,7 +271,7 @@ def test_a_strange_hour_does_not_keep_the_others_waiting(
     database: Database, shoot: Shoot, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shoot(NOON_MS), shoot(NOON_MS + HOUR_MS)
-    whole = rules.drafts_of
+    stats, whole = WorkerStats(clock), rules.drafts_of
 
     def broken(database: Database, hour: int, *arguments: Any) -> Any:
         if hour == (NOON_MS + HOUR_MS) // HOUR_MS:
@@ -278,8 +279,9 @@ def test_a_strange_hour_does_not_keep_the_others_waiting(
         return whole(database, hour, *arguments)
 
     monkeypatch.setattr(rules, "drafts_of", broken)
-    derive(database, clock)
+    derive(database, clock, stats)
     assert [one.start_ms for one in everything(database)] == [NOON_MS]
+    assert stats.known.last_error == "memory failed: RuntimeError"
     monkeypatch.setattr(rules, "drafts_of", whole)
     derive(database, clock)
     assert len(everything(database)) == 2

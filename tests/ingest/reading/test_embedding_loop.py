@@ -303,4 +303,4 @@ def test_a_surprise_lets_the_embedder_go_and_health_tells(home: Home) -> None:
         time.sleep(0.01)
     desk.loop._stopping.set()
     desk.loop.join(60)
-    assert desk.stats.known.embedder_problem == "embedding stumbled: RuntimeError"
+    assert desk.stats.known.embedder_problem == "embedding failed: RuntimeError"

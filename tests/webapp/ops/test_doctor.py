@@ -161,6 +161,14 @@ def test_meaning_tells_what_stops_ingest(data_dir: DataDir) -> None:
     assert (check.verdict, "the disk is full" in check.sentence) == ("!", True)
 
 
+def test_what_failed_last_in_ingest_is_told_for_a_day(data_dir: DataDir) -> None:
+    for ago_ms, told in ((60_000, ["memory failed: KeyError, 1 min ago"]), (2 * doctor.DAY_MS, [])):
+        at_ms = now_ms() - ago_ms
+        state = IngestState(1, at_ms, at_ms, last_error="memory failed: KeyError", last_error_ms=at_ms)
+        process_state.write_ingest_state(data_dir.spool, state)
+        assert [check.sentence for check in doctor.check_worker(data_dir)] == told
+
+
 def test_reading_that_is_switched_off_is_a_choice() -> None:
     settings = OcrSettings(engine="off")
     assert doctor.check_ocr(settings).verdict == "--"
