@@ -57,12 +57,10 @@ class Status:
 
 _WHY_EXCLUDED = {
     "private_window": N_("A private browser window is in view; nothing is kept while it is."),
-    "may_be_private": N_(
-        "A browser window that nothing shows to be ordinary is all that is in view; nothing is kept of it."
-    ),
+    "may_be_private": N_("Only a browser window that may be private is in view; nothing of it is kept."),
     "unknown_window": N_(
-        "It is not known whose windows are in view; while a rule exists (the built-in ones count) nothing "
-        "is kept."
+        "Recollect cannot tell which windows are in view. Nothing is kept while a privacy rule is on, "
+        "built-in ones included."
     ),
     "rules_unreadable": N_("The privacy rules cannot be read; nothing is kept until they are mended."),
 }

@@ -125,7 +125,7 @@ def _context(
     if isinstance(model, ExtractiveModel):
         withheld = N_("the built-in model only quotes and needs no background")
     elif request.mode == "evidence" and not services.context.settings.in_evidence_mode:
-        withheld = N_("not told where a question is about a range (context.in_evidence_mode)")
+        withheld = N_("switched off for questions about a time range (context.in_evidence_mode)")
     asking = ContextRequest(
         message=message,
         chat_id=request.chat_id,

@@ -40,7 +40,9 @@ class OpenAIEmbedder:
         if not options.base_url:
             raise EmbedderUnavailable("no endpoint is set for embeddings (embedding.base_url)")
         if options.notes is None:
-            raise EmbedderUnavailable("nobody notes what would be sent for embeddings, so nothing is")
+            raise EmbedderUnavailable(
+                "what would be sent for embeddings cannot be recorded, so nothing is sent"
+            )
         self._notes = options.notes
         self._model = options.model or DEFAULT_MODEL
         self._options = options

@@ -207,9 +207,7 @@ def reset(database: Database, persona_id: int, now_ms: int) -> Persona:
     with database.write() as connection:
         before = get(database, persona_id)
         if before.builtin is None:
-            raise BuiltInPersona(
-                _("%(name)s did not come with Recollect: it has nothing to go back to", name=before.name)
-            )
+            raise BuiltInPersona(_("%(name)s is your own: it can be removed, not reset", name=before.name))
         words = _checked(database, BUILT_IN[before.builtin], persona_id)
         if words != before.words:
             _keep(connection, persona_id, words, now_ms, is_edited=False)

@@ -319,7 +319,9 @@ _ASKED = "select 1 from turns where status = 'running' and created_ms > :since"
 def _refuse_while_asked(connection: apsw.Connection, now_ms: int) -> None:
     """Raise `StoreBusy` while a question is being answered."""
     if scalar(connection, _ASKED, {"since": now_ms - _LONGEST_TURN_MS}):
-        raise StoreBusy(N_("a question is being answered that may cite what would go; it goes later"))
+        raise StoreBusy(
+            N_("an answer that is being written may cite these frames; they are deleted afterwards")
+        )
 
 
 # -- how long it lasts --------------------------------------------------------------------

@@ -82,7 +82,10 @@ def restore(home: Path | None, as_json: bool, file: str | None, yes: bool) -> No
                 "is_blind": done.is_blind,
             }
         )
-    click.echo(f"restored as of {local_text(done.made_ms)}; what was there is in {done.replaced}")
+    kept = (
+        f"; what was there is in {done.replaced}" if (done.replaced / data_dir.database.name).exists() else ""
+    )
+    click.echo(f"restored as of {local_text(done.made_ms)}{kept}")
     if done.is_outdated:
         frames = "recorded time, " if done.is_blind else ""
         click.echo(

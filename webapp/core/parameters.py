@@ -12,10 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
+from flask import request
 from werkzeug.routing import BaseConverter, ValidationError
 
 from assistant.language.time_phrases import Refusal, in_field, widened
 from store.core import times
+from store.core.translation import N_
 from store.core.translation import gettext as _
 from webapp.core import formatting
 from webapp.core.services import Viewer
@@ -222,3 +224,13 @@ def bounds(when: str, viewer: Viewer) -> tuple[int, int]:
         case "all":
             return times.MIN_MS, now_ms
     raise ValueError(f"no preset {when!r}; known: {', '.join(presets())}")
+
+
+DELETE = N_("DELETE")
+FORGET = N_("FORGET")
+"""Words to be typed."""
+
+
+def is_confirmed(word: str) -> bool:
+    """Whether the form came with the word typed, in English or in the language of its page."""
+    return request.form.get("confirm", "").strip() in {word, _(word)}

@@ -297,11 +297,11 @@ def canary_part(database: Database) -> Part:
     if any(hit.frame_id == frame_id for hit in page.hits):
         read_ms = frames.get(database, frame_id).read_ms or at_ms
         why = _(
-            "a word of the newest read frame finds it: captured, stored, read and found within %(time)s",
+            "a search for a word of the newest frame finds it: captured, stored, read, found within %(time)s",
             time=_seconds(read_ms - at_ms),
         )
         return Part("canary", "ok", _("found"), why)
-    why = _("a word of the newest read frame does not find that frame")
+    why = _("a search for a word of the newest frame does not find it")
     return Part("canary", "bad", _("not found"), why, _("`recollect verify` compares index and frames."))
 
 

@@ -22,13 +22,12 @@ from store.sources.fact_curation import CannotMerge
 from webapp.api.endpoint import refusing
 from webapp.core import formatting, templating
 from webapp.core.errors import Problem
-from webapp.core.parameters import number
+from webapp.core.parameters import FORGET, is_confirmed, number
 from webapp.core.services import Viewer, services, viewer
 from webapp.pages.sources import words_for
 
 LIMIT = 50
 MOST_FACTS = 500
-CONFIRMATION = "FORGET"
 KINDS: tuple[EntityKind, ...] = ("person", "place", "event", "thing")
 _SHOTS = 6
 WEEKS = 12
@@ -146,8 +145,8 @@ def unmerge(entity_id: int) -> Response:
 def forget(entity_id: int) -> Response:
     """Delete it with every fact about it, when the word was typed."""
     own, entity = services(), entities.get(services().database, entity_id)
-    if request.form.get("confirm", "").strip() != CONFIRMATION:
-        return _entity_page(entity, 422, _("Type %(word)s to forget it for good.", word=CONFIRMATION))
+    if not is_confirmed(FORGET):
+        return _entity_page(entity, 422, _("Type %(word)s to forget it for good.", word=_(FORGET)))
     with own.database.write() as connection:
         entities.delete_entity(connection, entity.id)
     own.database.checkpoint()
@@ -227,7 +226,7 @@ def _entity_page(entity: Entity, status: int = 200, forget_problem: str = "") ->
         heat=_heat(database, entity, viewer()),
         uses=fact_curation.uses_of_entity(database, entity.id),
         others=sorted((e for e in same_kind if e.id != entity.id), key=lambda e: e.name.casefold()),
-        confirmation=CONFIRMATION,
+        confirmation=_(FORGET),
         forget_problem=forget_problem,
         source_words=words_for,
     )

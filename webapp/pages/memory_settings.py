@@ -19,9 +19,8 @@ from store.sources import entities
 from store.sources.entities import Provenance
 from webapp.core import templating
 from webapp.core.errors import Problem
-from webapp.core.parameters import number
+from webapp.core.parameters import FORGET, is_confirmed, number
 from webapp.core.services import services
-from webapp.pages.entities import CONFIRMATION
 
 AMOUNTS = {N_("A little"): 1_000, N_("Some"): 2_000, N_("As much as helps"): BACKGROUND_ROOM}
 """How much of earlier chats a question is told at most, in characters."""
@@ -52,7 +51,7 @@ def _page(status: int = 200, problems: dict[str, str] | None = None) -> Response
         people=entities.find_entities(database, "", "person", 200),
         goes={_(kind): names for kind, names in chat_digests.by_name(database).items()},
         receipt=chat_digests.forgotten(database),
-        confirmation=CONFIRMATION,
+        confirmation=_(FORGET),
         problems=problems or {},
     )
 
@@ -96,7 +95,7 @@ def choose_owner() -> Response:
 def forget() -> Response:
     """Forget all of it, when the word was typed."""
     own = services()
-    if request.form.get("confirm", "").strip() != CONFIRMATION:
-        return _page(422, {"confirm": _("Type %(word)s to forget it for good.", word=CONFIRMATION)})
+    if not is_confirmed(FORGET):
+        return _page(422, {"confirm": _("Type %(word)s to forget it for good.", word=_(FORGET))})
     chat_digests.delete_everything(own.database, own.clock(), with_entities=True)
     return templating.redirect_to("/settings/memory#forget")

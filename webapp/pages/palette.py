@@ -60,6 +60,15 @@ def _places() -> tuple[Row, ...]:
         Row(_("Display"), "/settings/display", "sliders", _("Settings")),
         Row(_("About"), "/settings/about", "info", _("Settings")),
         Row(_("Status"), "/status", "status"),
+        Row(_("Receipts"), "/privacy#receipts", "check", _("Privacy")),
+        Row(_("Tools"), "/settings/tools", "sliders", _("Settings")),
+        Row(_("Browsers and programs"), "/settings/access", "sliders", _("Settings")),
+        Row(_("Sessions"), "/memory/sessions", "memory", _("Settings")),
+        Row(_("Topics"), "/memory/topics", "memory", _("Settings")),
+        Row(_("Digests"), "/memory/digests", "memory", _("Settings")),
+        Row(_("Prompts as sent"), "/settings/models/prompt/preview", "sliders", _("Settings")),
+        Row(_("What was sent"), "/settings/sent", "sliders", _("Settings")),
+        Row(_("Logging"), "/settings/logging", "sliders", _("Settings")),
     )
 
 

@@ -22,11 +22,10 @@ from store.sources import hosts
 from store.timeline import timeline
 from webapp.core import parameters, templating
 from webapp.core.errors import Problem
-from webapp.core.parameters import NO_RANGE, Range
+from webapp.core.parameters import DELETE, NO_RANGE, Range, is_confirmed
 from webapp.core.services import services, viewer
 from webapp.pages.timeline import band
 
-CONFIRMATION = "DELETE"
 BUILTIN = "password managers"
 """What the built-in rules are called, which are switched as one."""
 _MAX_CHARS = 500
@@ -103,8 +102,8 @@ def erase() -> Response:
     asked = form.asked
     if asked is None:
         return _page(422, erase=form)
-    if request.form.get("confirm", "").strip() != CONFIRMATION:
-        form = replace(form, problem=_("Type %(word)s to delete for good.", word=CONFIRMATION))
+    if not is_confirmed(DELETE):
+        form = replace(form, problem=_("Type %(word)s to delete for good.", word=_(DELETE)))
         return _page(422, erase=form, **previewed(asked))
     receipt = deletion.delete(own.database, own.media, asked)
     return _page(erase=form, receipt=receipt)
@@ -168,7 +167,7 @@ def _page(status: int = 200, **changes: object) -> Response:
         "errors": {},
         **dict.fromkeys(("counts", "names", "receipt")),
         "erase": EraseForm(),
-        "confirmation": CONFIRMATION,
+        "confirmation": _(DELETE),
         "builtin_name": BUILTIN,
     }
     return templating.render_page("privacy/privacy.html", status, **context | changes)

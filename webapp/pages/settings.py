@@ -29,6 +29,7 @@ from store.timeline import totals
 from webapp.core import formatting, templating
 from webapp.core.errors import Problem
 from webapp.core.languages import LANGUAGE_COOKIE, LANGUAGES
+from webapp.core.parameters import DELETE, is_confirmed
 from webapp.core.services import (
     DAY_START_COOKIE,
     KEYS_COOKIE,
@@ -39,7 +40,6 @@ from webapp.core.services import (
 )
 from webapp.exports import signing
 from webapp.ops import health
-from webapp.pages.privacy import CONFIRMATION
 
 _YEAR_S = 365 * 86_400
 _DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -164,8 +164,8 @@ def save_storage() -> Response:
     own = services()
     asked, errors = _policy(request.form)
     takes = not errors and not retention.plan(own.database, asked, own.clock()).run.is_empty
-    if takes and request.form.get("confirm", "").strip() != CONFIRMATION:
-        errors = {"confirm": _("Type %(word)s to let these go for good.", word=CONFIRMATION)}
+    if takes and not is_confirmed(DELETE):
+        errors = {"confirm": _("Type %(word)s to let these go for good.", word=_(DELETE))}
     if errors:
         return _storage(422, asked=asked, errors=errors)
     retention.choose(own.database, asked, own.settings.retention)
@@ -213,7 +213,7 @@ def _storage(
         runs=retention.runs(own.database, 20),
         kept=tags.pinned_usage(own.database),
         is_off=retention.is_off(chosen),
-        confirmation=CONFIRMATION,
+        confirmation=_(DELETE),
     )
 
 

@@ -20,11 +20,10 @@ from store.sources import calendars, imports, locations, messages
 from store.sources.imports import KINDS, AcceptedNames, Import, Kind
 from webapp.core import formatting, templating, uploads
 from webapp.core.errors import Problem
-from webapp.core.parameters import day_named, number
+from webapp.core.parameters import DELETE, day_named, is_confirmed, number
 from webapp.core.services import Viewer, services, viewer
 from webapp.core.uploads import MAX_IMPORT_BYTES
 
-CONFIRMATION = "DELETE"
 PAGE = 50
 _POINTS = 200
 _NAMES = 200
@@ -142,8 +141,8 @@ def remember(kind: str, import_id: int) -> Response:
 def delete(kind: str) -> Response:
     """Delete a source as a whole, when the word was typed, or what one import brought."""
     known, import_id = _known(kind), number(request.form, "import_id")
-    if import_id is None and request.form.get("confirm", "").strip() != CONFIRMATION:
-        problem = _("Type %(word)s to delete all of it for good.", word=CONFIRMATION)
+    if import_id is None and not is_confirmed(DELETE):
+        problem = _("Type %(word)s to delete all of it for good.", word=_(DELETE))
         return _page(known, 422, delete_problem=problem)
     return _page(known, deleted=imports.delete(services().database, known, import_id))
 
@@ -199,7 +198,7 @@ def _page(kind: Kind, status: int = 200, **changes: Any) -> Response:
         q=request.args.get("q", "").strip()[:1_000],
         part=listed(database, kind, request.args, who),
         day_of=lambda ms: f"/days/{who.day_of(ms).date.isoformat()}",
-        confirmation=CONFIRMATION,
+        confirmation=_(DELETE),
         max_mb=MAX_IMPORT_BYTES // 1_000_000,
         **{"receipt": None, "problem": "", "given": {}, "deleted": None, "delete_problem": "", **changes},
     )

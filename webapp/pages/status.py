@@ -54,12 +54,12 @@ def show() -> Response:
 def _titles() -> dict[str, str]:
     return {
         "capture": _("Recording"),
-        "ingest": _("Captured but not stored"),
-        "index": _("Stored but not searchable"),
+        "ingest": _("Frames to store"),
+        "index": _("Frames to read"),
         "meaning": _("Search by meaning"),
         "storage": _("Disk"),
         "model": _("Answers"),
-        "canary": _("Search finds the newest frame"),
+        "canary": _("Test search"),
     }
 
 

@@ -239,7 +239,7 @@ class _Calendar:
         if len(occurrences) > MAX_OCCURRENCES:
             raise BadRecord(f"it happens more than {MAX_OCCURRENCES:,} times")
         if not occurrences:
-            raise BadRecord("its time is not between 1970 and 2100, or it never takes place")
+            raise BadRecord("its time is before 2 January 1970 or after 2099, or it never takes place")
         for occurrence in occurrences:
             if repeats and self._ms(occurrence.start) < EARLIEST_MS:
                 continue

@@ -252,7 +252,7 @@ def name_of(value: object) -> str:
 def sensible_ms(at_ms: float) -> int:
     """A time between 1970 and 2100, or `BadRecord`."""
     if not math.isfinite(at_ms) or not EARLIEST_MS <= at_ms < LATEST_MS:
-        raise BadRecord("its time is not between 1970 and 2100")
+        raise BadRecord("its time is before 2 January 1970 or after 2099")
     return round(at_ms)
 
 
@@ -316,7 +316,7 @@ def local_ms(at: datetime, zone: tzinfo) -> float:
     try:
         return (at if at.tzinfo else at.replace(tzinfo=zone)).timestamp() * 1000
     except (OverflowError, ValueError) as error:
-        raise BadRecord("its time is not between 1970 and 2100") from error
+        raise BadRecord("its time is before 2 January 1970 or after 2099") from error
 
 
 # -- positions ----------------------------------------------------------------------------

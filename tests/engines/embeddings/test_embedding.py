@@ -293,7 +293,7 @@ def test_what_cannot_be_noted_does_not_leave(endpoint: Endpoint) -> None:
     with pytest.raises(StoreBusy):
         embedder.embed(["secret"])
     embedder.close()
-    with pytest.raises(EmbedderUnavailable, match="nobody notes"):
+    with pytest.raises(EmbedderUnavailable, match="cannot be recorded"):
         OpenAIEmbedder(replace(endpoint.options, notes=None))
     assert len(endpoint.requests) == 1
 

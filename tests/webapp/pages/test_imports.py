@@ -48,7 +48,7 @@ def press(browser: Actor, page: str, **fields: object) -> str:
 def test_nobody_is_remembered_before_the_button_is_pressed(browser: Actor, own: Services, page: str) -> None:
     html = browser.get(page).text
     assert "3 people in it" in words(html) and "Remember all 3 people" in words(html)
-    assert "nothing else of the file" in words(html) and HOSTILE not in html
+    assert "Only the name is remembered" in words(html) and HOSTILE not in html
     assert entities.find_entities(own.database) == []
     assert f'href="{page}"' in browser.get("/sources/messages").text
 

@@ -666,6 +666,10 @@ def test_erasing_needs_the_typed_word(app: Flask, visitor: Actor, shoot: Callabl
     page(visitor, f"/frames/{frame.id}")
     assert "1 frame deleted" in visitor.post("/privacy/erase", data={**form, "confirm": "DELETE"}).text
     page(visitor, f"/frames/{frame.id}", 404)
+    chinese, frame = {"Accept-Language": "zh-CN"}, shoot()
+    assert "输入 删除" in visitor.get("/privacy/erase?when=today", headers=chinese).text
+    visitor.post("/privacy/erase", data={**form, "confirm": "删除"}, headers=chinese)
+    page(visitor, f"/frames/{frame.id}", 404)
 
 
 def test_a_new_rule_offers_to_delete_what_it_would_have_hidden(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from urllib.parse import urlencode
 
 from flask import Flask
 
@@ -43,6 +44,15 @@ def test_the_first_row_is_what_fits_best_and_the_last_ones_search(
         found = rows(visitor, f"q={typed}")
         assert found[0] == first, (typed, found)
         assert found[-1].startswith("Ask “")
+
+
+def test_every_page_of_settings_and_the_receipts_are_places(visitor: Actor) -> None:  # noqa: F811
+    [nav] = re.findall(r'<nav class="settings-nav".*?</nav>', page(visitor, "/settings/display"), re.S)
+    pages = re.findall(r'href="([^"]+)".*?>([^<>]+)</a>', nav)
+    assert len(pages) > 12
+    for address, name in [*pages, ("/privacy#receipts", "Recei")]:
+        asked = urlencode({"q": name.split()[0]})
+        assert f'href="{address}"' in page(visitor, f"/palette?{asked}"), name
 
 
 def test_pause_and_theme_are_commands_of_the_palette(app: Flask, visitor: Actor) -> None:  # noqa: F811

@@ -193,7 +193,7 @@ def test_what_looks_alike_says_so_and_is_marked(visitor: Actor, shoot: Shoot) ->
 def test_words_apart_say_so_and_are_marked(visitor: Actor, shoot: Shoot) -> None:  # noqa: F811
     shoot(0, "青禾上个月的账单")
     html = page(visitor, f"/search?q={quote('青禾账单')}")
-    assert "in parts" in words(html) and "No frame has these words whole" in words(html)
+    assert "in parts" in words(html) and "No frame has these whole words" in words(html)
     assert "<mark>青禾</mark>上个月的<mark>账单</mark>" in html
 
 

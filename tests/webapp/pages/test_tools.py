@@ -177,7 +177,7 @@ def test_without_anything_set_up_it_says_what_is_missing(make_app: Callable[...,
     token = bare.extensions["recollect"].token
     headers = {"Authorization": f"Bearer {token}", "Host": "127.0.0.1:8420"}
     html = client.get(PAGE, headers=headers).text
-    assert "None of your models can call tools" in html
+    assert "Tools need a model that can call them" in html
     for flag, words in GATES.values():
         assert (words in html) == (flag != "has_attachments")  # which is of each chat
     for name in ("web_search", "read_file", "list_directory"):

@@ -238,9 +238,9 @@ def _note(found: Page, viewer: Viewer) -> str:
     if re.search(r"\s-\w", found.words.text):
         return _("To leave out frames with a word, write NOT before it, not a minus.")
     if found.strategy.endswith("+lookalike"):
-        return _("No frame has these words: these have words that look alike.")
+        return _("No frame has these words; these frames have similar ones.")
     if found.strategy.endswith("+pieces"):
-        return _("No frame has these words whole: these have all parts of them.")
+        return _("No frame has these whole words; these frames have all their parts.")
     if found.strategy.startswith("newest_common"):
         return _("Most frames have these words, so none fits better than another.")
     if "_newest_" in found.strategy:

@@ -76,7 +76,7 @@ def marks() -> Response:
     who = viewer()
     start_ms, end_ms = _required("from", who), _required("to", who)
     if not start_ms < end_ms <= start_ms + _LONGEST_DAY_MS:
-        raise Problem(400, "invalid_time_range", _("An index covers more than nothing and at most a day."))
+        raise Problem(400, "invalid_time_range", _("Choose a range of at most a day."))
     return jsonify(marks=scrub_marks(services().database, start_ms, end_ms, request.args.getlist("app")))
 
 
