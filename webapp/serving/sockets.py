@@ -16,6 +16,7 @@ import socket
 import struct
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from flask import Flask, request
@@ -122,8 +123,9 @@ def _take_over(ws: Server) -> None:
     A socket with a time limit of Python's may send a part of a frame and say no more of it.
     """
     request.environ[IS_TAKEN_OVER] = True
-    ws.sock.settimeout(None)
-    ws.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", _SEND_S, 0))
+    with suppress(OSError):  # the browser has gone already: so says the first word to it
+        ws.sock.settimeout(None)
+        ws.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", _SEND_S, 0))
 
 
 class _Conversation:

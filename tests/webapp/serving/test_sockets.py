@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -273,6 +274,13 @@ def test_strangers_and_other_sites_stay_out(running: Running) -> None:
         with socket.create_connection(("127.0.0.1", running.port), timeout=60) as raw:
             raw.sendall("\r\n".join([*lines, "", ""]).encode())
             assert raw.recv(64).split()[1] == status
+
+
+def test_a_browser_that_went_before_its_socket_was_taken_over_is_no_error() -> None:
+    with socket.socket() as gone, Flask(__name__).test_request_context():
+        gone.close()
+        connection: Any = SimpleNamespace(sock=gone)
+        sockets._take_over(connection)
 
 
 def test_who_is_signed_out_keeps_no_socket(
