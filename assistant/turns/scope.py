@@ -79,10 +79,9 @@ def understood(
     before = answered(database, request.chat_id) if request.chat_id is not None else []
     scope = _scope(database, request, mentions, phrase, about, before, uses_tools)
     subject = topic
-    if phrase and request.start_ms is None and request.mode != "evidence" and asked_words(topic, language):
-        first_ms = _first_ms(database, request.now_ms)
-        if not (scope.start_ms < request.now_ms and first_ms < scope.end_ms):
-            # Nobody saw it then: it is a time that stands on the screens.
+    if phrase and request.start_ms is None and request.mode != "evidence":
+        if stands_on_screens(database, mentions.rest, phrase, request.now_ms):
+            first_ms = _first_ms(database, request.now_ms)
             scope = Scope("", first_ms, request.now_ms, is_everything=True, phrase=phrase.phrase)
             topic = mentions.rest
     form, words = form_of(topic, language), asked_words(topic, language)
@@ -138,10 +137,28 @@ def _parts(
     """(what a message mentions, the time that it names, the message without both)."""
     mentions = read_mentions(message, apps.names(database) if "@" in message else ())
     phrase = time_phrases.in_message(mentions.rest, calendar)
-    topic = mentions.rest
+    return mentions, phrase, _topic(mentions.rest, phrase)
+
+
+def _topic(message: str, phrase: Found | Refusal | None) -> str:
     for named in (phrase, *phrase.also) if phrase else ():
-        topic = topic.replace(named.phrase, " ")
-    return mentions, phrase, topic
+        message = message.replace(named.phrase, " ")
+    return message
+
+
+def stands_on_screens(database: Database, message: str, phrase: Found | Refusal, now_ms: int) -> bool:
+    """Whether nobody saw the time that a message names, and words are left to look for: then it is no time to
+    look at but one that stands on the screens, as in "buoy no. 7".
+    """
+    if not asked_words(_topic(message, phrase), asked_in(message)):
+        return False
+    if isinstance(phrase, Found):
+        start_ms, end_ms = spans_of(phrase)[0]
+    elif phrase.also:
+        start_ms, end_ms = phrase.also[0].start_ms, phrase.also[0].end_ms
+    else:
+        return phrase.problem == "future"
+    return not (start_ms < now_ms and _first_ms(database, now_ms) < end_ms)
 
 
 def answered(database: Database, chat_id: int) -> list[tuple[str, Scope]]:

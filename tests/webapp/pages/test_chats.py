@@ -9,6 +9,8 @@ from flask import Flask
 
 from store.chats import conversations
 from store.core.database import Database
+from store.core.paths import DataDir
+from tests.factories import store_frame
 from tests.store.chats.test_conversation_search import talk
 from tests.tables import for_each
 from tests.webapp.conftest import Actor, Clock, csrf_of
@@ -98,6 +100,19 @@ def test_the_composer_shows_a_follow_up_the_range_of_the_question_before_it(
     chips = browser.post("/chat/understood", data={**form, "chat": chat_id}).text
     assert "12 h" in chips
     assert "Everything remembered" in browser.post("/chat/understood", data=form).text
+
+
+def test_a_number_that_is_no_time_anybody_saw_is_read_alike_by_the_chips_and_by_the_answer(
+    app: Flask, browser: Actor, database: Database, data_dir: DataDir, now: Clock
+) -> None:
+    store_frame(database, data_dir, now.now_ms - DAY_MS, "Buoy 3 is fast")
+    seen_on_the_timeline = f"{now.now_ms - DAY_MS}-{now.now_ms}"
+    form = {"csrf_token": csrf_of(app, browser), "tz": "UTC", "selection": seen_on_the_timeline}
+    form["message"] = "How fast was the clock of the buoy of 3 January?"
+    chips = browser.post("/chat/understood", data=form).text
+    assert "Everything remembered" in chips and "“3 January”: nothing of it is recorded" in chips
+    answer = browser.post("/chat", data=form, follow_redirects=True).text
+    assert "everything" in answer and "“3 January”: nothing of it is recorded" in answer
 
 
 def test_of_a_long_chat_the_newest_answers_are_drawn_and_the_others_when_asked_for(

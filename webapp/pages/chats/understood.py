@@ -12,8 +12,10 @@ from flask import request
 from werkzeug.wrappers import Response
 
 from assistant.core.records import MAX_MESSAGE_CHARS
+from assistant.core.strings import text
+from assistant.core.texts import own_language
 from assistant.language.time_phrases import Found, Refusal, in_message
-from assistant.turns.scope import answered, is_same_span, read_mentions, spans_of
+from assistant.turns.scope import answered, is_same_span, read_mentions, spans_of, stands_on_screens
 from store.core import preferences, times
 from store.core.translation import gettext as _
 from store.frames import apps
@@ -45,6 +47,7 @@ class Understood:
     app: str = ""
     is_everything: bool = False
     clock_changed: bool = False
+    is_selection: bool = False
 
 
 @templating.post("/chat/understood")
@@ -59,7 +62,7 @@ def chosen_range(form: Mapping[str, str], who: Viewer) -> Range:
     if given.is_given or given.problem or form.get("when"):
         return given
     understood = understand(form, who)
-    is_default = understood.chosen in understood.readings[:1] and not form.get("selection")
+    is_default = understood.chosen in understood.readings[:1] and not understood.is_selection
     if understood.chosen is None or is_default:
         return NO_RANGE  # whoever answers reads the question in the same way
     return parameters.of_span(understood.chosen.start_ms, understood.chosen.end_ms, who)
@@ -82,8 +85,12 @@ def understand(form: Mapping[str, str], who: Viewer) -> Understood:
                 problem=_("“@selection” needs a range: look at one on the timeline, or choose one here"),
                 app=app,
             )
-        return _of_readings([selected], form, who, app)
-    match in_message(mentions.rest, who.calendar):
+        return replace(_of_readings([selected], form, who, app), is_selection=True)
+    read = in_message(mentions.rest, who.calendar)
+    if read and stands_on_screens(services().database, mentions.rest, read, who.now_ms):
+        nothing = text("not_recorded", own_language(), "scope", phrase=read.phrase)
+        return Understood(app=app, is_everything=True, problem=nothing)
+    match read:
         case Refusal() as refusal:
             problem = "" if refusal.problem == "ambiguous" else parameters.time_problem(refusal)
             if not refusal.also:
