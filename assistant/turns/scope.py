@@ -79,11 +79,11 @@ def understood(
     before = answered(database, request.chat_id) if request.chat_id is not None else []
     scope = _scope(database, request, mentions, phrase, about, before, uses_tools)
     subject = topic
-    if phrase and request.start_ms is None and request.mode != "evidence":
-        if stands_on_screens(database, mentions.rest, phrase, request.now_ms):
-            first_ms = _first_ms(database, request.now_ms)
-            scope = Scope("", first_ms, request.now_ms, is_everything=True, phrase=phrase.phrase)
-            topic = mentions.rest
+    is_read = request.start_ms is None and request.mode != "evidence"
+    if phrase and is_read and stands_on_screens(database, mentions.rest, phrase, request.now_ms):
+        first_ms = _first_ms(database, request.now_ms)
+        scope = Scope("", first_ms, request.now_ms, is_everything=True, phrase=phrase.phrase)
+        topic = mentions.rest
     form, words = form_of(topic, language), asked_words(topic, language)
     if not about and goes_on(topic, language):
         for question, _ in before:

@@ -38,6 +38,7 @@ from store.embeddings import vectors
 from store.sources.hosts import SKEW_SHOWN_MS
 from store.spool import process_state
 from store.timeline import totals
+from store.timeline.sample_week import is_sample
 from webapp.ops import canary
 from webapp.ops.control import free_space
 
@@ -91,6 +92,8 @@ def check_display(data_dir: DataDir, source: str = "screen") -> Check:
         return Check("Display", "OK", f"{state.state}, {monitors}")
     if source != "screen":
         return Check("Display", "--", _("not looked at: pictures come from %(source)s", source=source))
+    if is_sample(data_dir):  # nothing is ever recorded there
+        return Check("Display", "--", _("capture is not running"))
     has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if sys.platform.startswith("linux") and not has_display:
         return Check(

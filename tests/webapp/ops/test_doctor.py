@@ -216,6 +216,9 @@ def test_without_a_display_it_says_what_to_do(data_dir: DataDir, monkeypatch: py
     check = doctor.check_display(data_dir)
     assert check.verdict == "X" and "folder:DIR" in check.action
     assert doctor.check_display(data_dir, "folder:/pictures").verdict == "--"
+    data_dir.sample_week.write_text("{}")  # nothing is ever recorded there
+    assert doctor.check_display(data_dir).verdict == "--"
+    data_dir.sample_week.unlink()
     monkeypatch.setenv("DISPLAY", ":0")
     assert doctor.check_display(data_dir).verdict == "--"
 

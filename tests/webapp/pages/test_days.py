@@ -91,6 +91,15 @@ def test_many_short_ones_fold_between_their_neighbours(browser: Actor, database:
     assert "1 short one" in html and "3 short ones" in html and html.count("short one") == 2
 
 
+def test_a_deletion_of_a_few_minutes_leaves_a_row_that_says_so(browser: Actor, database: Database) -> None:
+    with database.write() as connection:
+        connection.execute(
+            "insert into deletions (start_ms, end_ms, deleted_ms, receipt) values (?, ?, ?, '{}')",
+            (NOON_MS, NOON_MS + 4 * 60_000, NOON_MS + HOUR_MS),
+        )
+    assert "Deleted until 12:04" in words(page(browser, f"{FRIDAY}?tz=UTC"))
+
+
 def test_screen_text_is_only_text(browser: Actor, database: Database, data_dir: DataDir) -> None:
     frame = store_frame(database, data_dir, NOON_MS, HOSTILE)
     title = f"{HOSTILE}\u2066\u202e"
@@ -187,5 +196,9 @@ def test_the_window_of_now_is_named_before_it_is_told(
     with database.write() as connection:
         heartbeat(connection, frame)
     assert "written up once you leave it" in page(browser, f"{FRIDAY}?tz=UTC")
+    earlier = store_frame(database, data_dir, NOON_MS - 24 * HOUR_MS, LINE)
+    with database.write() as connection:
+        heartbeat(connection, earlier)
+    assert "written up once you leave it" not in page(browser, "/days/2026-11-19?tz=UTC")
     days.put_day(database, [(LINE, frame.id)], title="Changed retention", frame_ids=[frame.id])
     assert "written up once you leave it" not in page(browser, f"{FRIDAY}?tz=UTC")

@@ -32,6 +32,7 @@ _HOURS = 8, 18
 _MOST_ROWS = 20
 """The longest episodes of a day have a row each and the others fold: a day is two screens at most."""
 _GAP_MS = 5 * 60_000
+_DELETED_MS = 60_000
 _MOST_APPS = 8
 _MOST_QUOTES = 6
 _MOST_SHOTS = 4
@@ -145,7 +146,9 @@ def page(database: Database, day: times.Day, who: Viewer, *, is_month: bool = Fa
         first_ms=first_ms,
         last_ms=last_ms,
         running=line.runs[-1]
-        if line.runs and all(each.end_ms <= line.runs[-1].start_ms for each in done)
+        if line.runs
+        and who.now_ms < day.end_ms  # what is not written up of a day that is over never will be
+        and all(each.end_ms <= line.runs[-1].start_ms for each in done)
         else None,
         totals=tuple(_spent(line.totals.by_app[:_MOST_APPS], slots)),
         earlier=who.date_of(earlier),
@@ -260,7 +263,9 @@ def _gap_rows(gaps: Iterable[Gap], first_ms: int | None, last_ms: int | None) ->
     found = []
     for gap in gaps:
         is_inside = first_ms is not None and last_ms is not None and first_ms <= gap.start_ms < last_ms
-        if gap.end_ms - gap.start_ms >= _GAP_MS and (is_inside or gap.reason != "not_running"):
+        # What was deleted had a row, and the place of that is not left empty.
+        least_ms = _DELETED_MS if gap.reason == "deleted" else _GAP_MS
+        if gap.end_ms - gap.start_ms >= least_ms and (is_inside or gap.reason != "not_running"):
             found.append(GapRow(gap.start_ms, gap.end_ms, formatting.gap_reason(gap.reason)))
     return found
 
