@@ -100,6 +100,18 @@ def test_a_deletion_of_a_few_minutes_leaves_a_row_that_says_so(browser: Actor, d
     assert "Deleted until 12:04" in words(page(browser, f"{FRIDAY}?tz=UTC"))
 
 
+def test_pictures_hours_apart_are_moments_without_gaps_and_say_their_line_once(
+    browser: Actor, database: Database, data_dir: DataDir
+) -> None:
+    for n in range(3):
+        frame = store_frame(database, data_dir, NOON_MS + n * HOUR_MS, LINE, source="import")
+        with database.write() as connection:
+            heartbeat(connection, frame)
+    days.put_day(database, [(LINE, frame.id)], title=f"“{LINE}” – Unknown app", frame_ids=[frame.id])
+    html = words(page(browser, f"{FRIDAY}?tz=UTC"))
+    assert "Not recording until" not in html and html.count(f"“{LINE}”") == 1
+
+
 def test_screen_text_is_only_text(browser: Actor, database: Database, data_dir: DataDir) -> None:
     frame = store_frame(database, data_dir, NOON_MS, HOSTILE)
     title = f"{HOSTILE}\u2066\u202e"

@@ -141,7 +141,7 @@ def page(database: Database, day: times.Day, who: Viewer, *, is_month: bool = Fa
         cells=_cells(database, line, day.date, who, is_month),
         line=line,
         view=_window(day, first_ms, last_ms, who),
-        rows=_rows(drawn, shown, _gap_rows(line.gaps, first_ms, last_ms)),
+        rows=_rows(drawn, shown, _gap_rows(line.gaps, *_recorded(line.runs))),
         episodes=len(done),
         first_ms=first_ms,
         last_ms=last_ms,
@@ -256,6 +256,12 @@ def _crop(database: Database, frame: FrameRow, text: str) -> Box | None:
         return None
     beginning = box._replace(w=min(box.w, _CROP_PX[0] // 2))
     return crop_around([beginning], frame.width_px, frame.height_px, *_CROP_PX)
+
+
+def _recorded(runs: Sequence[Run]) -> tuple[int | None, int | None]:
+    """When recording began and ended. A moment alone, as a picture that was imported, is no recording."""
+    lasting = [run for run in runs if run.start_ms < run.end_ms]
+    return (lasting[0].start_ms, lasting[-1].end_ms) if lasting else (None, None)
 
 
 def _gap_rows(gaps: Iterable[Gap], first_ms: int | None, last_ms: int | None) -> list[GapRow]:
