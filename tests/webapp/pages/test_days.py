@@ -109,6 +109,7 @@ def test_pictures_hours_apart_are_moments_without_gaps_and_say_their_line_once(
             heartbeat(connection, frame)
     days.put_day(database, [(LINE, frame.id)], title=f"“{LINE}” – Unknown app", frame_ids=[frame.id])
     html = words(page(browser, f"{FRIDAY}?tz=UTC"))
+    assert "0 s recorded" not in html and "Time spent" not in html
     assert "Not recording until" not in html and html.count(f"“{LINE}”") == 1
 
 
