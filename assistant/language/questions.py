@@ -114,6 +114,13 @@ def done_beside(message: str, language: str) -> tuple[tuple[str, ...], bool] | N
     return None
 
 
+def asks_for_absence(message: str) -> bool:
+    """Whether a question is about being away from the screen, and about nothing else."""
+    language, text = asked_in(message), normalize(message)
+    rest = _pattern(language, "away").sub(" ", text)
+    return rest != text and not asked_words(rest, language)
+
+
 _NAMES = {"messages": ("messages", "writes"), "calendar": ("calendar",)}
 
 

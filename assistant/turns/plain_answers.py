@@ -15,7 +15,14 @@ from functools import cached_property
 from assistant.core.strings import clock, day, duration, text
 from assistant.core.texts import HAN, normalize
 from assistant.evidence.quotes import table_rows
-from assistant.language.questions import Form, asked_words, asks_for_last, asks_for_pages, asks_of_use
+from assistant.language.questions import (
+    Form,
+    asked_words,
+    asks_for_absence,
+    asks_for_last,
+    asks_for_pages,
+    asks_of_use,
+)
 from assistant.retrieval import answer_lines, usage
 from assistant.retrieval.answer_lines import (
     Answers,
@@ -53,6 +60,7 @@ MAX_WINDOWS = 4
 MAX_VISITS = 8
 MAX_NAMES = 20
 _MEASURED = (Form.DURATION, Form.VISITS, Form.APPS)
+_AWAY = ("locked", "asleep", "idle")
 
 
 def quotation(turn: RunningTurn, retrieval: Retrieval) -> CheckedAnswer:
@@ -95,10 +103,14 @@ class _Composing:
             shown = list(self._lines(self.turn.plan.form)) if self.turn.plan.words else []
             yield from shown if self.turn.coverage.is_found else ()
             return
-        form, meant = self._meant(self.turn.plan.form, self.turn.plan.words)
+        plan = self.turn.plan
+        if asks_for_absence(plan.searched_for):
+            yield from self._absence()
+            return
+        form, meant = self._meant(plan.form, plan.words)
         if meant:
             yield self._measured(form, meant)
-        elif form is Form.SUMMARY or not self.turn.plan.words:
+        elif form is Form.SUMMARY or not plan.words:
             yield from self.summary()
             yield from self.beside.then()
         else:
@@ -177,6 +189,19 @@ class _Composing:
             ),
         )
         return Item(sentence, is_point=False)
+
+    def _absence(self) -> Iterator[Item]:
+        """When nobody was at the screen, by what tells it; and for how long nothing tells."""
+        language, gaps = self.turn.plan.language, self.retrieval.coverage.gaps
+        away = [gap for gap in gaps if gap.reason in _AWAY]
+        spans = ", ".join(
+            f"{self._span(gap.start_ms, gap.end_ms)} ({text(gap.reason, language, 'reasons')})"
+            for gap in sorted(away, key=lambda gap: gap.start_ms - gap.end_ms)[:MAX_VISITS]
+        )
+        total = duration(sum(gap.end_ms - gap.start_ms for gap in away), language)
+        yield Item(text("away" if away else "never_away", language, total=total, spans=spans), is_point=False)
+        if unknown := sum(gap.end_ms - gap.start_ms for gap in gaps if gap.reason == "not_running"):
+            yield Item(text("away_unknown", language, total=duration(unknown, language)), is_point=False)
 
     def _windows(self, windows: Iterable[Window]) -> str:
         """``Excel “Budget”, “Plan”; Mail “Inbox”``"""

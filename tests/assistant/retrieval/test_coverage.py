@@ -181,3 +181,24 @@ def test_a_mentioned_app_filters_and_a_selection_needs_a_range(
     with pytest.raises(TimeRangeRequired) as refused:
         ask("Summarise @selection of today", start_ms=None, end_ms=None)
     assert refused.value.problem == "no_selection"
+
+
+@pytest.mark.parametrize(
+    ("question", "minutes", "answer"),
+    [
+        (
+            "How long was I away?",
+            240,
+            "10 min away: 14:50–15:00 (the screen was locked).\n\n"
+            "For 1 h nothing was recorded: whether you were away then is not known.",
+        ),
+        ("我离开了多久？", 180, "离开共 10 分钟：14:50–15:00 (屏幕已锁定)。"),
+        ("When was I away?", 30, "Nothing recorded tells that you were away."),
+    ],
+)
+def test_time_away_is_what_was_locked_asleep_or_idle(
+    question: str, minutes: int, answer: str, ask: Ask, afternoon_with_gaps: Afternoon
+) -> None:
+    end_ms = START_MS + minutes * MINUTE_MS
+    said = ask(question, model="extractive", start_ms=START_MS, end_ms=end_ms).answer_md
+    assert said.split("\n\n", 1)[1] == answer
