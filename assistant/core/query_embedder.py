@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 
 OPEN_AGAIN_S = 60.0
 _REMEMBERED = 256
+_WARM_AFTER_S = 1.5
 _REMEMBERED_WORDS = 4_096  # 1 kB each
 SAME_MEANING = 0.55
 """Cosine of words that mean the same: a word and its translation mostly have 0.6 to 0.9."""
@@ -104,10 +105,14 @@ class QueryEmbedder:
             return RetrievalQuery(text, *self._known[key], likeness=likeness)
 
     def warm(self) -> None:
-        """Have a thread load the models of this process, once: the first question would wait for them."""
+        """Have a thread load the models of this process, once, a moment from now: the first question would
+        wait for them, and the page that is drawn now should not.
+        """
         if not (self._is_warm or self.is_off):
             self._is_warm = True
-            threading.Thread(target=self._warm, name="warm embedder", daemon=True).start()
+            loading = threading.Timer(_WARM_AFTER_S, self._warm)
+            loading.daemon = True
+            loading.start()
 
     def _warm(self) -> None:
         if self._is_local():  # an endpoint is sent nothing

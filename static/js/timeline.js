@@ -3,7 +3,7 @@
 
 import { select } from './band/select.js'
 import { all } from './dom.js'
-import { swapIn } from './events.js'
+import { renew } from './events.js'
 import { isForPage } from './keys.js'
 import { preview } from './previews.js'
 
@@ -74,7 +74,6 @@ function scrubber(place) {
     const isStep = event.key === 'ArrowLeft' || event.key === 'ArrowRight'
     if (isStep && !event.target.matches('input') && isForPage(event)) key(event, place, input, state, settle)
   })
-  document.addEventListener('page:settled', () => follow(place, input))
   select(place, input, clock)
 }
 
@@ -141,13 +140,15 @@ async function open(place, id) {
   running = true
   try {
     const address = place.dataset.address.replace('ID', id)
-    await swapIn(address, '#stage', 'morph') // the old picture stays until the new one is there
+    await renew(address) // the old picture stays until the new one is there
   } finally {
     running = false
     if (queued !== null) {
       const next = queued
       queued = null
       open(place, next)
+    } else {
+      follow(place, place.querySelector('[data-scrub]'))
     }
   }
 }
@@ -155,7 +156,7 @@ async function open(place, id) {
 // At rest the head stands where the frame is, and the slider says what it shows.
 function follow(place, input) {
   const stage = place.querySelector('#stage')
-  if (!stage?.dataset.ms || running) return
+  if (!stage?.dataset.ms) return
   const ms = +stage.dataset.ms
   if (ms < +input.min || ms >= +input.max) {
     location.assign(place.dataset.address.replace('ID', stage.dataset.frame))

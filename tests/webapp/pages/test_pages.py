@@ -290,7 +290,7 @@ def test_a_filter_keeps_hidden_apps_faded_and_steps_over_them(
     assert re.search(r'class="run [^"]*faded"', html)
     fragment = visitor.get(f"/timeline?frame={third.id}&app=Code&z=1h", headers={"HX-Request": "true"})
     assert fragment.headers["HX-Replace-Url"] == f"/timeline?frame={third.id}&z=1h&app=Code"
-    assert 'hx-swap-oob="true"' in fragment.text
+    assert all(f'id="{part}"' in fragment.text for part in ("stage", "details", "selection"))
 
 
 def test_an_empty_day_names_the_nearest_days(visitor: Actor, shoot: Callable[..., FrameRow]) -> None:

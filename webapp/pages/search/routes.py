@@ -22,6 +22,8 @@ _MAX_CHARS = 1000
 def show() -> Response:
     """The page; for htmx the results, or with ``after`` the next part of them."""
     own, asked = services(), _asked()
+    if not asked.q:
+        own.embedder.warm()  # somebody is about to search
     try:
         results = page(
             own.database, asked, viewer(), request.args.get("group", ""), own.embedder.asked(asked.q)
