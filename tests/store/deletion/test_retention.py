@@ -42,7 +42,7 @@ def problems(database: Database, media: Media) -> tuple[str, ...]:
 
 
 def ask(database: Database, frame: FrameRow) -> int:
-    """A question that is being answered; its turn's id."""
+    """A question that is being written; its turn's id."""
     chat_id = conversations.create(database, "what?", NOW_MS)
     return conversations.add_turn(
         database, chat_id, mode="evidence", model="m", question="what?",
@@ -145,9 +145,9 @@ def test_no_picture_goes_while_a_question_is_answered(
 ) -> None:
     cited, other = put(database, data_dir, 50), put(database, data_dir, 51)
     turn_id = ask(database, cited)
-    with pytest.raises(StoreBusy, match="being answered"):
+    with pytest.raises(StoreBusy, match="being written"):
         retention.run(database, media, KEEP_NONE, NOW_MS)
-    assert "being answered" in retention.runs(database, 1)[0].problem
+    assert "being written" in retention.runs(database, 1)[0].problem
     assert len(media.files()) == 2 and problems(database, media) == ()
     cite(database, turn_id, cited)
     retention.run(database, media, KEEP_NONE, NOW_MS)
@@ -161,7 +161,7 @@ def test_no_frame_goes_once_a_question_came_while_they_go(
 ) -> None:
     policy, old = RetentionSettings(text_days=30), put(database, data_dir, 50)
     meanwhile(monkeypatch, deletion.Erasure, "remove", lambda: ask(database, old), is_before=True)
-    with pytest.raises(StoreBusy, match="being answered"):
+    with pytest.raises(StoreBusy, match="being written"):
         retention.run(database, media, policy, NOW_MS)
     assert media.files() == [old.media_path] and problems(database, media) == ()
     assert retention.run(database, media, policy, NOW_MS + 2 * 3_600_000).frames == 1
