@@ -42,7 +42,7 @@ def problems(database: Database, media: Media) -> tuple[str, ...]:
 
 
 def ask(database: Database, frame: FrameRow) -> int:
-    """A question that is being written; its turn's id."""
+    """A question that is being answered; its turn's id."""
     chat_id = conversations.create(database, "what?", NOW_MS)
     return conversations.add_turn(
         database, chat_id, mode="evidence", model="m", question="what?",
