@@ -8,15 +8,14 @@ sources of their own and have no box.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
-from functools import partial
 
 from assistant.core.records import Box, EvidenceItem, EvidenceState
 from assistant.core.strings import local_time
 from assistant.evidence import quotes
-from assistant.evidence.quotes import rows
+from assistant.evidence.layout import forms
 from assistant.evidence.replies import Quote
 from assistant.language.statements import CITATION
 from assistant.retrieval.retrieval import Entry
@@ -65,8 +64,8 @@ def verify(database: Database, cited: Iterable[Entry], given: Sequence[Quote]) -
 
 def checked(frame: SampledFrame | FrameRow, reading: Reading | None, given: Sequence[str]) -> CheckedFrame:
     """Whether a frame says what is quoted from it; `not_checked` when nothing was quoted."""
-    forms = _forms(reading) if reading else []
-    places = {quote: list(_places(frame, forms, quote)) for quote in dict.fromkeys(given)}
+    read = forms(reading) if reading else ()
+    places = {quote: list(_places(frame, read, quote)) for quote in dict.fromkeys(given)}
     found = [place for of_quote in places.values() for place in of_quote]
     quoted = dict.fromkeys(text for text, _, _ in found)
     return CheckedFrame(
@@ -76,37 +75,25 @@ def checked(frame: SampledFrame | FrameRow, reading: Reading | None, given: Sequ
         reading.id if found and reading else None,
         _least_sure(word for _, _, words in found for word in words),
         tuple(quote for quote, of_quote in places.items() if not of_quote),
-        tuple(text for text, _, _ in forms),
+        tuple(form.text for form in read),
         reading.read_ms if reading else None,
     )
 
 
-Form = tuple[str, Sequence[Word], Callable[[int, int], Sequence[Box]] | None]
-"""A text of a reading, its words, and what boxes a stretch of it has; None for those of its words."""
-
-
-def _forms(reading: Reading) -> list[Form]:
-    """A reading as it was read, and by rows."""
-    by_rows = rows(reading)
-    words = [word for line in reading.lines for word in line.words]
-    return [
-        (reading.text, words, partial(readings.boxes_for_span, reading)),
-        (by_rows.text, by_rows.words, None),
-    ]
-
-
 def _places(
-    frame: SampledFrame | FrameRow, forms: Iterable[Form], quote: str
+    frame: SampledFrame | FrameRow, read: Iterable[Reading], quote: str
 ) -> Iterator[tuple[str, Sequence[Box], Sequence[Word]]]:
     """The text of the frame that a quote is, with its boxes and words; none when it stands nowhere.
 
     What is shown as found is what the frame says: a model mends slips of reading, and may mend wrongly.
     """
-    for text, words, boxes in forms:
-        spans = quotes.find(text, quote)
+    for form in read:
+        spans = quotes.find(form.text, quote)
         for start, end in spans:
-            read = [word for word in words if word.start < end and word.end > start]
-            yield _flat(text[start:end]), boxes(start, end) if boxes else [w.box for w in read], read
+            words = [
+                word for line in form.lines for word in line.words if word.start < end and word.end > start
+            ]
+            yield _flat(form.text[start:end]), readings.boxes_for_span(form, start, end), words
         if spans:
             return
     for place in filter(None, (frame.window_name, frame.app_name, frame.browser_url)):

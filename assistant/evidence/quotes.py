@@ -3,24 +3,23 @@
 Both are compared by their skeletons: what is left when everything is taken out that a reader of pictures
 may misread. Those are accents, case, spaces, full-width forms, marks that are no part of a figure, and
 letters and digits of one shape (``O`` and ``0``, ``l``, ``I`` and ``1``, ``rn`` and ``m``, ``cl`` and ``d``).
-No two figures share a skeleton, and nothing else is tolerated.
+No two figures share a skeleton, and nothing else is tolerated. What stands there as it is quoted is
+found however short it is, as a word or a line of its own, and before what only resembles it.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
 
 from assistant.core.texts import CJK
 from assistant.language.values import mended
-from store.ocr.readings import Box, Line, Reading, Word
 
 MAX_QUOTE_CHARS = 400
+MAX_VERBATIM_CHARS = 4_000
 
 NEAR_LINES = 2
 """So many lines further down the next part of a quote with an ellipsis may stand."""
@@ -82,6 +81,7 @@ def _find_one(text: str, quote: str, start: int) -> Span | None:
 
 def places(text: str, quote: str) -> Iterator[Span]:
     """Everywhere that `quote`, without an ellipsis, stands in `text`; a place may come twice."""
+    yield from _verbatim(text, quote.strip())
     quoted = quote.strip(_QUOTE_MARKS)
     if not says_enough(quoted) or len(quoted) > MAX_QUOTE_CHARS:
         return
@@ -94,6 +94,15 @@ def places(text: str, quote: str) -> Iterator[Span]:
                 if not _is_inside(text, last) and not _is_inside(text, first):
                     yield first, last
                 at = skeleton.text.find(needle, at + 1)
+
+
+def _verbatim(text: str, quote: str) -> Iterator[Span]:
+    """Where the very signs of a quote stand, between spaces where they say little."""
+    pattern = r"\s+".join(map(re.escape, quote.split())) if len(quote) <= MAX_VERBATIM_CHARS else ""
+    alone = pattern if says_enough(quote) else rf"(?<!\S){pattern}(?!\S)"
+    for found in re.finditer(alone, text) if pattern else ():
+        if not _is_inside(text, found.end()) and not _is_inside(text, found.start()):
+            yield found.span()
 
 
 def _is_inside(text: str, at: int) -> bool:
@@ -135,93 +144,3 @@ def _kept(sign: str, capital_i: str) -> str:
 
 def _folded(sign: str) -> str:
     return unicodedata.normalize("NFKD", sign.translate(_SHAPES)).casefold().translate(_SHAPES)
-
-
-# ---- rows
-# A reading with the lines of one row joined: what a reader tore apart stands together again.
-#
-# A wide gap in a row makes two lines of it, in whatever order the columns were read. A quote that is
-# not in the text as it was read may stand in a row from left to right.
-
-SAME_ROW = 0.5
-"""The part of the smaller line's height that two lines share when they stand in one row."""
-MAX_CELL_CHARS = 40
-"""Of a cell of a table; a line of prose has 45 to 90 (Bringhurst, The Elements of Typographic Style)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """`text` of all rows, one a line; `words` stand in it by its own characters."""
-
-    text: str
-    words: tuple[Word, ...]
-
-
-def rows(reading: Reading) -> Rows:
-    """The lines of a reading from top to bottom, those of a row joined from left to right."""
-    parts: list[str] = []
-    words: list[Word] = []
-    at = 0
-    for row in _grouped(reading.lines):
-        for word in sorted((word for line in row for word in line.words), key=lambda word: word.box.x):
-            words.append(replace(word, start=at, end=at + len(word.text)))
-            parts += [word.text, " "]
-            at += len(word.text) + 1
-        if parts:
-            parts[-1] = "\n"
-    return Rows("".join(parts), tuple(words))
-
-
-def table_rows(reading: Reading) -> dict[str, str]:
-    """By the text of each cell of a table the words of its row, as they stand in `rows`.
-
-    Cells are no longer than `MAX_CELL_CHARS`: columns of prose stay apart. A text that stands in several
-    places tells of no row.
-    """
-    found: dict[str, str] = {}
-    times = Counter(line.text for line in reading.lines)
-    for row in _table_rows(reading.lines):
-        if all(len(line.text) <= MAX_CELL_CHARS for line in row):
-            words = sorted((word for line in row for word in line.words), key=lambda word: word.box.x)
-            cells = (line.text for line in row if times[line.text] == 1)
-            found |= dict.fromkeys(cells, " ".join(word.text for word in words))
-    return found
-
-
-def _table_rows(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Rows of several lines that were read one after the other, which lines of two panes are not.
-
-    Panes of as high lines, as of code and a terminal, are told by a line that only the right one has.
-    """
-    place = {id(line): at for at, line in enumerate(lines)}
-    runs: list[list[int]] = []
-    for row in _grouped(lines):
-        read = enumerate(sorted(place[id(line)] for line in row))
-        runs += [[at for _, at in run] for _, run in groupby(read, key=lambda pair: pair[1] - pair[0])]
-    tables: list[list[list[Line]]] = []
-    for run in sorted(runs):
-        row = sorted((lines[at] for at in run), key=lambda line: line.box.x)
-        if not tables or row[0].box.y < tables[-1][-1][0].box.y:
-            tables.append([])
-        tables[-1].append(row)
-    for table in tables:
-        of_cells = [at for at, row in enumerate(table) if len(row) > 1]
-        edge = max((table[at][0].box.x + table[at][0].box.w for at in of_cells), default=0)
-        if of_cells and all(row[0].box.x <= edge for row in table[of_cells[0] : of_cells[-1]]):
-            yield from (table[at] for at in of_cells)
-
-
-def _grouped(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    row: list[Line] = []
-    for line in sorted(lines, key=lambda line: line.box.y + line.box.h / 2):
-        if row and not all(_shares_row(other.box, line.box) for other in row):
-            yield row
-            row = []
-        row.append(line)
-    if row:
-        yield row
-
-
-def _shares_row(a: Box, b: Box) -> bool:
-    shared = min(a.y + a.h, b.y + b.h) - max(a.y, b.y)
-    return shared >= SAME_ROW * min(a.h, b.h)

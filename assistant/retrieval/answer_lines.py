@@ -29,7 +29,7 @@ from assistant.core.query_embedder import QueryEmbedder
 from assistant.core.texts import HAN, normalize, terms_of
 from assistant.language import cldr
 from assistant.language.questions import Form
-from assistant.language.small_words import bare
+from assistant.language.small_words import bare, is_small, language_of
 from assistant.language.values import values
 from assistant.retrieval.retrieval import Entry
 
@@ -98,7 +98,7 @@ class Question:
 @dataclass(frozen=True, slots=True)
 class Line:
     """A line of a frame as it stands there, its place on it, and its weight. `coverage` (0..1) is how much of
-    the question its frame has.
+    the question its frame has. One that `is_label` says nothing by itself: what is asked for stands under it.
     """
 
     entry: Entry
@@ -106,6 +106,7 @@ class Line:
     text: str
     weight: float
     coverage: float
+    is_label: bool = False
 
 
 Moment = list[Line]
@@ -139,6 +140,11 @@ def answering(question: Question, entries: Sequence[Entry]) -> Answers:
         shown = _facts(sorted(weighing.last(), key=_by_weight, reverse=True))[: LINES[0]]
         others = [moment for moment in moments if shown and moment[0].entry is not shown[0].entry]
         moments = [shown, *others][: len(LINES)] if shown else moments
+    label = weighing.label() if question.form is Form.FACT else None
+    if label:
+        beside = next((moment for moment in moments if moment[0].entry is label.entry), [])
+        rest = [moment for moment in moments if moment is not beside]
+        moments = [[label, *(line for line in beside if line.text != label.text)], *rest]
     return Answers(tuple(moments), tuple(missing), is_found)
 
 
@@ -256,6 +262,34 @@ class _Weighing:
         return sum(
             weight * max(found.get(word, 0.0) for found in named_in) for word, weight in self.weights.items()
         )
+
+    def label(self) -> Line | None:
+        """The line that names what is asked for and says no more, as a heading or the head of a column does,
+        on a frame that has as much of the question as any; None where another line names more of it.
+        """
+        own = {
+            text: sum(self.weights.get(word, 0.0) * share for word, share in shares.items())
+            for text, shares in self._named.items()
+        }
+        most = max(own.values(), default=0.0)
+        enough = NEARLY_ALL * max(map(self._carried, self._entries), default=0.0)
+        labels = (
+            Line(entry, at, line, own[line], 0.0, is_label=True)
+            for entry in self._entries
+            if most and self._carried(entry) >= enough
+            for at, line in enumerate(self._lines[entry.id])
+            if own[line] >= NEARLY * most and self._only_names(line)
+        )
+        return max(labels, key=_by_weight, default=None)
+
+    def _only_names(self, line: str) -> bool:
+        """Whether a line has no word of content beyond those of the question."""
+        asked, form = self._question, normalize(line)
+        known, language = _tokens(asked.text), language_of(asked.text)
+        for word in filter(HAN.match, asked.words):
+            form = form.replace(word, " ")
+        tokens = (token for token in _WORD.findall(form) if not is_small(token, language))
+        return all(any(_alike(token, word) >= _SAME_WORD for word in known) for token in tokens)
 
     def _weighed(self, entry: Entry) -> Iterator[Line]:
         lines = self._lines[entry.id]

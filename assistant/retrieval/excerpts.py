@@ -19,7 +19,7 @@ MAX_OCR_TOKENS_PER_FRAME = 100
 
 _LETTERS = re.compile(r"[^\W\d_]")
 _WIDE = re.compile(rf"(?=[{CJK}])[^\W\d_]")
-_BREAK = re.compile(r"[\s,.;:!?，。；：！？、]")
+_BREAK = re.compile(r"\s|[,.;:!?，。；：！？、](?!\d)")
 _NEAR = 24  # characters, to the end of a word
 
 

@@ -120,8 +120,9 @@ def check(
         [n for n, name in enumerate(numbered.order, 1) if by_id[name].frame.id in seen],
     )
     is_plain = said.model == ExtractiveModel.name
-    if is_plain:  # what it says beside its quotes, code has worked out
-        claims = tuple(c for claim in claims if (c := _of_source(claim, beside)).citations or c.source)
+    if is_plain:
+        altered = {n for n, one in enumerate(cited, 1) if one.misquoted}
+        claims = tuple(c for claim in claims if (c := _copied(claim, altered, beside)).citations or c.source)
     if off_screen:
         claims = off_screen.judged(claims)
     if not opening and not marks.is_confirmed(claims):
@@ -139,9 +140,15 @@ def check(
     )
 
 
-def _of_source(claim: Claim, beside: Mapping[str, Entry]) -> Claim:
-    """A claim whose words are quoted from another source as one of that; any other as it is."""
-    entry = None if claim.citations else next((e for said, e in beside.items() if claim.text in said), None)
+def _copied(claim: Claim, altered: Collection[int], beside: Mapping[str, Entry]) -> Claim:
+    """A claim of an answer without a model: it was copied where it stands, and what it says beside that, code
+    has worked out. It tells of another source when it is quoted from one; of a frame in `altered` no more
+    than was found.
+    """
+    if claim.citations:
+        is_altered = any(n in altered for n in claim.citations)
+        return claim if is_altered else replace(claim, state="cited", missing=())
+    entry = next((e for said, e in beside.items() if claim.text in said), None)
     if entry is None:
         return claim
     kind = entry.id.split()[0]

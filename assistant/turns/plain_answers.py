@@ -14,7 +14,7 @@ from functools import cached_property
 
 from assistant.core.strings import clock, day, duration, text
 from assistant.core.texts import HAN, normalize
-from assistant.evidence.quotes import table_rows
+from assistant.evidence import layout
 from assistant.language.questions import (
     Form,
     asked_words,
@@ -46,11 +46,13 @@ from store.embeddings.knn import WORDS_ONLY, SemanticUnavailable
 from store.frames import apps
 from store.frames.activity_intervals import Segment
 from store.ocr import readings
+from store.ocr.readings import Reading
 from store.search.semantic import SAYS
 from store.spool.queue import DESKTOP
 from store.timeline import segments
 
 MAX_QUOTE_CHARS = 120
+MAX_PASSAGE_CHARS = 300
 MAX_WORDS = 12
 """A line of more words says no more than one of so many."""
 HARDLY_CHANCE = 0.001
@@ -315,14 +317,30 @@ class _Composing:
 
     def _moment(self, found: Moment) -> Item:
         """When, and the lines; where they stood is said by the source of each."""
-        entry, words = found[0].entry, self.turn.plan.words
+        entry = found[0].entry
         if entry.address:
             return self.beside.item(found)
         reading = entry.frame.reading_id and readings.by_id(self.turn.database, entry.frame.reading_id)
-        rows = table_rows(reading) if reading else {}
-        lines = dict.fromkeys(rows.get(line.text, line.text) for line in found)
-        quotes = (Quote(entry.id, excerpt(line, words, limit=MAX_QUOTE_CHARS)) for line in lines)
+        quoted = self._told(found, reading) if reading else [line.text for line in found]
+        quotes = (Quote(entry.id, one) for one in dict.fromkeys(quoted))
         return Item(self._when(entry.frame.captured_ms), tuple(quotes))
+
+    def _told(self, found: Moment, reading: Reading) -> Iterator[str]:
+        """The rows and passages that the lines stand in; of a label what stands under it."""
+        rows = layout.table_rows(reading)
+        passages = layout.passages(reading.lines)
+        times = Counter(line.text for line in reading.lines)
+        parts = ((line.text, run) for run in passages for line in run if len(run) > 1)
+        whole = {part: layout.joined(run) for part, run in parts if times[part] == 1}
+        for line in found:
+            shown = [line.text]
+            labels = [each for each in reading.lines if each.text == line.text] if line.is_label else []
+            for label in sorted(labels, key=lambda each: -each.box.h)[:1]:
+                shown += [layout.joined(item) for item in layout.items_under(reading, label)]
+            for one in shown:
+                told = rows.get(one, whole.get(one, one))
+                limit = MAX_PASSAGE_CHARS if one in whole or one != line.text else MAX_QUOTE_CHARS
+                yield excerpt(told, self.turn.plan.words, limit=limit, limit_tokens=limit)
 
     def _synonyms(self, lines: Iterable[str], nearness: Mapping[str, float]) -> Synonyms:
         """Of each word of the question the words of these lines that mean the same."""

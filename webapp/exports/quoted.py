@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from assistant.evidence import quotes
 from assistant.evidence.citations import JOINT
+from assistant.evidence.layout import forms
 from store.ocr.readings import Box, Line, Reading, Word, union
 
 MAX_PARTS, MAX_PLACES = 10, 500
@@ -29,15 +30,11 @@ def unproven(reading: Reading, quote: str, boxes: set[Box], names: Sequence[str]
     parts = tuple(dict.fromkeys(quote.split(JOINT)))
     if len(parts) > MAX_PARTS:
         return TOO_MUCH
-    by_rows = quotes.rows(reading)
-    # By rows each word has a box of its own.
-    single = [Line(w.start, w.end, w.text, w.box, w.confidence, (w,)) for w in by_rows.words]
-    forms: tuple[tuple[str, Sequence[Line]], ...] = ((reading.text, reading.lines), (by_rows.text, single))
     # What joins the parts may also stand on the screen.
     for tried in ((quote,), parts):
         at, words, is_named = set[Box](), list[Word](), False
         for part in tried:
-            found = [each for text, lines in forms for each in _places(text, lines, part, boxes)]
+            found = [each for form in forms(reading) for each in _places(form.text, form.lines, part, boxes)]
             if not found and not any(quotes.find(name, part) for name in names):
                 break
             at.update(box for place, _ in found for box in place)

@@ -74,7 +74,7 @@ class EvidenceCard:
     iso: str
     frame: FrameRow | None
     boxes: tuple[Box, ...]
-    crop: Box | None
+    crops: tuple[Box, ...]  # each box is in one of them
     quote: Markup
     copied: str
     gone: str
@@ -115,7 +115,7 @@ def evidence_cards(
             iso=times.rfc3339(item.captured_ms, zone),
             frame=frame,
             boxes=boxes,
-            crop=_crop(boxes, frame) if frame else None,
+            crops=tuple(_crops(boxes, frame)) if frame else (),
             quote=Markup() if is_quoted else _quote(item, marked.get(n, ())),
             copied=citation_text(words, place, item.captured_ms, item.frame_id, zone),
             gone=_gone(media, frame, item),
@@ -142,10 +142,15 @@ def _boxes(database: Database, item: EvidenceItem, words: Iterable[str]) -> tupl
     return tuple(sorted(boxes, key=lambda box: (box.y, box.x))) or quoted
 
 
-def _crop(boxes: tuple[Box, ...], frame: FrameRow) -> Box | None:
-    """Around the first words, and those of the others that are near enough to be shown as large."""
-    near = [box for box in boxes if box.y < boxes[0].y + QUOTE_CROP_PX[1]]
-    return crop_around(near, frame.width_px, frame.height_px, *QUOTE_CROP_PX)
+def _crops(boxes: tuple[Box, ...], frame: FrameRow) -> Iterator[Box]:
+    """Around the boxes, those together that are near enough to be shown as large."""
+    groups: list[list[Box]] = []
+    for box in sorted(boxes, key=lambda box: box.y):
+        if not groups or box.y > max(each.y + each.h for each in groups[-1]) + QUOTE_CROP_PX[1]:
+            groups.append([])
+        groups[-1].append(box)
+    size = frame.width_px, frame.height_px
+    yield from filter(None, (crop_around(near, *size, *QUOTE_CROP_PX) for near in groups))
 
 
 def _address(turn: TurnResult, item: EvidenceItem, frame: FrameRow | None) -> str:

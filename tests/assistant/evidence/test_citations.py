@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from assistant.evidence.citations import CheckedFrame, checked
-from assistant.evidence.quotes import rows, table_rows
+from assistant.evidence.layout import forms, items_under, joined, passages, table_rows
 from store.core.database import Database
 from store.core.paths import DataDir
 from store.frames.frames import FrameRow
 from store.ocr.readings import Box, Line, Reading, Word
 from tests.factories import store_frame
+from tests.tables import for_each
 
 
 def reading(*lines: tuple[str, int, int, float]) -> Reading:
@@ -46,9 +47,9 @@ def frame(database: Database, data_dir: DataDir) -> FrameRow:
 
 
 def test_lines_of_one_row_are_joined_from_left_to_right() -> None:
-    joined = rows(TORN)
-    assert joined.text.splitlines()[0] == "station group north done in 41 s"
-    assert [(word.text, word.box.x) for word in joined.words[:1]] == [("station", 0)]
+    by_rows = forms(TORN)[1]
+    assert by_rows.text.splitlines()[0] == "station group north done in 41 s"
+    assert [(line.text, line.box.x) for line in by_rows.lines[:1]] == [("station", 0)]
 
 
 def test_a_quote_may_run_over_a_row_and_shows_the_words_of_the_frame(frame: FrameRow) -> None:
@@ -96,7 +97,7 @@ def test_rows_are_those_of_tables_not_of_panes_side_by_side(
 
 
 def test_lines_below_each_other_share_no_row_though_one_beside_them_is_between() -> None:
-    assert rows(reading(*CHATS)).text.splitlines()[2:] == ["Dad Bring it", "today"]
+    assert forms(reading(*CHATS))[1].text.splitlines()[2:] == ["Dad Bring it", "today"]
 
 
 @pytest.mark.parametrize(
@@ -122,3 +123,97 @@ def test_a_quote_that_does_not_stand_is_told_beside_one_that_does(frame: FrameRo
 def test_a_bullet_that_was_hardly_read_makes_no_quote_doubtful(frame: FrameRow) -> None:
     marked = reading(("e", 0, 0, 0.1), ("Release on Friday", 20, 0, 0.8))
     assert judge(frame, marked, ["e Release on Friday"]).confidence == 0.8
+
+
+FULL = "The oven of the small house was mended", "again before the first guests had arrived."
+LONG = "The oven of the small house was mended once more"
+
+
+@for_each(
+    ("lines", "sentences"),
+    [
+        (("menu", "retention set to 14 days", "footer"), 3),  # the longest line of a block is no full one
+        ((LONG, "by the two sisters"), 1),
+        (FULL, 1),
+        (("The oven of the small house", "was mended by both of us"), 2),
+        ((f"{LONG}.", "again in the evening"), 2),
+        ((LONG, "Another oven was left alone"), 2),
+        ((LONG, "Sisters who had bought another oven in the town", "came"), 1),
+        ((f"1. {LONG}", "2. Sisters of ours"), 2),
+        ((f"ann: {LONG}", "bert: again"), 2),
+        (
+            (
+                "Die Backstube des kleinen Hauses wurde im letzten",
+                "Herbst von den beiden Schwestern wieder hergestellt",
+                "und geputzt.",
+            ),
+            1,
+        ),
+        (
+            (
+                "The house by the harbour opens again in October",
+                "The price of rye falls to three crowns a sack now",
+                "Opinion: bakers are gone",
+            ),
+            3,
+        ),
+        (("木料的费用一共是四千二百元，其中一半已经由文化馆", "垫付，剩下的月底再结清。"), 2),
+        (
+            (
+                "木料的费用一共是四千二百元，其中一半已经由文化馆",
+                "垫付，剩下的月底再结清。",
+                "第二幕的旋转楼梯由顾长河负责重做，十二月三日以前必",
+                "须搬进剧场。",
+            ),
+            2,
+        ),
+        (("你的胶皮到义乌仓了，重 0.4 公斤，你什么时候可以来拿呢", "空运九月二十五日左右"), 2),
+    ],
+)
+def test_a_sentence_runs_on_from_a_line_where_its_next_word_had_no_room(
+    lines: tuple[str, ...], sentences: int
+) -> None:
+    read = reading(*((text, 0, 24 * at, 0.9) for at, text in enumerate(lines)))
+    assert len(passages(read.lines)) == sentences
+    # Beside them, as high, stands a column of its own.
+    beside = reading(*((text, x, 24 * at, 0.9) for x in (0, 900) for at, text in enumerate(lines)))
+    assert len(passages(beside.lines)) == 2 * sentences
+
+
+def test_a_sentence_over_two_lines_is_found_and_so_is_the_least_line(frame: FrameRow) -> None:
+    columns = reading(
+        (LONG, 0, 0, 0.9), ("Costs", 900, 0, 0.9), ("by both of us", 0, 24, 0.9), ("7", 900, 24, 0.9)
+    )
+    found = judge(frame, columns, [f"{LONG} by both of us", "7"])
+    assert (found.state, found.misquoted) == ("found", ())
+    assert {(box.x, box.y) for box in found.boxes} == {(0, 0), (0, 24), (900, 24)}
+    assert judge(frame, columns, ["4"]).state == "not_found"
+
+
+LIST = [
+    ("Suppliers", 0, 0, 0.9),
+    *(("Millrace flour", 20, 30, 0.9), ("Donau salt", 20, 60, 0.9), ("Eller eggs", 20, 90, 0.9)),
+    ("Something else", 0, 170, 0.9),
+]
+COLUMNS = [
+    *(("Loaf", 0, 0, 0.9), ("Pieces", 300, 0, 0.9)),
+    *(("Spelt", 0, 30, 0.9), ("45", 300, 30, 0.9), ("Rye", 0, 60, 0.9), ("18", 300, 60, 0.9)),
+]
+
+
+@for_each(
+    ("lines", "label", "items"),
+    [
+        (LIST, "Suppliers", ["Millrace flour", "Donau salt", "Eller eggs"]),
+        (COLUMNS, "Loaf", ["Spelt", "Rye"]),
+        (COLUMNS, "Pieces", ["45", "18"]),
+        (COLUMNS, "Rye", []),
+        ([*COLUMNS[:2], ("Spelt", 0, 300, 0.9), ("Rye", 0, 330, 0.9)], "Loaf", []),
+    ],
+)
+def test_a_heading_has_the_items_of_its_list_and_a_head_those_of_its_column(
+    lines: list[tuple[str, int, int, float]], label: str, items: list[str]
+) -> None:
+    read = reading(*lines)
+    of = next(line for line in read.lines if line.text == label)
+    assert [joined(item) for item in items_under(read, of)] == items

@@ -1,0 +1,236 @@
+"""What belongs together on a screen, told by where the lines of a reading stand.
+
+A wide gap in a row makes two lines of it, a full line breaks a sentence, and columns are read in whatever
+order. So a text is also looked at by its rows, from left to right, and by its passages: lines that a sentence
+runs on over, which stand under each other with one left edge, each as full as the next word leaves it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby, islice, pairwise
+
+from store.ocr.readings import Box, Line, Reading
+
+SAME_ROW = 0.5
+"""The part of the smaller line's height that two lines share when they stand in one row."""
+MAX_CELL_CHARS = 40
+"""Of a cell of a table; a line of prose has 45 to 90 (Bringhurst, The Elements of Typographic Style)."""
+MIN_PROSE_CHARS = 24
+"""Of a line that a sentence runs on from, in letters; a sign of Han or kana counts as two."""
+SAME_EDGE, PITCH = 0.6, 1.9
+"""In heights of a line: how far two left edges may lie apart, and the tops of two lines of a sentence."""
+EVEN = 1.2
+"""Items of a list lie no further apart than their first two, times this."""
+LARGER = 1.25
+"""A line so much higher than an item of a list is the next heading."""
+INDENT, TO_FIRST = 4.0, 5.0
+"""In heights of a heading: how far its list may be indented, and begin below it."""
+MAX_ITEMS = 12
+
+_WIDE = re.compile("[\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")  # Hangul has spaces
+_BEGINS = re.compile(r"[\W\d_]|[^\s:：]{1,20}[:：]")
+"""The next item of a list or of a log, and what has a name before it, as a message of a chat."""
+_ENDS = re.compile(r"[.!?:;。！？：；…][\"'“”’»」』)]*\Z")
+
+
+def forms(reading: Reading) -> tuple[Reading, ...]:
+    """A reading as it was read, by rows and by passages."""
+    by_rows = ([word for line in row for word in _words(line)] for row in _grouped(reading.lines))
+    return (
+        reading,
+        _as_read(reading, [sorted(row, key=lambda word: word.box.x) for row in by_rows if row]),
+        _as_read(reading, passages(reading.lines)),
+    )
+
+
+def _words(line: Line) -> Iterator[Line]:
+    return (Line(w.start, w.end, w.text, w.box, w.confidence, (w,)) for w in line.words)
+
+
+def _as_read(reading: Reading, groups: Iterable[Sequence[Line]]) -> Reading:
+    """The same lines in another order, those of a group on one line of the text."""
+    parts: list[str] = []
+    moved: list[Line] = []
+    at = 0
+    for group in groups:
+        for line, joint in zip(group, [*_joints(group), "\n"], strict=True):
+            by = at - line.start
+            words = tuple(replace(word, start=word.start + by, end=word.end + by) for word in line.words)
+            moved.append(replace(line, start=at, end=line.end + by, words=words))
+            parts += [line.text, joint]
+            at += len(line.text) + len(joint)
+    return replace(reading, text="".join(parts), lines=tuple(moved))
+
+
+def _joints(group: Sequence[Line]) -> list[str]:
+    """What stands between the lines of a group: nothing between two signs of Han or kana."""
+    return ["" if _WIDE.match(a.text[-1:]) and _WIDE.match(b.text) else " " for a, b in pairwise(group)]
+
+
+def joined(lines: Sequence[Line]) -> str:
+    """The text of a passage or of a row."""
+    joints = [*_joints(lines), ""]
+    return "".join(line.text + joint for line, joint in zip(lines, joints, strict=True))
+
+
+# ---- rows
+
+
+def table_rows(reading: Reading) -> dict[str, str]:
+    """By the text of each cell of a table the words of its row, as they stand in the form by rows.
+
+    Cells are no longer than `MAX_CELL_CHARS`: columns of prose stay apart. A text that stands in several
+    places tells of no row.
+    """
+    found: dict[str, str] = {}
+    times = Counter(line.text for line in reading.lines)
+    for row in _table_rows(reading.lines):
+        if all(len(line.text) <= MAX_CELL_CHARS for line in row):
+            cells = (line.text for line in row if times[line.text] == 1)
+            found |= dict.fromkeys(cells, " ".join(line.text for line in row))
+    return found
+
+
+def _table_rows(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    """Rows of several lines that were read one after the other, which lines of two panes are not.
+
+    Panes of as high lines, as of code and a terminal, are told by a line that only the right one has.
+    """
+    place = {id(line): at for at, line in enumerate(lines)}
+    runs: list[list[int]] = []
+    for row in _grouped(lines):
+        read = enumerate(sorted(place[id(line)] for line in row))
+        runs += [[at for _, at in run] for _, run in groupby(read, key=lambda pair: pair[1] - pair[0])]
+    tables: list[list[list[Line]]] = []
+    for run in sorted(runs):
+        row = sorted((lines[at] for at in run), key=lambda line: line.box.x)
+        if not tables or row[0].box.y < tables[-1][-1][0].box.y:
+            tables.append([])
+        tables[-1].append(row)
+    for table in tables:
+        of_cells = [at for at, row in enumerate(table) if len(row) > 1]
+        edge = max((table[at][0].box.x + table[at][0].box.w for at in of_cells), default=0)
+        if of_cells and all(row[0].box.x <= edge for row in table[of_cells[0] : of_cells[-1]]):
+            yield from (table[at] for at in of_cells)
+
+
+def _grouped(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    row: list[Line] = []
+    for line in sorted(lines, key=lambda line: line.box.y + line.box.h / 2):
+        if row and not all(_shares_row(other.box, line.box) for other in row):
+            yield row
+            row = []
+        row.append(line)
+    if row:
+        yield row
+
+
+def _shares_row(a: Box, b: Box) -> bool:
+    shared = min(a.y + a.h, b.y + b.h) - max(a.y, b.y)
+    return shared >= SAME_ROW * min(a.h, b.h)
+
+
+# ---- passages
+
+
+def passages(lines: Sequence[Line]) -> list[list[Line]]:
+    """All lines from top to bottom, those that a sentence runs on over as one."""
+    down = sorted(lines, key=lambda line: (line.box.y, line.box.x))
+    below = {at: _below(at, down) for at in range(len(down))}
+    block = list(range(len(down)))
+    for at, following in below.items():
+        if following:
+            block[following] = block[at]
+    edge: dict[int, int] = {}
+    for at, line in enumerate(down):
+        edge[block[at]] = max(edge.get(block[at], 0), _right(line))
+    joints = [(at, b) for at, b in below.items() if b and _is_full(down[at], down[b], edge[block[at]], down)]
+    # Where something else may begin, its block must have a sentence that surely runs on.
+    prose = {block[at] for at, b in joints if _is_small(down[b])}
+    run_on = {at: b for at, b in joints if block[at] in prose}
+    found: list[list[Line]] = []
+    run_of: dict[int, list[Line]] = {}
+    for at, line in enumerate(down):
+        if at not in run_of:
+            found.append(run_of.setdefault(at, []))
+        run_of[at].append(line)
+        if at in run_on:
+            run_of[run_on[at]] = run_of[at]
+    return found
+
+
+def _below(at: int, down: Sequence[Line]) -> int | None:
+    """The place of the next line of the same block."""
+    line, high = down[at], max(down[at].box.h, 1)
+    for place in range(at + 1, len(down)):
+        other = down[place].box
+        if other.y > line.box.y + PITCH * max(high, other.h):
+            return None
+        if other.y > line.box.y + SAME_ROW * high and _begins_at(line, other.x, high):
+            return place
+    return None
+
+
+def _begins_at(line: Line, x: int, high: int) -> bool:
+    """Whether a line begins at an edge, itself or behind a bullet or a check box."""
+    behind = line.words[1:2] if line.words and len(line.words[0].text) <= 2 else ()
+    return any(abs(start - x) <= SAME_EDGE * high for start in (line.box.x, *(w.box.x for w in behind)))
+
+
+def _is_full(line: Line, following: Line, edge: int, down: Sequence[Line]) -> bool:
+    """Whether what follows had no room in a line that is as full as its block, and that ends no sentence.
+
+    The longest line of a block is not yet a full one: it must be as long as one of prose, or another as full;
+    both where no small letter follows.
+    """
+    chars = len(line.text) + len(_WIDE.findall(line.text))
+    # Han breaks at any sign, and not before a full stop.
+    room = 2 * line.box.h if _WIDE.match(following.text) else following.words[0].box.w
+    if _ENDS.search(line.text) or chars < MIN_PROSE_CHARS or _right(line) + room <= edge:
+        return False
+    if _BEGINS.match(following.text):
+        return False
+    full = (_begins_at(other, line.box.x, line.box.h) and _right(other) + room > edge for other in down)
+    signs = chars > MAX_CELL_CHARS, sum(islice(filter(None, full), 2)) > 1
+    return any(signs) if following.text[:1].islower() else all(signs)
+
+
+def _is_small(line: Line) -> bool:
+    """Whether it begins as no sentence does, or in a script that has no capitals."""
+    return line.text[:1].islower() or bool(_WIDE.match(line.text))
+
+
+def _right(line: Line) -> int:
+    return line.box.x + line.box.w
+
+
+# ---- lists
+
+
+def items_under(reading: Reading, label: Line) -> list[list[Line]]:
+    """The passages of the list, or the cells of the column, that a line is the heading of; none where fewer
+    than two stand there as evenly as a list does.
+    """
+    box = label.box
+    beside = (line.box.x for line in reading.lines if line.box.x > box.x and _shares_row(line.box, box))
+    right = min(beside, default=box.x + INDENT * box.h)
+    under = [
+        passage
+        for passage in passages(reading.lines)
+        if box.y + box.h < passage[0].box.y and box.x - box.h <= passage[0].box.x < right
+    ]
+    if not under or under[0][0].box.y > box.y + TO_FIRST * box.h:
+        return []
+    found, apart = under[:1], 0.0
+    for passage in under[1:MAX_ITEMS]:
+        step = passage[0].box.y - found[-1][-1].box.y
+        is_next = passage[0].box.h > LARGER * max(line.box.h for line in found[0])
+        if is_next or (apart and step > apart * EVEN):
+            break
+        apart = apart or step
+        found.append(passage)
+    return found if len(found) > 1 else []
