@@ -36,7 +36,7 @@ def text(name: str, language: Language, section: Section = "turn", /, **values: 
 @cache
 def own_sentences() -> frozenset[str]:
     """Those that open or close an answer, and say nothing of the screen."""
-    names = ("unconfirmed", "extractive", "extractive_beside", "evidence")
+    names = ("unconfirmed", "extractive", "extractive_beside", "extractive_told", "evidence")
     return frozenset(sentence for name in names for sentence in sentences("turn")[name])
 
 

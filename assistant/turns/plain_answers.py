@@ -81,7 +81,9 @@ def beside_frames(turn: RunningTurn, retrieval: Retrieval) -> CheckedAnswer | No
 def _checked(composing: _Composing, items: Sequence[Item]) -> CheckedAnswer:
     turn, retrieval, beside = composing.turn, composing.retrieval, composing.beside
     beside.note()
-    opening = text("extractive_beside" if beside.quoted else "extractive", turn.plan.language)
+    is_quoted = any(item.quotes for item in items)
+    name = "extractive_beside" if beside.quoted else "extractive" if is_quoted else "extractive_told"
+    opening = text(name, turn.plan.language)
     completion = ExtractiveModel().compose(items)
     return check(turn, completion, retrieval, retrieval.entries, opening=opening, beside=beside.quoted)
 

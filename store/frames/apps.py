@@ -10,6 +10,7 @@ from __future__ import annotations
 import apsw
 
 from store.core.database import Database, rows
+from store.spool.queue import DESKTOP
 
 SLOTS = 12
 _STEP = 5
@@ -30,11 +31,11 @@ def colour_slots(database: Database) -> dict[str, int | None]:
 
 
 def used_lately(database: Database, now_ms: int, limit: int) -> list[str]:
-    """The apps of the last 30 days, the most used first."""
+    """The apps of the last 30 days, the most used first; an empty desktop is none."""
     return database.column(
-        "select app_name from segments where start_ms >= ? and app_name is not null"
+        "select app_name from segments where start_ms >= ? and app_name <> ?"
         " group by app_name order by sum(end_ms - start_ms) desc, app_name limit ?",
-        (now_ms - _RECENT_MS, limit),
+        (now_ms - _RECENT_MS, DESKTOP, limit),
     )
 
 

@@ -69,7 +69,7 @@ def _page(day: times.Day) -> Response:
         other_clock=_other_clock(clock, who),
         held=inventory.held_between(database, day.start_ms, day.end_ms),  # by imported sources
         events=calendars.events_between(database, day.start_ms, day.end_ms, limit=_MOST_NAMED)[0],
-        sent=messages.browse(database, messages.Filters(day.start_ms, day.end_ms), _MOST_NAMED),
+        sent=messages.browse(database, messages.Filters(day.start_ms, day.end_ms), _MOST_NAMED)[::-1],
     )
 
 
