@@ -58,8 +58,8 @@ def test_the_day_says_what_was_imported_and_leads_there(browser: Actor, filled: 
     assert "Nothing was recorded on" in words(html) or "Nothing recorded yet today" in html
     named = (
         "2 messages",
-        "two",
         "one",
+        "two",
         "2 events",
         "A moment",
         "Night train",
