@@ -43,6 +43,11 @@ class Other:
 def others(database: Database, q: str, now_ms: int) -> Iterator[Other]:
     """Each kind that has any, once. Raises `DeadlineExceeded`."""
     words = f"?{urlencode({'q': q})}"
+    yield from _imported(database, q, words, now_ms)
+    yield from _own(database, q, words)
+
+
+def _imported(database: Database, q: str, words: str, now_ms: int) -> Iterator[Other]:
     page = messages.search_messages(database, RetrievalQuery(q), mode="fts5", limit=MOST + 1)
     if page.hits:
         first = page.hits[0]
@@ -67,6 +72,9 @@ def others(database: Database, q: str, now_ms: int) -> Iterator[Other]:
             event.location,
             event.start_ms,
         )
+
+
+def _own(database: Database, q: str, words: str) -> Iterator[Other]:
     if chats := conversations.list_chats(database, MOST + 1, text=q):
         yield Other(
             count(min(len(chats), MOST), "chat"),
