@@ -6,6 +6,7 @@ Folders are made 0700 and files 0600: this is a picture of everything somebody d
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import threading
 import time
@@ -114,6 +115,14 @@ def write_file(path: Path, content: bytes, flag: int = os.O_EXCL, *, durable: bo
         if durable:
             file.flush()
             os.fsync(file.fileno())
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a folder with what is in it, or a link and nothing of what it leads to."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def sync_directory(folder: Path) -> None:
