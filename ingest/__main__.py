@@ -32,7 +32,7 @@ from ingest.importers.items import (
 )
 from store.core.allocator import give_back_freed_memory
 from store.core.errors import StoreError
-from store.core.paths import DataDir, default_home, restrict_umask
+from store.core.paths import DataDir, default_home, restrict_files
 from store.core.settings import load
 from store.core.times import now_ms
 from store.sources.imports import KINDS, Kind
@@ -123,7 +123,7 @@ class _Commands(click.Group):
 @click.pass_context
 def ingest(context: click.Context, home: Path | None, once: bool) -> None:
     """Turn captures into searchable frames, until SIGTERM or SIGINT."""
-    restrict_umask()
+    restrict_files()
     data_dir = DataDir(home or default_home()).create()
     opened = open_home(data_dir, load(data_dir))
     context.obj = opened

@@ -90,9 +90,15 @@ def default_home() -> Path:
     return platformdirs.user_data_path("recollect", appauthor=False)
 
 
-def restrict_umask() -> None:
-    """From here on this process makes files that only their owner can read."""
+def restrict_files() -> None:
+    """From here on this process makes files that only their owner can read, and none of its memory when it
+    crashes: no deletion would come to that, and it holds the key of an encrypted home.
+    """
     os.umask(0o077)
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def replace_file(path: Path, content: bytes, *, durable: bool = True) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from store.core.paths import DataDir, default_home, restrict_umask
+from store.core.paths import DataDir, default_home, restrict_files
 from store.core.times import MAX_EPOCH_SECONDS, to_ms
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def open_home(home: Path | None, arguments: Mapping[str, Any] | None = None) -> 
     """The home folder, made when missing, with its settings. Raises `SettingsError`."""
     from store.core import settings
 
-    restrict_umask()
+    restrict_files()
     data_dir = find_home(home).create()
     return Home(data_dir, settings.load(data_dir, arguments=arguments))
 
