@@ -303,11 +303,9 @@ def told_by_name(name: str) -> tuple[int, str, bool] | None:
 def read_file(path: Path, most: int) -> bytes:
     """What was written into a file of an entry, at most so many bytes. Raises `SpoolEntryInvalid`."""
     try:
-        opened = open(path, "rb", opener=lambda name, _: os.open(name, _OPEN_FLAGS))
-    except OSError as error:
-        raise SpoolEntryInvalid(
-            "not_a_file", f"{path.name} is no file, a link or cannot be opened"
-        ) from error
+        opened = open(path, "rb", opener=lambda name, _: os.open(name, _OPEN_FLAGS))  # noqa: SIM115
+    except OSError as error:  # a folder is opened by name only
+        raise SpoolEntryInvalid("not_a_file", f"{path.name} is a link or cannot be opened") from error
     with opened as file:
         facts = os.fstat(file.fileno())
         if not stat.S_ISREG(facts.st_mode):

@@ -342,7 +342,7 @@ def test_misfits_are_set_aside_and_counted_and_the_worker_goes_on(
 def test_whatever_lies_in_the_spool_the_worker_starts_and_stores_the_others(
     home: Home, stats: WorkerStats, craft: Callable[[Path], object]
 ) -> None:
-    """Under one name in every folder, old, and with links to a file of the person's where the worker writes."""
+    """Under one name in every folder, with links to a file of the person's where the worker writes."""
     letter = home.data_dir.home / "letter.txt"
     letter.write_text("mine")
     name = f"{NOON_MS:015d}-{uuid.uuid4()}"
