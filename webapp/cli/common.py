@@ -102,20 +102,6 @@ def run_part(module: str, home: Path | None, arguments: Sequence[str]) -> int:
             continue  # it got the same signal and ends by itself
 
 
-def pass_on(home: Path | None, *words: str) -> int:
-    """Become the command `words` of ingest, with all that the current command was given but its home."""
-    context = click.get_current_context()
-    arguments = list(words)
-    for parameter in context.command.params:
-        given = context.params[parameter.name or ""]
-        if parameter.name == "home" or given is None or given is False:
-            continue
-        option = [] if isinstance(parameter, click.Argument) else [parameter.opts[0]]
-        for value in given if isinstance(given, tuple) else (given,):
-            arguments += option if value is True else [*option, str(value)]
-    return run_part("ingest", home, arguments)
-
-
 class Moment(click.ParamType[int]):
     """A moment as epoch milliseconds, from ISO 8601 (local where no zone is given) or epoch seconds."""
 
