@@ -89,10 +89,8 @@ def _asked(turn: SessionTurn, is_first: bool) -> list[str]:
     """What a turn asked; what a chat begins with, whether it is a question or not; or the insight it told."""
     if turn.insight:
         return [one_line(turn.insight, MAX_MESSAGE_CHARS)]
-    asked = [text for text in _sentences(turn.question) if is_asked(text)]
-    if is_first and not any(map(says_enough, asked)):
-        asked = [turn.question]
-    return [one_line(text, MAX_MESSAGE_CHARS) for text in asked]
+    asked = [one_line(text, MAX_MESSAGE_CHARS) for text in _sentences(turn.question) if is_asked(text)]
+    return asked or ([one_line(turn.question, MAX_MESSAGE_CHARS)] if is_first else [])
 
 
 def _told(turn: SessionTurn) -> Iterator[str]:

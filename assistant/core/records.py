@@ -270,7 +270,8 @@ class Coverage:
     `relevant` of the sampled frames were found by a search, the others are spread over the range.
     `is_found` is false when the words asked for are on no frame of it. `unread` and `unembedded`
     frames of the range could not be found yet, by words and by meaning. `unread_scripts` (ISO 15924) are in
-    the words asked for, and no frame of the range was read for them.
+    the words asked for, and no frame of the range was read for them. `imported` pictures of the range are
+    moments, which no time counts.
     """
 
     frames_in_range: int
@@ -283,6 +284,7 @@ class Coverage:
     unread: int = 0
     unembedded: int = 0
     unread_scripts: tuple[str, ...] = ()
+    imported: int = 0
     by_tools: bool = False  # the sampled frames are what tools returned, of no particular range
 
 

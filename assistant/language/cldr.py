@@ -74,9 +74,7 @@ def powers() -> dict[str, frozenset[int]]:
 
 
 def is_common(word: str) -> bool:
-    """Whether a word with a capital names no person, place or thing: a month, a weekday, a language or the
-    people that speak it ("Swiss German").
-    """
+    """Whether a word with a capital names no person, place or thing: a month, a weekday, a language."""
     name = key(word)
     is_day = len(name) > SHORT_WEEKDAY and name in weekdays()
     return is_day or name in months() or word in _languages()
@@ -89,8 +87,7 @@ def is_day_or_month(word: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _languages() -> frozenset[str]:
-    names = (name for locale in _locales() for name in locale.languages.values())
-    return frozenset(word for name in names for word in (name, *name.split()))
+    return frozenset(name for locale in _locales() for name in locale.languages.values())
 
 
 @lru_cache(maxsize=1)
@@ -119,8 +116,8 @@ def halves() -> re.Pattern[str]:
 
 
 def _spelled(name: str) -> str:
-    """A name as it may be written, with full stops and spaces between its letters, or read off a picture."""
-    return r"\.?\s?".join(map(re.escape, name)).replace("m", "(?:m|rn)") + r"\.?"
+    """A name as it may be written, with full stops and spaces between its letters."""
+    return r"\.?\s?".join(map(re.escape, name)) + r"\.?"
 
 
 @lru_cache(maxsize=1)

@@ -165,6 +165,7 @@ class ActivitySummary(Reading):
     apps: list[Usage]
     windows: list[Usage]
     urls: list[Usage]
+    imported: int = Field(description="Pictures that were imported: moments, which count no time.")
     gaps: list[Hole]
 
 

@@ -385,3 +385,9 @@ def segments(call: ReadCall, start_ms: int, end_ms: int, host: str | None = None
     """The stretches of activity of a range, without those in windows that a rule leaves out."""
     found = activity.segments(call.database, start_ms, end_ms, host)
     return [segment for segment in found if call.shows(segment)]
+
+
+def moments(call: ReadCall, start_ms: int, end_ms: int, host: str | None = None) -> list[Segment]:
+    """The pictures imported of a range, without those that a rule leaves out."""
+    found = activity.moments(call.database, start_ms, end_ms, host)
+    return [moment for moment in found if call.shows(moment)]

@@ -139,6 +139,7 @@ def activity_summary(
         apps=totals.by_app[:limit],
         windows=totals.by_window[:limit],
         urls=totals.by_url[:limit],
+        imported=len(calls.moments(call, start_ms, end_ms, host or None)),
         gaps=holes,
     )
 

@@ -93,6 +93,8 @@ def _looked(coverage: Coverage, language: Language) -> Iterator[Statement]:
         name = whole if sampled == frames else part
         summary = text(name, language, "coverage", sampled=sampled, frames=frames, relevant=coverage.relevant)
         yield Statement("looked", summary)
+        if coverage.imported:
+            yield Statement("looked", text("imported", language, "coverage", imported=coverage.imported))
     sentence = not_found(coverage, language)
     if sentence:
         yield Statement("not_found", sentence)

@@ -146,6 +146,8 @@ def _measured(retrieval: Retrieval, zone: tzinfo) -> Iterator[str]:
             f"{sanitized_inline(name, MAX_TITLE_CHARS)} {duration(spent_ms)}" for name, spent_ms in durations
         )
         yield f"time by {label}: {times}"
+    if imported := retrieval.coverage.imported:
+        yield f"imported pictures, which are moments and count no time: {imported}"
     longest: list[Gap] = sorted(retrieval.coverage.gaps, key=lambda gap: gap.start_ms - gap.end_ms)[:MAX_GAPS]
     for gap in sorted(longest, key=lambda gap: gap.start_ms):
         times_of = f"{local_time(gap.start_ms, zone)} to {local_time(gap.end_ms, zone)}"

@@ -8,9 +8,10 @@ with the nearest there is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 
 from assistant.core.strings import clock, day, duration, text
 from assistant.core.texts import HAN, normalize
@@ -41,12 +42,14 @@ from assistant.turns.beside_answers import Beside
 from assistant.turns.plan import CheckedAnswer, RunningTurn
 from engines.chat.extractive import ExtractiveModel, Item, Quote, plain
 from store.core import times
+from store.core.database import Database
 from store.embeddings import knn
 from store.embeddings.knn import WORDS_ONLY, SemanticUnavailable
 from store.frames import apps
 from store.frames.activity_intervals import Segment
 from store.ocr import readings
 from store.ocr.readings import Reading
+from store.search.sample import evenly
 from store.search.semantic import SAYS
 from store.spool.queue import DESKTOP
 from store.timeline import segments
@@ -154,9 +157,13 @@ class _Composing:
 
     @cached_property
     def _activity(self) -> list[Segment]:
+        return self._permitted(segments.segments)
+
+    def _permitted(self, between: Callable[[Database, int, int, str | None], list[Segment]]) -> list[Segment]:
+        """Those of the range that the filters and the rules let through."""
         filters = self.retrieval.filters
         end_ms = min(filters.end_ms or self.turn.plan.now_ms, self.turn.plan.now_ms)
-        found = segments.segments(self.turn.database, filters.start_ms, end_ms, filters.host)
+        found = between(self.turn.database, filters.start_ms, end_ms, filters.host)
         permits = self.turn.services.permits or (lambda _: True)
         return [each for each in found if permits(each) and usage.permitted(each, filters)]
 
@@ -258,11 +265,21 @@ class _Composing:
         return Item(f"**{span}** {ends}", tuple(quotes))
 
     def _blocks(self) -> list[Block]:
-        """No more than a reader takes in: the break that parts two of them grows until they are few."""
+        """No more than a reader takes in: the break that parts two of them grows until they are few. A moment
+        outside of them is one by itself.
+        """
         break_ms = usage.BREAK_MS
         while len(blocks := list(usage.blocks(self._activity, break_ms))) > MAX_BLOCKS:
             break_ms *= 2
         frames = [entry.frame for entry in self.retrieval.entries]
+        looked_at = {frame.captured_ms for frame in frames}
+        alone = [
+            Block(at_ms, at_ms, (Window("", "", 0),))
+            for at_ms in sorted({moment.start_ms for moment in self._permitted(segments.moments)} & looked_at)
+            if not any(block.start_ms <= at_ms <= block.end_ms for block in blocks)
+        ]
+        blocks += evenly(alone, max(1, MAX_BLOCKS - len(blocks)))
+        blocks.sort(key=attrgetter("start_ms"))
         if any(block.start_ms <= f.captured_ms <= block.end_ms for block in blocks for f in frames):
             return blocks
         # Frames that no activity was made of: of a monitor without the focus, or just brought in.

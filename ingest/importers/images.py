@@ -9,17 +9,21 @@ from pathlib import Path
 
 from PIL import Image, UnidentifiedImageError
 
-from ingest.core.validation import check, media_type_of
+from ingest.core.validation import check, decode, media_type_of
 from ingest.importers.items import CannotImport, Item, Skipped, item
 from store.core.errors import SpoolEntryInvalid
 from store.core.preferences import utc_offset_min
+from store.core.translation import N_
 from store.spool.queue import MAX_IMAGE_BYTES
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp"}
 
 
+_NO_TIME = N_("neither its name nor the picture tells when it was taken")
+
+
 def find(folder: Path, zone: tzinfo) -> list[tuple[int, Path]]:
-    """(captured_ms, path) of every picture in a folder and those below it, in order of time.
+    """(captured_ms, path) of every picture in a folder and those below it, in order of time; 0 for unknown.
 
     Links are not followed. Raises `CannotImport` when there is none.
     """
@@ -34,7 +38,7 @@ def read(pictures: list[tuple[int, Path]], zone: tzinfo) -> Iterator[Item | Skip
     """One `Item` or `Skipped` for each picture that `find` found."""
     for captured_ms, path in pictures:
         try:
-            yield _item(path, captured_ms, zone)
+            yield _item(path, captured_ms, zone) if captured_ms else Skipped(path.name, _NO_TIME)
         except (SpoolEntryInvalid, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             yield Skipped(path.name, reason or str(error))
@@ -46,10 +50,11 @@ def _item(path: Path, captured_ms: int, zone: tzinfo) -> Item:
     content = path.read_bytes()
     media_type = media_type_of(content)
     if media_type is None:
-        problem = "not a PNG, JPEG or WebP picture" if content else "the file has 0 bytes"
+        problem = N_("not a PNG, JPEG or WebP picture") if content else N_("the file has 0 bytes")
         raise SpoolEntryInvalid("wrong_type", problem)
     check(content, media_type)
-    return item(content, media_type, captured_ms, utc_offset_min(captured_ms, zone))
+    decode(content, media_type)
+    return item(content, media_type, captured_ms, utc_offset_min(captured_ms, zone), "import")
 
 
 # When was this picture taken? Its name says, or its EXIF data, or the file system.
@@ -77,9 +82,13 @@ _DIGITS = re.compile(r"(?<!\d)(\d{8})(\d{6}(?:\d{3})?)(?!\d)")
 
 
 def taken_ms(path: Path, zone: tzinfo) -> int:
-    """Epoch milliseconds of a picture file: from its name, its EXIF data, or its modification time."""
-    at_ms = _first((from_name(path.stem, zone), _from_exif(path, zone)))
-    return round(path.stat().st_mtime * 1000) if at_ms is None else at_ms
+    """Epoch milliseconds of a picture file: from its name, its EXIF data, or its modification time; 0 where
+    that lies before there were such pictures, as in some archives and for what was uploaded.
+    """
+    at_ms = _first(
+        (from_name(path.stem, zone), _from_exif(path, zone), _epoch(f"{path.stat().st_mtime:.3f}"))
+    )
+    return at_ms or 0
 
 
 def from_name(name: str, zone: tzinfo) -> int | None:

@@ -7,6 +7,7 @@ import math
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from typing import Literal
 
 from store.core import preferences
 from store.core.paths import DataDir
@@ -42,19 +43,25 @@ class Skipped:
 
 
 def item(
-    image: bytes, media_type: str, captured_ms: int, utc_offset_min: int | None, content: str = ""
+    image: bytes,
+    media_type: str,
+    captured_ms: int,
+    utc_offset_min: int | None,
+    source: Literal["import", "video"],
+    content: str = "",
 ) -> Item:
     """A picture under an id made of its content and time: importing it twice is importing it once.
 
     `content` names the content where the bytes do not (they were encoded just now, and another
-    encoder would write others); the SHA-256 of the bytes by default.
+    encoder would write others); the SHA-256 of the bytes by default. `source`: a picture is a moment, one
+    of a video part of a recording.
     """
     digest = hashlib.sha256(image).hexdigest()
     return Item(
         Capture(
             capture_id=str(uuid.uuid5(_NAMESPACE, f"{content or digest} {captured_ms}")),
             captured_ms=captured_ms,
-            source="import",
+            source=source,
             image_type=media_type,
             utc_offset_min=utc_offset_min,
             sha256=digest,

@@ -66,7 +66,8 @@ def read(clip: Clip, start_ms: int, interval_s: float, zone: tzinfo) -> Iterator
                     shown, image = frame, _upright(frame)
                     picture, digest = _webp(image), pixels_sha256(image)
                 captured_ms = start_ms + round(seconds * 1000)
-                yield item(picture, "image/webp", captured_ms, utc_offset_min(captured_ms, zone), digest)
+                offset_min = utc_offset_min(captured_ms, zone)
+                yield item(picture, "image/webp", captured_ms, offset_min, "video", digest)
     except av.error.FFmpegError as error:
         yield Skipped(clip.path.name, f"cannot be decoded after {last_s:.1f} s ({error.strerror})")
 

@@ -94,8 +94,9 @@ class DailySummaryWriter:
 
     def _write_day(self, connection: apsw.Connection, day: Day, chosen: DayClock) -> None:
         hours = daily_hours.between(connection, day.start_ms, day.end_ms)
-        totals = segments.totals(self._database, day.start_ms, min(day.end_ms, self._clock()))
-        text = rules.day_text(day, chosen.zone, hours, totals)
+        span = (day.start_ms, min(day.end_ms, self._clock()))
+        totals, moments = segments.totals(self._database, *span), segments.moments(self._database, *span)
+        text = rules.day_text(day, chosen.zone, hours, totals, len(moments))
         if not text:
             daily_summaries.delete(connection, day.date)
             return

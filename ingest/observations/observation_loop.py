@@ -28,6 +28,7 @@ from store.core.errors import StoreBusy
 from store.frames import tags
 from store.memory import observation_writer, observations
 from store.memory.observations import HOUR_MS
+from store.timeline import segments
 
 log = logging.getLogger(__name__)
 
@@ -94,6 +95,9 @@ class ObservationLoop(StepLoop):
         now_ms = self._clock()
         is_over = (hour + 1) * HOUR_MS + SETTLED_AFTER_MS <= now_ms
         started = time.monotonic()
+        if segments.moments(self._database, hour * HOUR_MS, (hour + 1) * HOUR_MS):
+            with self._database.write() as connection:  # before migration 015 these were on the line
+                segments.rebuild(connection, hour * HOUR_MS, (hour + 1) * HOUR_MS)
         with self._database.read() as connection:
             before = _state(connection, hour, is_over)
         drafts = rules.drafts_of(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from zoneinfo import ZoneInfo
 
 import apsw
@@ -26,7 +26,7 @@ from store.frames.activity_intervals import Segment
 from store.memory import documents, observations
 from store.memory.daily_hours import Hour, Point, Quote
 from store.memory.documents import SESSION_GAP_MS
-from store.memory.observations import HOUR_MS, MODEL_SAYS, Draft, Fact, Observation
+from store.memory.observations import HOUR_MS, IMPORTED, MODEL_SAYS, PICTURE, Draft, Fact, Observation
 from store.search import search
 from store.search.filters import Filters
 from store.search.sample import evenly
@@ -35,7 +35,7 @@ from store.timeline.gaps import Interval, merge_intervals
 from store.timeline.totals import Totals
 
 MAX_OF_HOUR = 20
-"""Places of one hour that get an observation: those with the most time."""
+"""Places of one hour that get an observation: those with the most time; and so many imported pictures."""
 MAX_FRAMES = 24
 """Frames of an observation whose texts are looked at, spread over its visits."""
 _MAX_URLS = 20
@@ -81,7 +81,16 @@ def drafts_of(database: Database, hour: int, until_ms: int, around: Surroundings
                 visits.setdefault(where, []).append(segment)
         chosen = sorted(visits, key=lambda where: -_active_ms(visits[where]))[:MAX_OF_HOUR]
         drafts = [_draft(connection, around, hour, where, visits[where]) for where in chosen]
+        moments = evenly(segments.moments(database, start_ms, start_ms + HOUR_MS), MAX_OF_HOUR)
+        drafts += [_moment(connection, around, hour, moment) for moment in moments]
     return sorted(drafts, key=lambda draft: (draft.start_ms, draft.place))
+
+
+def _moment(connection: apsw.Connection, around: Surroundings, hour: int, moment: Segment) -> Draft:
+    """A picture that was imported, by itself: of which window, and so part of what, nobody knows."""
+    draft = _draft(connection, around, hour, f"{IMPORTED}\n{moment.first_frame_id}", [moment])
+    title = f"“{draft.facts[0].text[:_TITLE_CHARS]}” – {IMPORTED}" if draft.facts else IMPORTED
+    return replace(draft, kind=PICTURE, title=title, narrative="A picture that was imported.")
 
 
 def _draft(
@@ -342,15 +351,16 @@ def fingerprint_of(observations: Sequence[Observation]) -> str:
     return hashlib.sha256(repr((_RULES, content)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def day_text(day: Day, zone: ZoneInfo, hours: Sequence[Hour], totals: Totals) -> str:
-    """The summary of a day; "" for one without points."""
+def day_text(day: Day, zone: ZoneInfo, hours: Sequence[Hour], totals: Totals, imported: int = 0) -> str:
+    """The summary of a day with so many imported pictures; "" for one without points."""
     points = [point for hour in hours for point in hour.points]
     if not points:
         return ""
     apps = _apps(totals, _TOP_APPS)
-    spent = f"{duration_text(totals.covered_ms)} at the screen: {apps}." if apps else ""
+    spent = f"{duration_text(totals.covered_ms)} at the screen: {apps}. " if apps else ""
+    brought = f"{imported} picture{'s'[imported == 1 :]} imported." if imported else ""
     named = f"{day.date.strftime('%A')}, {day.date.day} {day.date.strftime('%B %Y')}"
-    return "\n".join([f"{named}. {spent}".rstrip(), *(_line(point, zone) for point in points)])
+    return "\n".join([f"{named}. {spent}{brought}".rstrip(), *(_line(point, zone) for point in points)])
 
 
 def _point(observation: Observation) -> Point:

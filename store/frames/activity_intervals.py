@@ -1,7 +1,8 @@
 """The line of activity: stretches in one window, folded from frames; pure.
 
-A left fold over the frames that may show what the person was working in (all but those known to
-be on a monitor without the focus), in id order, which is time order:
+A left fold over the frames that may show what the person was working in (`ON_LINE`: all but those
+known to be on a monitor without the focus, and pictures that were imported, which are moments and no
+recording), in id order, which is time order:
 
 * A frame of the same app, window and URL, at most `MERGE_GAP_MS` after the last look at the
   stretch, extends it; the heartbeat idea of ActivityWatch.
@@ -31,6 +32,11 @@ CONTINUOUS_MS = 10_000
 """Looks this close together are continuous. Capture looks twice a second; a busy machine may skip."""
 
 PIECE_MS = 300_000
+
+ON_LINE = "(+focused is null or +focused = 1) and +source <> 'import'"
+"""SQL: whether a row of frames is on the line. Read by id, never by the index of focus, which would sort all
+frames after a moment.
+"""
 
 
 @dataclass(frozen=True, slots=True)

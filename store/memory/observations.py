@@ -17,12 +17,16 @@ import apsw
 
 from store.core.database import Database, rows, scalar
 from store.core.errors import existing
+from store.core.translation import N_
 from store.frames.frames import captured_ms_of
 from store.search.sample import evenly
 
 HOUR_MS = 3_600_000
 
 Source = Literal["rule", "model", "user"]
+
+IMPORTED, PICTURE = N_("Imported picture"), N_("picture")
+"""Where a picture that was imported was, and what kind of work it is, as far as anyone knows."""
 
 MODEL_SAYS = "In a model's words: "
 """Opens what a chat model says of an observation, wherever that is told."""

@@ -8,8 +8,9 @@ and nobody touched anything.
 
 Looks cover the time of their batch; a look batch is written about every ten seconds, so the last
 `UNREPORTED_MS` before now may be unreported and are not called a gap. Frames that no batch counts
-(imports, uploads, batches still on their way) cover themselves, and the time to the next one up
-to `activity_intervals.MERGE_GAP_MS`, because nothing says how often their source looked.
+(uploads, films, batches still on their way) cover themselves, and the time to the next one up to
+`activity_intervals.MERGE_GAP_MS`, because nothing says how often their source looked. A picture that was
+imported covers nothing: nobody looked beside it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dataclasses import asdict, dataclass, replace
 import apsw
 
 from store.core.database import Database, column, rows
-from store.frames.activity_intervals import CONTINUOUS_MS, MERGE_GAP_MS, Segment
+from store.frames.activity_intervals import CONTINUOUS_MS, MERGE_GAP_MS, ON_LINE, Segment
 from store.frames.frames import HOSTS, id_range
 
 UNREPORTED_MS = 30_000
@@ -160,13 +161,10 @@ def _pictures(connection: apsw.Connection, stretches: list[Interval]) -> list[In
         first, after = id_range(start, end)
         shown = rows(
             connection,
-            """
+            f"""
             select captured_ms, ended_ms from frames
-            where id < :after and (focused is null or focused = 1)
-                and id >= coalesce(
-                    (select max(id) from frames where id < :first and (focused is null or focused = 1)),
-                    :first
-                )
+            where id < :after and {ON_LINE}
+                and id >= coalesce((select max(id) from frames where id < :first and {ON_LINE}), :first)
             """,
             {"first": first, "after": after},
         )
@@ -205,7 +203,7 @@ def _spans(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Inte
 def _own(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interval]:
     """The time near ``[start_ms, end_ms)`` that frames cover which no batch counts."""
     first, after = id_range(start_ms - MERGE_GAP_MS, end_ms + MERGE_GAP_MS)
-    # Islands are joined inside SQLite: a day of imported frames comes out as a few rows.
+    # Islands are joined inside SQLite: a day of a film comes out as a few rows.
     own = rows(
         connection,
         """
@@ -213,7 +211,7 @@ def _own(connection: apsw.Connection, start_ms: int, end_ms: int) -> list[Interv
             select captured_ms, ended_ms, iif(source = 'screen', :close, :cap) as apart_ms,
                 max(ended_ms) over (order by id rows between unbounded preceding and 1 preceding) as before_ms
             from frames f
-            where id >= :first and id < :after
+            where id >= :first and id < :after and source <> 'import'
                 and not exists (select 1 from look_batches b where b.id = f.batch_id)
         ),
         islands as (
@@ -309,7 +307,7 @@ def cut(connection: apsw.Connection, segment: Segment, start_ms: int, end_ms: in
             select id, ended_ms from frames
             where id between :first_frame_id and min(:last_frame_id, :after - 1)
                 and app_name is :app_name and window_name is :window_name and browser_url is :browser_url
-                and host = :host and (focused is null or focused = 1)
+                and host = :host and (focused is null or focused = 1) and source <> 'import'
         )
         select
             min(id) filter (where ended_ms >= :since),

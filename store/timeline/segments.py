@@ -5,6 +5,8 @@ frame is the last one near; a frame that arrives late, is extended or goes makes
 neighbourhood again. Both give the same line. It is stored as the screen was; idle time
 (`store.timeline.gaps`), which the ledger tells later, is taken out whenever it is read.
 
+A picture that was imported is on no line: it is a moment, of which no time is known (`moments`).
+
 Each host has a line of its own. Where several are asked for together they become one, so that no moment
 counts twice: of two machines that were in use at once the one counts whose stretch began last.
 """
@@ -25,6 +27,7 @@ from store.core.records import columns, insert, load
 from store.frames import apps
 from store.frames.activity_intervals import (
     MERGE_GAP_MS,
+    ON_LINE,
     Segment,
     ShownFrame,
     fold_intervals,
@@ -62,6 +65,20 @@ def by_host(database: Database, start_ms: int, end_ms: int) -> dict[str, list[Se
 
 
 _HOSTS = HOSTS.format(table="segments")
+
+
+def moments(database: Database, start_ms: int, end_ms: int, host: str | None = None) -> list[Segment]:
+    """The pictures imported of ``[start_ms, end_ms)``, in order: each a stretch that lasts no time."""
+    if host:  # imports are this machine's
+        return []
+    return database.records(
+        Segment,
+        """
+        select captured_ms, captured_ms, app_name, window_name, browser_url, id, id, 1, host
+        from frames where source = 'import' and captured_ms >= ? and captured_ms < ? order by captured_ms, id
+        """,
+        (start_ms, end_ms),
+    )
 
 
 def _line(connection: apsw.Connection, start_ms: int, end_ms: int, host: str) -> list[Segment]:
@@ -103,6 +120,11 @@ def _united(connection: apsw.Connection, lines: list[list[Segment]]) -> list[Seg
     return found
 
 
+def imported_ms(database: Database) -> list[int]:
+    """When each of all imported pictures was taken, the newest first."""
+    return database.column("select captured_ms from frames where source = 'import' order by captured_ms desc")
+
+
 def totals(database: Database, start_ms: int, end_ms: int, host: str | None = None) -> Totals:
     """Durations by app, window and URL in ``[start_ms, end_ms)``, of one host or of all."""
     with FEW_AT_ONCE:
@@ -130,7 +152,7 @@ def segment_of(database: Database, frame: FrameRow) -> Segment | None:
 
 def heartbeat(connection: apsw.Connection, frame: FrameRow) -> None:
     """Put a frame that was just inserted on the line."""
-    if frame.focused is False:
+    if frame.focused is False or frame.source == "import":
         return
     shown = ShownFrame(
         frame.id, frame.captured_ms, frame.ended_ms, frame.app_name, frame.window_name,
@@ -226,23 +248,21 @@ def folded_line(connection: apsw.Connection) -> list[Segment]:
 
 
 _SHOWN = "id, captured_ms, ended_ms, app_name, window_name, browser_url, coalesce(focused, 0) = 1, host"
-# By id, never by the index of focus, which would sort all frames after a moment.
-_MAY_HAVE_FOCUS = "(+focused is null or +focused = 1)"
 
 
 def _frames_from(connection: apsw.Connection, from_id: int, host: str) -> Iterator[ShownFrame]:
-    sql = f"select {_SHOWN} from frames where host = ? and id >= ? and {_MAY_HAVE_FOCUS} order by id"
+    sql = f"select {_SHOWN} from frames where host = ? and id >= ? and {ON_LINE} order by id"
     return (ShownFrame(*row) for row in connection.execute(sql, (host, from_id)))
 
 
 def _shown(connection: apsw.Connection, frame_id: int) -> ShownFrame | None:
-    sql = f"select {_SHOWN} from frames where id = ? and {_MAY_HAVE_FOCUS}"
+    sql = f"select {_SHOWN} from frames where id = ? and {ON_LINE}"
     return next(iter(load(ShownFrame, connection.execute(sql, (frame_id,)))), None)
 
 
 def _is_followed(connection: apsw.Connection, frame: ShownFrame, reach_ms: int) -> bool:
     """Whether a later frame is near enough to have a say in the same stretch."""
-    sql = f"select 1 from frames where host = ? and id > ? and id < ? and {_MAY_HAVE_FOCUS} limit 1"
+    sql = f"select 1 from frames where host = ? and id > ? and id < ? and {ON_LINE} limit 1"
     reach_id = (reach_ms + MERGE_GAP_MS + 1) * ID_STEP
     return scalar(connection, sql, (frame.host, frame.id, reach_id)) is not None
 
@@ -309,6 +329,7 @@ def frames_of(connection: apsw.Connection, visit: Segment, start_ms: int, end_ms
         where id between :first_frame_id and :last_frame_id and captured_ms < :until and ended_ms >= :since
             and app_name is :app_name and window_name is :window_name and browser_url is :browser_url
             and host = :host and (focused is null or focused = 1)
+            and (source <> 'import' or id = :first_frame_id)
         order by id
         """,
         {**asdict(visit), "since": start_ms, "until": end_ms},

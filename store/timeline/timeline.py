@@ -28,9 +28,12 @@ MAX_RUNS = 600
 
 @dataclass(frozen=True, slots=True)
 class Run(Segment):
-    """A stretch of the band in one app. `window_name` and `browser_url` where it has only one."""
+    """A stretch of the band in one app, or moments less than a pixel apart. `window_name` and `browser_url`
+    where it has only one.
+    """
 
     colour_slot: int | None = None
+    is_imported: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,17 @@ class Timeline:
     colour_slots: dict[str, int | None]
     frames: int
     lanes: tuple[Lane, ...] = ()  # where there are other machines than this one
+    moments: tuple[Run, ...] = ()  # pictures that were imported, where they are: no stretch, and in no total
+
+    @property
+    def shown(self) -> list[Run]:
+        """Runs and moments in order: what a band draws."""
+        return sorted((*self.runs, *self.moments), key=attrgetter("start_ms"))
+
+    @property
+    def imported(self) -> int:
+        """How many pictures were imported."""
+        return sum(moment.frames for moment in self.moments)
 
 
 Mark = tuple[int, int, str | None]
@@ -75,15 +89,16 @@ def timeline(
     one activity segment.
     """
 
-    def runs(line: Sequence[Segment]) -> tuple[Run, ...]:
+    def runs(line: Sequence[Segment], *, is_imported: bool = False) -> tuple[Run, ...]:
         shown = line if width_px is None else merged(line, start_ms, end_ms, width_px)
-        return tuple(_run_of(segment, slots) for segment in shown)
+        return tuple(_run_of(segment, slots, is_imported) for segment in shown)
 
     with activity.FEW_AT_ONCE:
         with database.read() as connection:
             segments = activity.segments(database, start_ms, end_ms, host)
             by_host = activity.by_host(database, start_ms, end_ms)
             slots = apps.colour_slots(database)
+            moments = activity.moments(database, start_ms, end_ms, host)
             count = frames.count(connection, *id_range(start_ms, end_ms), host)
             holes = gaps.gaps(database, start_ms, end_ms, now_ms)
         lanes = tuple(
@@ -92,7 +107,17 @@ def timeline(
             if line and host in (None, name)
         )
         totals = of_segments(segments, start_ms, end_ms)
-        return Timeline(start_ms, end_ms, runs(segments), tuple(holes), totals, slots, count, lanes)
+        return Timeline(
+            start_ms,
+            end_ms,
+            runs(segments),
+            tuple(holes),
+            totals,
+            slots,
+            count,
+            lanes,
+            runs(moments, is_imported=True),
+        )
 
 
 def merged(runs: Sequence[Segment], start_ms: int, end_ms: int, width_px: int) -> list[Segment]:
@@ -177,9 +202,9 @@ _WINDOW, _URL = attrgetter("window_name"), attrgetter("browser_url")
 _OF_SEGMENT = attrgetter(*(field.name for field in fields(Segment)))
 
 
-def _run_of(segment: Segment, slots: dict[str, int | None]) -> Run:
+def _run_of(segment: Segment, slots: dict[str, int | None], is_imported: bool) -> Run:
     slot = slots.get(segment.app_name) if segment.app_name else None
-    return Run(*(*_OF_SEGMENT(segment), slot))
+    return Run(*(*_OF_SEGMENT(segment), slot, is_imported))
 
 
 def frames_between(

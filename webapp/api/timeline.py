@@ -71,6 +71,9 @@ class LaneAnswer(Answer):
 class TimelineAnswer(SpanAnswer):
     frames: int
     segments: list[RunAnswer]
+    moments: list[RunAnswer] = Field(
+        description="Pictures that were imported: no segment, and in no total. Those of one pixel are one."
+    )
     gaps: list[GapAnswer] = Field(description="Those of all machines: when none of them recorded.")
     apps: list[TotalAnswer]
     hosts: list[LaneAnswer] = Field(
@@ -106,6 +109,7 @@ class ActivitySummaryAnswer(SpanAnswer):
     windows: list[TotalAnswer] = Field(validation_alias="by_window")
     urls: list[TotalAnswer] = Field(validation_alias="by_url")
     sites: list[TotalAnswer] = Field(validation_alias="by_site")
+    imported: int = Field(description="Pictures that were imported; they count no time.")
     gaps: list[GapAnswer]
     hosts: list[HostTotalAnswer] = Field(
         description="Each machine by itself, where there are others than this one."
@@ -121,6 +125,7 @@ def activity_summary(query: HostQuery) -> ActivitySummaryAnswer:
         segments.totals(own.database, start_ms, end_ms, query.host),
         start_time=start_ms,
         end_time=end_ms,
+        imported=len(segments.moments(own.database, start_ms, end_ms, query.host)),
         gaps=gaps.gaps(own.database, start_ms, end_ms, own.clock()),
         hosts=[
             HostTotalAnswer(host=name, minutes=sum(segment.duration_ms for segment in line))

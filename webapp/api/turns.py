@@ -173,6 +173,7 @@ class CoverageAnswer(Answer):
     frames_unembedded: int = Field(
         validation_alias="unembedded", description="Frames of the range not yet found by meaning."
     )
+    imported: int = Field(description="Pictures of the range that were imported: they count no time.")
     gaps: list[CoverageGapAnswer]
     causes: list[CauseAnswer]
     queries: list[QueryAnswer]

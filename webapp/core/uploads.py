@@ -10,11 +10,13 @@ from __future__ import annotations
 import io
 import json
 import logging
+import os
 import re
 import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 from typing import IO, Any, cast
 
@@ -37,12 +39,14 @@ from webapp.core.services import services
 log = logging.getLogger(__name__)
 
 MAX_IMPORT_BYTES = 512_000_000
+MAX_PICTURES = 1_000
 MAX_ATTACHMENT_BYTES = 25_000_000
 IMPORT_TIMEOUT_S = 3_600
 ATTACHMENT_TIMEOUT_S = 25.0
 IMPORT_PATHS = ("/api/v1/imports/", "/sources/")
 _MAX_NAME = 200
 _REFUSED, _UNSUPPORTED = 1, 3  # how the programs of ingest end when they refuse a file
+_NOT_IN_NAMES = re.compile(r"[^\w .,+()@-]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _NOT_SHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
 _reading = threading.BoundedSemaphore(2)
@@ -58,6 +62,7 @@ class Request(HtmxAwareRequest):  # type: ignore[misc]  # htmx_flask is untyped
         self.is_import = self.method == "POST" and self.path.startswith(IMPORT_PATHS)
         if self.is_import:
             self.max_content_length = MAX_IMPORT_BYTES
+            self.max_form_parts = MAX_PICTURES
 
     def _get_file_stream(self, *sizes: Any, **details: Any) -> IO[bytes]:
         if not self.is_import:
@@ -89,20 +94,41 @@ def import_file(
     Raises `Problem` with the reason when the file is refused.
     """
     file.stream.flush()
-    arguments = [
-        "ingest", "--home", str(services().data_dir.home), "import", kind, str(Path(str(file.stream.name))),
-        "--json", f"--name={_name(file)}", f"--tz={timezone}",
-    ]  # fmt: skip
+    arguments = [kind, str(Path(str(file.stream.name))), f"--name={_name(file)}", f"--tz={timezone}"]
     given = {"format": format, "dates": dates}
     arguments += [f"--{option}={_plain(value)}" for option, value in given.items() if value]
     arguments += [f"--me={_plain(name)}" for name in me.split(",") if name.strip()]
+    return _import(arguments)
+
+
+def import_pictures(files: Iterable[FileStorage], timezone: str) -> dict[str, Any]:
+    """What became of pictures, each at the time that its name or its own data tell. Raises `Problem`."""
+    names = dict[str, str]()
+    with tempfile.TemporaryDirectory(dir=services().data_dir.spool / "tmp", prefix="import-") as folder:
+        for n, file in enumerate(files):
+            # What it is called says when it was taken; what it is, its bytes say.
+            told = _NOT_IN_NAMES.sub("_", _name(file)).encode()[:200].decode(errors="ignore")
+            path = Path(folder, f"{n}", f"{told}.png")
+            path.parent.mkdir()
+            file.stream.close()
+            Path(str(file.stream.name)).replace(path)
+            os.utime(path, (0, 0))  # when it was uploaded is not when it was taken
+            names[path.name] = _name(file)
+        receipt = _import(["images", folder, f"--tz={timezone}"])
+    left_out = [(names.get(each["name"], ""), each["reason"]) for each in receipt["skipped"]]
+    return {**receipt, "skipped": left_out}
+
+
+def _import(arguments: Sequence[str]) -> dict[str, Any]:
+    """What a process of ingest says that it imported."""
+    arguments = ["ingest", "--home", str(services().data_dir.home), "import", *arguments, "--json"]
     try:
         environment, key = handing(box_of(services().data_dir.home).key)
         done = _run_program(arguments, IMPORT_TIMEOUT_S, key, environment)
     except subprocess.TimeoutExpired as error:
         detail = _("It took more than an hour and was stopped; import it again to go on.")
         raise Problem(503, "import_too_long", detail) from error
-    if done.returncode == 0:
+    if done.stdout and done.returncode in (0, _REFUSED):  # which it also is where some were left out
         receipt: dict[str, Any] = json.loads(done.stdout)
         return receipt
     if done.returncode == _REFUSED and (reason := _reason(done, "ingest: ")):
@@ -113,7 +139,7 @@ def import_file(
 
 
 def _run_program(
-    arguments: list[str], timeout_s: float, given: bytes, environment: dict[str, str] | None = None
+    arguments: Sequence[str], timeout_s: float, given: bytes, environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-m", *arguments],

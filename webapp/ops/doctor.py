@@ -80,8 +80,8 @@ def check_all(data_dir: DataDir, settings: Settings) -> list[Check]:
     ]
 
 
-def check_display(data_dir: DataDir, source: str = "screen") -> Check:
-    """What capture last said of the screen; without a daemon, whether there is a display at all."""
+def check_capture(data_dir: DataDir) -> Check:
+    """What capture last said of the screen."""
     state = process_state.read_capture_state(data_dir.spool)
     if state and state.state != "stopped" and now_ms() - state.written_ms < FRESH_MS:
         if state.state == "failing":
@@ -90,10 +90,18 @@ def check_display(data_dir: DataDir, source: str = "screen") -> Check:
             )
         monitors = ", ".join(state.monitors) or _("no monitor yet")
         return Check("Display", "OK", f"{state.state}, {monitors}")
+    is_to_run = not is_sample(data_dir)  # where nothing is ever recorded
+    action = _("Start it with `recollect up`.") if is_to_run else ""
+    return Check("Display", "--", _("capture is not running"), action)
+
+
+def check_display(data_dir: DataDir, source: str = "screen") -> Check:
+    """The same; without a daemon, whether there is a display at all."""
+    told = check_capture(data_dir)
+    if told.verdict != "--" or is_sample(data_dir):
+        return told
     if source != "screen":
         return Check("Display", "--", _("not looked at: pictures come from %(source)s", source=source))
-    if is_sample(data_dir):  # nothing is ever recorded there
-        return Check("Display", "--", _("capture is not running"))
     has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if sys.platform.startswith("linux") and not has_display:
         return Check(
@@ -102,7 +110,7 @@ def check_display(data_dir: DataDir, source: str = "screen") -> Check:
             _("No display found: neither DISPLAY nor WAYLAND_DISPLAY is set."),
             _("Start Recollect from a desktop session, or set capture.source to folder:DIR or video:FILE."),
         )
-    return Check("Display", "--", _("capture is not running"), _("Start it with `recollect up`."))
+    return told
 
 
 def check_windows(data_dir: DataDir) -> Check:

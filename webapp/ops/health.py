@@ -295,10 +295,12 @@ def canary_part(database: Database) -> Part:
     at_ms = frames.captured_ms_of(frame_id)
     page = search(database, f'"{word}"', Filters(at_ms, at_ms + 1), order="newest", limit=200)
     if any(hit.frame_id == frame_id for hit in page.hits):
-        read_ms = frames.get(database, frame_id).read_ms or at_ms
+        frame = frames.get(database, frame_id)
+        begun_ms = frame.stored_ms if frame.source == "import" else at_ms
+        read_ms = frame.read_ms or begun_ms
         why = _(
             "a search for a word of the newest frame finds it: captured, stored, read, found within %(time)s",
-            time=_seconds(read_ms - at_ms),
+            time=_seconds(read_ms - begun_ms),
         )
         return Part("canary", "ok", _("found"), why)
     why = _("a search for a word of the newest frame does not find it")

@@ -221,9 +221,11 @@ def moments(own: Services, viewer: Viewer) -> list[Moment]:
     if last is None:
         return []
     activity = segments.segments(own.database, last.ended_ms - _DAY_MS, last.ended_ms + 1)
-    long_enough = [
-        segment for segment in activity if segment.end_ms - segment.start_ms >= _SHORTEST_MS
-    ] or activity
+    long_enough = (
+        [segment for segment in activity if segment.end_ms - segment.start_ms >= _SHORTEST_MS]
+        or activity
+        or segments.moments(own.database, last.ended_ms - _DAY_MS, last.ended_ms + 1)
+    )
     return [_moment(segment, viewer) for segment in reversed(long_enough[-MOMENTS:])]
 
 

@@ -183,7 +183,7 @@ def _day(form: object) -> dict[str, Any] | None:
     day = who.day_of(newest.captured_ms if asked_ms is None else asked_ms)
     view = band.Window(day.start_ms, day.end_ms, "day")
     held = timeline.timeline(own.database, day.start_ms, day.end_ms, now_ms=who.now_ms)
-    runs = [(run, band.band_run(run, view, ())) for run in held.runs]
+    runs = [(run, band.band_run(run, view, ())) for run in held.shown]
     return {"on": day.date, "view": view, "runs": runs, "ticks": band.ticks(view, who)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -16,8 +17,10 @@ from store.core.database import Database
 from store.core.errors import NotFound, existing
 from store.core.translation import gettext as _
 from store.embeddings.knn import RetrievalQuery
+from store.ocr import readings
 from store.sources import calendars, imports, locations, messages
 from store.sources.imports import KINDS, AcceptedNames, Import, Kind
+from store.timeline import segments
 from webapp.core import formatting, templating, uploads
 from webapp.core.errors import Problem
 from webapp.core.parameters import DELETE, day_named, is_confirmed, number
@@ -79,10 +82,52 @@ class Listed:
 
 @templating.get("/sources")
 def show() -> str:
-    """The four sources, and how much there is of each."""
+    """The sources, and how much there is of each."""
     database = services().database
     cards = [(kind, words_for(kind), imports.total(database, kind)) for kind in KINDS]
-    return render_template("sources/sources.html", cards=cards)
+    pictures = len(segments.imported_ms(database))
+    return render_template("sources/sources.html", cards=cards, pictures=pictures)
+
+
+@templating.get("/sources/pictures")
+def pictures() -> Response:
+    """The days that pictures were imported of; for htmx how many frames are still to be read."""
+    if templating.wants_fragment():
+        return templating.render_page(
+            "sources/_reading.html", unread=readings.count_pending(services().database)
+        )
+    return _pictures()
+
+
+@templating.post("/sources/pictures/import")
+def import_pictures() -> Response:
+    """Import the files of the form; the answer is the page with what became of them."""
+    files = [file for file in request.files.getlist("files") if file.filename]
+    zone = request.form.get("timezone", "").strip()[:_MAX_CHARS] or viewer().zone_name
+    if not files:
+        return _pictures(422, problem=_("Choose a file first."))
+    try:
+        return _pictures(receipt=uploads.import_pictures(files, zone))
+    except Problem as problem:
+        if problem.status >= 500:
+            raise
+        return _pictures(problem.status, problem=problem.detail, zone=zone)
+
+
+def _pictures(status: int = 200, **changes: Any) -> Response:
+    database, who = services().database, viewer()
+    taken = segments.imported_ms(database)
+    days = Counter(who.day_of(at_ms).date for at_ms in taken)
+    return templating.render_page(
+        "sources/pictures.html",
+        status,
+        total=len(taken),
+        days=list(days.items())[:PAGE],
+        more=max(0, len(days) - PAGE),
+        unread=readings.count_pending(database),
+        max_mb=MAX_IMPORT_BYTES // 1_000_000,
+        **{"receipt": None, "problem": "", "zone": who.zone_name, **changes},
+    )
 
 
 @templating.get("/sources/<kind>")

@@ -145,7 +145,7 @@ def _recording(own: Services, viewer: Viewer) -> Row:
         return Row(
             "recording", "ok", name, f"{monitors} · {_('newest frame at %(time)s', time=at)}", frame=newest
         )
-    check = doctor.check_display(own.data_dir)
+    check = doctor.check_capture(own.data_dir)  # a display that nobody looks at is not missed
     kind = "working" if check.verdict == "OK" else _OF_VERDICT[check.verdict]
     return Row("recording", kind, name, formatting.sentence(check.sentence), check.action, newest)
 

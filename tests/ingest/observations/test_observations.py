@@ -11,6 +11,7 @@ from ingest.core.worker_stats import WorkerStats
 from ingest.observations import keyword_extraction, places, rules
 from ingest.observations.observation_loop import ObservationLoop
 from store.core.database import Database, rows, scalar
+from store.core.migrations import migrate
 from store.core.paths import DataDir
 from store.deletion import deletion
 from store.embeddings.knn import RetrievalQuery
@@ -20,7 +21,7 @@ from store.memory import observation_writer, observations, search
 from store.memory.observations import HOUR_MS, Fact, Observation
 from store.ocr import readings
 from store.spool.queue import Spool
-from store.timeline import ledger
+from store.timeline import ledger, segments
 from store.verify.verify import verify
 from tests.factories import NOON_MS, Clock, text_draft
 from tests.ingest.remembering import MINUTE, Shoot
@@ -96,6 +97,52 @@ def test_what_was_on_a_monitor_without_the_focus_is_not_what_was_done(
     shoot(NOON_MS, window_name="seen aside", focused=False)
     derive(database, clock)
     assert everything(database) == []
+
+
+NO_WINDOW = {"app_name": None, "window_name": None, "focused": None, "monitor": ""}
+
+
+def test_a_picture_that_was_imported_is_a_moment_by_itself(
+    database: Database, data_dir: DataDir, shoot: Shoot, clock: Clock
+) -> None:
+    shoot(NOON_MS, "recorded")
+    shots = [
+        shoot(
+            NOON_MS + n * MINUTE // 2,
+            f"The third lighthouse needs lamp {n}",
+            shown_ms=0,
+            source="import",
+            **NO_WINDOW,
+        )
+        for n in (1, 4, 5)
+    ]
+    derive(database, clock)
+    recorded, *moments = everything(database)
+    assert (recorded.start_ms, recorded.end_ms, recorded.active_ms) == (NOON_MS, NOON_MS + MINUTE, MINUTE)
+    assert [(o.start_ms, o.active_ms, o.title, o.kind) for o in moments] == [
+        (shot.captured_ms, 0, f"“The third lighthouse needs lamp {n}” – Imported picture", "picture")
+        for n, shot in zip((1, 4, 5), shots, strict=True)
+    ]
+
+
+def test_an_earlier_version_s_imports_leave_the_line_and_its_films_stay(
+    database: Database, data_dir: DataDir, shoot: Shoot, clock: Clock
+) -> None:
+    shoot(NOON_MS, shown_ms=3 * MINUTE)
+    for at_ms, media_type in ((NOON_MS + MINUTE, "image/png"), (NOON_MS + 10 * MINUTE, "image/webp")):
+        frame = shoot(at_ms, shown_ms=MINUTE // 2, source="upload", **NO_WINDOW)
+        database.change(
+            "update frames set source = 'import', media_type = ? where id = ?", (media_type, frame.id)
+        )
+    database.change("drop index frames_imported")
+    database.change("delete from migrations where name = '015_moments'")
+    migrate(database.connection(), data_dir)
+    derive(database, clock)
+    with database.read() as connection:
+        line = segments.stored_line(connection)
+        assert line == segments.folded_line(connection)
+    assert [(s.start_ms - NOON_MS, s.app_name) for s in line] == [(0, "Code"), (10 * MINUTE, None)]
+    assert [m.start_ms for m in segments.moments(database, 0, 2 * NOON_MS)] == [NOON_MS + MINUTE]
 
 
 def test_an_hour_ends_an_observation(database: Database, shoot: Shoot, clock: Clock) -> None:

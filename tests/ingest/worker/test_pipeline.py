@@ -80,8 +80,12 @@ def test_the_same_picture_again_extends_the_frame(home: Home, source: str) -> No
     assert [result.outcome for result in outcomes] == ["stored", "deduplicated", "deduplicated"]
     assert len({result.frame_id for result in outcomes}) == 1
     assert frames.get(home.database, outcomes[0].frame_id or 0).ended_ms == NOON_MS + 2000
-    (segment,) = segments.segments(home.database, NOON_MS - 1, NOON_MS + DAY_MS)
-    assert (segment.start_ms, segment.end_ms) == (NOON_MS, NOON_MS + 2000)
+    line, moments = (
+        of(home.database, NOON_MS - 1, NOON_MS + DAY_MS) for of in (segments.segments, segments.moments)
+    )
+    spans = [(each.start_ms, each.end_ms) for each in (*line, *moments)]
+    assert spans == [(NOON_MS, NOON_MS if source == "import" else NOON_MS + 2000)]
+    assert len(moments) == (source == "import")
     assert ledger.reconcile(home.database, NOON_MS, NOON_MS + DAY_MS).deduped == 2
     assert len(home.media.files()) == 1
 

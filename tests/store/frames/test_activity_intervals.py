@@ -16,7 +16,7 @@ from store.core.paths import DataDir
 from store.frames import frames
 from store.frames.activity_intervals import CONTINUOUS_MS, MERGE_GAP_MS, PIECE_MS, ShownFrame, fold_intervals
 from store.frames.frames import Still
-from store.timeline import gaps, segments
+from store.timeline import gaps, segments, timeline
 from store.timeline.totals import Kind, Total, Totals, intervals, of_segments, site
 from tests.factories import NOON_MS, capture
 from tests.tables import for_each
@@ -36,10 +36,17 @@ def put(
     monitor: str = "DP-1",
     window: str | None = "w",
     url: str | None = None,
+    source: str = "screen",
 ) -> int:
     """A frame as ingest stores it; with `ended_ms` also the report that extends it."""
     record = capture(
-        NOON_MS + at_ms, app_name=app, window_name=window, browser_url=url, focused=focused, monitor=monitor
+        NOON_MS + at_ms,
+        app_name=app,
+        window_name=window,
+        browser_url=url,
+        focused=focused,
+        monitor=monitor,
+        source=source,
     )
     with database.write() as connection:
         frame_id = frames.insert(connection, record, STILL, 0)
@@ -135,6 +142,29 @@ def test_known_focus_beats_a_frame_that_cannot_tell(database: Database) -> None:
     put(database, 0, "Code", ended_ms=60 * SECOND)
     put(database, 30 * SECOND, "Film", focused=None, monitor="DP-2")
     assert line(database) == [(0, 60 * SECOND, "Code")]
+
+
+def test_pictures_that_were_imported_are_moments_in_no_total_and_no_gap(database: Database) -> None:
+    def told() -> tuple[object, ...]:
+        span = NOON_MS - 60 * MINUTE, NOON_MS + 60 * MINUTE
+        whole = timeline.timeline(database, *span, now_ms=NOON_MS + 60 * MINUTE)
+        return whole.runs, whole.totals, whole.gaps, segments.spans(database, *span)
+
+    put(database, 0, None, window=None, ended_ms=MINUTE)
+    put(database, 2 * MINUTE, None, window=None, ended_ms=3 * MINUTE)
+    before = told()
+    for at_ms in (-30 * MINUTE, 30 * SECOND, 30 * SECOND, 90 * SECOND, 30 * MINUTE):
+        put(database, at_ms, None, window=None, focused=None, source="import")
+    assert told() == before
+    found = timeline.timeline(
+        database, NOON_MS - 60 * MINUTE, NOON_MS + 60 * MINUTE, 120, now_ms=NOON_MS + 60 * MINUTE
+    )
+    assert [(m.start_ms - NOON_MS, m.frames) for m in found.moments] == [
+        (-30 * MINUTE, 1), (30 * SECOND, 2), (90 * SECOND, 1), (30 * MINUTE, 1),
+    ]  # fmt: skip
+    assert (found.imported, found.frames) == (5, 7)
+    with database.read() as connection:
+        assert segments.stored_line(connection) == segments.folded_line(connection)
 
 
 def test_mirror_on_a_second_monitor_changes_no_total(database: Database, data_dir: DataDir) -> None:

@@ -215,6 +215,7 @@ def test_without_a_display_it_says_what_to_do(data_dir: DataDir, monkeypatch: py
         monkeypatch.delenv(name, raising=False)
     check = doctor.check_display(data_dir)
     assert check.verdict == "X" and "folder:DIR" in check.action
+    assert doctor.check_capture(data_dir).verdict == "--"  # what Setup says of `up --no-capture`
     assert doctor.check_display(data_dir, "folder:/pictures").verdict == "--"
     data_dir.sample_week.write_text("{}")  # nothing is ever recorded there
     assert doctor.check_display(data_dir).verdict == "--"

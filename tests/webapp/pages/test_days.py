@@ -107,10 +107,27 @@ def test_pictures_hours_apart_are_moments_without_gaps_and_say_their_line_once(
         frame = store_frame(database, data_dir, NOON_MS + n * HOUR_MS, LINE, source="import")
         with database.write() as connection:
             heartbeat(connection, frame)
-    days.put_day(database, [(LINE, frame.id)], title=f"“{LINE}” – Unknown app", frame_ids=[frame.id])
+        put_observation(
+            database, facts=[(LINE, frame.id)], title=f"“{LINE}” – Imported picture", frame_ids=[frame.id],
+            start_ms=frame.captured_ms, active_ms=0, app_name=None, kind="picture",
+        )  # fmt: skip
     html = words(page(browser, f"{FRIDAY}?tz=UTC"))
-    assert "0 s recorded" not in html and "Time spent" not in html
-    assert "Not recording until" not in html and html.count(f"“{LINE}”") == 1
+    assert "3 pictures imported · 12:00 – 14:00" in html
+    assert html.count(f"“{LINE}”") == 3
+    for untold in (
+        "recorded",
+        "Time spent",
+        "Not recording until",
+        "0 s ",
+        "episode",
+        "written up",
+        "Unknown",
+    ):
+        assert untold not in html, untold
+    assert html.count("3 pictures") == 2  # in the week, too
+    listed = words(page(browser, "/timeline?day=2026-11-20&tz=UTC"))
+    assert "Activity list 3 pictures imported" in listed and listed.count("1 imported picture") == 3
+    assert "Gaps" not in listed
 
 
 def test_screen_text_is_only_text(browser: Actor, database: Database, data_dir: DataDir) -> None:

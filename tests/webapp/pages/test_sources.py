@@ -14,10 +14,11 @@ from store.sources.calendars import EventRecord
 from store.sources.imports import KINDS, Kind
 from store.sources.locations import PlaceRecord, PointRecord
 from store.sources.messages import MessageRecord
-from tests.factories import NOON_MS
+from store.timeline import segments
+from tests.factories import NOON_MS, picture, webp
 from tests.sources import put_events, put_messages, put_places, put_points
 from tests.tables import for_each
-from tests.webapp.conftest import Actor
+from tests.webapp.conftest import Actor, words
 from webapp.core.services import Services
 
 HOUR_MS = 3_600_000
@@ -47,12 +48,36 @@ def test_an_empty_source_says_how_to_export_from_the_phone(program: Actor, kind:
 
 
 def test_the_overview_counts_each_source(program: Actor, own: Services) -> None:
-    assert program.get("/sources").text.count("nothing yet") == 4
+    assert program.get("/sources").text.count("nothing yet") == 5
     fill(own)
     html = program.get("/sources").text
-    for words in ("120 messages", "80 events", "300 positions", "70 places"):
-        assert words in html
-    assert program.get("/sources/pictures").status_code == 404
+    for amount in ("120 messages", "80 events", "300 positions", "70 places"):
+        assert amount in html
+    assert program.get("/sources/films").status_code == 404
+
+
+def test_pictures_are_imported_at_the_times_of_their_names_and_the_others_left_out(
+    program: Actor, own: Services
+) -> None:
+    shot, name = webp(picture(1)), f"2026-11-20 12-00-00 {HOSTILE.replace('/', '')}"
+    given = ((shot, f"../{name}"), (shot, "20261120_130000.png"), (b"text", "2026-11-20 14-00-00.png"),
+             (b"", "2026-11-20 15-00-00.jpg"), (shot, "0000-00-00 00-00-00.png"))  # fmt: skip
+
+    def answer() -> str:
+        files = [(io.BytesIO(content), called) for content, called in given]
+        return words(program.post("/sources/pictures/import", data={"files": files, "timezone": "UTC"}).text)
+
+    told = answer()
+    assert "2 pictures imported." in told and told.count("Left out:") == 1
+    for reason in ("14-00-00.png : not a PNG", "15-00-00.jpg : the file has 0", "00-00-00.png : neither"):
+        assert reason.replace(" :", ":") in told.replace(" :", ":")
+    assert segments.imported_ms(own.database) == [NOON_MS + HOUR_MS, NOON_MS]
+    assert "0 pictures imported. 2 were there already." in answer()
+    assert not list((own.data_dir.spool / "tmp").iterdir())
+    page = program.get("/sources/pictures").text
+    assert 'href="/days/2026-11-20">' in page and HOSTILE not in page
+    nothing = program.post("/sources/pictures/import", data={"timezone": "UTC"})
+    assert nothing.status_code == 422 and "Choose a file first" in nothing.text
 
 
 def test_messages_are_paged_without_gap_and_searched(program: Actor, own: Services) -> None:

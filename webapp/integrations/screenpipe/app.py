@@ -6,6 +6,7 @@ import functools
 import logging
 from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 from flask import Flask, Response, current_app, g, jsonify, request
@@ -138,7 +139,7 @@ def summary(call: ReadCall) -> Document:
     assert end_ms is not None  # it is required
     line = [
         segment
-        for segment in calls.segments(call, start_ms, end_ms)
+        for segment in chain(calls.segments(call, start_ms, end_ms), calls.moments(call, start_ms, end_ms))
         if query.app_name is None or (segment.app_name or "").casefold() == query.app_name.casefold()
     ]
     apps = _apps(line, start_ms, end_ms)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -18,7 +19,6 @@ from store.ocr import readings
 from store.ocr.readings import Box
 from store.spool.queue import DESKTOP
 from store.timeline import segments
-from store.timeline.gaps import Gap
 from store.timeline.timeline import Run, Timeline, timeline
 from store.timeline.totals import Total
 from webapp.core import formatting
@@ -72,6 +72,10 @@ class ShortRows:
     def start_ms(self) -> int:
         return self.rows[0].start_ms
 
+    @property
+    def active_ms(self) -> int:
+        return sum(row.episode.active_ms for row in self.rows)
+
 
 @dataclass(frozen=True, slots=True)
 class GapRow:
@@ -89,13 +93,14 @@ class DayCell:
 
     on: date
     duration_ms: int
+    imported: int
     bars: tuple[tuple[float, float, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DayPage:
-    """What is known of a day. `first_ms` and `last_ms` bound what was recorded, None for nothing; `running`
-    is the last window where no episode tells of it yet.
+    """What is known of a day. `first_ms` and `last_ms` bound what was recorded or else imported, None for
+    nothing; `running` is the last window where no episode tells of it yet.
     """
 
     day: times.Day
@@ -118,7 +123,7 @@ class DayPage:
 
     @property
     def runs(self) -> list[band.BandRun]:
-        return [band.band_run(run, self.view, ()) for run in self.line.runs]
+        return [band.band_run(run, self.view, ()) for run in self.line.shown]
 
     @property
     def gap_rects(self) -> list[tuple[float, float, str]]:
@@ -129,8 +134,8 @@ def page(database: Database, day: times.Day, who: Viewer, *, is_month: bool = Fa
     """The page of a day on the viewer's clock, with its week or its month above."""
     line = timeline(database, day.start_ms, day.end_ms, _BAND_PX, now_ms=who.now_ms)
     done = episodes.episodes(observations.between(database, day.start_ms, day.end_ms, limit=-1))
-    first_ms = line.runs[0].start_ms if line.runs else None
-    last_ms = line.runs[-1].end_ms if line.runs else None
+    shown_runs = line.runs or line.moments
+    first_ms, last_ms = (shown_runs[0].start_ms, shown_runs[-1].end_ms) if shown_runs else (None, None)
     slots = line.colour_slots
     longest = sorted(done, key=lambda each: each.active_ms, reverse=True)[:_MOST_ROWS]
     shown = {each.start_ms for each in longest}
@@ -140,9 +145,9 @@ def page(database: Database, day: times.Day, who: Viewer, *, is_month: bool = Fa
         day=day,
         cells=_cells(database, line, day.date, who, is_month),
         line=line,
-        view=_window(day, first_ms, last_ms, who),
-        rows=_rows(drawn, shown, _gap_rows(line.gaps, *_recorded(line.runs))),
-        episodes=len(done),
+        view=_window(day, line.shown, who),
+        rows=_rows(drawn, shown, _gap_rows(line)),
+        episodes=sum(each.lead.kind != observations.PICTURE for each in done),
         first_ms=first_ms,
         last_ms=last_ms,
         running=line.runs[-1]
@@ -183,6 +188,10 @@ def _cells(database: Database, line: Timeline, on: date, who: Viewer, is_month: 
         line.totals if each.date == on else segments.totals(database, each.start_ms, each.end_ms)
         for each in days
     ]
+    imported = Counter(
+        who.day_of(moment.start_ms).date
+        for moment in segments.moments(database, days[0].start_ms, days[-1].end_ms)
+    )
     longest = max(each.covered_ms for each in totals) or 1
     cells = []
     for day, spent in zip(days, totals, strict=True):
@@ -191,7 +200,7 @@ def _cells(database: Database, line: Timeline, on: date, who: Viewer, is_month: 
             width = 100 * each.duration_ms / longest
             bars.append((round(x, 2), round(width, 2), formatting.slot_class(slots.get(each.name or ""))))
             x += width
-        cells.append(DayCell(day.date, spent.covered_ms, tuple(bars)))
+        cells.append(DayCell(day.date, spent.covered_ms, imported[day.date], tuple(bars)))
     return tuple(cells)
 
 
@@ -202,10 +211,11 @@ def opened(database: Database, day: times.Day, start_ms: int) -> EpisodeRow | No
     return next(iter(_drawn(database, found, apps.colour_slots(database), {start_ms})), None)
 
 
-def _window(day: times.Day, first_ms: int | None, last_ms: int | None, who: Viewer) -> band.Window:
+def _window(day: times.Day, shown: Sequence[Run], who: Viewer) -> band.Window:
     marks = times.hour_marks(day.start_ms, day.end_ms, who.zone)
     usual = [mark for mark in marks if times.to_local(mark, who.zone).hour in _HOURS] or [day.start_ms]
-    start_ms, end_ms = min(usual[0], first_ms or usual[0]), max(usual[-1], last_ms or usual[-1])
+    start_ms = min([usual[0], *(run.start_ms for run in shown[:1])])
+    end_ms = max([usual[-1], *(run.end_ms for run in shown)])
     return band.Window(
         max((mark for mark in marks if mark <= start_ms), default=day.start_ms),
         min((mark for mark in marks if mark >= end_ms), default=day.end_ms),
@@ -231,7 +241,8 @@ def _row(
         title, __, where = title.rpartition(" – ")
         where = where if where == app or not app else f"{app} · {where}"
     if app in ("", DESKTOP):  # the rules say so in English
-        title, where = (heard(each) if each in ("Unknown app", DESKTOP) else each for each in (title, where))
+        said = ("Unknown app", DESKTOP, observations.IMPORTED)
+        title, where = (heard(each) if each in said else each for each in (title, where))
     quotes = tuple(fact for fact in episode.facts if fact.frame_id is None or fact.frame_id in known)
     shots = [known[number] for number in episode.frame_ids if number in known]
     best = next((fact for fact in quotes if fact.frame_id is not None), None)
@@ -258,17 +269,11 @@ def _crop(database: Database, frame: FrameRow, text: str) -> Box | None:
     return crop_around([beginning], frame.width_px, frame.height_px, *_CROP_PX)
 
 
-def _recorded(runs: Sequence[Run]) -> tuple[int | None, int | None]:
-    """When recording began and ended. A moment alone, as a picture that was imported, is no recording."""
-    lasting = [run for run in runs if run.start_ms < run.end_ms]
-    return (lasting[0].start_ms, lasting[-1].end_ms) if lasting else (None, None)
-
-
-def _gap_rows(gaps: Iterable[Gap], first_ms: int | None, last_ms: int | None) -> list[GapRow]:
-    """The gaps worth a row: those with a cause, and those between the first frame and the last."""
+def _gap_rows(line: Timeline) -> list[GapRow]:
+    """The gaps worth a row: those with a cause, and those between the first recording and the last."""
     found = []
-    for gap in gaps:
-        is_inside = first_ms is not None and last_ms is not None and first_ms <= gap.start_ms < last_ms
+    for gap in line.gaps:
+        is_inside = bool(line.runs) and line.runs[0].start_ms <= gap.start_ms < line.runs[-1].end_ms
         # What was deleted had a row, and the place of that is not left empty.
         least_ms = _DELETED_MS if gap.reason == "deleted" else _GAP_MS
         if gap.end_ms - gap.start_ms >= least_ms and (is_inside or gap.reason != "not_running"):

@@ -79,12 +79,13 @@ def window(day: times.Day, at_ms: int, zoom: str, viewer: Viewer) -> Window:
 def band_run(run: Run, view: Window, shown_apps: Collection[str]) -> BandRun:
     """The rectangle of a run of `store.timeline.timeline`; one outside the filter is kept, but faded."""
     x = view.share(run.start_ms)
-    width = round(max(view.share(run.end_ms) - x, 0.1), 3)
+    least = 0.4 if run.is_imported else 0.1  # a moment is a mark that can be seen and clicked
+    width = round(max(view.share(run.end_ms) - x, least), 3)
     name, label = run.app_name or "", formatting.app_name(run.app_name) if run.app_name else ""
     return BandRun(
         x=x,
         width=width,
-        css_class=formatting.slot_class(run.colour_slot),
+        css_class="moment" if run.is_imported else formatting.slot_class(run.colour_slot),
         is_faded=bool(shown_apps) and name not in shown_apps,
         frame_id=run.first_frame_id,
         label=label if width >= 5 else "",

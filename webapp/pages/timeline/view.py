@@ -113,8 +113,8 @@ def page(database: Database, ask: StageQuery, viewer: Viewer) -> dict[str, Any]:
     drawn = whole
     if ask.zoom != "day":
         drawn = timeline.timeline(database, view.start_ms, view.end_ms, BAND_PX, now_ms=viewer.now_ms)
-    runs = list(drawn.runs)
-    covered = (runs[0].start_ms, runs[-1].end_ms) if runs else None
+    runs, recorded = drawn.shown, drawn.runs
+    covered = (recorded[0].start_ms, recorded[-1].end_ms) if recorded else None
     nearest = (None, None) if whole.frames else timeline.nearest_days(database, day.start_ms, day.end_ms)
     today = viewer.today.date
     frame_id = shown_stage.frame.id if shown_stage else None
@@ -144,13 +144,14 @@ def page(database: Database, ask: StageQuery, viewer: Viewer) -> dict[str, Any]:
         nearest_days=(viewer.date_of(nearest[0]), viewer.date_of(nearest[1])),
         frames=drawn.frames,
         covered_ms=drawn.totals.covered_ms,
+        imported=drawn.imported,
         selector=selector(ask, shown_stage, view),
     )
 
 
 def _last_frame(database: Database, ask: StageQuery, whole: timeline.Timeline) -> int | None:
     """The newest frame of the day within the filter."""
-    shown = [run for run in whole.runs if not ask.app_names or run.app_name in ask.app_names]
+    shown = [run for run in whole.shown if not ask.app_names or run.app_name in ask.app_names]
     if shown:
         return shown[-1].last_frame_id
     # Frames beside the focus make no run, and still are frames of the day.
